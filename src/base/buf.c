@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void buf_init(struct buf *buf, size_t cap_bytes)
+{
+    *buf = (struct buf){.cap_bytes = cap_bytes};
+}
+
+void buf_fini(struct buf *buf)
+{
+    mem_free(buf->block);
+    buf_init(buf, buf->cap_bytes);
+}
+
+void buf_clear(struct buf *buf)
+{
+    buf->head = buf->tail = 0;
+}
+
+enum code buf_reserve(struct buf *buf, size_t len, char **at)
+{
+    size_t have = buf_len(buf);
+
+    BUG_ON(buf->head > buf->tail || buf->tail > buf->size);
+    if (have > buf->cap_bytes || len > buf->cap_bytes - have)
+        return CODE_LIMIT;
+    if (buf->size - buf->tail < len && buf->head > 0) {
+        memmove(buf->block, buf->block + buf->head, have);
+        buf->head = 0;
+        buf->tail = have;
+    }
+    if (buf->size - buf->tail < len) {
+        size_t size = buf->size ? buf->size : 256;
+        char *block;
+
+        while (size < have + len)
+            size = size > buf->cap_bytes / 2 ? buf->cap_bytes : size * 2;
+        block = mem_resize(buf->block, size);
+        if (block == NULL)
+            return CODE_NOMEM;
+        buf->block = block;
+        buf->size = size;
+    }
+    *at = buf->block ? buf->block + buf->tail : NULL;
+    return CODE_OK;
+}
+
+void buf_commit(struct buf *buf, size_t len)
+{
+    BUG_ON(len > buf->size - buf->tail);
+    buf->tail += len;
+}
+
+enum code buf_add(struct buf *buf, const void *bytes, size_t len)
+{
+    char *at;
+    enum code code = buf_reserve(buf, len, &at);
+
+    if (code != CODE_OK || len == 0)
+        return code;
+    memcpy(at, bytes, len);
+    buf_commit(buf, len);
+    return CODE_OK;
+}
+
+enum code buf_add_span(struct buf *buf, struct span span)
+{
+    return buf_add(buf, span.at, span.len);
+}
+
+enum code buf_add_text(struct buf *buf, const char *text)
+{
+    return buf_add(buf, text, strlen(text));
+}
+
+enum code buf_add_byte(struct buf *buf, char byte)
+{
+    if (buf->tail < buf->size && buf_len(buf) < buf->cap_bytes) {
+        buf->block[buf->tail++] = byte;
+        return CODE_OK;
+    }
+    return buf_add(buf, &byte, 1);
+}
+
+enum code buf_addf(struct buf *buf, const char *format, ...)
+{
+    va_list args;
+    char *at;
+    int len;
+    enum code code;
+
+    va_start(args, format);
+    len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0)
+        return CODE_INVALID;
+    /* vsnprintf writes a NUL, which needs room but is not counted. */
+    code = buf_reserve(buf, (size_t)len + 1, &at);
+    if (code != CODE_OK)
+        return code;
+    va_start(args, format);
+    (void)vsnprintf(at, (size_t)len + 1, format, args);
+    va_end(args);
+    buf_commit(buf, (size_t)len);
+    return CODE_OK;
+}
+
+void buf_drop(struct buf *buf, size_t len)
+{
+    BUG_ON(len > buf_len(buf));
+    buf->head += len;
+    if (buf->head == buf->tail)
+        buf->head = buf->tail = 0;
+}
+
+void buf_truncate(struct buf *buf, size_t len)
+{
+    BUG_ON(len > buf_len(buf));
+    buf->tail = buf->head + len;
+}

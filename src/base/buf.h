@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A growable byte queue with a cap: append at the tail, take from the head.
+ *
+ * Threads: belongs to one thread.
+ * Owns: its block.
+ * Lifetime: spans from buf_peek are valid until the buffer next changes.
+ * Errors: CODE_LIMIT past the cap, CODE_NOMEM; a failed append changes nothing. */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include "base/code.h"
+#include "base/span.h"
+
+#include <stdint.h>
+
+/* Invariants: head <= tail <= size <= cap; block == NULL exactly when size == 0. */
+struct buf {
+    char *block;
+    size_t head;
+    size_t tail;
+    size_t size;
+    size_t cap_bytes;
+};
+
+void buf_init(struct buf *buf, size_t cap_bytes);
+void buf_fini(struct buf *buf);   /* gives the block back; the cap stays, so it may be used again */
+void buf_clear(struct buf *buf);  /* empties, keeps the block */
+
+static inline size_t buf_len(const struct buf *buf)
+{
+    return buf->tail - buf->head;
+}
+
+static inline bool buf_is_empty(const struct buf *buf)
+{
+    return buf->tail == buf->head;
+}
+
+static inline size_t buf_room(const struct buf *buf) /* bytes that may still be appended under the cap */
+{
+    return buf->cap_bytes - buf_len(buf);
+}
+
+static inline struct span buf_peek(const struct buf *buf)
+{
+    return (struct span){buf->block ? buf->block + buf->head : NULL, buf->tail - buf->head};
+}
+
+enum code buf_add(struct buf *buf, const void *bytes, size_t len) MUST_USE;
+enum code buf_add_span(struct buf *buf, struct span span) MUST_USE;
+enum code buf_add_text(struct buf *buf, const char *text) MUST_USE;
+enum code buf_add_byte(struct buf *buf, char byte) MUST_USE;
+enum code buf_addf(struct buf *buf, const char *format, ...) MUST_USE PRINTF_LIKE(2, 3);
+
+/* Room for exactly `len` further bytes: *at points to it; buf_commit says how many were written. */
+enum code buf_reserve(struct buf *buf, size_t len, char **at) MUST_USE;
+void buf_commit(struct buf *buf, size_t len);
+
+/* Drops `len` bytes from the head. */
+void buf_drop(struct buf *buf, size_t len);
+
+/* Cuts back to the first `len` bytes. */
+void buf_truncate(struct buf *buf, size_t len);
+
+#endif

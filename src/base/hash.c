@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
+
+#include "base/bug.h"
+
+#include <pthread.h>
+#include <sys/random.h>
+
+static uint64_t seed[2];
+static pthread_once_t seeded = PTHREAD_ONCE_INIT;
+
+static void draw(void)
+{
+    /* 16 bytes never come short once the kernel's pool is ready, and getrandom waits for that. */
+    BUG_ON(getrandom(seed, sizeof seed, 0) != (ssize_t)sizeof seed);
+}
+
+void hash_seed(void)
+{
+    BUG_ON(pthread_once(&seeded, draw) != 0);
+}
+
+static uint64_t rotate(uint64_t x, int bits)
+{
+    return (x << bits) | (x >> (64 - bits));
+}
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[0] = rotate(v[0], 32);
+    v[2] += v[3];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] += v[3];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] += v[1];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[2] = rotate(v[2], 32);
+}
+
+uint64_t hash_bytes(const void *bytes, size_t len)
+{
+    const unsigned char *at = bytes;
+    uint64_t v[4], word;
+    size_t left = len;
+
+    hash_seed();
+    v[0] = seed[0] ^ UINT64_C(0x736f6d6570736575);
+    v[1] = seed[1] ^ UINT64_C(0x646f72616e646f6d);
+    v[2] = seed[0] ^ UINT64_C(0x6c7967656e657261);
+    v[3] = seed[1] ^ UINT64_C(0x7465646279746573);
+    for (; left >= 8; left -= 8, at += 8) {
+        memcpy(&word, at, 8);
+        v[3] ^= word;
+        sip_round(v);
+        v[0] ^= word;
+    }
+    word = (uint64_t)len << 56;
+    for (size_t i = 0; i < left; i++)
+        word |= (uint64_t)at[i] << (8 * i);
+    v[3] ^= word;
+    sip_round(v);
+    v[0] ^= word;
+    v[2] ^= 0xff;
+    sip_round(v);
+    sip_round(v);
+    sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}

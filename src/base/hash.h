@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SipHash-1-3 for tables, under a seed that is random per process, so that no peer can choose collisions.
+ *
+ * Threads: any; hash_seed is called once before threads start.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: none. Not a digest: nothing stored or compared across processes may use it. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include "base/span.h"
+
+#include <stdint.h>
+
+/* Draws the seed from getrandom(2). Called by itself at first use; calling it again changes nothing. */
+void hash_seed(void);
+
+uint64_t hash_bytes(const void *bytes, size_t len);
+
+static inline uint64_t hash_span(struct span span)
+{
+    return hash_bytes(span.at, span.len);
+}
+
+/* Folds a further value into a hash. */
+static inline uint64_t hash_mix(uint64_t a, uint64_t b)
+{
+    a ^= b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2);
+    return a * UINT64_C(0xff51afd7ed558ccd);
+}
+
+#endif

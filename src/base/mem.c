@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+
+#include "base/bug.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local uint64_t fail_nth;
+static _Thread_local uint64_t fail_seen;
+static _Thread_local int fail_sticky;
+
+static int must_fail(void)
+{
+    fail_seen++;
+    if (fail_nth == 0)
+        return 0;
+    return fail_sticky ? fail_seen >= fail_nth : fail_seen == fail_nth;
+}
+
+void mem_fail_at(uint64_t nth, int sticky)
+{
+    fail_nth = nth;
+    fail_seen = 0;
+    fail_sticky = sticky;
+}
+
+uint64_t mem_fail_count(void)
+{
+    return fail_seen;
+}
+
+void *mem_alloc(size_t bytes)
+{
+    return must_fail() ? NULL : malloc(bytes ? bytes : 1);
+}
+
+void *mem_zalloc(size_t bytes)
+{
+    return must_fail() ? NULL : calloc(1, bytes ? bytes : 1);
+}
+
+void *mem_array(size_t count, size_t bytes)
+{
+    return must_fail() ? NULL : calloc(count ? count : 1, bytes ? bytes : 1);
+}
+
+void *mem_resize(void *old, size_t bytes)
+{
+    return must_fail() ? NULL : realloc(old, bytes ? bytes : 1);
+}
+
+char *mem_dup(const void *from, size_t bytes)
+{
+    char *copy;
+
+    if (bytes == SIZE_MAX)
+        return NULL;
+    copy = mem_alloc(bytes + 1);
+    if (copy == NULL)
+        return NULL;
+    if (bytes > 0)
+        memcpy(copy, from, bytes);
+    copy[bytes] = '\0';
+    return copy;
+}
+
+void mem_free(void *block)
+{
+    free(block);
+}
+
+void mem_wipe(void *block, size_t bytes)
+{
+    if (block != NULL && bytes > 0)
+        explicit_bzero(block, bytes);
+}
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size_bytes; /* of `room` */
+    size_t used_bytes;
+    _Alignas(16) unsigned char room[];
+};
+
+#define BLOCK_BYTES ((size_t)8192)
+
+void arena_init(struct arena *arena, size_t cap_bytes)
+{
+    arena->blocks = NULL;
+    arena->used_bytes = 0;
+    arena->cap_bytes = cap_bytes;
+}
+
+static struct arena_block *add_block(struct arena *arena, size_t bytes)
+{
+    size_t left = arena->cap_bytes - arena->used_bytes;
+    size_t want = bytes > BLOCK_BYTES / 4 ? bytes : BLOCK_BYTES;
+    struct arena_block *block;
+
+    if (arena->used_bytes > arena->cap_bytes || left < sizeof *block || want > left - sizeof *block) {
+        if (left < sizeof *block || bytes > left - sizeof *block)
+            return NULL;
+        want = bytes; /* near the cap only what was asked for */
+    }
+    block = mem_alloc(sizeof *block + want);
+    if (block == NULL)
+        return NULL;
+    block->size_bytes = want;
+    block->used_bytes = 0;
+    arena->used_bytes += sizeof *block + want;
+    /* A block made for one large piece goes behind the current one, which still has room. */
+    if (arena->blocks != NULL && want == bytes) {
+        block->next = arena->blocks->next;
+        arena->blocks->next = block;
+    } else {
+        block->next = arena->blocks;
+        arena->blocks = block;
+    }
+    return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    struct arena_block *block = arena->blocks;
+    void *piece;
+
+    if (bytes > SIZE_MAX - 16)
+        return NULL;
+    bytes = (bytes + 15) & ~(size_t)15;
+    if (bytes == 0)
+        bytes = 16;
+    if (block == NULL || block->size_bytes - block->used_bytes < bytes) {
+        block = add_block(arena, bytes);
+        if (block == NULL)
+            return NULL;
+    }
+    piece = block->room + block->used_bytes;
+    block->used_bytes += bytes;
+    return piece;
+}
+
+void *arena_zalloc(struct arena *arena, size_t bytes)
+{
+    void *piece = arena_alloc(arena, bytes);
+
+    if (piece != NULL)
+        memset(piece, 0, bytes);
+    return piece;
+}
+
+char *arena_dup(struct arena *arena, const void *from, size_t bytes)
+{
+    char *copy = bytes < SIZE_MAX ? arena_alloc(arena, bytes + 1) : NULL;
+
+    if (copy == NULL)
+        return NULL;
+    if (bytes > 0)
+        memcpy(copy, from, bytes);
+    copy[bytes] = '\0';
+    return copy;
+}
+
+void arena_reset(struct arena *arena)
+{
+    struct arena_block *keep = NULL;
+
+    while (arena->blocks != NULL) {
+        struct arena_block *block = arena->blocks;
+
+        arena->blocks = block->next;
+        if (keep == NULL && block->size_bytes <= BLOCK_BYTES)
+            keep = block;
+        else
+            mem_free(block);
+    }
+    arena->used_bytes = 0;
+    if (keep != NULL) {
+        keep->next = NULL;
+        keep->used_bytes = 0;
+        arena->blocks = keep;
+        arena->used_bytes = sizeof *keep + keep->size_bytes;
+    }
+}
+
+void arena_fini(struct arena *arena)
+{
+    while (arena->blocks != NULL) {
+        struct arena_block *block = arena->blocks;
+
+        arena->blocks = block->next;
+        mem_free(block);
+    }
+    arena->used_bytes = 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/num.h"
+
+enum code num_u64(struct span text, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (text.len == 0 || (text.len > 1 && text.at[0] == '0'))
+        return CODE_INVALID;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return CODE_INVALID;
+    for (size_t i = 0; i < text.len; i++)
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(text.at[i] - '0'), &value))
+            return CODE_LIMIT;
+    *out = value;
+    return CODE_OK;
+}
+
+enum code num_i64(struct span text, int64_t *out)
+{
+    bool negative = text.len > 0 && text.at[0] == '-';
+    uint64_t magnitude;
+    enum code code = num_u64(negative ? span_part(text, 1, SIZE_MAX) : text, &magnitude);
+
+    if (code != CODE_OK)
+        return code;
+    if (negative && magnitude == 0)
+        return CODE_INVALID;
+    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0))
+        return CODE_LIMIT;
+    *out = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return CODE_OK;
+}
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static enum code with_unit(struct span text, const struct unit *units, uint64_t *out)
+{
+    size_t digits = 0;
+    struct span unit;
+    uint64_t value;
+    enum code code;
+
+    while (digits < text.len && text.at[digits] >= '0' && text.at[digits] <= '9')
+        digits++;
+    unit = span_trim(span_part(text, digits, SIZE_MAX));
+    code = num_u64(span_part(text, 0, digits), &value);
+    if (code != CODE_OK)
+        return code;
+    for (; units->name != NULL; units++)
+        if (span_is(unit, units->name)) {
+            if (__builtin_mul_overflow(value, units->factor, &value))
+                return CODE_LIMIT;
+            *out = value;
+            return CODE_OK;
+        }
+    return CODE_INVALID;
+}
+
+enum code num_size(struct span text, uint64_t *bytes)
+{
+    static const struct unit units[] = {{"", 1},          {"B", 1},           {"KiB", 1 << 10},
+                                        {"MiB", 1 << 20}, {"GiB", 1ull << 30}, {NULL, 0}};
+
+    return with_unit(text, units, bytes);
+}
+
+enum code num_duration(struct span text, uint64_t *ms)
+{
+    static const struct unit units[] = {{"ms", 1},       {"s", 1000},      {"min", 60000},
+                                        {"h", 3600000},  {"d", 86400000},  {NULL, 0}};
+
+    return with_unit(text, units, ms);
+}
+
+void num_hex(const void *bytes, size_t len, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *at = bytes;
+
+    for (size_t i = 0; i < len; i++) {
+        out[2 * i] = digits[at[i] >> 4];
+        out[2 * i + 1] = digits[at[i] & 15];
+    }
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+enum code num_unhex(struct span text, void *bytes, size_t len)
+{
+    unsigned char *out = bytes;
+
+    if (text.len != 2 * len)
+        return CODE_INVALID;
+    for (size_t i = 0; i < text.len; i++)
+        if (hex_value(text.at[i]) < 0)
+            return CODE_INVALID;
+    for (size_t i = 0; i < len; i++)
+        out[i] = (unsigned char)(hex_value(text.at[2 * i]) << 4 | hex_value(text.at[2 * i + 1]));
+    return CODE_OK;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every way in which a call or a connection can end: the single source for code, counters, audit and docs.
+ *
+ * X(NAME, "audit name", blame, HTTP status, JSON-RPC code, denial code, "text for the agent and the docs")
+ *
+ * blame:        whose fault: NOBODY, AGENT, POLICY, UPSTREAM, GATE
+ * HTTP status:  of our answer where the reason is answered at HTTP level, 0 where it never is
+ * JSON-RPC:     code of our error where the message is a request other than tools/call; 0 where none is due
+ * denial code:  `code` in _meta["dev.callgate/denial"]: NONE, POLICY, APPROVAL, RATE, UNAVAILABLE, MALFORMED
+ * The text never contains anything of a rule or a policy.
+ *
+ * To add a reason: one line here, one test that provokes it; `make` regenerates nothing else. */
+#ifndef REASON_TABLE
+#define REASON_TABLE(X)                                                                                                       \
+    X(UNSET, "unset", GATE, 503, 5030, UNAVAILABLE, "The gate could not say why it refused.")                                  \
+    /* verdicts */                                                                                                             \
+    X(PERMITTED, "permitted", NOBODY, 0, 0, NONE, "A rule permits the call.")                                                  \
+    X(NO_RULE, "no_rule", POLICY, 403, 4030, POLICY, "No rule permits the call.")                                              \
+    X(METHOD_UNKNOWN, "method_unknown", POLICY, 403, -32601, POLICY, "Method not found.")                                      \
+    X(FORBIDDEN, "forbidden", POLICY, 403, 4030, POLICY, "A rule forbids the call.")                                           \
+    X(APPROVAL_REQUIRED, "approval_required", POLICY, 403, 4031, APPROVAL, "The call needs a person's approval.")              \
+    X(RATE_LIMITED, "rate_limited", POLICY, 429, 4290, RATE, "Too many calls; try again later.")                               \
+    X(NO_POLICY, "no_policy", GATE, 503, 5030, UNAVAILABLE, "The gate has no active policy.")                                  \
+    X(TOO_COSTLY, "too_costly", POLICY, 403, 4030, POLICY, "Judging the call would take too long.")                            \
+    X(MEMORY, "memory", GATE, 503, 5030, UNAVAILABLE, "The gate is short of memory.")                                          \
+    X(AUDIT_DOWN, "audit_down", GATE, 503, 5030, UNAVAILABLE, "The gate cannot record calls at the moment.")                   \
+    X(AUDIT_FULL, "audit_full", GATE, 503, 5030, UNAVAILABLE, "The gate cannot record calls fast enough.")                     \
+    X(PRINCIPAL_LIMIT, "principal_limit", AGENT, 429, 4290, RATE, "Too many requests of this principal at once.")              \
+    X(ANSWER_UNASKED, "answer_unasked", AGENT, 403, 0, NONE, "The answer belongs to no open question of this session.")        \
+    X(TENANT_NOT_ALLOWED, "tenant_not_allowed", AGENT, 403, 0, NONE, "The key may not act for this tenant.")                   \
+    /* identity */                                                                                                             \
+    X(CREDENTIAL_MISSING, "credential_missing", AGENT, 401, 0, NONE, "A credential is required.")                              \
+    X(CREDENTIAL_WRONG, "credential_wrong", AGENT, 401, 0, NONE, "The credential is not valid.")                               \
+    X(SESSION_FOREIGN, "session_foreign", AGENT, 404, 0, NONE, "The session is not known.")                                    \
+    /* HTTP, front */                                                                                                          \
+    X(HTTP_MALFORMED, "http_malformed", AGENT, 400, 0, MALFORMED, "The HTTP request is malformed.")                            \
+    X(HTTP_HEAD_TOO_LARGE, "http_head_too_large", AGENT, 431, 0, MALFORMED, "The HTTP head is too large.")                     \
+    X(HTTP_FRAMING, "http_framing", AGENT, 400, 0, MALFORMED, "The framing of the HTTP message is ambiguous.")                 \
+    X(HTTP_VERSION, "http_version", AGENT, 505, 0, MALFORMED, "Only HTTP/1.1 is spoken here.")                                 \
+    X(HTTP_METHOD, "http_method", AGENT, 405, 0, MALFORMED, "The HTTP method is not allowed.")                                 \
+    X(HTTP_HEADER_NAME, "http_header_name", AGENT, 400, 0, MALFORMED, "A header name is not allowed.")                         \
+    X(HTTP_HEADER_TWICE, "http_header_twice", AGENT, 400, 0, MALFORMED, "A header that may occur once occurs twice.")          \
+    X(HOST_FOREIGN, "host_foreign", AGENT, 403, 0, MALFORMED, "The Host is not served here.")                                  \
+    X(ORIGIN_FOREIGN, "origin_foreign", AGENT, 403, 0, MALFORMED, "The Origin is not allowed.")                                \
+    X(ROUTE_UNKNOWN, "route_unknown", AGENT, 404, 0, MALFORMED, "The path is not served here.")                                \
+    X(PATH_DEBATABLE, "path_debatable", AGENT, 400, 0, MALFORMED, "The path has more than one reading.")                       \
+    X(QUERY_REFUSED, "query_refused", AGENT, 400, 0, MALFORMED, "A query is not accepted here.")                               \
+    X(MEDIA_TYPE, "media_type", AGENT, 415, 0, MALFORMED, "The Content-Type must be application/json.")                        \
+    X(CONTENT_ENCODING, "content_encoding", AGENT, 415, 0, MALFORMED, "The body must not be encoded.")                         \
+    X(EXPECTATION, "expectation", AGENT, 417, 0, MALFORMED, "The expectation cannot be met.")                                  \
+    X(BODY_UNEXPECTED, "body_unexpected", AGENT, 400, 0, MALFORMED, "This method takes no body.")                              \
+    X(BODY_TOO_LARGE, "body_too_large", AGENT, 413, 0, MALFORMED, "The body is too large.")                                    \
+    X(PREFLIGHT, "preflight", NOBODY, 204, 0, NONE, "A browser's preflight was answered.")                                     \
+    /* JSON and JSON-RPC, front */                                                                                             \
+    X(JSON_MALFORMED, "json_malformed", AGENT, 400, -32700, MALFORMED, "Parse error.")                                         \
+    X(JSON_LIMIT, "json_limit", AGENT, 400, -32600, MALFORMED, "The JSON document is too deep or has too many parts.")         \
+    X(JSON_DUPLICATE, "json_duplicate", AGENT, 400, -32600, MALFORMED, "A JSON object has a key twice.")                       \
+    X(ENVELOPE, "envelope", AGENT, 400, -32600, MALFORMED, "The JSON-RPC envelope is not valid.")                              \
+    X(BATCH, "batch", AGENT, 400, -32600, MALFORMED, "Batches are not accepted.")                                              \
+    X(ARGUMENTS_INVALID, "arguments_invalid", AGENT, 400, -32602, MALFORMED, "The arguments must be an object.")               \
+    X(TOOL_NAME_INVALID, "tool_name_invalid", AGENT, 400, -32602, MALFORMED, "The tool's name is not valid.")                  \
+    X(PARAMS_INVALID, "params_invalid", AGENT, 400, -32602, MALFORMED, "The parameters are not valid.")                        \
+    X(HEADER_MISMATCH, "header_mismatch", AGENT, 400, -32020, MALFORMED, "A header differs from the body.")                    \
+    X(VERSION_UNSUPPORTED, "version_unsupported", AGENT, 400, -32022, MALFORMED, "Unsupported protocol version.")              \
+    X(VERSION_HEADER, "version_header", AGENT, 400, -32600, MALFORMED, "The MCP-Protocol-Version header is not supported.")    \
+    X(VERSION_NEGOTIATED, "version_negotiated", UPSTREAM, 200, -32602, NONE, "The server's protocol version is not supported.") \
+    /* the agent's connection */                                                                                               \
+    X(CLOSED_BEFORE_FIRST_BYTE, "closed_before_first_byte", NOBODY, 0, 0, NONE, "The connection was closed unused.")           \
+    X(AGENT_DONE, "agent_done", NOBODY, 0, 0, NONE, "The agent closed the connection between requests.")                       \
+    X(AGENT_GONE, "agent_gone", AGENT, 0, 0, NONE, "The agent closed the connection in the middle of a request.")              \
+    X(AGENT_STALLED, "agent_stalled", AGENT, 0, 0, NONE, "The agent stopped reading the reply.")                               \
+    X(HEAD_TIMEOUT, "head_timeout", AGENT, 408, 0, NONE, "The request's head did not arrive in time.")                         \
+    X(BODY_TIMEOUT, "body_timeout", AGENT, 408, 0, NONE, "The request's body did not arrive in time.")                         \
+    X(IDLE_TIMEOUT, "idle_timeout", NOBODY, 0, 0, NONE, "The connection was idle for too long.")                               \
+    X(TLS_FAILED, "tls_failed", AGENT, 0, 0, NONE, "The TLS handshake failed.")                                                \
+    X(TLS_NAME, "tls_name", AGENT, 421, 0, MALFORMED, "The Host differs from the TLS server name.")                            \
+    X(CONNECTION_LIMIT, "connection_limit", GATE, 503, 5030, UNAVAILABLE, "The gate has too many connections.")                \
+    X(DRAINING, "draining", GATE, 503, 5030, UNAVAILABLE, "The gate is shutting down.")                                        \
+    /* the upstream */                                                                                                         \
+    X(COMPLETED, "completed", NOBODY, 0, 0, NONE, "The reply was delivered.")                                                  \
+    X(UPSTREAM_UNRESOLVED, "upstream_unresolved", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's name cannot be resolved.") \
+    X(UPSTREAM_UNREACHABLE, "upstream_unreachable", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream cannot be reached.")       \
+    X(UPSTREAM_TLS, "upstream_tls", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's certificate or TLS is not acceptable.")  \
+    X(UPSTREAM_CONNECT_TIMEOUT, "upstream_connect_timeout", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream did not accept the connection in time.") \
+    X(UPSTREAM_SILENT, "upstream_silent", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream did not answer in time.")            \
+    X(UPSTREAM_CLOSED, "upstream_closed", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream closed the connection before its answer was complete.") \
+    X(UPSTREAM_MALFORMED, "upstream_malformed", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's HTTP answer is malformed.")  \
+    X(UPSTREAM_REDIRECT, "upstream_redirect", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream redirects; its URL must be configured.") \
+    X(UPSTREAM_TYPE, "upstream_type", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's Content-Type is neither JSON nor an event stream.") \
+    X(UPSTREAM_ENCODED, "upstream_encoded", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is compressed.")          \
+    X(UPSTREAM_TOO_LARGE, "upstream_too_large", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is too large.")       \
+    X(UPSTREAM_JSON, "upstream_json", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is not acceptable JSON-RPC.")   \
+    X(UPSTREAM_EVENT, "upstream_event", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's event stream is not acceptable.")    \
+    X(UPSTREAM_UNASKED, "upstream_unasked", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream answered what was not asked.")     \
+    X(UPSTREAM_DEFINITION, "upstream_definition", UPSTREAM, 502, 5030, UNAVAILABLE, "A tool's definition holds characters that deceive a reader.") \
+    X(QUESTION_DENIED, "question_denied", POLICY, 0, 4030, POLICY, "The server's request is not permitted.")                   \
+    X(QUESTION_LIMIT, "question_limit", UPSTREAM, 0, 4290, RATE, "The server has too many open requests in this session.")     \
+    X(NOTE_DENIED, "note_denied", POLICY, 0, 0, NONE, "The server's notification is not permitted.")                           \
+    X(STREAM_ENDED, "stream_ended", NOBODY, 0, 0, NONE, "The event stream ended.")                                             \
+    X(STREAM_IDLE, "stream_idle", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream fell silent in the middle of its answer.")   \
+    X(GATE_DIED, "gate_died", GATE, 0, 0, NONE, "The gate ended before the outcome was known.")                                \
+    X(INTERNAL, "internal", GATE, 500, 5030, UNAVAILABLE, "The gate failed.")
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/span.h"
+
+struct span span_part(struct span span, size_t begin, size_t len)
+{
+    if (begin > span.len)
+        begin = span.len;
+    if (len > span.len - begin)
+        len = span.len - begin;
+    return (struct span){span.at ? span.at + begin : NULL, len};
+}
+
+static unsigned char lower(char c)
+{
+    unsigned char u = (unsigned char)c;
+
+    return u >= 'A' && u <= 'Z' ? (unsigned char)(u + 32) : u;
+}
+
+bool span_equals_nocase(struct span a, struct span b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (lower(a.at[i]) != lower(b.at[i]))
+            return false;
+    return true;
+}
+
+int span_compare(struct span a, struct span b)
+{
+    size_t shorter = a.len < b.len ? a.len : b.len;
+    int order = shorter ? memcmp(a.at, b.at, shorter) : 0;
+
+    if (order != 0)
+        return order;
+    return a.len < b.len ? -1 : a.len > b.len;
+}
+
+struct span span_trim(struct span span)
+{
+    while (span.len > 0 && (span.at[0] == ' ' || span.at[0] == '\t')) {
+        span.at++;
+        span.len--;
+    }
+    while (span.len > 0 && (span.at[span.len - 1] == ' ' || span.at[span.len - 1] == '\t'))
+        span.len--;
+    return span;
+}
+
+size_t span_find(struct span span, char byte)
+{
+    const char *hit = span.len ? memchr(span.at, byte, span.len) : NULL;
+
+    return hit ? (size_t)(hit - span.at) : span.len;
+}
+
+struct span span_cut(struct span span, char byte, struct span *rest)
+{
+    size_t at = span_find(span, byte);
+
+    *rest = span_part(span, at + 1, SIZE_MAX);
+    return span_part(span, 0, at);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/why.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum code why_set(struct why *why, enum code code, const char *format, ...)
+{
+    va_list args;
+
+    if (why == NULL)
+        return code;
+    va_start(args, format);
+    (void)vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    return code;
+}
+
+void faults_init(struct faults *faults)
+{
+    faults->count = 0;
+}
+
+void faults_add(struct faults *faults, const char *file, int line, int column, const char *format, ...)
+{
+    va_list args;
+
+    if (faults->count < FAULTS_MAX) {
+        struct fault *fault = &faults->fault[faults->count];
+
+        (void)snprintf(fault->file, sizeof fault->file, "%s", file ? file : "");
+        fault->line = line;
+        fault->column = column;
+        va_start(args, format);
+        (void)vsnprintf(fault->text, sizeof fault->text, format, args);
+        va_end(args);
+    }
+    faults->count++;
+}
+
+#define WORD_MAX 64
+
+/* Levenshtein's distance over two rows. */
+static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    unsigned rows[2][WORD_MAX + 1];
+    unsigned *above = rows[0], *here = rows[1];
+
+    for (size_t j = 0; j <= b_len; j++)
+        above[j] = (unsigned)j;
+    for (size_t i = 1; i <= a_len; i++) {
+        unsigned *swap = above;
+
+        here[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_len; j++) {
+            unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
+            if (here[j - 1] + 1 < best)
+                best = here[j - 1] + 1;
+            here[j] = best;
+        }
+        above = here;
+        here = swap;
+    }
+    return above[b_len];
+}
+
+const char *why_nearest(const char *word, size_t len, const char *const *words)
+{
+    const char *nearest = NULL;
+    unsigned best = 3;
+
+    if (len == 0 || len > WORD_MAX)
+        return NULL;
+    for (; *words != NULL; words++) {
+        size_t other = strlen(*words);
+        unsigned d;
+
+        if (other > WORD_MAX || len < 2 || other < 2)
+            continue;
+        d = distance(word, len, *words, other);
+        if (d < best && d < len) {
+            best = d;
+            nearest = *words;
+        }
+    }
+    return nearest;
+}

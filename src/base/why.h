@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Failures told to a person: one sentence (struct why), or up to 20 places in files (struct faults).
+ *
+ * Threads: belongs to one thread.
+ * Owns: its text, inline.
+ * Lifetime: the holder's.
+ * Errors: too long a text is cut; the 21st fault is counted only. */
+#ifndef BASE_WHY_H
+#define BASE_WHY_H
+
+#include "base/code.h"
+
+#include <stddef.h>
+
+/* Place, fault, expectation, repair. Empty text: nothing was said. */
+struct why {
+    char text[512];
+};
+
+/* Sets the sentence and returns `code`, so that `return why_set(why, CODE_INVALID, ...)` reads well.
+ * Takes: why may be NULL. */
+enum code why_set(struct why *why, enum code code, const char *format, ...) PRINTF_LIKE(3, 4);
+
+#define FAULTS_MAX 20
+
+struct fault {
+    char file[256];
+    int line;   /* from 1; 0: the file as a whole */
+    int column; /* from 1, in bytes */
+    char text[512]; /* "what is wrong; what to write instead" */
+};
+
+struct faults {
+    struct fault fault[FAULTS_MAX];
+    size_t count; /* all that came, also those past FAULTS_MAX */
+};
+
+void faults_init(struct faults *faults);
+void faults_add(struct faults *faults, const char *file, int line, int column, const char *format, ...)
+    PRINTF_LIKE(5, 6);
+
+/* "did you mean": the nearest of `words` (NULL-terminated) within two edits, or NULL. */
+const char *why_nearest(const char *word, size_t len, const char *const *words);
+
+#endif
