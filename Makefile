@@ -1,0 +1,306 @@
+# Callgate: plain GNU make. `make help` explains the targets; V=1 shows the commands.
+#
+# Every src/<room>/*.c but src/app/main.c goes into build/<flavour>/libcallgate.a; main.c on top of it is
+# build/<flavour>/callgate. Tests, simulations and fuzz targets are found by wildcard, so a new file needs no line here.
+
+VERSION := 0.1.0
+
+FLAVOUR ?= release
+WERROR  ?= 0
+V       ?= 0
+PREFIX  ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 30
+
+ifneq ($(filter $(FLAVOUR),release debug asan tsan cover fuzz),$(FLAVOUR))
+$(error FLAVOUR=$(FLAVOUR) is unknown; use release, debug, asan, tsan, cover or fuzz)
+endif
+
+CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+ifeq ($(FLAVOUR),fuzz)
+CC := clang
+endif
+AR ?= ar
+B := build/$(FLAVOUR)
+
+# All cores unless -j was given; never across `clean`, which must finish before what follows it.
+ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+Q := $(if $(filter 1,$(V)),,@)
+say = @$(if $(filter 1,$(V)),:,echo '  $(1)  $(2)')
+
+# ---- flags ----------------------------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wformat=2 -Wundef -Wvla \
+            -Wwrite-strings
+HARDEN_CC := -fstack-protector-strong -fPIE
+HARDEN_LD := -pie -Wl,-z,relro,-z,now
+
+FLAGS_release := -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(HARDEN_CC)
+FLAGS_debug   := -Og -fno-omit-frame-pointer $(HARDEN_CC)
+FLAGS_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
+FLAGS_cover   := -O0 --coverage
+FLAGS_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LINK_release  := $(HARDEN_LD)
+LINK_debug    := $(HARDEN_LD)
+LINK_asan     := -fsanitize=address,undefined
+LINK_tsan     := -fsanitize=thread
+LINK_cover    := --coverage
+LINK_fuzz     := -fsanitize=address,undefined
+
+PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc
+# Nothing is asked of pkg-config before tools/install-deps has had its chance.
+NEEDS_NO_PACKAGES := help clean deps test demo
+ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
+MISSING := $(shell for p in $(PACKAGES); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
+ifneq ($(MISSING),)
+$(error these libraries are missing: $(MISSING); run tools/install-deps)
+endif
+PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES))
+PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES))
+endif
+
+# llhttp: Debian's node-llhttp ships C sources, which go into our library compiled strict. Where that package does not
+# exist but libllhttp does, pkg-config finds it. Only src/http (and its tests) see the header: #include <llhttp.h>.
+LLHTTP_SRC ?= /usr/share/llhttp
+LLHTTP_INC ?= /usr/share/include/llhttp
+ifneq ($(wildcard $(LLHTTP_SRC)/llhttp.c),)
+LLHTTP_OBJ    := $(B)/obj/llhttp/llhttp.o $(B)/obj/llhttp/http.o $(B)/obj/llhttp/api.o
+LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1 -isystem $(LLHTTP_INC)
+LLHTTP_LIBS   :=
+else
+LLHTTP_OBJ    :=
+LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1 $(shell pkg-config --cflags libllhttp 2>/dev/null)
+LLHTTP_LIBS   := $(shell pkg-config --libs libllhttp 2>/dev/null)
+endif
+
+BASE_FLAGS := -std=gnu11 -g -pthread -D_GNU_SOURCE -DCALLGATE_VERSION='"$(VERSION)"' $(FLAGS_$(FLAVOUR))
+COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) -Isrc $(PKG_CFLAGS) $(CFLAGS)
+LINK       := $(CC) -pthread $(LINK_$(FLAVOUR)) $(LDFLAGS)
+LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
+
+# ---- what there is --------------------------------------------------------------------------------------------------
+
+SRC       := $(filter-out src/app/main.c,$(sort $(wildcard src/*/*.c)))
+MAIN      := $(wildcard src/app/main.c)
+FAKES     := $(sort $(wildcard tests/fakes/*.c))
+UNIT      := $(sort $(wildcard tests/unit/*/test_*.c))
+SIM       := $(sort $(wildcard tests/sim/test_*.c))
+TORTURE   := $(sort $(wildcard tests/torture/test_*.c))
+FUZZ      := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+
+# T=json/test_canon (or json, or test_canon) narrows unit, sim, valgrind and the scenarios.
+ifneq ($(T),)
+UNIT := $(foreach f,$(UNIT),$(if $(findstring $(T),$(f)),$(f)))
+SIM  := $(foreach f,$(SIM),$(if $(findstring $(T),$(f)),$(f)))
+endif
+
+LIB       := $(B)/libcallgate.a
+FAKES_LIB := $(if $(FAKES),$(B)/libfakes.a)
+BIN       := $(if $(MAIN),$(B)/callgate)
+obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
+prog       = $(patsubst tests/%.c,$(B)/tests/%,$(1))
+SRC_OBJ   := $(call obj,$(SRC))
+FAKES_OBJ := $(call obj,$(FAKES))
+UNIT_BIN  := $(call prog,$(UNIT))
+SIM_BIN   := $(call prog,$(SIM))
+TORT_BIN  := $(call prog,$(TORTURE))
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
+REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(FAKES) $(UNIT) $(SIM) $(TORTURE))
+ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
+
+# ---- build ----------------------------------------------------------------------------------------------------------
+
+.PHONY: all lib programs strict help clean deps
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+
+all: $(LIB) $(BIN) $(if $(filter 1,$(WERROR)),strict)
+lib: $(LIB)
+
+# Changed flags rebuild everything: the stamp is rewritten only when its text differs.
+FLAGS_TEXT := $(COMPILE) | $(LINK) | $(LIBS) | $(LLHTTP_CFLAGS)
+$(B)/flags: FORCE
+	@mkdir -p $(B); printf '%s\n' $(call quoted,$(FLAGS_TEXT)) | cmp -s - $@ || printf '%s\n' $(call quoted,$(FLAGS_TEXT)) > $@
+quoted = '$(subst ','\'',$(1))'
+.PHONY: FORCE
+FORCE:
+
+# A compiler's words are kept beside the object, so that WERROR=1 can refuse them without compiling everything twice.
+$(B)/obj/%.o: %.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(COMPILE) $(EXTRA) -MMD -MP -c $< -o $@ 2> $@.warn; status=$$?; cat $@.warn >&2; exit $$status
+
+$(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o: EXTRA += $(LLHTTP_CFLAGS)
+$(B)/obj/tests/%.o: EXTRA += -Itests
+
+$(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE_FLAGS) $(LLHTTP_CFLAGS) -w -MMD -MP -c $< -o $@
+
+$(LIB): $(SRC_OBJ) $(LLHTTP_OBJ)
+$(FAKES_LIB): $(FAKES_OBJ)
+$(LIB) $(FAKES_LIB):
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $^
+
+$(B)/callgate: $(B)/obj/src/app/main.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(LINK) $^ $(LIBS) -o $@
+
+$(B)/tests/unit/% $(B)/tests/sim/% $(B)/tests/torture/%: TEST_LIBS := -lcmocka
+$(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(FAKES_LIB) $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D); $(LINK) $^ $(TEST_LIBS) $(LIBS) -o $@
+
+$(REPLAY_BIN): $(B)/tests/fuzz/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(FAKES_LIB) $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D); $(LINK) $^ $(LIBS) -o $@
+
+$(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(FAKES_LIB) $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D); $(LINK) -fsanitize=fuzzer $^ $(LIBS) -o $@
+
+programs: all $(UNIT_BIN) $(SIM_BIN) $(REPLAY_BIN)
+
+strict: $(ALL_OBJ)
+	@bad=0; for w in $(ALL_OBJ:=.warn); do if [ -s $$w ]; then cat $$w >&2; bad=1; fi; done; \
+	if [ $$bad = 1 ]; then echo "warnings are errors with WERROR=1; mend the lines above" >&2; exit 1; fi
+
+-include $(ALL_OBJ:.o=.d)
+
+# ---- checks and tests -----------------------------------------------------------------------------------------------
+
+RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) tools/run-tests
+RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
+export T
+
+.PHONY: unit sim fuzz-replay fuzz integration interop torture valgrind asan ubsan tsan cover check test demo bench
+.PHONY: floors headers lint promises
+
+unit: all $(UNIT_BIN)
+	@$(RUN_TESTS) unit $(UNIT_BIN)
+
+sim: all $(SIM_BIN)
+	@$(RUN_TESTS) sim $(SIM_BIN)
+
+fuzz-replay: all $(REPLAY_BIN)
+	@$(RUN_TESTS) fuzz-replay $(REPLAY_BIN)
+
+integration: all
+	@$(RUN_SCENARIOS) tests/integration
+
+interop: all
+	@$(RUN_SCENARIOS) tests/interop
+
+torture: all $(TORT_BIN)
+	@$(RUN_TESTS) torture $(TORT_BIN)
+	@$(RUN_SCENARIOS) tests/torture
+
+valgrind: all $(UNIT_BIN) $(SIM_BIN)
+	@CALLGATE_SLOW=$${CALLGATE_SLOW:-0} CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)
+
+asan tsan:
+	@$(MAKE) --no-print-directory FLAVOUR=$@ unit
+	@$(MAKE) --no-print-directory FLAVOUR=$@ sim
+	@$(MAKE) --no-print-directory FLAVOUR=$@ fuzz-replay
+
+# AddressSanitizer and UBSan run together in one build.
+ubsan: asan
+
+cover:
+	@find build/cover -name '*.gcda' -delete 2>/dev/null || true
+	@$(MAKE) --no-print-directory FLAVOUR=cover unit
+	@$(MAKE) --no-print-directory FLAVOUR=cover sim
+	@tools/cover build/cover
+
+fuzz:
+	@command -v clang >/dev/null || { echo "make fuzz needs clang; make fuzz-replay does without" >&2; exit 1; }
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz fuzz-run
+
+.PHONY: fuzz-run
+fuzz-run: $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
+	@set -e; for name in $(FUZZ_NAMES); do \
+	    mkdir -p $(B)/corpus/$$name tests/fuzz/$$name.in; \
+	    echo "fuzz $$name, $(FUZZ_SECONDS) s"; \
+	    $(B)/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+	        -artifact_prefix=$(B)/corpus/$$name- $(B)/corpus/$$name tests/fuzz/$$name.in; \
+	done
+
+floors:
+	@tools/check-floors
+headers:
+	@COMPILE="$(subst ",\",$(COMPILE))" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" tools/check-headers
+lint:
+	@tools/lint
+promises:
+	@tools/check-promises
+
+CHECK_STEPS := $(foreach s,floors headers lint promises,$(if $(wildcard tools/$(if $(filter lint,$(s)),lint,check-$(s))),$(s)))
+
+check:
+	@MAKE="$(MAKE)" tools/run-all $(CHECK_STEPS) strict all unit sim fuzz-replay
+
+test:
+	@tools/install-deps
+	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(CHECK_STEPS) unit sim fuzz-replay integration interop
+
+deps:
+	@tools/install-deps
+
+demo:
+	@tools/install-deps
+	@$(MAKE) --no-print-directory all
+	@tools/demo
+
+bench: all
+	@tests/bench/run
+
+# ---- install --------------------------------------------------------------------------------------------------------
+
+.PHONY: install
+DOC := $(PREFIX)/share/doc/callgate
+DATA := $(PREFIX)/share/callgate
+install: $(BIN)
+	@test -n "$(BIN)" || { echo "nothing to install: src/app/main.c is not there" >&2; exit 1; }
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
+	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
+	install -m 0644 $(wildcard README.md SECURITY.md LICENSE) $(DESTDIR)$(DOC)
+	for d in $(wildcard schema policies); do \
+	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
+	for m in $(wildcard tools/dist/*.1); do install -D -m 0644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/} || exit 1; done
+	for u in $(wildcard tools/dist/*.service tools/dist/*.socket); do \
+	    mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
+	    sed 's|@PREFIX@|$(PREFIX)|g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} || exit 1; done
+
+clean:
+	rm -rf build
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+#: make              build/release/callgate (FLAVOUR=release, debug, asan, tsan or cover for others)
+#: make demo         a permitted call, two denied calls and their audit rows, from nothing (KEEP=1 leaves it running)
+#: make test         installs what is missing, builds, runs everything; one closing line
+#: make check        under a minute: floors, headers, lint, promises, no warnings, unit, sim, fuzz inputs
+#: make unit         unit tests; T=json/test_canon picks by name (also for sim, integration, interop)
+#: make sim          the pair against memory streams, in virtual time
+#: make fuzz-replay  every fuzz target over its stored inputs, whole and cut short
+#: make integration  scenarios with the real program (tests/integration)
+#: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
+#: make torture      the n-th allocation, system call or commit fails
+#: make asan tsan    unit, sim and fuzz inputs under AddressSanitizer+UBSan, or ThreadSanitizer
+#: make valgrind     unit and sim under valgrind (CALLGATE_SLOW=1 takes the heavy ones too)
+#: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
+#: make cover        line coverage by folder
+#: make bench        side by side with nginx, as a table and JSON
+#: make install      PREFIX=/usr/local DESTDIR=
+#: make deps         tools/install-deps: the packages that the build needs (--tests: also what tests need)
+#: make clean        removes build/
+#: V=1 shows commands; WERROR=1 makes warnings errors; -j is all cores unless given
