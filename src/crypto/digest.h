@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), random bytes, constant-time comparison, base64 (RFC 4648).
+ *
+ * Threads: any; a struct digest belongs to one thread.
+ * Owns: nothing on the heap but inside struct digest's own context.
+ * Lifetime: digest_init to digest_final.
+ * Errors: OpenSSL's digests fail only without memory: CODE_NOMEM. */
+#ifndef CRYPTO_DIGEST_H
+#define CRYPTO_DIGEST_H
+
+#include "base/buf.h"
+#include "base/code.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DIGEST_BYTES 32
+
+struct digest {
+    _Alignas(16) unsigned char state[128]; /* OpenSSL's SHA256_CTX; checked at compile time in digest.c */
+};
+
+void digest_init(struct digest *digest);
+void digest_add(struct digest *digest, const void *bytes, size_t len);
+void digest_final(struct digest *digest, unsigned char out[DIGEST_BYTES]);
+void digest_of(struct span bytes, unsigned char out[DIGEST_BYTES]);
+
+enum code hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES]) MUST_USE;
+
+/* From the operating system's generator; aborts if there is none (a bug of the machine, not of a peer). */
+void random_bytes(void *out, size_t len);
+
+/* Compares in time that depends on the lengths only. */
+bool secret_equals(struct span a, struct span b);
+
+/* Standard alphabet with padding / URL-safe alphabet without. Decoding is canonical: exactly one spelling a value. */
+enum code base64_encode(struct span bytes, struct buf *out) MUST_USE;
+enum code base64_decode(struct span text, struct buf *out) MUST_USE;
+enum code base64url_encode(struct span bytes, struct buf *out) MUST_USE;
+enum code base64url_decode(struct span text, struct buf *out) MUST_USE;
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SQLite, opened as we need it: trusted_schema off, defensive, no extensions, foreign keys on, a busy timeout.
+ *
+ * Threads: a db belongs to one thread at a time (opened NOMUTEX).
+ * Owns: the connection; prepared statements belong to their db_stmt holder and are finalised before db_close.
+ * Lifetime: db_close.
+ * Errors: enum code; db_error gives SQLite's sentence. CODE_BUSY for a lock, CODE_LIMIT for a full disk, CODE_EXISTS
+ * for a broken uniqueness, CODE_IO otherwise. */
+#ifndef DB_DB_H
+#define DB_DB_H
+
+#include "base/span.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct db;
+struct db_stmt;
+
+enum db_mode { DB_READ = 0, DB_WRITE, DB_CREATE }; /* CREATE: make it where it is missing, mode 0640 */
+
+enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+void db_close(struct db **db);
+const char *db_error(const struct db *db);
+
+/* Runs SQL text without results; several statements are allowed. */
+enum code db_exec(struct db *db, const char *sql) MUST_USE;
+
+/* BEGIN IMMEDIATE / COMMIT / ROLLBACK. */
+enum code db_begin(struct db *db) MUST_USE;
+enum code db_commit(struct db *db) MUST_USE;
+void db_rollback(struct db *db);
+
+enum code db_prepare(struct db *db, const char *sql, struct db_stmt **stmt) MUST_USE;
+void db_finalize(struct db_stmt **stmt);
+
+/* Parameters count from 1, as SQLite's do. Spans must live until db_reset (they are not copied). */
+void db_bind_int(struct db_stmt *stmt, int at, int64_t value);
+void db_bind_text(struct db_stmt *stmt, int at, struct span value);  /* a span with at == NULL binds NULL */
+void db_bind_blob(struct db_stmt *stmt, int at, struct span value);  /* likewise */
+void db_bind_null(struct db_stmt *stmt, int at);
+
+/* CODE_OK: a row is there; CODE_NOT_FOUND: done; anything else: failed. */
+enum code db_step(struct db_stmt *stmt) MUST_USE;
+/* Runs to the end, expects no row, resets. */
+enum code db_run(struct db_stmt *stmt) MUST_USE;
+void db_reset(struct db_stmt *stmt); /* and clears the bindings */
+
+/* Columns count from 0. Spans are valid until the next step or reset. NULL gives 0 or a span with at == NULL. */
+int64_t db_int(struct db_stmt *stmt, int column);
+double db_real(struct db_stmt *stmt, int column);
+struct span db_text(struct db_stmt *stmt, int column);
+struct span db_blob(struct db_stmt *stmt, int column);
+bool db_is_null(struct db_stmt *stmt, int column);
+int db_columns(struct db_stmt *stmt);
+const char *db_column_name(struct db_stmt *stmt, int column);
+
+int64_t db_changes(struct db *db);
+int64_t db_last_id(struct db *db);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents that are ours, written as JSON: replies, rows of the command line, notes. Built and printed by cJSON.
+ *
+ * Threads: any; a document belongs to one thread.
+ * Owns: a doc owns its members; adding one to another hands it over.
+ * Lifetime: doc_free of the root frees all.
+ * Errors: a builder that could not allocate marks its document; doc_print then says CODE_NOMEM. NULL docs are accepted
+ * everywhere and do nothing, so that building needs no check at each line. */
+#ifndef JSON_DOC_H
+#define JSON_DOC_H
+
+#include "base/buf.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct doc;
+
+struct doc *doc_object(void);
+struct doc *doc_array(void);
+void doc_free(struct doc **doc);
+
+void doc_text(struct doc *object, const char *key, struct span value);    /* key NULL: appends to an array */
+void doc_int(struct doc *object, const char *key, int64_t value);
+void doc_bool(struct doc *object, const char *key, bool value);
+void doc_null(struct doc *object, const char *key);
+void doc_raw(struct doc *object, const char *key, struct span canonical); /* canonical JSON as it stands */
+struct doc *doc_add_object(struct doc *object, const char *key);          /* borrowed */
+struct doc *doc_add_array(struct doc *object, const char *key);           /* borrowed */
+
+/* Appends the minified text to `out`. */
+enum code doc_print(const struct doc *doc, struct buf *out) MUST_USE;
+
+#endif

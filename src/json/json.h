@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The strict JSON reader: RFC 8259 text in, canonical bytes and, where asked for, a tree over them out.
+ *
+ * One single-pass, table-driven, non-recursive validator emits canonical bytes: minified, number lexemes verbatim,
+ * minimal escapes, U+2028/2029/0085 escaped, member order kept. The canonical bytes are judged, recorded and sent.
+ * What it refuses is listed in strictness.md, "JSON"; every refusal has an offset into the input.
+ *
+ * The tree is ours, not cJSON's: cJSON keeps numbers as doubles, but policies compare the decimal that was written,
+ * and a second parse of every body cost a quarter of the gate's speed. cJSON builds documents that are ours
+ * (json/doc.h) and reads canonical bytes again in tests, as the second opinion.
+ *
+ * Threads: any; a tree belongs to one thread at a time, a finished one may be read by several.
+ * Owns: a tree's nodes live in the arena that was handed in.
+ * Lifetime: nodes and their spans live as long as the arena *and* the canonical buffer stay untouched.
+ * Errors: struct json_fault; memory as JSON_FAULT_MEMORY. */
+#ifndef JSON_JSON_H
+#define JSON_JSON_H
+
+#include "base/buf.h"
+#include "base/code.h"
+#include "base/mem.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum json_type { JSON_NONE = 0, JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+enum json_fault_kind {
+    JSON_FAULT_NONE = 0,
+    JSON_FAULT_SYNTAX,     /* not the RFC 8259 grammar, trailing bytes, empty */
+    JSON_FAULT_UTF8,       /* invalid, overlong, surrogate, BOM */
+    JSON_FAULT_STRING,     /* NUL, \u0000, lone surrogate, control character, bad escape */
+    JSON_FAULT_NUMBER,     /* over 400 digits or beyond the range of a double */
+    JSON_FAULT_DUPLICATE,  /* equal keys in one object, after unescaping (or folded where the rules say so) */
+    JSON_FAULT_DEPTH,
+    JSON_FAULT_NODES,      /* too many nodes, or keys in one object */
+    JSON_FAULT_SIZE,       /* canonical bytes over the out buffer's cap */
+    JSON_FAULT_MEMORY
+};
+
+struct json_fault {
+    enum json_fault_kind kind;
+    size_t offset;      /* into the input */
+    const char *text;   /* static: what is wrong */
+};
+
+/* Where keys are compared more strictly than byte for byte (strictness.md, JSON). */
+enum json_folding {
+    JSON_FOLD_NONE = 0,
+    JSON_FOLD_ENVELOPE, /* in the root object, and in its `params`: keys equal under ASCII folding plus U+017F, U+212A are
+                         * duplicates; in `params.arguments` only where the two differ by more than ASCII case */
+    JSON_FOLD_ROOT      /* in the root object only, as for arguments: for dialects whose whole body is the arguments */
+};
+
+struct json_rules {
+    uint32_t max_depth;       /* 64 for requests, 128 for replies */
+    uint32_t max_nodes;       /* 200,000; 0: no cap (replies, which build no tree) */
+    uint32_t max_keys;        /* in one object: 4,096 */
+    enum json_folding folding;
+};
+
+extern const struct json_rules json_request_rules; /* 64, 200000, 4096, ENVELOPE */
+extern const struct json_rules json_reply_rules;   /* 128, 0, 65536, NONE */
+extern const struct json_rules json_file_rules;    /* 64, 200000, 4096, NONE: for our own files and CLI input */
+
+/* A value of the tree. Children hang on a singly linked list in document order. */
+struct json_node {
+    enum json_type type;
+    uint32_t count;                /* members of an array or object */
+    struct span raw;               /* canonical bytes of the whole value; a number's is the lexeme that was sent */
+    struct span text;              /* a string's decoded UTF-8 (no NULs inside); otherwise empty */
+    struct span key;               /* decoded member name; empty outside objects */
+    const struct json_node *child; /* first member, or NULL */
+    const struct json_node *next;  /* next sibling, or NULL */
+};
+
+/* Validates `in` and appends its canonical bytes to `out`; with `arena` also builds the tree, whose spans point into
+ * `out` (so `out` must not change afterwards: hand in an empty buffer whose bytes stay) or into the arena.
+ * Takes: arena and root may both be NULL (no tree). On failure `out` is as before the call.
+ * Returns: CODE_OK; CODE_INVALID, CODE_LIMIT or CODE_NOMEM with *fault set. */
+enum code json_read(struct span in, const struct json_rules *rules, struct buf *out, struct arena *arena,
+                    const struct json_node **root, struct json_fault *fault) MUST_USE;
+
+/* The same walk without a tree: `event` is called for each value as its canonical bytes are done. For replies. */
+enum json_event_kind { JSON_EVENT_SCALAR = 0, JSON_EVENT_BEGIN, JSON_EVENT_END };
+
+struct json_event {
+    enum json_event_kind kind; /* BEGIN and END for arrays and objects */
+    enum json_type type;
+    uint32_t depth;            /* 0: the root value */
+    uint32_t index;            /* place among its siblings, from 0 */
+    struct span key;           /* decoded member name; empty for elements and the root; valid during the call */
+    struct span text;          /* SCALAR: decoded string; valid during the call */
+    size_t begin;              /* offset from out's length at the start of the walk: of the value itself */
+    size_t end;                /* SCALAR and END: one past the value */
+    size_t member;             /* offset where the member begins (at its key's quote; same as begin for elements) */
+};
+
+/* Returns: CODE_OK to go on; anything else ends the walk and is returned by json_walk. */
+typedef enum code (*json_event_fn)(void *context, const struct json_event *event);
+
+enum code json_walk(struct span in, const struct json_rules *rules, struct buf *out, json_event_fn event, void *context,
+                    struct json_fault *fault) MUST_USE;
+
+/* The member of an object with exactly this name, or NULL. */
+const struct json_node *json_member(const struct json_node *object, struct span name);
+
+/* The member that `path` names, one literal key a step: json_at(root, "params", "name", NULL). */
+const struct json_node *json_at(const struct json_node *node, ...) __attribute__((sentinel));
+
+/* Appends `text` as a JSON string with quotes and canonical escapes. Takes: valid UTF-8; invalid sequences are written
+ * as U+FFFD, so that what we write always parses. */
+enum code json_write_string(struct buf *out, struct span text) MUST_USE;
+
+/* Exact decimal comparison of two number lexemes: <0, 0, >0. 10 = 10.0 = 1e1. Cost is linear in the lexemes. */
+int json_number_compare(struct span a, struct span b);
+
+/* Whether a lexeme has no fractional value (1e2 and 5.0 have none). */
+bool json_number_is_integer(struct span lexeme);
+
+/* Whether a lexeme is an integer outside +-(2^53-1). */
+bool json_number_is_unsafe(struct span lexeme);
+
+/* Equal values: types equal, numbers by decimal value, strings byte for byte, arrays in order, objects as sets of members. */
+bool json_equal(const struct json_node *a, const struct json_node *b);
+
+#endif

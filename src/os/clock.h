@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time: the wall clock for records, the monotonic clock for waiting, the thread's CPU clock for budgets.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: none. */
+#ifndef OS_CLOCK_H
+#define OS_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int64_t clock_wall_us(void);      /* UTC microseconds since 1970; may jump */
+int64_t clock_monotonic_us(void); /* never jumps back */
+int64_t clock_thread_cpu_us(void);
+
+/* "2026-11-20T15:04:05.123456Z"; `out` takes 28 bytes with its NUL. */
+#define CLOCK_TEXT_BYTES 28
+void clock_text(int64_t wall_us, char out[CLOCK_TEXT_BYTES]);
+
+#endif

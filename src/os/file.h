@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that are read or made whole: configuration, keys, policies, with the permissions they must have.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: results belong to the caller (mem_free; secrets are wiped first with mem_wipe).
+ * Errors: CODE_NOT_FOUND, CODE_DENIED (permissions), CODE_LIMIT (size), CODE_IO, with a sentence. */
+#ifndef OS_FILE_H
+#define OS_FILE_H
+
+#include "base/buf.h"
+#include "base/why.h"
+
+enum file_kind {
+    FILE_SECRET = 0, /* not readable, not writable by group or others */
+    FILE_TRUSTED,    /* not writable by group or others: configuration, certificates */
+    FILE_ANY         /* no rule: policy files to be checked, calls to be explained */
+};
+
+/* Appends a regular file's bytes to `out`, at most max_bytes. */
+enum code file_read(const char *path, enum file_kind kind, size_t max_bytes, struct buf *out, struct why *why) MUST_USE;
+
+/* Makes a new file with this mode and content; fsyncs it. CODE_EXISTS when it is there already. */
+enum code file_create(const char *path, unsigned mode, struct span content, struct why *why) MUST_USE;
+
+/* `path` seen from the folder of the file `base` (absolute paths stay). Returns: allocated, or NULL without memory. */
+char *file_beside(const char *base, struct span path) MUST_USE;
+
+#endif

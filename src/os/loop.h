@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The event loop: level-triggered epoll(7), told once a turn what changed, with timers.
+ *
+ * Threads: one loop, one thread; only loop_wake may come from elsewhere (also from a signal handler).
+ * Owns: the epoll descriptor; watches and timers are embedded in their users.
+ * Lifetime: a watch is removed before its descriptor is closed.
+ * Errors: enum code; a descriptor that cannot be added says CODE_IO. */
+#ifndef OS_LOOP_H
+#define OS_LOOP_H
+
+#include "base/code.h"
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+
+enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_HANGUP = 4 }; /* HANGUP is reported, never asked for */
+
+/* Called with what is ready. It only fills, drains and marks; nothing is freed in it. */
+typedef void (*loop_ready_fn)(void *context, unsigned ready);
+
+struct loop_watch {
+    loop_ready_fn ready;
+    void *context;
+    int fd;
+    unsigned wanted; /* what the user wants */
+    unsigned polled; /* what epoll knows */
+    bool added;
+    struct list changed;
+};
+
+typedef void (*loop_timer_fn)(void *context);
+
+struct loop_timer {
+    loop_timer_fn fire;
+    void *context;
+    int64_t due_us; /* monotonic */
+    uint32_t place; /* in the heap, from 1; 0: not armed */
+};
+
+enum code loop_new(struct loop **loop) MUST_USE;
+void loop_free(struct loop **loop);
+
+/* The time at the start of this turn, monotonic; one clock read a turn. */
+int64_t loop_now_us(const struct loop *loop);
+
+void loop_watch_init(struct loop_watch *watch, int fd, loop_ready_fn ready, void *context);
+void loop_watch_want(struct loop *loop, struct loop_watch *watch, unsigned wanted); /* takes effect before the next wait */
+void loop_watch_remove(struct loop *loop, struct loop_watch *watch);                /* at once; callable twice */
+
+void loop_timer_init(struct loop_timer *timer, loop_timer_fn fire, void *context);
+enum code loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t after_us) MUST_USE; /* re-arms too */
+void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
+
+/* Work that must run once more this turn although no descriptor reports (bytes pending inside TLS): the next wait does
+ * not sleep. */
+void loop_again(struct loop *loop);
+
+/* One turn: tell epoll, wait at most `max_wait_us` (-1: until something is due), run timers and events. */
+enum code loop_turn(struct loop *loop, int64_t max_wait_us) MUST_USE;
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unicode over UTF-8: validation, code points, and the characters that deceive readers. utf8proc lives here.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: false or SIZE_MAX for invalid UTF-8. */
+#ifndef UNICODE_UNICODE_H
+#define UNICODE_UNICODE_H
+
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool unicode_is_utf8(struct span text);
+
+/* Code points in valid UTF-8. */
+size_t unicode_count(struct span text);
+
+/* One code point from the front; returns its bytes (1-4), 0 at the end or on invalid UTF-8. */
+size_t unicode_next(struct span text, uint32_t *point);
+
+/* Control characters other than tab, LF and CR; bidi overrides, embeddings and isolates; zero-width characters; tag
+ * characters; invisible format characters: what must not be in a tool's definition. ZWJ and ZWNJ between letters of
+ * scripts that need them, and within emoji sequences, are allowed. */
+bool unicode_is_deceptive(struct span text);
+
+#endif

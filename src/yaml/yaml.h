@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The strict YAML reader: libyaml's events into a small tree with places. Policies and configuration.
+ *
+ * Refused with a place: anchors, aliases, tags, merge keys, duplicate keys, several documents, non-scalar keys, more
+ * than 64 levels, more than 1,000,000 nodes, NUL, invalid UTF-8. YAML 1.2 core types only: `yes`, `no`, `on` are strings.
+ *
+ * Threads: any; a tree may be read by several once made.
+ * Owns: the tree owns its nodes and texts (one arena).
+ * Lifetime: yaml_free.
+ * Errors: struct faults, several in one run where libyaml can go on. */
+#ifndef YAML_YAML_H
+#define YAML_YAML_H
+
+#include "base/span.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum yaml_type { YAML_NONE = 0, YAML_NULL, YAML_BOOL, YAML_INT, YAML_FLOAT, YAML_STRING, YAML_LIST, YAML_MAP };
+
+struct yaml_node {
+    enum yaml_type type;
+    bool truth;                    /* YAML_BOOL */
+    uint32_t count;                /* members */
+    int line, column;              /* of the value, from 1 */
+    int key_line, key_column;      /* of its key, in a map */
+    struct span key;               /* in a map; decoded */
+    struct span text;              /* a scalar as written (decoded); INT and FLOAT: the lexeme */
+    struct span json;              /* a scalar as canonical JSON; a number's is a JSON lexeme (0x1f is written in decimal) */
+    const struct yaml_node *child; /* first member */
+    const struct yaml_node *next;
+};
+
+struct yaml_tree; /* holds everything */
+
+/* Takes: `file` names the place in messages only. Returns: CODE_OK with *tree; CODE_INVALID with faults; CODE_NOMEM.
+ * An empty document is a YAML_NULL root. */
+enum code yaml_read(struct span text, const char *file, struct yaml_tree **tree, struct faults *faults) MUST_USE;
+void yaml_free(struct yaml_tree **tree);
+
+const struct yaml_node *yaml_root(const struct yaml_tree *tree);
+const char *yaml_file(const struct yaml_tree *tree);
+
+/* The member of a map with exactly this key, or NULL. */
+const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key);
+
+/* Adds a fault for each key of `map` that `known` (NULL-terminated) does not hold, with "did you mean". */
+void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
+                     const char *what, struct faults *faults);
+
+/* The value as canonical JSON appended to `out` (for `call:` in tests, `equals:` and the like). */
+struct buf;
+enum code yaml_to_json(const struct yaml_node *node, struct buf *out) MUST_USE;
+
+#endif
