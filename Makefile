@@ -236,20 +236,21 @@ fuzz-run: $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
 floors:
 	@tools/check-floors
 headers:
-	@COMPILE="$(subst ",\",$(COMPILE))" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" tools/check-headers
+	@CC="$(CC)" HEADER_FLAGS="-std=gnu11 -D_GNU_SOURCE -Isrc $(PKG_CFLAGS) $(WARNINGS)" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" \
+	    tools/check-headers
 lint:
 	@tools/lint
 promises:
 	@tools/check-promises
 
-CHECK_STEPS := $(foreach s,floors headers lint promises,$(if $(wildcard tools/$(if $(filter lint,$(s)),lint,check-$(s))),$(s)))
-
+REPOSITORY := floors headers lint
 check:
-	@MAKE="$(MAKE)" tools/run-all $(CHECK_STEPS) strict all unit sim fuzz-replay
+	@MAKE="$(MAKE)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit sim fuzz-replay
 
 test:
 	@tools/install-deps
-	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(CHECK_STEPS) unit sim fuzz-replay integration interop
+	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
+	    integration interop
 
 deps:
 	@tools/install-deps
