@@ -10,12 +10,15 @@
 
 #include "os/loop.h"
 
+#include <stdatomic.h>
+
 struct inbox {
     struct loop_watch watch;
     struct loop *loop;
     void (*arrived)(void *context);
     void *context;
     int fd;
+    atomic_bool poked; /* a poke is on its way: further ones need no system call */
 };
 
 /* `arrived` is called once a turn in which at least one poke came; what arrived is in the caller's own atomics. */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads: started with a name and every signal blocked, so that signals reach the main thread's signalfd alone.
+ *
+ * Threads: start and join from one thread.
+ * Owns: the thread, until it is joined.
+ * Lifetime: struct thread outlives the thread it started.
+ * Errors: CODE_IO when the system has no thread left; joining cannot fail. */
+#ifndef OS_THREAD_H
+#define OS_THREAD_H
+
+#include "base/why.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef void (*thread_fn)(void *argument);
+
+/* A zeroed one counts as not started. */
+struct thread {
+    pthread_t id;
+    bool started;
+    thread_fn run;
+    void *argument;
+    char name[16]; /* the kernel's limit, NUL included; longer names are cut */
+};
+
+enum code thread_start(struct thread *thread, const char *name, thread_fn run, void *argument,
+                       struct why *why) MUST_USE;
+
+/* Blocks: until the thread has returned. One that was not started, or was joined, is fine. */
+void thread_join(struct thread *thread);
+
+/* Waits at most wait_ms. Returns: whether it has ended (and is joined then). */
+bool thread_join_within(struct thread *thread, unsigned wait_ms) MUST_USE;
+
+/* How many processors this process may run on; at least 1. */
+unsigned thread_cores(void);
+
+#endif
