@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Audit records as the gate hands them over: decision, outcome, event. The row format is schema/audit-format.md.
+ *
+ * Threads: filled by a worker (or main, for events); copied into a ring by value.
+ * Owns: nothing; all spans are borrowed until the record has been put into the ring.
+ * Lifetime: one call of audit_put_*.
+ * Errors: none. A span with at == NULL is SQL NULL; an empty span with at != NULL is the empty text. */
+#ifndef AUDIT_RECORD_H
+#define AUDIT_RECORD_H
+
+#include "base/reason.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum audit_verdict { AUDIT_DENY = 0, AUDIT_HOLD, AUDIT_PERMIT };
+
+enum audit_outcome {
+    OUTCOME_UNKNOWN = 0,
+    OUTCOME_RESULT, OUTCOME_TOOL_ERROR, OUTCOME_PROTOCOL_ERROR, OUTCOME_HTTP_ERROR, OUTCOME_ACCEPTED,
+    OUTCOME_STREAM_ENDED, OUTCOME_DETACHED, OUTCOME_UPSTREAM_FAILURE, OUTCOME_TIMEOUT, OUTCOME_CANCELLED,
+    OUTCOME_REFUSED, OUTCOME_NOT_SENT
+};
+
+const char *audit_outcome_text(enum audit_outcome outcome); /* "result", "tool_error" ... */
+
+struct audit_decision {
+    int64_t time_us;            /* UTC */
+    /* who */
+    struct span tenant, principal;
+    struct span authentication; /* "api_key", "bearer", "certificate", "none"; NULL before identity */
+    struct span client;         /* address as text */
+    struct span session;        /* the agent's session id as sent; the writer stores its SHA-256, hex */
+    /* what */
+    struct span correlation, correlation_replaced; /* the second: what an unfit one was, cut to 128 and escaped; else NULL */
+    struct span trace;          /* W3C trace id, or NULL */
+    struct span upstream, dialect, protocol_version;
+    struct span direction;      /* "agent" or "server": who sent the message */
+    struct span method, tool;   /* tool: or the resource's URI, the prompt's name */
+    struct span rpc_id;         /* canonical JSON of the id, or NULL */
+    struct span arguments;      /* canonical JSON, redactions applied; NULL: none */
+    bool arguments_redacted;
+    struct span body;           /* canonical body; only its size and salted digest are recorded */
+    struct span query;          /* likewise: digest only */
+    /* verdict */
+    enum audit_verdict verdict;
+    enum reason reason;
+    struct span rule, rule_reason, undecided;
+    struct span rules;          /* JSON array of all applying rules: [{"id","effect","monitor"}] */
+    struct span monitor;        /* JSON object of what monitored rules would have done, or NULL */
+    uint64_t policy_version;    /* 0: NULL */
+    struct span policy_hash;
+    int64_t judge_us;
+    int status;                 /* denials: the HTTP status that the agent gets; permits: 0 (the outcome says it) */
+    int64_t latency_us;         /* denials only: head to verdict */
+    bool expects_outcome;       /* permits that will be followed by exactly one outcome (server requests are not) */
+};
+
+struct audit_result { /* an outcome row */
+    uint64_t decision;          /* seq; or 0 and then */
+    uint64_t ticket;            /* the decision's ticket in the same ring, not settled yet */
+    int64_t time_us;
+    struct span tenant;         /* as in the decision */
+    enum audit_outcome outcome;
+    enum reason reason;         /* the ending: COMPLETED, UPSTREAM_SILENT ... */
+    int status;                 /* HTTP status that the agent got; 0: none */
+    bool has_error_code;
+    int64_t error_code;         /* JSON-RPC */
+    uint64_t response_bytes;    /* delivered to the agent, body only */
+    bool has_digest;
+    unsigned char response_digest[32]; /* SHA-256 of the delivered body; the writer salts it */
+    uint32_t server_requests, server_notifications, server_denied; /* messages from the server in this exchange */
+    int64_t latency_us;         /* head to last byte */
+    int64_t upstream_us;        /* first byte up to first byte down; -1: none */
+};
+
+struct audit_event {
+    int64_t time_us;
+    struct span kind;           /* "start", "stop", "crash", "reload", "policy_activated", "key_made", "key_revoked", "audit_down",
+                                 * "audit_up", "folded" ... */
+    struct span tenant;         /* NULL where it concerns none */
+    struct span actor;          /* who: user name, principal, "gate" */
+    struct span detail;         /* canonical JSON object */
+};
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker's ring: records by value to the writer, numbers back.
+ *
+ * Threads: one worker puts and asks; the writer thread takes. Lock-free, single producer and single consumer.
+ * Owns: its memory; belongs to the writer (audit/writer.h).
+ * Lifetime: the writer's.
+ * Errors: CODE_BUSY full (stop reading, ask again after the next wake), CODE_DOWN the audit is down (deny), CODE_LIMIT a
+ * record larger than a ring may take. A record is never dropped. */
+#ifndef AUDIT_RING_H
+#define AUDIT_RING_H
+
+#include "audit/record.h"
+#include "base/code.h"
+
+struct audit_ring;
+
+/* Puts a decision. With expects_outcome, room for its outcome is reserved at the same time.
+ * Arguments are cut as audit-record.md says (64 KiB; 4 KiB in denials) before they enter the ring.
+ * Returns: CODE_OK with *ticket, the worker's running number from 1. */
+enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket) MUST_USE;
+
+/* Puts the outcome of a permit, exactly once for each that was put with expects_outcome; cannot fail. */
+void audit_put_result(struct audit_ring *ring, const struct audit_result *result);
+
+/* CODE_BUSY is possible; events never wait for anybody. */
+enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event) MUST_USE;
+
+/* What became of a ticket. */
+enum audit_fate { AUDIT_WAITING = 0, AUDIT_DURABLE, AUDIT_FAILED };
+enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq);
+
+/* All tickets up to this one have a fate. */
+uint64_t audit_settled(const struct audit_ring *ring);
+
+bool audit_is_down(const struct audit_ring *ring);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policies: text -> checked -> immutable compiled snapshot -> evaluation. The language is policy-language.md.
+ *
+ * Threads: compile and explain on any one thread; a snapshot is immutable and shared; a policy_scratch belongs to one.
+ * Owns: a snapshot owns everything it was compiled from, copies of the texts included.
+ * Lifetime: policy_ref / policy_unref; atomic, from any thread.
+ * Errors: compile: struct faults (up to 20 with places) and warnings; eval: never fails, it denies. */
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include "base/buf.h"
+#include "base/why.h"
+#include "policy/question.h"
+#include "policy/verdict.h"
+
+struct policy; /* a compiled snapshot */
+
+struct policy_file {
+    struct span path; /* as given; names the place in messages; stored */
+    struct span text; /* YAML */
+};
+
+/* Compiles a complete set of files.
+ * Takes: version (0 for one not stored yet); faults and warnings collect; warnings may be NULL.
+ * Returns: CODE_OK with *policy holding one reference; CODE_INVALID with faults; CODE_NOMEM. */
+enum code policy_compile(const struct policy_file *files, size_t count, uint64_t version, struct policy **policy,
+                         struct faults *faults, struct faults *warnings) MUST_USE;
+struct policy *policy_ref(struct policy *policy);
+void policy_unref(struct policy **policy);
+
+uint64_t policy_version(const struct policy *policy);
+struct span policy_hash(const struct policy *policy); /* of the set: names and texts, length-prefixed, in byte order of names */
+size_t policy_rule_count(const struct policy *policy);
+
+/* The `policy:` name of one file's text, for load and remove. */
+enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
+
+/* Memory and budgets of one thread's evaluations. */
+struct policy_scratch;
+enum code policy_scratch_new(struct policy_scratch **scratch) MUST_USE;
+void policy_scratch_free(struct policy_scratch **scratch);
+
+/* Judges. Pure: the same question, snapshot and state give the same verdict; only too_costly may depend on speed.
+ * Takes: policy NULL: denies with NO_POLICY; now_cpu_us 0: work alone bounds regexes (tests, replay, explain), otherwise
+ * the thread's CPU clock. */
+void policy_eval(const struct policy *policy, const struct question *question, int64_t now_cpu_us,
+                 struct policy_scratch *scratch, struct verdict *verdict);
+
+/* Whether tools/list may show this tool: false where no rule could permit it for this principal or a forbid without
+ * `when` covers it. */
+bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
+
+/* The same walk in words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
+enum code policy_explain(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                         struct verdict *verdict, struct buf *out) MUST_USE;
+
+/* Runs the `tests:` of all files. `report` is called for each, in order. */
+struct policy_test_result {
+    struct span file;
+    struct span name;
+    int line;
+    bool passed;
+    struct span expected; /* in words */
+    struct span got;
+};
+typedef void (*policy_test_fn)(void *context, const struct policy_test_result *result);
+enum code policy_test(const struct policy *policy, struct policy_scratch *scratch, policy_test_fn report, void *context,
+                      size_t *passed, size_t *failed) MUST_USE;
+
+#endif

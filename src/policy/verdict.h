@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of a policy: permit, deny or hold, why, by which rule, and what is to be redacted.
+ *
+ * Threads: filled and read by one thread.
+ * Owns: nothing; texts belong to the snapshot, the rest to the scratch that was handed to policy_eval.
+ * Lifetime: while the snapshot is held and the scratch is not used again.
+ * Errors: none; a verdict that was never filled denies. */
+#ifndef POLICY_VERDICT_H
+#define POLICY_VERDICT_H
+
+#include "base/reason.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum verdict_kind { VERDICT_DENY = 0, VERDICT_HOLD, VERDICT_PERMIT };
+
+enum effect { EFFECT_FORBID = 0, EFFECT_REQUIRE_APPROVAL, EFFECT_PERMIT };
+
+#define VERDICT_RULES_MAX 64 /* applying rules that are named in the record; all are counted */
+
+struct verdict_rule {
+    struct span id;
+    enum effect effect;
+    bool monitor; /* would have applied; changed nothing */
+};
+
+struct verdict {
+    enum verdict_kind kind;
+    enum reason reason;               /* PERMITTED, NO_RULE, METHOD_UNKNOWN, FORBIDDEN, APPROVAL_REQUIRED, TOO_COSTLY, NO_POLICY, MEMORY */
+    struct span rule;                 /* deciding rule's id; at == NULL: none */
+    struct span rule_reason;          /* the author's `reason:`, for the audit */
+    struct span say;                  /* the author's `say:`, for the agent */
+    struct span undecided;            /* "rule-id: condition" of the deciding rule's first undecided condition; or empty */
+    struct verdict_rule rules[VERDICT_RULES_MAX]; /* all applying ones, by effect and then id, monitored ones too */
+    uint32_t rule_count;              /* may exceed VERDICT_RULES_MAX */
+    enum verdict_kind monitor_kind;   /* what the verdict would be were monitored rules active */
+    struct span monitor_rule;
+    bool has_monitor;                 /* some monitored rule applied */
+    uint64_t policy_version;          /* 0: no policy */
+    struct span policy_hash;          /* lower-case hex SHA-256 of the version's text */
+    bool redact_all;                  /* a redaction could not be decided, or names `$` */
+    const struct json_node *const *redact; /* values under question.root that must not be recorded; sorted in document order */
+    uint32_t redact_count;
+    uint64_t work;                    /* regex work units */
+};
+
+const char *verdict_text(enum verdict_kind kind); /* "permit", "deny", "hold" */
+const char *effect_text(enum effect effect);      /* "forbid", "require_approval", "permit" */
+
+#endif
