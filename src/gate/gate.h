@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judgement: identity, policy and audit joined; knows no transport. The one enforcement path.
+ *
+ * A transport judges each message (gate_judge), learns the verdict, works out the status of its answer, and records it
+ * (gate_record). A permitted message may go on, and a denial may be answered, only after gate_fate says DURABLE.
+ *
+ * Threads: gate_shared is for all; a gate belongs to one worker. gate_publish_* from main.
+ * Owns: gate_shared: the current snapshots and the open questions. A gate: its scratch and snapshot references.
+ * Lifetime: gates are freed before gate_shared.
+ * Errors: a verdict that cannot be reached is a denial with its reason; nothing here ever opens. */
+#ifndef GATE_GATE_H
+#define GATE_GATE_H
+
+#include "audit/ring.h"
+#include "identity/identity.h"
+#include "policy/policy.h"
+
+struct gate_shared;
+struct gate;
+
+struct gate_shared_conf {
+    unsigned char redact_key[DIGEST_BYTES];  /* HMAC key for redacted values; kept outside the database */
+    unsigned char session_key[DIGEST_BYTES]; /* MAC key of sessions, of the store */
+};
+
+enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **shared) MUST_USE;
+void gate_shared_free(struct gate_shared **shared);
+
+/* Makes a snapshot the current one; takes the caller's reference. Workers follow at their next call. */
+void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
+void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);
+
+enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct gate **gate) MUST_USE;
+void gate_free(struct gate **gate);
+
+/* The current tables, refreshed; valid until the next call on this gate. */
+const struct identity_keys *gate_keys(struct gate *gate);
+const unsigned char *gate_session_key(const struct gate *gate);
+
+/* One message as its transport read it. All spans are borrowed. */
+struct gate_message {
+    int64_t time_us;            /* UTC, when its head was complete */
+    int64_t began_us;           /* monotonic, likewise */
+    struct span tenant, principal, authentication, client;
+    struct span session, correlation, correlation_replaced, trace;
+    struct span upstream, dialect, protocol_version;
+    bool from_server;
+    struct span method;         /* or a pseudo-name */
+    struct span answers;        /* method `response`: what is answered */
+    struct span tool;           /* tools/call */
+    struct span target;         /* for the audit's column `tool` */
+    struct span rpc_id;
+    const struct json_node *root, *meta; /* see policy/question.h; root is also what is recorded as arguments */
+    struct span body, query;
+    enum reason refused;        /* UNSET: to be judged; PERMITTED: permitted without judging (`pass`, preflight never);
+                                 * anything else: refused already, only to be recorded */
+    bool expects_outcome;       /* when permitted */
+};
+
+struct gate_decision {
+    struct verdict verdict;     /* kind DENY until judged; texts live until the next gate_judge on this gate */
+    struct policy *policy;      /* the snapshot that judged, one reference; NULL: none */
+    int64_t judge_us;
+    uint64_t ticket;            /* 0: not recorded (audit down, folded) */
+    bool folded;
+};
+
+/* Judges (unless refused already). Never fails: it denies. */
+void gate_judge(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+
+/* Records the decision; `status` is what the agent will get when it is a denial.
+ * Returns: CODE_OK (wait for gate_fate, or folded: answer at once), CODE_BUSY (ring full: call again after the next wake),
+ * CODE_DOWN (deny with AUDIT_DOWN, no row; counted for the `audit_up` event). */
+enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
+    MUST_USE;
+
+enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq);
+
+/* Exactly one for each permit that expects one. */
+void gate_outcome(struct gate *gate, const struct audit_result *result);
+
+/* Drops the policy reference. */
+void gate_decision_fini(struct gate_decision *decision);
+
+/* tools/list: whether this principal may see a tool, under the snapshot that judged the list. */
+bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span tool);
+
+#endif

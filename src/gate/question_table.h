@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open questions of servers: requests that were delivered to an agent and wait for its answer, known to all workers.
+ *
+ * Threads: any; sharded, one short lock a shard: the only lock on the data path.
+ * Owns: copies of the keys.
+ * Lifetime: that of gate_shared. Bounded: 64 questions a session, 65,536 in all; older than an hour: forgotten.
+ * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND. */
+#ifndef GATE_QUESTION_TABLE_H
+#define GATE_QUESTION_TABLE_H
+
+#include "base/code.h"
+#include "base/span.h"
+#include "gate/gate.h"
+
+struct question_key {
+    struct span route, tenant, principal, session; /* session: as the agent names it; empty: none */
+    struct span id;                                /* canonical JSON */
+};
+
+enum code question_open(struct gate *gate, const struct question_key *key, struct span method, int64_t now_us) MUST_USE;
+
+/* Finds and takes the question; its method goes into `method` (at most 128 bytes). CODE_NOT_FOUND: nobody asked. */
+enum code question_answer(struct gate *gate, const struct question_key *key, char method[128], size_t *len) MUST_USE;
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes back: one JSON-RPC message from an upstream, classified, made canonical, edited where it must be.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: spans of mcp_reply point into `out`.
+ * Errors: enum reason: PERMITTED (deliver or judge it), UPSTREAM_JSON, UPSTREAM_DEFINITION, MEMORY. */
+#ifndef MCP_REPLY_H
+#define MCP_REPLY_H
+
+#include "base/buf.h"
+#include "base/reason.h"
+#include "mcp/message.h"
+
+/* Whether tools/list may show a tool. */
+typedef bool (*mcp_keep_fn)(void *context, struct span tool);
+
+struct mcp_reply_rules {
+    struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
+    const char *const *revisions; /* initialize: what the server may answer */
+    mcp_keep_fn keep;             /* tools/list; NULL keeps all */
+    void *keep_context;
+};
+
+struct mcp_reply {
+    enum mcp_kind kind;      /* a response, a request from the server, a notification */
+    struct span method;      /* requests and notifications; decoded, in the arena */
+    struct span id;          /* canonical JSON; empty: none */
+    struct span body;        /* canonical bytes to deliver, edits done; in `out` */
+    bool is_error;           /* JSON-RPC error */
+    int64_t error_code;
+    bool is_tool_error;      /* result.isError is true */
+    bool is_unsupported_version; /* initialize: replaced by -32602 with data.supported; reason VERSION_NEGOTIATED */
+    struct span version;     /* initialize: the negotiated protocolVersion, in the arena */
+    uint32_t removed;        /* tools left out of a list */
+    const struct json_node *params; /* requests and notifications: built into the arena for judging; or NULL */
+    const struct json_node *meta;
+};
+
+/* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk. */
+enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
+                           struct mcp_reply *reply, struct json_fault *fault);
+
+/* Appends an error for the agent in place of a reply that is not fit to deliver; `id` canonical JSON. */
+enum code mcp_reply_error(struct span id, enum reason reason, uint64_t decision, struct buf *out) MUST_USE;
+
+#endif

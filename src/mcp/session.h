@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions bound to principals without a table: `<upstream id>.<negotiated revision>.<MAC>` (strictness.md, "Calls").
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: parts point into the id that was handed in.
+ * Errors: CODE_DENIED for a wrong or foreign id (404 to the agent). */
+#ifndef MCP_SESSION_H
+#define MCP_SESSION_H
+
+#include "base/buf.h"
+#include "base/code.h"
+#include "base/span.h"
+
+#define MCP_SESSION_KEY_BYTES 32
+
+struct mcp_session_scope {
+    struct span route;
+    struct span tenant; /* the judged one */
+    struct span principal;
+};
+
+struct mcp_session {
+    struct span upstream_id;
+    struct span revision;
+};
+
+/* Appends the agent's session id. Takes: upstream_id visible ASCII, 1..512 bytes (CODE_INVALID otherwise). */
+enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,
+                           const struct mcp_session *session, struct buf *out) MUST_USE;
+
+/* Checks in constant time and takes apart. */
+enum code mcp_session_check(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,
+                            struct span id, struct mcp_session *session) MUST_USE;
+
+#endif
