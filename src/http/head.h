@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parsed head of one HTTP/1.1 request or reply: start line, headers, framing.
+ *
+ * Threads: belongs to one thread.
+ * Owns: a copy of the head's bytes; everything else in it is an offset into them.
+ * Lifetime: spans live until the reader that filled the head goes on to the next message (or rests).
+ * Errors: none of its own; http/reader.h fills it and says what was refused. */
+#ifndef HTTP_HEAD_H
+#define HTTP_HEAD_H
+
+#include "base/buf.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HTTP_HEAD_MAX_BYTES 16384 /* start line to the empty line, both included */
+#define HTTP_LINE_MAX_BYTES 8192  /* without its CRLF */
+#define HTTP_HEADERS_MAX 64
+#define HTTP_QUERY_MAX_BYTES 2048 /* for routes that let a query pass; the reader does not apply it */
+
+/* Every method that is spoken here; the reader refuses all others. HTTP_METHOD_NONE: a reply. */
+enum http_method {
+    HTTP_METHOD_NONE = 0,
+    HTTP_METHOD_GET,
+    HTTP_METHOD_HEAD, /* for declared pass-through paths only; the route decides */
+    HTTP_METHOD_POST,
+    HTTP_METHOD_DELETE,
+    HTTP_METHOD_OPTIONS
+};
+
+enum http_framing {
+    HTTP_FRAMING_NONE = 0,       /* no body */
+    HTTP_FRAMING_CONTENT_LENGTH, /* content_length bytes, 0 among them */
+    HTTP_FRAMING_CHUNKED,
+    HTTP_FRAMING_UNTIL_EOF       /* replies only */
+};
+
+/* A piece of the head's bytes. */
+struct http_piece {
+    uint16_t at;
+    uint16_t len;
+};
+
+struct http_header {
+    struct http_piece name;  /* as received */
+    struct http_piece value; /* without blanks at both ends */
+};
+
+struct http_head {
+    struct buf bytes; /* never dropped from, so offsets stay true */
+    enum http_method method;
+    int status; /* of a reply; 0 for requests */
+    int minor;  /* of HTTP/1.x: 1; 0 only in replies */
+    struct http_piece method_text;
+    struct http_piece path;
+    struct http_piece query; /* after the '?' */
+    bool has_query;          /* "/mcp?" has one, an empty one */
+    enum http_framing framing;
+    uint64_t content_length;
+    bool keep_alive;      /* this message lets the connection live on */
+    bool expect_continue; /* the agent waits for our 100 before it sends the body */
+    uint16_t count;
+    struct http_header headers[HTTP_HEADERS_MAX];
+};
+
+static inline struct span http_head_text(const struct http_head *head, struct http_piece piece)
+{
+    return span_part(buf_peek(&head->bytes), piece.at, piece.len);
+}
+
+static inline struct span http_head_path(const struct http_head *head)
+{
+    return http_head_text(head, head->path);
+}
+
+static inline struct span http_head_query(const struct http_head *head)
+{
+    return http_head_text(head, head->query);
+}
+
+static inline struct span http_head_name(const struct http_head *head, size_t index) /* index < head->count */
+{
+    return http_head_text(head, head->headers[index].name);
+}
+
+static inline struct span http_head_value(const struct http_head *head, size_t index)
+{
+    return http_head_text(head, head->headers[index].value);
+}
+
+/* Names are compared without regard to ASCII case.
+ * Returns: whether there is one; *value is the first. Takes: value may be NULL. */
+bool http_head_find(const struct http_head *head, struct span name, struct span *value);
+
+size_t http_head_count(const struct http_head *head, struct span name);
+
+/* Whether a comma-separated header has this member, over all its lines, without regard to case: "Connection", "close". */
+bool http_head_lists(const struct http_head *head, struct span name, struct span member);
+
+/* Whether the header at `index` stays here: hop-by-hop, named by Connection, or among those that only the gate may write
+ * (strictness.md, HTTP). Host, Content-Length, Expect, Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped
+ * from requests too: they are written anew. The tenant, correlation and credential headers are the caller's to know. */
+bool http_head_drops(const struct http_head *head, size_t index);
+
+/* The same lists by name alone, without what Connection names. */
+bool http_header_is_dropped(struct span name);       /* from a request */
+bool http_reply_header_is_dropped(struct span name); /* from a reply: hop-by-hop, Access-Control-*, X-Callgate-* */
+
+/* Returns: "GET" ...; "" for NONE. */
+const char *http_method_text(enum http_method method);
+
+/* RFC 9112's standard phrase for a status that the gate may send; "Status" for others. */
+const char *http_status_text(int status);
+
+#endif

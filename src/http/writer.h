@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes HTTP/1.1 heads and chunks anew, and never anything that would break them. RFC 9112.
+ *
+ * Threads: any; the buffer's.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: CODE_INVALID for a name or value that is not allowed on the wire, and the buffer's own (CODE_LIMIT, CODE_NOMEM);
+ *         nothing is appended then. */
+#ifndef HTTP_WRITER_H
+#define HTTP_WRITER_H
+
+#include "base/buf.h"
+#include "http/head.h"
+
+/* "POST /mcp?a=b HTTP/1.1". Takes: path begins with '/'; query only where has_query. */
+enum code http_write_request(struct buf *out, enum http_method method, struct span path, bool has_query,
+                             struct span query) MUST_USE;
+
+/* "HTTP/1.1 200 OK". Takes: status 100..599. */
+enum code http_write_status(struct buf *out, int status) MUST_USE;
+
+/* Takes: name: a token; value: visible ASCII, SP and HTAB, no blanks at its ends; may be empty. */
+enum code http_write_header(struct buf *out, struct span name, struct span value) MUST_USE;
+enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value) MUST_USE;
+
+/* Every header of `head` that may pass (http_head_drops) and is not among `except`, unchanged and in order. */
+enum code http_write_passing(struct buf *out, const struct http_head *head, const struct span *except,
+                             size_t except_count) MUST_USE;
+
+/* The empty line. */
+enum code http_write_head_end(struct buf *out) MUST_USE;
+
+/* One chunk around `bytes`; nothing where they are empty, since an empty chunk would end the body. */
+enum code http_write_chunk(struct buf *out, struct span bytes) MUST_USE;
+enum code http_write_last_chunk(struct buf *out) MUST_USE;
+
+/* Whether http_write_header would take it. */
+bool http_name_is_writable(struct span name);
+bool http_value_is_writable(struct span value);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The strict reader of event streams, over any segmentation. WHATWG HTML, 9.2.5 and 9.2.6, with refusals.
+ *
+ * Refused, because clients differ in them (strictness.md, SSE): CR as a line end of its own, NUL, a byte order mark at the
+ * beginning of a line, invalid UTF-8, an id that is not visible ASCII, an event over the limit, an unfinished event at EOF.
+ *
+ * Threads: belongs to one thread.
+ * Owns: the event that is being read; time and memory are linear in its bytes, however small the pieces.
+ * Lifetime: parser->event is good from SSE_STEP_EVENT until the next call.
+ * Errors: SSE_STEP_FAULT with a reason and a static detail; it is final for the stream. */
+#ifndef SSE_PARSER_H
+#define SSE_PARSER_H
+
+#include "base/buf.h"
+#include "base/reason.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SSE_ID_MAX_BYTES 512  /* a longer one is refused */
+#define SSE_TYPE_MAX_BYTES 64 /* a longer one is cut: no known type is as long */
+
+enum sse_step {
+    SSE_STEP_FAULT = 0,
+    SSE_STEP_NEED_MORE, /* everything was consumed */
+    SSE_STEP_EVENT,     /* parser->event */
+    SSE_STEP_COMMENT    /* a comment line; its text is dropped */
+};
+
+struct sse_event {
+    struct span type; /* "message" where the stream says none */
+    struct span id;
+    struct span data; /* lines joined by LF */
+    uint64_t retry_ms;
+    bool has_id;      /* an empty one resets the client's */
+    bool has_retry;
+    bool has_data;    /* false: only an id or a retry, which clients take note of without dispatching anything */
+};
+
+struct sse_parser {
+    struct sse_event event;
+    struct buf data;
+    size_t max_event_bytes;
+    size_t event_bytes; /* raw bytes since the last event ended */
+    enum reason reason; /* of SSE_STEP_FAULT: UPSTREAM_EVENT, UPSTREAM_TOO_LARGE, MEMORY */
+    const char *detail; /* of SSE_STEP_FAULT: static English; never NULL */
+    uint64_t number;    /* of the retry line that is being read */
+    uint16_t id_len;
+    uint8_t type_len;
+    uint8_t name_len;
+    uint8_t place;
+    uint8_t field;
+    uint8_t utf8_state;
+    bool is_number;     /* the retry line so far is one */
+    bool is_open;       /* a field of an event was read */
+    bool told;          /* the event was handed out and is cleared by the next call */
+    char name[8];
+    char type[SSE_TYPE_MAX_BYTES];
+    char id[SSE_ID_MAX_BYTES];
+};
+
+void sse_parser_init(struct sse_parser *parser, size_t max_event_bytes);
+void sse_parser_fini(struct sse_parser *parser);
+
+/* Takes: in: may be empty. Returns: what happened first; *used of `in` were consumed. */
+enum sse_step sse_parser_feed(struct sse_parser *parser, struct span in, size_t *used);
+
+/* The stream has ended. Returns: NEED_MORE where it ended between events, else FAULT. */
+enum sse_step sse_parser_eof(struct sse_parser *parser);
+
+#endif
