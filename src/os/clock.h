@@ -10,10 +10,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 int64_t clock_wall_us(void);      /* UTC microseconds since 1970; may jump */
 int64_t clock_monotonic_us(void); /* never jumps back */
 int64_t clock_thread_cpu_us(void);
+
+/* The monotonic time `ms` from now, for waits of threads. */
+struct timespec clock_after_ms(unsigned ms);
 
 /* "2026-11-20T15:04:05.123456Z"; `out` takes 28 bytes with its NUL. */
 #define CLOCK_TEXT_BYTES 28

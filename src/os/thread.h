@@ -33,6 +33,9 @@ void thread_join(struct thread *thread);
 /* Waits at most wait_ms. Returns: whether it has ended (and is joined then). */
 bool thread_join_within(struct thread *thread, unsigned wait_ms) MUST_USE;
 
+/* Lets it end by itself, whenever that is; what it uses must then be its own. */
+void thread_detach(struct thread *thread);
+
 /* How many processors this process may run on; at least 1. */
 unsigned thread_cores(void);
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/file.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum code cannot(struct why *why, const char *path, const char *what, int error)
+{
+    return why_set(why, error == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s cannot be %s: %s", path, what,
+                   strerrordesc_np(error));
+}
+
+static enum code check_kind(const struct stat *stat, const char *path, enum file_kind kind, struct why *why)
+{
+    if (!S_ISREG(stat->st_mode))
+        return why_set(why, CODE_DENIED, "%s is not a regular file; name a file", path);
+    if (kind != FILE_ANY && (stat->st_mode & (S_IWGRP | S_IWOTH)))
+        return why_set(why, CODE_DENIED, "%s may be written by others than its owner (mode %04o); chmod go-w it", path,
+                       stat->st_mode & 07777u);
+    if (kind == FILE_SECRET && (stat->st_mode & (S_IRGRP | S_IROTH)))
+        return why_set(why, CODE_DENIED, "%s may be read by others than its owner (mode %04o); chmod go-rwx it", path,
+                       stat->st_mode & 07777u);
+    return CODE_OK;
+}
+
+static enum code too_large(struct why *why, const char *path, size_t max_bytes)
+{
+    return why_set(why, CODE_LIMIT, "%s is larger than %zu bytes; make it smaller", path, max_bytes);
+}
+
+/* Room for the whole file at once, so that no copy of a secret stays behind in blocks that the buffer outgrew. */
+static enum code make_room(const struct stat *stat, const char *path, size_t max_bytes, struct buf *out,
+                           struct why *why)
+{
+    enum code code = CODE_OK;
+    char *ignored;
+
+    if ((uint64_t)stat->st_size > max_bytes)
+        return too_large(why, path, max_bytes);
+    if (stat->st_size > 0)
+        code = buf_reserve(out, (size_t)stat->st_size, &ignored);
+    return code == CODE_OK ? code : why_set(why, code, "%s cannot be read: %s", path, code_text(code));
+}
+
+/* Reads to the end, whatever size the file was said to have: it may grow meanwhile. */
+static enum code read_all(int fd, const char *path, size_t max_bytes, struct buf *out, struct why *why)
+{
+    size_t begin = buf_len(out);
+    char chunk[16384];
+    enum code code = CODE_OK;
+
+    while (code == CODE_OK) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+
+        if (n == 0)
+            break;
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            code = cannot(why, path, "read", errno);
+        else if ((size_t)n > max_bytes - (buf_len(out) - begin))
+            code = too_large(why, path, max_bytes);
+        else if ((code = buf_add(out, chunk, (size_t)n)) != CODE_OK)
+            (void)why_set(why, code, "%s cannot be read: %s", path, code_text(code));
+    }
+    mem_wipe(chunk, sizeof chunk);
+    if (code != CODE_OK)
+        buf_truncate(out, begin);
+    return code;
+}
+
+enum code file_read(const char *path, enum file_kind kind, size_t max_bytes, struct buf *out, struct why *why)
+{
+    struct stat stat;
+    enum code code;
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer; it is refused below. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    if (fd == -1)
+        return cannot(why, path, "opened", errno);
+    if (fstat(fd, &stat) == -1)
+        code = cannot(why, path, "looked at", errno);
+    else
+        code = check_kind(&stat, path, kind, why);
+    if (code == CODE_OK)
+        code = make_room(&stat, path, max_bytes, out, why);
+    if (code == CODE_OK)
+        code = read_all(fd, path, max_bytes, out, why);
+    close(fd);
+    return code;
+}
+
+static bool write_all(int fd, struct span content)
+{
+    while (content.len > 0) {
+        ssize_t n = write(fd, content.at, content.len);
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return false;
+        content = span_part(content, (size_t)n, content.len);
+    }
+    return true;
+}
+
+/* A new name is durable only when its folder is synced, too. */
+static bool sync_folder(const char *path)
+{
+    char *folder = file_beside(path, SPAN_LIT("."));
+    bool done = false;
+    int fd;
+
+    if (folder == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd != -1) {
+        done = fsync(fd) == 0;
+        close(fd);
+    }
+    mem_free(folder);
+    return done;
+}
+
+enum code file_create(const char *path, unsigned mode, struct span content, struct why *why)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
+    int error = 0;
+
+    if (fd == -1 && errno == EEXIST)
+        return why_set(why, CODE_EXISTS, "%s exists already; move it away or choose another name", path);
+    if (fd == -1)
+        return cannot(why, path, "made", errno);
+    /* The mode that was asked for, whatever the umask took away. */
+    if (fchmod(fd, (mode_t)mode) == -1 || !write_all(fd, content) || fsync(fd) == -1 || !sync_folder(path)) {
+        error = errno;
+        (void)unlink(path);
+    }
+    if (close(fd) == -1 && error == 0) {
+        error = errno;
+        (void)unlink(path);
+    }
+    return error == 0 ? CODE_OK : cannot(why, path, "written", error);
+}
+
+char *file_beside(const char *base, struct span path)
+{
+    const char *slash = strrchr(base, '/');
+    size_t folder_len = slash ? (size_t)(slash - base) + 1 : 0;
+    char *out;
+
+    if (path.len > 0 && path.at[0] == '/')
+        return mem_dup(path.at, path.len);
+    out = mem_alloc(folder_len + path.len + 1);
+    if (out == NULL)
+        return NULL;
+    memcpy(out, base, folder_len);
+    if (path.len > 0)
+        memcpy(out + folder_len, path.at, path.len);
+    out[folder_len + path.len] = '\0';
+    return out;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/inbox.h"
+
+#include "base/bug.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static void inbox_ready(void *context, unsigned ready)
+{
+    struct inbox *inbox = context;
+    uint64_t count;
+
+    (void)ready;
+    if (read(inbox->fd, &count, sizeof count) == -1)
+        BUG_ON(errno != EAGAIN && errno != EINTR);
+    /* Before the call, so that what is published after it began brings a poke of its own. */
+    atomic_store(&inbox->poked, false);
+    inbox->arrived(inbox->context);
+}
+
+enum code inbox_init(struct inbox *inbox, struct loop *loop, void (*arrived)(void *context), void *context)
+{
+    inbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (inbox->fd == -1)
+        return CODE_IO;
+    inbox->loop = loop;
+    inbox->arrived = arrived;
+    inbox->context = context;
+    atomic_init(&inbox->poked, false);
+    loop_watch_init(&inbox->watch, inbox->fd, inbox_ready, inbox);
+    loop_watch_want(loop, &inbox->watch, LOOP_READ);
+    return CODE_OK;
+}
+
+void inbox_fini(struct inbox *inbox)
+{
+    if (inbox->fd == -1)
+        return;
+    loop_watch_remove(inbox->loop, &inbox->watch);
+    close(inbox->fd);
+    inbox->fd = -1;
+}
+
+void inbox_poke(struct inbox *inbox)
+{
+    static const uint64_t one = 1;
+
+    if (atomic_exchange(&inbox->poked, true))
+        return;
+    while (write(inbox->fd, &one, sizeof one) == -1 && errno == EINTR)
+        ;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/thread.h"
+
+#include "base/bug.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *run(void *argument)
+{
+    struct thread *thread = argument;
+
+    (void)pthread_setname_np(pthread_self(), thread->name); /* a name is a convenience only */
+    thread->run(thread->argument);
+    return NULL;
+}
+
+enum code thread_start(struct thread *thread, const char *name, thread_fn fn, void *argument, struct why *why)
+{
+    sigset_t all, before;
+    int error;
+
+    BUG_ON(thread->started);
+    thread->run = fn;
+    thread->argument = argument;
+    (void)snprintf(thread->name, sizeof thread->name, "%s", name);
+    sigfillset(&all);
+    BUG_ON(pthread_sigmask(SIG_SETMASK, &all, &before) != 0);
+    error = pthread_create(&thread->id, NULL, run, thread);
+    BUG_ON(pthread_sigmask(SIG_SETMASK, &before, NULL) != 0);
+    if (error != 0)
+        return why_set(why, CODE_IO, "the thread %s cannot be started: %s; raise the limit of processes", name,
+                       strerrordesc_np(error));
+    thread->started = true;
+    return CODE_OK;
+}
+
+void thread_join(struct thread *thread)
+{
+    if (!thread->started)
+        return;
+    BUG_ON(pthread_join(thread->id, NULL) != 0);
+    thread->started = false;
+}
+
+bool thread_join_within(struct thread *thread, unsigned wait_ms)
+{
+    struct timespec until;
+
+    if (!thread->started)
+        return true;
+    until = clock_after_ms(wait_ms);
+    if (pthread_clockjoin_np(thread->id, NULL, CLOCK_MONOTONIC, &until) != 0)
+        return false;
+    thread->started = false;
+    return true;
+}
+
+void thread_detach(struct thread *thread)
+{
+    if (!thread->started)
+        return;
+    BUG_ON(pthread_detach(thread->id) != 0);
+    thread->started = false;
+}
+
+unsigned thread_cores(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+
+    return count > 0 ? (unsigned)count : 1;
+}
