@@ -20,9 +20,18 @@ struct db_stmt;
 
 enum db_mode { DB_READ = 0, DB_WRITE, DB_CREATE }; /* CREATE: make it where it is missing, mode 0640 */
 
+/* Takes: a path; ":memory:" is a database that dies with its connection.
+ * Returns: CODE_NOT_FOUND where there is no such file (READ, WRITE); CODE_INVALID for a file that is no database. */
 enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 void db_close(struct db **db);
 const char *db_error(const struct db *db);
+
+/* How long a statement waits for another connection's lock; 5 seconds at first. */
+void db_busy_wait(struct db *db, int wait_ms);
+
+/* Leaves the -wal and -shm files in place at db_close, so that a reader without write permission in the folder can
+ * still open a database in WAL mode. */
+void db_keep_wal(struct db *db);
 
 /* Runs SQL text without results; several statements are allowed. */
 enum code db_exec(struct db *db, const char *sql) MUST_USE;

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "db/db.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_WAIT_MS 5000
+
+struct db {
+    sqlite3 *handle;
+};
+
+struct db_stmt {
+    sqlite3_stmt *handle;
+    sqlite3 *db;
+    int fault; /* of a bind that failed; the next step reports it */
+};
+
+static enum code code_of(int result)
+{
+    switch (result & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return CODE_OK;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return CODE_BUSY;
+    case SQLITE_FULL:
+    case SQLITE_TOOBIG:
+        return CODE_LIMIT;
+    case SQLITE_NOMEM:
+        return CODE_NOMEM;
+    case SQLITE_NOTADB:
+        return CODE_INVALID;
+    case SQLITE_CONSTRAINT:
+        return result == SQLITE_CONSTRAINT_UNIQUE || result == SQLITE_CONSTRAINT_PRIMARYKEY ||
+                       result == SQLITE_CONSTRAINT_ROWID
+                   ? CODE_EXISTS
+                   : CODE_IO;
+    default:
+        return CODE_IO;
+    }
+}
+
+/* Memory statistics take a process-wide lock at every allocation; nobody reads them. */
+static void configure_library(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+/* SQLite would make the file with 0644 less the umask; its -wal and -shm files take the main file's mode. */
+static enum code make_file(const char *path, struct why *why)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+
+    if (fd < 0 && errno == EEXIST)
+        return CODE_OK;
+    if (fd < 0)
+        return why_set(why, errno == ENOSPC ? CODE_LIMIT : CODE_IO, "%s: cannot be made: %s; check the folder", path,
+                       strerror(errno));
+    (void)fchmod(fd, 0640); /* whatever the umask is */
+    (void)close(fd);
+    return CODE_OK;
+}
+
+static int harden(sqlite3 *handle)
+{
+    static const struct { int option, value; } settings[] = {
+        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+        {SQLITE_DBCONFIG_ENABLE_FKEY, 1},
+        {SQLITE_DBCONFIG_DQS_DML, 0},
+        {SQLITE_DBCONFIG_DQS_DDL, 0},
+    };
+    int result = SQLITE_OK;
+
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0] && result == SQLITE_OK; i++)
+        result = sqlite3_db_config(handle, settings[i].option, settings[i].value, NULL);
+    (void)sqlite3_busy_timeout(handle, BUSY_WAIT_MS);
+    return result;
+}
+
+static enum code open_handle(const char *path, enum db_mode mode, struct db *db, struct why *why)
+{
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+    int result;
+
+    if (mode == DB_CREATE && strcmp(path, ":memory:") == 0)
+        flags |= SQLITE_OPEN_CREATE;
+    result = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    if (result == SQLITE_OK)
+        result = harden(db->handle);
+    if (result == SQLITE_OK) /* opening is lazy: only a read tells whether this is a database */
+        result = sqlite3_exec(db->handle, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+    if (result == SQLITE_OK)
+        return CODE_OK;
+    return why_set(why, code_of(result), "%s: %s", path,
+                   db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result));
+}
+
+enum code db_open(const char *path, enum db_mode mode, struct db **out, struct why *why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    bool is_file = strcmp(path, ":memory:") != 0;
+    struct db *db;
+    enum code code;
+
+    *out = NULL;
+    (void)pthread_once(&once, configure_library);
+    if (is_file && mode != DB_CREATE && access(path, F_OK) != 0)
+        return why_set(why, errno == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s: %s", path, strerror(errno));
+    if (is_file && mode == DB_CREATE) {
+        code = make_file(path, why);
+        if (code != CODE_OK)
+            return code;
+    }
+    db = mem_zalloc(sizeof *db);
+    if (db == NULL)
+        return why_set(why, CODE_NOMEM, "%s: out of memory", path);
+    code = open_handle(path, mode, db, why);
+    if (code != CODE_OK)
+        db_close(&db);
+    *out = db;
+    return code;
+}
+
+void db_close(struct db **db)
+{
+    if (*db == NULL)
+        return;
+    /* Refused only while a statement lives, which would be ours to have finalised. */
+    BUG_ON(sqlite3_close((*db)->handle) == SQLITE_BUSY);
+    mem_free(*db);
+    *db = NULL;
+}
+
+const char *db_error(const struct db *db)
+{
+    return db == NULL ? "the database is not open" : sqlite3_errmsg(db->handle);
+}
+
+void db_busy_wait(struct db *db, int wait_ms)
+{
+    (void)sqlite3_busy_timeout(db->handle, wait_ms);
+}
+
+void db_keep_wal(struct db *db)
+{
+    int keep = 1;
+
+    (void)sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+}
+
+enum code db_exec(struct db *db, const char *sql)
+{
+    return code_of(sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
+}
+
+enum code db_begin(struct db *db)
+{
+    return db_exec(db, "BEGIN IMMEDIATE");
+}
+
+enum code db_commit(struct db *db)
+{
+    return db_exec(db, "COMMIT");
+}
+
+void db_rollback(struct db *db)
+{
+    if (!sqlite3_get_autocommit(db->handle)) /* a full disk may have rolled back by itself */
+        (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+enum code db_prepare(struct db *db, const char *sql, struct db_stmt **out)
+{
+    struct db_stmt *stmt = mem_zalloc(sizeof *stmt);
+    int result;
+
+    *out = NULL;
+    if (stmt == NULL)
+        return CODE_NOMEM;
+    stmt->db = db->handle;
+    result = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt->handle, NULL);
+    if (result != SQLITE_OK) {
+        mem_free(stmt);
+        return code_of(result);
+    }
+    *out = stmt;
+    return CODE_OK;
+}
+
+void db_finalize(struct db_stmt **stmt)
+{
+    if (*stmt == NULL)
+        return;
+    (void)sqlite3_finalize((*stmt)->handle); /* repeats the last step's result, which was reported */
+    mem_free(*stmt);
+    *stmt = NULL;
+}
+
+static void note_bind(struct db_stmt *stmt, int result)
+{
+    BUG_ON(result == SQLITE_RANGE || result == SQLITE_MISUSE);
+    if (result != SQLITE_OK && stmt->fault == SQLITE_OK)
+        stmt->fault = result;
+}
+
+void db_bind_int(struct db_stmt *stmt, int at, int64_t value)
+{
+    note_bind(stmt, sqlite3_bind_int64(stmt->handle, at, value));
+}
+
+void db_bind_text(struct db_stmt *stmt, int at, struct span value)
+{
+    note_bind(stmt, sqlite3_bind_text64(stmt->handle, at, value.at, value.len, SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void db_bind_blob(struct db_stmt *stmt, int at, struct span value)
+{
+    note_bind(stmt, sqlite3_bind_blob64(stmt->handle, at, value.at, value.len, SQLITE_STATIC));
+}
+
+void db_bind_null(struct db_stmt *stmt, int at)
+{
+    note_bind(stmt, sqlite3_bind_null(stmt->handle, at));
+}
+
+enum code db_step(struct db_stmt *stmt)
+{
+    int result = stmt->fault != SQLITE_OK ? stmt->fault : sqlite3_step(stmt->handle);
+
+    return result == SQLITE_DONE ? CODE_NOT_FOUND : code_of(result);
+}
+
+enum code db_run(struct db_stmt *stmt)
+{
+    enum code code = db_step(stmt);
+
+    BUG_ON(code == CODE_OK);
+    db_reset(stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+void db_reset(struct db_stmt *stmt)
+{
+    (void)sqlite3_reset(stmt->handle); /* repeats the last step's result, which was reported */
+    (void)sqlite3_clear_bindings(stmt->handle);
+    stmt->fault = SQLITE_OK;
+}
+
+int64_t db_int(struct db_stmt *stmt, int column)
+{
+    return sqlite3_column_int64(stmt->handle, column);
+}
+
+double db_real(struct db_stmt *stmt, int column)
+{
+    return sqlite3_column_double(stmt->handle, column);
+}
+
+struct span db_text(struct db_stmt *stmt, int column)
+{
+    const void *at;
+
+    if (db_is_null(stmt, column))
+        return SPAN_NONE;
+    at = sqlite3_column_text(stmt->handle, column);
+    return span_of(at, at != NULL ? (size_t)sqlite3_column_bytes(stmt->handle, column) : 0);
+}
+
+struct span db_blob(struct db_stmt *stmt, int column)
+{
+    const void *at;
+
+    if (db_is_null(stmt, column))
+        return SPAN_NONE;
+    at = sqlite3_column_blob(stmt->handle, column);
+    return at != NULL ? span_of(at, (size_t)sqlite3_column_bytes(stmt->handle, column)) : SPAN_LIT("");
+}
+
+bool db_is_null(struct db_stmt *stmt, int column)
+{
+    return sqlite3_column_type(stmt->handle, column) == SQLITE_NULL;
+}
+
+int db_columns(struct db_stmt *stmt)
+{
+    return sqlite3_column_count(stmt->handle);
+}
+
+const char *db_column_name(struct db_stmt *stmt, int column)
+{
+    const char *name = sqlite3_column_name(stmt->handle, column);
+
+    return name != NULL ? name : "";
+}
+
+int64_t db_changes(struct db *db)
+{
+    return sqlite3_changes64(db->handle);
+}
+
+int64_t db_last_id(struct db *db)
+{
+    return sqlite3_last_insert_rowid(db->handle);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "crypto/digest.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+static void expect(const struct buf *buf, struct span want)
+{
+    assert_true(span_equals(buf_peek(buf), want));
+}
+
+/* RFC 4648, section 10. */
+static void test_vectors(void **state)
+{
+    static const struct { const char *plain, *padded, *bare; } rows[] = {
+        {"", "", ""},                 {"f", "Zg==", "Zg"},           {"fo", "Zm8=", "Zm8"},
+        {"foo", "Zm9v", "Zm9v"},      {"foob", "Zm9vYg==", "Zm9vYg"}, {"fooba", "Zm9vYmE=", "Zm9vYmE"},
+        {"foobar", "Zm9vYmFy", "Zm9vYmFy"},
+    };
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 100);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(base64_encode(span_text(rows[i].plain), &buf), CODE_OK);
+        expect(&buf, span_text(rows[i].padded));
+        buf_clear(&buf);
+        assert_int_equal(base64url_encode(span_text(rows[i].plain), &buf), CODE_OK);
+        expect(&buf, span_text(rows[i].bare));
+        buf_clear(&buf);
+        assert_int_equal(base64_decode(span_text(rows[i].padded), &buf), CODE_OK);
+        expect(&buf, span_text(rows[i].plain));
+        buf_clear(&buf);
+        assert_int_equal(base64url_decode(span_text(rows[i].bare), &buf), CODE_OK);
+        expect(&buf, span_text(rows[i].plain));
+        buf_clear(&buf);
+    }
+    buf_fini(&buf);
+}
+
+static void test_every_byte_comes_back(void **state)
+{
+    char bytes[256];
+    struct buf text, back;
+
+    (void)state;
+    buf_init(&text, 1000);
+    buf_init(&back, 1000);
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (char)(255 - i);
+    for (size_t len = 0; len <= 256; len++) {
+        buf_clear(&text);
+        buf_clear(&back);
+        assert_int_equal(base64url_encode(span_of(bytes, len), &text), CODE_OK);
+        assert_int_equal(span_find(buf_peek(&text), '='), buf_len(&text));
+        assert_int_equal(base64url_decode(buf_peek(&text), &back), CODE_OK);
+        expect(&back, span_of(bytes, len));
+    }
+    buf_fini(&text);
+    buf_fini(&back);
+}
+
+/* One value has one spelling; what fails appends nothing. */
+static void test_other_spellings_are_refused(void **state)
+{
+    static const char *const padded[] = {"Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Zg==Zg==", "Z===", "====", "=", "Zm 9v",
+                                         "Zm9v\n", "Zm-_", "Zm8=\n\n\n\n", "Z"};
+    static const char *const bare[] = {"Zg==", "Zh", "Zm9", "Z", "Zm9vY", "Zm+/", "Zm9v ", "Zm\n9"};
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 100);
+    for (size_t i = 0; i < sizeof padded / sizeof padded[0]; i++)
+        assert_int_equal(base64_decode(span_text(padded[i]), &buf), CODE_INVALID);
+    for (size_t i = 0; i < sizeof bare / sizeof bare[0]; i++)
+        assert_int_equal(base64url_decode(span_text(bare[i]), &buf), CODE_INVALID);
+    assert_int_equal(base64_decode(span_of("Zm9v\0", 5), &buf), CODE_INVALID);
+    assert_int_equal(buf_len(&buf), 0);
+    buf_fini(&buf);
+}
+
+static void test_limits(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 3);
+    assert_int_equal(base64_encode(SPAN_LIT("foo"), &buf), CODE_LIMIT);
+    assert_int_equal(base64_decode(SPAN_LIT("Zm9vYg=="), &buf), CODE_LIMIT);
+    mem_fail_at(1, 1);
+    assert_int_equal(base64_decode(SPAN_LIT("Zm9v"), &buf), CODE_NOMEM);
+    mem_fail_at(0, 0);
+    assert_int_equal(base64_decode(SPAN_LIT("Zm9v"), &buf), CODE_OK);
+    buf_fini(&buf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vectors), cmocka_unit_test(test_every_byte_comes_back),
+        cmocka_unit_test(test_other_spellings_are_refused), cmocka_unit_test(test_limits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "db/db.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct place {
+    char folder[64];
+    char path[96];
+};
+
+static int setup(void **state)
+{
+    struct place *place = calloc(1, sizeof *place);
+
+    (void)snprintf(place->folder, sizeof place->folder, "/tmp/callgate-db-XXXXXX");
+    if (mkdtemp(place->folder) == NULL)
+        return -1;
+    (void)snprintf(place->path, sizeof place->path, "%s/x.db", place->folder);
+    *state = place;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", "-journal"};
+    struct place *place = *state;
+    char path[128];
+
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", place->path, tails[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(place->folder);
+    free(place);
+    return 0;
+}
+
+static struct db *make(const char *path)
+{
+    struct why why = {0};
+    struct db *db;
+
+    if (db_open(path, DB_CREATE, &db, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    return db;
+}
+
+static void test_values_come_back(void **state)
+{
+    struct place *place = *state;
+    struct db *db = make(place->path);
+    struct db_stmt *put, *get;
+
+    assert_int_equal(db_exec(db, "CREATE TABLE t(i, s, b, n, r)"), CODE_OK);
+    assert_int_equal(db_prepare(db, "INSERT INTO t VALUES(?, ?, ?, ?, 0.5)", &put), CODE_OK);
+    db_bind_int(put, 1, INT64_MIN);
+    db_bind_text(put, 2, span_of("a\0b", 3));
+    db_bind_blob(put, 3, SPAN_LIT(""));
+    db_bind_text(put, 4, SPAN_NONE);
+    assert_int_equal(db_run(put), CODE_OK);
+    assert_int_equal(db_changes(db), 1);
+    assert_int_equal(db_last_id(db), 1);
+    assert_int_equal(db_run(put), CODE_OK); /* bindings were cleared */
+    assert_int_equal(db_prepare(db, "SELECT i, s, b, n, r, typeof(i), typeof(b) AS kind FROM t ORDER BY rowid", &get),
+                     CODE_OK);
+    assert_int_equal(db_step(get), CODE_OK);
+    assert_int_equal(db_columns(get), 7);
+    assert_string_equal(db_column_name(get, 6), "kind");
+    assert_true(db_int(get, 0) == INT64_MIN);
+    assert_true(span_equals(db_text(get, 1), span_of("a\0b", 3)));
+    assert_true(db_blob(get, 2).at != NULL && db_blob(get, 2).len == 0);
+    assert_true(db_text(get, 3).at == NULL && db_is_null(get, 3) && db_blob(get, 3).at == NULL);
+    assert_true(db_real(get, 4) > 0.4 && db_real(get, 4) < 0.6);
+    assert_true(span_is(db_text(get, 6), "blob"));
+    assert_int_equal(db_step(get), CODE_OK);
+    assert_true(span_is(db_text(get, 5), "null"));
+    assert_int_equal(db_step(get), CODE_NOT_FOUND);
+    db_finalize(&put);
+    db_finalize(&get);
+    db_close(&db);
+    assert_null(db);
+}
+
+static void test_file_is_made_0640(void **state)
+{
+    struct place *place = *state;
+    mode_t old = umask(0);
+    struct db *db = make(place->path);
+    struct stat stat_of;
+    char path[128];
+
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode=WAL; CREATE TABLE t(x)"), CODE_OK);
+    assert_int_equal(stat(place->path, &stat_of), 0);
+    assert_int_equal(stat_of.st_mode & 0777, 0640);
+    (void)snprintf(path, sizeof path, "%s-wal", place->path);
+    assert_int_equal(stat(path, &stat_of), 0);
+    assert_int_equal(stat_of.st_mode & 0777, 0640);
+    db_close(&db);
+    assert_int_equal(stat(path, &stat_of), -1);
+    db = make(place->path);
+    db_keep_wal(db);
+    assert_int_equal(db_exec(db, "CREATE TABLE u(x)"), CODE_OK);
+    db_close(&db);
+    assert_int_equal(stat(path, &stat_of), 0);
+    (void)umask(old);
+}
+
+static void test_what_cannot_be_opened(void **state)
+{
+    struct place *place = *state;
+    struct why why = {0};
+    struct db *db;
+    char path[128];
+    int fd;
+
+    assert_int_equal(db_open(place->path, DB_READ, &db, &why), CODE_NOT_FOUND);
+    assert_null(db);
+    assert_int_equal(db_open(place->path, DB_WRITE, &db, &why), CODE_NOT_FOUND);
+    assert_int_equal(access(place->path, F_OK), -1);
+    (void)snprintf(path, sizeof path, "%s/none/x.db", place->folder);
+    assert_int_equal(db_open(path, DB_CREATE, &db, &why), CODE_IO);
+    assert_true(why.text[0] != '\0');
+    fd = open(place->path, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(fd, "this is not a database, however long it may be", 46), 46);
+    (void)close(fd);
+    assert_int_equal(db_open(place->path, DB_READ, &db, &why), CODE_INVALID);
+    assert_null(db);
+}
+
+static void test_hardened(void **state)
+{
+    struct place *place = *state;
+    struct db *db = make(place->path);
+
+    assert_int_equal(db_exec(db, "SELECT load_extension('x')"), CODE_IO);
+    assert_int_equal(db_exec(db, "SELECT \"no such column\""), CODE_IO);
+    assert_int_equal(db_exec(db, "PRAGMA writable_schema=1; CREATE TABLE t(x)"), CODE_OK);
+    assert_int_equal(db_exec(db, "UPDATE sqlite_schema SET sql='' WHERE name='t'"), CODE_IO);
+    assert_int_equal(db_exec(db, "CREATE TABLE p(a PRIMARY KEY); CREATE TABLE c(a REFERENCES p)"), CODE_OK);
+    assert_int_equal(db_exec(db, "INSERT INTO c VALUES(1)"), CODE_IO);
+    assert_true(db_error(db)[0] != '\0');
+    db_close(&db);
+}
+
+static void test_codes(void **state)
+{
+    struct place *place = *state;
+    struct db *db = make(place->path), *other = make(place->path);
+    struct db_stmt *stmt;
+
+    assert_int_equal(db_exec(db, "CREATE TABLE t(x UNIQUE, y CHECK (y > 0)); INSERT INTO t VALUES(1, 1)"), CODE_OK);
+    assert_int_equal(db_exec(db, "INSERT INTO t VALUES(1, 1)"), CODE_EXISTS);
+    assert_int_equal(db_exec(db, "INSERT INTO t VALUES(2, 0)"), CODE_IO);
+    assert_int_equal(db_prepare(db, "NOT SQL", &stmt), CODE_IO);
+    assert_null(stmt);
+    db_busy_wait(other, 1);
+    assert_int_equal(db_begin(db), CODE_OK);
+    assert_int_equal(db_begin(other), CODE_BUSY);
+    assert_int_equal(db_exec(db, "INSERT INTO t VALUES(3, 1)"), CODE_OK);
+    db_rollback(db);
+    db_rollback(db); /* nothing open: nothing happens */
+    assert_int_equal(db_begin(other), CODE_OK);
+    assert_int_equal(db_exec(other, "INSERT INTO t VALUES(4, 1)"), CODE_OK);
+    assert_int_equal(db_commit(other), CODE_OK);
+    assert_int_equal(db_prepare(db, "SELECT group_concat(x) FROM t", &stmt), CODE_OK);
+    assert_int_equal(db_step(stmt), CODE_OK);
+    assert_true(span_is(db_text(stmt, 0), "1,4"));
+    db_finalize(&stmt);
+    assert_int_equal(db_exec(db, "PRAGMA max_page_count=4"), CODE_OK);
+    assert_int_equal(db_exec(db, "INSERT INTO t VALUES(zeroblob(100000), 1)"), CODE_LIMIT);
+    db_close(&db);
+    db_close(&other);
+}
+
+static void test_out_of_memory(void **state)
+{
+    struct why why = {0};
+    struct db *db;
+    struct db_stmt *stmt;
+
+    (void)state;
+    mem_fail_at(1, 0);
+    assert_int_equal(db_open(":memory:", DB_CREATE, &db, &why), CODE_NOMEM);
+    db = make(":memory:");
+    mem_fail_at(1, 0);
+    assert_int_equal(db_prepare(db, "SELECT 1", &stmt), CODE_NOMEM);
+    mem_fail_at(0, 0);
+    db_finalize(&stmt);
+    db_close(&db);
+    db_close(&db);
+    assert_string_equal(db_error(db), "the database is not open");
+}
+
+static void test_too_large_a_value(void **state)
+{
+    struct db *db = make(":memory:");
+    struct db_stmt *stmt;
+
+    (void)state;
+    assert_int_equal(db_prepare(db, "SELECT ?", &stmt), CODE_OK);
+    db_bind_text(stmt, 1, span_of("x", (size_t)1 << 40)); /* refused before it is read */
+    assert_int_equal(db_step(stmt), CODE_LIMIT);
+    db_reset(stmt);
+    assert_int_equal(db_step(stmt), CODE_OK);
+    db_finalize(&stmt);
+    db_close(&db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_values_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_file_is_made_0640, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_opened, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hardened, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_too_large_a_value),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
