@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every scenario needs: a gate with a configuration and policies of its own, started on ports that the kernel
+chooses, ready when it says so on a pipe, and ended by its process id.
+
+    from gate import Gate, mcp_route, check, main
+    with Gate(routes=[mcp_route(upstream_url)], policies={"open.yaml": OPEN_POLICY}) as gate:
+        status, headers, body = gate.post("/mcp", {"jsonrpc": "2.0", ...})
+        rows = gate.rows("SELECT verdict, tool FROM call ORDER BY seq")
+
+A scenario prints what it checks and ends with exit status 0 (passed), 1 (failed) or 77 (skipped, with a sentence)."""
+
+import http.client
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+FLAVOUR = os.environ.get("FLAVOUR", "release")
+CALLGATE = os.environ.get("CALLGATE", str(TOP / "build" / FLAVOUR / "callgate"))
+
+OPEN_POLICY = """\
+policy: open
+rules:
+  - {id: open.protocol, effect: permit, match: {methods: [protocol]}}
+  - {id: open.all, effect: permit, match: {methods: ['*']}}
+"""
+
+
+class Failed(AssertionError):
+    pass
+
+
+def check(condition, text):
+    """One statement of the scenario, printed when it holds; ends the scenario when it does not."""
+    if not condition:
+        raise Failed(text)
+    print("ok:", text)
+
+
+def equal(got, wanted, text):
+    if got != wanted:
+        raise Failed(f"{text}: got {got!r}, wanted {wanted!r}")
+    print("ok:", text)
+
+
+def eventually(question, text, seconds=10.0):
+    """Asks until it is true; for what another process does in its own time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        answer = question()
+        if answer:
+            print("ok:", text)
+            return answer
+        time.sleep(0.02)
+    raise Failed(f"{text}: not within {seconds} s")
+
+
+def main(scenario):
+    """Runs a scenario function and turns its end into an exit status."""
+    try:
+        scenario()
+    except Failed as failure:
+        print("FAILED:", failure)
+        sys.exit(1)
+    sys.exit(0)
+
+
+def skip(sentence):
+    print("skipped:", sentence)
+    sys.exit(77)
+
+
+def mcp_route(url, name="up", path="/mcp", identity=None, **more):
+    """A route as callgate.yaml has it, in JSON, which is YAML."""
+    route = {"name": name, "path": path, "dialect": "mcp", "upstream": {"url": url},
+             "identity": identity or [{"none": {"principal": "tester", "tenant": "acme"}}]}
+    upstream = more.pop("upstream", None)
+    if upstream:
+        route["upstream"].update(upstream)
+    route.update(more)
+    return route
+
+
+class Gate:
+    """A running gate. `conf` is merged over the defaults; `policies` maps file names to texts and is loaded first."""
+
+    def __init__(self, routes, policies=None, conf=None, folder=None, serve_args=(), environment=None, start=True):
+        self.own_folder = folder is None
+        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="callgate-test-"))
+        self.routes = routes
+        self.conf = {"listen": [{"address": "127.0.0.1:0"}], "store": "callgate.db",
+                     "audit": {"database": "audit.db"}, "workers": 2, "drain": "10s"}
+        self.conf.update(conf or {})
+        self.conf["routes"] = routes
+        self.serve_args = list(serve_args)
+        self.environment = dict(os.environ, **(environment or {}))
+        self.process = None
+        self.ports = []
+        self.write_conf()
+        if policies:
+            self.load(policies)
+        if start:
+            self.start()
+
+    # files ------------------------------------------------------------------------------------------------------
+    @property
+    def conf_path(self):
+        return self.folder / "callgate.yaml"
+
+    @property
+    def audit_path(self):
+        return self.folder / "audit.db"
+
+    def write_conf(self):
+        self.conf_path.write_text(json.dumps(self.conf, indent=1))
+        self.conf_path.chmod(0o600)
+
+    def write(self, name, text, mode=0o600):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    # commands ---------------------------------------------------------------------------------------------------
+    def run(self, *arguments, **options):
+        """`callgate ARGUMENTS --config …`; returns the finished process with its text output."""
+        return subprocess.run([CALLGATE, *arguments, "--config", str(self.conf_path)], cwd=self.folder, text=True,
+                              capture_output=True, timeout=60, env=self.environment, **options)
+
+    def load(self, policies, *options):
+        paths = [str(self.write(name, text)) for name, text in policies.items()]
+        done = self.run("policy", "load", *paths, *options)
+        if done.returncode != 0:
+            raise Failed(f"policy load: {done.returncode}: {done.stderr}{done.stdout}")
+        return done
+
+    # life -------------------------------------------------------------------------------------------------------
+    def start(self):
+        reader, writer = os.pipe()
+        self.log = open(self.folder / "gate.log", "ab")
+        self.process = subprocess.Popen(
+            [CALLGATE, "serve", "--config", str(self.conf_path), "--ready-fd", str(writer), *self.serve_args],
+            cwd=self.folder, stderr=self.log, stdout=self.log, pass_fds=[writer], env=self.environment)
+        os.close(writer)
+        line = b""
+        until = time.monotonic() + 30
+        while not line.endswith(b"\n") and time.monotonic() < until:
+            if select.select([reader], [], [], 0.2)[0]:
+                piece = os.read(reader, 4096)
+                if not piece:
+                    break
+                line += piece
+        os.close(reader)
+        if not line.endswith(b"\n"):
+            self.stop(signal.SIGKILL)
+            raise Failed("the gate did not get ready:\n" + self.log_text())
+        # One JSON object a line: {"listen": ["127.0.0.1:40001", …]}
+        self.ports = [int(address.rsplit(":", 1)[1]) for address in json.loads(line)["listen"]]
+        return self
+
+    @property
+    def port(self):
+        return self.ports[0]
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def stop(self, with_signal=signal.SIGTERM, seconds=30):
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(with_signal)
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise Failed("the gate did not end:\n" + self.log_text())
+        self.process = None
+        self.log.close()
+        return status
+
+    def log_text(self):
+        return (self.folder / "gate.log").read_text(errors="replace")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        try:
+            status = self.stop()
+            if kind is None and status not in (0, None):
+                raise Failed(f"the gate ended with {status}:\n" + self.log_text())
+        finally:
+            if kind is not None:
+                print(self.log_text()[-4000:])
+            elif self.own_folder:
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+    # talking ----------------------------------------------------------------------------------------------------
+    def request(self, method, path, body=None, headers=None, port=None):
+        """One request on a connection of its own. Returns (status, headers with lower-case names, body bytes)."""
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=30)
+        try:
+            data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+            connection.request(method, path, data, headers or {})
+            answer = connection.getresponse()
+            return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def post(self, path, message, headers=None, port=None):
+        wanted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        wanted.update(headers or {})
+        return self.request("POST", path, message, wanted, port)
+
+    # the audit --------------------------------------------------------------------------------------------------
+    def rows(self, sql, parameters=()):
+        connection = sqlite3.connect(f"file:{self.audit_path}?mode=ro", uri=True, timeout=10)
+        connection.row_factory = sqlite3.Row
+        try:
+            return [dict(row) for row in connection.execute(sql, parameters)]
+        finally:
+            connection.close()
+
+
+def call(tool, arguments=None, number=1):
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments if arguments is not None else {}}}
+
+
+def message_of(headers, body):
+    """The one JSON-RPC message of a reply, whether JSON or a single SSE event."""
+    if headers.get("content-type", "").startswith("text/event-stream"):
+        lines = [line[5:].strip() for line in body.decode().splitlines() if line.startswith("data:")]
+        lines = [line for line in lines if line]
+        if len(lines) != 1:
+            raise Failed(f"{len(lines)} events where one was due: {body!r}")
+        return json.loads(lines[0])
+    return json.loads(body)
