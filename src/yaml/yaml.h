@@ -6,7 +6,7 @@
  *
  * Threads: any; a tree may be read by several once made.
  * Owns: the tree owns its nodes and texts (one arena).
- * Lifetime: yaml_free.
+ * Lifetime: yaml_tree_free (libyaml exports a function named yaml_free, which ours must not replace).
  * Errors: struct faults, several in one run where libyaml can go on. */
 #ifndef YAML_YAML_H
 #define YAML_YAML_H
@@ -37,7 +37,7 @@ struct yaml_tree; /* holds everything */
 /* Takes: `file` names the place in messages only. Returns: CODE_OK with *tree; CODE_INVALID with faults; CODE_NOMEM.
  * An empty document is a YAML_NULL root. */
 enum code yaml_read(struct span text, const char *file, struct yaml_tree **tree, struct faults *faults) MUST_USE;
-void yaml_free(struct yaml_tree **tree);
+void yaml_tree_free(struct yaml_tree **tree);
 
 const struct yaml_node *yaml_root(const struct yaml_tree *tree);
 const char *yaml_file(const struct yaml_tree *tree);

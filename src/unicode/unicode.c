@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unicode/unicode.h"
+
+#include <utf8proc.h>
+
+size_t unicode_next(struct span text, uint32_t *point)
+{
+    utf8proc_int32_t found;
+    utf8proc_ssize_t taken;
+
+    if (text.len == 0)
+        return 0;
+    if ((unsigned char)text.at[0] < 0x80) {
+        *point = (unsigned char)text.at[0];
+        return 1;
+    }
+    /* utf8proc refuses overlong forms, surrogates and what lies past U+10FFFF. */
+    taken = utf8proc_iterate((const utf8proc_uint8_t *)text.at, text.len > 4 ? 4 : (utf8proc_ssize_t)text.len, &found);
+    if (taken <= 0)
+        return 0;
+    *point = (uint32_t)found;
+    return (size_t)taken;
+}
+
+bool unicode_is_utf8(struct span text)
+{
+    uint32_t point;
+
+    while (text.len > 0) {
+        size_t taken = unicode_next(text, &point);
+
+        if (taken == 0)
+            return false;
+        text = span_part(text, taken, SIZE_MAX);
+    }
+    return true;
+}
+
+size_t unicode_count(struct span text)
+{
+    size_t count = 0;
+    uint32_t point;
+
+    while (text.len > 0) {
+        size_t taken = unicode_next(text, &point);
+
+        if (taken == 0)
+            return SIZE_MAX;
+        text = span_part(text, taken, SIZE_MAX);
+        count++;
+    }
+    return count;
+}
+
+#define ZWNJ 0x200cu
+#define ZWJ 0x200du
+#define VARIATION_16 0xfe0fu
+
+/* Code points that no font shows and that utf8proc does not count among format characters (Cf), which hold the bidi
+ * controls, zero-width marks, tags, soft hyphen and interlinear marks. */
+static bool is_blank_letter(uint32_t point)
+{
+    return point == 0x034f || point == 0x115f || point == 0x1160 || point == 0x17b4 || point == 0x17b5 ||
+           point == 0x3164 || point == 0xffa0 || (point >= 0x180b && point <= 0x180f) ||
+           (point >= 0xe0000 && point <= 0xe0fff);
+}
+
+/* Format characters with a shape or a place in ordinary words: Arabic number and ayah signs, Syriac abbreviation,
+ * Kaithi numbers, Egyptian joiners are all visible marks around digits. */
+static bool is_visible_format(uint32_t point)
+{
+    return (point >= 0x0600 && point <= 0x0605) || point == 0x06dd || point == 0x070f || point == 0x0890 ||
+           point == 0x0891 || point == 0x08e2 || point == 0x110bd || point == 0x110cd ||
+           (point >= 0x13430 && point <= 0x13438);
+}
+
+/* Scripts whose spelling needs joiners: Arabic, Syriac, Mongolian, the Indic scripts and their neighbours. */
+static bool needs_joiners(uint32_t point)
+{
+    return (point >= 0x0600 && point <= 0x08ff) || (point >= 0x0900 && point <= 0x0dff) ||
+           (point >= 0x0f00 && point <= 0x109f) || (point >= 0x1780 && point <= 0x18af) ||
+           (point >= 0x1b00 && point <= 0x1c4f) || (point >= 0xa800 && point <= 0xa8ff) ||
+           (point >= 0xa980 && point <= 0xaaff) || (point >= 0xfb50 && point <= 0xfdff) ||
+           (point >= 0xfe70 && point <= 0xfeff) || (point >= 0x10a00 && point <= 0x11fff);
+}
+
+static bool is_pictograph(uint32_t point)
+{
+    return utf8proc_get_property((utf8proc_int32_t)point)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC ||
+           (point >= 0x1f3fb && point <= 0x1f3ff) || point == VARIATION_16;
+}
+
+/* One may choose a letter's or an emoji's look; a run of them is a hidden message. */
+static bool is_variation(uint32_t point)
+{
+    return point >= 0xfe00 && point <= VARIATION_16;
+}
+
+/* `before` is what stands before the joiner (0: nothing), `after` what follows it. */
+static bool joiner_is_needed(uint32_t joiner, uint32_t before, struct span after)
+{
+    uint32_t next = 0;
+
+    if (unicode_next(after, &next) == 0)
+        return false;
+    if (joiner == ZWJ && is_pictograph(before) && is_pictograph(next))
+        return true;
+    return needs_joiners(before) && needs_joiners(next);
+}
+
+bool unicode_is_deceptive(struct span text)
+{
+    uint32_t point, before = 0;
+
+    while (text.len > 0) {
+        size_t taken = unicode_next(text, &point);
+        utf8proc_category_t category;
+
+        if (taken == 0)
+            return true;
+        text = span_part(text, taken, SIZE_MAX);
+        category = utf8proc_category((utf8proc_int32_t)point);
+        if (point == ZWJ || point == ZWNJ) {
+            if (!joiner_is_needed(point, before, text))
+                return true;
+        } else if (category == UTF8PROC_CATEGORY_CC) {
+            if (point != '\t' && point != '\n' && point != '\r')
+                return true;
+        } else if (is_variation(point) && (before == 0 || is_variation(before))) {
+            return true;
+        } else if ((category == UTF8PROC_CATEGORY_CF && !is_visible_format(point)) || is_blank_letter(point) ||
+                   category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP) {
+            return true;
+        }
+        before = point;
+    }
+    return false;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+#include "base/bug.h"
+#include "yaml/yaml_priv.h"
+
+#include <stdio.h>
+
+/* U+0085, U+2028 and U+2029 are line ends for some readers, so that they are escaped, as json/ does. */
+static size_t line_end_at(struct span text, size_t at, unsigned *point)
+{
+    const unsigned char *c = (const unsigned char *)text.at + at;
+
+    if (text.len - at >= 2 && c[0] == 0xc2 && c[1] == 0x85) {
+        *point = 0x85;
+        return 2;
+    }
+    if (text.len - at >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9)) {
+        *point = c[2] == 0xa8 ? 0x2028 : 0x2029;
+        return 3;
+    }
+    return 0;
+}
+
+size_t yaml__quoted_bytes(struct span text)
+{
+    size_t len = 3; /* two quotes, and the NUL that snprintf writes */
+
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+
+        len += c < 0x20 || c == 0xc2 || c == 0xe2 ? 6 : c == '"' || c == '\\' ? 2 : 1;
+    }
+    return len;
+}
+
+size_t yaml__quote(struct span text, char *out)
+{
+    static const char names[] = "btn\0fr"; /* of 0x08 to 0x0d */
+    char *at = out;
+    unsigned point;
+
+    *at++ = '"';
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        size_t skip = line_end_at(text, i, &point);
+
+        if (skip > 0) {
+            at += snprintf(at, 7, "\\u%04x", point);
+            i += skip - 1;
+        } else if (c == '"' || c == '\\' || (c >= 8 && c <= 13 && names[c - 8] != '\0')) {
+            *at++ = '\\';
+            *at++ = c == '"' || c == '\\' ? (char)c : names[c - 8];
+        } else if (c < 0x20) {
+            at += snprintf(at, 7, "\\u%04x", (unsigned)c);
+        } else {
+            *at++ = (char)c;
+        }
+    }
+    *at++ = '"';
+    return (size_t)(at - out);
+}
+
+static enum code write_quoted(struct buf *out, struct span text)
+{
+    char *at;
+    enum code code = buf_reserve(out, yaml__quoted_bytes(text), &at);
+
+    if (code == CODE_OK)
+        buf_commit(out, yaml__quote(text, at));
+    return code;
+}
+
+/* Recursion is bounded by the reader's 64 levels. */
+static enum code write_node(const struct yaml_node *node, struct buf *out)
+{
+    bool map = node->type == YAML_MAP;
+    enum code code;
+
+    if (!map && node->type != YAML_LIST)
+        return buf_add_span(out, node->json);
+    code = buf_add_byte(out, map ? '{' : '[');
+    for (const struct yaml_node *child = node->child; code == CODE_OK && child != NULL; child = child->next) {
+        if (child != node->child)
+            code = buf_add_byte(out, ',');
+        if (code == CODE_OK && map)
+            code = write_quoted(out, child->key);
+        if (code == CODE_OK && map)
+            code = buf_add_byte(out, ':');
+        if (code == CODE_OK)
+            code = write_node(child, out);
+    }
+    return code == CODE_OK ? buf_add_byte(out, map ? '}' : ']') : code;
+}
+
+enum code yaml_to_json(const struct yaml_node *node, struct buf *out)
+{
+    size_t before = buf_len(out);
+    enum code code = write_node(node, out);
+
+    if (code != CODE_OK)
+        buf_truncate(out, before);
+    return code;
+}

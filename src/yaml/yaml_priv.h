@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of yaml/ share: the types of plain scalars, and canonical JSON.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: what it makes lives in the arena that is handed in.
+ * Errors: CODE_NOMEM; CODE_INVALID with a static sentence. */
+#ifndef YAML_YAML_PRIV_H
+#define YAML_YAML_PRIV_H
+
+#include "base/mem.h"
+#include "yaml/yaml.h"
+
+/* Fills type, truth, text and json of a scalar. `text` must live in the arena already.
+ * Returns: CODE_INVALID with *fault for a number that has no JSON form or that readers disagree on. */
+enum code yaml__scalar(struct arena *arena, struct span text, bool plain, struct yaml_node *node,
+                       const char **fault) MUST_USE;
+
+/* Writes `text` as a JSON string; `out` has room for yaml__quoted_bytes(text). Returns: the bytes written. */
+size_t yaml__quoted_bytes(struct span text);
+size_t yaml__quote(struct span text, char *out);
+
+#endif

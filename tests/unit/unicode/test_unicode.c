@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unicode/unicode.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void test_valid_and_invalid_bytes(void **state)
+{
+    static const char *const good[] = {"", "plain", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", NULL};
+    static const char *const bad[] = {"\x80", "\xc0\xaf", "\xc3", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                      "\xff", "a\xe2\x82", "\xf8\x88\x80\x80\x80", NULL};
+
+    (void)state;
+    for (size_t i = 0; good[i] != NULL; i++)
+        assert_true(unicode_is_utf8(span_text(good[i])));
+    for (size_t i = 0; bad[i] != NULL; i++) {
+        assert_false(unicode_is_utf8(span_text(bad[i])));
+        assert_true(unicode_count(span_text(bad[i])) == SIZE_MAX);
+    }
+    assert_true(unicode_is_utf8(span_of("a\0b", 3)));
+}
+
+static void test_code_points(void **state)
+{
+    uint32_t point = 7;
+
+    (void)state;
+    assert_int_equal(unicode_count(SPAN_LIT("")), 0);
+    assert_int_equal(unicode_count(SPAN_LIT("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80")), 4);
+    assert_int_equal(unicode_next(SPAN_LIT(""), &point), 0);
+    assert_int_equal(unicode_next(SPAN_LIT("\xf0\x9f\x98\x80x"), &point), 4);
+    assert_int_equal(point, 0x1f600);
+    assert_int_equal(unicode_next(SPAN_LIT("\xc3"), &point), 0);
+}
+
+static void test_deceptive(void **state)
+{
+    static const char *const plain[] = {
+        "", "Reads a file.\n\tThen writes it.\r\n", "na\xc3\xafve \xe2\x82\xac 5", "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
+        "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb",                         /* woman, ZWJ, computer */
+        "\xe2\x9d\xa4\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x94\xa5",                 /* heart, VS16, ZWJ, fire */
+        "\xd9\x85\xdb\x8c\xe2\x80\x8c\xd8\xae\xd9\x88\xd8\xa7\xd9\x87\xd9\x85", /* Persian with a ZWNJ */
+        "\xe0\xa4\x95\xe0\xa5\x8d\xe2\x80\x8d\xe0\xa4\xb7",                     /* Devanagari with a ZWJ */
+        NULL};
+    static const char *const deceptive[] = {
+        "\x1b[2J", "a\x7f", "a\xc2\x85" "b", "a\xe2\x80\xae" "b", "a\xe2\x81\xa6" "b", "a\xe2\x80\x8b" "b",
+        "\xef\xbb\xbf", "a\xe2\x80\x8d" "b", "a\xe2\x80\x8c" "b", "a\xe2\x80\x8d", "\xe2\x80\x8d",
+        "a\xf3\xa0\x81\xa1", "a\xc2\xad" "b", "a\xe2\x81\xa0" "b", "a\xe3\x85\xa4", "a\xcd\x8f" "b", "a\xe2\x80\xa8" "b",
+        "a\xef\xb8\x80\xef\xb8\x81", "\xef\xb8\x8f", "bad \xff", NULL};
+
+    (void)state;
+    for (size_t i = 0; plain[i] != NULL; i++)
+        if (unicode_is_deceptive(span_text(plain[i])))
+            fail_msg("plain[%zu] was refused", i);
+    for (size_t i = 0; deceptive[i] != NULL; i++)
+        if (!unicode_is_deceptive(span_text(deceptive[i])))
+            fail_msg("deceptive[%zu] passed", i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_valid_and_invalid_bytes),
+        cmocka_unit_test(test_code_points),
+        cmocka_unit_test(test_deceptive),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "yaml/yaml.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct yaml_tree *read_good(const char *text)
+{
+    struct faults faults;
+    struct yaml_tree *tree;
+    enum code code;
+
+    faults_init(&faults);
+    code = yaml_read(span_text(text), "x.yaml", &tree, &faults);
+    if (code != CODE_OK)
+        fail_msg("%s: %s at %d:%d: %s", text, code_text(code), faults.fault[0].line, faults.fault[0].column,
+                 faults.fault[0].text);
+    assert_int_equal(faults.count, 0);
+    return tree;
+}
+
+static void expect_json(const char *text, const char *json)
+{
+    struct yaml_tree *tree = read_good(text);
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    assert_int_equal(yaml_to_json(yaml_root(tree), &out), CODE_OK);
+    if (!span_is(buf_peek(&out), json))
+        fail_msg("%s gave %.*s instead of %s", text, SPAN_ARG(buf_peek(&out)), json);
+    buf_fini(&out);
+    yaml_tree_free(&tree);
+    assert_null(tree);
+}
+
+/* The first fault stands at line:column and holds `words`. */
+static void expect_fault_of(struct span text, int line, int column, const char *words)
+{
+    struct faults faults;
+    struct yaml_tree *tree;
+
+    faults_init(&faults);
+    assert_int_equal(yaml_read(text, "x.yaml", &tree, &faults), CODE_INVALID);
+    assert_null(tree);
+    assert_true(faults.count > 0);
+    assert_string_equal(faults.fault[0].file, "x.yaml");
+    if (strstr(faults.fault[0].text, words) == NULL || faults.fault[0].line != line || faults.fault[0].column != column)
+        fail_msg("%.*s: `%s` at %d:%d instead of `%s` at %d:%d", SPAN_ARG(text), faults.fault[0].text,
+                 faults.fault[0].line, faults.fault[0].column, words, line, column);
+}
+
+static void expect_fault(const char *text, int line, int column, const char *words)
+{
+    expect_fault_of(span_text(text), line, column, words);
+}
+
+static void test_core_types(void **state)
+{
+    (void)state;
+    expect_json("[null, Null, NULL, ~, ]", "[null,null,null,null]");
+    expect_json("a:\nb: ''\n", "{\"a\":null,\"b\":\"\"}");
+    expect_json("[true, True, TRUE, false, False, FALSE]", "[true,true,true,false,false,false]");
+    expect_json("[yes, no, on, off, y, n, tRue]", "[\"yes\",\"no\",\"on\",\"off\",\"y\",\"n\",\"tRue\"]");
+}
+
+static void test_numbers(void **state)
+{
+    struct yaml_tree *tree = read_good("[12, 1.0, 1e3, 0x10, '1', 1:30, 2024-11-05, 0x, 1_000, 1e, 0o9, .e1, -, +]");
+    const struct yaml_node *node = yaml_root(tree)->child;
+    static const enum yaml_type types[] = {YAML_INT, YAML_FLOAT, YAML_FLOAT, YAML_INT};
+
+    (void)state;
+    for (size_t i = 0; node != NULL; i++, node = node->next)
+        assert_int_equal(node->type, i < 4 ? types[i] : YAML_STRING);
+    yaml_tree_free(&tree);
+    expect_json("[0, -0, +7, -12, 0x1F, 0o17, 0xffffffffffffffff]", "[0,-0,7,-12,31,15,18446744073709551615]");
+    expect_json("[1.50, .5, 5., -.5e3, +1e-7, 1E+2, 12345678901234567890.10]",
+                "[1.50,0.5,5.0,-0.5e3,1e-7,1E+2,12345678901234567890.10]");
+    expect_fault("[010]", 1, 2, "leading zero");
+    expect_fault("[00.5]", 1, 2, "leading zero");
+    expect_fault("a: .inf", 1, 4, "infinity");
+    expect_fault("a: .NaN", 1, 4, "not-a-number");
+    expect_fault("a: 1e400", 1, 4, "too large");
+    expect_fault("a: 0x10000000000000000", 1, 4, "64 bits");
+}
+
+static void test_long_numbers(void **state)
+{
+    char text[512];
+
+    (void)state;
+    memset(text, '1', sizeof text);
+    expect_fault_of(span_of(text, 401), 1, 1, "400 digits");
+    expect_fault_of(span_of(text, 400), 1, 1, "too large");
+    text[0] = '0';
+    text[1] = '.';
+    {
+        struct faults faults;
+        struct yaml_tree *tree;
+
+        faults_init(&faults);
+        assert_int_equal(yaml_read(span_of(text, 300), "x", &tree, &faults), CODE_OK);
+        yaml_tree_free(&tree);
+    }
+}
+
+static void test_strings(void **state)
+{
+    (void)state;
+    expect_json("'(?i)\\b(drop)\\b'", "\"(?i)\\\\b(drop)\\\\b\"");
+    expect_json("\"a\\tb\\u00e4\\n\\x01\\x7f\\\"\\\\\\/\"", "\"a\\tb\xc3\xa4\\n\\u0001\x7f\\\"\\\\/\"");
+    expect_json("\"\\N\\L\\P\\b\\f\\r\\v\"", "\"\\u0085\\u2028\\u2029\\b\\f\\r\\u000b\"");
+    expect_json("\"\xe2\x82\xac\xc2\xa7\"", "\"\xe2\x82\xac\xc2\xa7\"");
+    expect_json("a: |\n  one\n  two\nb: >\n  one\n  two\n", "{\"a\":\"one\\ntwo\\n\",\"b\":\"one two\\n\"}");
+    expect_json("plain words\n  over lines", "\"plain words over lines\"");
+    expect_json("{\"a\\\"b\": 1}", "{\"a\\\"b\":1}");
+}
+
+static void test_json_is_a_subset(void **state)
+{
+    (void)state;
+    expect_json("{\"a\": [1, 2.5e3, true, null, {\"b\":\"c\"}], \"d\":{}, \"e\":[]}",
+                "{\"a\":[1,2.5e3,true,null,{\"b\":\"c\"}],\"d\":{},\"e\":[]}");
+    expect_json("", "null");
+    expect_json("# only a comment\n", "null");
+    expect_json("--- {a: 1}\n...\n", "{\"a\":1}");
+}
+
+static void test_places(void **state)
+{
+    struct yaml_tree *tree = read_good("a: 1\r\n\"\xc3\xa4\xc3\xb6\": [x,\n  {b: y}]\n");
+    const struct yaml_node *list = yaml_root(tree)->child->next;
+    const struct yaml_node *b = yaml_member(list->child->next, "b");
+
+    (void)state;
+    assert_string_equal(yaml_file(tree), "x.yaml");
+    assert_int_equal(list->key_line, 2);
+    assert_int_equal(list->key_column, 1);
+    assert_int_equal(list->line, 2);
+    assert_int_equal(list->column, 9); /* in bytes: each umlaut counts two */
+    assert_int_equal(list->count, 2);
+    assert_int_equal(b->key_line, 3);
+    assert_int_equal(b->key_column, 4);
+    assert_int_equal(b->column, 7);
+    assert_true(span_is(b->key, "b"));
+    assert_null(yaml_member(list, "b"));
+    assert_null(yaml_member(yaml_root(tree), "A"));
+    assert_null(yaml_member(NULL, "a"));
+    yaml_tree_free(&tree);
+}
+
+static void test_refused_features(void **state)
+{
+    (void)state;
+    expect_fault("a: &x 1\n", 1, 4, "anchor");
+    expect_fault("a: &x [1]\n", 1, 4, "anchor");
+    expect_fault("a: &x {b: 1}\n", 1, 4, "anchor");
+    expect_fault("a: 1\nb: *a\n", 2, 4, "alias");
+    expect_fault("*a : 1\n", 1, 1, "alias");
+    expect_fault("a: !!int 1\n", 1, 4, "tag");
+    expect_fault("a: ! 12\n", 1, 4, "tag");
+    expect_fault("a: ! '12'\n", 1, 4, "tag");
+    expect_fault("! a: 12\n", 1, 1, "tag");
+    expect_fault("a: !x {b: 1}\n", 1, 4, "tag");
+    expect_fault("a: ! [b]\n", 1, 4, "tag");
+    expect_fault("a: {<<: {b: 1}}\n", 1, 5, "merge key");
+    expect_fault("a: 1\n---\nb: 2\n", 2, 1, "second document");
+    expect_fault("%YAML 1.1\n---\na: 1\n", 1, 1, "directive");
+    expect_fault("%TAG ! tag:x,2000:\n---\na: 1\n", 1, 1, "directive");
+    expect_fault("[a, b]: 1\n", 1, 1, "as a key");
+    expect_fault("? {a: b}\n: 1\n", 1, 3, "as a key");
+    expect_fault("a: {: 1}\n", 1, 5, "key is missing");
+    expect_json("{'<<': 1, '!': '&*'}", "{\"<<\":1,\"!\":\"&*\"}");
+}
+
+static void test_duplicates(void **state)
+{
+    (void)state;
+    expect_fault("a: 1\nb: 2\n'a': 3\n", 3, 1, "`a` is written twice, first in line 1");
+    expect_fault("x:\n  - {k: 1, \"\\u006b\": 2}\n", 2, 12, "`k` is written twice");
+    expect_fault("1: a\n'1': b\n", 2, 1, "twice");
+    expect_json("{a: 1, A: 2}", "{\"a\":1,\"A\":2}");
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    expect_fault_of(SPAN_LIT("a: b\0c"), 1, 5, "NUL byte");
+    expect_fault("a: \"\\0\"", 1, 4, "NUL character");
+    expect_fault("\xef\xbb\xbf" "a: 1", 1, 1, "byte order mark");
+    expect_fault("a: 1\nb: x\xe2\x80\xa8y", 2, 5, "U+2028");
+    expect_fault("a: x\xc2\x85y", 1, 5, "U+0085");
+    expect_fault("a: x # \xe2\x80\xae", 1, 8, "bidi");
+    expect_fault("a: \xff", 1, 4, "UTF-8");
+    expect_fault("a: \xc0\xaf", 1, 4, "UTF-8");
+    expect_fault("a: \xed\xa0\x80", 1, 4, "UTF-8");
+    expect_fault("a: \x01", 1, 4, "escape");
+    expect_fault("a: \"\\ud800\"", 1, 7, "Unicode");
+    expect_fault("a: [1, 2\nb: 3\n", 2, 2, "check quotes");
+    expect_fault("a: 'open\n", 2, 1, "check quotes");
+    expect_fault("a:\n\t- b\n", 2, 1, "check quotes");
+}
+
+static void test_several_faults(void **state)
+{
+    struct faults faults;
+    struct yaml_tree *tree;
+
+    (void)state;
+    faults_init(&faults);
+    assert_int_equal(yaml_read(SPAN_LIT("a: &x 1\nb: *x\na: 010\nc: !t {d: 1, d: 2}\n"), "f", &tree, &faults), CODE_INVALID);
+    assert_int_equal(faults.count, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_non_null(strstr(faults.fault[i].text, i == 0 ? "anchor" : i == 1 ? "alias" : i == 2 ? "leading zero" :
+                                                     i == 3 ? "tag" : "twice"));
+}
+
+static void test_depth_and_size(void **state)
+{
+    char text[256] = "";
+    struct buf big;
+
+    (void)state;
+    memset(text, '[', 64);
+    memset(text + 64, ']', 64);
+    {
+        struct yaml_tree *tree = read_good(text);
+
+        yaml_tree_free(&tree);
+    }
+    memset(text, '[', 65);
+    expect_fault(text, 1, 65, "64 levels");
+    buf_init(&big, 8 << 20);
+    assert_int_equal(buf_add_byte(&big, '['), CODE_OK);
+    for (int i = 0; i < 1000000; i++)
+        assert_int_equal(buf_add_text(&big, "1,\n"), CODE_OK);
+    assert_int_equal(buf_add_byte(&big, ']'), CODE_OK);
+    expect_fault_of(buf_peek(&big), 1000000, 1, "1,000,000");
+    buf_fini(&big);
+}
+
+static void test_unknown_keys(void **state)
+{
+    static const char *const known[] = {"effect", "match", NULL};
+    struct yaml_tree *tree = read_good("efect: 1\nmatch: 2\nzebra: 3\n");
+    struct faults faults;
+
+    (void)state;
+    faults_init(&faults);
+    yaml_check_keys(tree, yaml_root(tree), known, "a rule", &faults);
+    assert_int_equal(faults.count, 2);
+    assert_string_equal(faults.fault[0].text, "a rule knows no `efect`; did you mean `effect`?");
+    assert_int_equal(faults.fault[1].line, 3);
+    assert_non_null(strstr(faults.fault[1].text, "leave it out"));
+    yaml_tree_free(&tree);
+}
+
+static void test_out_of_memory(void **state)
+{
+    static const char text[] = "a: [1, 0x1f, {b: 'text', c: null}]\nd: true\n";
+    bool done = false;
+
+    (void)state;
+    for (uint64_t nth = 1; !done; nth++) {
+        struct faults faults;
+        struct yaml_tree *tree;
+        struct buf out;
+        enum code code;
+
+        faults_init(&faults);
+        buf_init(&out, 1024);
+        mem_fail_at(nth, 0);
+        code = yaml_read(span_text(text), "x", &tree, &faults);
+        if (code == CODE_OK)
+            code = yaml_to_json(yaml_root(tree), &out);
+        done = mem_fail_count() < nth;
+        mem_fail_at(0, 0);
+        assert_int_equal(code, done ? CODE_OK : CODE_NOMEM);
+        assert_int_equal(faults.count, 0);
+        yaml_tree_free(&tree);
+        buf_fini(&out);
+        assert_true(nth < 100);
+    }
+}
+
+static void test_json_into_a_full_buffer(void **state)
+{
+    struct yaml_tree *tree = read_good("{a: [b, c]}");
+    struct buf out;
+
+    (void)state;
+    for (size_t cap = 1; cap < 16; cap++) {
+        buf_init(&out, cap);
+        assert_int_equal(buf_add_byte(&out, '#'), CODE_OK);
+        assert_int_equal(yaml_to_json(yaml_root(tree), &out), CODE_LIMIT);
+        assert_true(span_is(buf_peek(&out), "#"));
+        buf_fini(&out);
+    }
+    yaml_tree_free(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_core_types),       cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_long_numbers),     cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_json_is_a_subset), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_refused_features), cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_bytes),            cmocka_unit_test(test_several_faults),
+        cmocka_unit_test(test_depth_and_size),   cmocka_unit_test(test_unknown_keys),
+        cmocka_unit_test(test_out_of_memory),    cmocka_unit_test(test_json_into_a_full_buffer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
