@@ -58,23 +58,28 @@ struct gate_message {
 };
 
 struct gate_decision {
-    struct verdict verdict;     /* kind DENY until judged; texts live until the next gate_judge on this gate */
+    struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
     struct policy *policy;      /* the snapshot that judged, one reference; NULL: none */
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
-    bool folded;
+    bool folded;                /* one of a flood of refusals: counted in an event instead of a row of its own */
+    uint64_t serial;            /* which evaluation of this gate its scratch belongs to */
 };
 
 /* Judges (unless refused already). Never fails: it denies. */
 void gate_judge(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
 
-/* Records the decision; `status` is what the agent will get when it is a denial.
+/* Records the decision; `status` is what the agent will get when it is a denial. Other messages may be judged between
+ * gate_judge and gate_record: redactions are then worked out again, under the same snapshot.
  * Returns: CODE_OK (wait for gate_fate, or folded: answer at once), CODE_BUSY (ring full: call again after the next wake),
  * CODE_DOWN (deny with AUDIT_DOWN, no row; counted for the `audit_up` event). */
 enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
     MUST_USE;
 
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq);
+
+/* Events of refusals that were folded and are due; called about once a second. */
+void gate_tick(struct gate *gate, int64_t time_us);
 
 /* Exactly one for each permit that expects one. */
 void gate_outcome(struct gate *gate, const struct audit_result *result);

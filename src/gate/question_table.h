@@ -3,8 +3,9 @@
  *
  * Threads: any; sharded, one short lock a shard: the only lock on the data path.
  * Owns: copies of the keys.
- * Lifetime: that of gate_shared. Bounded: 64 questions a session, 65,536 in all; older than an hour: forgotten.
- * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND. */
+ * Lifetime: that of gate_shared. Bounded: 64 questions a session (CODE_LIMIT), 65,536 in all (the oldest of a shard gives
+ *   way); older than an hour: forgotten.
+ * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND; CODE_EXISTS where the id is open for another method. */
 #ifndef GATE_QUESTION_TABLE_H
 #define GATE_QUESTION_TABLE_H
 
@@ -17,6 +18,7 @@ struct question_key {
     struct span id;                                /* canonical JSON */
 };
 
+/* Asking the same again, as a resumed stream does, renews it. */
 enum code question_open(struct gate *gate, const struct question_key *key, struct span method, int64_t now_us) MUST_USE;
 
 /* Finds and takes the question; its method goes into `method` (at most 128 bytes). CODE_NOT_FOUND: nobody asked. */

@@ -13,6 +13,8 @@
 #include "base/why.h"
 #include "crypto/digest.h"
 
+/* A verified client certificate names principal and tenant by its subject: exactly one CN is the principal, exactly one O
+ * the tenant. Names of 1 to 128 characters that RFC 4514 need not escape; any other subject is CREDENTIAL_WRONG. */
 enum identity_kind { IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_CERTIFICATE, IDENTITY_NONE };
 
 /* One entry of a route's `identity:` list (interface.md, Configuration). */
@@ -39,7 +41,7 @@ enum code identity_keys_new(const struct identity_key *keys, size_t count, struc
 struct identity_keys *identity_keys_ref(struct identity_keys *table);
 void identity_keys_unref(struct identity_keys **table);
 
-/* What a request presents. The caller looks headers up; a span with at == NULL is absent. */
+/* What a request presents. A header that is there is a credential that is present, whatever it holds. The caller looks headers up; a span with at == NULL is absent. */
 struct identity_request {
     struct span (*header)(const void *context, const char *name); /* value, or at == NULL */
     const void *context;
@@ -49,18 +51,20 @@ struct identity_request {
 };
 
 struct identity {
-    struct span principal;      /* borrowed from the table or the configuration */
+    struct span principal;      /* borrowed from the table, the configuration or the request, as is the tenant */
     struct span tenant;         /* judged tenant: the claimed one where it may be claimed, else the key's own */
     struct span authentication; /* "api_key", "bearer", "certificate", "none" */
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */
 };
 
-/* Returns: REASON_PERMITTED with *identity, or why not. */
+/* Returns: REASON_PERMITTED with *identity, or why not; then *identity is for the record only (how it was tried and, with
+ * TENANT_NOT_ALLOWED, whose credential it is).
+ * Only IDENTITY_NONE standing alone needs no credential. */
 enum reason identity_decide(const struct identity_source *sources, size_t count, const struct identity_keys *keys,
                             const struct identity_request *request, struct identity *identity);
 
 /* A new random key for an agent: "cg_" and 43 characters of base64url; its digest goes into the store. */
-void identity_key_make(char text[48], unsigned char digest[DIGEST_BYTES]);
+enum code identity_key_make(char text[48], unsigned char digest[DIGEST_BYTES]) MUST_USE;
 
 #endif

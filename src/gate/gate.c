@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/gate_priv.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "os/clock.h"
+
+enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **out)
+{
+    struct gate_shared *shared = mem_zalloc(sizeof *shared);
+
+    *out = shared;
+    if (shared == NULL)
+        return CODE_NOMEM;
+    memcpy(shared->redact_key, conf->redact_key, DIGEST_BYTES);
+    memcpy(shared->session_key, conf->session_key, DIGEST_BYTES);
+    atomic_init(&shared->generation, 1);
+    BUG_ON(pthread_mutex_init(&shared->lock, NULL) != 0);
+    gate__questions_init(shared);
+    return CODE_OK;
+}
+
+void gate_shared_free(struct gate_shared **shared)
+{
+    struct gate_shared *gone = *shared;
+
+    *shared = NULL;
+    if (gone == NULL)
+        return;
+    policy_unref(&gone->policy);
+    identity_keys_unref(&gone->keys);
+    gate__questions_fini(gone);
+    pthread_mutex_destroy(&gone->lock);
+    mem_wipe(gone, sizeof *gone);
+    mem_free(gone);
+}
+
+static void lock(struct gate_shared *shared)
+{
+    BUG_ON(pthread_mutex_lock(&shared->lock) != 0);
+}
+
+static void unlock(struct gate_shared *shared)
+{
+    BUG_ON(pthread_mutex_unlock(&shared->lock) != 0);
+}
+
+void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take)
+{
+    struct policy *old;
+
+    lock(shared);
+    old = shared->policy;
+    shared->policy = policy_take;
+    atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
+    unlock(shared);
+    policy_unref(&old);
+}
+
+void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take)
+{
+    struct identity_keys *old;
+
+    lock(shared);
+    old = shared->keys;
+    shared->keys = keys_take;
+    atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
+    unlock(shared);
+    identity_keys_unref(&old);
+}
+
+enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct gate **out)
+{
+    struct gate *gate = mem_zalloc(sizeof *gate);
+    enum code code;
+
+    *out = gate;
+    if (gate == NULL)
+        return CODE_NOMEM;
+    gate->shared = shared;
+    gate->ring = ring;
+    code = gate__record_text_init(&gate->text);
+    if (code == CODE_OK)
+        code = policy_scratch_new(&gate->scratch);
+    if (code != CODE_OK)
+        gate_free(out);
+    return code;
+}
+
+void gate_free(struct gate **gate)
+{
+    struct gate *gone = *gate;
+
+    *gate = NULL;
+    if (gone == NULL)
+        return;
+    policy_unref(&gone->policy);
+    identity_keys_unref(&gone->keys);
+    policy_scratch_free(&gone->scratch);
+    gate__record_text_fini(&gone->text);
+    mem_free(gone);
+}
+
+/* Takes the current snapshots; without a change this is one load. */
+static void follow(struct gate *gate)
+{
+    struct gate_shared *shared = gate->shared;
+    struct policy *policy;
+    struct identity_keys *keys;
+
+    if (atomic_load_explicit(&shared->generation, memory_order_acquire) == gate->generation)
+        return;
+    policy = gate->policy;
+    keys = gate->keys;
+    lock(shared);
+    gate->generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
+    gate->policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
+    gate->keys = identity_keys_ref(shared->keys);
+    unlock(shared);
+    policy_unref(&policy);
+    identity_keys_unref(&keys);
+}
+
+const struct identity_keys *gate_keys(struct gate *gate)
+{
+    follow(gate);
+    return gate->keys;
+}
+
+const unsigned char *gate_session_key(const struct gate *gate)
+{
+    return gate->shared->session_key;
+}
+
+static struct question question_of(const struct gate_message *message)
+{
+    return (struct question){
+        .tenant = message->tenant, .principal = message->principal, .upstream = message->upstream,
+        .method = message->method, .answers = message->answers, .tool = message->tool,
+        .root = message->root, .meta = message->meta, .time_us = message->time_us, .client = message->client,
+        .session = message->session, .correlation = message->correlation,
+    };
+}
+
+/* Every use of the scratch spoils what an earlier evaluation left in it. */
+static void evaluate(struct gate *gate, const struct policy *policy, const struct gate_message *message,
+                     int64_t now_cpu_us, struct verdict *verdict)
+{
+    struct question question = question_of(message);
+
+    gate->serial++;
+    policy_eval(policy, &question, now_cpu_us, gate->scratch, verdict);
+}
+
+/* What was never asked of a policy cannot say what its redactions are. */
+static void settle_unjudged(const struct gate_message *message, struct verdict *verdict)
+{
+    *verdict = (struct verdict){.reason = message->refused, .redact_all = true};
+    if (message->refused == REASON_PERMITTED)
+        verdict->kind = VERDICT_PERMIT;
+}
+
+/* Belt and braces around the evaluation: kind and reason must agree, and where it came to no end nothing is recorded open. */
+static void make_consistent(struct verdict *verdict)
+{
+    bool permits = verdict->kind == VERDICT_PERMIT;
+
+    if (permits != (verdict->reason == REASON_PERMITTED)) {
+        verdict->kind = VERDICT_DENY;
+        verdict->reason = REASON_INTERNAL;
+    }
+    if (verdict->reason == REASON_NO_POLICY || verdict->reason == REASON_MEMORY || verdict->reason == REASON_INTERNAL)
+        verdict->redact_all = true;
+}
+
+void gate_judge(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
+{
+    int64_t began_us = clock_monotonic_us();
+
+    *decision = (struct gate_decision){0};
+    follow(gate);
+    if (gate->policy != NULL)
+        decision->policy = policy_ref(gate->policy);
+    if (message->refused != REASON_UNSET) {
+        settle_unjudged(message, &decision->verdict);
+    } else {
+        evaluate(gate, gate->policy, message, clock_thread_cpu_us(), &decision->verdict);
+        make_consistent(&decision->verdict);
+    }
+    decision->serial = gate->serial;
+    if (gate->policy != NULL && decision->verdict.policy_version == 0) {
+        decision->verdict.policy_version = policy_version(gate->policy);
+        decision->verdict.policy_hash = policy_hash(gate->policy);
+    }
+    decision->judge_us = clock_monotonic_us() - began_us;
+}
+
+/* The scratch has been used since: the values to redact are looked for again. The verdict itself stands, and work alone
+ * bounds this evaluation, so that a busy machine changes nothing. */
+static void redact_again(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
+{
+    struct verdict *verdict = &decision->verdict;
+    struct verdict again;
+
+    if (message->refused != REASON_UNSET || decision->serial == gate->serial)
+        return;
+    evaluate(gate, decision->policy, message, 0, &again);
+    make_consistent(&again);
+    verdict->redact = again.redact;
+    verdict->redact_count = again.redact_count;
+    verdict->redact_all = verdict->redact_all || again.redact_all;
+    verdict->undecided = again.undecided;
+    decision->serial = gate->serial;
+}
+
+static enum audit_verdict recorded_verdict(enum verdict_kind kind)
+{
+    switch (kind) {
+    case VERDICT_PERMIT:
+        return AUDIT_PERMIT;
+    case VERDICT_HOLD:
+        return AUDIT_HOLD;
+    case VERDICT_DENY:
+        break;
+    }
+    return AUDIT_DENY;
+}
+
+static void fill_record(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+                        int status, struct audit_decision *record)
+{
+    const struct verdict *verdict = &decision->verdict;
+    bool permits = verdict->kind == VERDICT_PERMIT;
+
+    *record = (struct audit_decision){
+        .time_us = message->time_us,
+        .tenant = message->tenant, .principal = message->principal, .authentication = message->authentication,
+        .client = message->client, .session = message->session,
+        .correlation = message->correlation, .correlation_replaced = message->correlation_replaced,
+        .trace = message->trace, .upstream = message->upstream, .dialect = message->dialect,
+        .protocol_version = message->protocol_version,
+        .direction = message->from_server ? SPAN_LIT("server") : SPAN_LIT("agent"),
+        .method = message->method, .tool = message->target, .rpc_id = message->rpc_id,
+        .body = message->body, .query = message->query,
+        .verdict = recorded_verdict(verdict->kind), .reason = verdict->reason, .rule = verdict->rule,
+        .rule_reason = verdict->rule_reason, .undecided = verdict->undecided,
+        .policy_version = verdict->policy_version, .policy_hash = verdict->policy_hash,
+        .judge_us = decision->judge_us, .status = permits ? 0 : status,
+        .latency_us = permits ? 0 : clock_monotonic_us() - message->began_us,
+        .expects_outcome = permits && message->expects_outcome,
+    };
+    record->arguments = gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, verdict,
+                                             &record->arguments_redacted);
+    record->rules = gate__rules_text(&gate->text, verdict);
+    record->monitor = gate__monitor_text(&gate->text, verdict);
+}
+
+enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
+{
+    struct audit_decision record;
+
+    redact_again(gate, message, decision);
+    fill_record(gate, message, decision, status, &record);
+    return audit_put_decision(gate->ring, &record, &decision->ticket);
+}
+
+enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq)
+{
+    return audit_fate(gate->ring, ticket, seq);
+}
+
+void gate_outcome(struct gate *gate, const struct audit_result *result)
+{
+    audit_put_result(gate->ring, result);
+}
+
+void gate_decision_fini(struct gate_decision *decision)
+{
+    policy_unref(&decision->policy);
+}
+
+bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span tool)
+{
+    struct question question = question_of(message);
+
+    if (policy == NULL)
+        return false;
+    question.method = SPAN_LIT("tools/call");
+    question.tool = tool;
+    question.root = NULL;
+    gate->serial++;
+    return policy_could_permit(policy, &question, gate->scratch);
+}

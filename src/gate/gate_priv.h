@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of gate/ share: the shared snapshots and questions, a worker's gate, the texts of a record.
+ *
+ * Threads: struct gate_shared any, under its locks; struct gate one worker.
+ * Owns: as gate.h says.
+ * Lifetime: as gate.h says.
+ * Errors: as gate.h says. */
+#ifndef GATE_GATE_PRIV_H
+#define GATE_GATE_PRIV_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "gate/gate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define QUESTION_SHARDS 64
+#define QUESTION_BUCKETS 256 /* of a shard */
+
+struct question_shard {
+    pthread_mutex_t lock;
+    struct list by_age; /* oldest first */
+    struct open_question *buckets[QUESTION_BUCKETS];
+    uint32_t count;
+};
+
+struct gate_shared {
+    unsigned char redact_key[DIGEST_BYTES];
+    unsigned char session_key[DIGEST_BYTES];
+    /* Workers compare the number and take the lock only when it changed. */
+    atomic_uint_fast64_t generation;
+    pthread_mutex_t lock;
+    struct policy *policy;
+    struct identity_keys *keys;
+    struct question_shard shards[QUESTION_SHARDS];
+};
+
+#define RULES_TEXT_BYTES 16384
+#define MONITOR_TEXT_BYTES 1024
+#define REDACTED_TEXT_BYTES 128
+
+/* The JSON texts of one record. Whatever memory there is, a record can be written: the fixed ones are made with the gate,
+ * and arguments that cannot be copied are replaced as a whole. */
+struct record_text {
+    struct buf rules;
+    struct buf monitor;
+    struct buf arguments;
+    char redacted[REDACTED_TEXT_BYTES];
+};
+
+struct gate {
+    struct gate_shared *shared;
+    struct audit_ring *ring;
+    uint64_t generation;
+    struct policy *policy;
+    struct identity_keys *keys;
+    struct policy_scratch *scratch;
+    uint64_t serial; /* of evaluations: the scratch holds the last one's */
+    struct record_text text;
+};
+
+enum code gate__record_text_init(struct record_text *text) MUST_USE;
+void gate__record_text_fini(struct record_text *text);
+
+/* JSON array of the applying rules. */
+struct span gate__rules_text(struct record_text *text, const struct verdict *verdict);
+
+/* JSON object of what monitored rules would have done; at == NULL where none applied. */
+struct span gate__monitor_text(struct record_text *text, const struct verdict *verdict);
+
+/* The arguments as they may be recorded. *redacted: whether anything was replaced. */
+struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
+                                 const struct json_node *root, const struct verdict *verdict, bool *redacted);
+
+void gate__questions_init(struct gate_shared *shared);
+void gate__questions_fini(struct gate_shared *shared);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/gate_priv.h"
+
+#include "base/num.h"
+
+#include <stdio.h>
+
+enum code gate__record_text_init(struct record_text *text)
+{
+    char *at;
+
+    buf_init(&text->rules, RULES_TEXT_BYTES);
+    buf_init(&text->monitor, MONITOR_TEXT_BYTES);
+    buf_init(&text->arguments, SIZE_MAX / 2);
+    if (buf_reserve(&text->rules, RULES_TEXT_BYTES, &at) != CODE_OK ||
+        buf_reserve(&text->monitor, MONITOR_TEXT_BYTES, &at) != CODE_OK)
+        return CODE_NOMEM;
+    return CODE_OK;
+}
+
+void gate__record_text_fini(struct record_text *text)
+{
+    buf_fini(&text->rules);
+    buf_fini(&text->monitor);
+    buf_fini(&text->arguments);
+}
+
+static enum code add_rule(struct buf *out, const struct verdict_rule *rule)
+{
+    enum code code = buf_add_text(out, buf_len(out) > 1 ? ",{\"id\":" : "{\"id\":");
+
+    if (code == CODE_OK)
+        code = json_write_string(out, rule->id);
+    if (code == CODE_OK)
+        code = buf_addf(out, ",\"effect\":\"%s\",\"monitor\":%s}", effect_text(rule->effect),
+                        rule->monitor ? "true" : "false");
+    return code;
+}
+
+struct span gate__rules_text(struct record_text *text, const struct verdict *verdict)
+{
+    enum { TAIL_BYTES = 32 }; /* `,{"more":4294967295}]` */
+    struct buf *out = &text->rules;
+    uint32_t named = verdict->rule_count < VERDICT_RULES_MAX ? verdict->rule_count : VERDICT_RULES_MAX;
+    uint32_t written = 0;
+
+    buf_clear(out);
+    if (buf_add_byte(out, '[') != CODE_OK)
+        return SPAN_LIT("[]");
+    for (; written < named; written++) {
+        size_t before = buf_len(out);
+
+        if (add_rule(out, &verdict->rules[written]) != CODE_OK || buf_room(out) < TAIL_BYTES) {
+            buf_truncate(out, before);
+            break;
+        }
+    }
+    if (written < verdict->rule_count &&
+        buf_addf(out, "%s{\"more\":%u}", written > 0 ? "," : "", verdict->rule_count - written) != CODE_OK)
+        return SPAN_LIT("[]");
+    return buf_add_byte(out, ']') == CODE_OK ? buf_peek(out) : SPAN_LIT("[]");
+}
+
+static enum code add_monitor(struct buf *out, const struct verdict *verdict)
+{
+    enum code code = buf_addf(out, "{\"verdict\":\"%s\",\"rule\":", verdict_text(verdict->monitor_kind));
+
+    if (code == CODE_OK)
+        code = verdict->monitor_rule.at == NULL ? buf_add_text(out, "null")
+                                                : json_write_string(out, verdict->monitor_rule);
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+}
+
+struct span gate__monitor_text(struct record_text *text, const struct verdict *verdict)
+{
+    if (!verdict->has_monitor)
+        return SPAN_NONE;
+    buf_clear(&text->monitor);
+    if (add_monitor(&text->monitor, verdict) != CODE_OK) /* an id beyond all measure */
+        return SPAN_LIT("{}");
+    return buf_peek(&text->monitor);
+}
+
+/* What stands for a value: whoever holds the key can ask whether two were equal, nobody else learns anything. */
+static struct span redacted_value(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span value)
+{
+    unsigned char mac[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES];
+    int len;
+
+    if (hmac_of(span_of(key, DIGEST_BYTES), value, mac) != CODE_OK)
+        return SPAN_LIT("{\"dev.callgate/redacted\":\"unavailable\"}");
+    num_hex(mac, sizeof mac, hex);
+    len = snprintf(text->redacted, sizeof text->redacted, "{\"dev.callgate/redacted\":\"hmac-sha256:%.*s\"}",
+                   (int)sizeof hex, hex);
+    return span_of(text->redacted, (size_t)len);
+}
+
+/* Copies the canonical bytes, each redacted value replaced. The values come in document order; one inside another that is
+ * already replaced is passed over. */
+static enum code replace_values(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span whole,
+                                const struct verdict *verdict)
+{
+    const char *cursor = whole.at, *end = whole.at + whole.len;
+    struct buf *out = &text->arguments;
+
+    for (uint32_t i = 0; i < verdict->redact_count; i++) {
+        struct span value = verdict->redact[i]->raw;
+        enum code code;
+
+        if (value.at < whole.at || value.at + value.len > end)
+            return CODE_INVALID;
+        if (value.at < cursor)
+            continue;
+        code = buf_add(out, cursor, (size_t)(value.at - cursor));
+        if (code == CODE_OK)
+            code = buf_add_span(out, redacted_value(text, key, value));
+        if (code != CODE_OK)
+            return code;
+        cursor = value.at + value.len;
+    }
+    return buf_add(out, cursor, (size_t)(end - cursor));
+}
+
+struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
+                                 const struct json_node *root, const struct verdict *verdict, bool *redacted)
+{
+    *redacted = false;
+    if (root == NULL)
+        return SPAN_NONE;
+    if (!verdict->redact_all && verdict->redact_count == 0)
+        return root->raw;
+    *redacted = true;
+    buf_clear(&text->arguments);
+    if (!verdict->redact_all && replace_values(text, key, root->raw, verdict) == CODE_OK)
+        return buf_peek(&text->arguments);
+    return redacted_value(text, key, root->raw);
+}

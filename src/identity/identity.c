@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/identity.h"
+
+#include "base/glob.h"
+#include "identity/keys_priv.h"
+
+#define NAME_BYTES_MAX 128
+
+/* Tenants come from the network here: what is recorded and sent on must be one printable word. */
+static bool is_tenant_name(struct span name)
+{
+    if (name.len == 0 || name.len > NAME_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < name.len; i++)
+        if (name.at[i] <= ' ' || name.at[i] > '~')
+            return false;
+    return true;
+}
+
+static enum reason settle_tenant(struct span own, const char *const *may_claim, struct span claimed,
+                                 struct identity *identity)
+{
+    identity->tenant = own;
+    if (claimed.at == NULL || span_equals(claimed, own))
+        return REASON_PERMITTED;
+    if (!is_tenant_name(claimed))
+        return REASON_TENANT_NOT_ALLOWED;
+    for (; may_claim != NULL && *may_claim != NULL; may_claim++) {
+        if (glob_matches(span_text(*may_claim), claimed)) {
+            identity->tenant = claimed;
+            return REASON_PERMITTED;
+        }
+    }
+    return REASON_TENANT_NOT_ALLOWED;
+}
+
+static enum reason decide_key(struct span credential, const struct identity_keys *keys,
+                              const struct identity_request *request, struct identity *identity)
+{
+    unsigned char digest[DIGEST_BYTES];
+    const struct identity_key *key;
+
+    digest_of(credential, digest);
+    key = identity__key_find(keys, digest);
+    if (key == NULL || (key->expires_us != 0 && request->now_us >= key->expires_us))
+        return REASON_CREDENTIAL_WRONG;
+    identity->principal = span_text(key->principal);
+    identity->key_id = key->id;
+    return settle_tenant(span_text(key->tenant), key->may_claim, request->claimed_tenant, identity);
+}
+
+/* RFC 6750, 2.1: `Bearer`, spaces, the token. RFC 9110, 11.1: the scheme's name knows no case. */
+static bool bearer_token(struct span value, struct span *token)
+{
+    struct span rest, scheme = span_cut(value, ' ', &rest);
+
+    if (!span_equals_nocase(scheme, SPAN_LIT("bearer")))
+        return false;
+    while (rest.len > 0 && rest.at[0] == ' ')
+        rest = span_part(rest, 1, rest.len);
+    *token = rest;
+    return rest.len > 0;
+}
+
+/* Takes one `TYPE=value` off the subject. */
+static bool next_attribute(struct span *subject, struct span *type, struct span *value)
+{
+    size_t end = 0;
+
+    while (end < subject->len && subject->at[end] != ',') {
+        unsigned char c = (unsigned char)subject->at[end];
+
+        if (c < ' ' || c > '~' || c == '"' || c == '+')
+            return false;
+        end += c == '\\' && end + 1 < subject->len ? 2 : 1;
+    }
+    *type = span_trim(span_cut(span_part(*subject, 0, end), '=', value));
+    *subject = span_part(*subject, end + 1, subject->len);
+    return type->len > 0;
+}
+
+/* An escape is refused rather than decoded: two spellings of one name would be two names in a policy. */
+static bool is_plain_value(struct span value)
+{
+    if (value.len == 0 || value.len > NAME_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (strchr("\\<>;", value.at[i]) != NULL)
+            return false;
+    return value.at[0] != ' ' && value.at[0] != '#' && value.at[value.len - 1] != ' ';
+}
+
+static bool subject_names(struct span subject, struct span *principal, struct span *tenant)
+{
+    *principal = *tenant = SPAN_NONE;
+    while (subject.len > 0) {
+        struct span type, value, *into;
+
+        if (!next_attribute(&subject, &type, &value))
+            return false;
+        into = span_equals_nocase(type, SPAN_LIT("CN")) ? principal
+               : span_equals_nocase(type, SPAN_LIT("O")) ? tenant : NULL;
+        if (into == NULL)
+            continue;
+        if (into->at != NULL || !is_plain_value(value))
+            return false;
+        *into = value;
+    }
+    return principal->at != NULL && tenant->at != NULL;
+}
+
+static enum reason decide_certificate(const struct identity_request *request, struct identity *identity)
+{
+    struct span principal, tenant;
+
+    if (!subject_names(request->certificate_subject, &principal, &tenant))
+        return REASON_CREDENTIAL_WRONG;
+    identity->principal = principal;
+    return settle_tenant(tenant, NULL, request->claimed_tenant, identity);
+}
+
+/* Sets *present; where it is false the next source is asked. */
+static enum reason decide_one(const struct identity_source *source, bool alone, const struct identity_keys *keys,
+                              const struct identity_request *request, struct identity *identity, bool *present)
+{
+    struct span value, token;
+
+    *present = true;
+    switch (source->kind) {
+    case IDENTITY_API_KEY:
+        value = request->header(request->context, source->header);
+        if (value.at == NULL)
+            break;
+        identity->authentication = SPAN_LIT("api_key");
+        identity->consumed = source->forward ? NULL : source->header;
+        return decide_key(value, keys, request, identity);
+    case IDENTITY_BEARER:
+        value = request->header(request->context, "Authorization");
+        if (value.at == NULL)
+            break;
+        identity->authentication = SPAN_LIT("bearer");
+        identity->consumed = source->forward ? NULL : "Authorization";
+        if (!bearer_token(value, &token))
+            return REASON_CREDENTIAL_WRONG;
+        return decide_key(token, keys, request, identity);
+    case IDENTITY_CERTIFICATE:
+        if (request->certificate_subject.at == NULL)
+            break;
+        identity->authentication = SPAN_LIT("certificate");
+        return decide_certificate(request, identity);
+    case IDENTITY_NONE:
+        /* Beside others it would let anybody in who simply leaves the credential out. */
+        if (!alone)
+            break;
+        identity->authentication = SPAN_LIT("none");
+        identity->principal = span_text(source->principal);
+        return settle_tenant(span_text(source->tenant), NULL, request->claimed_tenant, identity);
+    }
+    *present = false;
+    return REASON_CREDENTIAL_MISSING;
+}
+
+enum reason identity_decide(const struct identity_source *sources, size_t count, const struct identity_keys *keys,
+                            const struct identity_request *request, struct identity *identity)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct identity found = {0};
+        bool present;
+        enum reason reason = decide_one(&sources[i], count == 1, keys, request, &found, &present);
+
+        if (!present)
+            continue;
+        *identity = found;
+        return reason;
+    }
+    *identity = (struct identity){0};
+    return REASON_CREDENTIAL_MISSING;
+}
