@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A listening socket of one worker: accepts a bounded number a turn, keeps descriptors in reserve, sleeps on exhaustion.
+ *
+ * Threads: its worker's.
+ * Owns: the socket.
+ * Lifetime: listener_fini before its worker's.
+ * Errors: enum code at opening; later ones are logged and waited out. */
+#ifndef LINK_LISTENER_H
+#define LINK_LISTENER_H
+
+#include "link/worker.h"
+#include "os/sock.h"
+
+/* The callee owns the descriptor; it closes what it cannot take. A connection was counted in the budget: its end gives it
+ * back. */
+typedef void (*listener_accepted_fn)(void *context, int fd_take, const struct sock_address *peer);
+
+struct listener {
+    struct worker *worker;
+    struct loop_watch watch;
+    struct loop_timer sleep;
+    listener_accepted_fn accepted;
+    void *context;
+    int fd;
+    bool is_stopped;
+};
+
+enum code listener_open(struct listener *listener, struct worker *worker, int fd_take, listener_accepted_fn accepted,
+                        void *context) MUST_USE;
+void listener_stop(struct listener *listener); /* closes the socket; callable twice */
+void listener_fini(struct listener *listener);
+
+#endif

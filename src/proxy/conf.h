@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The proxy's configuration as one immutable counted snapshot: listeners, routes, limits.
+ *
+ * app/ makes one with proxy_conf_new, fills it with memory of its arena, and seals it; from then on nothing changes.
+ *
+ * Threads: filled by one; sealed it is read by all; ref and unref from any.
+ * Owns: its arena, one reference to each tls_context in it, the resolver's names are the caller's.
+ * Lifetime: counted; a call keeps the snapshot that it began with.
+ * Errors: proxy_conf_seal: CODE_INVALID with a sentence, CODE_NOMEM. */
+#ifndef PROXY_CONF_H
+#define PROXY_CONF_H
+
+#include "base/mem.h"
+#include "base/why.h"
+#include "http/reader.h"
+#include "identity/identity.h"
+#include "os/sock.h"
+#include "tls/tls.h"
+
+#include <stdatomic.h>
+
+struct proxy_listen {
+    struct sock_address address;    /* port 0: the kernel chooses; proxy_address tells */
+    struct tls_context *tls;        /* NULL: plain HTTP */
+    uint32_t head_ms, body_ms, idle_ms; /* 0: the defaults 10 s, 30 s, 75 s */
+};
+
+/* One of `upstream.headers`: its value is a secret and is wiped with the snapshot. */
+struct proxy_header {
+    struct span name;
+    struct span value;
+};
+
+struct proxy_upstream {
+    struct tls_context *tls;        /* NULL: plain HTTP */
+    const char *host;               /* a name, or an address (IPv6 without brackets), as the resolver's table has it */
+    uint16_t port;
+    struct span path;               /* begins with '/'; for a subtree without a trailing '/' */
+    struct span authority;          /* Host upstream: the URL's authority */
+    bool preserve_host;             /* the agent's Host instead */
+    const struct proxy_header *headers;
+    size_t header_count;
+};
+
+/* `pass`: a path that is forwarded without identity and judgement, for GET and HEAD. */
+struct proxy_pass {
+    struct span path;
+    struct span upstream_path;
+};
+
+struct proxy_limits {
+    uint64_t body_bytes;            /* 0: 4 MiB */
+    uint64_t response_bytes;        /* 0: 8 MiB */
+    uint64_t event_bytes;           /* 0: 8 MiB */
+    uint32_t per_principal_requests; /* 0: 1024 */
+};
+
+struct proxy_route {
+    struct span name;               /* the policy's `upstream` */
+    struct span host;               /* lower case, without port; empty: any accepted one */
+    struct span path;               /* byte-exact; a subtree without its trailing slash and star */
+    bool subtree;
+    const char *const *revisions;   /* NULL-terminated, at least one */
+    struct proxy_upstream upstream;
+    uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */
+    const struct identity_source *identity;
+    size_t identity_count;
+    struct span tenant_header;      /* empty: none */
+    struct span correlation_header; /* empty: X-Correlation-Id */
+    const struct span *origins;     /* globs; with count 0: an Origin whose host passes the Host check */
+    size_t origin_count;
+    const struct span *underscored; /* header names with '_' that are not refused */
+    size_t underscored_count;
+    bool query_pass;
+    bool printable_tool_names;
+    bool forwarded;
+    bool denials_sse;
+    const struct proxy_pass *pass;
+    size_t pass_count;
+    struct proxy_limits limits;
+
+    struct http_rules rules;        /* made by proxy_conf_seal */
+};
+
+struct proxy_conf {
+    struct arena arena;
+    struct proxy_listen *listens;
+    size_t listen_count;
+    struct proxy_route *routes;
+    size_t route_count;
+    const struct span *hosts;       /* `hosts:`, lower case */
+    size_t host_count;
+    const struct sock_net *trusted_proxies;
+    size_t trusted_proxy_count;
+
+    atomic_uint refs;
+    struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */
+    bool has_hosts;                 /* likewise: some route or `hosts:` names one */
+};
+
+/* Zeroed, with an empty arena, one reference. NULL without memory. */
+struct proxy_conf *proxy_conf_new(void) MUST_USE;
+
+/* Fills in defaults, puts the routes into the order in which they are tried, and refuses two that take the same path. */
+enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why) MUST_USE;
+
+struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf);
+void proxy_conf_unref(struct proxy_conf **conf);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP proxy: workers with their listeners, from opening the sockets to the last drained connection.
+ *
+ * The order at start: proxy_open (sockets, loops), the sandbox, audit_start, proxy_run (threads).
+ *
+ * Threads: all of it from main, but proxy_wake, which the audit writer calls.
+ * Owns: workers, their threads and listeners, a reference to the current configuration and name table. Gates are borrowed.
+ * Lifetime: proxy_stop ends the threads; gates, gate_shared and the audit outlive it, so that every permit gets its outcome.
+ * Errors: enum code with a sentence at opening; afterwards connections end with a reason, never the proxy. */
+#ifndef PROXY_PROXY_H
+#define PROXY_PROXY_H
+
+#include "base/why.h"
+#include "gate/gate.h"
+#include "os/resolve.h"
+#include "proxy/conf.h"
+
+struct proxy;
+
+/* Listening sockets of the service manager, used where their address is one of the configuration's. */
+struct proxy_inherited {
+    const int *fds; /* taken where used; the others stay the caller's */
+    size_t count;
+};
+
+struct proxy_start {
+    unsigned workers;                /* threads; at least 1 */
+    struct gate *const *gates;       /* one a worker */
+    struct proxy_conf *conf_take;    /* sealed */
+    struct resolve_table *names_take; /* NULL: none yet */
+    struct proxy_inherited inherited;
+    uint32_t connections_max;        /* over all workers; 0: what the descriptor limit allows, two a pair, with a reserve */
+    uint64_t memory_max_bytes;       /* of bodies and replies over all workers; 0: 1 GiB */
+};
+
+/* Opens everything that needs rights. On failure the caller still owns what it handed in. */
+enum code proxy_open(const struct proxy_start *start, struct proxy **proxy, struct why *why) MUST_USE;
+
+/* Starts the threads. */
+enum code proxy_run(struct proxy *proxy, struct why *why) MUST_USE;
+
+/* For audit_on_settled(audit, worker, proxy_wake, proxy_wake_context(proxy, worker)). Valid from proxy_open on. */
+void proxy_wake(void *context);
+void *proxy_wake_context(struct proxy *proxy, unsigned worker);
+
+/* Workers follow with their next call; calls in flight keep theirs. The listeners stay as they are: `listens` must name the
+ * same addresses in the same order (new certificates and timeouts are taken), CODE_INVALID otherwise.
+ * Takes: the reference only on CODE_OK. */
+enum code proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf_take, struct why *why) MUST_USE;
+void proxy_publish_names(struct proxy *proxy, struct resolve_table *names_take);
+
+/* The address that listener `index` is bound to. */
+void proxy_address(const struct proxy *proxy, size_t index, struct sock_address *address);
+
+/* Accepts no more, lets calls in flight end, closes what is idle; event streams without a call end at once. */
+void proxy_drain(struct proxy *proxy);
+bool proxy_is_drained(const struct proxy *proxy); /* no connection is left; ask now and then (a timer of main's) */
+
+/* Closes what is left, with its outcomes, joins the threads, frees everything. */
+void proxy_stop(struct proxy **proxy);
+
+/* For status and metrics; any thread. */
+struct proxy_gauges {
+    uint64_t connections;    /* of agents, now */
+    uint64_t accepted;       /* since the start */
+    uint64_t requests;       /* messages that were judged */
+    uint64_t in_flight;      /* with a request, now */
+    uint64_t streams;        /* event streams open now */
+    uint64_t memory_bytes;   /* of bodies and replies */
+    uint64_t upstream_connections; /* made since the start */
+};
+void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges);
+
+/* For metrics: called for each call that ended, on a worker; it only counts. NULL: nobody. Set before proxy_run. */
+struct proxy_call {
+    struct span upstream;
+    struct span method;
+    struct span tool;
+    enum verdict_kind verdict;
+    bool names_tool;         /* some rule applied by naming this tool, so it may be a label */
+    enum reason reason;
+    int64_t judge_us, audit_us, upstream_us; /* -1: not reached */
+};
+typedef void (*proxy_call_fn)(void *context, const struct proxy_call *call);
+void proxy_on_call(struct proxy *proxy, proxy_call_fn ended, void *context);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS 1.2 and 1.3 over a socket, as a stream (os/stream.h), for both sides of the gate. The only room that knows OpenSSL's
+ * connections.
+ *
+ * Threads: a context is immutable after it was made and shared by all; a stream belongs to one thread.
+ * Owns: a context its certificate, key and sessions; a stream its socket and a reference to its context.
+ * Lifetime: contexts are counted (tls_ref, tls_unref); texts of a stream live as long as the stream.
+ * Errors: contexts: enum code with a sentence naming the file; streams: IO_FAIL, the sentence in stream_fault.
+ *
+ * Only http/1.1 is offered and taken in ALPN. No renegotiation, no compression, no early data. Upstream certificates and
+ * host names are always checked. Sessions are resumed: in front by tickets under a key of the context, behind by the last
+ * session of each context and host name. An idle stream holds no buffers (SSL_MODE_RELEASE_BUFFERS). */
+#ifndef TLS_TLS_H
+#define TLS_TLS_H
+
+#include "base/span.h"
+#include "base/why.h"
+#include "os/stream.h"
+
+struct tls_context;
+
+/* Paths of PEM files. Their permissions are checked: a key must not be readable by others (os/file.h). */
+struct tls_server_conf {
+    const char *certificate; /* with its chain */
+    const char *key;
+    const char *client_ca;   /* NULL: client certificates are not asked for */
+    bool client_required;    /* a handshake without one fails */
+};
+
+struct tls_client_conf {
+    const char *ca;          /* NULL: the system's */
+    const char *certificate; /* our own, or NULL */
+    const char *key;
+};
+
+enum code tls_server_new(const struct tls_server_conf *conf, struct tls_context **context, struct why *why) MUST_USE;
+enum code tls_client_new(const struct tls_client_conf *conf, struct tls_context **context, struct why *why) MUST_USE;
+struct tls_context *tls_ref(struct tls_context *context);
+void tls_unref(struct tls_context **context); /* NULL is fine */
+
+/* A stream over an accepted socket. Nothing is read yet: stream_handshake goes first. On failure `fd` stays the caller's. */
+enum code tls_accept(struct tls_context *context, int fd, struct stream **stream) MUST_USE;
+
+/* A stream over a connecting socket. Takes: host: the name or literal address that the certificate must carry; names are
+ * sent as server name. */
+enum code tls_connect(struct tls_context *context, int fd, const char *host, struct stream **stream) MUST_USE;
+
+/* After the handshake. Takes: a stream made here. */
+struct span tls_server_name(const struct stream *stream);  /* what the agent asked for; empty: nothing */
+struct span tls_peer_subject(const struct stream *stream); /* RFC 4514, of a verified certificate; at == NULL: none */
+bool tls_is_resumed(const struct stream *stream);
+
+#endif
