@@ -67,7 +67,6 @@ struct http_reader {
     uint8_t chunk_digits;
     uint8_t interim;         /* 1xx replies seen */
     bool is_reply;
-    bool head_told;          /* HEAD_DONE was returned */
 };
 
 /* Takes: rules may be NULL; they are borrowed. */
@@ -79,7 +78,7 @@ void http_reader_fini(struct http_reader *reader);
  * reply); NONE for requests. Before the first reply it must be called too. */
 void http_reader_next(struct http_reader *reader, enum http_method asked);
 
-/* Gives all memory back between two messages; the head is gone. */
+/* Gives all memory back between two messages; the head is gone. http_reader_next before the next reply. */
 void http_reader_rest(struct http_reader *reader);
 
 /* Whether not a byte of a message was read since init or next. */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of header names, and which characters may stand where.
+ *
+ * Threads: any; tables are constant.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: an unknown name has no flags. */
+#ifndef HTTP_NAME_PRIV_H
+#define HTTP_NAME_PRIV_H
+
+#include "base/span.h"
+
+enum {
+    HTTP__ONCE = 1,         /* twice is refused */
+    HTTP__DROP_REQUEST = 2, /* does not go upstream as it came */
+    HTTP__DROP_REPLY = 4    /* does not go to the agent as it came */
+};
+
+/* Returns: the flags of a name, in any case. */
+unsigned http__name_flags(struct span name);
+
+/* Character classes of RFC 9110 and RFC 3986. */
+enum {
+    HTTP__TOKEN = 1, /* tchar */
+    HTTP__VALUE = 2, /* visible ASCII, SP, HTAB */
+    HTTP__PATH = 4,  /* pchar and '/', without '%' and ';' */
+    HTTP__HOST = 8   /* what a name of ours may consist of: letters, digits, '-', '.', '_' */
+};
+
+bool http__is_all(struct span span, unsigned char_class); /* true for the empty span */
+
+static inline bool http__is_token(struct span span)
+{
+    return span.len > 0 && http__is_all(span, HTTP__TOKEN);
+}
+
+static inline bool http__is_visible(struct span span) /* no blanks */
+{
+    for (size_t i = 0; i < span.len; i++)
+        if (span.at[i] <= 0x20 || span.at[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+#endif

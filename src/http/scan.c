@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/scan_priv.h"
+
+#include "base/bug.h"
+#include "base/num.h"
+#include "http/authority.h"
+#include "http/name_priv.h"
+
+bool http__refuse(struct http_reader *reader, enum reason reason, const char *detail)
+{
+    if (reader->is_reply && reason != REASON_MEMORY && reason != REASON_UPSTREAM_CLOSED)
+        reason = REASON_UPSTREAM_MALFORMED;
+    reader->reason = reason;
+    reader->detail = detail;
+    reader->place = HTTP_PLACE_FAULT;
+    return false;
+}
+
+/* Heads are at most 16 KiB, so both numbers fit. */
+static struct http_piece piece_of(const struct http_head *head, struct span part)
+{
+    struct span bytes = buf_peek(&head->bytes);
+
+    if (part.len == 0)
+        return (struct http_piece){0, 0};
+    BUG_ON(part.at < bytes.at || part.at + part.len > bytes.at + bytes.len);
+    return (struct http_piece){(uint16_t)(part.at - bytes.at), (uint16_t)part.len};
+}
+
+static bool holds(struct span span, struct span part)
+{
+    return span.len > 0 && memmem(span.at, span.len, part.at, part.len) != NULL;
+}
+
+static bool scan_method(struct http_reader *reader, struct span text)
+{
+    static const enum http_method spoken[] = {HTTP_METHOD_POST, HTTP_METHOD_GET, HTTP_METHOD_DELETE,
+                                              HTTP_METHOD_OPTIONS, HTTP_METHOD_HEAD};
+    struct http_head *head = &reader->head;
+
+    if (!http__is_token(text))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the method is not a token");
+    for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++)
+        if (span_is(text, http_method_text(spoken[i]))) {
+            head->method = spoken[i];
+            head->method_text = piece_of(head, text);
+            return true;
+        }
+    return http__refuse(reader, REASON_HTTP_METHOD, "the method is none that is spoken here");
+}
+
+static bool scan_target(struct http_reader *reader, struct span target)
+{
+    struct http_head *head = &reader->head;
+    struct span query;
+    struct span path = span_cut(target, '?', &query);
+
+    if (path.len == 0 || path.at[0] != '/')
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the target is not in origin form");
+    if (span_find(path, '%') < path.len || span_find(path, ';') < path.len || span_find(path, '\\') < path.len ||
+        holds(path, SPAN_LIT("..")) || holds(path, SPAN_LIT("//")) || holds(path, SPAN_LIT("/./")) ||
+        span_ends_with(path, SPAN_LIT("/.")))
+        return http__refuse(reader, REASON_PATH_DEBATABLE, "the path has an escape, a dot segment, '//', ';' or '\\'");
+    if (!http__is_all(path, HTTP__PATH))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the path has a character that RFC 3986 does not allow");
+    if (!http__is_visible(query) || span_find(query, '#') < query.len)
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the query has a character that is not visible ASCII, or '#'");
+    head->path = piece_of(head, path);
+    head->query = piece_of(head, query);
+    head->has_query = path.len < target.len;
+    return true;
+}
+
+static bool scan_version(struct http_reader *reader, struct span version)
+{
+    if (span_is(version, "HTTP/1.1")) {
+        reader->head.minor = 1;
+        return true;
+    }
+    if (reader->is_reply && span_is(version, "HTTP/1.0")) {
+        reader->head.minor = 0;
+        return true;
+    }
+    if (span_starts_with(version, SPAN_LIT("HTTP/")))
+        return http__refuse(reader, REASON_HTTP_VERSION, "the version is not HTTP/1.1");
+    return http__refuse(reader, REASON_HTTP_MALFORMED, "the version is not HTTP's");
+}
+
+static bool scan_request_line(struct http_reader *reader, struct span line)
+{
+    struct span rest, version;
+    struct span method = span_cut(line, ' ', &rest);
+    struct span target = span_cut(rest, ' ', &version);
+
+    if (!scan_method(reader, method))
+        return false;
+    if (target.len == 0 || version.len == 0)
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the request line is not METHOD SP target SP version");
+    return scan_version(reader, version) && scan_target(reader, target);
+}
+
+static bool scan_status_line(struct http_reader *reader, struct span line)
+{
+    struct span rest, phrase;
+    struct span version = span_cut(line, ' ', &rest);
+    struct span status = span_cut(rest, ' ', &phrase);
+    uint64_t number;
+
+    if (!scan_version(reader, version))
+        return false;
+    if (status.len != 3 || num_u64(status, &number) != CODE_OK || number < 100 || number > 599)
+        return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "the status is not a number from 100 to 599");
+    if (!http__is_all(phrase, HTTP__VALUE))
+        return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "the reason phrase is not visible ASCII");
+    reader->head.status = (int)number;
+    return true;
+}
+
+bool http__scan_start_line(struct http_reader *reader, struct http_piece line)
+{
+    struct span text = http_head_text(&reader->head, line);
+
+    return reader->is_reply ? scan_status_line(reader, text) : scan_request_line(reader, text);
+}
+
+static bool is_listed(struct span name, const struct http_names *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (span_equals_nocase(name, list->names[i]))
+            return true;
+    return false;
+}
+
+static bool has_open_underscore(struct span name, const struct http_rules *rules)
+{
+    return span_find(name, '_') < name.len && (rules == NULL || !is_listed(name, &rules->underscored));
+}
+
+static bool may_occur_once(struct span name, const struct http_rules *rules)
+{
+    return (http__name_flags(name) & HTTP__ONCE) != 0 || (rules != NULL && is_listed(name, &rules->once));
+}
+
+bool http__scan_header(struct http_reader *reader, struct http_piece line)
+{
+    struct http_head *head = &reader->head;
+    struct span text = http_head_text(head, line);
+    struct span value;
+    struct span name = span_cut(text, ':', &value);
+
+    if (text.at[0] == ' ' || text.at[0] == '\t')
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "a header line begins with a blank");
+    if (name.len == text.len || !http__is_token(name))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's name is not a token followed by ':'");
+    if (!http__is_all(value, HTTP__VALUE))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's value is not visible ASCII, SP and HTAB");
+    if (!reader->is_reply && has_open_underscore(name, reader->rules))
+        return http__refuse(reader, REASON_HTTP_HEADER_NAME, "a header's name has '_' and no route lists it");
+    if (may_occur_once(name, reader->rules) && http_head_find(head, name, NULL))
+        return http__refuse(reader, REASON_HTTP_HEADER_TWICE, "a header that may occur once occurs twice");
+    if (head->count == HTTP_HEADERS_MAX)
+        return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "the head has more than 64 headers");
+    head->headers[head->count].name = piece_of(head, name);
+    head->headers[head->count].value = piece_of(head, span_trim(value));
+    head->count++;
+    return true;
+}
+
+static bool scan_framing(struct http_reader *reader)
+{
+    struct http_head *head = &reader->head;
+    size_t encodings = http_head_count(head, SPAN_LIT("Transfer-Encoding"));
+    struct span encoding, length;
+    bool has_length = http_head_find(head, SPAN_LIT("Content-Length"), &length);
+
+    if (encodings > 0) {
+        (void)http_head_find(head, SPAN_LIT("Transfer-Encoding"), &encoding);
+        if (has_length)
+            return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding and Content-Length in one message");
+        if (encodings > 1 || !span_is(encoding, "chunked"))
+            return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding is not exactly chunked");
+        if (head->minor == 0)
+            return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding in HTTP/1.0");
+        head->framing = HTTP_FRAMING_CHUNKED;
+    } else if (has_length) {
+        if (num_u64(length, &head->content_length) != CODE_OK || head->content_length > INT64_MAX)
+            return http__refuse(reader, REASON_HTTP_FRAMING, "Content-Length is not one plain number");
+        head->framing = HTTP_FRAMING_CONTENT_LENGTH;
+    } else {
+        head->framing = reader->is_reply ? HTTP_FRAMING_UNTIL_EOF : HTTP_FRAMING_NONE;
+    }
+    return true;
+}
+
+static bool scan_end_of_request(struct http_reader *reader)
+{
+    struct http_head *head = &reader->head;
+    struct http_authority authority;
+    struct span value;
+
+    if (!http_head_find(head, SPAN_LIT("Host"), &value))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "there is no Host");
+    if (!http_authority_read(value, &authority))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the Host is not a name with an optional port");
+    if (head->method != HTTP_METHOD_POST && (head->framing == HTTP_FRAMING_CHUNKED || head->content_length > 0))
+        return http__refuse(reader, REASON_BODY_UNEXPECTED, "a body with a method that takes none");
+    if (http_head_find(head, SPAN_LIT("Expect"), &value)) {
+        if (!span_equals_nocase(value, SPAN_LIT("100-continue")))
+            return http__refuse(reader, REASON_EXPECTATION, "an Expect other than 100-continue");
+        head->expect_continue = head->framing == HTTP_FRAMING_CHUNKED || head->content_length > 0;
+    }
+    return true;
+}
+
+/* RFC 9112, 6.3: replies that have no body whatever their headers say. */
+static bool scan_end_of_reply(struct http_reader *reader)
+{
+    struct http_head *head = &reader->head;
+    bool is_interim = head->status < 200;
+
+    if (head->status == 101)
+        return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "101, though no upgrade was asked for");
+    if (is_interim || head->status == 204) {
+        if (head->framing == HTTP_FRAMING_CHUNKED || head->content_length > 0)
+            return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "a body with a status that has none");
+        head->framing = HTTP_FRAMING_NONE;
+    } else if (head->status == 304 || reader->asked == HTTP_METHOD_HEAD) {
+        head->framing = HTTP_FRAMING_NONE;
+    }
+    return true;
+}
+
+bool http__scan_end(struct http_reader *reader)
+{
+    struct http_head *head = &reader->head;
+    struct span connection = SPAN_LIT("Connection");
+
+    if (!scan_framing(reader) || !(reader->is_reply ? scan_end_of_reply(reader) : scan_end_of_request(reader)))
+        return false;
+    head->keep_alive = head->framing != HTTP_FRAMING_UNTIL_EOF && !http_head_lists(head, connection, SPAN_LIT("close")) &&
+                       (head->minor == 1 || http_head_lists(head, connection, SPAN_LIT("keep-alive")));
+    return true;
+}
+
+enum reason http_head_check(const struct http_head *head, const struct http_rules *rules)
+{
+    for (size_t i = 0; i < head->count; i++) {
+        struct span name = http_head_name(head, i);
+
+        if (has_open_underscore(name, rules))
+            return REASON_HTTP_HEADER_NAME;
+        if (may_occur_once(name, rules) && http_head_count(head, name) > 1)
+            return REASON_HTTP_HEADER_TWICE;
+    }
+    return REASON_UNSET;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/writer.h"
+
+#include "base/num.h"
+#include "http/name_priv.h"
+
+#include <stdio.h>
+
+#define PARTS_MAX 8
+
+/* All or nothing: one reservation for all the pieces, so that a failure leaves no half line behind. */
+static enum code add_all(struct buf *out, const struct span *parts, size_t count)
+{
+    size_t total = 0;
+    char *at;
+    enum code code;
+
+    for (size_t i = 0; i < count; i++)
+        if (__builtin_add_overflow(total, parts[i].len, &total))
+            return CODE_LIMIT;
+    code = buf_reserve(out, total, &at);
+    if (code != CODE_OK)
+        return code;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].len > 0) {
+            memcpy(at, parts[i].at, parts[i].len);
+            at += parts[i].len;
+        }
+    buf_commit(out, total);
+    return CODE_OK;
+}
+
+enum code http_write_request(struct buf *out, enum http_method method, struct span path, bool has_query,
+                             struct span query)
+{
+    struct span parts[PARTS_MAX] = {span_text(http_method_text(method)), SPAN_LIT(" "), path,
+                                    has_query ? SPAN_LIT("?") : SPAN_NONE, has_query ? query : SPAN_NONE,
+                                    SPAN_LIT(" HTTP/1.1\r\n")};
+
+    if (method == HTTP_METHOD_NONE || path.len == 0 || path.at[0] != '/' || !http__is_visible(path) ||
+        span_find(path, '?') < path.len || span_find(path, '#') < path.len || !http__is_visible(parts[4]) ||
+        span_find(parts[4], '#') < parts[4].len)
+        return CODE_INVALID;
+    return add_all(out, parts, 6);
+}
+
+enum code http_write_status(struct buf *out, int status)
+{
+    char number[16];
+    struct span parts[PARTS_MAX] = {SPAN_LIT("HTTP/1.1 "), SPAN_NONE, span_text(http_status_text(status)),
+                                    SPAN_LIT("\r\n")};
+
+    if (status < 100 || status > 599)
+        return CODE_INVALID;
+    parts[1] = span_of(number, (size_t)snprintf(number, sizeof number, "%d ", status));
+    return add_all(out, parts, 4);
+}
+
+bool http_name_is_writable(struct span name)
+{
+    return http__is_token(name);
+}
+
+bool http_value_is_writable(struct span value)
+{
+    return http__is_all(value, HTTP__VALUE) && span_trim(value).len == value.len;
+}
+
+enum code http_write_header(struct buf *out, struct span name, struct span value)
+{
+    struct span parts[PARTS_MAX] = {name, SPAN_LIT(": "), value, SPAN_LIT("\r\n")};
+
+    if (!http_name_is_writable(name) || !http_value_is_writable(value))
+        return CODE_INVALID;
+    return add_all(out, parts, 4);
+}
+
+enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value)
+{
+    char number[24];
+    int len = snprintf(number, sizeof number, "%llu", (unsigned long long)value);
+
+    return http_write_header(out, name, span_of(number, (size_t)len));
+}
+
+static bool is_among(struct span name, const struct span *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (span_equals_nocase(name, names[i]))
+            return true;
+    return false;
+}
+
+enum code http_write_passing(struct buf *out, const struct http_head *head, const struct span *except,
+                             size_t except_count)
+{
+    size_t before = buf_len(out);
+
+    for (size_t i = 0; i < head->count; i++) {
+        struct span name = http_head_name(head, i);
+        enum code code;
+
+        if (is_among(name, except, except_count) || http_head_drops(head, i))
+            continue;
+        code = http_write_header(out, name, http_head_value(head, i));
+        if (code != CODE_OK) {
+            buf_truncate(out, before);
+            return code;
+        }
+    }
+    return CODE_OK;
+}
+
+enum code http_write_head_end(struct buf *out)
+{
+    return buf_add(out, "\r\n", 2);
+}
+
+enum code http_write_chunk(struct buf *out, struct span bytes)
+{
+    char size[24];
+    struct span parts[PARTS_MAX] = {SPAN_NONE, bytes, SPAN_LIT("\r\n")};
+
+    if (bytes.len == 0)
+        return CODE_OK;
+    parts[0] = span_of(size, (size_t)snprintf(size, sizeof size, "%zx\r\n", bytes.len));
+    return add_all(out, parts, 3);
+}
+
+enum code http_write_last_chunk(struct buf *out)
+{
+    return buf_add(out, "0\r\n\r\n", 5);
+}
