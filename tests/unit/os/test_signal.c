@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signals as events. 1.8 */
+#include "fakes/cm.h"
+
+#include "os/signal.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct heard {
+    int signos[8];
+    int count;
+};
+
+static void on_signal(void *context, int signo)
+{
+    struct heard *heard = context;
+
+    if (heard->count < 8)
+        heard->signos[heard->count] = signo;
+    heard->count++;
+}
+
+static void asked_signals_arrive_in_the_loop(void **state)
+{
+    static const int signos[] = {SIGTERM, SIGHUP, 0};
+    struct signals signals;
+    struct heard heard = {.count = 0};
+    struct loop *loop;
+
+    (void)state;
+    signals_block();
+    assert_ok(loop_new(&loop));
+    assert_ok(signals_init(&signals, loop, signos, on_signal, &heard, NULL));
+    assert_ok(loop_turn(loop, 0));
+    assert_int_equal(heard.count, 0);
+    assert_ok(kill(getpid(), SIGHUP));
+    assert_ok(kill(getpid(), SIGTERM));
+    assert_ok(loop_turn(loop, 1000000));
+    assert_int_equal(heard.count, 2);
+    assert_int_equal(heard.signos[0] + heard.signos[1], SIGHUP + SIGTERM);
+    assert_ok(loop_turn(loop, 0));
+    assert_int_equal(heard.count, 2);
+    signals_fini(&signals);
+    signals_fini(&signals);
+    loop_free(&loop);
+    signals_restore();
+}
+
+static void a_closed_pipe_kills_nobody_until_restored(void **state)
+{
+    int fds[2], status;
+    pid_t child;
+
+    (void)state;
+    signals_block();
+    assert_ok(pipe(fds));
+    close(fds[0]);
+    assert_int_equal(write(fds[1], "x", 1), -1); /* and we are still here */
+    child = fork();
+    assert_true(child != -1);
+    if (child == 0) {
+        signals_restore();
+        (void)!write(fds[1], "x", 1);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE);
+    close(fds[1]);
+    signals_restore();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asked_signals_arrive_in_the_loop),
+        cmocka_unit_test(a_closed_pipe_kills_nobody_until_restored),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
