@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -246,6 +247,10 @@ static void without_descriptors_accepting_and_connecting_pause(void **state)
     int listener, client, server, other;
 
     (void)state;
+    if (getenv("CALLGATE_VALGRIND")) {
+        print_message("skipped: valgrind accepts first and looks at the limit then, so the connection is lost\n");
+        skip();
+    }
     assert_ok(sock_listen(&address, &listener, NULL));
     assert_ok(sock_local(listener, &address));
     assert_ok(sock_connect(&address, &client));
