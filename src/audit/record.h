@@ -77,8 +77,8 @@ struct audit_result { /* an outcome row */
 
 struct audit_event {
     int64_t time_us;
-    struct span kind;           /* "start", "stop", "crash", "reload", "policy_activated", "key_made", "key_revoked", "audit_down",
-                                 * "audit_up", "folded" ... */
+    struct span kind;           /* "start", "stop", "crash", "reload", "policy_activated", "key_made", "key_revoked",
+                                 * "audit_down", "audit_up", "folded" ... */
     struct span tenant;         /* NULL where it concerns none */
     struct span actor;          /* who: user name, principal, "gate" */
     struct span detail;         /* canonical JSON object */

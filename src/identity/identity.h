@@ -41,7 +41,8 @@ enum code identity_keys_new(const struct identity_key *keys, size_t count, struc
 struct identity_keys *identity_keys_ref(struct identity_keys *table);
 void identity_keys_unref(struct identity_keys **table);
 
-/* What a request presents. A header that is there is a credential that is present, whatever it holds. The caller looks headers up; a span with at == NULL is absent. */
+/* What a request presents. A header that is there is a credential that is present, whatever it holds. The caller looks
+ * headers up; a span with at == NULL is absent. */
 struct identity_request {
     struct span (*header)(const void *context, const char *name); /* value, or at == NULL */
     const void *context;

@@ -25,7 +25,8 @@ struct mcp_message {
     const struct json_node *arguments; /* params.arguments of tools/call and prompts/get, or NULL */
     const struct json_node *meta;   /* params._meta, or NULL */
     struct span tool;               /* tools/call: params.name */
-    struct span target;             /* what the audit's column `tool` names: the tool, prompts/get's name, the resource's URI; or empty */
+    struct span target;             /* what the audit's column `tool` names: the tool, prompts/get's name, the
+                                     * resource's URI; or empty */
     bool is_error;                  /* a response with `error` */
     bool is_modern;
     struct span modern_version;     /* canonical JSON of what it named (usually a string with its quotes) */

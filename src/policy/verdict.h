@@ -28,7 +28,8 @@ struct verdict_rule {
 
 struct verdict {
     enum verdict_kind kind;
-    enum reason reason;               /* PERMITTED, NO_RULE, METHOD_UNKNOWN, FORBIDDEN, APPROVAL_REQUIRED, TOO_COSTLY, NO_POLICY, MEMORY */
+    enum reason reason;               /* PERMITTED, NO_RULE, METHOD_UNKNOWN, FORBIDDEN, APPROVAL_REQUIRED, TOO_COSTLY,
+                                       * NO_POLICY, MEMORY */
     struct span rule;                 /* deciding rule's id; at == NULL: none */
     struct span rule_reason;          /* the author's `reason:`, for the audit */
     struct span say;                  /* the author's `say:`, for the agent */
