@@ -35,7 +35,7 @@ struct sse_event {
     uint64_t retry_ms;
     bool has_id;      /* an empty one resets the client's */
     bool has_retry;
-    bool has_data;    /* false: only an id or a retry, which clients take note of without dispatching anything */
+    bool has_data;    /* false: an id, a retry or a type alone, of which clients take note without dispatching anything */
 };
 
 struct sse_parser {
@@ -48,13 +48,14 @@ struct sse_parser {
     uint64_t number;    /* of the retry line that is being read */
     uint16_t id_len;
     uint8_t type_len;
-    uint8_t name_len;
-    uint8_t place;
+    uint8_t name_len;   /* of `name`, which holds no more than its size */
+    uint8_t place;      /* in the line */
     uint8_t field;
+    uint8_t number_state;
     uint8_t utf8_state;
-    bool is_number;     /* the retry line so far is one */
-    bool is_open;       /* a field of an event was read */
-    bool told;          /* the event was handed out and is cleared by the next call */
+    bool after_cr;
+    bool is_open; /* a line of an event was read since the last one ended */
+    bool told;    /* the event was handed out and is cleared by the next call */
     char name[8];
     char type[SSE_TYPE_MAX_BYTES];
     char id[SSE_ID_MAX_BYTES];
@@ -68,5 +69,8 @@ enum sse_step sse_parser_feed(struct sse_parser *parser, struct span in, size_t 
 
 /* The stream has ended. Returns: NEED_MORE where it ended between events, else FAULT. */
 enum sse_step sse_parser_eof(struct sse_parser *parser);
+
+/* Gives the data's memory back on a quiet stream; does nothing within an event. An event handed out before is gone. */
+void sse_parser_rest(struct sse_parser *parser);
 
 #endif
