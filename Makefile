@@ -182,7 +182,7 @@ RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
 .PHONY: unit sim fuzz-replay fuzz integration interop torture valgrind asan ubsan tsan cover check test demo bench
-.PHONY: floors headers lint promises
+.PHONY: floors headers lint promises drawings
 
 unit: all $(UNIT_BIN)
 	@$(RUN_TESTS) unit $(UNIT_BIN)
@@ -240,8 +240,13 @@ headers:
 	    tools/check-headers
 lint:
 	@tools/lint
+	@tools/draw --check
 promises:
 	@tools/check-promises
+
+# What documents show of the sources: states, reasons, floors.
+drawings:
+	@tools/draw
 
 REPOSITORY := floors headers lint
 check:
@@ -303,5 +308,6 @@ help:
 #: make bench        side by side with nginx, as a table and JSON
 #: make install      PREFIX=/usr/local DESTDIR=
 #: make deps         tools/install-deps: the packages that the build needs (--tests: also what tests need)
+#: make drawings     writes the tables of states, reasons and floors into the documents anew
 #: make clean        removes build/
 #: V=1 shows commands; WERROR=1 makes warnings errors; -j is all cores unless given
