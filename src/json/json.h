@@ -91,7 +91,7 @@ struct json_event {
     uint32_t depth;            /* 0: the root value */
     uint32_t index;            /* place among its siblings, from 0 */
     struct span key;           /* decoded member name; empty for elements and the root; valid during the call */
-    struct span text;          /* SCALAR: decoded string; valid during the call */
+    struct span text;          /* SCALAR: decoded string, or a number's lexeme; valid during the call */
     size_t begin;              /* offset from out's length at the start of the walk: of the value itself */
     size_t end;                /* SCALAR and END: one past the value */
     size_t member;             /* offset where the member begins (at its key's quote; same as begin for elements) */
@@ -122,7 +122,8 @@ bool json_number_is_integer(struct span lexeme);
 /* Whether a lexeme is an integer outside +-(2^53-1). */
 bool json_number_is_unsafe(struct span lexeme);
 
-/* Equal values: types equal, numbers by decimal value, strings byte for byte, arrays in order, objects as sets of members. */
+/* Equal values: types equal, numbers by decimal value, strings byte for byte, arrays in order, objects as sets of
+ * members. Cost is linear where members stand in the same order, else members of `a` times members of `b`. */
 bool json_equal(const struct json_node *a, const struct json_node *b);
 
 #endif

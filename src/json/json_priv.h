@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of json/ share: the reader's state, its parts, and the escapes.
+ *
+ * Threads: a reader belongs to one thread.
+ * Owns: the reader owns its key list and its two scratch buffers; the tree goes to the caller's arena.
+ * Lifetime: one json_read or json_walk.
+ * Errors: each part says false after json__fail; the reader's `code` and *fault then hold what and where. */
+#ifndef JSON_JSON_PRIV_H
+#define JSON_JSON_PRIV_H
+
+#include "json/json.h"
+
+#define JSON__DEPTH_MAX 128
+#define JSON__DIGITS_MAX 400
+#define JSON__PAIRWISE_MAX 8  /* up to this many keys, comparing each with each is the fastest */
+#define JSON__KEYS_INLINE 32
+
+/* A string in the canonical bytes, without its quotes, as offsets from the first canonical byte. */
+struct json__slice {
+    size_t begin;
+    size_t end;
+    bool escaped; /* has at least one backslash, so that the decoded text differs */
+};
+
+struct json__key {
+    size_t begin; /* offset into the canonical bytes */
+    size_t len;
+    size_t offset; /* into the input, for the fault */
+};
+
+/* The keys of all objects that are open, the innermost last. */
+struct json__keys {
+    struct json__key *list; /* `few`, until they are more */
+    size_t count;
+    size_t size;
+    uint32_t *slots; /* hash table of the object that just ended; 0 is free, else index + 1 */
+    size_t slots_size;
+    struct buf folded;
+    struct json__key few[JSON__KEYS_INLINE];
+};
+
+/* How far two keys of an object must differ. */
+enum json__place { PLACE_PLAIN = 0, PLACE_ENVELOPE, PLACE_PARAMS, PLACE_ARGUMENTS };
+
+struct json__frame {
+    struct json_node *node; /* NULL without a tree */
+    struct json_node *last; /* its latest child */
+    size_t begin;
+    size_t member;
+    struct json__slice key; /* the container's own name */
+    uint32_t index;
+    uint32_t count;
+    size_t first_key;       /* place in the key list */
+    bool is_object;
+    enum json__place place;
+};
+
+struct json__reader {
+    const unsigned char *start, *at, *end; /* the input */
+    char *out_start, *out, *out_end;       /* the canonical bytes; never moves during a walk */
+    const struct json_rules *rules;
+    struct json_fault *fault;
+    enum code code;
+    struct arena *arena; /* NULL: no tree */
+    json_event_fn event; /* NULL: no events */
+    void *context;
+    const struct json_node *root;
+    struct json_node *spare; /* nodes that the arena gave in one piece */
+    uint32_t spare_count;
+    uint32_t nodes;
+    uint32_t depth; /* open containers */
+    size_t member;  /* where the value's member begins */
+    struct json__slice key;
+    struct buf key_text, text; /* decoded strings for events */
+    struct json__keys keys;
+    struct json__frame frames[JSON__DEPTH_MAX];
+};
+
+static inline size_t json__offset(const struct json__reader *r)
+{
+    return (size_t)(r->out - r->out_start);
+}
+
+static inline struct span json__view(const struct json__reader *r, size_t begin, size_t end)
+{
+    return (struct span){r->out_start + begin, end - begin};
+}
+
+void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at, const char *text);
+
+/* Returns: false, so that `return json__fail(...)` reads well. */
+static inline bool json__fail(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at,
+                              const char *text)
+{
+    json__set_fault(r, kind, at, text);
+    return false;
+}
+
+/* Appends to the canonical bytes. */
+static inline bool json__emit(struct json__reader *r, const void *bytes, size_t len)
+{
+    if ((size_t)(r->out_end - r->out) < len)
+        return json__fail(r, JSON_FAULT_SIZE, r->at, "the canonical document is too large");
+    memcpy(r->out, bytes, len);
+    r->out += len;
+    return true;
+}
+
+static inline bool json__emit_byte(struct json__reader *r, char byte)
+{
+    if (r->out == r->out_end)
+        return json__fail(r, JSON_FAULT_SIZE, r->at, "the canonical document is too large");
+    *r->out++ = byte;
+    return true;
+}
+
+/* string.c: at the opening quote; leaves `at` behind the closing one. */
+bool json__read_string(struct json__reader *r, struct json__slice *slice);
+
+/* How many bytes more than its input a canonical document can need, because of the escaped separators. */
+size_t json__growth(struct span in);
+
+/* The bytes of the UTF-8 sequence at `at` (1-4), 0 when it is invalid. */
+size_t json__utf8(const unsigned char *at, const unsigned char *end);
+
+/* Writes a code point as it stands in canonical text, at most 6 bytes. Returns: how many. */
+size_t json__put_point(char *out, uint32_t point);
+
+/* Decodes canonical string bytes into `out`, which takes text.len bytes. Returns: how many. */
+size_t json__unescape(struct span text, char *out);
+
+/* number.c: at '-' or a digit. */
+bool json__read_number(struct json__reader *r);
+
+/* keys.c */
+void json__keys_init(struct json__keys *keys);
+void json__keys_fini(struct json__keys *keys);
+bool json__keys_push(struct json__reader *r, const struct json__slice *key, const unsigned char *at);
+
+/* Checks the keys from `first` on, which belong to the object that ends, and drops them. */
+bool json__keys_end(struct json__reader *r, size_t first, enum json__place place);
+
+#endif

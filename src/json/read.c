@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk: one pass, an explicit stack, two kinds of steps. A value is begun; when it is complete, what stands behind
+ * it is read, which may complete the container around it, and so on up. */
+#include "base/bug.h"
+#include "json/json_priv.h"
+
+const struct json_rules json_request_rules = {64, 200000, 4096, JSON_FOLD_ENVELOPE};
+const struct json_rules json_reply_rules = {128, 0, 65536, JSON_FOLD_NONE};
+const struct json_rules json_file_rules = {64, 200000, 4096, JSON_FOLD_NONE};
+
+enum step { STEP_FAIL = 0, STEP_BEGIN, STEP_DONE }; /* a value must begin; a value is complete */
+
+#define SPARE_NODES 16
+
+enum { BYTE_OTHER = 0, BYTE_BLANK, BYTE_QUOTE, BYTE_OBJECT, BYTE_ARRAY, BYTE_NUMBER, BYTE_WORD };
+
+static const unsigned char byte_class[256] = {
+    [' '] = BYTE_BLANK,  ['\t'] = BYTE_BLANK, ['\n'] = BYTE_BLANK, ['\r'] = BYTE_BLANK, ['"'] = BYTE_QUOTE,
+    ['{'] = BYTE_OBJECT, ['['] = BYTE_ARRAY,  ['-'] = BYTE_NUMBER, ['0'] = BYTE_NUMBER, ['1'] = BYTE_NUMBER,
+    ['2'] = BYTE_NUMBER, ['3'] = BYTE_NUMBER, ['4'] = BYTE_NUMBER, ['5'] = BYTE_NUMBER, ['6'] = BYTE_NUMBER,
+    ['7'] = BYTE_NUMBER, ['8'] = BYTE_NUMBER, ['9'] = BYTE_NUMBER, ['t'] = BYTE_WORD,   ['f'] = BYTE_WORD,
+    ['n'] = BYTE_WORD};
+
+void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at, const char *text)
+{
+    *r->fault = (struct json_fault){kind, (size_t)(at - r->start), text};
+    switch (kind) {
+    case JSON_FAULT_MEMORY:
+        r->code = CODE_NOMEM;
+        break;
+    case JSON_FAULT_DEPTH:
+    case JSON_FAULT_NODES:
+    case JSON_FAULT_SIZE:
+        r->code = CODE_LIMIT;
+        break;
+    case JSON_FAULT_NONE:
+    case JSON_FAULT_SYNTAX:
+    case JSON_FAULT_UTF8:
+    case JSON_FAULT_STRING:
+    case JSON_FAULT_NUMBER:
+    case JSON_FAULT_DUPLICATE:
+        r->code = CODE_INVALID;
+        break;
+    }
+}
+
+static enum step fail_syntax(struct json__reader *r, const char *text)
+{
+    (void)json__fail(r, JSON_FAULT_SYNTAX, r->at, r->at == r->end ? "the document ends too early" : text);
+    return STEP_FAIL;
+}
+
+static inline void skip_blanks(struct json__reader *r)
+{
+    while (r->at < r->end && byte_class[*r->at] == BYTE_BLANK)
+        r->at++;
+}
+
+static inline struct json__frame *top_of(struct json__reader *r)
+{
+    return r->depth > 0 ? &r->frames[r->depth - 1] : NULL;
+}
+
+/* The decoded text of a slice: the canonical bytes themselves, or for escaped ones a copy in the arena or `scratch`. */
+static bool decode(struct json__reader *r, struct json__slice slice, struct buf *scratch, struct span *text)
+{
+    struct span raw = json__view(r, slice.begin, slice.end);
+    char *at = NULL;
+
+    *text = raw;
+    if (!slice.escaped)
+        return true;
+    if (r->arena != NULL) {
+        at = arena_alloc(r->arena, raw.len);
+    } else {
+        buf_clear(scratch);
+        if (buf_reserve(scratch, raw.len, &at) != CODE_OK)
+            at = NULL;
+    }
+    if (at == NULL)
+        return json__fail(r, JSON_FAULT_MEMORY, r->at, "no memory");
+    *text = span_of(at, json__unescape(raw, at));
+    return true;
+}
+
+static struct json_node *take_node(struct json__reader *r)
+{
+    if (r->spare_count == 0) {
+        r->spare = arena_zalloc(r->arena, SPARE_NODES * sizeof *r->spare);
+        if (r->spare == NULL) {
+            (void)json__fail(r, JSON_FAULT_MEMORY, r->at, "no memory");
+            return NULL;
+        }
+        r->spare_count = SPARE_NODES;
+    }
+    r->spare_count--;
+    return r->spare++;
+}
+
+/* Hangs a new node behind its elder siblings. */
+static struct json_node *add_node(struct json__reader *r, enum json_type type)
+{
+    struct json__frame *top = top_of(r);
+    struct json_node *node = take_node(r);
+
+    if (node == NULL)
+        return NULL;
+    node->type = type;
+    if (top == NULL) {
+        r->root = node;
+        return node;
+    }
+    if (top->is_object && !decode(r, r->key, NULL, &node->key))
+        return NULL;
+    if (top->last != NULL)
+        top->last->next = node;
+    else
+        top->node->child = node;
+    top->last = node;
+    return node;
+}
+
+static bool send_event(struct json__reader *r, struct json_event *event, struct json__slice key, bool named)
+{
+    if (named && !decode(r, key, &r->key_text, &event->key))
+        return false;
+    r->code = r->event(r->context, event);
+    return r->code == CODE_OK;
+}
+
+/* A scalar's canonical bytes are complete; `text` is its inside where it is a string. */
+static enum step add_scalar(struct json__reader *r, enum json_type type, size_t begin, struct json__slice text)
+{
+    struct json__frame *top = top_of(r);
+
+    if (r->arena != NULL) {
+        struct json_node *node = add_node(r, type);
+
+        if (node == NULL || (type == JSON_STRING && !decode(r, text, NULL, &node->text)))
+            return STEP_FAIL;
+        node->raw = json__view(r, begin, json__offset(r));
+    } else if (r->event != NULL) {
+        struct json_event event = {.kind = JSON_EVENT_SCALAR, .type = type, .depth = r->depth, .begin = begin,
+                                   .index = top ? top->count : 0, .end = json__offset(r), .member = r->member};
+
+        if ((type == JSON_STRING || type == JSON_NUMBER) && !decode(r, text, &r->text, &event.text))
+            return STEP_FAIL;
+        if (!send_event(r, &event, r->key, top != NULL && top->is_object))
+            return STEP_FAIL;
+    }
+    return STEP_DONE;
+}
+
+static enum step read_word(struct json__reader *r, size_t begin)
+{
+    static const struct {
+        struct span text;
+        enum json_type type;
+    } words[] = {{{"true", 4}, JSON_TRUE}, {{"false", 5}, JSON_FALSE}, {{"null", 4}, JSON_NULL}};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (span_starts_with(span_of(r->at, (size_t)(r->end - r->at)), words[i].text)) {
+            if (!json__emit(r, r->at, words[i].text.len))
+                return STEP_FAIL;
+            r->at += words[i].text.len;
+            return add_scalar(r, words[i].type, begin, (struct json__slice){0});
+        }
+    return fail_syntax(r, "not a JSON value");
+}
+
+/* At the key's quote, or what should be one: reads the name and the colon. */
+static enum step read_key(struct json__reader *r)
+{
+    const unsigned char *at = r->at;
+
+    if (r->at == r->end || *r->at != '"')
+        return fail_syntax(r, "a member needs a name in quotes");
+    r->member = json__offset(r);
+    if (!json__read_string(r, &r->key) || !json__keys_push(r, &r->key, at))
+        return STEP_FAIL;
+    skip_blanks(r);
+    if (r->at == r->end || *r->at != ':')
+        return fail_syntax(r, "a colon is missing");
+    r->at++;
+    return json__emit_byte(r, ':') ? STEP_BEGIN : STEP_FAIL;
+}
+
+/* What strictness of keys the container that begins now is under. */
+static enum json__place place_of(struct json__reader *r, const struct json__frame *top)
+{
+    if (r->rules->folding == JSON_FOLD_NONE)
+        return PLACE_PLAIN;
+    if (top == NULL)
+        return r->rules->folding == JSON_FOLD_ENVELOPE ? PLACE_ENVELOPE : PLACE_ARGUMENTS;
+    if (top->place == PLACE_ENVELOPE && span_is(json__view(r, r->key.begin, r->key.end), "params"))
+        return PLACE_PARAMS;
+    if (top->place == PLACE_PARAMS && span_is(json__view(r, r->key.begin, r->key.end), "arguments"))
+        return PLACE_ARGUMENTS;
+    return PLACE_PLAIN;
+}
+
+static enum step end_container(struct json__reader *r)
+{
+    struct json__frame *top = top_of(r);
+    bool is_object = top->is_object;
+
+    if (is_object && !json__keys_end(r, top->first_key, top->place))
+        return STEP_FAIL;
+    if (!json__emit_byte(r, is_object ? '}' : ']'))
+        return STEP_FAIL;
+    r->at++;
+    r->depth--;
+    if (top->node != NULL) {
+        top->node->count = top->count;
+        top->node->raw = json__view(r, top->begin, json__offset(r));
+    } else if (r->event != NULL) {
+        struct json_event event = {.kind = JSON_EVENT_END, .type = is_object ? JSON_OBJECT : JSON_ARRAY,
+                                   .depth = r->depth, .index = top->index, .begin = top->begin,
+                                   .end = json__offset(r), .member = top->member};
+
+        if (!send_event(r, &event, top->key, r->depth > 0 && top[-1].is_object))
+            return STEP_FAIL;
+    }
+    return STEP_DONE;
+}
+
+/* At the opening bracket. */
+static enum step begin_container(struct json__reader *r, size_t begin)
+{
+    struct json__frame *outer = top_of(r), *top;
+    bool is_object = *r->at == '{';
+    struct json_node *node = NULL;
+
+    if (r->depth == r->rules->max_depth) {
+        (void)json__fail(r, JSON_FAULT_DEPTH, r->at, "nested too deeply");
+        return STEP_FAIL;
+    }
+    if (r->arena != NULL && (node = add_node(r, is_object ? JSON_OBJECT : JSON_ARRAY)) == NULL)
+        return STEP_FAIL;
+    if (r->event != NULL) {
+        struct json_event event = {.kind = JSON_EVENT_BEGIN, .type = is_object ? JSON_OBJECT : JSON_ARRAY,
+                                   .depth = r->depth, .index = outer ? outer->count : 0, .begin = begin,
+                                   .end = begin, .member = r->member};
+
+        if (!send_event(r, &event, r->key, outer != NULL && outer->is_object))
+            return STEP_FAIL;
+    }
+    top = &r->frames[r->depth];
+    *top = (struct json__frame){.node = node, .begin = begin, .member = r->member, .key = r->key,
+                                .index = outer ? outer->count : 0, .first_key = r->keys.count,
+                                .is_object = is_object, .place = is_object ? place_of(r, outer) : PLACE_PLAIN};
+    r->depth++;
+    if (!json__emit_byte(r, (char)*r->at++))
+        return STEP_FAIL;
+    skip_blanks(r);
+    if (r->at < r->end && *r->at == (is_object ? '}' : ']'))
+        return end_container(r);
+    if (is_object)
+        return read_key(r);
+    r->member = json__offset(r);
+    return STEP_BEGIN;
+}
+
+static enum step begin_value(struct json__reader *r)
+{
+    struct json__slice text = {0};
+    size_t begin;
+
+    skip_blanks(r);
+    if (r->at == r->end)
+        return fail_syntax(r, "");
+    if (r->rules->max_nodes != 0 && r->nodes == r->rules->max_nodes) {
+        (void)json__fail(r, JSON_FAULT_NODES, r->at, "too many values");
+        return STEP_FAIL;
+    }
+    r->nodes++;
+    begin = json__offset(r);
+    switch (byte_class[*r->at]) {
+    case BYTE_QUOTE:
+        return json__read_string(r, &text) ? add_scalar(r, JSON_STRING, begin, text) : STEP_FAIL;
+    case BYTE_NUMBER:
+        if (!json__read_number(r))
+            return STEP_FAIL;
+        text = (struct json__slice){begin, json__offset(r), false};
+        return add_scalar(r, JSON_NUMBER, begin, text);
+    case BYTE_OBJECT:
+    case BYTE_ARRAY:
+        return begin_container(r, begin);
+    case BYTE_WORD:
+        return read_word(r, begin);
+    }
+    return fail_syntax(r, "not a JSON value");
+}
+
+/* Behind a complete value inside a container: the next sibling, or the container's end. */
+static enum step after_value(struct json__reader *r)
+{
+    struct json__frame *top = top_of(r);
+
+    top->count++;
+    skip_blanks(r);
+    if (r->at == r->end)
+        return fail_syntax(r, "");
+    if (*r->at == (top->is_object ? '}' : ']'))
+        return end_container(r);
+    if (*r->at != ',')
+        return fail_syntax(r, "a comma or a closing bracket is missing");
+    r->at++;
+    if (!json__emit_byte(r, ','))
+        return STEP_FAIL;
+    if (!top->is_object) {
+        r->member = json__offset(r);
+        return STEP_BEGIN;
+    }
+    if (top->count >= r->rules->max_keys) {
+        (void)json__fail(r, JSON_FAULT_NODES, r->at, "too many keys in one object");
+        return STEP_FAIL;
+    }
+    skip_blanks(r);
+    return read_key(r);
+}
+
+static bool read_document(struct json__reader *r)
+{
+    enum step step = STEP_BEGIN;
+
+    if (r->end - r->at >= 3 && memcmp(r->at, "\xef\xbb\xbf", 3) == 0)
+        return json__fail(r, JSON_FAULT_UTF8, r->at, "begins with a byte order mark");
+    for (;;) {
+        switch (step) {
+        case STEP_FAIL:
+            return false;
+        case STEP_BEGIN:
+            step = begin_value(r);
+            break;
+        case STEP_DONE:
+            if (r->depth == 0) {
+                skip_blanks(r);
+                return r->at == r->end ||
+                       json__fail(r, JSON_FAULT_SYNTAX, r->at, "something follows the document");
+            }
+            step = after_value(r);
+            break;
+        }
+    }
+}
+
+/* Room for the whole result is taken at once, so that spans into it hold; where the cap is lower than the longest that
+ * the result could be, all that the cap allows. */
+static bool reserve_out(struct json__reader *r, struct span in, struct buf *out)
+{
+    size_t want = in.len + json__growth(in), room = buf_room(out);
+    enum code code = buf_reserve(out, want < room ? want : room, &r->out_start);
+
+    if (code != CODE_OK)
+        return json__fail(r, JSON_FAULT_MEMORY, r->start, "no memory");
+    r->out = r->out_start;
+    r->out_end = r->out_start + (want < room ? want : room);
+    return true;
+}
+
+static enum code run(struct json__reader *r, struct span in, const struct json_rules *rules, struct buf *out,
+                     struct json_fault *fault)
+{
+    BUG_ON(rules->max_depth > JSON__DEPTH_MAX);
+    *fault = (struct json_fault){JSON_FAULT_NONE, 0, ""};
+    r->start = r->at = (const unsigned char *)(in.len ? in.at : "");
+    r->end = r->start + in.len;
+    r->rules = rules;
+    r->fault = fault;
+    r->code = CODE_OK;
+    r->root = NULL;
+    r->spare_count = 0;
+    r->nodes = 0;
+    r->depth = 0;
+    r->member = 0;
+    r->key = (struct json__slice){0};
+    json__keys_init(&r->keys);
+    buf_init(&r->key_text, SIZE_MAX / 2);
+    buf_init(&r->text, SIZE_MAX / 2);
+    if (reserve_out(r, in, out) && read_document(r))
+        buf_commit(out, json__offset(r));
+    json__keys_fini(&r->keys);
+    buf_fini(&r->key_text);
+    buf_fini(&r->text);
+    return r->code;
+}
+
+enum code json_read(struct span in, const struct json_rules *rules, struct buf *out, struct arena *arena,
+                    const struct json_node **root, struct json_fault *fault)
+{
+    struct json__reader reader; /* not cleared: its frames are 12 KiB, and only those in use are written */
+    enum code code;
+
+    BUG_ON((arena == NULL) != (root == NULL));
+    reader.arena = arena;
+    reader.event = NULL;
+    code = run(&reader, in, rules, out, fault);
+    if (root != NULL)
+        *root = code == CODE_OK ? reader.root : NULL;
+    return code;
+}
+
+enum code json_walk(struct span in, const struct json_rules *rules, struct buf *out, json_event_fn event, void *context,
+                    struct json_fault *fault)
+{
+    struct json__reader reader;
+
+    reader.arena = NULL;
+    reader.event = event;
+    reader.context = context;
+    return run(&reader, in, rules, out, fault);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json/json_priv.h"
+
+/* What a lead byte announces: how many bytes, and where the second one may lie. Overlong forms, surrogates and points
+ * past U+10FFFF are excluded by the second byte's range alone (Unicode 15, table 3-7). */
+struct lead {
+    unsigned char len, low, high;
+};
+
+static struct lead lead_of(unsigned char byte)
+{
+    if (byte >= 0xc2 && byte <= 0xdf)
+        return (struct lead){2, 0x80, 0xbf};
+    if (byte >= 0xe0 && byte <= 0xef)
+        return (struct lead){3, byte == 0xe0 ? 0xa0 : 0x80, byte == 0xed ? 0x9f : 0xbf};
+    if (byte >= 0xf0 && byte <= 0xf4)
+        return (struct lead){4, byte == 0xf0 ? 0x90 : 0x80, byte == 0xf4 ? 0x8f : 0xbf};
+    return (struct lead){0, 0, 0};
+}
+
+size_t json__utf8(const unsigned char *at, const unsigned char *end)
+{
+    struct lead lead;
+
+    if (at == end)
+        return 0;
+    if (*at < 0x80)
+        return 1;
+    lead = lead_of(*at);
+    if (lead.len == 0 || (size_t)(end - at) < lead.len || at[1] < lead.low || at[1] > lead.high)
+        return 0;
+    for (size_t i = 2; i < lead.len; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return lead.len;
+}
+
+/* U+0085, U+2028 and U+2029 end a line for some readers of event streams and logs. */
+static size_t separator_at(const unsigned char *at, const unsigned char *end)
+{
+    if (end - at >= 2 && at[0] == 0xc2 && at[1] == 0x85)
+        return 2;
+    if (end - at >= 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9))
+        return 3;
+    return 0;
+}
+
+size_t json__growth(struct span in)
+{
+    static const char leads[2] = {(char)0xc2, (char)0xe2};
+    size_t growth = 0;
+
+    for (size_t i = 0; i < sizeof leads; i++) {
+        const char *at = in.at, *end = in.at + in.len;
+
+        while (at < end && (at = memchr(at, leads[i], (size_t)(end - at))) != NULL) {
+            size_t len = separator_at((const unsigned char *)at, (const unsigned char *)end);
+
+            growth += len ? 6 - len : 0;
+            at++;
+        }
+    }
+    return growth;
+}
+
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+/* Whether any of eight bytes is a control character, a quote, a backslash or not ASCII. */
+static inline bool has_special(uint64_t word)
+{
+    uint64_t quote = word ^ (ONES * '"');
+    uint64_t backslash = word ^ (ONES * '\\');
+
+    return (((word - ONES * 0x20) | (quote - ONES) | (backslash - ONES) | word) & HIGHS) != 0;
+}
+
+/* The first byte that cannot be copied as it stands: quote, backslash, control character, separator, invalid UTF-8. */
+static const unsigned char *skip_plain(const unsigned char *at, const unsigned char *end)
+{
+    while (at < end) {
+        uint64_t word;
+        size_t len;
+
+        if (end - at >= 8) {
+            memcpy(&word, at, 8);
+            if (!has_special(word)) {
+                at += 8;
+                continue;
+            }
+        }
+        if (*at >= 0x80) {
+            len = json__utf8(at, end);
+            if (len == 0 || separator_at(at, end) != 0)
+                return at;
+            at += len;
+        } else if (*at < 0x20 || *at == '"' || *at == '\\') {
+            return at;
+        } else {
+            at++;
+        }
+    }
+    return at;
+}
+
+/* The character behind the backslash, or 0 where only six digits will do. */
+static char short_escape(uint32_t point)
+{
+    static const char escapes[32] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+
+    if (point < 32)
+        return escapes[point];
+    return point == '"' || point == '\\' ? (char)point : 0;
+}
+
+static size_t put_utf8(char *out, uint32_t point)
+{
+    if (point < 0x80) {
+        out[0] = (char)point;
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = (char)(0xc0 | point >> 6);
+        out[1] = (char)(0x80 | (point & 0x3f));
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = (char)(0xe0 | point >> 12);
+        out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (point & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | point >> 18);
+    out[1] = (char)(0x80 | (point >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (point >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (point & 0x3f));
+    return 4;
+}
+
+size_t json__put_point(char *out, uint32_t point)
+{
+    static const char digits[] = "0123456789abcdef";
+    char brief = short_escape(point);
+
+    if (brief != 0) {
+        out[0] = '\\';
+        out[1] = brief;
+        return 2;
+    }
+    if (point >= 0x20 && point != 0x85 && point != 0x2028 && point != 0x2029)
+        return put_utf8(out, point);
+    out[0] = '\\';
+    out[1] = 'u';
+    for (int i = 0; i < 4; i++)
+        out[2 + i] = digits[point >> (12 - 4 * i) & 15];
+    return 6;
+}
+
+static int hex_digit(unsigned char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Four hexadecimal digits, or -1. */
+static int32_t hex_unit(const unsigned char *at, const unsigned char *end)
+{
+    int32_t unit = 0;
+
+    if (end - at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(at[i]);
+
+        if (digit < 0)
+            return -1;
+        unit = unit << 4 | digit;
+    }
+    return unit;
+}
+
+/* At the `u` of \uXXXX; leaves `at` behind the last digit, also of a pair. */
+static bool read_unit(struct json__reader *r, uint32_t *point)
+{
+    const unsigned char *begin = r->at - 1;
+    int32_t high = hex_unit(r->at + 1, r->end), low;
+
+    if (high < 0)
+        return json__fail(r, JSON_FAULT_STRING, begin, "\\u needs four hexadecimal digits");
+    if (high == 0)
+        return json__fail(r, JSON_FAULT_STRING, begin, "\\u0000 is not accepted");
+    r->at += 5;
+    *point = (uint32_t)high;
+    if (high < 0xd800 || high > 0xdfff)
+        return true;
+    if (high > 0xdbff || r->end - r->at < 6 || r->at[0] != '\\' || r->at[1] != 'u')
+        return json__fail(r, JSON_FAULT_STRING, begin, "half a surrogate pair");
+    low = hex_unit(r->at + 2, r->end);
+    if (low < 0xdc00 || low > 0xdfff)
+        return json__fail(r, JSON_FAULT_STRING, begin, "half a surrogate pair");
+    r->at += 6;
+    *point = 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00);
+    return true;
+}
+
+/* At the backslash. */
+static bool read_escape(struct json__reader *r, uint32_t *point)
+{
+    static const char points[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+
+    r->at++;
+    if (r->at == r->end)
+        return json__fail(r, JSON_FAULT_SYNTAX, r->at, "the document ends inside a string");
+    if (*r->at == 'u')
+        return read_unit(r, point);
+    if (*r->at >= 128 || points[*r->at] == 0)
+        return json__fail(r, JSON_FAULT_STRING, r->at - 1, "an unknown escape");
+    *point = (uint32_t)points[*r->at];
+    r->at++;
+    return true;
+}
+
+/* At a byte that skip_plain stopped at, but the closing quote: writes what stands for it. */
+static bool read_special(struct json__reader *r, bool *escaped)
+{
+    char written[8];
+    uint32_t point;
+    size_t len;
+
+    if (r->at == r->end)
+        return json__fail(r, JSON_FAULT_SYNTAX, r->at, "the document ends inside a string");
+    if (*r->at < 0x20)
+        return json__fail(r, JSON_FAULT_STRING, r->at, "a control character in a string");
+    if (*r->at == '\\') {
+        if (!read_escape(r, &point))
+            return false;
+    } else {
+        len = separator_at(r->at, r->end);
+        if (len == 0)
+            return json__fail(r, JSON_FAULT_UTF8, r->at, "invalid UTF-8");
+        point = len == 2 ? 0x85 : 0x2000u + (r->at[2] & 0x3fu);
+        r->at += len;
+    }
+    len = json__put_point(written, point);
+    *escaped |= written[0] == '\\';
+    return json__emit(r, written, len);
+}
+
+bool json__read_string(struct json__reader *r, struct json__slice *slice)
+{
+    slice->escaped = false;
+    r->at++;
+    if (!json__emit_byte(r, '"'))
+        return false;
+    slice->begin = json__offset(r);
+    for (;;) {
+        const unsigned char *run = r->at;
+
+        r->at = skip_plain(run, r->end);
+        if (!json__emit(r, run, (size_t)(r->at - run)))
+            return false;
+        if (r->at < r->end && *r->at == '"')
+            break;
+        if (!read_special(r, &slice->escaped))
+            return false;
+    }
+    slice->end = json__offset(r);
+    r->at++;
+    return json__emit_byte(r, '"');
+}
+
+size_t json__unescape(struct span text, char *out)
+{
+    const unsigned char *at = (const unsigned char *)text.at, *end = at + text.len;
+    char *begin = out;
+
+    while (at < end) {
+        const unsigned char *escape = memchr(at, '\\', (size_t)(end - at));
+        size_t run = (size_t)((escape ? escape : end) - at);
+
+        memcpy(out, at, run);
+        out += run;
+        at += run;
+        if (escape == NULL)
+            break;
+        if (at[1] == 'u') {
+            out += put_utf8(out, (uint32_t)hex_unit(at + 2, end));
+            at += 6;
+        } else {
+            static const char points[128] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
+
+            *out++ = points[at[1]] ? points[at[1]] : (char)at[1];
+            at += 2;
+        }
+    }
+    return (size_t)(out - begin);
+}
+
+/* What json_write_string writes for the byte or separator at `at`; *step says how much of the input it stands for. */
+static size_t put_special(const unsigned char *at, const unsigned char *end, char *out, size_t *step)
+{
+    size_t separator = separator_at(at, end);
+
+    *step = separator ? separator : 1;
+    if (separator != 0)
+        return json__put_point(out, separator == 2 ? 0x85 : 0x2000u + (at[2] & 0x3fu));
+    /* A reader refuses NUL in every spelling, so it is as invalid as broken UTF-8. */
+    return json__put_point(out, *at >= 0x80 || *at == 0 ? 0xfffd : *at);
+}
+
+enum code json_write_string(struct buf *out, struct span text)
+{
+    const unsigned char *at = (const unsigned char *)(text.len ? text.at : ""), *end = at + text.len;
+    size_t before = buf_len(out);
+    enum code code = buf_add_byte(out, '"');
+
+    while (code == CODE_OK && at < end) {
+        const unsigned char *run = at;
+        char written[8];
+        size_t len, step;
+
+        at = skip_plain(run, end);
+        code = buf_add(out, run, (size_t)(at - run));
+        if (code != CODE_OK || at == end)
+            break;
+        len = put_special(at, end, written, &step);
+        at += step;
+        code = buf_add(out, written, len);
+    }
+    if (code == CODE_OK)
+        code = buf_add_byte(out, '"');
+    if (code != CODE_OK)
+        buf_truncate(out, before);
+    return code;
+}

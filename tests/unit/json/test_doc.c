@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json/doc.h"
+#include "json_help.h"
+
+static struct doc *sample(void)
+{
+    struct doc *doc = doc_object(), *list, *inner;
+
+    doc_text(doc, "text", SPAN_LIT("a\"b\\\n\x01\xe2\x80\xa8"));
+    doc_text(doc, "nul", SPAN_LIT("a\0b"));
+    doc_text(doc, "broken", SPAN_LIT("\xff\xc3"));
+    doc_text(doc, "empty", SPAN_NONE);
+    doc_int(doc, "big", INT64_MAX);
+    doc_int(doc, "small", INT64_MIN);
+    doc_bool(doc, "yes", true);
+    doc_bool(doc, "no", false);
+    doc_null(doc, "none");
+    doc_raw(doc, "raw", SPAN_LIT("{\"n\":1e1,\"l\":[]}"));
+    list = doc_add_array(doc, "list");
+    doc_int(list, NULL, 1);
+    inner = doc_add_object(list, NULL);
+    doc_text(inner, "k", SPAN_LIT("v"));
+    (void)doc_add_array(list, NULL);
+    return doc;
+}
+
+static const char printed[] =
+    "{\"text\":\"a\\\"b\\\\\\n\\u0001\\u2028\",\"nul\":\"a\xef\xbf\xbd" "b\",\"broken\":\"\xef\xbf\xbd\xef\xbf\xbd\","
+    "\"empty\":\"\","
+    "\"big\":9223372036854775807,\"small\":-9223372036854775808,\"yes\":true,\"no\":false,\"none\":null,"
+    "\"raw\":{\"n\":1e1,\"l\":[]},\"list\":[1,{\"k\":\"v\"},[]]}";
+
+static void prints_what_was_built(void **state)
+{
+    struct doc *doc = sample(), *list = doc_array();
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 10000);
+    assert_int_equal(doc_print(doc, &out), CODE_OK);
+    assert_true(span_is(buf_peek(&out), printed));
+    accept_text(printed, printed); /* what we write is canonical */
+    buf_clear(&out);
+    assert_int_equal(doc_print(list, &out), CODE_OK);
+    assert_true(span_is(buf_peek(&out), "[]"));
+    doc_free(&doc);
+    assert_null(doc);
+    doc_free(&doc);
+    doc_free(&list);
+    buf_fini(&out);
+}
+
+static void prints_within_the_cap(void **state)
+{
+    struct doc *doc = sample();
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, sizeof printed - 2);
+    assert_int_equal(doc_print(doc, &out), CODE_LIMIT);
+    assert_int_equal(buf_len(&out), 0);
+    doc_free(&doc);
+    buf_fini(&out);
+}
+
+static void marks_what_could_not_be_built(void **state)
+{
+    struct buf out;
+    enum code code;
+    uint64_t n;
+
+    (void)state;
+    for (n = 1;; n++) {
+        struct doc *doc;
+
+        buf_init(&out, 10000);
+        mem_fail_at(n, 0);
+        doc = sample();
+        code = doc_print(doc, &out);
+        mem_fail_at(0, 0);
+        doc_free(&doc);
+        if (code == CODE_OK) {
+            assert_true(span_is(buf_peek(&out), printed));
+            buf_fini(&out);
+            break;
+        }
+        assert_int_equal(code, CODE_NOMEM);
+        assert_int_equal(buf_len(&out), 0);
+        buf_fini(&out);
+    }
+    assert_true(n > 20);
+}
+
+static void writes_strings(void **state)
+{
+    static const struct {
+        struct span text;
+        const char *written;
+    } cases[] = {
+        {{"", 0}, "\"\""},
+        {{"plain text that is long enough", 30}, "\"plain text that is long enough\""},
+        {{"\xc2\x85\xe2\x80\xa8\xe2\x80\xa9", 8}, "\"\\u0085\\u2028\\u2029\""},
+        {{"\xed\xa0\x80", 3}, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+        {{"\xf0\x9f\x98", 3}, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+        {{"\xf0\x9f\x98\x80", 4}, "\"\xf0\x9f\x98\x80\""},
+        {{"\0\x1f\x7f", 3}, "\"\xef\xbf\xbd\\u001f\x7f\""},
+    };
+    struct buf out;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        buf_init(&out, 100);
+        assert_int_equal(json_write_string(&out, cases[i].text), CODE_OK);
+        assert_true(span_is(buf_peek(&out), cases[i].written));
+        accept_text(cases[i].written, cases[i].written);
+        buf_fini(&out);
+        buf_init(&out, strlen(cases[i].written) - 1);
+        assert_int_equal(json_write_string(&out, cases[i].text), CODE_LIMIT);
+        assert_int_equal(buf_len(&out), 0);
+        buf_fini(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_what_was_built),
+        cmocka_unit_test(prints_within_the_cap),
+        cmocka_unit_test(marks_what_could_not_be_built),
+        cmocka_unit_test(writes_strings),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

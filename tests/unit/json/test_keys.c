@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json_help.h"
+
+#include <time.h>
+
+static const struct json_rules root_rules = {64, 200000, 4096, JSON_FOLD_ROOT};
+
+static void envelope_refuses(const char *text)
+{
+    refuse(span_text(text), &json_request_rules, JSON_FAULT_DUPLICATE);
+}
+
+static void envelope_accepts(const char *text)
+{
+    accept_as(span_text(text), &json_request_rules, span_text(text));
+}
+
+/* 1.11: twice at any depth, after unescaping, whatever the values */
+static void refuses_duplicates(void **state)
+{
+    static const char *const texts[] = {
+        "{\"a\":1,\"a\":2}", "{\"a\":1,\"a\":1}", "{\"\":1,\"\":2}", "{\"a\":1,\"b\":2,\"a\":{}}", "{\"a\":1,\"\\u0061\":2}",
+        "{\"/\":1,\"\\/\":2}", "{\"\\n\":1,\"\\u000a\":2}", "{\"\xf0\x9f\x98\x80\":1,\"\\ud83d\\ude00\":2}",
+        "{\"\xc2\x85\":1,\"\\u0085\":2}", "[[[{\"x\":{\"y\":[{\"a\":1,\"a\":2}]}}]]]", "{\"x\":{\"a\":1},\"y\":2,\"x\":3}",
+        "{\"a\":{\"b\":1,\"c\":2},\"b\":{},\"a\":3}"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        refuse_text(texts[i], JSON_FAULT_DUPLICATE);
+    accept_text("{\"a\":{\"a\":{\"a\":1}},\"b\":[{\"a\":1},{\"a\":1}]}",
+                "{\"a\":{\"a\":{\"a\":1}},\"b\":[{\"a\":1},{\"a\":1}]}");
+    accept_text("{\"n\":1,\"N\":2}", "{\"n\":1,\"N\":2}");
+    accept_text("{\"\\\\n\":1,\"\\n\":2,\"n\":3}", "{\"\\\\n\":1,\"\\n\":2,\"n\":3}");
+    accept_text("{\"\xc3\xa9\":1,\"e\xcc\x81\":2}", "{\"\xc3\xa9\":1,\"e\xcc\x81\":2}"); /* no normalisation */
+}
+
+/* 1.11: the duplicate may be at any place of an object of any size */
+static void refuses_duplicates_in_large_objects(void **state)
+{
+    (void)state;
+    for (size_t count = 2; count <= 40; count++)
+        for (size_t twin = 0; twin + 1 < count; twin++) {
+            struct buf in;
+
+            buf_init(&in, CANON_CAP);
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(buf_addf(&in, "%s\"key%zu\":[{\"key1\":0}]", i ? "," : "{", i + 1 == count ? twin : i),
+                                 CODE_OK);
+            assert_int_equal(buf_add_text(&in, "}"), CODE_OK);
+            refuse(buf_peek(&in), &json_file_rules, JSON_FAULT_DUPLICATE);
+            buf_fini(&in);
+        }
+}
+
+static void many_keys(struct buf *in, size_t count)
+{
+    buf_init(in, CANON_CAP);
+    assert_int_equal(buf_add_text(in, "{"), CODE_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(buf_addf(in, "%s\"%zx\":0", i ? "," : "", i), CODE_OK);
+    }
+    assert_int_equal(buf_add_text(in, "}"), CODE_OK);
+}
+
+/* 1.11: 4,096 keys an object */
+static void bounds_keys(void **state)
+{
+    struct buf in;
+
+    (void)state;
+    many_keys(&in, 4096);
+    accept_as(buf_peek(&in), &json_request_rules, buf_peek(&in));
+    buf_fini(&in);
+    many_keys(&in, 4097);
+    refuse(buf_peek(&in), &json_request_rules, JSON_FAULT_NODES);
+    accept_as(buf_peek(&in), &json_reply_rules, buf_peek(&in));
+    buf_fini(&in);
+    many_keys(&in, 65537);
+    refuse(buf_peek(&in), &json_reply_rules, JSON_FAULT_NODES);
+    buf_fini(&in);
+}
+
+/* 1.11: the envelope and params, where readers that ignore case would see one key twice */
+static void folds_the_envelope(void **state)
+{
+    (void)state;
+    envelope_refuses("{\"method\":1,\"Method\":2}");
+    envelope_refuses("{\"params\":1,\"param\xc5\xbf\":2}");
+    envelope_refuses("{\"param\xc5\xbf\":1,\"PARAMS\":2}");
+    envelope_refuses("{\"k\":1,\"\xe2\x84\xaa\":2}");
+    envelope_refuses("{\"k\":1,\"\\u212a\":2}");
+    envelope_refuses("{\"K\":1,\"\xe2\x84\xaa\":2}");
+    envelope_refuses("{\"params\":{\"name\":1,\"NAME\":2}}");
+    envelope_refuses("{\"params\":{\"task\":1,\"ta\xc5\xbfk\":2}}");
+    envelope_refuses("{\"p\\u0061rams\":{\"name\":1,\"Name\":2}}");
+    envelope_accepts("{\"a\":{\"n\":1,\"N\":2},\"params\":{\"x\":{\"n\":1,\"N\":2}}}");
+    envelope_accepts("[{\"params\":{\"n\":1,\"N\":2}}]");
+    accept_text("{\"method\":1,\"Method\":2}", "{\"method\":1,\"Method\":2}");
+    accept_as(SPAN_LIT("{\"k\":1,\"K\":2}"), &json_reply_rules, SPAN_LIT("{\"k\":1,\"K\":2}"));
+}
+
+/* 1.11: arguments, where n and N are two, but s and U+017F are not */
+static void folds_arguments_beyond_ascii_only(void **state)
+{
+    (void)state;
+    envelope_accepts("{\"params\":{\"arguments\":{\"n\":1,\"N\":2}}}");
+    envelope_accepts("{\"params\":{\"arguments\":{\"abc\":1,\"ABC\":2,\"Abc\":3,\"aBc\":4,\"abC\":5,\"ABc\":6,\"aBC\":7,"
+                     "\"AbC\":8,\"x\":9,\"X\":10}}}");
+    envelope_refuses("{\"params\":{\"arguments\":{\"n\":1,\"n\":2}}}");
+    envelope_refuses("{\"params\":{\"arguments\":{\"s\":1,\"\xc5\xbf\":2}}}");
+    envelope_refuses("{\"params\":{\"arguments\":{\"S\":1,\"\xc5\xbf\":2}}}");
+    envelope_refuses("{\"params\":{\"arguments\":{\"S\":1,\"s\":2,\"\xc5\xbf\":2}}}");
+    envelope_refuses("{\"params\":{\"arguments\":{\"To\xe2\x84\xaa\":1,\"toK\":2}}}");
+    envelope_refuses("{\"params\":{\"arguments\":{\"\\u017fq\":1,\"sq\":2}}}");
+    envelope_accepts("{\"params\":{\"arguments\":{\"\xc5\xbf\":1,\"\xe2\x84\xaa\":2}}}");
+    envelope_accepts("{\"params\":{\"arguments\":{\"x\":{\"s\":1,\"\xc5\xbf\":2}}}}"); /* at the top of arguments only */
+    envelope_accepts("{\"params\":{\"other\":{\"s\":1,\"\xc5\xbf\":2}}}");
+    refuse(SPAN_LIT("{\"s\":1,\"\xc5\xbf\":2}"), &root_rules, JSON_FAULT_DUPLICATE);
+    accept_as(SPAN_LIT("{\"s\":1,\"S\":2,\"params\":{\"s\":1,\"S\":2}}"), &root_rules,
+              SPAN_LIT("{\"s\":1,\"S\":2,\"params\":{\"s\":1,\"S\":2}}"));
+}
+
+/* The same with more keys than are compared in pairs. */
+static void folds_large_objects(void **state)
+{
+    static const struct {
+        const char *begin, *end;
+        bool refused;
+    } cases[] = {
+        {"{\"method\":0,", ",\"METHOD\":0}", true},
+        {"{\"params\":{\"task\":0,", ",\"ta\xc5\xbf\xe2\x84\xaa\":0}}", true},
+        {"{\"params\":{\"arguments\":{\"task\":0,", ",\"ta\xc5\xbf\xe2\x84\xaa\":0}}}", true},
+        {"{\"params\":{\"arguments\":{\"ta\xc5\xbf\xe2\x84\xaa\":0,", ",\"task\":0}}}", true},
+        {"{\"params\":{\"arguments\":{\"task\":0,\"TASK\":0,", ",\"Ta\xc5\xbfK\":0}}}", true},
+        {"{\"params\":{\"arguments\":{\"task\":0,", ",\"task\":0}}}", true},
+        {"{\"params\":{\"arguments\":{\"task\":0,", ",\"TASK\":0,\"Task\":0}}}", false},
+        {"{\"params\":{\"x\":{\"task\":0,", ",\"TASK\":0,\"ta\xc5\xbfk\":0}}}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text, "%s\"a\":0,\"b\":0,\"c\":0,\"d\":0,\"e\":0,\"f\":0,\"g\":0,\"h\":0%s", cases[i].begin,
+                 cases[i].end);
+        if (cases[i].refused)
+            envelope_refuses(text);
+        else
+            envelope_accepts(text);
+    }
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* 1.11: never pairwise: 65,536 keys, and 4,096 spellings of one word, cost what their bytes cost. Pairwise the first would
+ * take 2,000 million comparisons. */
+static void takes_linear_time(void **state)
+{
+    struct buf in;
+    double begin = seconds();
+
+    (void)state;
+    many_keys(&in, 65536);
+    accept_as(buf_peek(&in), &json_reply_rules, buf_peek(&in));
+    buf_fini(&in);
+    buf_init(&in, CANON_CAP);
+    assert_int_equal(buf_add_text(&in, "{\"params\":{\"arguments\":{"), CODE_OK);
+    for (unsigned i = 0; i < 4096; i++) {
+        char word[] = "abcdefghijkl";
+
+        for (unsigned bit = 0; bit < 12; bit++)
+            if (i >> bit & 1)
+                word[bit] = (char)(word[bit] - 32);
+        assert_int_equal(buf_addf(&in, "%s\"%s\":0", i ? "," : "", word), CODE_OK);
+    }
+    assert_int_equal(buf_add_text(&in, "}}}"), CODE_OK);
+    accept_as(buf_peek(&in), &json_request_rules, buf_peek(&in));
+    buf_fini(&in);
+    assert_true(seconds() - begin < 2.0);
+}
+
+/* One object with many keys must not make every later one dear. */
+static void clears_only_what_it_uses(void **state)
+{
+    struct buf big, in;
+    double begin;
+
+    (void)state;
+    many_keys(&big, 65536);
+    buf_init(&in, CANON_CAP);
+    assert_int_equal(buf_add_text(&in, "["), CODE_OK);
+    assert_int_equal(buf_add_span(&in, buf_peek(&big)), CODE_OK);
+    for (int i = 0; i < 30000; i++)
+        assert_int_equal(buf_add_text(&in, ",{"
+                                           "\"a\":0,\"b\":0,\"c\":0,\"d\":0,\"e\":0,\"f\":0,\"g\":0,\"h\":0,\"i\":0}"),
+                         CODE_OK);
+    assert_int_equal(buf_add_text(&in, "]"), CODE_OK);
+    begin = seconds();
+    accept_as(buf_peek(&in), &json_reply_rules, buf_peek(&in));
+    assert_true(seconds() - begin < 2.0);
+    buf_fini(&in);
+    buf_fini(&big);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_duplicates),
+        cmocka_unit_test(refuses_duplicates_in_large_objects),
+        cmocka_unit_test(bounds_keys),
+        cmocka_unit_test(folds_the_envelope),
+        cmocka_unit_test(folds_arguments_beyond_ascii_only),
+        cmocka_unit_test(folds_large_objects),
+        cmocka_unit_test(takes_linear_time),
+        cmocka_unit_test(clears_only_what_it_uses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json_help.h"
+
+static const char sample[] =
+    "{\"a\":[1,-2.5e3,\"x\\ny\",null,true,false,[],{}],\"b\\t\":{\"c\":\"\\u2028\",\"d\":{\"e\":0}},\"\":\"plain\"}";
+
+static void builds_the_tree(void **state)
+{
+    struct document d;
+    const struct json_node *list, *node;
+
+    (void)state;
+    read_doc(&d, span_text(sample), &json_request_rules);
+    assert_int_equal(d.code, CODE_OK);
+    assert_int_equal(d.root->type, JSON_OBJECT);
+    assert_int_equal(d.root->count, 3);
+    assert_true(span_equals(d.root->raw, buf_peek(&d.canon)));
+    assert_int_equal(d.root->key.len, 0);
+    assert_null(d.root->next);
+    list = json_at(d.root, "a", NULL);
+    assert_int_equal(list->count, 8);
+    assert_true(span_is(list->raw, "[1,-2.5e3,\"x\\ny\",null,true,false,[],{}]"));
+    node = list->child;
+    assert_true(node->type == JSON_NUMBER && span_is(node->raw, "1") && span_is_empty(node->text));
+    node = node->next;
+    assert_true(node->type == JSON_NUMBER && span_is(node->raw, "-2.5e3"));
+    node = node->next;
+    assert_true(node->type == JSON_STRING && span_is(node->raw, "\"x\\ny\"") && span_is(node->text, "x\ny"));
+    node = node->next;
+    assert_true(node->type == JSON_NULL && span_is(node->raw, "null"));
+    node = node->next;
+    assert_int_equal(node->type, JSON_TRUE);
+    node = node->next;
+    assert_int_equal(node->type, JSON_FALSE);
+    node = node->next;
+    assert_true(node->type == JSON_ARRAY && node->count == 0 && node->child == NULL && span_is(node->raw, "[]"));
+    node = node->next;
+    assert_true(node->type == JSON_OBJECT && node->count == 0 && span_is(node->raw, "{}") && node->next == NULL);
+    assert_true(span_is(json_at(d.root, "b\t", "c", NULL)->text, "\xe2\x80\xa8"));
+    assert_true(span_is(json_at(d.root, "b\t", "d", "e", NULL)->raw, "0"));
+    assert_null(json_at(d.root, "b\t", "x", "e", NULL));
+    assert_null(json_at(d.root, "a", "0", NULL));
+    assert_null(json_member(d.root, SPAN_LIT("A")));
+    assert_true(span_is(json_member(d.root, SPAN_NONE)->text, "plain"));
+    assert_null(json_member(NULL, SPAN_LIT("a")));
+    free_doc(&d);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+struct trace {
+    struct buf text;
+    uint32_t stop_at;
+    uint32_t seen;
+};
+
+static enum code note(void *context, const struct json_event *event)
+{
+    static const char *const kinds[] = {"scalar", "begin", "end"};
+    struct trace *trace = context;
+
+    if (++trace->seen == trace->stop_at)
+        return CODE_DENIED;
+    return buf_addf(&trace->text, "%s %d %u.%u [%.*s] (%.*s) %zu %zu %zu\n", kinds[event->kind], event->type, event->depth,
+                    event->index, SPAN_ARG(event->key), SPAN_ARG(event->text), event->member, event->begin, event->end);
+}
+
+static void walks_with_events(void **state)
+{
+    struct trace trace = {.stop_at = 0};
+    struct json_fault fault;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    buf_init(&trace.text, 10000);
+    assert_int_equal(buf_add_text(&out, "12345"), CODE_OK); /* offsets count from here */
+    assert_int_equal(json_walk(SPAN_LIT("{ \"a\\n\" : [ 10, \"t\\u0009\" , {\"\\u0085\" : null} ], \"b\" : "
+                                        "{\"c\": true}, \"d\":false}"),
+                               &json_reply_rules, &out, note, &trace, &fault), CODE_OK);
+    assert_true(span_is(buf_peek(&out), "12345{\"a\\n\":[10,\"t\\t\",{\"\\u0085\":null}],\"b\":{\"c\":true},\"d\":false}"));
+    assert_true(span_is(buf_peek(&trace.text), "begin 7 0.0 [] () 0 0 0\n"
+                                               "begin 6 1.0 [a\n] () 1 7 7\n"
+                                               "scalar 4 2.0 [] (10) 8 8 10\n"
+                                               "scalar 5 2.1 [] (t\t) 11 11 16\n"
+                                               "begin 7 2.2 [] () 17 17 17\n"
+                                               "scalar 1 3.0 [\xc2\x85] () 18 27 31\n"
+                                               "end 7 2.2 [] () 17 17 32\n"
+                                               "end 6 1.0 [a\n] () 1 7 33\n"
+                                               "begin 7 1.1 [b] () 34 38 38\n"
+                                               "scalar 3 2.0 [c] () 39 43 47\n"
+                                               "end 7 1.1 [b] () 34 38 48\n"
+                                               "scalar 2 1.2 [d] () 49 53 58\n"
+                                               "end 7 0.0 [] () 0 0 59\n"));
+    buf_fini(&trace.text);
+    buf_fini(&out);
+}
+
+static void an_event_ends_the_walk(void **state)
+{
+    struct json_fault fault;
+    struct buf out;
+
+    (void)state;
+    for (uint32_t stop = 1; stop <= 14; stop++) {
+        struct trace trace = {.stop_at = stop};
+        enum code code;
+
+        buf_init(&out, 1000);
+        buf_init(&trace.text, 10000);
+        code = json_walk(span_text(sample), &json_reply_rules, &out, note, &trace, &fault);
+        assert_int_equal(code, CODE_DENIED);
+        assert_int_equal(fault.kind, JSON_FAULT_NONE);
+        assert_int_equal(buf_len(&out), 0);
+        assert_int_equal(trace.seen, stop);
+        buf_fini(&trace.text);
+        buf_fini(&out);
+    }
+}
+
+static enum code ignore(void *context, const struct json_event *event)
+{
+    (void)context;
+    (void)event;
+    return CODE_OK;
+}
+
+static void walk_fails_without_memory(void **state)
+{
+    struct json_fault fault;
+    struct buf out;
+    uint64_t n;
+    enum code code;
+
+    (void)state;
+    for (n = 1;; n++) {
+        buf_init(&out, 1000);
+        mem_fail_at(n, 0);
+        code = json_walk(span_text(sample), &json_reply_rules, &out, ignore, NULL, &fault);
+        mem_fail_at(0, 0);
+        buf_fini(&out);
+        if (code == CODE_OK)
+            break;
+        assert_int_equal(code, CODE_NOMEM);
+    }
+    assert_true(n >= 3);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+
+static int compare(const char *a, const char *b)
+{
+    return json_number_compare(span_text(a), span_text(b));
+}
+
+/* 1.20: numbers are compared as the decimals that were written */
+static void compares_decimals(void **state)
+{
+    static const char *const equal[][2] = {
+        {"10", "10.0"}, {"10", "1e1"}, {"10", "0.1e2"}, {"10", "100e-1"}, {"0", "-0"}, {"0", "0e99999999999999999999"},
+        {"0.0", "-0.000e-5"}, {"1.50", "1.5"}, {"-2.5E+3", "-2500"}, {"0.001", "1e-3"}, {"123456789012345678901234567890",
+        "1.2345678901234567890123456789e29"}, {"10e-99999999999999999999", "1e-99999999999999999998"},
+        {"0.1e-99999999999999999999", "1e-100000000000000000000"}, {"1e00000000000000000000000002", "100"}};
+    /* Each is less than the next. */
+    static const char *const rising[] = {
+        "-1.7976931348623157e308", "-1e20", "-11", "-10.5", "-10", "-9.99", "-1", "-0.5", "-1e-99999999999999999999", "0",
+        "1e-100000000000000000000000000001", "1e-100000000000000000000000000000", "1e-99999999999999999999", "1e-400", "0.001",
+        "0.0010000000000000000000001", "0.002", "0.1", "0.30000000000000004", "0.30000000000000005", "1",
+        "1.0000000000000000000001", "2", "9", "9.5", "10", "11", "99", "100", "9007199254740992", "9007199254740993", "1e20",
+        "1.1e20", "1e300", "1.7976931348623157e308"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof equal / sizeof equal[0]; i++) {
+        assert_int_equal(compare(equal[i][0], equal[i][1]), 0);
+        assert_int_equal(compare(equal[i][1], equal[i][0]), 0);
+    }
+    for (size_t i = 0; i < sizeof rising / sizeof rising[0]; i++)
+        for (size_t j = 0; j < sizeof rising / sizeof rising[0]; j++) {
+            int order = compare(rising[i], rising[j]);
+
+            assert_true(i < j ? order < 0 : i > j ? order > 0 : order == 0);
+        }
+}
+
+static void knows_integers(void **state)
+{
+    static const char *const whole[] = {"0", "-0", "1", "-17", "5.0", "1e2", "1.5e1", "1.50e1", "100e-2", "0e-9", "0.00",
+                                        "1234.000", "1e300", "1e99999999999999999999"};
+    static const char *const broken[] = {"0.5", "-1.5", "1e-1", "15e-1", "1.55e1", "1e-99999999999999999999", "100e-3",
+                                         "0.1", "1.0000000000000001"};
+    static const char *const unsafe[] = {"9007199254740992", "-9007199254740992", "9007199254740993", "1e16",
+                                         "9007199254740992.0", "1e300"};
+    static const char *const safe[] = {"9007199254740991", "-9007199254740991", "0", "1e15", "9007199254740991.5",
+                                       "9007199254740992.5", "0.1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        assert_true(json_number_is_integer(span_text(whole[i])));
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
+        assert_false(json_number_is_integer(span_text(broken[i])));
+    for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++)
+        assert_true(json_number_is_unsafe(span_text(unsafe[i])));
+    for (size_t i = 0; i < sizeof safe / sizeof safe[0]; i++)
+        assert_false(json_number_is_unsafe(span_text(safe[i])));
+}
+
+/* ---- equality ----------------------------------------------------------------------------------------------------- */
+
+static bool equal_texts(const char *a, const char *b)
+{
+    struct document left, right;
+    bool equal;
+
+    read_doc(&left, span_text(a), &json_file_rules);
+    read_doc(&right, span_text(b), &json_file_rules);
+    assert_true(left.code == CODE_OK && right.code == CODE_OK);
+    equal = json_equal(left.root, right.root);
+    assert_true(json_equal(right.root, left.root) == equal);
+    free_doc(&left);
+    free_doc(&right);
+    return equal;
+}
+
+static void compares_values(void **state)
+{
+    (void)state;
+    assert_true(equal_texts("{\"a\":1,\"b\":[1,2],\"c\":null}", "{\"c\":null,\"b\":[1.0,2e0],\"a\":10e-1}"));
+    assert_true(equal_texts("\"\\u0041\"", "\"A\""));
+    assert_true(equal_texts("[[],{}]", "[[],{}]"));
+    assert_false(equal_texts("[1,2]", "[2,1]"));
+    assert_false(equal_texts("[1,2]", "[1,2,3]"));
+    assert_false(equal_texts("{\"a\":1}", "{\"a\":2}"));
+    assert_false(equal_texts("{\"a\":1}", "{\"b\":1}"));
+    assert_false(equal_texts("{\"a\":1}", "{\"A\":1}"));
+    assert_false(equal_texts("{\"a\":1}", "{\"a\":1,\"b\":1}"));
+    assert_false(equal_texts("{\"a\":null}", "{}"));
+    assert_false(equal_texts("1", "\"1\""));
+    assert_false(equal_texts("0", "false"));
+    assert_false(equal_texts("null", "false"));
+    assert_false(equal_texts("[]", "{}"));
+    assert_false(equal_texts("\"a\"", "\"A\""));
+    assert_false(equal_texts("{\"a\":1,\"b\":2}", "{\"a\":1,\"c\":2}"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(builds_the_tree),
+        cmocka_unit_test(walks_with_events),
+        cmocka_unit_test(an_event_ends_the_walk),
+        cmocka_unit_test(walk_fails_without_memory),
+        cmocka_unit_test(compares_decimals),
+        cmocka_unit_test(knows_integers),
+        cmocka_unit_test(compares_values),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
