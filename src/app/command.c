@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/command.h"
+
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORDS_MAX 64
+
+int complain(enum exit_status status, const char *format, ...)
+{
+    va_list args;
+
+    fputs("callgate: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return (int)status;
+}
+
+int complain_why(enum code code, const struct why *why)
+{
+    const char *text = why->text[0] != '\0' ? why->text : code_text(code);
+
+    return complain(code == CODE_INVALID ? STATUS_USAGE : STATUS_CANNOT, "%s", text);
+}
+
+int complain_faults(const struct faults *faults)
+{
+    size_t told = faults->count < FAULTS_MAX ? faults->count : FAULTS_MAX;
+
+    for (size_t i = 0; i < told; i++) {
+        const struct fault *fault = &faults->fault[i];
+
+        if (fault->line > 0)
+            fprintf(stderr, "%s:%d:%d: %s\n", fault->file, fault->line, fault->column, fault->text);
+        else
+            fprintf(stderr, "%s: %s\n", fault->file, fault->text);
+    }
+    if (faults->count > told)
+        fprintf(stderr, "and %zu more\n", faults->count - told);
+    return STATUS_USAGE;
+}
+
+static void print_usage(const struct usage *usage)
+{
+    printf("usage: %s\n\n%s\n\n", usage->synopsis, usage->about);
+    for (const struct option *option = usage->options; option->name != NULL; option++) {
+        char left[64];
+
+        snprintf(left, sizeof left, "--%s%s%s", option->name, option->takes ? " " : "",
+                 option->takes ? option->takes : "");
+        printf("  %-28s %s\n", left, option->help);
+    }
+    printf("  %-28s %s\n", "--help", "this text");
+}
+
+static int unknown_option(const struct usage *usage, const char *name, size_t len)
+{
+    const char *words[WORDS_MAX];
+    size_t count = 0;
+    const char *near;
+
+    for (const struct option *option = usage->options; option->name != NULL && count < WORDS_MAX - 1; option++)
+        words[count++] = option->name;
+    words[count] = NULL;
+    near = why_nearest(name, len, words);
+    if (near != NULL)
+        return complain(STATUS_USAGE, "unknown option --%.*s; did you mean --%s?", (int)len, name, near);
+    return complain(STATUS_USAGE, "unknown option --%.*s; --help lists the options", (int)len, name);
+}
+
+static int store_value(const struct option *option, const char *value)
+{
+    if (option->many != NULL) {
+        if (option->many->count == OPTION_VALUES_MAX)
+            return complain(STATUS_USAGE, "--%s is given more than %d times; give fewer", option->name,
+                            OPTION_VALUES_MAX);
+        option->many->value[option->many->count++] = value;
+        return OPTIONS_GO;
+    }
+    if (*option->value != NULL)
+        return complain(STATUS_USAGE, "--%s is given twice; give it once", option->name);
+    *option->value = value;
+    return OPTIONS_GO;
+}
+
+/* Takes: text after the two dashes; *at is moved when the next word is its value. */
+static int read_option(const struct usage *usage, char **argv, int argc, int *at)
+{
+    const char *text = argv[*at] + 2;
+    const char *equals = strchr(text, '=');
+    size_t len = equals != NULL ? (size_t)(equals - text) : strlen(text);
+    const struct option *option = usage->options;
+
+    while (option->name != NULL && (strlen(option->name) != len || strncmp(option->name, text, len) != 0))
+        option++;
+    if (option->name == NULL)
+        return unknown_option(usage, text, len);
+    if (option->flag != NULL) {
+        if (equals != NULL)
+            return complain(STATUS_USAGE, "--%s takes no value; write --%s", option->name, option->name);
+        *option->flag = true;
+        return OPTIONS_GO;
+    }
+    if (equals != NULL)
+        return store_value(option, equals + 1);
+    if (*at + 1 >= argc)
+        return complain(STATUS_USAGE, "--%s needs a value; write --%s %s", option->name, option->name, option->takes);
+    return store_value(option, argv[++*at]);
+}
+
+int options_read(const struct usage *usage, int argc, char **argv, int *operands)
+{
+    bool options_over = false;
+
+    *operands = 0;
+    for (int i = 0; i < argc; i++) {
+        int status;
+
+        if (options_over || argv[i][0] != '-' || argv[i][1] == '\0') {
+            argv[(*operands)++] = argv[i];
+            continue;
+        }
+        if (strcmp(argv[i], "--") == 0) {
+            options_over = true;
+            continue;
+        }
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_usage(usage);
+            return STATUS_DONE;
+        }
+        if (argv[i][1] != '-')
+            return complain(STATUS_USAGE, "unknown option %s; options are written --name, --help lists them", argv[i]);
+        status = read_option(usage, argv, argc, &i);
+        if (status != OPTIONS_GO)
+            return status;
+    }
+    if (*operands < usage->operands_min)
+        return complain(STATUS_USAGE, "something is missing; usage: %s", usage->synopsis);
+    if (usage->operands_max >= 0 && *operands > usage->operands_max)
+        return complain(STATUS_USAGE, "\"%s\" is too much; usage: %s", argv[usage->operands_max], usage->synopsis);
+    return OPTIONS_GO;
+}
+
+static void print_commands(FILE *out, const struct command *commands, const char *path)
+{
+    fprintf(out, "usage: %s COMMAND [OPTIONS]\n\n", path);
+    for (const struct command *command = commands; command->name != NULL; command++)
+        fprintf(out, "  %-12s %s\n", command->name, command->summary);
+    fprintf(out, "\n`%s COMMAND --help` says more.\n", path);
+}
+
+static int unknown_command(const struct command *commands, const char *path, const char *word)
+{
+    const char *words[WORDS_MAX];
+    size_t count = 0;
+    const char *near;
+
+    for (const struct command *command = commands; command->name != NULL && count < WORDS_MAX - 1; command++)
+        words[count++] = command->name;
+    words[count] = NULL;
+    near = why_nearest(word, strlen(word), words);
+    if (near != NULL)
+        return complain(STATUS_USAGE, "unknown command \"%s\"; did you mean \"%s %s\"?", word, path, near);
+    return complain(STATUS_USAGE, "unknown command \"%s\"; `%s --help` lists them", word, path);
+}
+
+int command_run(const struct command *commands, const char *path, int argc, char **argv)
+{
+    const struct command *command = commands;
+    char deeper[128];
+
+    if (argc == 0) {
+        print_commands(stderr, commands, path);
+        return STATUS_USAGE;
+    }
+    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0) {
+        print_commands(stdout, commands, path);
+        return STATUS_DONE;
+    }
+    while (command->name != NULL && strcmp(command->name, argv[0]) != 0)
+        command++;
+    if (command->name == NULL)
+        return unknown_command(commands, path, argv[0]);
+    if (command->subs == NULL)
+        return command->run(argc - 1, argv + 1);
+    snprintf(deeper, sizeof deeper, "%s %s", path, command->name);
+    return command_run(command->subs, deeper, argc - 1, argv + 1);
+}
+
+void actor_name(char out[ACTOR_BYTES])
+{
+    const struct passwd *user = getpwuid(getuid());
+
+    if (user != NULL)
+        snprintf(out, ACTOR_BYTES, "%s", user->pw_name);
+    else
+        snprintf(out, ACTOR_BYTES, "uid:%u", (unsigned)getuid());
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command of the program is: its words, its help, its options, its exit status.
+ *
+ * Each file cmd_*.c defines one `const struct command cmd_*` and main.c lists it. A command either runs, or has `subs`.
+ *
+ * Threads: main, before any other is started.
+ * Owns: nothing; option values point into argv.
+ * Lifetime: argv's.
+ * Errors: exit statuses; sentences on stderr as `callgate: what; what to do`. */
+#ifndef APP_COMMAND_H
+#define APP_COMMAND_H
+
+#include "base/code.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum exit_status {
+    STATUS_DONE = 0,
+    STATUS_NEGATIVE = 1, /* denied, test failed, chain broken */
+    STATUS_USAGE = 2,    /* wrong use or configuration */
+    STATUS_CANNOT = 3    /* file, network, memory */
+};
+
+struct command {
+    const char *name;
+    const char *summary;           /* one line, for the list of commands */
+    int (*run)(int argc, char **argv); /* what follows the command's words; argv[argc] == NULL */
+    const struct command *subs;    /* ends with name == NULL; or NULL */
+};
+
+/* An option: `--name` or `--name VALUE` or `--name=VALUE`. Exactly one of flag, value and many is set. */
+struct option {
+    const char *name;              /* without dashes */
+    const char *takes;             /* "FILE"; NULL for flags */
+    const char *help;
+    bool *flag;
+    const char **value;            /* given twice is an error */
+    struct option_values *many;    /* may be repeated */
+};
+
+#define OPTION_VALUES_MAX 256
+struct option_values {
+    const char *value[OPTION_VALUES_MAX];
+    size_t count;
+};
+
+struct usage {
+    const char *synopsis;          /* "callgate key create --principal NAME --tenant NAME [OPTIONS]" */
+    const char *about;             /* what it does, a few lines */
+    const struct option *options;  /* ends with name == NULL; --help is always understood */
+    int operands_min;
+    int operands_max;              /* -1: any number */
+};
+
+#define OPTIONS_GO (-1)
+
+/* Reads argv; what is no option is moved to its front and counted into *operands. `--` ends the options.
+ * Returns: OPTIONS_GO, or the exit status to return at once (after --help or a fault that was told). */
+int options_read(const struct usage *usage, int argc, char **argv, int *operands);
+
+/* Prints `callgate: ...` on stderr. Returns: status. */
+int complain(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Prints a struct why, or "not enough memory" where it is empty. Returns: the status that fits the code: USAGE for
+ * CODE_INVALID, CANNOT otherwise. */
+int complain_why(enum code code, const struct why *why);
+
+/* Prints up to 20 faults as `file:line:column: text`. Returns: STATUS_USAGE. */
+int complain_faults(const struct faults *faults);
+
+/* Dispatches: finds the command among `commands` by argv[0], its sub-command likewise, and runs it. */
+int command_run(const struct command *commands, const char *path, int argc, char **argv);
+
+/* Who gives a command: the name of the real user, or "uid:N". */
+#define ACTOR_BYTES 64
+void actor_name(char out[ACTOR_BYTES]);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands, one a file, as main.c lists them, and where a command finds the store.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: exit statuses; see app/command.h. */
+#ifndef APP_COMMANDS_H
+#define APP_COMMANDS_H
+
+#include "app/command.h"
+#include "db/db.h"
+
+extern const struct command cmd_serve;
+extern const struct command cmd_key;
+extern const struct command cmd_version;
+
+/* `--config` and `--store` as they were given; both may be NULL: then ./callgate.yaml names it. */
+struct store_place {
+    const char *config;
+    const char *store;
+};
+
+/* Opens the store that a command means. */
+enum code store_find(const struct store_place *place, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/store.h"
+
+#include "os/file.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* Steps are never edited once released, only added: a store remembers by their number how far it has come. */
+static const char *const steps[] = {
+    /* 1 */
+    "CREATE TABLE secret("
+    "  name  TEXT PRIMARY KEY,"
+    "  value BLOB NOT NULL) STRICT;"
+    "CREATE TABLE agent_key("
+    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  digest     BLOB NOT NULL UNIQUE CHECK (length(digest) = 32)," /* SHA-256 of the key */
+    "  principal  TEXT NOT NULL,"
+    "  tenant     TEXT NOT NULL,"
+    "  expires_us INTEGER," /* UTC microseconds; NULL: never */
+    "  note       TEXT,"
+    "  made_us    INTEGER NOT NULL,"
+    "  made_by    TEXT NOT NULL) STRICT;"
+    "CREATE TABLE agent_key_claim("
+    "  key  INTEGER NOT NULL REFERENCES agent_key(id),"
+    "  glob TEXT NOT NULL,"
+    "  PRIMARY KEY (key, glob)) STRICT;"
+    "CREATE TABLE agent_key_revocation("
+    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  key        INTEGER NOT NULL UNIQUE REFERENCES agent_key(id),"
+    "  revoked_us INTEGER NOT NULL,"
+    "  revoked_by TEXT NOT NULL) STRICT;"
+    "CREATE TABLE told(" /* the audit knows of every row of `name` up to this id */
+    "  name TEXT PRIMARY KEY,"
+    "  id   INTEGER NOT NULL) STRICT;"
+    "CREATE TRIGGER agent_key_stays BEFORE UPDATE ON agent_key"
+    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
+    "CREATE TRIGGER agent_key_remains BEFORE DELETE ON agent_key"
+    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
+    "CREATE TRIGGER agent_key_claim_stays BEFORE UPDATE ON agent_key_claim"
+    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
+    "CREATE TRIGGER agent_key_claim_remains BEFORE DELETE ON agent_key_claim"
+    "  BEGIN SELECT raise(ABORT, 'keys are append-only'); END;"
+    "CREATE TRIGGER agent_key_revocation_stays BEFORE UPDATE ON agent_key_revocation"
+    "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;"
+    "CREATE TRIGGER agent_key_revocation_remains BEFORE DELETE ON agent_key_revocation"
+    "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;",
+};
+
+#define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))
+#define APPLICATION_ID 1128747332 /* "CGSD", so that file(1) and we know whose it is */
+
+enum code store_why(struct why *why, enum code code, const struct db *db, const char *doing)
+{
+    return why_set(why, code, "%s failed: %s", doing, db != NULL ? db_error(db) : code_text(code));
+}
+
+/* A pragma's or a query's one number. */
+static enum code ask_number(struct db *db, const char *sql, int64_t *number)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, sql, &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_step(stmt);
+    if (code == CODE_OK)
+        *number = db_int(stmt, 0);
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code run_step(struct db *db, int64_t number)
+{
+    char mark[96];
+    enum code code = db_exec(db, steps[number]);
+
+    if (code != CODE_OK)
+        return code;
+    snprintf(mark, sizeof mark, "PRAGMA user_version = %d; PRAGMA application_id = %d;", (int)number + 1, APPLICATION_ID);
+    return db_exec(db, mark);
+}
+
+/* Two programs may find the same old store: the second waits for the lock and then finds nothing to do. */
+static enum code migrate(struct db *db, struct why *why)
+{
+    int64_t at = 0;
+    enum code code = db_begin(db);
+
+    if (code != CODE_OK)
+        return store_why(why, code, db, "locking the store");
+    code = ask_number(db, "PRAGMA user_version", &at);
+    for (; code == CODE_OK && at < STEPS; at++)
+        code = run_step(db, at);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    if (code == CODE_OK)
+        return CODE_OK;
+    store_why(why, code, db, "bringing the store's tables up to date");
+    db_rollback(db);
+    return code;
+}
+
+static enum code settle_version(struct db *db, const char *path, bool may_write, struct why *why)
+{
+    int64_t at = 0, application = 0;
+    enum code code = ask_number(db, "PRAGMA user_version", &at);
+
+    if (code == CODE_OK)
+        code = ask_number(db, "PRAGMA application_id", &application);
+    if (code != CODE_OK)
+        return store_why(why, code, db, "reading the store");
+    if (application != APPLICATION_ID && (at != 0 || application != 0))
+        return why_set(why, CODE_DENIED, "%s is a database of another program; name another file", path);
+    if (at > STEPS)
+        return why_set(why, CODE_DENIED, "%s was made by a newer callgate (step %lld, this one knows %lld); use that one",
+                       path, (long long)at, (long long)STEPS);
+    if (at == STEPS)
+        return CODE_OK;
+    if (!may_write)
+        return why_set(why, CODE_DENIED, "%s was made by an older callgate; any command that writes, or `callgate serve`, "
+                       "brings it up to date", path);
+    return migrate(db, why);
+}
+
+/* The file exists with its mode before SQLite first writes into it. */
+static enum code make_file(const char *path, struct why *why)
+{
+    struct stat there;
+    enum code code;
+
+    if (stat(path, &there) == 0)
+        return CODE_OK;
+    code = file_create(path, 0600, SPAN_NONE, why);
+    return code == CODE_EXISTS ? CODE_OK : code;
+}
+
+enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why)
+{
+    enum code code = mode == DB_CREATE ? make_file(path, why) : CODE_OK;
+
+    *db = NULL;
+    if (code == CODE_OK)
+        code = db_open(path, mode, db, why);
+    if (code != CODE_OK)
+        return code;
+    code = settle_version(*db, path, mode != DB_READ, why);
+    if (code == CODE_OK && mode != DB_READ && db_exec(*db, "PRAGMA synchronous = FULL") != CODE_OK)
+        code = store_why(why, CODE_IO, *db, "preparing the store");
+    if (code != CODE_OK)
+        db_close(db);
+    return code;
+}
+
+enum code store_data_version(struct db *db, int64_t *version, struct why *why)
+{
+    enum code code = ask_number(db, "PRAGMA data_version", version);
+
+    return code == CODE_OK ? code : store_why(why, code, db, "asking the store for changes");
+}
+
+static enum code read_secret(struct db *db, unsigned char key[DIGEST_BYTES])
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT value FROM secret WHERE name = 'session'", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_step(stmt);
+    if (code == CODE_OK && db_blob(stmt, 0).len != DIGEST_BYTES)
+        code = CODE_INVALID;
+    if (code == CODE_OK)
+        memcpy(key, db_blob(stmt, 0).at, DIGEST_BYTES);
+    db_finalize(&stmt);
+    return code;
+}
+
+enum code store_session_key(struct db *db, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why)
+{
+    struct db_stmt *stmt;
+    unsigned char made[DIGEST_BYTES];
+    enum code code = read_secret(db, key);
+
+    if (code == CODE_NOT_FOUND && may_make) {
+        /* Of two gates that start at once the first one's key stays: sessions must hold on both. */
+        code = db_prepare(db, "INSERT INTO secret(name, value) VALUES ('session', ?1) ON CONFLICT DO NOTHING", &stmt);
+        if (code == CODE_OK) {
+            random_bytes(made, sizeof made);
+            db_bind_blob(stmt, 1, span_of(made, sizeof made));
+            code = db_run(stmt);
+            db_finalize(&stmt);
+        }
+        if (code == CODE_OK)
+            code = read_secret(db, key);
+    }
+    return code == CODE_OK ? code : store_why(why, code, db, "reading the sessions' key");
+}
+
+enum code store_told(struct db *db, const char *table, int64_t *id, struct why *why)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT id FROM told WHERE name = ?1", &stmt);
+
+    *id = 0;
+    if (code == CODE_OK) {
+        db_bind_text(stmt, 1, span_text(table));
+        code = db_step(stmt);
+        if (code == CODE_OK)
+            *id = db_int(stmt, 0);
+        db_finalize(&stmt);
+    }
+    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : store_why(why, code, db, "reading the store");
+}
+
+enum code store_set_told(struct db *db, const char *table, int64_t id, struct why *why)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "INSERT INTO told(name, id) VALUES (?1, ?2) "
+                                    "ON CONFLICT (name) DO UPDATE SET id = excluded.id WHERE excluded.id > id", &stmt);
+
+    if (code == CODE_OK) {
+        db_bind_text(stmt, 1, span_text(table));
+        db_bind_int(stmt, 2, id);
+        code = db_run(stmt);
+        db_finalize(&stmt);
+    }
+    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+}

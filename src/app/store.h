@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store, callgate.db: policies, agents' keys, the sessions' MAC key. Commands write it, the running gate polls it.
+ *
+ * What people did is append-only there (a revocation is a row of its own), so that the gate can tell the audit of each
+ * row exactly once, also of those made while it was down.
+ *
+ * Threads: a connection belongs to one thread at a time.
+ * Owns: nothing.
+ * Lifetime: db_close.
+ * Errors: enum code with a sentence; a store made by a newer build is refused, CODE_DENIED. */
+#ifndef APP_STORE_H
+#define APP_STORE_H
+
+#include "db/db.h"
+#include "identity/identity.h"
+
+/* Opens and brings the tables up to date, one numbered step after the other under one lock.
+ * Takes: DB_CREATE makes a missing file (0600: it holds the MAC key); DB_READ changes nothing and refuses an older store. */
+enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+
+/* Changes whenever another connection has written. */
+enum code store_data_version(struct db *db, int64_t *version, struct why *why) MUST_USE;
+
+/* The MAC key of sessions; made when it is first asked for (not on a DB_READ connection: CODE_NOT_FOUND then). */
+enum code store_session_key(struct db *db, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why) MUST_USE;
+
+struct store_key {
+    int64_t id;
+    struct span principal, tenant, note, made_by, revoked_by;
+    const char *const *may_claim; /* NULL-terminated; NULL: none */
+    int64_t expires_us;           /* 0: never */
+    int64_t made_us;
+    int64_t revoked_us;           /* 0: not */
+};
+
+enum code store_key_add(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id,
+                        struct why *why) MUST_USE;
+/* CODE_NOT_FOUND; CODE_EXISTS where it is revoked already. */
+enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t now_us, struct why *why) MUST_USE;
+
+/* Calls `each` for every key, revoked ones too, by id; spans are valid during the call. */
+typedef enum code (*store_key_fn)(void *context, const struct store_key *key);
+enum code store_keys_each(struct db *db, store_key_fn each, void *context, struct why *why) MUST_USE;
+
+/* The table of those that are neither revoked nor expired. */
+enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why) MUST_USE;
+
+/* Up to which row of an append-only table the audit has been told. */
+enum code store_told(struct db *db, const char *table, int64_t *id, struct why *why) MUST_USE;
+enum code store_set_told(struct db *db, const char *table, int64_t id, struct why *why) MUST_USE;
+
+/* "what went wrong with the store" out of the connection's own sentence. Returns: code. */
+enum code store_why(struct why *why, enum code code, const struct db *db, const char *doing);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/store.h"
+
+#include "base/mem.h"
+
+#define CLAIMS_MAX 256
+
+static enum code add_claims(struct db *db, int64_t id, const char *const *claims)
+{
+    struct db_stmt *stmt;
+    enum code code;
+
+    if (claims == NULL || *claims == NULL)
+        return CODE_OK;
+    code = db_prepare(db, "INSERT INTO agent_key_claim(key, glob) VALUES (?1, ?2) ON CONFLICT DO NOTHING", &stmt);
+    for (; code == CODE_OK && *claims != NULL; claims++) {
+        db_bind_int(stmt, 1, id);
+        db_bind_text(stmt, 2, span_text(*claims));
+        code = db_run(stmt);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code add_key(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "INSERT INTO agent_key(digest, principal, tenant, expires_us, note, made_us, made_by) "
+                                    "VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7)", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_blob(stmt, 1, span_of(digest, DIGEST_BYTES));
+    db_bind_text(stmt, 2, key->principal);
+    db_bind_text(stmt, 3, key->tenant);
+    db_bind_int(stmt, 4, key->expires_us);
+    db_bind_text(stmt, 5, key->note);
+    db_bind_int(stmt, 6, key->made_us);
+    db_bind_text(stmt, 7, key->made_by);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    if (code != CODE_OK)
+        return code;
+    *id = db_last_id(db);
+    return add_claims(db, *id, key->may_claim);
+}
+
+enum code store_key_add(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id,
+                        struct why *why)
+{
+    enum code code = db_begin(db);
+
+    if (code != CODE_OK)
+        return store_why(why, code, db, "locking the store");
+    code = add_key(db, key, digest, id);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    if (code == CODE_OK)
+        return CODE_OK;
+    store_why(why, code, db, "storing the key");
+    db_rollback(db);
+    return code;
+}
+
+static enum code count_key(struct db *db, int64_t id, int64_t *count)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT count(*) FROM agent_key WHERE id = ?1", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, id);
+    code = db_step(stmt);
+    *count = code == CODE_OK ? db_int(stmt, 0) : 0;
+    db_finalize(&stmt);
+    return code;
+}
+
+enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t now_us, struct why *why)
+{
+    struct db_stmt *stmt;
+    int64_t count = 0;
+    enum code code = count_key(db, id, &count);
+
+    if (code != CODE_OK)
+        return store_why(why, code, db, "reading the store");
+    if (count == 0)
+        return why_set(why, CODE_NOT_FOUND, "there is no key %lld; `callgate key list` shows them", (long long)id);
+    code = db_prepare(db, "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by) VALUES (?1, ?2, ?3)", &stmt);
+    if (code == CODE_OK) {
+        db_bind_int(stmt, 1, id);
+        db_bind_int(stmt, 2, now_us);
+        db_bind_text(stmt, 3, span_text(actor));
+        code = db_run(stmt);
+        db_finalize(&stmt);
+    }
+    if (code == CODE_EXISTS)
+        return why_set(why, code, "key %lld is revoked already; nothing was changed", (long long)id);
+    return code == CODE_OK ? code : store_why(why, code, db, "storing the revocation");
+}
+
+/* Fills `claims` (room for CLAIMS_MAX + 1) with copies in the arena. More than fit are left out: that claims less. */
+static enum code read_claims(struct db_stmt *stmt, int64_t id, struct arena *arena, const char **claims)
+{
+    size_t count = 0;
+    enum code code;
+
+    db_reset(stmt);
+    db_bind_int(stmt, 1, id);
+    while ((code = db_step(stmt)) == CODE_OK && count < CLAIMS_MAX) {
+        struct span glob = db_text(stmt, 0);
+
+        claims[count] = arena_dup(arena, glob.at, glob.len);
+        if (claims[count++] == NULL)
+            return CODE_NOMEM;
+    }
+    claims[count] = NULL;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+#define SELECT_KEYS \
+    "SELECT k.id, k.principal, k.tenant, k.expires_us, k.note, k.made_us, k.made_by, r.revoked_us, r.revoked_by, k.digest " \
+    "FROM agent_key k LEFT JOIN agent_key_revocation r ON r.key = k.id "
+
+#define SELECT_CLAIMS "SELECT glob FROM agent_key_claim WHERE key = ?1 ORDER BY glob"
+
+static struct store_key key_of_row(struct db_stmt *row)
+{
+    return (struct store_key){
+        .id = db_int(row, 0), .principal = db_text(row, 1), .tenant = db_text(row, 2), .expires_us = db_int(row, 3),
+        .note = db_text(row, 4), .made_us = db_int(row, 5), .made_by = db_text(row, 6), .revoked_us = db_int(row, 7),
+        .revoked_by = db_text(row, 8),
+    };
+}
+
+static enum code each_row(struct db_stmt *rows, struct db_stmt *claims, store_key_fn each, void *context)
+{
+    const char *globs[CLAIMS_MAX + 1];
+    struct arena arena;
+    enum code code;
+
+    arena_init(&arena, SIZE_MAX);
+    while ((code = db_step(rows)) == CODE_OK) {
+        struct store_key key = key_of_row(rows);
+
+        arena_reset(&arena);
+        code = read_claims(claims, key.id, &arena, globs);
+        key.may_claim = globs;
+        if (code == CODE_OK)
+            code = each(context, &key);
+        if (code != CODE_OK)
+            break;
+    }
+    arena_fini(&arena);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code store_keys_each(struct db *db, store_key_fn each, void *context, struct why *why)
+{
+    struct db_stmt *rows = NULL, *claims = NULL;
+    enum code code = db_prepare(db, SELECT_KEYS "ORDER BY k.id", &rows);
+
+    if (code == CODE_OK)
+        code = db_prepare(db, SELECT_CLAIMS, &claims);
+    if (code == CODE_OK)
+        code = each_row(rows, claims, each, context);
+    db_finalize(&rows);
+    db_finalize(&claims);
+    return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
+}
+
+struct key_rows {
+    struct arena arena;
+    struct identity_key *keys;
+    size_t count, room;
+};
+
+static enum code grow(struct key_rows *rows)
+{
+    size_t room = rows->room > 0 ? rows->room * 2 : 64;
+    struct identity_key *keys;
+
+    if (rows->count < rows->room)
+        return CODE_OK;
+    keys = mem_resize(rows->keys, room * sizeof *keys);
+    if (keys == NULL)
+        return CODE_NOMEM;
+    rows->keys = keys;
+    rows->room = room;
+    return CODE_OK;
+}
+
+static enum code take_row(struct key_rows *rows, struct db_stmt *row, struct db_stmt *claims)
+{
+    const char *globs[CLAIMS_MAX + 1];
+    struct store_key stored = key_of_row(row);
+    struct span digest = db_blob(row, 9);
+    struct identity_key *key;
+    const char *const *kept;
+    size_t count = 0;
+    enum code code = grow(rows);
+
+    if (code == CODE_OK)
+        code = read_claims(claims, stored.id, &rows->arena, globs);
+    if (code != CODE_OK)
+        return code;
+    if (digest.len != DIGEST_BYTES)
+        return CODE_INVALID;
+    while (globs[count] != NULL)
+        count++;
+    kept = (const char *const *)(void *)arena_dup(&rows->arena, globs, (count + 1) * sizeof *globs);
+    if (kept == NULL)
+        return CODE_NOMEM;
+    key = &rows->keys[rows->count];
+    *key = (struct identity_key){
+        .principal = arena_dup(&rows->arena, stored.principal.at, stored.principal.len),
+        .tenant = arena_dup(&rows->arena, stored.tenant.at, stored.tenant.len),
+        .may_claim = kept, .expires_us = stored.expires_us, .id = stored.id,
+    };
+    memcpy(key->digest, digest.at, DIGEST_BYTES);
+    if (key->principal == NULL || key->tenant == NULL)
+        return CODE_NOMEM;
+    rows->count++;
+    return CODE_OK;
+}
+
+static enum code take_rows(struct key_rows *rows, struct db *db, int64_t now_us)
+{
+    struct db_stmt *row = NULL, *claims = NULL;
+    enum code code = db_prepare(db, SELECT_KEYS "WHERE r.id IS NULL AND (k.expires_us IS NULL OR k.expires_us > ?1)", &row);
+
+    if (code == CODE_OK)
+        code = db_prepare(db, SELECT_CLAIMS, &claims);
+    if (code == CODE_OK) {
+        db_bind_int(row, 1, now_us);
+        while ((code = db_step(row)) == CODE_OK)
+            if ((code = take_row(rows, row, claims)) != CODE_OK)
+                break;
+    }
+    db_finalize(&row);
+    db_finalize(&claims);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why)
+{
+    struct key_rows rows = {0};
+    enum code code;
+
+    *keys = NULL;
+    arena_init(&rows.arena, SIZE_MAX);
+    code = take_rows(&rows, db, now_us);
+    if (code == CODE_OK)
+        code = identity_keys_new(rows.keys, rows.count, keys);
+    mem_free(rows.keys);
+    arena_fini(&rows.arena);
+    return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
+}
