@@ -207,9 +207,7 @@ valgrind: all $(UNIT_BIN) $(SIM_BIN)
 	@CALLGATE_SLOW=$${CALLGATE_SLOW:-0} CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)
 
 asan tsan:
-	@$(MAKE) --no-print-directory FLAVOUR=$@ unit
-	@$(MAKE) --no-print-directory FLAVOUR=$@ sim
-	@$(MAKE) --no-print-directory FLAVOUR=$@ fuzz-replay
+	@MAKE="$(MAKE) FLAVOUR=$@" tools/run-all unit sim fuzz-replay
 
 # AddressSanitizer and UBSan run together in one build.
 ubsan: asan

@@ -350,12 +350,13 @@ static bool read_document(struct json__reader *r)
 static bool reserve_out(struct json__reader *r, struct span in, struct buf *out)
 {
     size_t want = in.len + json__growth(in), room = buf_room(out);
-    enum code code = buf_reserve(out, want < room ? want : room, &r->out_start);
+    size_t size = want < room ? want : room;
 
-    if (code != CODE_OK)
+    if (buf_reserve(out, size, &r->out_start) != CODE_OK)
         return json__fail(r, JSON_FAULT_MEMORY, r->start, "no memory");
-    r->out = r->out_start;
-    r->out_end = r->out_start + (want < room ? want : room);
+    r->out = r->out_end = r->out_start;
+    if (size > 0) /* nothing may be added to the NULL of an empty buffer, not even nothing */
+        r->out_end += size;
     return true;
 }
 
