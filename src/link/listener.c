@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "link/listener.h"
+
+#include "base/log.h"
+#include "base/reason.h"
+
+#include <errno.h>
+
+#define ACCEPTS_A_TURN 64          /* so that a flood of new connections does not starve those that are there */
+#define SLEEP_US (INT64_C(1000000)) /* when descriptors are used up: asking again at once would only spin */
+
+static void go_to_sleep(struct listener *listener)
+{
+    log_warn("link", "no descriptor or memory left for new connections; accepting again in a second");
+    loop_watch_want(listener->worker->loop, &listener->watch, 0);
+    if (loop_timer_arm(listener->worker->loop, &listener->sleep, SLEEP_US) != CODE_OK)
+        loop_watch_want(listener->worker->loop, &listener->watch, LOOP_READ);
+}
+
+static void wake_up(void *context)
+{
+    struct listener *listener = context;
+
+    if (!listener->is_stopped)
+        loop_watch_want(listener->worker->loop, &listener->watch, LOOP_READ);
+}
+
+static void take_one(struct listener *listener, int fd, const struct sock_address *peer)
+{
+    if (!budget_take_connection(listener->worker->budget)) {
+        reason_count(REASON_CONNECTION_LIMIT);
+        sock_close(&fd);
+        return;
+    }
+    listener->accepted(listener->context, fd, peer);
+}
+
+static void listener_ready(void *context, unsigned ready)
+{
+    struct listener *listener = context;
+
+    (void)ready;
+    for (int i = 0; i < ACCEPTS_A_TURN && !listener->is_stopped; i++) {
+        struct sock_address peer;
+        int fd = -1;
+        enum code code = sock_accept(listener->fd, &fd, &peer);
+
+        if (code == CODE_BUSY)
+            return;
+        if (code == CODE_LIMIT) {
+            go_to_sleep(listener);
+            return;
+        }
+        if (code != CODE_OK) {
+            log_error("link", "a listening socket failed: %s; it accepts no more, restart the gate",
+                      strerrordesc_np(errno));
+            listener_stop(listener);
+            return;
+        }
+        take_one(listener, fd, &peer);
+    }
+}
+
+enum code listener_open(struct listener *listener, struct worker *worker, int fd, listener_accepted_fn accepted,
+                        void *context)
+{
+    *listener = (struct listener){.worker = worker, .accepted = accepted, .context = context, .fd = fd};
+    loop_timer_init(&listener->sleep, wake_up, listener);
+    loop_watch_init(&listener->watch, fd, listener_ready, listener);
+    loop_watch_want(worker->loop, &listener->watch, LOOP_READ);
+    return CODE_OK;
+}
+
+void listener_stop(struct listener *listener)
+{
+    if (listener->is_stopped || listener->worker == NULL)
+        return;
+    listener->is_stopped = true;
+    loop_timer_cancel(listener->worker->loop, &listener->sleep);
+    loop_watch_remove(listener->worker->loop, &listener->watch);
+    sock_close(&listener->fd);
+}
+
+void listener_fini(struct listener *listener)
+{
+    listener_stop(listener);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tls/tls_priv.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "os/file.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PEM_MAX_BYTES (1024 * 1024)
+
+static const unsigned char alpn_http[] = "\x08http/1.1";
+
+void tls__error_text(char *out, size_t len)
+{
+    unsigned long error = ERR_get_error();
+    const char *text = error ? ERR_reason_error_string(error) : NULL;
+
+    (void)snprintf(out, len, "%s", text ? text : "no reason given");
+    ERR_clear_error();
+}
+
+/* ---- tickets ---- */
+
+static _Atomic(struct tls_ticket *) *ticket_place(struct tls_context *context, const char *host)
+{
+    return &context->tickets[hash_bytes(host, strlen(host)) % TLS_TICKETS];
+}
+
+void tls__ticket_free(struct tls_ticket *ticket)
+{
+    if (ticket == NULL)
+        return;
+    SSL_SESSION_free(ticket->session);
+    mem_free(ticket);
+}
+
+struct tls_ticket *tls__ticket_take(struct tls_context *context, const char *host)
+{
+    struct tls_ticket *ticket = atomic_exchange(ticket_place(context, host), NULL);
+
+    if (ticket == NULL || strcmp(ticket->host, host) == 0)
+        return ticket;
+    tls__ticket_free(ticket); /* another host of the same place: a resumed session is not verified again */
+    return NULL;
+}
+
+void tls__ticket_put(struct tls_context *context, const char *host, SSL_SESSION *session)
+{
+    struct tls_ticket *ticket = mem_alloc(sizeof *ticket + strlen(host) + 1);
+
+    if (ticket == NULL) {
+        SSL_SESSION_free(session); /* the next handshake is a full one */
+        return;
+    }
+    ticket->session = session;
+    memcpy(ticket->host, host, strlen(host) + 1);
+    tls__ticket_free(atomic_exchange(ticket_place(context, host), ticket));
+}
+
+static int new_session(SSL *ssl, SSL_SESSION *session)
+{
+    struct tls_context *context = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    const char *host = tls__host_of(ssl);
+
+    if (host == NULL)
+        return 0;
+    tls__ticket_put(context, host, session);
+    return 1;
+}
+
+/* ---- files ---- */
+
+static enum code open_pem(const char *path, enum file_kind kind, struct buf *text, BIO **bio, struct why *why)
+{
+    enum code code;
+
+    buf_init(text, PEM_MAX_BYTES);
+    code = file_read(path, kind, PEM_MAX_BYTES, text, why);
+    if (code != CODE_OK)
+        return code;
+    *bio = BIO_new_mem_buf(buf_peek(text).at, (int)buf_len(text));
+    return *bio ? CODE_OK : why_set(why, CODE_NOMEM, "%s: out of memory", path);
+}
+
+static void close_pem(struct buf *text, BIO **bio)
+{
+    BIO_free(*bio);
+    *bio = NULL;
+    if (text->block != NULL)
+        mem_wipe(text->block, text->size);
+    buf_fini(text);
+}
+
+/* A passphrase would have to be asked for; nobody is there. */
+static int no_passphrase(char *into, int size, int writing, void *context)
+{
+    (void)into, (void)size, (void)writing, (void)context;
+    return 0;
+}
+
+static enum code load_key(SSL_CTX *ctx, const char *path, struct why *why)
+{
+    struct buf text;
+    BIO *bio = NULL;
+    EVP_PKEY *key = NULL;
+    char fault[160];
+    enum code code = open_pem(path, FILE_SECRET, &text, &bio, why);
+
+    if (code == CODE_OK) {
+        key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+        if (key == NULL || SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
+            tls__error_text(fault, sizeof fault);
+            code = why_set(why, CODE_INVALID, "%s: not the unencrypted PEM key of the certificate (%s)", path, fault);
+        }
+    }
+    EVP_PKEY_free(key);
+    close_pem(&text, &bio);
+    return code;
+}
+
+static enum code load_chain(SSL_CTX *ctx, const char *path, struct why *why)
+{
+    struct buf text;
+    BIO *bio = NULL;
+    X509 *certificate;
+    char fault[160];
+    unsigned count = 0;
+    enum code code = open_pem(path, FILE_TRUSTED, &text, &bio, why);
+
+    while (code == CODE_OK && (certificate = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL)) != NULL) {
+        int done = count++ == 0 ? SSL_CTX_use_certificate(ctx, certificate) == 1
+                                : SSL_CTX_add1_chain_cert(ctx, certificate) == 1;
+
+        X509_free(certificate);
+        if (!done) {
+            tls__error_text(fault, sizeof fault);
+            code = why_set(why, CODE_INVALID, "%s: certificate %u cannot be used (%s)", path, count, fault);
+        }
+    }
+    if (code == CODE_OK && count == 0)
+        code = why_set(why, CODE_INVALID, "%s: holds no PEM certificate", path);
+    ERR_clear_error(); /* reading past the last one left its mark */
+    close_pem(&text, &bio);
+    return code;
+}
+
+/* Trusts the certificates of a file; a server also names them when it asks for the agent's. */
+static enum code load_ca(SSL_CTX *ctx, const char *path, bool is_server, struct why *why)
+{
+    struct buf text;
+    BIO *bio = NULL;
+    X509 *certificate;
+    unsigned count = 0;
+    enum code code = open_pem(path, FILE_TRUSTED, &text, &bio, why);
+
+    while (code == CODE_OK && (certificate = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL)) != NULL) {
+        count++;
+        if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), certificate) != 1 ||
+            (is_server && SSL_CTX_add_client_CA(ctx, certificate) != 1))
+            code = why_set(why, CODE_NOMEM, "%s: certificate %u cannot be kept", path, count);
+        X509_free(certificate);
+    }
+    if (code == CODE_OK && count == 0)
+        code = why_set(why, CODE_INVALID, "%s: holds no PEM certificate", path);
+    ERR_clear_error();
+    close_pem(&text, &bio);
+    return code;
+}
+
+/* ---- contexts ---- */
+
+static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
+                           unsigned in_len, void *context)
+{
+    (void)ssl, (void)context;
+    for (unsigned at = 0; at < in_len; at += 1u + in[at])
+        if (in[at] == sizeof alpn_http - 2 && at + 1 + in[at] <= in_len &&
+            memcmp(in + at, alpn_http, sizeof alpn_http - 1) == 0) {
+            *out = in + at + 1;
+            *out_len = in[at];
+            return SSL_TLSEXT_ERR_OK;
+        }
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static enum code new_context(const SSL_METHOD *method, bool is_server, struct tls_context **out, struct why *why)
+{
+    struct tls_context *context = mem_zalloc(sizeof *context);
+
+    *out = NULL;
+    if (context == NULL)
+        return why_set(why, CODE_NOMEM, "out of memory for a TLS context");
+    context->ctx = SSL_CTX_new(method);
+    context->is_server = is_server;
+    atomic_init(&context->refs, 1);
+    if (context->ctx == NULL || SSL_CTX_set_min_proto_version(context->ctx, TLS1_2_VERSION) != 1) {
+        SSL_CTX_free(context->ctx);
+        mem_free(context);
+        ERR_clear_error();
+        return why_set(why, CODE_NOMEM, "OpenSSL makes no TLS context");
+    }
+    SSL_CTX_set_app_data(context->ctx, context);
+    SSL_CTX_set_options(context->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_mode(context->ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    *out = context;
+    return CODE_OK;
+}
+
+enum code tls_server_new(const struct tls_server_conf *conf, struct tls_context **out, struct why *why)
+{
+    static const unsigned char sessions_of[] = "callgate";
+    struct tls_context *context;
+    enum code code = new_context(TLS_server_method(), true, &context, why);
+
+    *out = NULL;
+    if (code != CODE_OK)
+        return code;
+    SSL_CTX_set_alpn_select_cb(context->ctx, choose_protocol, NULL);
+    /* Tickets carry the session; the server keeps none. They are bound to this program where certificates are asked for. */
+    SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_OFF);
+    (void)SSL_CTX_set_num_tickets(context->ctx, 1);
+    if (SSL_CTX_set_session_id_context(context->ctx, sessions_of, sizeof sessions_of - 1) != 1)
+        code = why_set(why, CODE_NOMEM, "OpenSSL takes no session id context");
+    if (code == CODE_OK)
+        code = load_chain(context->ctx, conf->certificate, why);
+    if (code == CODE_OK)
+        code = load_key(context->ctx, conf->key, why);
+    if (code == CODE_OK && conf->client_ca != NULL) {
+        code = load_ca(context->ctx, conf->client_ca, true, why);
+        SSL_CTX_set_verify(context->ctx,
+                           SSL_VERIFY_PEER | (conf->client_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), NULL);
+    }
+    if (code != CODE_OK)
+        tls_unref(&context);
+    *out = context;
+    return code;
+}
+
+enum code tls_client_new(const struct tls_client_conf *conf, struct tls_context **out, struct why *why)
+{
+    struct tls_context *context;
+    enum code code = new_context(TLS_client_method(), false, &context, why);
+
+    *out = NULL;
+    if (code != CODE_OK)
+        return code;
+    SSL_CTX_set_verify(context->ctx, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(context->ctx, new_session);
+    if (SSL_CTX_set_alpn_protos(context->ctx, alpn_http, sizeof alpn_http - 1) != 0)
+        code = why_set(why, CODE_NOMEM, "OpenSSL takes no protocol list");
+    if (code == CODE_OK && conf->ca != NULL)
+        code = load_ca(context->ctx, conf->ca, false, why);
+    else if (code == CODE_OK && SSL_CTX_set_default_verify_paths(context->ctx) != 1)
+        code = why_set(why, CODE_IO, "the system's certificate authorities cannot be read; name a file with `ca:`");
+    if (code == CODE_OK && conf->certificate != NULL)
+        code = load_chain(context->ctx, conf->certificate, why);
+    if (code == CODE_OK && conf->key != NULL)
+        code = load_key(context->ctx, conf->key, why);
+    if (code != CODE_OK)
+        tls_unref(&context);
+    *out = context;
+    return code;
+}
+
+struct tls_context *tls_ref(struct tls_context *context)
+{
+    if (context != NULL)
+        atomic_fetch_add(&context->refs, 1);
+    return context;
+}
+
+void tls_unref(struct tls_context **context)
+{
+    struct tls_context *gone = *context;
+
+    *context = NULL;
+    if (gone == NULL || atomic_fetch_sub(&gone->refs, 1) != 1)
+        return;
+    for (unsigned i = 0; i < TLS_TICKETS; i++)
+        tls__ticket_free(atomic_exchange(&gone->tickets[i], NULL));
+    SSL_CTX_free(gone->ctx);
+    mem_free(gone);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tls/tls_priv.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "os/sock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SUBJECT_MAX_BYTES 1024
+
+struct tls_stream {
+    struct stream stream; /* first */
+    struct tls_context *context;
+    SSL *ssl;
+    char *host;           /* of a client: what the certificate must carry */
+    size_t blocked_len;   /* of a write that must be tried again with the same length; 0: none */
+    bool is_connecting;
+    bool is_shaken;
+    char *subject;
+    char fault[200];
+};
+
+static struct tls_stream *tls_of(struct stream *stream)
+{
+    return (struct tls_stream *)stream;
+}
+
+const char *tls__host_of(const SSL *ssl)
+{
+    const struct tls_stream *tls = SSL_get_app_data(ssl);
+
+    return tls ? tls->host : NULL;
+}
+
+static enum io fail(struct tls_stream *tls, const char *what)
+{
+    char text[120];
+    long verified = SSL_get_verify_result(tls->ssl);
+
+    tls__error_text(text, sizeof text);
+    if (verified != X509_V_OK)
+        (void)snprintf(tls->fault, sizeof tls->fault, "%s: the certificate is not acceptable: %s", what,
+                       X509_verify_cert_error_string(verified));
+    else
+        (void)snprintf(tls->fault, sizeof tls->fault, "%s: %s", what, text);
+    return IO_FAIL;
+}
+
+/* What an SSL_* call that did not succeed means. The error queue was empty before it. */
+static enum io meaning(struct tls_stream *tls, int result, const char *what)
+{
+    int error = errno;
+
+    switch (SSL_get_error(tls->ssl, result)) {
+    case SSL_ERROR_WANT_READ:
+        return IO_WANT_READ;
+    case SSL_ERROR_WANT_WRITE:
+        return IO_WANT_WRITE;
+    case SSL_ERROR_ZERO_RETURN:
+        return IO_EOF;
+    case SSL_ERROR_SYSCALL:
+        (void)snprintf(tls->fault, sizeof tls->fault, "%s: %s", what, strerrordesc_np(error));
+        ERR_clear_error();
+        return IO_FAIL;
+    default:
+        return fail(tls, what);
+    }
+}
+
+/* An agent may leave without ALPN, but not with another protocol: nothing but HTTP/1.1 is spoken here. */
+static bool protocol_is_ours(const struct tls_stream *tls)
+{
+    const unsigned char *name;
+    unsigned len;
+
+    SSL_get0_alpn_selected(tls->ssl, &name, &len);
+    return len == 0 || (len == 8 && memcmp(name, "http/1.1", 8) == 0);
+}
+
+static enum io tls_handshake(struct stream *stream)
+{
+    struct tls_stream *tls = tls_of(stream);
+    int result;
+
+    if (tls->is_shaken)
+        return IO_OK;
+    if (tls->is_connecting) {
+        enum code code = sock_connect_state(stream->fd);
+
+        if (code == CODE_BUSY)
+            return IO_WANT_WRITE;
+        if (code != CODE_OK) {
+            (void)snprintf(tls->fault, sizeof tls->fault, "connecting: %s", strerrordesc_np(errno));
+            return IO_FAIL;
+        }
+        tls->is_connecting = false;
+    }
+    ERR_clear_error();
+    errno = 0;
+    result = SSL_do_handshake(tls->ssl);
+    if (result != 1) {
+        enum io io = meaning(tls, result, "TLS handshake");
+
+        if (io != IO_EOF)
+            return io;
+        (void)snprintf(tls->fault, sizeof tls->fault, "TLS handshake: the peer closed the connection");
+        return IO_FAIL;
+    }
+    if (!protocol_is_ours(tls)) {
+        (void)snprintf(tls->fault, sizeof tls->fault, "TLS handshake: the peer chose a protocol other than http/1.1");
+        return IO_FAIL;
+    }
+    tls->is_shaken = true;
+    return IO_OK;
+}
+
+static enum io tls_read(struct stream *stream, void *into, size_t len, size_t *done)
+{
+    struct tls_stream *tls = tls_of(stream);
+    int result;
+
+    *done = 0;
+    ERR_clear_error();
+    errno = 0;
+    result = SSL_read(tls->ssl, into, len > INT_MAX ? INT_MAX : (int)len);
+    if (result <= 0)
+        return meaning(tls, result, "TLS read");
+    *done = (size_t)result;
+    return IO_OK;
+}
+
+static enum io tls_write(struct stream *stream, const void *from, size_t len, size_t *done)
+{
+    struct tls_stream *tls = tls_of(stream);
+    size_t now = len > INT_MAX ? INT_MAX : len;
+    enum io io;
+    int result;
+
+    *done = 0;
+    if (tls->blocked_len != 0) {
+        BUG_ON(len < tls->blocked_len); /* what was offered once is taken back by nobody */
+        now = tls->blocked_len;
+    }
+    ERR_clear_error();
+    errno = 0;
+    result = SSL_write(tls->ssl, from, (int)now);
+    if (result > 0) {
+        tls->blocked_len = 0;
+        *done = (size_t)result;
+        return IO_OK;
+    }
+    io = meaning(tls, result, "TLS write");
+    tls->blocked_len = io == IO_WANT_READ || io == IO_WANT_WRITE ? now : 0;
+    return io == IO_EOF ? IO_FAIL : io;
+}
+
+static enum io tls_end(struct stream *stream)
+{
+    struct tls_stream *tls = tls_of(stream);
+
+    if (tls->is_shaken) {
+        ERR_clear_error();
+        (void)SSL_shutdown(tls->ssl); /* our close_notify; the peer's is not waited for */
+        ERR_clear_error();
+    }
+    (void)shutdown(stream->fd, SHUT_WR);
+    return IO_OK;
+}
+
+static size_t tls_pending(const struct stream *stream)
+{
+    return (size_t)SSL_pending(((const struct tls_stream *)stream)->ssl);
+}
+
+static const char *tls_fault(const struct stream *stream)
+{
+    return ((const struct tls_stream *)stream)->fault;
+}
+
+static void tls_free(struct tls_stream *tls)
+{
+    ERR_clear_error();
+    SSL_free(tls->ssl);
+    OPENSSL_free(tls->subject);
+    mem_free(tls->host);
+    tls_unref(&tls->context);
+    mem_free(tls);
+}
+
+static void tls_close(struct stream *stream)
+{
+    struct tls_stream *tls = tls_of(stream);
+    int fd = stream->fd;
+
+    tls_free(tls);
+    sock_close(&fd);
+}
+
+static const struct stream_ops tls_ops = {
+    .read = tls_read,
+    .write = tls_write,
+    .handshake = tls_handshake,
+    .end = tls_end,
+    .pending = tls_pending,
+    .fault = tls_fault,
+    .close = tls_close,
+};
+
+static struct tls_stream *new_stream(struct tls_context *context, int fd)
+{
+    struct tls_stream *tls = mem_zalloc(sizeof *tls);
+
+    if (tls == NULL)
+        return NULL;
+    tls->stream.ops = &tls_ops;
+    tls->stream.fd = fd;
+    tls->context = tls_ref(context);
+    tls->ssl = SSL_new(context->ctx);
+    if (tls->ssl == NULL || SSL_set_fd(tls->ssl, fd) != 1) {
+        tls_free(tls);
+        return NULL;
+    }
+    SSL_set_app_data(tls->ssl, tls);
+    return tls;
+}
+
+enum code tls_accept(struct tls_context *context, int fd, struct stream **stream)
+{
+    struct tls_stream *tls;
+
+    *stream = NULL;
+    BUG_ON(!context->is_server);
+    tls = new_stream(context, fd);
+    if (tls == NULL)
+        return CODE_NOMEM;
+    SSL_set_accept_state(tls->ssl);
+    *stream = &tls->stream;
+    return CODE_OK;
+}
+
+/* The name or address that the certificate must carry; only a name is sent as server name (RFC 6066, 3). */
+static bool expect_host(struct tls_stream *tls)
+{
+    struct sock_address literal;
+
+    if (sock_parse_ip(span_text(tls->host), 0, &literal) == CODE_OK)
+        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), tls->host) == 1;
+    SSL_set_hostflags(tls->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    return SSL_set1_host(tls->ssl, tls->host) == 1 && SSL_set_tlsext_host_name(tls->ssl, tls->host) == 1;
+}
+
+enum code tls_connect(struct tls_context *context, int fd, const char *host, struct stream **stream)
+{
+    struct tls_stream *tls;
+    struct tls_ticket *ticket;
+
+    *stream = NULL;
+    BUG_ON(context->is_server);
+    tls = new_stream(context, fd);
+    if (tls == NULL)
+        return CODE_NOMEM;
+    tls->is_connecting = true;
+    tls->host = mem_dup(host, strlen(host));
+    SSL_set_connect_state(tls->ssl);
+    if (tls->host == NULL || !expect_host(tls)) {
+        tls_free(tls);
+        return CODE_NOMEM;
+    }
+    ticket = tls__ticket_take(context, host);
+    if (ticket != NULL)
+        (void)SSL_set_session(tls->ssl, ticket->session); /* without it the handshake is a full one */
+    tls__ticket_free(ticket);
+    *stream = &tls->stream;
+    return CODE_OK;
+}
+
+struct span tls_server_name(const struct stream *stream)
+{
+    return span_text(SSL_get_servername(((const struct tls_stream *)stream)->ssl, TLSEXT_NAMETYPE_host_name));
+}
+
+/* A subject that cannot be written whole is none: half a name could be another's. */
+static char *subject_text(X509 *certificate)
+{
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text = NULL;
+    char *at;
+    long len;
+
+    if (bio == NULL)
+        return NULL;
+    /* RFC 2253's flags are RFC 4514's, but for octets above 127, which stay UTF-8. */
+    if (X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0 &&
+        (len = BIO_get_mem_data(bio, &at)) > 0 && len <= SUBJECT_MAX_BYTES && memchr(at, '\0', (size_t)len) == NULL)
+        text = OPENSSL_strndup(at, (size_t)len);
+    BIO_free(bio);
+    return text;
+}
+
+struct span tls_peer_subject(const struct stream *stream)
+{
+    struct tls_stream *tls = tls_of((struct stream *)stream);
+    X509 *certificate;
+
+    if (tls->subject == NULL && SSL_get_verify_result(tls->ssl) == X509_V_OK &&
+        (certificate = SSL_get0_peer_certificate(tls->ssl)) != NULL)
+        tls->subject = subject_text(certificate);
+    ERR_clear_error();
+    return span_text(tls->subject);
+}
+
+bool tls_is_resumed(const struct stream *stream)
+{
+    return SSL_session_reused(((const struct tls_stream *)stream)->ssl) == 1;
+}
