@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate.yaml as a checked whole: interface.md, "Configuration". Every path in it is already seen from its folder.
+ *
+ * Threads: made on main; the parts that workers read are in `proxy`, counted and immutable.
+ * Owns: everything in it, one reference to `proxy`.
+ * Lifetime: conf_free; `proxy` may outlive it.
+ * Errors: up to 20 faults as file:line:column, certificates, keys and credential files that cannot be read among them. */
+#ifndef APP_CONF_H
+#define APP_CONF_H
+
+#include "os/resolve.h"
+#include "proxy/conf.h"
+
+struct conf_audit {
+    const char *database;          /* audit.db */
+    const char *checkpoints;       /* audit.db.heads */
+    const char *checkpoint_key;    /* NULL: made at first start */
+    const char *redact_key;        /* redact.key; made at first start where it is missing */
+    uint64_t arguments_max_bytes;  /* 64 KiB */
+};
+
+struct conf_admin {
+    bool is_on;
+    struct sock_address address;
+    bool public_healthz, public_readyz, public_metrics;
+};
+
+struct conf {
+    struct arena arena;
+    const char *path;              /* of the file itself */
+    const char *store;             /* callgate.db */
+    unsigned workers;              /* `auto` is worked out */
+    uint32_t drain_ms;             /* 30 s */
+    struct conf_audit audit;
+    struct conf_admin admin;
+    struct proxy_conf *proxy;      /* sealed */
+    const struct resolve_name *names; /* hosts of all upstreams, each once */
+    size_t name_count;
+};
+
+/* Reads and checks everything: the file, certificates, credential files. Warnings may be NULL.
+ * Returns: CODE_OK with *conf; CODE_INVALID with faults; CODE_NOMEM. */
+enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;
+void conf_free(struct conf **conf); /* NULL is fine */
+
+/* Only what `store:` names (or its default), for commands that need no more: no certificate or credential is read.
+ * *path is the caller's (mem_free). */
+enum code conf_store_path(const char *path, char **store, struct faults *faults) MUST_USE;
+
+#endif
