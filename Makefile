@@ -89,6 +89,7 @@ FAKES     := $(sort $(wildcard tests/fakes/*.c))
 UNIT      := $(sort $(wildcard tests/unit/*/test_*.c))
 SIM       := $(sort $(wildcard tests/sim/test_*.c))
 TORTURE   := $(sort $(wildcard tests/torture/test_*.c))
+PRELOADS  := $(patsubst tests/%.c,$(B)/tests/%.so,$(sort $(wildcard tests/torture/preload_*.c)))
 FUZZ      := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 # T=json/test_canon (or json, or test_canon) narrows unit, sim, valgrind and the scenarios.
@@ -167,6 +168,11 @@ $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D); $(LINK) -fsanitize=fuzzer $^ $(LIBS) -o $@
 
+# Loaded into the program under test, which they are no part of.
+$(B)/tests/torture/preload_%.so: tests/torture/preload_%.c $(B)/flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D); $(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fPIC -shared $(WARNINGS) $< -o $@
+
 programs: all $(UNIT_BIN) $(SIM_BIN) $(REPLAY_BIN)
 
 strict: $(ALL_OBJ)
@@ -199,8 +205,8 @@ integration: all
 interop: all
 	@$(RUN_SCENARIOS) tests/interop
 
-torture: all $(TORT_BIN)
-	@$(RUN_TESTS) torture $(TORT_BIN)
+torture: all $(TORT_BIN) $(PRELOADS)
+	@$(if $(TORT_BIN),$(RUN_TESTS) torture $(TORT_BIN))
 	@$(RUN_SCENARIOS) tests/torture
 
 valgrind: all $(UNIT_BIN) $(SIM_BIN)
