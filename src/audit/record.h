@@ -4,7 +4,9 @@
  * Threads: filled by a worker (or main, for events); copied into a ring by value.
  * Owns: nothing; all spans are borrowed until the record has been put into the ring.
  * Lifetime: one call of audit_put_*.
- * Errors: none. A span with at == NULL is SQL NULL; an empty span with at != NULL is the empty text. */
+ * Errors: none. A span with at == NULL is SQL NULL; an empty span with at != NULL is the empty text. Texts over
+ * AUDIT_TEXT_BYTES (but arguments, rules and monitor) are cut at a character and end with U+2026; the body's digest
+ * covers the whole. */
 #ifndef AUDIT_RECORD_H
 #define AUDIT_RECORD_H
 
@@ -13,6 +15,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define AUDIT_TEXT_BYTES 4096
+#define AUDIT_JSON_BYTES 65536 /* rules, monitor and an event's detail; longer ones are the JSON string "too long" */
 
 enum audit_verdict { AUDIT_DENY = 0, AUDIT_HOLD, AUDIT_PERMIT };
 
@@ -24,6 +29,7 @@ enum audit_outcome {
 };
 
 const char *audit_outcome_text(enum audit_outcome outcome); /* "result", "tool_error" ... */
+const char *audit_verdict_text(enum audit_verdict verdict); /* "permit", "deny", "hold" */
 
 struct audit_decision {
     int64_t time_us;            /* UTC */
@@ -31,7 +37,7 @@ struct audit_decision {
     struct span tenant, principal;
     struct span authentication; /* "api_key", "bearer", "certificate", "none"; NULL before identity */
     struct span client;         /* address as text */
-    struct span session;        /* the agent's session id as sent; the writer stores its SHA-256, hex */
+    struct span session;        /* the agent's session id as sent; only its SHA-256 is stored */
     /* what */
     struct span correlation, correlation_replaced; /* the second: what an unfit one was, cut to 128 and escaped; else NULL */
     struct span trace;          /* W3C trace id, or NULL */
@@ -50,7 +56,7 @@ struct audit_decision {
     struct span rules;          /* JSON array of all applying rules: [{"id","effect","monitor"}] */
     struct span monitor;        /* JSON object of what monitored rules would have done, or NULL */
     uint64_t policy_version;    /* 0: NULL */
-    struct span policy_hash;
+    struct span policy_hash;    /* 64 hexadecimal digits; anything else is recorded as NULL */
     int64_t judge_us;
     int status;                 /* denials: the HTTP status that the agent gets; permits: 0 (the outcome says it) */
     int64_t latency_us;         /* denials only: head to verdict */
@@ -61,7 +67,6 @@ struct audit_result { /* an outcome row */
     uint64_t decision;          /* seq; or 0 and then */
     uint64_t ticket;            /* the decision's ticket in the same ring, not settled yet */
     int64_t time_us;
-    struct span tenant;         /* as in the decision */
     enum audit_outcome outcome;
     enum reason reason;         /* the ending: COMPLETED, UPSTREAM_SILENT ... */
     int status;                 /* HTTP status that the agent got; 0: none */

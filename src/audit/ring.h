@@ -4,8 +4,8 @@
  * Threads: one worker puts and asks; the writer thread takes. Lock-free, single producer and single consumer.
  * Owns: its memory; belongs to the writer (audit/writer.h).
  * Lifetime: the writer's.
- * Errors: CODE_BUSY full (stop reading, ask again after the next wake), CODE_DOWN the audit is down (deny), CODE_LIMIT a
- * record larger than a ring may take. A record is never dropped. */
+ * Errors: CODE_BUSY full (stop reading, ask again after the next wake), CODE_DOWN the audit is down (deny; the writer
+ * counts it for `audit_up`). Every record fits: long texts are cut (audit/record.h). A record is never dropped. */
 #ifndef AUDIT_RING_H
 #define AUDIT_RING_H
 
@@ -19,13 +19,16 @@ struct audit_ring;
  * Returns: CODE_OK with *ticket, the worker's running number from 1. */
 enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket) MUST_USE;
 
-/* Puts the outcome of a permit, exactly once for each that was put with expects_outcome; cannot fail. */
+/* Puts the outcome of a permit, exactly once for each that was put with expects_outcome and became durable; cannot fail.
+ * By ticket it may come before the fate is known (an agent that went away: OUTCOME_NOT_SENT). For a ticket that FAILED
+ * none is due, and one that was put is passed over. */
 void audit_put_result(struct audit_ring *ring, const struct audit_result *result);
 
-/* CODE_BUSY is possible; events never wait for anybody. */
+/* CODE_BUSY is possible; events never wait for anybody. While the audit is down they wait in the ring. */
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event) MUST_USE;
 
-/* What became of a ticket. */
+/* What became of a ticket. Ask soon after it is settled: AUDIT_TICKETS tickets later the answer is forgotten. */
+#define AUDIT_TICKETS 16384
 enum audit_fate { AUDIT_WAITING = 0, AUDIT_DURABLE, AUDIT_FAILED };
 enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq);
 

@@ -16,7 +16,7 @@ struct audit;
 struct audit_conf {
     const char *path;             /* audit.db */
     unsigned rings;               /* one a worker, and one for main (the last) */
-    uint64_t ring_bytes;          /* of each; 0: 8 MiB */
+    uint64_t ring_bytes;          /* of each; 0: 2 MiB */
     uint64_t arguments_max_bytes; /* 64 KiB by default */
     int64_t lock_wait_us;         /* how long to wait for another gate's lock on the file (drain) */
     const char *node;             /* host name, recorded */
