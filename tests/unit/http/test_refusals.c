@@ -36,7 +36,8 @@ static void all_cuts(const struct refusal *row, const struct http_rules *rules)
     for (size_t i = 0; i < row->request.len; i++) {
         read_at(&cut, rules, row->request, i);
         if (!http_script_equals(&whole, &cut))
-            fail_msg("%s: cut at %zu gives step %d, reason %s (%s)", row->what, i, (int)cut.end, reason_name(cut.reason),
+            fail_msg("%s: cut at %zu gives step %d, reason %s (%s)", row->what, i, (int)cut.end,
+                reason_name(cut.reason),
                      cut.detail);
         http_script_fini(&cut);
     }
@@ -59,7 +60,8 @@ static void line_ends(void **state)
         REFUSED("LF after a header", HTTP_MALFORMED, "GET / HTTP/1.1\r\nHost: a\n\r\n"),
         REFUSED("LF as the empty line", HTTP_MALFORMED, "GET / HTTP/1.1\r\nHost: a\r\n\n"),
         REFUSED("LF LF at the end", HTTP_MALFORMED, "GET / HTTP/1.1\r\nHost: a\n\n"),
-        REFUSED("CR alone between headers", HTTP_MALFORMED, GET "X-Abc:\rxTransfer-Encoding: chunked\r\n\r\n1\r\nA\r\n0\r\n\r\n"),
+        REFUSED("CR alone between headers", HTTP_MALFORMED, GET "X-Abc:\rxTransfer-Encoding: chunked\r\n\r\n"
+            "1\r\nA\r\n0\r\n\r\n"),
         REFUSED("CR and a byte as the end", HTTP_MALFORMED, GET "\rX\r\n\r\n"),
         REFUSED("CR CR LF", HTTP_MALFORMED, GET "X: a\r\r\n\r\n"),
         REFUSED("CR within a value", HTTP_MALFORMED, GET "X: a\rb\r\n\r\n"),
@@ -154,7 +156,8 @@ static void header_lines(void **state)
         REFUSED("a control character in a value", HTTP_MALFORMED, GET "X: a\x01\r\n\r\n"),
         REFUSED("DEL in a value", HTTP_MALFORMED, GET "X: a\x7f\r\n\r\n"),
         REFUSED("a byte over 0x7f in a value", HTTP_MALFORMED, GET "X: \xc3\xa9\r\n\r\n"),
-        REFUSED("vertical tab around chunked", HTTP_MALFORMED, POST "Transfer-Encoding: \x0b" "chunked\r\n\r\n0\r\n\r\n"),
+        REFUSED("vertical tab around chunked", HTTP_MALFORMED, POST "Transfer-Encoding: \x0b" "chunked\r\n"
+            "\r\n0\r\n\r\n"),
         REFUSED("'_' in a name", HTTP_HEADER_NAME, GET "X_Real_IP: 1.2.3.4\r\n\r\n"),
         REFUSED("Content_Length", HTTP_HEADER_NAME, POST "Content_Length: 3\r\n\r\nabc"),
     };
@@ -178,13 +181,17 @@ static void framing(void **state)
         REFUSED("a length of 2^64+3", HTTP_FRAMING, POST "Content-Length: 18446744073709551619\r\n\r\nabc"),
         REFUSED("a length of 2^63", HTTP_FRAMING, POST "Content-Length: 9223372036854775808\r\n\r\nabc"),
         REFUSED("both", HTTP_FRAMING, POST "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        REFUSED("both, the other way round", HTTP_FRAMING, POST "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
-        REFUSED("empty coding and length", HTTP_FRAMING, POST "Transfer-Encoding:\r\nContent-Length: 3\r\n\r\nabc"),
+        REFUSED("both, the other way round", HTTP_FRAMING, POST "Transfer-Encoding: chunked\r\n"
+            "Content-Length: 5\r\n\r\n0\r\n\r\n"),
+        REFUSED("empty coding and length", HTTP_FRAMING, POST "Transfer-Encoding:\r\nContent-Length: 3\r\n"
+            "\r\nabc"),
         REFUSED("an empty coding", HTTP_FRAMING, POST "Transfer-Encoding:\r\n\r\n0\r\n\r\n"),
         REFUSED("gzip, chunked", HTTP_FRAMING, POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
         REFUSED("chunked, chunked", HTTP_FRAMING, POST "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"),
-        REFUSED("chunked twice", HTTP_FRAMING, POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        REFUSED("chunked, identity", HTTP_FRAMING, POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n"),
+        REFUSED("chunked twice", HTTP_FRAMING, POST "Transfer-Encoding: chunked\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        REFUSED("chunked, identity", HTTP_FRAMING, POST "Transfer-Encoding: chunked\r\n"
+            "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n"),
         REFUSED("identity", HTTP_FRAMING, POST "Transfer-Encoding: identity\r\n\r\n"),
         REFUSED("xchunked", HTTP_FRAMING, POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"),
         REFUSED("quoted chunked", HTTP_FRAMING, POST "Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n"),
@@ -227,7 +234,8 @@ static void chunks(void **state)
 static void singletons(void **state)
 {
     static const char *const once[] = {"Content-Length", "Content-Type", "Authorization", "X-API-Key", "Origin",
-                                       "Last-Event-ID", "Expect", "Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Method",
+                                       "Last-Event-ID", "Expect", "Mcp-Session-Id", "MCP-Protocol-Version",
+                                           "Mcp-Method",
                                        "Mcp-Name", "Mcp-Param-City", "mcp-anything"};
     static const struct refusal host = REFUSED("two Hosts", HTTP_HEADER_TWICE, GET "host: a\r\n\r\n");
 
@@ -250,8 +258,10 @@ static void what_methods_and_hosts_demand(void **state)
         REFUSED("GET with a body", BODY_UNEXPECTED, GET "Content-Length: 1\r\n\r\nA"),
         REFUSED("GET with chunks", BODY_UNEXPECTED, GET "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
         REFUSED("DELETE with a body", BODY_UNEXPECTED, "DELETE / HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\nA"),
-        REFUSED("DELETE with chunks", BODY_UNEXPECTED, "DELETE / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        REFUSED("OPTIONS with a body", BODY_UNEXPECTED, "OPTIONS / HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\nA"),
+        REFUSED("DELETE with chunks", BODY_UNEXPECTED,
+            "DELETE / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        REFUSED("OPTIONS with a body", BODY_UNEXPECTED, "OPTIONS / HTTP/1.1\r\n" HOST "Content-Length: 1\r\n"
+            "\r\nA"),
         REFUSED("HEAD with a body", BODY_UNEXPECTED, "HEAD / HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\nA"),
         REFUSED("another Expect", EXPECTATION, POST "Content-Length: 1\r\nExpect: 200-ok\r\n\r\nA"),
         REFUSED("an empty Expect", EXPECTATION, POST "Content-Length: 1\r\nExpect:\r\n\r\nA"),
@@ -291,8 +301,10 @@ static void listed_names(void **state)
 {
     static const struct span tenant[] = {SPAN_LIT("X-Tenant")}, odd[] = {SPAN_LIT("x_odd")};
     static const struct http_rules rules = {.once = {tenant, 1}, .underscored = {odd, 1}};
-    static const struct refusal twice = REFUSED("the tenant twice", HTTP_HEADER_TWICE, GET "X-Tenant: a\r\nx-tenant: b\r\n\r\n");
-    static const struct refusal other = REFUSED("another '_'", HTTP_HEADER_NAME, GET "X_Odd: 1\r\nX_Even: 1\r\n\r\n");
+    static const struct refusal twice = REFUSED("the tenant twice", HTTP_HEADER_TWICE, GET "X-Tenant: a\r\n"
+        "x-tenant: b\r\n\r\n");
+    static const struct refusal other = REFUSED("another '_'", HTTP_HEADER_NAME, GET "X_Odd: 1\r\n"
+        "X_Even: 1\r\n\r\n");
     struct http_script script;
     struct http_reader reader;
 
