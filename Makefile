@@ -277,17 +277,21 @@ bench: all
 .PHONY: install
 DOC := $(PREFIX)/share/doc/callgate
 DATA := $(PREFIX)/share/callgate
-install: $(BIN)
+install: $(BIN) $(BIN:=.1)
 	@test -n "$(BIN)" || { echo "nothing to install: src/app/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
 	install -m 0644 $(wildcard README.md SECURITY.md LICENSE) $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
-	for m in $(wildcard tools/dist/*.1); do install -D -m 0644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/} || exit 1; done
+	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
 	for u in $(wildcard tools/dist/*.service tools/dist/*.socket); do \
 	    mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
 	    sed 's|@PREFIX@|$(PREFIX)|g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} || exit 1; done
+
+$(B)/callgate.1: $(B)/callgate tools/make-man tools/dist/callgate.1.in
+	$(call say,MAN,$@)
+	$(Q)tools/make-man $< $(VERSION) > $@
 
 clean:
 	rm -rf build
