@@ -92,7 +92,8 @@ def mcp_route(url, name="up", path="/mcp", identity=None, **more):
 class Gate:
     """A running gate. `conf` is merged over the defaults; `policies` maps file names to texts and is loaded first."""
 
-    def __init__(self, routes, policies=None, conf=None, folder=None, serve_args=(), environment=None, start=True):
+    def __init__(self, routes, policies=None, conf=None, folder=None, serve_args=(), environment=None, start=True,
+                 wrapper=()):
         self.own_folder = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="callgate-test-"))
         self.routes = routes
@@ -101,6 +102,7 @@ class Gate:
         self.conf.update(conf or {})
         self.conf["routes"] = routes
         self.serve_args = list(serve_args)
+        self.wrapper = list(wrapper)  # a tracer before the program, say
         self.environment = dict(os.environ, **(environment or {}))
         self.process = None
         self.ports = []
@@ -147,7 +149,8 @@ class Gate:
         reader, writer = os.pipe()
         self.log = open(self.folder / "gate.log", "ab")
         self.process = subprocess.Popen(
-            [CALLGATE, "serve", "--config", str(self.conf_path), "--ready-fd", str(writer), *self.serve_args],
+            [*self.wrapper, CALLGATE, "serve", "--config", str(self.conf_path), "--ready-fd", str(writer),
+             *self.serve_args],
             cwd=self.folder, stderr=self.log, stdout=self.log, pass_fds=[writer], env=self.environment)
         os.close(writer)
         line = b""
