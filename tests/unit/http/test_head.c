@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which headers pass, which are dropped, and what a head written anew looks like. */
+#include "fakes/cm.h"
+#include "fakes/http_script.h"
+
+#include "base/mem.h"
+#include "http/writer.h"
+
+static void read_head(struct http_reader *reader, bool is_reply, struct span text)
+{
+    struct span body;
+    size_t used;
+
+    if (is_reply) {
+        http_reader_init_reply(reader);
+        http_reader_next(reader, HTTP_METHOD_POST);
+    } else {
+        http_reader_init_request(reader, NULL);
+    }
+    if (http_reader_feed(reader, text, &used, &body) != HTTP_STEP_HEAD_DONE)
+        fail_msg("%s: %s", reason_name(reader->reason), reader->detail);
+}
+
+/* 1.12 */
+static void names_dropped_from_requests(void **state)
+{
+    static const char *const dropped[] = {
+        "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization", "TE", "Trailer",
+            "Transfer-Encoding", "Upgrade",
+        "HTTP2-Settings", "X-HTTP-Method-Override", "X-Original-URL", "X-Rewrite-URL", "Forwarded",
+            "X-Forwarded-For",
+        "X-Forwarded-Anything", "X-Real-IP", "Via", "Remote-User", "Remote-Anything", "X-Remote-User",
+            "X-Client-Cert",
+        "X-Client-Cert-Dn", "X-SSL-Client-Verify", "X-Callgate-Decision", "Mcp-Method", "Mcp-Name",
+            "Mcp-Param-City", "Host",
+        "Content-Length", "Expect", "Accept-Encoding"};
+    static const char *const passing[] = {
+        "Authorization", "X-API-Key", "Last-Event-ID", "traceparent", "tracestate", "Accept", "Content-Type",
+            "User-Agent",
+        "Mcp-Session-Id", "MCP-Protocol-Version", "X-Anything", "Cookie", "Origin", "X-SSL", "Remote",
+            "Via-X", "Hos", "Hosts"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
+        char other[64];
+        size_t len = strlen(dropped[i]);
+
+        for (size_t j = 0; j <= len; j++)
+            other[j] = dropped[i][j] >= 'a' && dropped[i][j] <= 'z' ? (char)(dropped[i][j] - 32) : dropped[i][j];
+        if (!http_header_is_dropped(span_text(dropped[i])))
+            fail_msg("%s passes", dropped[i]);
+        assert_true(http_header_is_dropped(span_of(other, len)));
+    }
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
+        if (http_header_is_dropped(span_text(passing[i])))
+            fail_msg("%s is dropped", passing[i]);
+}
+
+/* 1.12 */
+static void names_dropped_from_replies(void **state)
+{
+    static const char *const dropped[] = {"Connection", "Keep-Alive", "Proxy-Authenticate", "TE", "Trailer",
+        "Transfer-Encoding",
+                                          "Upgrade", "Content-Length", "Access-Control-Allow-Origin",
+                                          "access-control-anything", "X-Callgate-Decision"};
+    static const char *const passing[] = {"WWW-Authenticate", "Retry-After", "Allow", "Content-Type",
+        "Mcp-Session-Id", "Vary",
+                                          "Set-Cookie", "Date", "Server", "Host"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
+        if (!http_reply_header_is_dropped(span_text(dropped[i])))
+            fail_msg("%s passes", dropped[i]);
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
+        if (http_reply_header_is_dropped(span_text(passing[i])))
+            fail_msg("%s is dropped", passing[i]);
+}
+
+/* 1.12 1.14 */
+static void a_request_head_written_anew(void **state)
+{
+    const struct span in =
+        SPAN_LIT("POST /shop/mcp?x=%41 HTTP/1.1\r\nHost: public\r\n"
+            "Connection: Upgrade, HTTP2-Settings , x-secret\r\n"
+                 "connection: X-More\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\nX-Secret: 1\r\nX-More: 2\r\n"
+                     "X-Kept: \t a  b \r\n"
+                 "AUTHORIZATION: Bearer k\r\nX-Forwarded-For: 6.6.6.6\r\nMcp-Name: lie\r\nX-Tenant: acme\r\n"
+                     "Expect: 100-continue\r\n"
+                 "Content-Type: Application/JSON\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const struct span tenant[] = {SPAN_LIT("x-tenant")};
+    struct http_reader reader;
+    struct buf out;
+
+    (void)state;
+    read_head(&reader, false, in);
+    buf_init(&out, 4096);
+    assert_ok(http_write_request(&out, reader.head.method, http_head_path(&reader.head), reader.head.has_query,
+                                 http_head_query(&reader.head)));
+    assert_ok(http_write_header(&out, SPAN_LIT("Host"), SPAN_LIT("inner:9443")));
+    assert_ok(http_write_passing(&out, &reader.head, tenant, 1));
+    assert_ok(http_write_header(&out, SPAN_LIT("X-Tenant"), SPAN_LIT("judged")));
+    assert_ok(http_write_header_u64(&out, SPAN_LIT("Content-Length"), UINT64_MAX));
+    assert_ok(http_write_head_end(&out));
+    assert_true(span_is(buf_peek(&out), "POST /shop/mcp?x=%41 HTTP/1.1\r\nHost: inner:9443\r\n"
+        "X-Kept: a  b\r\nAUTHORIZATION: Bearer k\r\n"
+                                        "Content-Type: Application/JSON\r\nX-Tenant: judged\r\n"
+                                        "Content-Length: 18446744073709551615\r\n\r\n"));
+    buf_fini(&out);
+    http_reader_fini(&reader);
+}
+
+/* 1.12 */
+static void a_reply_head_written_anew(void **state)
+{
+    const struct span in = SPAN_LIT("HTTP/1.1 401 Whatever They Say\r\n"
+        "WWW-Authenticate: Bearer realm=\"x\", resource_metadata=\"y\"\r\n"
+                                    "Access-Control-Allow-Origin: *\r\nX-Callgate-Decision: 1\r\n"
+                                        "Connection: close, X-Inner\r\n"
+                                    "X-Inner: 1\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n");
+    struct http_reader reader;
+    struct buf out;
+
+    (void)state;
+    read_head(&reader, true, in);
+    buf_init(&out, 4096);
+    assert_ok(http_write_status(&out, reader.head.status));
+    assert_ok(http_write_passing(&out, &reader.head, NULL, 0));
+    assert_ok(http_write_head_end(&out));
+    assert_true(span_is(buf_peek(&out), "HTTP/1.1 401 Unauthorized\r\n"
+        "WWW-Authenticate: Bearer realm=\"x\", resource_metadata=\"y\"\r\n"
+                                        "Retry-After: 3\r\n\r\n"));
+    buf_fini(&out);
+    http_reader_fini(&reader);
+}
+
+/* 1.12 */
+static void nothing_that_breaks_a_head_is_written(void **state)
+{
+    static const struct span bad_names[] = {SPAN_LIT(""), SPAN_LIT("a b"), SPAN_LIT("a:"), SPAN_LIT("a\r\n"
+        "b"), SPAN_LIT("\xc3\xa9"),
+                                            SPAN_LIT("a\0b"), SPAN_LIT("(a)")};
+    static const struct span bad_values[] = {SPAN_LIT("a\r\n"
+        "X: b"), SPAN_LIT("a\n"), SPAN_LIT("\r"), SPAN_LIT("a\0"), SPAN_LIT("\xc3\xa9"),
+                                             SPAN_LIT("a\x7f"), SPAN_LIT(" a"), SPAN_LIT("a\t"), SPAN_LIT("\x1f")};
+    static const struct span bad_paths[] = {SPAN_LIT(""), SPAN_LIT("a"), SPAN_LIT("/a b"),
+        SPAN_LIT("/a\r\n"), SPAN_LIT("/?"),
+                                            SPAN_LIT("/#"), SPAN_LIT("/\xff"), SPAN_LIT("/\x7f")};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    for (size_t i = 0; i < sizeof bad_names / sizeof bad_names[0]; i++)
+        assert_int_equal(http_write_header(&out, bad_names[i], SPAN_LIT("a")), CODE_INVALID);
+    for (size_t i = 0; i < sizeof bad_values / sizeof bad_values[0]; i++)
+        assert_int_equal(http_write_header(&out, SPAN_LIT("X"), bad_values[i]), CODE_INVALID);
+    for (size_t i = 0; i < sizeof bad_paths / sizeof bad_paths[0]; i++)
+        assert_int_equal(http_write_request(&out, HTTP_METHOD_GET, bad_paths[i], false, SPAN_NONE), CODE_INVALID);
+    assert_int_equal(http_write_request(&out, HTTP_METHOD_NONE, SPAN_LIT("/"), false, SPAN_NONE), CODE_INVALID);
+    assert_int_equal(http_write_request(&out, HTTP_METHOD_GET, SPAN_LIT("/"), true, SPAN_LIT("a b")),
+        CODE_INVALID);
+    assert_int_equal(http_write_request(&out, HTTP_METHOD_GET, SPAN_LIT("/"), true, SPAN_LIT("a#b")),
+        CODE_INVALID);
+    assert_int_equal(http_write_status(&out, 99), CODE_INVALID);
+    assert_int_equal(http_write_status(&out, 600), CODE_INVALID);
+    assert_true(buf_is_empty(&out));
+    assert_ok(http_write_header(&out, SPAN_LIT("X"), SPAN_NONE));
+    assert_true(span_is(buf_peek(&out), "X: \r\n"));
+    buf_fini(&out);
+}
+
+/* 1.12 */
+static void chunks_read_back(void **state)
+{
+    struct http_reader reader;
+    struct http_script script;
+    struct buf out;
+    char big[300];
+
+    (void)state;
+    memset(big, 'x', sizeof big);
+    buf_init(&out, 4096);
+    assert_ok(http_write_status(&out, 200));
+    assert_ok(http_write_header(&out, SPAN_LIT("Transfer-Encoding"), SPAN_LIT("chunked")));
+    assert_ok(http_write_head_end(&out));
+    assert_ok(http_write_chunk(&out, SPAN_LIT("hello")));
+    assert_ok(http_write_chunk(&out, SPAN_NONE)); /* would end the body if it were written */
+    assert_ok(http_write_chunk(&out, span_of(big, sizeof big)));
+    assert_ok(http_write_last_chunk(&out));
+    http_reader_init_reply(&reader);
+    http_reader_next(&reader, HTTP_METHOD_POST);
+    http_script_read(&script, &reader, buf_peek(&out), 0, false);
+    assert_int_equal(script.end, HTTP_STEP_MESSAGE_DONE);
+    assert_int_equal(script.consumed, buf_len(&out));
+    assert_int_equal(buf_len(&script.body), 305);
+    http_script_fini(&script);
+    http_reader_fini(&reader);
+    buf_fini(&out);
+}
+
+/* A cap or memory that runs out leaves no half line. */
+static void all_or_nothing(void **state)
+{
+    struct http_reader reader;
+    struct buf out;
+
+    (void)state;
+    read_head(&reader, false, SPAN_LIT("GET / HTTP/1.1\r\nHost: a\r\nX-One: 1\r\nX-Two: 2\r\n\r\n"));
+    for (size_t cap = 0; cap < 20; cap++) {
+        buf_init(&out, cap);
+        assert_int_equal(http_write_passing(&out, &reader.head, NULL, 0), CODE_LIMIT);
+        assert_true(buf_is_empty(&out));
+        if (cap < 14) {
+            assert_int_equal(http_write_header(&out, SPAN_LIT("Retry-After"), SPAN_LIT("1")), CODE_LIMIT);
+            assert_int_equal(http_write_status(&out, 200), CODE_LIMIT);
+            assert_true(buf_is_empty(&out));
+        }
+        buf_fini(&out);
+    }
+    buf_init(&out, 4096);
+    mem_fail_at(1, 1);
+    assert_int_equal(http_write_passing(&out, &reader.head, NULL, 0), CODE_NOMEM);
+    assert_int_equal(http_write_chunk(&out, SPAN_LIT("a")), CODE_NOMEM);
+    mem_fail_at(0, 0);
+    assert_true(buf_is_empty(&out));
+    buf_fini(&out);
+    http_reader_fini(&reader);
+}
+
+static void questions(void **state)
+{
+    struct http_reader reader;
+    struct span value;
+
+    (void)state;
+    read_head(&reader, false, SPAN_LIT("GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\nx: 2\r\nConnection: a ,, b\r\n"
+        "Connection: c\r\n\r\n"));
+    assert_int_equal(http_head_count(&reader.head, SPAN_LIT("X")), 2);
+    assert_int_equal(http_head_count(&reader.head, SPAN_LIT("Y")), 0);
+    assert_true(http_head_find(&reader.head, SPAN_LIT("X"), &value));
+    assert_true(span_is(value, "1"));
+    assert_true(http_head_lists(&reader.head, SPAN_LIT("connection"), SPAN_LIT("B")));
+    assert_true(http_head_lists(&reader.head, SPAN_LIT("connection"), SPAN_LIT("c")));
+    assert_false(http_head_lists(&reader.head, SPAN_LIT("connection"), SPAN_LIT("d")));
+    assert_string_equal(http_method_text(HTTP_METHOD_DELETE), "DELETE");
+    assert_string_equal(http_status_text(431), "Request Header Fields Too Large");
+    assert_string_equal(http_status_text(299), "Status");
+    http_reader_fini(&reader);
+}
+
+/* Every status that the reason table can answer with has its phrase. */
+static void every_reason_has_a_phrase(void **state)
+{
+    (void)state;
+    for (int i = 0; i < REASON_COUNT; i++) {
+        int status = reason_status((enum reason)i);
+
+        if (status != 0 && strcmp(http_status_text(status), "Status") == 0)
+            fail_msg("%d of %s", status, reason_name((enum reason)i));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_dropped_from_requests),
+        cmocka_unit_test(names_dropped_from_replies),
+        cmocka_unit_test(a_request_head_written_anew),
+        cmocka_unit_test(a_reply_head_written_anew),
+        cmocka_unit_test(nothing_that_breaks_a_head_is_written),
+        cmocka_unit_test(chunks_read_back),
+        cmocka_unit_test(all_or_nothing),
+        cmocka_unit_test(questions),
+        cmocka_unit_test(every_reason_has_a_phrase),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
