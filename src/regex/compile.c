@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+#include "regex/regex_priv.h"
+
+#include <ctype.h>
+
+#define MAX_PATTERN_BYTES 16384
+#define COMPILE_OPTIONS \
+    (PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_NEVER_UCP)
+
+static void *compile_alloc(PCRE2_SIZE bytes, void *nothing)
+{
+    (void)nothing;
+    return mem_alloc(bytes);
+}
+
+static void compile_free(void *block, void *nothing)
+{
+    (void)nothing;
+    mem_free(block);
+}
+
+/* "(*" and a letter is a verb wherever it stands outside brackets, and what PCRE2 takes for brackets, quotes, comments
+ * and escapes is its own affair (in `\c\(*COMMIT)` the backslash before the parenthesis is spent already): so that it
+ * is refused wherever it stands. */
+static size_t find_verb(struct span pattern)
+{
+    for (size_t i = 0; i + 2 < pattern.len; i++)
+        if (pattern.at[i] == '(' && pattern.at[i + 1] == '*' &&
+            (isalpha((unsigned char)pattern.at[i + 2]) || pattern.at[i + 2] == ':'))
+            return i;
+    return SIZE_MAX;
+}
+
+/* Any `i` among the letters of (?imsx-...) before the minus. A literal that only looks like it counts too: the price is
+ * one undecided value in a billion. */
+static bool has_caseless(struct span pattern)
+{
+    for (size_t i = 0; i + 1 < pattern.len; i++) {
+        if (pattern.at[i] != '(' || pattern.at[i + 1] != '?')
+            continue;
+        for (size_t j = i + 2; j < pattern.len; j++) {
+            char c = pattern.at[j];
+
+            if (c == 'i')
+                return true;
+            if (!isalpha((unsigned char)c) && c != '^')
+                break;
+        }
+    }
+    return false;
+}
+
+/* x{5000} looks at up to 5,000 bytes before it fails, and no callout sees that. */
+static uint32_t largest_repeat(struct span pattern)
+{
+    uint32_t largest = 0;
+
+    for (size_t i = 0; i < pattern.len; i++) {
+        uint32_t count = 0;
+
+        if (pattern.at[i] != '{')
+            continue;
+        for (size_t j = i + 1; j < pattern.len && pattern.at[j] >= '0' && pattern.at[j] <= '9' && count < 100000; j++)
+            count = count * 10 + (uint32_t)(pattern.at[j] - '0');
+        largest = count > largest ? count : largest;
+    }
+    return largest;
+}
+
+static enum code pcre_fault(int error, size_t at, size_t *offset, struct why *why)
+{
+    PCRE2_UCHAR text[160];
+
+    if (error == 121) /* its number for "failed to allocate heap memory", which has no name in its header */
+        return why_set(why, CODE_NOMEM, "no memory for this pattern");
+    if (pcre2_get_error_message(error, text, sizeof text) < 0)
+        text[0] = '\0';
+    *offset = at;
+    return why_set(why, CODE_INVALID, "%s at byte %zu of the pattern; mend it, or write \\ before a character meant as such",
+                   (const char *)text, at);
+}
+
+static enum code compile(struct span pattern, uint32_t options, pcre2_code **code, size_t *offset, struct why *why)
+{
+    pcre2_general_context *general = pcre2_general_context_create(compile_alloc, compile_free, NULL);
+    pcre2_compile_context *context = general != NULL ? pcre2_compile_context_create(general) : NULL;
+    PCRE2_SIZE at = 0;
+    int error = 0;
+    enum code result = CODE_OK;
+
+    *code = NULL;
+    if (context == NULL) {
+        result = why_set(why, CODE_NOMEM, "no memory for this pattern");
+        goto out;
+    }
+    *code = pcre2_compile((PCRE2_SPTR)(pattern.len ? pattern.at : ""), pattern.len, COMPILE_OPTIONS | options, &error, &at,
+                          context);
+    if (*code == NULL)
+        result = pcre_fault(error, at, offset, why);
+out:
+    pcre2_compile_context_free(context);
+    pcre2_general_context_free(general);
+    return result;
+}
+
+static int count_callout(pcre2_callout_enumerate_block *block, void *offset)
+{
+    *(size_t *)offset = block->pattern_position;
+    return 1; /* ends the enumeration: one is enough */
+}
+
+/* Without our own callouts, so that any callout is the author's. */
+static enum code check_alone(struct span pattern, size_t *offset, struct why *why)
+{
+    pcre2_code *code;
+    enum code result = compile(pattern, 0, &code, offset, why);
+    int found;
+
+    if (result != CODE_OK)
+        return result;
+    found = pcre2_callout_enumerate(code, count_callout, offset);
+    pcre2_code_free(code);
+    if (found != 0) {
+        while (*offset > 0 && !span_starts_with(span_part(pattern, *offset, SIZE_MAX), SPAN_LIT("(?C")))
+            --*offset; /* PCRE2 gives the place of what follows */
+        return why_set(why, CODE_INVALID, "a callout (?C...) at byte %zu of the pattern; leave it out", *offset);
+    }
+    return CODE_OK;
+}
+
+enum code regex_compile(struct span pattern, struct regex **regex, size_t *offset, struct why *why)
+{
+    struct regex *made;
+    size_t verb = find_verb(pattern);
+    uint32_t back = 0;
+    enum code code;
+
+    *regex = NULL;
+    *offset = 0;
+    if (pattern.len > MAX_PATTERN_BYTES)
+        return why_set(why, CODE_LIMIT, "a pattern of more than 16 KiB; split it, or use a list with `in`");
+    if (verb != SIZE_MAX) {
+        *offset = verb;
+        return why_set(why, CODE_INVALID,
+                       "a verb (*...) at byte %zu of the pattern; leave it out, or write [(][*] for the two characters", verb);
+    }
+    code = check_alone(pattern, offset, why);
+    if (code != CODE_OK)
+        return code;
+    made = mem_zalloc(sizeof *made);
+    if (made == NULL)
+        return why_set(why, CODE_NOMEM, "no memory for this pattern");
+    made->pattern = span_of(mem_dup(pattern.at, pattern.len), pattern.len);
+    if (made->pattern.at == NULL)
+        code = why_set(why, CODE_NOMEM, "no memory for this pattern");
+    if (code == CODE_OK)
+        code = compile(pattern, PCRE2_AUTO_CALLOUT, &made->code, offset, why);
+    if (code != CODE_OK) {
+        regex_free(&made);
+        return code;
+    }
+    made->folds_case = has_caseless(pattern);
+    made->repeat = largest_repeat(pattern);
+    made->looks_back = pcre2_pattern_info(made->code, PCRE2_INFO_BACKREFMAX, &back) == 0 && back > 0;
+    *regex = made;
+    return CODE_OK;
+}
+
+void regex_free(struct regex **regex)
+{
+    if (*regex != NULL) {
+        pcre2_code_free((*regex)->code);
+        mem_free((void *)(uintptr_t)(*regex)->pattern.at);
+    }
+    mem_free(*regex);
+    *regex = NULL;
+}
+
+bool regex_folds_case(const struct regex *regex)
+{
+    return regex->folds_case;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/bug.h"
+#include "base/mem.h"
+#include "os/clock.h"
+#include "regex/regex_priv.h"
+
+#include <pthread.h>
+
+#define MATCH_LIMIT_PRODUCT 20000000u /* strictness.md: limit x length stays inside one budget */
+#define MATCH_LIMIT_LEAST 100u
+#define MATCH_WORK 8000000u
+#define MATCH_WORK_PER_BYTE 16u
+#define CALL_WORK 100000000u
+#define CALL_CPU_US 20000
+#define LOOK_EVERY 200000u /* units of work, about 0.2 ms, between two looks at the clock */
+#define CALLOUT_WORK 16u
+#define REPEAT_FREE 32u    /* counts up to this are in CALLOUT_WORK already */
+#define HEAP_KIB 8192u
+#define DEPTH_LIMIT 100000u
+#define KEEP_BYTES (128u << 10)
+
+/* What PCRE2 needs to match, kept by thread: making it anew costs more than most matches. */
+struct scratch {
+    pcre2_match_data *match_data;
+    pcre2_match_context *context;
+    size_t biggest_bytes; /* of what PCRE2 asked for since the match data was made */
+};
+
+/* One match, as the callout sees it. */
+struct run {
+    const struct regex *regex;
+    struct regex_budget *budget;
+    uint64_t stop_at; /* the call's work at which this match has had its share */
+    size_t position;
+};
+
+static _Thread_local struct scratch *scratch_here;
+static pthread_key_t scratch_key;
+static pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
+static bool scratch_has_key;
+
+static void free_scratch(void *at)
+{
+    struct scratch *scratch = at;
+
+    pcre2_match_data_free(scratch->match_data);
+    pcre2_match_context_free(scratch->context);
+    mem_free(scratch);
+    scratch_here = NULL;
+}
+
+static void make_key(void)
+{
+    scratch_has_key = pthread_key_create(&scratch_key, free_scratch) == 0;
+}
+
+static void *match_alloc(PCRE2_SIZE bytes, void *at)
+{
+    struct scratch *scratch = at;
+
+    if (bytes > scratch->biggest_bytes)
+        scratch->biggest_bytes = bytes;
+    return mem_alloc(bytes);
+}
+
+static void match_free(void *block, void *at)
+{
+    (void)at;
+    mem_free(block);
+}
+
+static int count_work(pcre2_callout_block *block, void *at);
+
+/* Returns: NULL without memory. What was made stays for the next try. */
+static struct scratch *scratch_get(void)
+{
+    struct scratch *scratch = scratch_here;
+    pcre2_general_context *general;
+
+    if (scratch != NULL && scratch->match_data != NULL && scratch->context != NULL)
+        return scratch;
+    (void)pthread_once(&scratch_once, make_key);
+    if (scratch == NULL) {
+        scratch = mem_zalloc(sizeof *scratch);
+        if (scratch == NULL)
+            return NULL;
+        if (!scratch_has_key || pthread_setspecific(scratch_key, scratch) != 0) {
+            mem_free(scratch);
+            return NULL;
+        }
+        scratch_here = scratch;
+    }
+    general = pcre2_general_context_create(match_alloc, match_free, scratch);
+    if (general == NULL)
+        return NULL;
+    if (scratch->match_data == NULL)
+        scratch->match_data = pcre2_match_data_create(1, general);
+    if (scratch->context == NULL)
+        scratch->context = pcre2_match_context_create(general);
+    pcre2_general_context_free(general);
+    if (scratch->match_data == NULL || scratch->context == NULL)
+        return NULL;
+    (void)pcre2_set_heap_limit(scratch->context, HEAP_KIB);
+    (void)pcre2_set_depth_limit(scratch->context, DEPTH_LIMIT);
+    return scratch;
+}
+
+/* A back reference is compared byte by byte, and where that fails no callout sees how far it came. */
+static uint64_t captured_bytes(const pcre2_callout_block *block)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 1; i < block->capture_top; i++) {
+        PCRE2_SIZE begin = block->offset_vector[2 * i], end = block->offset_vector[2 * i + 1];
+
+        if (begin != PCRE2_UNSET && end != PCRE2_UNSET && end > begin && end - begin > most)
+            most = end - begin;
+    }
+    return most;
+}
+
+/* Returns: whether the call may go on. */
+static bool spend(struct regex_budget *budget, uint64_t work)
+{
+    budget->work += work;
+    if (budget->spent || budget->work >= budget->max_work) {
+        budget->spent = true;
+        return false;
+    }
+    if (budget->cpu_until_us != 0 && budget->work >= budget->look_at) {
+        budget->look_at = budget->work + LOOK_EVERY;
+        budget->spent = clock_thread_cpu_us() >= budget->cpu_until_us;
+    }
+    return !budget->spent;
+}
+
+static int count_work(pcre2_callout_block *block, void *at)
+{
+    struct run *run = at;
+    size_t left = block->subject_length - block->current_position;
+    uint64_t work = CALLOUT_WORK;
+
+    if (block->current_position > run->position)
+        work += block->current_position - run->position;
+    run->position = block->current_position;
+    if (run->regex->repeat > REPEAT_FREE)
+        work += run->regex->repeat < left ? run->regex->repeat : left;
+    if (run->regex->looks_back)
+        work += captured_bytes(block);
+    if (!spend(run->budget, work) || run->budget->work >= run->stop_at)
+        return PCRE2_ERROR_CALLOUT; /* ends the match at once */
+    return 0;
+}
+
+enum regex_result regex__match(const struct regex *regex, struct span subject, bool whole,
+                               const struct regex__limits *limits, struct regex_budget *budget)
+{
+    struct run run = {.regex = regex, .budget = budget};
+    struct scratch *scratch;
+    int result;
+
+    /* PCRE2 reads the subject once to check its UTF-8, at two bytes a unit. */
+    if (!spend(budget, CALLOUT_WORK + subject.len / 2))
+        return REGEX_UNDECIDED;
+    scratch = scratch_get();
+    if (scratch == NULL)
+        return REGEX_UNDECIDED;
+    run.stop_at = budget->work + limits->max_work;
+    (void)pcre2_set_match_limit(scratch->context, limits->match_limit);
+    (void)pcre2_set_callout(scratch->context, count_work, &run);
+    result = pcre2_match(regex->code, (PCRE2_SPTR)(subject.len ? subject.at : ""), subject.len, 0,
+                         whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0, scratch->match_data, scratch->context);
+    if (scratch->biggest_bytes > KEEP_BYTES) {
+        pcre2_match_data_free(scratch->match_data); /* with the heap that one greedy match has used */
+        scratch->match_data = NULL;
+        scratch->biggest_bytes = 0;
+    }
+    if (result == PCRE2_ERROR_NOMATCH)
+        return REGEX_NO_MATCH;
+    return result >= 0 ? REGEX_MATCH : REGEX_UNDECIDED; /* 0: more groups than the one we keep places for */
+}
+
+void regex_budget_init(struct regex_budget *budget)
+{
+    *budget = (struct regex_budget){.max_work = CALL_WORK};
+}
+
+void regex_budget_init_timed(struct regex_budget *budget, int64_t now_cpu_us)
+{
+    regex_budget_init(budget);
+    budget->cpu_until_us = now_cpu_us + CALL_CPU_US;
+    budget->look_at = LOOK_EVERY;
+}
+
+enum regex_result regex_match(const struct regex *regex, struct span subject, bool whole, struct regex_budget *budget)
+{
+    size_t len = subject.len > 0 ? subject.len : 1;
+    struct regex__limits limits = {.match_limit = (uint32_t)(MATCH_LIMIT_PRODUCT / len) + MATCH_LIMIT_LEAST,
+                                   .max_work = MATCH_WORK + (uint64_t)MATCH_WORK_PER_BYTE * subject.len};
+
+    return regex__match(regex, subject, whole, &limits, budget);
+}
