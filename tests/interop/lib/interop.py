@@ -117,6 +117,26 @@ def every_permit_has_an_outcome(gate):
     check(count > 3, f"{count} permits were recorded")
 
 
+STRICT_POLICY = """\
+policy: strict
+rules:
+  - {id: strict.protocol, effect: permit, match: {methods: ['*']}}
+  - {id: strict.tools, effect: permit, match: {tools: ['*']}}
+  - {id: strict.no-tool, effect: forbid, match: {tools: [get-env, fail]}}
+  - {id: strict.no-value, effect: forbid, match: {tools: [echo]}, when: [{arg: '$..*', matches: '(?i)drop\\s+table'}]}
+"""
+
+
+def both_are_denied(command, server):
+    """Under a policy that forbids one tool and one argument value the client sees isError for both, and its session lives on."""
+    with Gate([mcp_route(server.url)], {"strict.yaml": STRICT_POLICY}) as gate:
+        seen = steps([*command, gate.url + "/mcp", "denied"])
+        equal([seen["forbidden tool"], seen["forbidden value"], seen["permitted"]], [True, True, False],
+              "a forbidden tool and a forbidden value are isError, a permitted call is not")
+        equal(gate.rows("SELECT rule FROM call WHERE tool IS NOT NULL AND verdict = 'deny' ORDER BY seq"),
+              [{"rule": "strict.no-tool"}, {"rule": "strict.no-value"}], "both have their rows")
+
+
 def verify(gate):
     done = subprocess.run([os.environ.get("CALLGATE", str(TOP / "build/release/callgate")), "audit", "verify",
                            str(gate.audit_path)], capture_output=True, text=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An unmodified official Python client (1.x or 2.x, whichever interpreter runs this) against a server with the tools of
-py-server.py; prints one JSON line a step. usage: python py-client.py URL"""
+py-server.py; prints one JSON line a step. usage: python py-client.py URL [denied]"""
 
 import asyncio
 import json
@@ -27,6 +27,14 @@ def field(thing, *names):
     raise AttributeError(names)
 
 
+async def denials(session):
+    async def denied(tool, arguments):
+        return bool(field(await session.call_tool(tool, arguments), "isError", "is_error"))
+    say("forbidden tool", await denied("fail", {}))
+    say("forbidden value", await denied("echo", {"text": "x; DROP TABLE users"}))
+    say("permitted", await denied("echo", {"text": "hello"}))
+
+
 async def steps(session):
     say("tools", sorted(tool.name for tool in (await session.list_tools()).tools))
     echo = await session.call_tool("echo", {"text": "grüße \u2028 \U0001F600 \"x\""})
@@ -47,16 +55,17 @@ async def steps(session):
 
 
 async def main(url):
+    work = denials if "denied" in sys.argv[2:] else steps
     if GENERATION == 2:
         async with Client(url) as client:
             say("connected", True)
-            await steps(client)
+            await work(client)
     else:
         async with streamablehttp_client(url) as (reader, writer, _):
             async with ClientSession(reader, writer) as session:
                 await session.initialize()
                 say("connected", True)
-                await steps(session)
+                await work(session)
     say("end", True)
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An unmodified official TypeScript client (1.x) does what agents do and prints what it saw, one JSON line a step.
 // The same lines must come whether it talks to the server or through the gate.
-// usage: node ts-client.mjs URL
+// usage: node ts-client.mjs URL [denied]
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as T from '@modelcontextprotocol/sdk/types.js';
@@ -23,6 +23,14 @@ client.setRequestHandler(T.ElicitRequestSchema, () => {
 client.setRequestHandler(T.ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///somewhere', name: 'somewhere' }] }));
 
 await client.connect(transport);
+if (process.argv[3] === 'denied') {
+  const denied = async (name, args) => (await client.callTool({ name, arguments: args })).isError ?? false;
+  say('forbidden tool', await denied('get-env', {}));
+  say('forbidden value', await denied('echo', { message: 'x; DROP TABLE users' }));
+  say('permitted', await denied('echo', { message: 'hello' }));
+  await client.close();
+  process.exit(0);
+}
 say('server', [client.getServerVersion().name, Object.keys(client.getServerCapabilities()).sort()]);
 say('revision', transport.protocolVersion);
 say('ping', await client.ping());
