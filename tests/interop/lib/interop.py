@@ -8,11 +8,9 @@ import pathlib
 import shutil
 import socket
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "integration" / "lib"))
-from gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, main, mcp_route, skip  # noqa: E402,F401
+from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, main, mcp_route  # noqa: F401
 
 LIB = pathlib.Path(__file__).resolve().parent
 INTO = TOP / "build" / "interop"
