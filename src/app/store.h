@@ -13,6 +13,7 @@
 
 #include "db/db.h"
 #include "identity/identity.h"
+#include "policy/policy.h"
 
 /* Opens and brings the tables up to date, one numbered step after the other under one lock.
  * Takes: DB_CREATE makes a missing file (0600: it holds the MAC key); DB_READ changes nothing and refuses an older store. */
@@ -44,6 +45,12 @@ enum code store_keys_each(struct db *db, store_key_fn each, void *context, struc
 
 /* The table of those that are neither revoked nor expired. */
 enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why) MUST_USE;
+
+/* The active version; 0: none. */
+enum code store_active_policy(struct db *db, uint64_t *version, struct why *why) MUST_USE;
+
+/* CODE_INVALID where this build cannot compile it, with the first fault. */
+enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why) MUST_USE;
 
 /* Up to which row of an append-only table the audit has been told. */
 enum code store_told(struct db *db, const char *table, int64_t *id, struct why *why) MUST_USE;

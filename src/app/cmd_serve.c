@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/commands.h"
+#include "app/serve.h"
+
+#include "base/log.h"
+#include "base/num.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+static void print_warnings(const struct faults *warnings)
+{
+    size_t told = warnings->count < FAULTS_MAX ? warnings->count : FAULTS_MAX;
+
+    for (size_t i = 0; i < told; i++)
+        log_warn("conf", "%s:%d:%d: %s", warnings->fault[i].file, warnings->fault[i].line, warnings->fault[i].column,
+                 warnings->fault[i].text);
+}
+
+static int load_conf(const char *path, struct conf **conf)
+{
+    struct faults faults, warnings;
+    enum code code;
+
+    faults_init(&faults);
+    faults_init(&warnings);
+    code = conf_load(path, conf, &faults, &warnings);
+    print_warnings(&warnings);
+    if (code == CODE_OK)
+        return OPTIONS_GO;
+    if (faults.count > 0)
+        return complain_faults(&faults);
+    return complain(STATUS_CANNOT, "%s: %s", path, code_text(code));
+}
+
+static int check_only(struct conf **conf)
+{
+    struct why why = {0};
+    enum code code = serve_check(*conf, &why);
+
+    conf_free(conf);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    printf("the configuration is good\n");
+    return STATUS_DONE;
+}
+
+static int serve_all(struct conf *conf, int ready_fd)
+{
+    struct serve serve;
+    struct why why = {0};
+    enum code code;
+
+    signals_block();
+    code = serve_open(&serve, conf, &why);
+    if (code == CODE_OK)
+        code = serve_run(&serve, ready_fd, &why);
+    serve_close(&serve);
+    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+}
+
+/* A descriptor of whoever started us; it must not be one that we may open ourselves meanwhile. */
+static int read_ready_fd(const char *text, int *fd)
+{
+    uint64_t number;
+
+    *fd = -1;
+    if (text == NULL)
+        return OPTIONS_GO;
+    if (num_u64(span_text(text), &number) != CODE_OK || number < 1 || number > 65535 ||
+        fcntl((int)number, F_GETFD) < 0 || fcntl((int)number, F_SETFD, FD_CLOEXEC) < 0)
+        return complain(STATUS_USAGE, "--ready-fd %s is no open descriptor; hand one over", text);
+    *fd = (int)number;
+    return OPTIONS_GO;
+}
+
+static int run_serve(int argc, char **argv)
+{
+    const char *config = NULL, *ready = NULL;
+    bool check = false;
+    const struct option options[] = {
+        {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &config},
+        {.name = "check", .help = "load everything, change nothing", .flag = &check},
+        {.name = "ready-fd", .takes = "N", .help = "write one JSON line with the addresses there when ready", .value = &ready},
+        {0},
+    };
+    const struct usage usage = {"callgate serve [--config FILE] [--check]",
+                                "Stands between agents and their tool servers. SIGHUP reloads, SIGTERM drains.",
+                                options, 0, 0};
+    struct conf *conf = NULL;
+    int ready_fd, operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = read_ready_fd(ready, &ready_fd);
+    if (status != OPTIONS_GO)
+        return status;
+    status = load_conf(config != NULL ? config : "callgate.yaml", &conf);
+    if (status != OPTIONS_GO)
+        return status;
+    return check ? check_only(&conf) : serve_all(conf, ready_fd);
+}
+
+const struct command cmd_serve = {"serve", "the gate itself", run_serve, NULL};

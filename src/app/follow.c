@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/serve_priv.h"
+
+#include "app/store.h"
+#include "base/log.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The store is asked four times a second: one sentence is logged once, not four times a second. */
+static void tell_fault(struct serve *serve, const struct why *why)
+{
+    if (strcmp(serve->store_fault.text, why->text) == 0)
+        return;
+    serve->store_fault = *why;
+    log_error("app", "%s; what was read before stays in force", why->text);
+}
+
+static enum code take_keys(struct serve *serve, struct why *why)
+{
+    struct identity_keys *keys;
+    enum code code = store_keys_load(serve->store, clock_wall_us(), &keys, why);
+
+    if (code == CODE_OK)
+        gate_publish_keys(serve->shared, keys);
+    return code;
+}
+
+/* A version that does not compile here (another build made it) is refused once; the one before stays. */
+static void refuse_policy(struct serve *serve, uint64_t version, const struct why *why)
+{
+    serve->policy_refused = version;
+    log_error("app", "policy version %" PRIu64 " is not taken, version %" PRIu64 " stays: %s", version, serve->policy_active,
+              why->text);
+}
+
+static enum code take_policy(struct serve *serve, struct why *why)
+{
+    struct policy *policy = NULL;
+    uint64_t version = 0;
+    enum code code = store_active_policy(serve->store, &version, why);
+
+    if (code != CODE_OK || version == serve->policy_active || (version != 0 && version == serve->policy_refused))
+        return code;
+    if (version != 0)
+        code = store_compile_policy(serve->store, version, &policy, why);
+    if (code == CODE_INVALID) {
+        refuse_policy(serve, version, why);
+        return CODE_OK;
+    }
+    if (code != CODE_OK)
+        return code;
+    gate_publish_policy(serve->shared, policy);
+    serve->policy_active = version;
+    serve->policy_refused = 0;
+    if (version != 0)
+        log_info("app", "policy version %" PRIu64 " is in force", version);
+    else
+        log_warn("app", "no policy is active; everything is denied");
+    return CODE_OK;
+}
+
+void serve__follow_store(struct serve *serve)
+{
+    struct why why = {0};
+    int64_t now;
+    enum code code = store_data_version(serve->store, &now, &why);
+
+    if (code == CODE_OK && now == serve->store_seen)
+        return;
+    if (code == CODE_OK)
+        code = take_keys(serve, &why);
+    if (code == CODE_OK)
+        code = take_policy(serve, &why);
+    if (code != CODE_OK) { /* asked again at the next look */
+        tell_fault(serve, &why);
+        return;
+    }
+    serve->store_seen = now;
+    serve->store_fault.text[0] = '\0';
+    serve->owes_events = true;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/serve_priv.h"
+
+#include "base/log.h"
+#include "json/doc.h"
+#include "os/clock.h"
+#include "os/service.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is opened once at the start. Taking it silently would leave a configuration that says something else than is so. */
+static enum code check_fixed(const struct conf *old, const struct conf *fresh, struct why *why)
+{
+    const char *what = NULL;
+
+    if (strcmp(old->store, fresh->store) != 0)
+        what = "store";
+    else if (strcmp(old->audit.database, fresh->audit.database) != 0)
+        what = "audit: database";
+    else if (strcmp(old->audit.redact_key, fresh->audit.redact_key) != 0)
+        what = "audit: redact_key";
+    else if (old->audit.arguments_max_bytes != fresh->audit.arguments_max_bytes)
+        what = "audit: arguments";
+    else if (old->workers != fresh->workers)
+        what = "workers";
+    else if (old->admin.is_on != fresh->admin.is_on || !sock_equals(&old->admin.address, &fresh->admin.address))
+        what = "admin: address";
+    if (what == NULL)
+        return CODE_OK;
+    return why_set(why, CODE_INVALID, "%s: `%s` cannot change while the gate runs; restart it", fresh->path, what);
+}
+
+static enum code load_fresh(const struct conf *old, struct conf **fresh, struct why *why)
+{
+    struct faults faults;
+    enum code code;
+
+    faults_init(&faults);
+    code = conf_load(old->path, fresh, &faults, NULL);
+    for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
+        log_error("app", "%s:%d:%d: %s", faults.fault[i].file, faults.fault[i].line, faults.fault[i].column,
+                  faults.fault[i].text);
+    if (code == CODE_OK)
+        return CODE_OK;
+    if (faults.count == 0)
+        return why_set(why, code, "%s: %s", old->path, code_text(code));
+    return why_set(why, code, "%s:%d:%d: %s", faults.fault[0].file, faults.fault[0].line, faults.fault[0].column,
+                   faults.fault[0].text);
+}
+
+static enum code take_conf(struct serve *serve, struct why *why)
+{
+    struct conf *fresh = NULL;
+    struct proxy_conf *proxy_conf;
+    enum code code = load_fresh(serve->conf, &fresh, why);
+
+    if (code == CODE_OK)
+        code = check_fixed(serve->conf, fresh, why);
+    if (code == CODE_OK) {
+        proxy_conf = proxy_conf_ref(fresh->proxy);
+        /* Names first: a call under the new routes must not find a table without them. */
+        code = resolver_set(serve->resolver, fresh->names, fresh->name_count);
+        if (code == CODE_OK)
+            proxy_publish_names(serve->proxy, resolver_table(serve->resolver));
+        if (code == CODE_OK)
+            code = proxy_publish_conf(serve->proxy, proxy_conf, why);
+        if (code != CODE_OK)
+            proxy_conf_unref(&proxy_conf);
+    }
+    if (code != CODE_OK) {
+        conf_free(&fresh);
+        return code;
+    }
+    conf_free(&serve->conf);
+    serve->conf = fresh;
+    return CODE_OK;
+}
+
+static void tell_reload(struct serve *serve, enum code code, const struct why *why)
+{
+    struct doc *doc = doc_object();
+    struct buf detail;
+
+    buf_init(&detail, 4096);
+    doc_text(doc, "configuration", code == CODE_OK ? SPAN_LIT("taken") : SPAN_LIT("kept"));
+    if (code != CODE_OK)
+        doc_text(doc, "why", span_text(why->text));
+    if (doc_print(doc, &detail) == CODE_OK)
+        serve__event(serve, "reload", "gate", buf_peek(&detail));
+    buf_fini(&detail);
+    doc_free(&doc);
+}
+
+void serve__reload(struct serve *serve)
+{
+    struct why why = {0};
+    char text[64];
+    enum code code;
+
+    snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_monotonic_us());
+    service_notify(text);
+    code = take_conf(serve, &why);
+    if (code == CODE_OK)
+        log_info("app", "the configuration was taken");
+    else
+        log_error("app", "the old configuration stays: %s", why.text[0] != '\0' ? why.text : code_text(code));
+    tell_reload(serve, code, &why);
+    serve->store_seen = -1;
+    serve->policy_refused = 0;
+    serve__follow_store(serve);
+    serve__tell_audit(serve);
+    service_notify("READY=1");
+}

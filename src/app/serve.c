@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/serve_priv.h"
+
+#include "app/store.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/selftest.h"
+#include "json/doc.h"
+#include "os/clock.h"
+#include "os/service.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define INHERITED_MAX 64
+#define DRAIN_LOOK_US 20000
+#define NAMES_WAIT_MS 2000
+
+static void take_names(void *context)
+{
+    struct serve *serve = context;
+
+    if (serve->proxy != NULL && serve->resolver != NULL)
+        proxy_publish_names(serve->proxy, resolver_table(serve->resolver));
+}
+
+static void names_came(void *context)
+{
+    struct serve *serve = context;
+
+    inbox_poke(&serve->names_changed);
+}
+
+static enum code open_loop(struct serve *serve, struct why *why)
+{
+    enum code code = loop_new(&serve->loop);
+
+    if (code == CODE_OK)
+        code = inbox_init(&serve->names_changed, serve->loop, take_names, serve);
+    serve->has_inbox = code == CODE_OK;
+    return code == CODE_OK ? code : why_set(why, code, "the event loop cannot be made: %s", code_text(code));
+}
+
+static enum code open_shared(struct serve *serve, struct why *why)
+{
+    struct gate_shared_conf conf;
+    enum code code = store_open(serve->conf->store, DB_CREATE, &serve->store, why);
+
+    if (code == CODE_OK)
+        code = store_session_key(serve->store, true, conf.session_key, why);
+    if (code == CODE_OK)
+        code = serve__redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
+    if (code == CODE_OK)
+        code = gate_shared_new(&conf, &serve->shared);
+    mem_wipe(&conf, sizeof conf);
+    return code;
+}
+
+static enum code open_audit(struct serve *serve, struct why *why)
+{
+    char node[256];
+    struct audit_conf conf = {
+        .path = serve->conf->audit.database, .rings = serve->conf->workers + 1,
+        .arguments_max_bytes = serve->conf->audit.arguments_max_bytes,
+        .lock_wait_us = (int64_t)serve->conf->drain_ms * 1000, .node = node, .version = span_text(CALLGATE_VERSION),
+    };
+    enum code code;
+
+    if (gethostname(node, sizeof node - 1) != 0)
+        node[0] = '\0';
+    node[sizeof node - 1] = '\0';
+    code = audit_open(&conf, &serve->audit, why);
+    if (code == CODE_OK)
+        serve->ring = audit_ring(serve->audit, serve->conf->workers);
+    return code;
+}
+
+static enum code open_gates(struct serve *serve)
+{
+    serve->gates = mem_array(serve->conf->workers, sizeof(struct gate *));
+    if (serve->gates == NULL)
+        return CODE_NOMEM;
+    for (unsigned i = 0; i < serve->conf->workers; i++) {
+        enum code code = gate_new(serve->shared, audit_ring(serve->audit, i), &serve->gates[i]);
+
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+/* Sockets that the service manager handed over and the configuration does not name are a mistake worth a word. */
+static enum code open_proxy(struct serve *serve, struct why *why)
+{
+    int inherited[INHERITED_MAX];
+    struct proxy_start start = {
+        .workers = serve->conf->workers, .gates = serve->gates, .conf_take = proxy_conf_ref(serve->conf->proxy),
+        .inherited = {.fds = inherited},
+    };
+    enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
+
+    if (code == CODE_OK)
+        code = proxy_open(&start, &serve->proxy, why);
+    if (code != CODE_OK)
+        proxy_conf_unref(&start.conf_take);
+    return code;
+}
+
+enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *why)
+{
+    enum code code;
+
+    *serve = (struct serve){.conf = conf_take, .store_seen = -1};
+    code = http_selftest(why);
+    if (code == CODE_OK)
+        code = open_loop(serve, why);
+    if (code == CODE_OK)
+        code = open_shared(serve, why);
+    if (code == CODE_OK)
+        code = open_audit(serve, why);
+    if (code == CODE_OK)
+        code = open_gates(serve);
+    if (code == CODE_OK)
+        code = open_proxy(serve, why);
+    return code;
+}
+
+/* Threads come last: whatever confines the process must come before the first of them. */
+static enum code start_threads(struct serve *serve, struct why *why)
+{
+    const struct resolver_conf conf = {.changed = names_came, .context = serve};
+    enum code code;
+
+    for (unsigned i = 0; i < serve->conf->workers; i++)
+        audit_on_settled(serve->audit, i, proxy_wake, proxy_wake_context(serve->proxy, i));
+    code = audit_start(serve->audit, why);
+    if (code == CODE_OK)
+        code = resolver_new(&serve->resolver, &conf, serve->conf->names, serve->conf->name_count, why);
+    if (code != CODE_OK)
+        return code;
+    if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
+        log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
+    take_names(serve);
+    return proxy_run(serve->proxy, why);
+}
+
+static void poll_store(void *context)
+{
+    struct serve *serve = context;
+
+    serve__follow_store(serve);
+    serve__tell_audit(serve);
+    if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
+        /* Without the timer revoked keys would go on working. */
+        log_error("app", "not enough memory to follow the store; ending");
+        serve->is_over = true;
+    }
+}
+
+static void look_drained(void *context)
+{
+    struct serve *serve = context;
+
+    serve->is_over = proxy_is_drained(serve->proxy) || loop_now_us(serve->loop) >= serve->drain_until_us;
+    if (!serve->is_over && loop_timer_arm(serve->loop, &serve->drain, DRAIN_LOOK_US) != CODE_OK)
+        serve->is_over = true;
+}
+
+static void begin_drain(struct serve *serve)
+{
+    if (serve->is_draining) { /* somebody is in a hurry */
+        serve->is_over = true;
+        return;
+    }
+    log_info("app", "draining, for at most %u ms", serve->conf->drain_ms);
+    service_notify("STOPPING=1");
+    serve->is_draining = true;
+    serve->drain_until_us = loop_now_us(serve->loop) + (int64_t)serve->conf->drain_ms * 1000;
+    proxy_drain(serve->proxy);
+    look_drained(serve);
+}
+
+static void signal_came(void *context, int signo)
+{
+    struct serve *serve = context;
+
+    if (signo == SIGHUP && !serve->is_draining)
+        serve__reload(serve);
+    else if (signo != SIGHUP)
+        begin_drain(serve);
+}
+
+/* {"listen":["127.0.0.1:40001"]} for whoever started us and let the kernel choose the ports. */
+static enum code tell_ready(struct serve *serve, int ready_fd)
+{
+    struct doc *doc = doc_object();
+    struct doc *listens = doc_add_array(doc, "listen");
+    struct buf line;
+    enum code code;
+
+    buf_init(&line, 65536);
+    for (size_t i = 0; i < serve->conf->proxy->listen_count; i++) {
+        struct sock_address address;
+        char text[SOCK_TEXT_BYTES];
+
+        proxy_address(serve->proxy, i, &address);
+        sock_text(&address, text);
+        doc_text(listens, NULL, span_text(text));
+        log_info("app", "listening on %s", text);
+    }
+    code = doc_print(doc, &line);
+    if (code == CODE_OK)
+        code = buf_add_byte(&line, '\n');
+    if (code == CODE_OK && ready_fd >= 0) {
+        struct span text = buf_peek(&line);
+
+        if (write(ready_fd, text.at, text.len) != (ssize_t)text.len)
+            code = CODE_IO;
+        close(ready_fd);
+    }
+    buf_fini(&line);
+    doc_free(&doc);
+    return code;
+}
+
+static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
+{
+    static const int signos[] = {SIGTERM, SIGINT, SIGHUP, 0};
+    enum code code = signals_init(&serve->signals, serve->loop, signos, signal_came, serve, why);
+
+    serve->has_signals = code == CODE_OK;
+    if (code != CODE_OK)
+        return code;
+    serve__follow_store(serve);
+    code = start_threads(serve, why);
+    if (code != CODE_OK)
+        return code;
+    loop_timer_init(&serve->poll, poll_store, serve);
+    loop_timer_init(&serve->drain, look_drained, serve);
+    code = loop_timer_arm(serve->loop, &serve->poll, POLL_US);
+    if (code == CODE_OK)
+        serve__tell_audit(serve);
+    if (code == CODE_OK)
+        code = tell_ready(serve, ready_fd);
+    if (code != CODE_OK)
+        return why_set(why, code, "the gate cannot say that it is ready: %s", code_text(code));
+    service_notify("READY=1");
+    return CODE_OK;
+}
+
+enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
+{
+    enum code code = get_ready(serve, ready_fd, why);
+
+    while (code == CODE_OK && !serve->is_over) {
+        code = loop_turn(serve->loop, -1);
+        if (code != CODE_OK)
+            why_set(why, code, "the event loop failed: %s", code_text(code));
+    }
+    return code;
+}
+
+/* In reverse, and so that every permit gets its outcome: first the workers, then what they wrote to. */
+void serve_close(struct serve *serve)
+{
+    resolver_free(&serve->resolver);
+    proxy_stop(&serve->proxy);
+    if (serve->audit != NULL && serve->store != NULL)
+        serve__tell_audit(serve);
+    for (unsigned i = 0; serve->gates != NULL && i < serve->conf->workers; i++)
+        gate_free(&serve->gates[i]);
+    mem_free(serve->gates);
+    audit_close(&serve->audit);
+    gate_shared_free(&serve->shared);
+    db_close(&serve->store);
+    if (serve->has_signals)
+        signals_fini(&serve->signals);
+    if (serve->has_inbox)
+        inbox_fini(&serve->names_changed);
+    if (serve->loop != NULL)
+        loop_free(&serve->loop);
+    conf_free(&serve->conf);
+}
+
+enum code serve_check(const struct conf *conf, struct why *why)
+{
+    unsigned char key[DIGEST_BYTES];
+    struct db *store = NULL;
+    struct policy *policy = NULL;
+    uint64_t version = 0;
+    enum code code = http_selftest(why);
+
+    if (code == CODE_OK)
+        code = serve__redact_key(conf->audit.redact_key, false, key, why);
+    mem_wipe(key, sizeof key);
+    if (code == CODE_NOT_FOUND)
+        code = CODE_OK; /* the first start makes it */
+    if (code == CODE_OK)
+        code = store_open(conf->store, DB_READ, &store, why);
+    if (code == CODE_NOT_FOUND) {
+        log_info("app", "there is no store yet at %s; the first start or command makes it", conf->store);
+        return CODE_OK;
+    }
+    if (code == CODE_OK)
+        code = store_active_policy(store, &version, why);
+    if (code == CODE_OK && version != 0)
+        code = store_compile_policy(store, version, &policy, why);
+    if (code == CODE_OK && version == 0)
+        log_warn("app", "no policy is active: everything would be denied; `callgate policy load FILES` makes one so");
+    policy_unref(&policy);
+    db_close(&store);
+    return code;
+}

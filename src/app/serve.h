@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running gate: everything `callgate serve` starts, in its order, and what its main thread does meanwhile.
+ *
+ * main: signals, the store's changes, names, events for the audit. Workers and the audit writer have their own threads.
+ *
+ * Threads: main alone, but for the two inboxes, which others poke.
+ * Owns: all that it starts.
+ * Lifetime: serve_open to serve_close; serve_run between them.
+ * Errors: at the start a sentence and an end; later what is broken is logged and the old goes on. */
+#ifndef APP_SERVE_H
+#define APP_SERVE_H
+
+#include "app/conf.h"
+#include "audit/writer.h"
+#include "db/db.h"
+#include "gate/gate.h"
+#include "os/inbox.h"
+#include "os/loop.h"
+#include "os/signal.h"
+#include "proxy/proxy.h"
+
+struct serve {
+    struct conf *conf;
+    struct loop *loop;
+    struct signals signals;
+    bool has_signals;
+    struct loop_timer poll;      /* the store, for changes */
+    struct loop_timer drain;     /* whether the last connection has gone */
+    struct inbox names_changed;
+    bool has_inbox;
+
+    struct db *store;
+    int64_t store_seen;          /* its data_version; -1: look again */
+    uint64_t policy_active;      /* the version in force; 0: none */
+    uint64_t policy_refused;     /* one that did not compile, not to be tried four times a second */
+    struct why store_fault;      /* what was logged last */
+    bool owes_events;            /* rows may be there that the audit does not know yet */
+
+    struct gate_shared *shared;
+    struct gate **gates;         /* one a worker */
+    struct audit *audit;
+    struct audit_ring *ring;     /* main's own */
+    struct proxy *proxy;
+    struct resolver *resolver;
+
+    bool is_draining;
+    bool is_over;
+    int64_t drain_until_us;
+};
+
+/* Takes conf in any case. */
+enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *why) MUST_USE;
+
+/* Blocks: until the last connection has gone after a signal. */
+enum code serve_run(struct serve *serve, int ready_fd, struct why *why) MUST_USE;
+void serve_close(struct serve *serve);
+
+/* Loads what a start would load and changes nothing. */
+enum code serve_check(const struct conf *conf, struct why *why) MUST_USE;
+
+#endif

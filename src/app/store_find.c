@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/commands.h"
+
+#include "app/conf.h"
+#include "app/store.h"
+#include "base/mem.h"
+
+enum code store_find(const struct store_place *place, enum db_mode mode, struct db **db, struct why *why)
+{
+    const char *config = place->config != NULL ? place->config : "callgate.yaml";
+    struct faults faults;
+    char *path = NULL;
+    enum code code;
+
+    *db = NULL;
+    if (place->store != NULL)
+        return store_open(place->store, mode, db, why);
+    faults_init(&faults);
+    code = conf_store_path(config, &path, &faults);
+    if (code == CODE_OK)
+        code = store_open(path, mode, db, why);
+    else if (faults.count > 0)
+        why_set(why, code, "%s:%d:%d: %s", faults.fault[0].file, faults.fault[0].line, faults.fault[0].column,
+                faults.fault[0].text);
+    mem_free(path);
+    return code;
+}

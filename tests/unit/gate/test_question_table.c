@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/question_table.h"
+
+#include "base/mem.h"
+#include "gate/gate_priv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct gate_shared *shared;
+static struct gate gate;
+
+static int make_table(void **state)
+{
+    (void)state;
+    shared = mem_zalloc(sizeof *shared);
+    gate__questions_init(shared);
+    gate = (struct gate){.shared = shared};
+    return 0;
+}
+
+static int drop_table(void **state)
+{
+    (void)state;
+    gate__questions_fini(shared);
+    mem_free(shared);
+    return 0;
+}
+
+static struct question_key key_of(const char *session, const char *id)
+{
+    return (struct question_key){
+        .route = SPAN_LIT("shop"), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"),
+        .session = span_text(session), .id = span_text(id),
+    };
+}
+
+static enum code ask(const char *session, const char *id, const char *method, int64_t now_us)
+{
+    struct question_key key = key_of(session, id);
+
+    return question_open(&gate, &key, span_text(method), now_us);
+}
+
+static enum code answer(const struct question_key *key, char method[129])
+{
+    size_t len = 0;
+    enum code code = question_answer(&gate, key, method, &len);
+
+    method[len] = '\0';
+    return code;
+}
+
+/* 1.19 */
+static void an_answer_takes_its_question(void **state)
+{
+    struct question_key key = key_of("s1", "7");
+    char method[129];
+
+    (void)state;
+    assert_int_equal(answer(&key, method), CODE_NOT_FOUND);
+    assert_int_equal(ask("s1", "7", "sampling/createMessage", 1), CODE_OK);
+    assert_int_equal(ask("s1", "\"7\"", "roots/list", 1), CODE_OK);
+    assert_int_equal(answer(&key, method), CODE_OK);
+    assert_string_equal(method, "sampling/createMessage");
+    assert_int_equal(answer(&key, method), CODE_NOT_FOUND);
+    key.id = SPAN_LIT("\"7\"");
+    assert_int_equal(answer(&key, method), CODE_OK);
+    assert_string_equal(method, "roots/list");
+}
+
+/* 1.19 */
+static void every_part_of_the_key_counts(void **state)
+{
+    struct question_key right = key_of("s1", "7"), wrong;
+    struct span *parts[] = {&wrong.route, &wrong.tenant, &wrong.principal, &wrong.session, &wrong.id};
+    char method[129];
+
+    (void)state;
+    assert_int_equal(ask("s1", "7", "roots/list", 1), CODE_OK);
+    for (size_t i = 0; i < 5; i++) {
+        wrong = right;
+        *parts[i] = SPAN_LIT("other");
+        assert_int_equal(answer(&wrong, method), CODE_NOT_FOUND);
+    }
+    /* Lengths are part of the key: moving a byte from one part to the next makes another one. */
+    wrong = right;
+    wrong.tenant = SPAN_LIT("acm");
+    wrong.principal = SPAN_LIT("ebot");
+    assert_int_equal(answer(&wrong, method), CODE_NOT_FOUND);
+    assert_int_equal(answer(&right, method), CODE_OK);
+}
+
+static void a_question_asked_again_is_renewed(void **state)
+{
+    struct question_key key = key_of("s1", "7");
+    char method[129];
+
+    (void)state;
+    assert_int_equal(ask("s1", "7", "roots/list", 1), CODE_OK);
+    assert_int_equal(ask("s1", "7", "roots/list", 2), CODE_OK);
+    assert_int_equal(ask("s1", "7", "elicitation/create", 3), CODE_EXISTS);
+    assert_int_equal(answer(&key, method), CODE_OK);
+    assert_string_equal(method, "roots/list");
+    assert_int_equal(answer(&key, method), CODE_NOT_FOUND);
+}
+
+static void a_session_holds_at_most_64(void **state)
+{
+    char id[16];
+
+    (void)state;
+    for (int i = 0; i < 64; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        assert_int_equal(ask("s1", id, "roots/list", i), CODE_OK);
+    }
+    assert_int_equal(ask("s1", "64", "roots/list", 64), CODE_LIMIT);
+    assert_int_equal(ask("s1", "5", "roots/list", 64), CODE_OK);
+    assert_int_equal(ask("s2", "64", "roots/list", 64), CODE_OK);
+    /* An hour later they are forgotten. */
+    assert_int_equal(ask("s1", "64", "roots/list", INT64_C(3601000000) + 64), CODE_OK);
+}
+
+static void all_sessions_together_are_bounded(void **state)
+{
+    uint32_t held = 0;
+    char session[24];
+
+    (void)state;
+    for (int i = 0; i < 80000; i++) {
+        snprintf(session, sizeof session, "session-%d", i);
+        assert_int_equal(ask(session, "1", "roots/list", i), CODE_OK);
+    }
+    for (size_t i = 0; i < QUESTION_SHARDS; i++)
+        held += shared->shards[i].count;
+    assert_true(held <= 65536);
+    assert_true(held > 50000);
+}
+
+static void long_methods_and_no_memory_are_refused(void **state)
+{
+    char method[130];
+
+    (void)state;
+    memset(method, 'm', 129);
+    method[129] = '\0';
+    assert_int_equal(ask("s1", "1", method, 1), CODE_LIMIT);
+    assert_int_equal(ask("s1", "1", "", 1), CODE_LIMIT);
+    method[128] = '\0';
+    assert_int_equal(ask("s1", "1", method, 1), CODE_OK);
+    mem_fail_at(1, 0);
+    assert_int_equal(ask("s1", "2", "roots/list", 1), CODE_NOMEM);
+    mem_fail_at(0, 0);
+    assert_int_equal(ask("s1", "2", "roots/list", 1), CODE_OK);
+}
+
+static void *ask_and_answer(void *argument)
+{
+    struct gate own = {.shared = shared};
+    char id[16];
+
+    for (int i = 0; i < 5000; i++) {
+        struct question_key key = key_of("shared", "");
+        char method[128];
+        size_t len;
+
+        snprintf(id, sizeof id, "%d", (int)(intptr_t)argument + (i % 16));
+        key.id = span_text(id);
+        if (question_open(&own, &key, SPAN_LIT("roots/list"), i) != CODE_OK ||
+            question_answer(&own, &key, method, &len) != CODE_OK || len != 10)
+            return argument;
+    }
+    return NULL;
+}
+
+static void workers_share_it(void **state)
+{
+    pthread_t threads[4];
+
+    (void)state;
+    for (intptr_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_and_answer, (void *)((i + 1) * 1000)), 0);
+    for (int i = 0; i < 4; i++) {
+        void *failed;
+
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_answer_takes_its_question, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(every_part_of_the_key_counts, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(a_question_asked_again_is_renewed, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(a_session_holds_at_most_64, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(all_sessions_together_are_bounded, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(long_methods_and_no_memory_are_refused, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(workers_share_it, make_table, drop_table),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
