@@ -17,6 +17,10 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     atomic_init(&shared->generation, 1);
     BUG_ON(pthread_mutex_init(&shared->lock, NULL) != 0);
     gate__questions_init(shared);
+    if (fold_new(&shared->fold) != CODE_OK) {
+        gate_shared_free(out);
+        return CODE_NOMEM;
+    }
     return CODE_OK;
 }
 
@@ -29,6 +33,7 @@ void gate_shared_free(struct gate_shared **shared)
         return;
     policy_unref(&gone->policy);
     identity_keys_unref(&gone->keys);
+    fold_free(&gone->fold);
     gate__questions_fini(gone);
     pthread_mutex_destroy(&gone->lock);
     mem_wipe(gone, sizeof *gone);
@@ -127,6 +132,11 @@ const struct identity_keys *gate_keys(struct gate *gate)
     return gate->keys;
 }
 
+void gate_tick(struct gate_shared *shared, struct audit_ring *ring, int64_t now_us, int64_t time_us, bool all)
+{
+    fold_tick(shared->fold, ring, now_us, time_us, all);
+}
+
 const unsigned char *gate_session_key(const struct gate *gate)
 {
     return gate->shared->session_key;
@@ -173,6 +183,11 @@ static void make_consistent(struct verdict *verdict)
         verdict->redact_all = true;
 }
 
+static bool is_before_identity(const struct gate_message *message)
+{
+    return message->refused != REASON_UNSET && message->refused != REASON_PERMITTED && message->principal.at == NULL;
+}
+
 void gate_judge(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
 {
     int64_t began_us = clock_monotonic_us();
@@ -188,6 +203,8 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
         make_consistent(&decision->verdict);
     }
     decision->serial = gate->serial;
+    decision->folded = is_before_identity(message) &&
+                       fold_takes(gate->shared->fold, message->refused, message->client, began_us, message->time_us);
     if (gate->policy != NULL && decision->verdict.policy_version == 0) {
         decision->verdict.policy_version = policy_version(gate->policy);
         decision->verdict.policy_hash = policy_hash(gate->policy);
@@ -259,6 +276,8 @@ enum code gate_record(struct gate *gate, const struct gate_message *message, str
 {
     struct audit_decision record;
 
+    if (decision->folded)
+        return CODE_OK;
     redact_again(gate, message, decision);
     fill_record(gate, message, decision, status, &record);
     return audit_put_decision(gate->ring, &record, &decision->ticket);

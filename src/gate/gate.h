@@ -37,6 +37,10 @@ void gate_free(struct gate **gate);
 const struct identity_keys *gate_keys(struct gate *gate);
 const unsigned char *gate_session_key(const struct gate *gate);
 
+/* Events of refusals that were folded and whose second is over (with `all`: every one). From main, about once a second,
+ * into main's ring. */
+void gate_tick(struct gate_shared *shared, struct audit_ring *ring, int64_t now_us, int64_t time_us, bool all);
+
 /* One message as its transport read it. All spans are borrowed. */
 struct gate_message {
     int64_t time_us;            /* UTC, when its head was complete */
@@ -62,7 +66,7 @@ struct gate_decision {
     struct policy *policy;      /* the snapshot that judged, one reference; NULL: none */
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
-    bool folded;                /* one of a flood of refusals: counted in an event instead of a row of its own */
+    bool folded;                /* one of a flood of refusals before identity: counted in an event, no row of its own */
     uint64_t serial;            /* which evaluation of this gate its scratch belongs to */
 };
 
@@ -77,9 +81,6 @@ enum code gate_record(struct gate *gate, const struct gate_message *message, str
     MUST_USE;
 
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq);
-
-/* Events of refusals that were folded and are due; called about once a second. */
-void gate_tick(struct gate *gate, int64_t time_us);
 
 /* Exactly one for each permit that expects one. */
 void gate_outcome(struct gate *gate, const struct audit_result *result);

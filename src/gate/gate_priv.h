@@ -8,6 +8,7 @@
 #ifndef GATE_GATE_PRIV_H
 #define GATE_GATE_PRIV_H
 
+#include "audit/fold.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "gate/gate.h"
@@ -33,6 +34,7 @@ struct gate_shared {
     pthread_mutex_t lock;
     struct policy *policy;
     struct identity_keys *keys;
+    struct fold *fold;
     struct question_shard shards[QUESTION_SHARDS];
 };
 
