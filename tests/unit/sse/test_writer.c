@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/cm.h"
+#include "fakes/sse_script.h"
+
+#include "base/mem.h"
+#include "sse/writer.h"
+
+static void writes(const struct buf *out, const char *text)
+{
+    if (!span_is(buf_peek(out), text))
+        fail_msg("%.*s", SPAN_ARG(buf_peek(out)));
+}
+
+/* 1.13: re-emitted in one form */
+static void messages(void **state)
+{
+    struct sse_event event = {.type = SPAN_LIT("x"), .id = SPAN_LIT("a-1"), .has_id = true,
+        .has_retry = true, .retry_ms = 1500};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_ok(sse_write_message(&out, NULL, SPAN_LIT("{}")));
+    writes(&out, "event: message\ndata: {}\n\n");
+    buf_clear(&out);
+    assert_ok(sse_write_message(&out, &event, SPAN_LIT("{\"a\":1}")));
+    writes(&out, "event: message\nid: a-1\nretry: 1500\ndata: {\"a\":1}\n\n");
+    buf_clear(&out);
+    assert_ok(sse_write_message_begin(&out, &event));
+    assert_ok(buf_add_text(&out, "[]"));
+    assert_ok(sse_write_message_end(&out));
+    writes(&out, "event: message\nid: a-1\nretry: 1500\ndata: []\n\n");
+    buf_fini(&out);
+}
+
+/* 1.13 */
+static void priming_and_comments(void **state)
+{
+    struct sse_event event = {.id = SPAN_LIT("7"), .has_id = true, .has_data = true};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_ok(sse_write_priming(&out, &event));
+    writes(&out, "id: 7\ndata:\n\n");
+    buf_clear(&out);
+    event.has_data = event.has_id = false;
+    event.has_retry = true;
+    event.retry_ms = 0;
+    assert_ok(sse_write_priming(&out, &event));
+    writes(&out, "retry: 0\n\n");
+    buf_clear(&out);
+    event.has_retry = false;
+    assert_ok(sse_write_priming(&out, &event));
+    writes(&out, "");
+    assert_ok(sse_write_comment(&out));
+    writes(&out, ":\n\n");
+    buf_fini(&out);
+}
+
+/* 1.13 */
+static void nothing_that_breaks_an_event_is_written(void **state)
+{
+    static const struct span bad_ids[] = {SPAN_LIT("a\nb"), SPAN_LIT("a b"), SPAN_LIT("\r"), SPAN_LIT("\0"),
+        SPAN_LIT("\xc3\xa9")};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    for (size_t i = 0; i < sizeof bad_ids / sizeof bad_ids[0]; i++) {
+        struct sse_event event = {.id = bad_ids[i], .has_id = true, .has_data = true};
+
+        assert_int_equal(sse_write_message(&out, &event, SPAN_LIT("{}")), CODE_INVALID);
+        assert_int_equal(sse_write_priming(&out, &event), CODE_INVALID);
+    }
+    assert_int_equal(sse_write_message(&out, NULL, SPAN_LIT("{\n}")), CODE_INVALID);
+    assert_int_equal(sse_write_message(&out, NULL, SPAN_LIT("{}\r")), CODE_INVALID);
+    assert_true(buf_is_empty(&out));
+    buf_fini(&out);
+}
+
+/* 1.13: what is written reads back as the same */
+static void reads_back(void **state)
+{
+    const struct sse_event event = {.id = SPAN_LIT("e/1"), .has_id = true, .has_retry = true,
+        .retry_ms = 2147483647, .has_data = true};
+    struct sse_script script;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_ok(sse_write_priming(&out, &event));
+    assert_ok(sse_write_comment(&out));
+    assert_ok(sse_write_message(&out, &event, SPAN_LIT("{\"gr\xc3\xbc\xc3\x9f\":1}")));
+    sse_script_read(&script, buf_peek(&out), 4096, 0);
+    assert_int_equal(script.end, SSE_STEP_NEED_MORE);
+    writes(&script.text, "event type=message id=e/1 retry=2147483647 data=\ncomment\n"
+                         "event type=message id=e/1 retry=2147483647 data={\"gr\xc3\xbc\xc3\x9f\":1}\n");
+    sse_script_fini(&script);
+    buf_fini(&out);
+}
+
+static void all_or_nothing(void **state)
+{
+    const struct sse_event event = {.id = SPAN_LIT("7"), .has_id = true, .has_retry = true, .has_data = true};
+    struct buf out;
+
+    (void)state;
+    for (size_t cap = 0; cap < 24; cap++) {
+        buf_init(&out, cap);
+        assert_int_equal(sse_write_message(&out, &event, SPAN_LIT("{}")), CODE_LIMIT);
+        assert_true(buf_is_empty(&out));
+        if (cap < 22) {
+            assert_int_equal(sse_write_priming(&out, &event), CODE_LIMIT);
+            assert_true(buf_is_empty(&out));
+        }
+        buf_fini(&out);
+    }
+    buf_init(&out, 4096);
+    mem_fail_at(1, 1);
+    assert_int_equal(sse_write_message(&out, NULL, SPAN_LIT("{}")), CODE_NOMEM);
+    assert_int_equal(sse_write_comment(&out), CODE_NOMEM);
+    mem_fail_at(0, 0);
+    assert_true(buf_is_empty(&out));
+    buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages),   cmocka_unit_test(priming_and_comments),
+            cmocka_unit_test(nothing_that_breaks_an_event_is_written),
+        cmocka_unit_test(reads_back), cmocka_unit_test(all_or_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
