@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_priv.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+#define CACHE_SLOTS 1024
+#define CACHE_MAX_BYTES ((size_t)8 << 20)
+#define ENTRY_MAX_BYTES ((size_t)128 << 10)
+#define SCRATCH_MAX_BYTES ((size_t)256 << 20)
+#define KEY_PARTS 6
+
+/* What one kind of call concerns. The candidates and then the key's bytes follow in the same block. */
+struct cache_entry {
+    uint64_t hash;
+    uint64_t serial; /* of the snapshot */
+    size_t bytes;
+    size_t part_len[KEY_PARTS];
+    struct candidates candidates;
+    const char *key;
+};
+
+struct key {
+    struct span part[KEY_PARTS];
+    size_t bytes;
+    uint64_t hash;
+};
+
+static void make_key(const struct policy *policy, const struct question *question, struct key *key)
+{
+    *key = (struct key){.part = {question->tenant, question->upstream, question->method, question->answers, question->tool,
+                                 policy->asks_principal ? question->principal : SPAN_NONE}};
+    key->hash = policy->serial;
+    for (int i = 0; i < KEY_PARTS; i++) {
+        key->hash = hash_mix(key->hash, hash_span(key->part[i]));
+        key->bytes += key->part[i].len;
+    }
+}
+
+static bool is_entry_of(const struct cache_entry *entry, const struct policy *policy, const struct key *key)
+{
+    const char *at = entry->key;
+
+    if (entry->hash != key->hash || entry->serial != policy->serial)
+        return false;
+    for (int i = 0; i < KEY_PARTS; i++) {
+        if (!span_equals(span_of(at, entry->part_len[i]), key->part[i]))
+            return false;
+        at += entry->part_len[i];
+    }
+    return true;
+}
+
+static void drop(struct policy_scratch *scratch, struct cache_entry **slot)
+{
+    if (*slot == NULL)
+        return;
+    scratch->cache_bytes -= (*slot)->bytes;
+    mem_free(*slot);
+    *slot = NULL;
+}
+
+static void drop_all(struct policy_scratch *scratch)
+{
+    for (size_t i = 0; i < CACHE_SLOTS; i++)
+        drop(scratch, &scratch->cache[i]);
+}
+
+/* Without memory nothing is remembered, which costs time only. */
+static void remember(struct policy_scratch *scratch, const struct policy *policy, const struct key *key,
+                     const struct candidates *found)
+{
+    size_t rules = found->rule_count * sizeof *found->rules, redactions = found->redaction_count * sizeof *found->redactions;
+    size_t bytes = sizeof(struct cache_entry) + rules + redactions + key->bytes;
+    struct cache_entry **slot = &scratch->cache[key->hash % CACHE_SLOTS], *entry;
+    char *at;
+
+    drop(scratch, slot);
+    if (bytes > ENTRY_MAX_BYTES)
+        return;
+    if (scratch->cache_bytes + bytes > CACHE_MAX_BYTES)
+        drop_all(scratch);
+    entry = mem_alloc(bytes);
+    if (entry == NULL)
+        return;
+    *entry = (struct cache_entry){.hash = key->hash, .serial = policy->serial, .bytes = bytes, .candidates = *found};
+    at = (char *)(entry + 1);
+    entry->candidates.rules = memcpy(at, found->rules, rules);
+    entry->candidates.redactions = memcpy(at + rules, found->redactions, redactions);
+    at += rules + redactions;
+    entry->key = at;
+    for (int i = 0; i < KEY_PARTS; i++) {
+        entry->part_len[i] = key->part[i].len;
+        if (key->part[i].len > 0)
+            memcpy(at, key->part[i].at, key->part[i].len);
+        at += key->part[i].len;
+    }
+    *slot = entry;
+    scratch->cache_bytes += bytes;
+}
+
+/* ---- looking for them ---- */
+
+struct finding {
+    const struct policy *policy;
+    const struct question *question;
+    struct regex_budget budget, monitor_budget;
+    uint32_t *numbers;
+    uint32_t count, size;
+};
+
+static enum code add_numbers(void *context, const uint32_t *rules, uint32_t count)
+{
+    struct finding *finding = context;
+
+    if (finding->size - finding->count < count) {
+        uint32_t size = finding->count + count + 64;
+        uint32_t *numbers = mem_resize(finding->numbers, size * sizeof *numbers);
+
+        if (numbers == NULL)
+            return CODE_NOMEM;
+        finding->numbers = numbers;
+        finding->size = size;
+    }
+    if (count > 0)
+        memcpy(finding->numbers + finding->count, rules, count * sizeof *rules);
+    finding->count += count;
+    return CODE_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+/* Monitored rules have a budget of their own, so that they can change nothing. */
+static void ask(struct finding *finding, const struct match *match, bool monitor, uint32_t number,
+                struct candidate *candidates, uint32_t *count)
+{
+    struct regex_budget *budget = monitor ? &finding->monitor_budget : &finding->budget;
+    struct candidate candidate = {.at = number};
+
+    candidate.match = policy__match(match, finding->question, budget, &candidate.undecided);
+    if (candidate.match != TRUTH_FALSE)
+        candidates[(*count)++] = candidate;
+}
+
+static enum code find(struct finding *finding, struct policy_scratch *scratch, struct candidates *found)
+{
+    const struct policy *policy = finding->policy;
+    struct candidate *rules, *redactions;
+    enum code code = policy__index_each(&policy->index, finding->question, add_numbers, finding);
+
+    if (code != CODE_OK)
+        return code;
+    rules = arena_alloc(&scratch->arena, finding->count * sizeof *rules);
+    redactions = arena_alloc(&scratch->arena, policy->redaction_count * sizeof *redactions);
+    if (rules == NULL || redactions == NULL)
+        return CODE_NOMEM;
+    if (finding->count > 1)
+        qsort(finding->numbers, finding->count, sizeof *finding->numbers, ascending);
+    *found = (struct candidates){.rules = rules, .redactions = redactions};
+    for (uint32_t i = 0; i < finding->count; i++) {
+        const struct rule *rule = &policy->rules[finding->numbers[i]];
+
+        ask(finding, &rule->match, rule->monitor, finding->numbers[i], rules, &found->rule_count);
+    }
+    found->spent = finding->budget.spent;
+    found->monitor_spent = finding->monitor_budget.spent;
+    regex_budget_init(&finding->budget);
+    for (uint32_t i = 0; i < policy->redaction_count; i++)
+        ask(finding, &policy->redactions[i].match, false, i, redactions, &found->redaction_count);
+    return CODE_OK;
+}
+
+enum code policy__candidates(const struct policy *policy, const struct question *question,
+                             struct policy_scratch *scratch, struct candidates *candidates)
+{
+    struct finding finding = {.policy = policy, .question = question};
+    const struct cache_entry *entry;
+    struct key key;
+    enum code code;
+
+    make_key(policy, question, &key);
+    entry = scratch->cache[key.hash % CACHE_SLOTS];
+    if (entry != NULL && is_entry_of(entry, policy, &key)) {
+        *candidates = entry->candidates;
+        return CODE_OK;
+    }
+    /* Work alone bounds these regexes: what is remembered must not depend on how fast the machine was. */
+    regex_budget_init(&finding.budget);
+    regex_budget_init(&finding.monitor_budget);
+    code = find(&finding, scratch, candidates);
+    mem_free(finding.numbers);
+    if (code == CODE_OK)
+        remember(scratch, policy, &key, candidates);
+    return code;
+}
+
+enum code policy_scratch_new(struct policy_scratch **scratch)
+{
+    *scratch = mem_zalloc(sizeof **scratch);
+    if (*scratch == NULL)
+        return CODE_NOMEM;
+    arena_init(&(*scratch)->arena, SCRATCH_MAX_BYTES);
+    (*scratch)->cache = mem_array(CACHE_SLOTS, sizeof(struct cache_entry *));
+    if ((*scratch)->cache == NULL) {
+        policy_scratch_free(scratch);
+        return CODE_NOMEM;
+    }
+    return CODE_OK;
+}
+
+void policy_scratch_free(struct policy_scratch **scratch)
+{
+    if (*scratch == NULL)
+        return;
+    if ((*scratch)->cache != NULL)
+        drop_all(*scratch);
+    mem_free((*scratch)->cache);
+    arena_fini(&(*scratch)->arena);
+    mem_free(*scratch);
+    *scratch = NULL;
+}

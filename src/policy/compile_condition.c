@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/compile_priv.h"
+
+#include <stdio.h>
+
+#define DEPTH_MAX 16 /* of not, any and all in each other: evaluation recurses */
+#define WHERE_MAX 192
+
+/* Where a condition stands. */
+struct place {
+    bool negated; /* under an odd number of `not` */
+    unsigned depth;
+    const char *where; /* "when[0].any[1]" */
+};
+
+static const char *const known[] = {
+    "arg", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
+    "equals", "in", "matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
+    "min_length", "max_length", "min_items", "max_items", "exists",
+    "decode", "keys", "under", "url", "cidr", "format", "during", "session", "client", "annotations", "meta", NULL};
+static const char *const reserved[] = {"decode", "keys", "under", "url", "cidr", "format", "during", "session", "client",
+                                       "annotations", "meta", NULL};
+
+static enum code compile_condition(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                                   struct condition *condition);
+
+/* Meaning 5: a permit's conditions open, the others' close, each `not` swaps. */
+static bool is_opening(const struct compiler *c, const struct place *place)
+{
+    return (c->effect == EFFECT_PERMIT) != place->negated;
+}
+
+static enum code set_label(struct compiler *c, const struct yaml_node *node, const struct place *place, const char *more,
+                           struct condition *condition)
+{
+    char text[512];
+    int len = snprintf(text, sizeof text, "%.*s: %s%s", SPAN_ARG(c->rule_id), place->where, more);
+
+    condition->line = node->line;
+    if (len < 0 || (size_t)len >= sizeof text)
+        len = (int)sizeof text - 1;
+    return policy__copy(c, span_of(text, (size_t)len), &condition->label);
+}
+
+/* ---- leaves ---- */
+
+/* What the members beside the operators say, for all operators of one condition. */
+struct manner {
+    const struct yaml_node *quantify, *anchor, *optional, *absent;
+    bool every_written, whole_written;
+    bool lets_apply; /* an absent value lets the rule apply */
+};
+
+static void read_absence(struct compiler *c, const struct yaml_node *node, struct manner *manner)
+{
+    static const char *const words[] = {"applies", "ignored", NULL};
+    bool permit = c->effect == EFFECT_PERMIT;
+
+    manner->optional = yaml_member(node, "optional");
+    manner->absent = yaml_member(node, "absent");
+    if ((manner->optional != NULL || manner->absent != NULL) && yaml_member(node, "exists") != NULL)
+        FAULT(c, node, "`exists` alone decides absence; leave `%s` out", manner->optional ? "optional" : "absent");
+    if (manner->optional != NULL) {
+        if (!permit)
+            FAULT_KEY(c, manner->optional, "`optional` is for permits; write `absent: applies` to have the rule apply "
+                      "where the argument is absent");
+        else if (manner->optional->type != YAML_BOOL)
+            FAULT(c, manner->optional, "`optional` is yes or no; write true or false");
+        else
+            manner->lets_apply = manner->optional->truth;
+    }
+    if (manner->absent != NULL) {
+        if (permit)
+            FAULT_KEY(c, manner->absent, "`absent` is for forbid and require_approval; write `optional: true` to let the "
+                      "permit apply where the argument is absent");
+        else
+            manner->lets_apply = policy__word(c, manner->absent, words) == 0;
+    }
+}
+
+static void read_manner(struct compiler *c, const struct yaml_node *node, struct manner *manner)
+{
+    static const char *const quantifiers[] = {"every", "any", NULL}, *const anchors[] = {"whole", "anywhere", NULL};
+
+    *manner = (struct manner){.quantify = yaml_member(node, "quantify"), .anchor = yaml_member(node, "anchor")};
+    if (manner->quantify != NULL)
+        manner->every_written = policy__word(c, manner->quantify, quantifiers) == 0;
+    if (manner->anchor != NULL) {
+        manner->whole_written = policy__word(c, manner->anchor, anchors) == 0;
+        if (yaml_member(node, "matches") == NULL && yaml_member(node, "not_matches") == NULL)
+            FAULT_KEY(c, manner->anchor, "`anchor` belongs to `matches` and `not_matches`; the other operators are always whole");
+    }
+    read_absence(c, node, manner);
+}
+
+/* Meaning 7: what the leaf says of an absent value, all its operators together. */
+static enum truth absent_truth(const struct condition *leaf, const struct manner *manner, bool negated)
+{
+    enum truth others = manner->lets_apply != negated ? TRUTH_TRUE : TRUTH_FALSE;
+    enum truth all = TRUTH_TRUE;
+
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        const struct op *op = &leaf->ops[i];
+
+        all = truth_and(all, op->kind == OP_EXISTS ? (op->truth ? TRUTH_FALSE : TRUTH_TRUE) : others);
+    }
+    return all;
+}
+
+static enum code label_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                            struct condition *leaf)
+{
+    char more[320];
+    int len = snprintf(more, sizeof more, " %.200s", leaf->path.text.at);
+
+    for (uint32_t i = 0; i < leaf->op_count && len > 0 && (size_t)len < sizeof more; i++)
+        len += snprintf(more + len, sizeof more - (size_t)len, " %s", policy__op_text[leaf->ops[i].kind]);
+    return set_label(c, node, place, more, leaf);
+}
+
+static enum code finish_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                             const struct manner *manner, struct condition *leaf)
+{
+    bool only_exists = leaf->op_count == 1 && leaf->ops[0].kind == OP_EXISTS;
+
+    leaf->kind = CONDITION_LEAF;
+    leaf->opening = is_opening(c, place);
+    leaf->every = manner->quantify ? manner->every_written : leaf->opening;
+    leaf->absent = absent_truth(leaf, manner, place->negated);
+    leaf->counts_lacks = leaf->opening && leaf->path.has_inner_wild;
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        leaf->skips_containers |= leaf->path.ends_everywhere && policy__op_reads_text(leaf->ops[i].kind);
+    if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
+        policy__warn_absence(c, node, leaf);
+    return label_leaf(c, node, place, leaf);
+}
+
+/* The operators of one condition but not_matches. */
+static enum code compile_ops(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                             const struct manner *manner, struct condition *leaf)
+{
+    struct op *ops = policy__alloc(c, node->count, sizeof *ops);
+
+    leaf->ops = ops;
+    if (ops == NULL)
+        return CODE_NOMEM;
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next) {
+        int kind = policy__op_of(member->key);
+        enum code code;
+
+        if (kind < 0)
+            continue;
+        if (kind == OP_MATCHES)
+            code = policy__compile_matches(c, member, manner->anchor ? manner->whole_written : is_opening(c, place),
+                                           &ops[leaf->op_count++]);
+        else
+            code = policy__compile_op(c, member, (enum op_kind)kind, &ops[leaf->op_count++]);
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+/* Meaning 5: `not_matches` is exactly `not: {matches}`, so it becomes that, with a leaf of its own. */
+static enum code compile_not_matches(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                                     const struct manner *manner, const struct path *path, struct condition *condition)
+{
+    struct place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
+    struct condition *leaf = policy__alloc(c, 1, sizeof *leaf);
+    struct op *op = policy__alloc(c, 1, sizeof *op);
+    enum code code;
+
+    if (leaf == NULL || op == NULL)
+        return CODE_NOMEM;
+    leaf->path = *path;
+    leaf->ops = op;
+    leaf->op_count = 1;
+    code = policy__compile_matches(c, yaml_member(node, "not_matches"),
+                                   manner->anchor ? manner->whole_written : is_opening(c, &inner), op);
+    if (code != CODE_OK)
+        return code;
+    condition->kind = CONDITION_NOT;
+    condition->count = 1;
+    condition->members = leaf;
+    code = finish_leaf(c, node, &inner, manner, leaf);
+    return code == CODE_OK ? set_label(c, node, place, " not", condition) : code;
+}
+
+static enum code compile_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                              struct condition *condition)
+{
+    bool has_not = yaml_member(node, "not_matches") != NULL, has_others = false;
+    struct condition *both = NULL, *leaf = condition;
+    struct manner manner;
+    struct path path;
+    enum code code = policy__path(c, yaml_member(node, "arg"), &path);
+
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        has_others |= policy__op_of(member->key) >= 0;
+    if (!has_not && !has_others)
+        FAULT(c, node, "this condition asks nothing; add an operator, as in {arg: limit, max: 100}");
+    if (code != CODE_OK || !path.text.at || (!has_not && !has_others))
+        return code;
+    read_manner(c, node, &manner);
+    if (has_not && !has_others)
+        return compile_not_matches(c, node, place, &manner, &path, condition);
+    if (has_not) {
+        both = policy__alloc(c, 2, sizeof *both);
+        if (both == NULL)
+            return CODE_NOMEM;
+        *condition = (struct condition){.kind = CONDITION_ALL, .count = 2, .members = both};
+        leaf = &both[0];
+        code = set_label(c, node, place, "", condition);
+        if (code == CODE_OK)
+            code = compile_not_matches(c, node, place, &manner, &path, &both[1]);
+    }
+    leaf->path = path;
+    if (code == CODE_OK)
+        code = compile_ops(c, node, place, &manner, leaf);
+    return code == CODE_OK ? finish_leaf(c, node, place, &manner, leaf) : code;
+}
+
+/* ---- not, any, all ---- */
+
+static enum code compile_members(struct compiler *c, const struct yaml_node *list, const struct place *place,
+                                 const char *word, struct condition *condition)
+{
+    struct condition *members = policy__alloc(c, list->count, sizeof *members);
+    char where[WHERE_MAX];
+    uint32_t at = 0;
+
+    condition->members = members;
+    condition->count = list->count;
+    if (members == NULL)
+        return CODE_NOMEM;
+    for (const struct yaml_node *member = list->child; member != NULL; member = member->next, at++) {
+        struct place inner = {.negated = place->negated, .depth = place->depth + 1, .where = where};
+        enum code code;
+
+        snprintf(where, sizeof where, "%s%s%s[%u]", place->where, *place->where && *word ? "." : "", word, at);
+        code = compile_condition(c, member, &inner, &members[at]);
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+static enum code compile_not(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                             struct condition *condition)
+{
+    struct condition *inner = policy__alloc(c, 1, sizeof *inner);
+    char where[WHERE_MAX];
+    struct place below = {.negated = !place->negated, .depth = place->depth + 1, .where = where};
+
+    condition->kind = CONDITION_NOT;
+    condition->count = 1;
+    condition->members = inner;
+    if (inner == NULL)
+        return CODE_NOMEM;
+    snprintf(where, sizeof where, "%s.not", place->where);
+    return compile_condition(c, node, &below, inner);
+}
+
+static enum code compile_condition(struct compiler *c, const struct yaml_node *node, const struct place *place,
+                                   struct condition *condition)
+{
+    static const char *const words[] = {"arg", "not", "any", "all", NULL};
+    const struct yaml_node *word = NULL;
+    enum code code;
+
+    if (!policy__is_map(c, node))
+        return CODE_OK;
+    policy__check_keys(c, node, known, reserved, "a condition");
+    for (const char *const *w = words; *w != NULL && word == NULL; w++)
+        word = yaml_member(node, *w);
+    if (word == NULL) {
+        FAULT(c, node, "a condition begins with `arg`, `not`, `any` or `all`; write {arg: NAME, OPERATOR: VALUE}");
+        return CODE_OK;
+    }
+    if (span_is(word->key, "arg") && !yaml_member(node, "not") && !yaml_member(node, "any") && !yaml_member(node, "all"))
+        return compile_leaf(c, node, place, condition);
+    if (node->count != 1) {
+        FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
+        return CODE_OK;
+    }
+    if (place->depth >= DEPTH_MAX) {
+        FAULT(c, node, "conditions nested more than %d deep; write several rules", DEPTH_MAX);
+        return CODE_OK;
+    }
+    code = set_label(c, node, place, "", condition);
+    if (code != CODE_OK || span_is(word->key, "not"))
+        return code == CODE_OK ? compile_not(c, word, place, condition) : code;
+    condition->kind = span_is(word->key, "any") ? CONDITION_ANY : CONDITION_ALL;
+    if (!policy__is_list(c, word))
+        return CODE_OK;
+    if (word->count == 0)
+        FAULT(c, word, "an empty `%.*s` says nothing; leave it out", SPAN_ARG(word->key));
+    return compile_members(c, word, place, span_is(word->key, "any") ? "any" : "all", condition);
+}
+
+enum code policy__compile_when(struct compiler *c, const struct yaml_node *list, const struct condition **when)
+{
+    struct condition *all = policy__alloc(c, 1, sizeof *all);
+    struct place place = {.where = "when"};
+    enum code code;
+
+    if (all == NULL)
+        return CODE_NOMEM;
+    if (!policy__is_list(c, list))
+        return CODE_OK;
+    if (list->count == 0)
+        FAULT(c, list, "an empty `when` says nothing; leave it out");
+    all->kind = CONDITION_ALL;
+    code = set_label(c, list, &place, "", all);
+    if (code != CODE_OK)
+        return code;
+    *when = all;
+    return compile_members(c, list, &place, "", all);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_priv.h"
+
+#include "base/glob.h"
+#include "base/hash.h"
+
+/* Every rule hangs in one dimension only: that where all its names are exact and fewest other rules hang on them. So a
+ * call meets the rules of its own tool, tenant, upstream, method and principal, and those that no exact name narrows. */
+
+static struct bucket *slot_of(const struct index *index, enum dimension dimension, struct span key)
+{
+    size_t at;
+
+    if (index->bucket_count == 0)
+        return NULL;
+    at = (size_t)hash_mix(hash_span(key), dimension) & (index->bucket_count - 1);
+    while (index->buckets[at].key.at != NULL &&
+           (index->buckets[at].dimension != dimension || !span_equals(index->buckets[at].key, key)))
+        at = (at + 1) & (index->bucket_count - 1);
+    return &index->buckets[at];
+}
+
+static bool is_exact(const struct names *names)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->name[i].kind != NAME_LITERAL)
+            return false;
+    return names->given;
+}
+
+static void count_uses(struct index *index, const struct rule *rule)
+{
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
+        const struct names *names = &rule->match.by[d];
+
+        if (!is_exact(names))
+            continue;
+        for (uint32_t i = 0; i < names->count; i++) {
+            struct bucket *bucket = slot_of(index, d, names->name[i].text);
+
+            bucket->key = names->name[i].text;
+            bucket->dimension = d;
+            bucket->uses++;
+        }
+    }
+}
+
+/* Returns: DIM_COUNT where no dimension is exact. */
+static enum dimension best_dimension(const struct index *index, const struct rule *rule)
+{
+    enum dimension best = DIM_COUNT;
+    uint64_t fewest = UINT64_MAX;
+
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
+        const struct names *names = &rule->match.by[d];
+        uint64_t uses = 0;
+
+        if (!is_exact(names))
+            continue;
+        for (uint32_t i = 0; i < names->count; i++)
+            uses += slot_of(index, d, names->name[i].text)->uses;
+        if (uses < fewest) {
+            fewest = uses;
+            best = d;
+        }
+    }
+    return best;
+}
+
+/* Hangs the rules up; the first time round (`fill` false) only counts them. A name that stands twice counts once. */
+static void hang_up(struct policy *policy, bool fill)
+{
+    struct index *index = &policy->index;
+
+    index->general_count = 0;
+    for (size_t i = 0; i < index->bucket_count; i++)
+        index->buckets[i].count = 0;
+    for (uint32_t r = 0; r < policy->rule_count; r++) {
+        enum dimension d = best_dimension(index, &policy->rules[r]);
+        const struct names *names = d < DIM_COUNT ? &policy->rules[r].match.by[d] : NULL;
+
+        if (names == NULL) {
+            if (fill)
+                index->general[index->general_count] = r;
+            index->general_count++;
+        }
+        for (uint32_t i = 0; names != NULL && i < names->count; i++) {
+            struct bucket *bucket = slot_of(index, d, names->name[i].text);
+
+            if (fill && bucket->count > 0 && bucket->rules[bucket->count - 1] == r)
+                continue;
+            if (fill)
+                bucket->rules[bucket->count] = r;
+            bucket->count++;
+        }
+    }
+}
+
+static uint64_t hash_names(const struct names *names)
+{
+    uint64_t hash = names->given;
+
+    for (uint32_t i = 0; i < names->count; i++)
+        hash = hash_mix(hash_mix(hash, names->name[i].kind), hash_span(names->name[i].text));
+    return hash;
+}
+
+/* Rules mostly share their upstreams and methods: each pair is kept once. The seeded hash of 64 bits stands for the
+ * lists; were two ever equal, a refusal would be worded as an unknown method. */
+static void collect_namings(struct policy *policy)
+{
+    struct index *index = &policy->index;
+
+    for (uint32_t r = 0; r < policy->rule_count; r++) {
+        const struct match *match = &policy->rules[r].match;
+        uint64_t hash = hash_mix(hash_names(&match->by[DIM_UPSTREAM]), hash_names(&match->by[DIM_METHOD]));
+        uint32_t at = 0;
+
+        if (!match->by[DIM_METHOD].given)
+            continue;
+        while (at < index->naming_count && index->namings[at].hash != hash)
+            at++;
+        if (at == index->naming_count)
+            index->namings[index->naming_count++] =
+                (struct naming){hash, &match->by[DIM_UPSTREAM], &match->by[DIM_METHOD]};
+    }
+}
+
+enum code policy__index_build(struct policy *policy)
+{
+    struct index *index = &policy->index;
+    size_t names = 0, size = 16;
+
+    for (uint32_t r = 0; r < policy->rule_count; r++)
+        for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
+            names += policy->rules[r].match.by[d].count;
+    while (size < names * 2)
+        size *= 2;
+    index->buckets = arena_zalloc(&policy->arena, size * sizeof *index->buckets);
+    index->namings = arena_alloc(&policy->arena, policy->rule_count * sizeof *index->namings);
+    if (index->buckets == NULL || index->namings == NULL)
+        return CODE_NOMEM;
+    index->bucket_count = size;
+    for (uint32_t r = 0; r < policy->rule_count; r++)
+        count_uses(index, &policy->rules[r]);
+    hang_up(policy, false);
+    index->general = arena_alloc(&policy->arena, index->general_count * sizeof *index->general);
+    if (index->general == NULL)
+        return CODE_NOMEM;
+    for (size_t i = 0; i < size; i++) {
+        struct bucket *bucket = &index->buckets[i];
+
+        if (bucket->count == 0)
+            continue;
+        bucket->rules = arena_alloc(&policy->arena, bucket->count * sizeof *bucket->rules);
+        if (bucket->rules == NULL)
+            return CODE_NOMEM;
+    }
+    hang_up(policy, true);
+    collect_namings(policy);
+    return CODE_OK;
+}
+
+enum code policy__index_each(const struct index *index, const struct question *question,
+                             enum code (*add)(void *context, const uint32_t *rules, uint32_t count), void *context)
+{
+    const struct {
+        enum dimension dimension;
+        struct span key;
+    } keys[] = {{DIM_TENANT, question->tenant},     {DIM_PRINCIPAL, question->principal}, {DIM_UPSTREAM, question->upstream},
+                {DIM_METHOD, question->method},     {DIM_METHOD, question->answers},      {DIM_TOOL, question->tool}};
+    enum code code = add(context, index->general, index->general_count);
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && code == CODE_OK; i++) {
+        const struct bucket *bucket = keys[i].key.len > 0 ? slot_of(index, keys[i].dimension, keys[i].key) : NULL;
+
+        if (bucket != NULL && bucket->count > 0)
+            code = add(context, bucket->rules, bucket->count);
+    }
+    return code;
+}
+
+bool policy__names_method(const struct policy *policy, const struct question *question, struct regex_budget *budget)
+{
+    for (uint32_t n = 0; n < policy->index.naming_count; n++) {
+        const struct naming *naming = &policy->index.namings[n];
+
+        if (policy__names_match(naming->upstreams, DIM_UPSTREAM, false, question, budget) == TRUTH_FALSE)
+            continue;
+        for (uint32_t i = 0; i < naming->methods->count; i++) {
+            struct names one = {.given = true, .count = 1, .name = &naming->methods->name[i]};
+
+            if (one.name->kind != NAME_REGEX &&
+                policy__names_match(&one, DIM_METHOD, false, question, budget) == TRUTH_TRUE)
+                return true;
+        }
+    }
+    return false;
+}

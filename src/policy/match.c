@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_priv.h"
+
+#include "base/glob.h"
+
+/* Under (?i) these two fold to `s` and `k`: whoever reads the value next may not fold them so. */
+static bool holds_odd_folds(struct span text)
+{
+    return memmem(text.at, text.len, "\xc5\xbf", 2) != NULL || memmem(text.at, text.len, "\xe2\x84\xaa", 3) != NULL;
+}
+
+enum truth policy__regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget)
+{
+    if (opening && regex_folds_case(regex) && subject.len > 0 && holds_odd_folds(subject))
+        return TRUTH_UNDECIDED;
+    switch (regex_match(regex, subject, whole, budget)) {
+    case REGEX_MATCH: return TRUTH_TRUE;
+    case REGEX_NO_MATCH: return TRUTH_FALSE;
+    case REGEX_UNDECIDED: break;
+    }
+    return TRUTH_UNDECIDED;
+}
+
+/* Meaning 10: what the word `protocol` stands for. A client's answer to ping comes here as `ping`. */
+static bool is_protocol(struct span method)
+{
+    static const char *const methods[] = {"initialize", "server/discover", "ping", "tools/list", "stream/open", "session/end", NULL};
+
+    for (const char *const *word = methods; *word != NULL; word++)
+        if (span_is(method, *word))
+            return true;
+    return span_starts_with(method, SPAN_LIT("notifications/"));
+}
+
+static enum truth name_matches(const struct name *name, bool opening, struct span value, struct regex_budget *budget)
+{
+    bool matches = false;
+
+    switch (name->kind) {
+    case NAME_LITERAL: matches = span_equals(name->text, value); break;
+    case NAME_GLOB: matches = glob_matches(name->text, value); break;
+    case NAME_REGEX: return policy__regex(name->regex, opening, value, name->whole, budget);
+    case NAME_PROTOCOL: matches = is_protocol(value); break;
+    }
+    return matches ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+static struct span value_of(const struct question *question, enum dimension dimension)
+{
+    switch (dimension) {
+    case DIM_TENANT: return question->tenant;
+    case DIM_PRINCIPAL: return question->principal;
+    case DIM_UPSTREAM: return question->upstream;
+    case DIM_METHOD: return question->method;
+    case DIM_TOOL: return question->tool;
+    case DIM_COUNT: break;
+    }
+    return SPAN_NONE;
+}
+
+enum truth policy__names_match(const struct names *names, enum dimension dimension, bool opening,
+                               const struct question *question, struct regex_budget *budget)
+{
+    struct span value = value_of(question, dimension);
+    bool is_response = dimension == DIM_METHOD && span_is(question->method, "response") && question->answers.len > 0;
+    enum truth truth = TRUTH_FALSE;
+
+    if (!names->given)
+        return TRUTH_TRUE;
+    /* A message that calls no tool has no name that could match, not even under `*`. */
+    if (dimension == DIM_TOOL && value.len == 0)
+        return TRUTH_FALSE;
+    for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {
+        truth = truth_or(truth, name_matches(&names->name[i], opening, value, budget));
+        /* An answer is judged by the name `response` and by the method that it answers. */
+        if (is_response && truth != TRUTH_TRUE)
+            truth = truth_or(truth, name_matches(&names->name[i], opening, question->answers, budget));
+    }
+    return truth;
+}
+
+enum truth policy__match(const struct match *match, const struct question *question, struct regex_budget *budget,
+                         enum dimension *undecided)
+{
+    enum truth all = TRUTH_TRUE;
+
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT && all != TRUTH_FALSE; d++) {
+        enum truth truth = policy__names_match(&match->by[d], d, match->opening, question, budget);
+
+        if (truth == TRUTH_UNDECIDED && all == TRUTH_TRUE)
+            *undecided = d;
+        all = truth_and(all, truth);
+    }
+    return all;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_priv.h"
+
+#include "base/glob.h"
+#include "unicode/unicode.h"
+
+static enum truth truth_of(bool is)
+{
+    return is ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+static bool is_container(const struct json_node *value)
+{
+    return value->type == JSON_ARRAY || value->type == JSON_OBJECT;
+}
+
+/* Long values cost more than one visit. Returns: false where the call became too costly. */
+static bool charge(struct walk *walk, uint64_t cost)
+{
+    if (cost > walk->visits_left) {
+        walk->visits_left = 0;
+        walk->spent = true;
+        return false;
+    }
+    walk->visits_left -= cost;
+    return true;
+}
+
+static enum truth op_in(struct walk *walk, const struct op *op, const struct json_node *value)
+{
+    uint32_t from = 0, to = op->string_count;
+
+    if (value->type != JSON_STRING) {
+        if (!charge(walk, (op->value_count - op->string_count) / 4))
+            return TRUTH_UNDECIDED;
+        for (uint32_t i = op->string_count; i < op->value_count; i++)
+            if (json_equal(op->values[i], value))
+                return TRUTH_TRUE;
+        return TRUTH_FALSE;
+    }
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int order = span_compare(op->values[middle]->text, value->text);
+
+        if (order == 0)
+            return TRUTH_TRUE;
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return TRUTH_FALSE;
+}
+
+static enum truth op_is(const struct op *op, const struct json_node *value)
+{
+    if (op->is_type == IS_INTEGER)
+        return truth_of(value->type == JSON_NUMBER && json_number_is_integer(value->raw));
+    if (op->is_type == JSON_TRUE)
+        return truth_of(value->type == JSON_TRUE || value->type == JSON_FALSE);
+    return truth_of(value->type == op->is_type);
+}
+
+/* Readers differ on integers beyond +-(2^53-1), so that nobody can say what the upstream will see. */
+static enum truth op_limit(const struct op *op, const struct json_node *value)
+{
+    int order;
+
+    if (value->type != JSON_NUMBER || json_number_is_unsafe(value->raw))
+        return TRUTH_UNDECIDED;
+    order = json_number_compare(value->raw, op->value->raw);
+    return truth_of(op->kind == OP_MIN ? order >= 0 : order <= 0);
+}
+
+static enum truth op_items(const struct op *op, const struct json_node *value)
+{
+    if (!is_container(value))
+        return TRUTH_UNDECIDED;
+    return truth_of(op->kind == OP_MIN_ITEMS ? value->count >= op->count : value->count <= op->count);
+}
+
+static enum truth contains_member(struct walk *walk, const struct op *op, const struct json_node *array)
+{
+    if (!charge(walk, array->count / 4))
+        return TRUTH_UNDECIDED;
+    for (const struct json_node *member = array->child; member != NULL; member = member->next)
+        if (json_equal(member, op->value))
+            return TRUTH_TRUE;
+    return TRUTH_FALSE;
+}
+
+static enum truth contains_text(const struct op *op, struct span text)
+{
+    if (op->value->type != JSON_STRING)
+        return TRUTH_UNDECIDED;
+    return truth_of(op->value->text.len == 0 ||
+                    (text.len > 0 && memmem(text.at, text.len, op->value->text.at, op->value->text.len) != NULL));
+}
+
+/* Meaning 4: string operators read scalars as the text that was sent. */
+static enum truth op_text(struct walk *walk, const struct condition *leaf, const struct op *op, const struct json_node *value)
+{
+    struct span text = value->type == JSON_STRING ? value->text : value->raw;
+    uint64_t cost = op->kind == OP_GLOB ? (uint64_t)text.len / 16 * op->text.len : text.len / 256;
+    size_t count;
+
+    if (op->kind == OP_CONTAINS && value->type == JSON_ARRAY)
+        return contains_member(walk, op, value);
+    if (is_container(value) || !charge(walk, cost))
+        return TRUTH_UNDECIDED;
+    if (op->kind == OP_MATCHES)
+        return policy__regex(op->regex, leaf->opening, text, op->whole, walk->budget);
+    if (op->kind == OP_GLOB)
+        return truth_of(glob_matches(op->text, text));
+    if (op->kind == OP_STARTS_WITH)
+        return truth_of(span_starts_with(text, op->text));
+    if (op->kind == OP_ENDS_WITH)
+        return truth_of(span_ends_with(text, op->text));
+    if (op->kind == OP_CONTAINS)
+        return contains_text(op, text);
+    count = unicode_count(text);
+    return truth_of(op->kind == OP_MIN_LENGTH ? count >= op->count : count <= op->count);
+}
+
+enum truth policy__op(struct walk *walk, const struct condition *leaf, const struct op *op, const struct json_node *value)
+{
+    switch (op->kind) {
+    case OP_EQUALS: return truth_of(json_equal(op->value, value));
+    case OP_IN: return op_in(walk, op, value);
+    case OP_MATCHES:
+    case OP_GLOB:
+    case OP_STARTS_WITH:
+    case OP_ENDS_WITH:
+    case OP_CONTAINS:
+    case OP_MIN_LENGTH:
+    case OP_MAX_LENGTH: return op_text(walk, leaf, op, value);
+    case OP_IS: return op_is(op, value);
+    case OP_MIN:
+    case OP_MAX: return op_limit(op, value);
+    case OP_MIN_ITEMS:
+    case OP_MAX_ITEMS: return op_items(op, value);
+    case OP_EXISTS: return truth_of(op->truth);
+    case OP_COUNT: break;
+    }
+    return TRUTH_UNDECIDED;
+}
+
+bool policy__leaf_skips(const struct condition *leaf, const struct json_node *value)
+{
+    if (!leaf->skips_containers || !is_container(value))
+        return false;
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        enum op_kind kind = leaf->ops[i].kind;
+
+        if (policy__op_reads_text(kind) && !(kind == OP_CONTAINS && value->type == JSON_ARRAY))
+            return true;
+    }
+    return false;
+}

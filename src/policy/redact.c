@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_priv.h"
+
+#include <stdlib.h>
+
+struct redacting {
+    struct policy_scratch *scratch;
+    const struct json_node **nodes;
+    uint32_t count, size;
+    bool no_memory;
+};
+
+static bool collect(struct path_walk *walk, const struct json_node *value)
+{
+    struct redacting *redacting = walk->context;
+
+    if (redacting->count == redacting->size) {
+        uint32_t size = redacting->size ? redacting->size * 2 : 16;
+        const struct json_node **nodes = arena_alloc(&redacting->scratch->arena, size * sizeof *nodes);
+
+        if (nodes == NULL) {
+            redacting->no_memory = walk->stop = true;
+            return true;
+        }
+        if (redacting->count > 0)
+            memcpy(nodes, redacting->nodes, redacting->count * sizeof *nodes);
+        redacting->nodes = nodes;
+        redacting->size = size;
+    }
+    redacting->nodes[redacting->count++] = value;
+    return true;
+}
+
+/* Document order; of two that begin at one place (there are none but a node twice) the longer first. */
+static int by_place(const void *a, const void *b)
+{
+    const struct json_node *left = *(const struct json_node *const *)a, *right = *(const struct json_node *const *)b;
+
+    if (left->raw.at != right->raw.at)
+        return left->raw.at < right->raw.at ? -1 : 1;
+    return left->raw.len > right->raw.len ? -1 : left->raw.len < right->raw.len;
+}
+
+/* What lies inside a redacted value goes with it. */
+static uint32_t keep_outermost(const struct json_node **nodes, uint32_t count)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct span *last = kept > 0 ? &nodes[kept - 1]->raw : NULL;
+
+        if (last == NULL || nodes[i]->raw.at >= last->at + last->len)
+            nodes[kept++] = nodes[i];
+    }
+    return kept;
+}
+
+enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
+                         struct policy_scratch *scratch, struct verdict *verdict)
+{
+    struct redacting redacting = {.scratch = scratch};
+    uint64_t visits_left = VISITS_MAX;
+
+    for (uint32_t i = 0; i < candidates->redaction_count && !verdict->redact_all; i++) {
+        const struct redaction *redaction = &policy->redactions[candidates->redactions[i].at];
+
+        verdict->redact_all |= candidates->redactions[i].match == TRUTH_UNDECIDED;
+        for (uint32_t p = 0; p < redaction->path_count && !verdict->redact_all; p++) {
+            struct path_walk walk = {
+                .path = &redaction->paths[p], .visit = collect, .context = &redacting, .visits_left = &visits_left};
+
+            path_run(&walk, question->root);
+            verdict->redact_all |= walk.spent || path_is_root(&redaction->paths[p]);
+        }
+    }
+    if (redacting.no_memory)
+        return CODE_NOMEM;
+    if (verdict->redact_all || redacting.count == 0)
+        return CODE_OK;
+    qsort(redacting.nodes, redacting.count, sizeof(struct json_node *), by_place);
+    verdict->redact = redacting.nodes;
+    verdict->redact_count = keep_outermost(redacting.nodes, redacting.count);
+    return CODE_OK;
+}

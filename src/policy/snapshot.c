@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/compile_priv.h"
+
+#include "base/bug.h"
+#include "base/num.h"
+#include "crypto/digest.h"
+
+#include <stdlib.h>
+
+#define SNAPSHOT_MAX_BYTES ((size_t)1 << 30)
+#define FILES_MAX 4096
+
+static _Atomic uint64_t last_serial;
+
+struct parsed { /* a source with its tree, sorted together */
+    struct source source;
+    struct yaml_tree *tree;
+};
+
+uint64_t policy_version(const struct policy *policy)
+{
+    return policy->version;
+}
+
+struct span policy_hash(const struct policy *policy)
+{
+    return span_of(policy->hash, sizeof policy->hash);
+}
+
+size_t policy_rule_count(const struct policy *policy)
+{
+    return policy->rule_count;
+}
+
+struct policy *policy_ref(struct policy *policy)
+{
+    BUG_ON(atomic_fetch_add_explicit(&policy->refs, 1, memory_order_relaxed) == 0);
+    return policy;
+}
+
+static void free_policy(struct policy *policy)
+{
+    for (size_t i = 0; i < PATTERN_BUCKETS; i++)
+        for (struct pattern *pattern = policy->patterns[i]; pattern != NULL; pattern = pattern->next)
+            regex_free(&pattern->regex);
+    for (struct kept *kept = policy->kept; kept != NULL; kept = kept->next)
+        buf_fini(&kept->buf);
+    arena_fini(&policy->arena);
+    mem_free(policy);
+}
+
+void policy_unref(struct policy **policy)
+{
+    struct policy *gone = *policy;
+
+    *policy = NULL;
+    if (gone == NULL)
+        return;
+    /* Release, then acquire in the last: what others did with it happens before it is freed. */
+    if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1)
+        free_policy(gone);
+}
+
+static int by_effect_and_id(const void *a, const void *b)
+{
+    const struct rule *left = a, *right = b;
+
+    if (left->effect != right->effect)
+        return left->effect < right->effect ? -1 : 1;
+    return span_compare(left->id, right->id);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct rule *left = *(const struct rule *const *)a, *right = *(const struct rule *const *)b;
+
+    return span_compare(left->id, right->id);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return span_compare(((const struct parsed *)a)->source.name, ((const struct parsed *)b)->source.name);
+}
+
+const struct rule *policy__rule_by_id(const struct policy *policy, struct span id)
+{
+    uint32_t from = 0, to = policy->rule_count;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int order = span_compare(policy->by_id[middle]->id, id);
+
+        if (order == 0)
+            return policy->by_id[middle];
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* The one that comes later in the files is told; for different files, the second in order of names. */
+static void check_ids(struct compiler *c)
+{
+    const struct policy *policy = c->policy;
+
+    for (uint32_t i = 1; i < policy->rule_count; i++) {
+        const struct rule *first = policy->by_id[i - 1], *second = policy->by_id[i];
+        bool swapped = first->source == second->source ? first->line > second->line : first->source > second->source;
+
+        if (!span_equals(first->id, second->id) || span_is(first->id, "?"))
+            continue;
+        if (swapped) {
+            second = first;
+            first = policy->by_id[i];
+        }
+        faults_add(c->faults, second->source->path_text, second->line, second->column,
+                   "the id `%.*s` is taken by %s:%d; ids are unique over all files", SPAN_ARG(second->id),
+                   first->source->path_text, first->line);
+    }
+}
+
+static enum code sort_rules(struct compiler *c)
+{
+    struct policy *policy = c->policy;
+
+    policy->rule_count = c->rule_count;
+    policy->redaction_count = c->redaction_count;
+    policy->case_count = c->case_count;
+    qsort(policy->rules, policy->rule_count, sizeof *policy->rules, by_effect_and_id);
+    policy->by_id = policy__alloc(c, policy->rule_count, sizeof(struct rule *));
+    if (policy->by_id == NULL)
+        return CODE_NOMEM;
+    for (uint32_t i = 0; i < policy->rule_count; i++)
+        policy->by_id[i] = &policy->rules[i];
+    qsort(policy->by_id, policy->rule_count, sizeof(struct rule *), by_id);
+    check_ids(c);
+    return CODE_OK;
+}
+
+/* Names and texts, each behind its length in eight bytes, big end first, in byte order of the names. */
+static void hash_sources(struct policy *policy)
+{
+    unsigned char digest[DIGEST_BYTES];
+    struct digest state;
+
+    digest_init(&state);
+    for (uint32_t i = 0; i < policy->source_count; i++) {
+        const struct span parts[2] = {policy->sources[i].name, policy->sources[i].text};
+
+        for (int part = 0; part < 2; part++) {
+            unsigned char len[8];
+
+            for (int byte = 0; byte < 8; byte++)
+                len[byte] = (unsigned char)((uint64_t)parts[part].len >> (56 - 8 * byte));
+            digest_add(&state, len, sizeof len);
+            digest_add(&state, parts[part].at, parts[part].len);
+        }
+    }
+    digest_final(&state, digest);
+    num_hex(digest, sizeof digest, policy->hash);
+}
+
+/* ---- the set of files ---- */
+
+static enum code read_files(struct compiler *c, const struct policy_file *files, size_t count, struct parsed *parsed)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct source *source = &parsed[i].source;
+        enum code code = policy__copy(c, files[i].path, &source->path);
+
+        if (code == CODE_OK)
+            code = policy__copy(c, files[i].text, &source->text);
+        if (code != CODE_OK)
+            return code;
+        source->path_text = source->path.at;
+        code = yaml_read(source->text, source->path_text, &parsed[i].tree, c->faults);
+        if (code == CODE_NOMEM)
+            return code;
+        if (parsed[i].tree == NULL)
+            continue;
+        c->source = source;
+        c->tree = parsed[i].tree;
+        code = policy__compile_name(c);
+        if (code != CODE_OK)
+            return code;
+        policy__count_parts(parsed[i].tree, c->policy);
+    }
+    return CODE_OK;
+}
+
+static void check_names(struct compiler *c, const struct parsed *parsed, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (parsed[i].source.name.len > 0 && span_equals(parsed[i].source.name, parsed[i - 1].source.name))
+            faults_add(c->faults, parsed[i].source.path_text, 1, 1,
+                       "the policy name `%.*s` is also that of %s; names are unique over the version",
+                       SPAN_ARG(parsed[i].source.name), parsed[i - 1].source.path_text);
+}
+
+static enum code compile_set(struct compiler *c, struct parsed *parsed, size_t count)
+{
+    struct policy *policy = c->policy;
+    enum code code = CODE_OK;
+
+    qsort(parsed, count, sizeof *parsed, by_name);
+    check_names(c, parsed, count);
+    policy->sources = policy__alloc(c, count, sizeof *policy->sources);
+    policy->rules = policy__alloc(c, policy->rule_count, sizeof *policy->rules);
+    policy->redactions = policy__alloc(c, policy->redaction_count, sizeof *policy->redactions);
+    policy->cases = policy__alloc(c, policy->case_count, sizeof *policy->cases);
+    if (!policy->sources || !policy->rules || !policy->redactions || !policy->cases)
+        return CODE_NOMEM;
+    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+        policy->sources[i] = parsed[i].source;
+        policy->source_count++;
+        c->source = &policy->sources[i];
+        c->tree = parsed[i].tree;
+        if (c->tree != NULL)
+            code = policy__compile_file(c);
+    }
+    if (code == CODE_OK)
+        code = sort_rules(c);
+    if (code == CODE_OK && c->faults->count == 0)
+        code = policy__index_build(policy);
+    return code;
+}
+
+static enum code compile_files(struct compiler *c, const struct policy_file *files, size_t count)
+{
+    struct parsed *parsed = mem_array(count, sizeof *parsed);
+    enum code code;
+
+    if (parsed == NULL)
+        return CODE_NOMEM;
+    code = read_files(c, files, count, parsed);
+    if (code == CODE_OK)
+        code = compile_set(c, parsed, count);
+    if (code == CODE_OK && c->faults->count == 0) {
+        policy__warn_set(c);
+        hash_sources(c->policy);
+    }
+    for (size_t i = 0; i < count; i++)
+        yaml_tree_free(&parsed[i].tree);
+    mem_free(parsed);
+    return code;
+}
+
+enum code policy_compile(const struct policy_file *files, size_t count, uint64_t version, struct policy **policy,
+                         struct faults *faults, struct faults *warnings)
+{
+    struct faults mine;
+    struct compiler c = {.faults = &mine, .warnings = warnings, .pumps = version == 0};
+    enum code code;
+
+    *policy = NULL;
+    faults_init(&mine);
+    c.policy = mem_zalloc(sizeof *c.policy);
+    if (c.policy == NULL)
+        return CODE_NOMEM;
+    atomic_init(&c.policy->refs, 1);
+    c.policy->version = version;
+    c.policy->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
+    arena_init(&c.policy->arena, SNAPSHOT_MAX_BYTES);
+    if (count > FILES_MAX)
+        faults_add(&mine, "", 0, 0, "more than %d files; put more rules into each", FILES_MAX);
+    code = count > FILES_MAX ? CODE_OK : compile_files(&c, files, count);
+    for (size_t i = 0; i < mine.count; i++) {
+        if (i < FAULTS_MAX && faults->count < FAULTS_MAX)
+            faults->fault[faults->count] = mine.fault[i];
+        faults->count++;
+    }
+    if (code == CODE_OK && mine.count > 0)
+        code = CODE_INVALID;
+    if (code == CODE_OK)
+        *policy = c.policy;
+    else
+        free_policy(c.policy);
+    return code;
+}
