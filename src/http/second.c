@@ -106,7 +106,6 @@ static int on_headers_complete(llhttp_t *parser)
         second->differs = true;
         return -1;
     }
-    parser->upgrade = 0; /* Upgrade is ignored: Java's client offers h2c to everyone */
     return second->skip_body ? 1 : 0;
 }
 
@@ -120,7 +119,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
 static int on_message_complete(llhttp_t *parser)
 {
     second_of(parser)->message_done = true;
-    return HPE_PAUSED; /* so that nothing after the message is read */
+    return HPE_PAUSED; /* nothing after the message is read, nor an Upgrade followed: Java's client offers h2c to everyone */
 }
 
 static const llhttp_settings_t settings = {

@@ -132,6 +132,7 @@ static void refusals(void **state)
         REFUSED("data: \xf5\x80\x80\x80\n\n", ""),
         REFUSED("data: \xe2\x82\n\n", ""),
         REFUSED("data: \xe2\x82" "abcdefghijkl\n\n", ""),
+        REFUSED("data: \xe2\x82" "abcdefgh" "\xac\n\n", ""),
         REFUSED("\xe2\x82: a\n\n", ""),
         REFUSED(": \xe2\x28\xa1\n", ""),
         REFUSED("foo: \xc3\x28\n", ""),
