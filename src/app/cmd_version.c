@@ -1,8 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/commands.h"
+
+#include "crypto/digest.h"
+#include "db/db.h"
+#include "http/selftest.h"
 #include "json/doc.h"
+#include "regex/regex.h"
+#include "unicode/unicode.h"
+#include "yaml/yaml.h"
 
 #include <stdio.h>
+
+#define LIBRARIES 7
+
+static int print_json(bool verbose, const char *const libraries[LIBRARIES])
+{
+    struct doc *doc = doc_object();
+    struct buf out;
+    enum code code;
+
+    buf_init(&out, 65536);
+    doc_text(doc, "callgate", span_text(CALLGATE_VERSION));
+    if (verbose) {
+        struct doc *array = doc_add_array(doc, "libraries");
+
+        for (size_t i = 0; i < LIBRARIES; i++)
+            doc_text(array, NULL, span_text(libraries[i]));
+    }
+    code = doc_print(doc, &out);
+    if (code == CODE_OK)
+        printf("%.*s\n", SPAN_ARG(buf_peek(&out)));
+    buf_fini(&out);
+    doc_free(&doc);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
+}
 
 static int run_version(int argc, char **argv)
 {
@@ -13,11 +44,18 @@ static int run_version(int argc, char **argv)
         {0},
     };
     const struct usage usage = {"callgate version [--verbose] [--json]", "Says which build this is.", options, 0, 0};
+    const char *const libraries[LIBRARIES] = {
+        crypto_library(), http_library(), json_library(), db_library(), regex_library(), yaml_library(), unicode_library(),
+    };
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status != OPTIONS_GO)
         return status;
+    if (as_json)
+        return print_json(verbose, libraries);
     printf("callgate %s\n", CALLGATE_VERSION);
+    for (size_t i = 0; verbose && i < LIBRARIES; i++)
+        printf("%s\n", libraries[i]);
     return STATUS_DONE;
 }
 

@@ -40,4 +40,7 @@ enum code base64_decode(struct span text, struct buf *out) MUST_USE;
 enum code base64url_encode(struct span bytes, struct buf *out) MUST_USE;
 enum code base64url_decode(struct span text, struct buf *out) MUST_USE;
 
+/* The library behind this room and its version, for people. Threads: main. */
+const char *crypto_library(void);
+
 #endif

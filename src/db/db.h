@@ -68,4 +68,7 @@ const char *db_column_name(struct db_stmt *stmt, int column);
 int64_t db_changes(struct db *db);
 int64_t db_last_id(struct db *db);
 
+/* The library behind this room and its version, for people. Threads: main. */
+const char *db_library(void);
+
 #endif

@@ -13,4 +13,7 @@
 /* Feeds llhttp the payload of CVE-2023-30589 and its relatives, and our reader those that even strict llhttp takes. */
 enum code http_selftest(struct why *why) MUST_USE;
 
+/* The library behind this room and its version, for people. Threads: main. */
+const char *http_library(void);
+
 #endif

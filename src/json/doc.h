@@ -32,4 +32,7 @@ struct doc *doc_add_array(struct doc *object, const char *key);           /* bor
 /* Appends the minified text to `out`. */
 enum code doc_print(const struct doc *doc, struct buf *out) MUST_USE;
 
+/* The library behind this room and its version, for people. Threads: main. */
+const char *json_library(void);
+
 #endif

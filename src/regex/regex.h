@@ -67,4 +67,7 @@ enum regex_result regex_match(const struct regex *regex, struct span subject, bo
  * faster than the subject; *example says on what, and is static. Takes some milliseconds. */
 bool regex_is_affordable(const struct regex *regex, bool whole, const char **example);
 
+/* The library behind this room and its version, for people. Threads: main. */
+const char *regex_library(void);
+
 #endif

@@ -26,4 +26,7 @@ size_t unicode_next(struct span text, uint32_t *point);
  * scripts that need them, and within emoji sequences, are allowed. */
 bool unicode_is_deceptive(struct span text);
 
+/* The library behind this room and its version, for people. Threads: main. */
+const char *unicode_library(void);
+
 #endif

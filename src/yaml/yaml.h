@@ -53,4 +53,7 @@ void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, 
 struct buf;
 enum code yaml_to_json(const struct yaml_node *node, struct buf *out) MUST_USE;
 
+/* The library behind this room and its version, for people. Threads: main. */
+const char *yaml_library(void);
+
 #endif
