@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
 
-static enum code text_or(struct compiler *c, const struct yaml_node *call, const char *key, struct span usual, struct span *text)
+static enum code text_or(struct compiler *c, const struct yaml_node *call, const char *key, struct span usual,
+                         struct span *text)
 {
     const struct yaml_node *node = yaml_member(call, key);
 

@@ -109,7 +109,8 @@ static inline enum verdict_kind judge_condition(const char *effect, const char *
     char text[4096];
 
     snprintf(text, sizeof text,
-             "policy: p\nrules:\n  - {id: r, effect: %s, match: {tools: [t]}, slow_regex: allow, when: [%s]}\n", effect, condition);
+             "policy: p\nrules:\n  - {id: r, effect: %s, match: {tools: [t]}, slow_regex: allow, when: [%s]}\n", effect,
+             condition);
     court_open(&court, text);
     question.root = court_tree(&court, arguments);
     policy_eval(court.policy, &question, 0, court.scratch, &court.verdict);
