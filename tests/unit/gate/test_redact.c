@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/gate_priv.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+static const unsigned char key[DIGEST_BYTES] = "a key of thirty-two bytes ......";
+
+struct bench {
+    struct record_text text;
+    struct arena arena;
+    struct buf canonical;
+    const struct json_node *root;
+    const struct json_node *redact[16];
+    struct verdict verdict;
+};
+
+static int make_bench(void **state)
+{
+    struct bench *bench = mem_zalloc(sizeof *bench);
+
+    arena_init(&bench->arena, 1 << 24);
+    buf_init(&bench->canonical, 1 << 24);
+    assert_int_equal(gate__record_text_init(&bench->text), CODE_OK);
+    bench->verdict.redact = bench->redact;
+    *state = bench;
+    return 0;
+}
+
+static int drop_bench(void **state)
+{
+    struct bench *bench = *state;
+
+    gate__record_text_fini(&bench->text);
+    buf_fini(&bench->canonical);
+    arena_fini(&bench->arena);
+    mem_free(bench);
+    return 0;
+}
+
+static void read_arguments(struct bench *bench, const char *json)
+{
+    struct json_fault fault;
+
+    assert_int_equal(json_read(span_text(json), &json_request_rules, &bench->canonical, &bench->arena, &bench->root, &fault),
+                     CODE_OK);
+}
+
+/* What must stand for a value, worked out a second way. */
+static void expect_for(const char *value, char out[128])
+{
+    unsigned char mac[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES];
+
+    assert_int_equal(hmac_of(span_of(key, sizeof key), span_text(value), mac), CODE_OK);
+    num_hex(mac, sizeof mac, hex);
+    snprintf(out, 128, "{\"dev.callgate/redacted\":\"hmac-sha256:%.64s\"}", hex);
+}
+
+static struct span recorded(struct bench *bench, bool *redacted)
+{
+    return gate__arguments_text(&bench->text, key, bench->root, &bench->verdict, redacted);
+}
+
+static void without_redactions_the_canonical_bytes_are_recorded(void **state)
+{
+    struct bench *bench = *state;
+    bool redacted;
+
+    read_arguments(bench, "{ \"a\" : 1.50 , \"b\":\"x\" }");
+    assert_true(span_is(recorded(bench, &redacted), "{\"a\":1.50,\"b\":\"x\"}"));
+    assert_false(redacted);
+    bench->root = NULL;
+    assert_null(recorded(bench, &redacted).at);
+}
+
+static void values_are_replaced_where_they_stand(void **state)
+{
+    struct bench *bench = *state;
+    char one[128], two[128], expected[512];
+    bool redacted;
+
+    read_arguments(bench, "{\"user\":\"u\",\"password\":\"hunter2\",\"auth\":{\"token\":[1,2]},\"z\":true}");
+    bench->redact[0] = json_member(bench->root, SPAN_LIT("password"));
+    bench->redact[1] = json_at(bench->root, "auth", "token", NULL);
+    bench->verdict.redact_count = 2;
+    expect_for("\"hunter2\"", one);
+    expect_for("[1,2]", two);
+    snprintf(expected, sizeof expected, "{\"user\":\"u\",\"password\":%s,\"auth\":{\"token\":%s},\"z\":true}", one, two);
+    assert_true(span_is(recorded(bench, &redacted), expected));
+    assert_true(redacted);
+}
+
+static void what_lies_inside_a_replaced_value_goes_with_it(void **state)
+{
+    struct bench *bench = *state;
+    char one[128], expected[256];
+    bool redacted;
+
+    read_arguments(bench, "{\"auth\":{\"token\":\"t\"}}");
+    bench->redact[0] = json_member(bench->root, SPAN_LIT("auth"));
+    bench->redact[1] = json_at(bench->root, "auth", "token", NULL);
+    bench->verdict.redact_count = 2;
+    expect_for("{\"token\":\"t\"}", one);
+    snprintf(expected, sizeof expected, "{\"auth\":%s}", one);
+    assert_true(span_is(recorded(bench, &redacted), expected));
+}
+
+static void a_redaction_that_cannot_be_decided_redacts_all(void **state)
+{
+    struct bench *bench = *state;
+    struct json_node elsewhere = {.raw = SPAN_LIT("\"not in these arguments\"")};
+    char whole[128];
+    bool redacted;
+
+    read_arguments(bench, "{\"password\":\"hunter2\"}");
+    expect_for("{\"password\":\"hunter2\"}", whole);
+    bench->verdict.redact_all = true;
+    assert_true(span_is(recorded(bench, &redacted), whole));
+    assert_true(redacted);
+    bench->verdict.redact_all = false;
+    bench->redact[0] = &elsewhere;
+    bench->verdict.redact_count = 1;
+    assert_true(span_is(recorded(bench, &redacted), whole));
+}
+
+static void without_memory_nothing_secret_is_recorded(void **state)
+{
+    struct bench *bench = *state;
+    bool redacted;
+
+    read_arguments(bench, "{\"password\":\"hunter2\",\"other\":\"plain\"}");
+    bench->redact[0] = json_member(bench->root, SPAN_LIT("password"));
+    bench->verdict.redact_count = 1;
+    for (uint64_t n = 1; n <= 8; n++) {
+        struct span text;
+
+        buf_fini(&bench->text.arguments);
+        mem_fail_at(n, 1);
+        text = recorded(bench, &redacted);
+        mem_fail_at(0, 0);
+        assert_true(redacted);
+        assert_true(span_starts_with(text, SPAN_LIT("{\"")));
+        assert_null(memmem(text.at, text.len, "hunter2", 7));
+    }
+}
+
+static void rules_and_monitors_are_named(void **state)
+{
+    struct bench *bench = *state;
+    struct verdict *verdict = &bench->verdict;
+
+    assert_true(span_is(gate__rules_text(&bench->text, verdict), "[]"));
+    assert_null(gate__monitor_text(&bench->text, verdict).at);
+    verdict->rules[0] = (struct verdict_rule){SPAN_LIT("guard.\"sql\""), EFFECT_FORBID, false};
+    verdict->rules[1] = (struct verdict_rule){SPAN_LIT("open"), EFFECT_PERMIT, true};
+    verdict->rule_count = 2;
+    verdict->has_monitor = true;
+    verdict->monitor_kind = VERDICT_PERMIT;
+    verdict->monitor_rule = SPAN_LIT("open");
+    assert_true(span_is(gate__rules_text(&bench->text, verdict),
+                        "[{\"id\":\"guard.\\\"sql\\\"\",\"effect\":\"forbid\",\"monitor\":false},"
+                        "{\"id\":\"open\",\"effect\":\"permit\",\"monitor\":true}]"));
+    assert_true(span_is(gate__monitor_text(&bench->text, verdict), "{\"verdict\":\"permit\",\"rule\":\"open\"}"));
+    verdict->monitor_rule = SPAN_NONE;
+    assert_true(span_is(gate__monitor_text(&bench->text, verdict), "{\"verdict\":\"permit\",\"rule\":null}"));
+}
+
+/* However many rules with however long names: it stays JSON, and the rest is counted. */
+static void too_many_rules_are_counted(void **state)
+{
+    struct bench *bench = *state;
+    struct verdict *verdict = &bench->verdict;
+    const struct json_node *root, *last;
+    struct json_fault fault;
+    static char name[2000];
+
+    memset(name, 'n', sizeof name);
+    for (int i = 0; i < VERDICT_RULES_MAX; i++)
+        verdict->rules[i] = (struct verdict_rule){span_of(name, sizeof name), EFFECT_FORBID, false};
+    verdict->rule_count = 1000;
+    assert_int_equal(json_read(gate__rules_text(&bench->text, verdict), &json_request_rules, &bench->canonical,
+                               &bench->arena, &root, &fault), CODE_OK);
+    last = root->child;
+    while (last->next != NULL)
+        last = last->next;
+    assert_non_null(json_member(last, SPAN_LIT("more")));
+    assert_true(span_is(json_member(last, SPAN_LIT("more"))->raw, "992"));
+    verdict->has_monitor = true;
+    verdict->monitor_rule = span_of(name, sizeof name);
+    assert_true(span_is(gate__monitor_text(&bench->text, verdict), "{}"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_redactions_the_canonical_bytes_are_recorded, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(values_are_replaced_where_they_stand, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(what_lies_inside_a_replaced_value_goes_with_it, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(a_redaction_that_cannot_be_decided_redacts_all, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(without_memory_nothing_secret_is_recorded, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(rules_and_monitors_are_named, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(too_many_rules_are_counted, make_bench, drop_bench),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
