@@ -51,7 +51,7 @@ struct http_head {
     struct buf bytes; /* never dropped from, so offsets stay true */
     enum http_method method;
     int status; /* of a reply; 0 for requests */
-    int minor;  /* of HTTP/1.x: 1; 0 only in replies */
+    int minor;  /* of HTTP/1.x: 1; 0 only in replies, and where http_rules.plain_clients says so */
     struct http_piece method_text;
     struct http_piece path;
     struct http_piece query; /* after the '?' */

@@ -71,13 +71,18 @@ static bool scan_target(struct http_reader *reader, struct span target)
     return true;
 }
 
+static bool takes_plain_clients(const struct http_reader *reader)
+{
+    return reader->rules != NULL && reader->rules->plain_clients;
+}
+
 static bool scan_version(struct http_reader *reader, struct span version)
 {
     if (span_is(version, "HTTP/1.1")) {
         reader->head.minor = 1;
         return true;
     }
-    if (reader->is_reply && span_is(version, "HTTP/1.0")) {
+    if ((reader->is_reply || takes_plain_clients(reader)) && span_is(version, "HTTP/1.0")) {
         reader->head.minor = 0;
         return true;
     }
@@ -198,9 +203,10 @@ static bool scan_end_of_request(struct http_reader *reader)
     struct http_authority authority;
     struct span value;
 
-    if (!http_head_find(head, SPAN_LIT("Host"), &value))
-        return http__refuse(reader, REASON_HTTP_MALFORMED, "there is no Host");
-    if (!http_authority_read(value, &authority))
+    if (!http_head_find(head, SPAN_LIT("Host"), &value)) {
+        if (!takes_plain_clients(reader))
+            return http__refuse(reader, REASON_HTTP_MALFORMED, "there is no Host");
+    } else if (!http_authority_read(value, &authority))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the Host is not a name with an optional port");
     if (head->method != HTTP_METHOD_POST && (head->framing == HTTP_FRAMING_CHUNKED || head->content_length > 0))
         return http__refuse(reader, REASON_BODY_UNEXPECTED, "a body with a method that takes none");

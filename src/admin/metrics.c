@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "admin/metrics.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#define BUCKETS 14
+
+/* Upper bounds in microseconds; a histogram has one more for what is above. */
+static const int64_t bounds_us[BUCKETS] = {10,    25,    50,     100,    250,     500,     1000,
+                                           2500,  5000,  10000,  50000,  250000,  1000000, 10000000};
+
+struct histogram {
+    _Atomic uint64_t buckets[BUCKETS + 1];
+    _Atomic uint64_t sum_us;
+};
+
+/* One label set; immutable but for its count. */
+struct series {
+    uint64_t hash;
+    struct span upstream, tool;
+    const char *verdict;
+    enum reason reason;
+    _Atomic uint64_t count;
+    char text[];
+};
+
+struct metrics {
+    _Atomic(struct series *) table[METRICS_SERIES_MAX * 2]; /* open addressing, never more than half full */
+    _Atomic uint32_t used;
+    _Atomic uint64_t overflow;
+    struct histogram judge, audit, upstream;
+};
+
+enum code metrics_new(struct metrics **metrics)
+{
+    *metrics = mem_zalloc(sizeof **metrics);
+    return *metrics == NULL ? CODE_NOMEM : CODE_OK;
+}
+
+void metrics_free(struct metrics **metrics)
+{
+    if (*metrics == NULL)
+        return;
+    for (size_t i = 0; i < METRICS_SERIES_MAX * 2; i++)
+        mem_free(atomic_load_explicit(&(*metrics)->table[i], memory_order_relaxed));
+    mem_free(*metrics);
+    *metrics = NULL;
+}
+
+static void observe(struct histogram *histogram, int64_t us)
+{
+    size_t bucket = 0;
+
+    if (us < 0)
+        return;
+    while (bucket < BUCKETS && us > bounds_us[bucket])
+        bucket++;
+    (void)atomic_fetch_add_explicit(&histogram->buckets[bucket], 1, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&histogram->sum_us, (uint64_t)us, memory_order_relaxed);
+}
+
+static struct series *series_new(const struct metrics_call *call, uint64_t hash)
+{
+    struct series *series = mem_alloc(sizeof *series + call->upstream.len + call->tool.len + 1);
+
+    if (series == NULL)
+        return NULL;
+    *series = (struct series){.hash = hash, .verdict = call->verdict, .reason = call->reason};
+    if (call->upstream.len > 0)
+        memcpy(series->text, call->upstream.at, call->upstream.len);
+    if (call->tool.len > 0)
+        memcpy(series->text + call->upstream.len, call->tool.at, call->tool.len);
+    series->upstream = span_of(series->text, call->upstream.len);
+    series->tool = span_of(series->text + call->upstream.len, call->tool.len);
+    return series;
+}
+
+static bool is_same(const struct series *series, const struct metrics_call *call, uint64_t hash)
+{
+    return series->hash == hash && series->reason == call->reason && series->verdict == call->verdict &&
+           span_equals(series->upstream, call->upstream) && span_equals(series->tool, call->tool);
+}
+
+/* Returns: the slot's series after trying to put a new one there; NULL when there may be no more. */
+static struct series *claim(struct metrics *metrics, size_t slot, const struct metrics_call *call, uint64_t hash)
+{
+    struct series *found = NULL, *made;
+
+    if (atomic_fetch_add_explicit(&metrics->used, 1, memory_order_relaxed) >= METRICS_SERIES_MAX ||
+        (made = series_new(call, hash)) == NULL) {
+        (void)atomic_fetch_sub_explicit(&metrics->used, 1, memory_order_relaxed);
+        return NULL;
+    }
+    if (atomic_compare_exchange_strong(&metrics->table[slot], &found, made))
+        return made;
+    (void)atomic_fetch_sub_explicit(&metrics->used, 1, memory_order_relaxed);
+    mem_free(made);
+    return found; /* another thread was first, perhaps with another label set */
+}
+
+static struct series *series_of(struct metrics *metrics, const struct metrics_call *call)
+{
+    uint64_t hash = hash_mix(hash_mix(hash_span(call->upstream), hash_span(call->tool)),
+                             hash_mix((uint64_t)call->reason, (uint64_t)(uintptr_t)call->verdict));
+
+    for (size_t step = 0; step < METRICS_SERIES_MAX * 2; step++) {
+        size_t slot = (hash + step) % (METRICS_SERIES_MAX * 2);
+        struct series *series = atomic_load_explicit(&metrics->table[slot], memory_order_acquire);
+
+        if (series == NULL)
+            series = claim(metrics, slot, call, hash);
+        if (series == NULL)
+            return NULL;
+        if (is_same(series, call, hash))
+            return series;
+    }
+    return NULL;
+}
+
+void metrics_call(struct metrics *metrics, const struct metrics_call *call)
+{
+    struct series *series = series_of(metrics, call);
+
+    (void)atomic_fetch_add_explicit(series != NULL ? &series->count : &metrics->overflow, 1, memory_order_relaxed);
+    observe(&metrics->judge, call->judge_us);
+    observe(&metrics->audit, call->audit_us);
+    observe(&metrics->upstream, call->upstream_us);
+}
+
+/* A label's value: backslash, quote and newline are escaped; other control characters cannot occur in names. */
+static enum code write_label(struct buf *out, struct span value)
+{
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < value.len && code == CODE_OK; i++) {
+        if (value.at[i] == '\\' || value.at[i] == '"')
+            code = buf_add_byte(out, '\\');
+        if (code == CODE_OK)
+            code = value.at[i] == '\n' ? buf_add_text(out, "\\n") : buf_add_byte(out, value.at[i]);
+    }
+    return code;
+}
+
+static enum code write_call_line(struct buf *out, struct span upstream, struct span tool, const char *verdict,
+                                 const char *reason, uint64_t count)
+{
+    enum code code = buf_add_text(out, "callgate_calls_total{upstream=\"");
+
+    if (code == CODE_OK)
+        code = write_label(out, upstream);
+    if (code == CODE_OK)
+        code = buf_add_text(out, "\",tool=\"");
+    if (code == CODE_OK)
+        code = write_label(out, tool.len > 0 ? tool : SPAN_LIT("other"));
+    if (code == CODE_OK)
+        code = buf_addf(out, "\",verdict=\"%s\",reason=\"%s\"} %" PRIu64 "\n", verdict, reason, count);
+    return code;
+}
+
+static enum code write_calls(const struct metrics *metrics, struct buf *out)
+{
+    enum code code = buf_add_text(out, "# HELP callgate_calls_total Calls judged.\n# TYPE callgate_calls_total counter\n");
+    uint64_t overflow = atomic_load_explicit(&metrics->overflow, memory_order_relaxed);
+
+    for (size_t i = 0; i < METRICS_SERIES_MAX * 2 && code == CODE_OK; i++) {
+        const struct series *series = atomic_load_explicit(&metrics->table[i], memory_order_acquire);
+
+        if (series != NULL)
+            code = write_call_line(out, series->upstream, series->tool, series->verdict, reason_name(series->reason),
+                                   atomic_load_explicit(&series->count, memory_order_relaxed));
+    }
+    if (code == CODE_OK && overflow > 0)
+        code = write_call_line(out, SPAN_LIT("other"), SPAN_NONE, "other", "other", overflow);
+    return code;
+}
+
+static enum code write_endings(struct buf *out)
+{
+    enum code code = buf_add_text(out, "# HELP callgate_endings_total Ends of calls and connections by reason.\n"
+                                       "# TYPE callgate_endings_total counter\n");
+
+    for (int reason = 0; reason < REASON_COUNT && code == CODE_OK; reason++)
+        code = buf_addf(out, "callgate_endings_total{reason=\"%s\"} %" PRIu64 "\n", reason_name((enum reason)reason),
+                        reason_counted((enum reason)reason));
+    return code;
+}
+
+static enum code write_histogram(const struct histogram *histogram, const char *name, const char *help, struct buf *out)
+{
+    uint64_t total = 0;
+    enum code code = buf_addf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+
+    for (size_t i = 0; i <= BUCKETS && code == CODE_OK; i++) {
+        total += atomic_load_explicit(&histogram->buckets[i], memory_order_relaxed);
+        if (i < BUCKETS)
+            code = buf_addf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[i] / 1e6, total);
+        else
+            code = buf_addf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, total);
+    }
+    if (code != CODE_OK)
+        return code;
+    return buf_addf(out, "%s_sum %g\n%s_count %" PRIu64 "\n", name,
+                    (double)atomic_load_explicit(&histogram->sum_us, memory_order_relaxed) / 1e6, name, total);
+}
+
+enum code metrics_write(const struct metrics *metrics, const struct metrics_gauge *gauges, size_t count, struct buf *out)
+{
+    enum code code = write_calls(metrics, out);
+
+    if (code == CODE_OK)
+        code = write_endings(out);
+    if (code == CODE_OK)
+        code = write_histogram(&metrics->judge, "callgate_judge_seconds", "Time to judge a call.", out);
+    if (code == CODE_OK)
+        code = write_histogram(&metrics->audit, "callgate_audit_seconds", "Time until a call's record was durable.", out);
+    if (code == CODE_OK)
+        code = write_histogram(&metrics->upstream, "callgate_upstream_seconds", "Time until the upstream answered.", out);
+    for (size_t i = 0; i < count && code == CODE_OK; i++)
+        code = buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", gauges[i].name, gauges[i].help, gauges[i].name,
+                        gauges[i].type, gauges[i].name, gauges[i].value);
+    return code;
+}
