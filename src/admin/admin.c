@@ -27,6 +27,7 @@ struct visit {
     struct leg leg;
     struct http_reader reader;
     struct loop_timer life;
+    bool is_answered;
 };
 
 static const struct http_rules rules = {.plain_clients = true};
@@ -123,33 +124,37 @@ static void answer_request(struct visit *visit)
         end_visit(visit);
 }
 
+static void read_request(struct visit *visit)
+{
+    struct leg *leg = &visit->leg;
+    struct span body;
+    size_t used;
+    enum http_step step = http_reader_feed(&visit->reader, buf_peek(&leg->in), &used, &body);
+
+    buf_drop(&leg->in, used);
+    if (step == HTTP_STEP_NEED_MORE) {
+        if (leg->is_eof)
+            end_visit(visit);
+        return;
+    }
+    visit->is_answered = true;
+    if (step == HTTP_STEP_HEAD_DONE)
+        answer_request(visit);
+    else if (answer(visit, 400, PLAIN, SPAN_LIT("not an HTTP request\n"), true) != CODE_OK)
+        end_visit(visit);
+}
+
 static void visit_drive(struct connection *connection)
 {
     struct visit *visit = visit_of(connection);
     struct leg *leg = &visit->leg;
-    struct span body;
-    size_t used;
 
-    if (leg->is_broken || (leg->is_ended && buf_is_empty(&leg->out))) {
-        end_visit(visit);
-        return;
-    }
-    if (!leg->is_ended) {
-        enum http_step step = http_reader_feed(&visit->reader, buf_peek(&leg->in), &used, &body);
-
-        buf_drop(&leg->in, used);
-        if (step == HTTP_STEP_HEAD_DONE)
-            answer_request(visit);
-        else if (step != HTTP_STEP_NEED_MORE &&
-                 answer(visit, 400, PLAIN, SPAN_LIT("not an HTTP request\n"), true) != CODE_OK)
-            end_visit(visit);
-        if (step != HTTP_STEP_NEED_MORE)
-            leg_end(leg);
-        else if (leg->is_eof)
-            end_visit(visit);
-    }
+    if (leg->is_ready && !visit->is_answered)
+        read_request(visit);
     leg_drain(leg);
-    if (leg->is_ended && buf_is_empty(&leg->out))
+    if (visit->is_answered && buf_is_empty(&leg->out))
+        leg_end(leg);
+    if (leg->is_broken || leg->is_ended)
         end_visit(visit);
     leg_settle(leg);
 }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 1.30: what is counted and how it is written for Prometheus. */
+#include "admin/metrics.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+static char text[4 << 20];
+
+static const char *written(const struct metrics *metrics, const struct metrics_gauge *gauges, size_t count)
+{
+    struct buf out;
+    struct span all;
+
+    buf_init(&out, sizeof text);
+    assert_int_equal(metrics_write(metrics, gauges, count, &out), CODE_OK);
+    all = buf_peek(&out);
+    memcpy(text, all.at, all.len);
+    text[all.len] = '\0';
+    buf_fini(&out);
+    return text;
+}
+
+static struct metrics_call call_of(const char *tool)
+{
+    return (struct metrics_call){.upstream = SPAN_LIT("shop"), .tool = span_text(tool), .verdict = "permit",
+                                 .reason = REASON_PERMITTED, .judge_us = 7, .audit_us = 400, .upstream_us = -1};
+}
+
+/* 1.30 */
+static void test_calls_are_counted_by_label(void **state)
+{
+    struct metrics *metrics;
+    struct metrics_call call = call_of("search");
+
+    (void)state;
+    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    metrics_call(metrics, &call);
+    metrics_call(metrics, &call);
+    call.tool = SPAN_NONE;
+    metrics_call(metrics, &call);
+    call.tool = SPAN_LIT("a\"b\\c");
+    metrics_call(metrics, &call);
+    assert_non_null(strstr(written(metrics, NULL, 0),
+        "callgate_calls_total{upstream=\"shop\",tool=\"search\",verdict=\"permit\",reason=\"permitted\"} 2\n"));
+    assert_non_null(strstr(text, "tool=\"other\",verdict=\"permit\",reason=\"permitted\"} 1\n"));
+    assert_non_null(strstr(text, "tool=\"a\\\"b\\\\c\","));
+    metrics_free(&metrics);
+    assert_null(metrics);
+}
+
+/* 1.30 */
+static void test_histograms_are_cumulative(void **state)
+{
+    struct metrics *metrics;
+    struct metrics_call call = call_of("t");
+    const struct metrics_gauge gauges[] = {{"callgate_policy_version", "The active policy's version.", "gauge", 12}};
+
+    (void)state;
+    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    metrics_call(metrics, &call);
+    call.judge_us = 30;
+    metrics_call(metrics, &call);
+    written(metrics, gauges, 1);
+    assert_non_null(strstr(text, "callgate_judge_seconds_bucket{le=\"1e-05\"} 1\n"));
+    assert_non_null(strstr(text, "callgate_judge_seconds_bucket{le=\"5e-05\"} 2\n"));
+    assert_non_null(strstr(text, "callgate_judge_seconds_bucket{le=\"+Inf\"} 2\n"));
+    assert_non_null(strstr(text, "callgate_judge_seconds_count 2\n"));
+    assert_non_null(strstr(text, "callgate_upstream_seconds_count 0\n"));
+    assert_non_null(strstr(text, "callgate_policy_version 12\n"));
+    assert_non_null(strstr(text, "callgate_endings_total{reason=\"no_rule\"} "));
+    metrics_free(&metrics);
+}
+
+/* An agent that invents names cannot make the page grow without end. */
+static void test_series_are_bounded(void **state)
+{
+    struct metrics *metrics;
+    char name[32];
+
+    (void)state;
+    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    for (int i = 0; i < METRICS_SERIES_MAX + 100; i++) {
+        struct metrics_call call;
+
+        (void)snprintf(name, sizeof name, "tool-%d", i);
+        call = call_of(name);
+        metrics_call(metrics, &call);
+    }
+    assert_non_null(strstr(written(metrics, NULL, 0),
+                           "callgate_calls_total{upstream=\"other\",tool=\"other\",verdict=\"other\",reason=\"other\"} 100\n"));
+    metrics_free(&metrics);
+}
+
+static void *count_many(void *context)
+{
+    struct metrics_call call = call_of("same");
+
+    for (int i = 0; i < 20000; i++)
+        metrics_call(context, &call);
+    return NULL;
+}
+
+static void test_threads_count_without_loss(void **state)
+{
+    struct metrics *metrics;
+    pthread_t threads[4];
+
+    (void)state;
+    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, count_many, metrics), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_non_null(strstr(written(metrics, NULL, 0), "tool=\"same\",verdict=\"permit\",reason=\"permitted\"} 80000\n"));
+    metrics_free(&metrics);
+}
+
+static void test_without_memory_a_call_counts_as_other(void **state)
+{
+    struct metrics *metrics;
+    struct metrics_call call = call_of("t");
+
+    (void)state;
+    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    mem_fail_at(1, 0);
+    metrics_call(metrics, &call);
+    mem_fail_at(0, 0);
+    assert_non_null(strstr(written(metrics, NULL, 0), "reason=\"other\"} 1\n"));
+    metrics_free(&metrics);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_are_counted_by_label), cmocka_unit_test(test_histograms_are_cumulative),
+        cmocka_unit_test(test_series_are_bounded),         cmocka_unit_test(test_threads_count_without_loss),
+        cmocka_unit_test(test_without_memory_a_call_counts_as_other),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
