@@ -150,6 +150,7 @@ static void poll_store(void *context)
 
     serve__follow_store(serve);
     serve__tell_audit(serve);
+    gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
     if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
         /* Without the timer revoked keys would go on working. */
         log_error("app", "not enough memory to follow the store; ending");
@@ -263,14 +264,21 @@ enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
 /* In reverse, and so that every permit gets its outcome: first the workers, then what they wrote to. */
 void serve_close(struct serve *serve)
 {
+    struct audit_gauges gauges = {.down = true};
+
     resolver_free(&serve->resolver);
     proxy_stop(&serve->proxy);
-    if (serve->audit != NULL && serve->store != NULL)
+    if (serve->shared != NULL && serve->ring != NULL) {
+        gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
         serve__tell_audit(serve);
+        audit_gauges(serve->audit, &gauges);
+    }
     for (unsigned i = 0; serve->gates != NULL && i < serve->conf->workers; i++)
         gate_free(&serve->gates[i]);
     mem_free(serve->gates);
     audit_close(&serve->audit);
+    if (!gauges.down)
+        serve__mark_told(serve);
     gate_shared_free(&serve->shared);
     db_close(&serve->store);
     if (serve->has_signals)

@@ -19,6 +19,8 @@
 #include "os/signal.h"
 #include "proxy/proxy.h"
 
+#define SERVE_SOURCES 2 /* append-only tables of the store that the audit is told of */
+
 struct serve {
     struct conf *conf;
     struct loop *loop;
@@ -35,6 +37,9 @@ struct serve {
     uint64_t policy_refused;     /* one that did not compile, not to be tried four times a second */
     struct why store_fault;      /* what was logged last */
     bool owes_events;            /* rows may be there that the audit does not know yet */
+    bool awaits_audit;           /* rows up to put_to were put and are not known to be durable */
+    int64_t put_to[SERVE_SOURCES];
+    uint64_t commits_then;       /* the audit's, before they were put */
 
     struct gate_shared *shared;
     struct gate **gates;         /* one a worker */

@@ -21,6 +21,9 @@ void serve__follow_store(struct serve *serve);
 /* Puts what the store knows and the audit does not yet into the audit. */
 void serve__tell_audit(struct serve *serve);
 
+/* What was put is durable: the store remembers that. */
+void serve__mark_told(struct serve *serve);
+
 /* One event of the gate's own; detail is canonical JSON. */
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char said[4096];
+
+/* What a command says goes to a file meanwhile. */
+static FILE *listen_to(int *saved, int fd)
+{
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    fflush(NULL);
+    *saved = dup(fd);
+    assert_true(dup2(fileno(file), fd) >= 0);
+    return file;
+}
+
+static void hear(FILE *file, int saved, int fd)
+{
+    size_t len;
+
+    fflush(NULL);
+    dup2(saved, fd);
+    close(saved);
+    rewind(file);
+    len = fread(said, 1, sizeof said - 1, file);
+    said[len] = '\0';
+    fclose(file);
+}
+
+struct given {
+    bool verbose;
+    const char *name;
+    struct option_values many;
+    int operands;
+    const char *operand[8];
+};
+
+static int read_words(struct given *given, const char *const *words, int min, int max)
+{
+    const struct option options[] = {
+        {.name = "verbose", .help = "more", .flag = &given->verbose},
+        {.name = "name", .takes = "NAME", .help = "a name", .value = &given->name},
+        {.name = "may-claim", .takes = "GLOB", .help = "repeatable", .many = &given->many},
+        {0},
+    };
+    const struct usage usage = {"callgate test [OPTIONS]", "Tests.", options, min, max};
+    static char copies[16][64];
+    char *argv[17];
+    int argc = 0, status, saved;
+    FILE *file;
+
+    *given = (struct given){0};
+    for (; words[argc] != NULL; argc++) {
+        snprintf(copies[argc], sizeof copies[argc], "%s", words[argc]);
+        argv[argc] = copies[argc];
+    }
+    argv[argc] = NULL;
+    file = listen_to(&saved, STDERR_FILENO);
+    status = options_read(&usage, argc, argv, &given->operands);
+    hear(file, saved, STDERR_FILENO);
+    for (int i = 0; i < given->operands && i < 8; i++)
+        given->operand[i] = argv[i];
+    return status;
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void options_and_operands_mix(void **state)
+{
+    struct given given;
+
+    (void)state;
+    assert_int_equal(read_words(&given, WORDS("one", "--verbose", "--name", "bot", "two", "--may-claim=a*", "--may-claim",
+                                              "b", "--", "--three"), 0, -1), OPTIONS_GO);
+    assert_true(given.verbose);
+    assert_string_equal(given.name, "bot");
+    assert_int_equal(given.many.count, 2);
+    assert_string_equal(given.many.value[0], "a*");
+    assert_int_equal(given.operands, 3);
+    assert_string_equal(given.operand[0], "one");
+    assert_string_equal(given.operand[1], "two");
+    assert_string_equal(given.operand[2], "--three");
+}
+
+static void wrong_use_is_told(void **state)
+{
+    static const struct { const char *words[4]; const char *says; } cases[] = {
+        {{"--nmae", "x"}, "did you mean --name?"},
+        {{"--wholly-unknown"}, "--help lists"},
+        {{"--name"}, "needs a value"},
+        {{"--name", "a", "--name=b"}, "given twice"},
+        {{"--verbose=yes"}, "takes no value"},
+        {{"-v"}, "written --name"},
+        {{"one", "two", "three"}, "\"three\" is too much"},
+    };
+    struct given given;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(read_words(&given, cases[i].words, 0, 2), STATUS_USAGE);
+        if (strncmp(said, "callgate: ", 10) != 0 || strstr(said, cases[i].says) == NULL)
+            fail_msg("%s: said %s", cases[i].words[0], said);
+    }
+    assert_int_equal(read_words(&given, WORDS("--verbose"), 1, 1), STATUS_USAGE);
+    assert_non_null(strstr(said, "missing"));
+}
+
+static int ran;
+
+static int run_leaf(int argc, char **argv)
+{
+    ran = argc;
+    return argc > 0 ? argv[0][0] - '0' : STATUS_DONE;
+}
+
+static int dispatch(int argc, char **argv, int fd)
+{
+    static const struct command subs[] = {{"create", "make", run_leaf, NULL}, {0}};
+    const struct command commands[] = {{"key", "keys", NULL, subs}, {"version", "which", run_leaf, NULL}, {0}};
+    int saved, status;
+    FILE *file = listen_to(&saved, fd);
+
+    ran = -1;
+    status = command_run(commands, "callgate", argc, argv);
+    hear(file, saved, fd);
+    return status;
+}
+
+static void commands_are_found_or_guessed(void **state)
+{
+    (void)state;
+    assert_int_equal(dispatch(2, (char *[]){(char *)"version", (char *)"3", NULL}, STDERR_FILENO), 3);
+    assert_int_equal(ran, 1);
+    assert_int_equal(dispatch(2, (char *[]){(char *)"key", (char *)"create", NULL}, STDERR_FILENO), STATUS_DONE);
+    assert_int_equal(ran, 0);
+    assert_int_equal(dispatch(2, (char *[]){(char *)"key", (char *)"creat", NULL}, STDERR_FILENO), STATUS_USAGE);
+    assert_non_null(strstr(said, "did you mean \"callgate key create\"?"));
+    assert_int_equal(dispatch(1, (char *[]){(char *)"frobnicate", NULL}, STDERR_FILENO), STATUS_USAGE);
+    assert_non_null(strstr(said, "--help"));
+    assert_int_equal(dispatch(1, (char *[]){(char *)"--help", NULL}, STDOUT_FILENO), STATUS_DONE);
+    assert_non_null(strstr(said, "version"));
+    assert_int_equal(dispatch(0, (char *[]){NULL}, STDERR_FILENO), STATUS_USAGE);
+    assert_int_equal(dispatch(1, (char *[]){(char *)"key", NULL}, STDERR_FILENO), STATUS_USAGE);
+    assert_int_equal(ran, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_and_operands_mix),
+        cmocka_unit_test(wrong_use_is_told),
+        cmocka_unit_test(commands_are_found_or_guessed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
