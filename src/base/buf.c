@@ -41,7 +41,9 @@ enum code buf_reserve(struct buf *buf, size_t len, char **at)
 
         while (size < have + len)
             size = size > buf->cap_bytes / 2 ? buf->cap_bytes : size * 2;
-        block = mem_resize(buf->block, size);
+        if (size > buf->cap_bytes)
+            size = buf->cap_bytes;
+        block = mem_resize(buf->block, size + 1); /* one more for the NUL that vsnprintf writes */
         if (block == NULL)
             return CODE_NOMEM;
         buf->block = block;
@@ -100,9 +102,8 @@ enum code buf_addf(struct buf *buf, const char *format, ...)
     va_end(args);
     if (len < 0)
         return CODE_INVALID;
-    /* vsnprintf writes a NUL, which needs room but is not counted. */
-    code = buf_reserve(buf, (size_t)len + 1, &at);
-    if (code != CODE_OK)
+    code = buf_reserve(buf, (size_t)len, &at);
+    if (code != CODE_OK || len == 0)
         return code;
     va_start(args, format);
     (void)vsnprintf(at, (size_t)len + 1, format, args);

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* Invariants: head <= tail <= size <= cap; block == NULL exactly when size == 0. */
+/* Invariants: head <= tail <= size <= cap; block == NULL exactly when size == 0; the block has one byte more. */
 struct buf {
     char *block;
     size_t head;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 
 static enum log_level threshold = LOG_INFO;
 static bool as_json = true;
+static _Atomic uint64_t lost;
 
 void log_init(enum log_level level, enum log_form form)
 {
@@ -20,6 +22,11 @@ void log_init(enum log_level level, enum log_form form)
 bool log_wants(enum log_level level)
 {
     return level <= threshold;
+}
+
+uint64_t log_lost(void)
+{
+    return atomic_load_explicit(&lost, memory_order_relaxed);
 }
 
 static const char *level_text(enum log_level level)
@@ -33,18 +40,22 @@ static const char *level_text(enum log_level level)
     return "?";
 }
 
+#define FIELDS_BYTES 640 /* what the fields after the message may need */
+
 /* A line is built in a fixed array: a log call must work when memory does not. */
 struct line {
     char text[2048];
     size_t len;
+    bool is_cut;
 };
 
+/* What does not fit is left out whole, so that the line stays JSON. Two bytes are kept for its end. */
 static void put(struct line *line, const char *text, size_t len)
 {
-    size_t room = sizeof line->text - 8 - line->len; /* 8: the closing of a cut line */
-
-    if (len > room)
-        len = room;
+    if (line->is_cut || len > sizeof line->text - 2 - line->len) {
+        line->is_cut = true;
+        return;
+    }
     memcpy(line->text + line->len, text, len);
     line->len += len;
 }
@@ -54,34 +65,42 @@ static void put_text(struct line *line, const char *text)
     put(line, text, strlen(text));
 }
 
-/* Everything outside printable ASCII is escaped, on a terminal too: a peer's bytes must not drive it. */
-static void put_escaped(struct line *line, const char *text)
+/* Everything outside printable ASCII is escaped, on a terminal too: a peer's bytes must not drive it.
+ * Returns: whether all of it fitted. */
+static bool put_escaped(struct line *line, const char *text, size_t reserve)
 {
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0' && sizeof line->text - line->len > reserve + 8; text++) {
         unsigned char c = (unsigned char)*text;
         char escape[8];
 
-        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\')
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
             put(line, text, 1);
-        else {
+        } else {
             int n = snprintf(escape, sizeof escape, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
 
-            if (sizeof line->text - 8 - line->len >= (size_t)n)
-                put(line, escape, (size_t)n);
+            put(line, escape, (size_t)n);
         }
     }
+    return *text == '\0';
 }
 
 static void put_field(struct line *line, const char *name, const char *value)
 {
+    size_t before = line->len;
+
     if (value == NULL || value[0] == '\0')
         return;
     put_text(line, as_json ? ",\"" : " ");
     put_text(line, name);
     put_text(line, as_json ? "\":\"" : "=");
-    put_escaped(line, value);
+    if (!put_escaped(line, value, 0))
+        line->is_cut = true;
     if (as_json)
         put_text(line, "\"");
+    if (line->is_cut) {
+        line->len = before;
+        line->is_cut = false;
+    }
 }
 
 static void put_time(struct line *line)
@@ -116,7 +135,7 @@ void log_line(enum log_level level, const struct log_about *about, const char *f
     put_text(&line, as_json ? "\",\"level\":\"" : " ");
     put_text(&line, level_text(level));
     put_text(&line, as_json ? "\",\"message\":\"" : ": ");
-    put_escaped(&line, message);
+    (void)put_escaped(&line, message, FIELDS_BYTES);
     if (as_json)
         put_text(&line, "\"");
     put_field(&line, "room", about->room);
@@ -126,7 +145,7 @@ void log_line(enum log_level level, const struct log_about *about, const char *f
     put_field(&line, "reason", about->reason);
     line.text[line.len++] = as_json ? '}' : ' ';
     line.text[line.len++] = '\n';
-    ssize_t ignored = write(STDERR_FILENO, line.text, line.len);
-    (void)ignored;
+    if (write(STDERR_FILENO, line.text, line.len) != (ssize_t)line.len)
+        (void)atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
     errno = saved;
 }

@@ -24,6 +24,9 @@ void log_init(enum log_level level, enum log_form form);
 
 bool log_wants(enum log_level level);
 
+/* Lines that could not be written whole since the start. */
+uint64_t log_lost(void);
+
 /* What a line is about, where known; zero values are left out. */
 struct log_about {
     const char *room;        /* "proxy", "audit" ... */

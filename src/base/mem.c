@@ -94,15 +94,14 @@ void arena_init(struct arena *arena, size_t cap_bytes)
 
 static struct arena_block *add_block(struct arena *arena, size_t bytes)
 {
-    size_t left = arena->cap_bytes - arena->used_bytes;
+    size_t left = arena->used_bytes < arena->cap_bytes ? arena->cap_bytes - arena->used_bytes : 0;
     size_t want = bytes > BLOCK_BYTES / 4 ? bytes : BLOCK_BYTES;
     struct arena_block *block;
 
-    if (arena->used_bytes > arena->cap_bytes || left < sizeof *block || want > left - sizeof *block) {
-        if (left < sizeof *block || bytes > left - sizeof *block)
-            return NULL;
+    if (left < sizeof *block || bytes > left - sizeof *block)
+        return NULL;
+    if (want > left - sizeof *block)
         want = bytes; /* near the cap only what was asked for */
-    }
     block = mem_alloc(sizeof *block + want);
     if (block == NULL)
         return NULL;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/cm.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+static void holds(const struct buf *buf, const char *text)
+{
+    if (!span_is(buf_peek(buf), text))
+        fail_msg("'%.*s' instead of '%s'", SPAN_ARG(buf_peek(buf)), text);
+    assert_true(buf->head <= buf->tail && buf->tail <= buf->size && buf->size <= buf->cap_bytes);
+}
+
+static void appends_and_drops(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 1000);
+    assert_true(buf_is_empty(&buf));
+    assert_null(buf_peek(&buf).at);
+    assert_ok(buf_add(&buf, NULL, 0));
+    assert_ok(buf_add_text(&buf, "hello"));
+    assert_ok(buf_add_byte(&buf, ' '));
+    assert_ok(buf_add_span(&buf, SPAN_LIT("wor\0ld")));
+    assert_int_equal(buf_len(&buf), 12);
+    buf_drop(&buf, 6);
+    assert_true(span_equals(buf_peek(&buf), SPAN_LIT("wor\0ld")));
+    buf_truncate(&buf, 3);
+    holds(&buf, "wor");
+    assert_ok(buf_addf(&buf, "%s-%d", "x", 7));
+    holds(&buf, "worx-7");
+    assert_ok(buf_addf(&buf, "%s", ""));
+    holds(&buf, "worx-7");
+    buf_drop(&buf, 6);
+    assert_int_equal(buf.head, 0); /* empty: the whole block is free again */
+    buf_clear(&buf);
+    holds(&buf, "");
+    assert_ok(buf_add_text(&buf, "again"));
+    buf_fini(&buf);
+    assert_null(buf.block);
+    assert_int_equal(buf.cap_bytes, 1000);
+    assert_ok(buf_add_text(&buf, "after"));
+    holds(&buf, "after");
+    buf_fini(&buf);
+}
+
+static void the_cap_holds(void **state)
+{
+    static const size_t caps[] = {0, 1, 2, 3, 10, 255, 256, 257, 511, 513, 1000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
+        struct buf buf;
+
+        buf_init(&buf, caps[i]);
+        for (size_t n = 0; n < caps[i]; n++) {
+            assert_int_equal(buf_room(&buf), caps[i] - n);
+            assert_ok(n % 2 ? buf_addf(&buf, "%c", 'a') : buf_add_byte(&buf, 'a'));
+        }
+        assert_int_equal(buf_add_byte(&buf, 'x'), CODE_LIMIT);
+        assert_int_equal(buf_addf(&buf, "%c", 'x'), CODE_LIMIT);
+        assert_int_equal(buf_add(&buf, "xyz", 3), CODE_LIMIT);
+        assert_int_equal(buf_len(&buf), caps[i]);
+        assert_true(buf.size <= caps[i]);
+        /* What was dropped makes room again, though the block is full. */
+        if (caps[i] > 0) {
+            buf_drop(&buf, 1);
+            assert_ok(buf_add_byte(&buf, 'b'));
+            assert_int_equal(buf_peek(&buf).at[caps[i] - 1], 'b');
+        }
+        buf_fini(&buf);
+    }
+}
+
+static void reserve_and_commit(void **state)
+{
+    struct buf buf;
+    char *at;
+
+    (void)state;
+    buf_init(&buf, 600);
+    assert_ok(buf_add_text(&buf, "ab"));
+    buf_drop(&buf, 1);
+    assert_ok(buf_reserve(&buf, 599, &at)); /* moves what is left to the front */
+    memset(at, 'x', 599);
+    buf_commit(&buf, 2);
+    holds(&buf, "bxx");
+    assert_int_equal(buf_reserve(&buf, 598, &at), CODE_LIMIT);
+    assert_int_equal(buf_reserve(&buf, SIZE_MAX, &at), CODE_LIMIT);
+    holds(&buf, "bxx");
+    buf_fini(&buf);
+}
+
+/* A failed append changes nothing, wherever memory runs out. */
+static void memory_runs_out(void **state)
+{
+    bool done = false;
+
+    (void)state;
+    for (uint64_t nth = 1; !done; nth++) {
+        struct buf buf;
+        enum code code = CODE_OK;
+        size_t before = 0;
+
+        buf_init(&buf, 1 << 20);
+        mem_fail_at(nth, 0);
+        for (int i = 0; i < 200 && code == CODE_OK; i++) {
+            before = buf_len(&buf);
+            code = i % 2 ? buf_addf(&buf, "%0100d", i) : buf_add(&buf, "0123456789", 10);
+        }
+        done = mem_fail_count() < nth;
+        mem_fail_at(0, 0);
+        assert_int_equal(code, done ? CODE_OK : CODE_NOMEM);
+        if (!done)
+            assert_int_equal(buf_len(&buf), before);
+        assert_true(!done || nth > 3);
+        buf_fini(&buf);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(appends_and_drops),
+        cmocka_unit_test(the_cap_holds),
+        cmocka_unit_test(reserve_and_commit),
+        cmocka_unit_test(memory_runs_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

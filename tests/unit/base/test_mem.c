@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/cm.h"
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static void blocks(void **state)
+{
+    char *copy = mem_dup("ab\0c", 4);
+    unsigned char *zero = mem_zalloc(64);
+    unsigned char *array = mem_array(8, 8);
+
+    (void)state;
+    assert_non_null(copy);
+    assert_memory_equal(copy, "ab\0c", 5);
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(zero[i] | array[i], 0);
+    copy = mem_resize(copy, 100);
+    assert_memory_equal(copy, "ab\0c", 5);
+    mem_wipe(copy, 4);
+    assert_memory_equal(copy, "\0\0\0\0", 4);
+    mem_wipe(NULL, 0);
+    assert_null(mem_array(SIZE_MAX / 2, 4));
+    assert_null(mem_dup("", SIZE_MAX));
+    mem_free(copy);
+    mem_free(zero);
+    mem_free(array);
+    mem_free(mem_alloc(0));
+    mem_free(NULL);
+}
+
+static bool fails(void)
+{
+    void *block = mem_alloc(1);
+
+    mem_free(block);
+    return block == NULL;
+}
+
+static void failures_on_demand(void **state)
+{
+    (void)state;
+    mem_fail_at(2, 0);
+    assert_false(fails());
+    assert_true(fails());
+    assert_false(fails());
+    assert_int_equal(mem_fail_count(), 3);
+    mem_fail_at(1, 1);
+    assert_true(fails());
+    assert_true(fails());
+    assert_null(mem_zalloc(1));
+    assert_null(mem_array(1, 1));
+    assert_null(mem_dup("a", 1));
+    assert_null(mem_resize(NULL, 1));
+    mem_fail_at(0, 0);
+    assert_false(fails());
+}
+
+static void arenas(void **state)
+{
+    struct arena arena;
+    char *pieces[300];
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    for (size_t i = 0; i < 300; i++) {
+        size_t len = i * 7 % 3000;
+
+        pieces[i] = arena_alloc(&arena, len);
+        assert_non_null(pieces[i]);
+        assert_int_equal((uintptr_t)pieces[i] % 16, 0);
+        memset(pieces[i], (int)i, len);
+    }
+    for (size_t i = 0; i < 300; i++)
+        for (size_t j = 0; j < i * 7 % 3000; j++)
+            assert_int_equal((unsigned char)pieces[i][j], i & 0xff);
+    assert_string_equal(arena_dup(&arena, "text", 4), "text");
+    assert_true(arena.used_bytes <= arena.cap_bytes);
+    arena_reset(&arena);
+    assert_true(arena.used_bytes < 10000); /* one small block is kept */
+    mem_fail_at(1, 1);
+    assert_non_null(arena_zalloc(&arena, 100)); /* and used */
+    assert_null(arena_alloc(&arena, 9000));
+    mem_fail_at(0, 0);
+    assert_non_null(arena_alloc(&arena, 9000));
+    arena_reset(&arena);
+    arena_fini(&arena);
+    assert_null(arena.blocks);
+    assert_int_equal(arena.used_bytes, 0);
+}
+
+static void the_cap_of_an_arena_holds(void **state)
+{
+    (void)state;
+    for (size_t cap = 0; cap < 20000; cap += 997) {
+        struct arena arena;
+        size_t got = 0;
+
+        arena_init(&arena, cap);
+        assert_null(arena_alloc(&arena, SIZE_MAX));
+        assert_null(arena_alloc(&arena, SIZE_MAX - 20));
+        assert_null(arena_alloc(&arena, cap + 1));
+        assert_null(arena_dup(&arena, "", SIZE_MAX));
+        while (arena_alloc(&arena, 100) != NULL)
+            got += 112;
+        assert_true(arena.used_bytes <= cap);
+        assert_true(got <= cap);
+        assert_true(got * 2 + 600 > cap); /* most of the cap can be used */
+        arena_fini(&arena);
+    }
+}
+
+/* A large piece does not cost the room that the current block still has. */
+static void large_pieces_stand_aside(void **state)
+{
+    struct arena arena;
+    void *large;
+    char *first, *second;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    first = arena_alloc(&arena, 16);
+    large = arena_alloc(&arena, 100000);
+    second = arena_alloc(&arena, 16);
+    assert_non_null(large);
+    assert_ptr_equal(second, first + 16);
+    arena_fini(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks),
+        cmocka_unit_test(failures_on_demand),
+        cmocka_unit_test(arenas),
+        cmocka_unit_test(the_cap_of_an_arena_holds),
+        cmocka_unit_test(large_pieces_stand_aside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
