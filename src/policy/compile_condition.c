@@ -88,8 +88,7 @@ static void read_manner(struct compiler *c, const struct yaml_node *node, struct
     if (manner->anchor != NULL) {
         manner->whole_written = policy__word(c, manner->anchor, anchors) == 0;
         if (yaml_member(node, "matches") == NULL && yaml_member(node, "not_matches") == NULL)
-            FAULT_KEY(c, manner->anchor,
-                      "`anchor` belongs to `matches` and `not_matches`; the other operators are always whole");
+            FAULT_KEY(c, manner->anchor, "`anchor` belongs to `matches` and `not_matches`; other operators are always whole");
     }
     read_absence(c, node, manner);
 }

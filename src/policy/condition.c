@@ -50,8 +50,8 @@ static enum truth leaf_truth(struct walk *walk, const struct condition *conditio
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
 
-    leaf.path = (struct path_walk){.path = &condition->path, .visit = visit, .context = &leaf,
-                                   .visits_left = &walk->visits_left};
+    leaf.path = (struct path_walk){
+        .path = &condition->path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left};
     path_run(&leaf.path, walk->question->root);
     if (leaf.path.spent || walk->spent) {
         walk->spent = true;

@@ -24,8 +24,8 @@ enum truth policy__regex(const struct regex *regex, bool opening, struct span su
 /* Meaning 10: what the word `protocol` stands for. A client's answer to ping comes here as `ping`. */
 static bool is_protocol(struct span method)
 {
-    static const char *const methods[] = {"initialize", "server/discover", "ping", "tools/list", "stream/open",
-                                          "session/end", NULL};
+    static const char *const methods[] = {"initialize",  "server/discover", "ping", "tools/list",
+                                          "stream/open", "session/end",     NULL};
 
     for (const char *const *word = methods; *word != NULL; word++)
         if (span_is(method, *word))

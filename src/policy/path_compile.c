@@ -228,8 +228,7 @@ static enum code read_selector(struct reader *r, struct path_selector *selector)
     if (at_number(r) || peek(r, ':'))
         return read_index_or_slice(r, selector);
     if (peek(r, '?'))
-        return why_set(r->why, CODE_INVALID,
-                       "filter expressions are not part of this language; select more and add a condition");
+        return why_set(r->why, CODE_INVALID, "filter expressions are no part of this language; select more, add a condition");
     return why_set(r->why, CODE_INVALID, "nothing that selects; write ['name'], [0], [1:3] or [*]");
 }
 
@@ -240,8 +239,7 @@ static enum code read_bracket(struct reader *r, uint32_t *count)
     do {
         skip_blanks(r);
         if (*count == SELECTORS_MAX)
-            return why_set(r->why, CODE_INVALID, "more than %d selectors in one bracket; write several conditions",
-                           SELECTORS_MAX);
+            return why_set(r->why, CODE_INVALID, "more than %d selectors in one bracket; write more conditions", SELECTORS_MAX);
         code = read_selector(r, &r->selectors[*count]);
         if (code != CODE_OK)
             return code;
@@ -329,8 +327,8 @@ static enum code read_path(struct reader *r)
         r->selectors[0] = (struct path_selector){.kind = SELECTOR_NAME, .name = read_word(r)};
         if (r->at < r->text.len || r->at == 0)
             return why_set(r->why, CODE_INVALID,
-                           "a path begins with $, and a bare word holds letters, digits and _ only; "
-                           "write '$.a.b' or \"$['a b']\"");
+                           "a path begins with $, and a bare word holds letters, digits and _ only; write '$.a.b' or "
+                           "\"$['a b']\"");
         r->segments[0] = (struct path_segment){.count = 1};
         r->segments[0].selectors = (struct path_selector *)(void *)arena_dup(r->arena, r->selectors, sizeof *r->selectors);
         return r->segments[0].selectors ? keep_segments(r, 1) : CODE_NOMEM;
@@ -345,7 +343,7 @@ static enum code read_path(struct reader *r)
             return code;
         count++;
     }
-    if (r->text.at[r->text.len - 1] <= ' ')
+    if (strchr(" \t\r\n", r->text.at[r->text.len - 1]) != NULL)
         return why_set(r->why, CODE_INVALID, "blanks at the end; take them away");
     return keep_segments(r, count);
 }
