@@ -12,6 +12,7 @@
 #include "db/db.h"
 
 extern const struct command cmd_serve;
+extern const struct command cmd_status;
 extern const struct command cmd_key;
 extern const struct command cmd_version;
 

@@ -122,6 +122,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *wh
         code = open_gates(serve);
     if (code == CODE_OK)
         code = open_proxy(serve, why);
+    if (code == CODE_OK)
+        code = serve__open_admin(serve, why);
     return code;
 }
 
@@ -209,6 +211,14 @@ static enum code tell_ready(struct serve *serve, int ready_fd)
         doc_text(listens, NULL, span_text(text));
         log_info("app", "listening on %s", text);
     }
+    if (serve->admin != NULL) {
+        struct sock_address address;
+        char text[SOCK_TEXT_BYTES];
+
+        admin_address(serve->admin, &address);
+        sock_text(&address, text);
+        doc_text(doc, "admin", span_text(text));
+    }
     code = doc_print(doc, &line);
     if (code == CODE_OK)
         code = buf_add_byte(&line, '\n');
@@ -255,6 +265,8 @@ enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
 
     while (code == CODE_OK && !serve->is_over) {
         code = loop_turn(serve->loop, -1);
+        if (serve->admin != NULL)
+            admin_settle(serve->admin);
         if (code != CODE_OK)
             why_set(why, code, "the event loop failed: %s", code_text(code));
     }
@@ -266,8 +278,10 @@ void serve_close(struct serve *serve)
 {
     struct audit_gauges gauges = {.down = true};
 
+    admin_close(&serve->admin);
     resolver_free(&serve->resolver);
     proxy_stop(&serve->proxy);
+    metrics_free(&serve->metrics);
     if (serve->shared != NULL && serve->ring != NULL) {
         gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
         serve__tell_audit(serve);

@@ -10,6 +10,8 @@
 #ifndef APP_SERVE_H
 #define APP_SERVE_H
 
+#include "admin/admin.h"
+#include "admin/metrics.h"
 #include "app/conf.h"
 #include "audit/writer.h"
 #include "db/db.h"
@@ -47,6 +49,8 @@ struct serve {
     struct audit_ring *ring;     /* main's own */
     struct proxy *proxy;
     struct resolver *resolver;
+    struct admin *admin;         /* NULL: none is configured; likewise metrics */
+    struct metrics *metrics;
 
     bool is_draining;
     bool is_over;

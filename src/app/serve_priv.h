@@ -10,6 +10,7 @@
 
 #include "app/serve.h"
 
+#define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less than this on the audit's disk: not ready any more */
 #define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
 
 /* The key of redactions: read from its file, which is made where may_make says so. */
@@ -26,6 +27,9 @@ void serve__mark_told(struct serve *serve);
 
 /* One event of the gate's own; detail is canonical JSON. */
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
+
+/* The admin port, where one is configured, and the counting of calls for it. After proxy_open, before proxy_run. */
+enum code serve__open_admin(struct serve *serve, struct why *why) MUST_USE;
 
 /* SIGHUP: configuration, certificates, credentials, policy, keys. */
 void serve__reload(struct serve *serve);

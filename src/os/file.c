@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static enum code cannot(struct why *why, const char *path, const char *what, int error)
@@ -166,4 +167,14 @@ char *file_beside(const char *base, struct span path)
         memcpy(out + folder_len, path.at, path.len);
     out[folder_len + path.len] = '\0';
     return out;
+}
+
+enum code file_disk_room(const char *path, uint64_t *bytes)
+{
+    struct statvfs disk;
+
+    if (statvfs(path, &disk) != 0)
+        return errno == ENOENT ? CODE_NOT_FOUND : CODE_IO;
+    *bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    return CODE_OK;
 }

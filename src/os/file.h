@@ -23,6 +23,9 @@ enum code file_read(const char *path, enum file_kind kind, size_t max_bytes, str
 /* Makes a new file with this mode and content; fsyncs it. CODE_EXISTS when it is there already. */
 enum code file_create(const char *path, unsigned mode, struct span content, struct why *why) MUST_USE;
 
+/* How many bytes an ordinary process may still write on the disk that holds `path`. */
+enum code file_disk_room(const char *path, uint64_t *bytes) MUST_USE;
+
 /* `path` seen from the folder of the file `base` (absolute paths stay). Returns: allocated, or NULL without memory. */
 char *file_beside(const char *base, struct span path) MUST_USE;
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate status: why is everything denied? The answer in words, from the files and the network, whether a gate runs or
+ * not: configuration, policy, audit, disk, upstreams. */
+#include "app/commands.h"
+#include "app/conf.h"
+#include "app/store.h"
+
+#include "json/doc.h"
+#include "os/file.h"
+#include "os/resolve.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONNECT_WAIT_MS 2000
+#define NAMES_WAIT_MS 3000
+#define DISK_LOW_BYTES (UINT64_C(64) << 20)
+#define RECENT_ROWS 1000
+
+/* Findings as they are made: printed at once, or kept for --json. */
+struct report {
+    struct doc *findings; /* NULL: print */
+    unsigned bad;
+};
+
+static void find(struct report *report, const char *about, bool is_good, const char *format, ...) PRINTF_LIKE(4, 5);
+
+static void find(struct report *report, const char *about, bool is_good, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    report->bad += !is_good;
+    if (report->findings == NULL) {
+        printf("%-4s %-10s %s\n", is_good ? "ok" : "BAD", about, text);
+    } else {
+        struct doc *finding = doc_add_object(report->findings, NULL);
+
+        doc_text(finding, "about", span_text(about));
+        doc_bool(finding, "good", is_good);
+        doc_text(finding, "text", span_text(text));
+    }
+}
+
+static void look_at_policy(struct report *report, const struct conf *conf)
+{
+    struct why why = {0};
+    struct db *store = NULL;
+    struct policy *policy = NULL;
+    uint64_t version = 0;
+    enum code code = store_open(conf->store, DB_READ, &store, &why);
+
+    if (code == CODE_NOT_FOUND) {
+        find(report, "policy", false, "there is no store at %s: everything is denied; `callgate policy load FILES` makes it",
+             conf->store);
+        return;
+    }
+    if (code == CODE_OK)
+        code = store_active_policy(store, &version, &why);
+    if (code == CODE_OK && version != 0)
+        code = store_compile_policy(store, version, &policy, &why);
+    if (code != CODE_OK)
+        find(report, "policy", false, "%s", why.text);
+    else if (version == 0)
+        find(report, "policy", false,
+             "no version is active: everything is denied, reason no_policy; `callgate policy load FILES`");
+    else
+        find(report, "policy", true, "version %" PRIu64 " is active, with %zu rules", version, policy_rule_count(policy));
+    policy_unref(&policy);
+    db_close(&store);
+}
+
+/* One text out of the audit; empty where there is none. */
+static enum code ask_audit(struct db *audit, const char *sql, char *out, size_t size)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_prepare(audit, sql, &stmt);
+
+    out[0] = '\0';
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK)
+        (void)snprintf(out, size, "%.*s", SPAN_ARG(db_text(stmt, 0)));
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static const char last_state[] =
+    "SELECT kind FROM event WHERE kind IN ('audit_down', 'audit_up', 'start') ORDER BY seq DESC LIMIT 1";
+static const char last_life[] = "SELECT kind FROM event WHERE kind IN ('start', 'stop') ORDER BY seq DESC LIMIT 1";
+static const char last_denials[] =
+    "SELECT group_concat(n || ' ' || reason, ', ') FROM (SELECT reason, count(*) AS n FROM decision WHERE verdict = 'deny' "
+    "AND seq > (SELECT max(seq) FROM decision) - 1000 GROUP BY reason ORDER BY n DESC LIMIT 5)";
+
+static void look_at_audit(struct report *report, const struct conf *conf)
+{
+    struct why why = {0};
+    struct db *audit = NULL;
+    char kind[64], life[64], denials[256];
+    enum code code = db_open(conf->audit.database, DB_READ, &audit, &why);
+
+    if (code == CODE_NOT_FOUND) {
+        find(report, "audit", true, "there is no %s yet; the first start makes it", conf->audit.database);
+        return;
+    }
+    if (code == CODE_OK)
+        code = ask_audit(audit, last_state, kind, sizeof kind);
+    if (code == CODE_OK)
+        code = ask_audit(audit, last_life, life, sizeof life);
+    if (code == CODE_OK)
+        code = ask_audit(audit, last_denials, denials, sizeof denials);
+    if (code != CODE_OK) {
+        find(report, "audit", false, "%s cannot be read: %s", conf->audit.database,
+             audit != NULL ? db_error(audit) : why.text);
+    } else {
+        find(report, "audit", strcmp(kind, "audit_down") != 0, "%s",
+             strcmp(kind, "audit_down") == 0 ? "the gate could not write it when it last tried: calls are denied until it can"
+                                             : "can be written, as far as the gate recorded");
+        find(report, "gate", strcmp(life, "stop") != 0, "%s",
+             strcmp(life, "stop") == 0 ? "was stopped; `callgate serve` starts it" : "was started and has recorded no stop");
+        if (denials[0] != '\0')
+            find(report, "denials", true, "among the last %d records: %s", RECENT_ROWS, denials);
+    }
+    db_close(&audit);
+}
+
+static void look_at_disk(struct report *report, const struct conf *conf)
+{
+    uint64_t bytes = 0;
+    enum code code = file_disk_room(conf->audit.database, &bytes);
+
+    if (code == CODE_OK)
+        find(report, "disk", bytes >= DISK_LOW_BYTES, "%" PRIu64 " MiB are left beside the audit%s", bytes >> 20,
+             bytes < DISK_LOW_BYTES ? ": when it is full, every call is denied; make room" : "");
+}
+
+static bool accepts_connections(const struct sock_address *address)
+{
+    struct pollfd ready = {.events = POLLOUT};
+    bool accepts;
+
+    if (sock_connect(address, &ready.fd) != CODE_OK)
+        return false;
+    accepts = poll(&ready, 1, CONNECT_WAIT_MS) == 1 && sock_connect_state(ready.fd) == CODE_OK;
+    sock_close(&ready.fd);
+    return accepts;
+}
+
+static void look_at_route(struct report *report, const struct proxy_route *route, const struct resolve_table *names)
+{
+    size_t count;
+    const struct sock_address *addresses = resolve_find(names, span_text(route->upstream.host), route->upstream.port, &count);
+    bool accepts = false;
+
+    for (size_t i = 0; i < count && !accepts; i++)
+        accepts = accepts_connections(&addresses[i]);
+    find(report, "upstream", accepts, "%.*s at %s:%u %s", SPAN_ARG(route->name), route->upstream.host, route->upstream.port,
+         accepts ? "accepts connections"
+                 : count == 0 ? "has no address: its name cannot be resolved" : "does not accept connections");
+}
+
+static enum code look_at_upstreams(struct report *report, const struct conf *conf, struct why *why)
+{
+    const struct resolver_conf how = {0};
+    struct resolver *resolver = NULL;
+    struct resolve_table *names;
+    enum code code = resolver_new(&resolver, &how, conf->names, conf->name_count, why);
+
+    if (code != CODE_OK)
+        return code;
+    (void)resolver_wait(resolver, NAMES_WAIT_MS);
+    names = resolver_table(resolver);
+    for (size_t i = 0; i < conf->proxy->route_count; i++)
+        look_at_route(report, &conf->proxy->routes[i], names);
+    resolve_table_unref(&names);
+    resolver_free(&resolver);
+    return CODE_OK;
+}
+
+static int print_json(struct doc *root, unsigned bad)
+{
+    struct buf out;
+    enum code code;
+
+    doc_bool(root, "good", bad == 0);
+    buf_init(&out, 1 << 20);
+    code = doc_print(root, &out);
+    if (code == CODE_OK)
+        printf("%.*s\n", SPAN_ARG(buf_peek(&out)));
+    buf_fini(&out);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
+}
+
+static int tell_status(const struct conf *conf, bool as_json)
+{
+    struct doc *root = as_json ? doc_object() : NULL;
+    struct report report = {.findings = as_json ? doc_add_array(root, "findings") : NULL};
+    struct why why = {0};
+    int status = STATUS_DONE;
+    enum code code;
+
+    find(&report, "conf", true, "%s is good, %zu routes", conf->path, conf->proxy->route_count);
+    look_at_policy(&report, conf);
+    look_at_audit(&report, conf);
+    look_at_disk(&report, conf);
+    code = look_at_upstreams(&report, conf, &why);
+    if (code != CODE_OK)
+        status = complain_why(code, &why);
+    else if (as_json)
+        status = print_json(root, report.bad);
+    doc_free(&root);
+    return status == STATUS_DONE && report.bad > 0 ? STATUS_NEGATIVE : status;
+}
+
+static int run_status(int argc, char **argv)
+{
+    const char *config = NULL;
+    bool as_json = false;
+    const struct option options[] = {
+        {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &config},
+        {.name = "json", .help = "print one JSON object", .flag = &as_json},
+        {0},
+    };
+    const struct usage usage = {"callgate status [--config FILE] [--json]",
+                                "Says in words whether calls can pass, and if not, why. Exit status 1: something is bad.",
+                                options, 0, 0};
+    struct conf *conf = NULL;
+    struct faults faults;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code;
+
+    if (status != OPTIONS_GO)
+        return status;
+    faults_init(&faults);
+    code = conf_load(config != NULL ? config : "callgate.yaml", &conf, &faults, NULL);
+    if (code != CODE_OK)
+        return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
+    status = tell_status(conf, as_json);
+    conf_free(&conf);
+    return status;
+}
+
+const struct command cmd_status = {"status", "why is everything denied?", run_status, NULL};

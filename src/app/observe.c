@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operators see of the running gate: the admin port's answers, out of what the rooms count. */
+#include "app/serve_priv.h"
+
+#include "base/log.h"
+#include "os/file.h"
+
+static enum code unready(void *context, struct buf *out)
+{
+    const struct serve *serve = context;
+    struct audit_gauges audit;
+    uint64_t room_bytes;
+    enum code code = CODE_OK;
+
+    audit_gauges(serve->audit, &audit);
+    if (audit.down)
+        code = buf_add_text(out, "the audit is down: calls are denied until it can be written again\n");
+    if (code == CODE_OK && serve->policy_active == 0)
+        code = buf_add_text(out, "no policy is active: everything is denied; `callgate policy load FILES`\n");
+    if (code == CODE_OK && file_disk_room(serve->conf->audit.database, &room_bytes) == CODE_OK && room_bytes < DISK_LOW_BYTES)
+        code = buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
+    if (code == CODE_OK && serve->is_draining)
+        code = buf_add_text(out, "the gate is draining\n");
+    return code;
+}
+
+static enum code measure(void *context, struct buf *out)
+{
+    const struct serve *serve = context;
+    struct audit_gauges audit;
+    struct proxy_gauges proxy;
+    uint64_t room_bytes = 0;
+
+    audit_gauges(serve->audit, &audit);
+    proxy_gauges(serve->proxy, &proxy);
+    if (file_disk_room(serve->conf->audit.database, &room_bytes) != CODE_OK)
+        room_bytes = 0;
+    const struct metrics_gauge gauges[] = {
+        {"callgate_connections", "Connections of agents.", "gauge", proxy.connections},
+        {"callgate_connections_accepted_total", "Connections of agents since the start.", "counter", proxy.accepted},
+        {"callgate_requests_total", "Messages of agents that were judged.", "counter", proxy.requests},
+        {"callgate_in_flight", "Connections with a request under way.", "gauge", proxy.in_flight},
+        {"callgate_streams", "Event streams that are open.", "gauge", proxy.streams},
+        {"callgate_body_bytes", "Memory of bodies and replies.", "gauge", proxy.memory_bytes},
+        {"callgate_upstream_connections_total", "Connections made to upstreams.", "counter", proxy.upstream_connections},
+        {"callgate_audit_up", "1 while records can be written.", "gauge", audit.down ? 0 : 1},
+        {"callgate_audit_seq", "Number of the last durable record.", "gauge", audit.last_seq},
+        {"callgate_audit_rows_total", "Records written since the start.", "counter", audit.rows},
+        {"callgate_audit_commits_total", "Commits since the start.", "counter", audit.commits},
+        {"callgate_audit_ring_bytes", "Records that wait for the writer.", "gauge", audit.ring_bytes_used},
+        {"callgate_audit_wal_bytes", "Size of the audit's write-ahead log.", "gauge", audit.wal_bytes},
+        {"callgate_audit_open_permits", "Permits without their outcome yet.", "gauge", audit.open_permits},
+        {"callgate_disk_free_bytes", "Room on the audit's disk.", "gauge", room_bytes},
+        {"callgate_policy_version", "The active policy's version; 0: none.", "gauge", serve->policy_active},
+    };
+
+    return metrics_write(serve->metrics, gauges, sizeof gauges / sizeof gauges[0], out);
+}
+
+static void count_call(void *context, const struct proxy_call *call)
+{
+    const struct metrics_call counted = {
+        .upstream = call->upstream, .tool = call->names_tool ? call->tool : SPAN_NONE,
+        .verdict = verdict_text(call->verdict), .reason = call->reason, .judge_us = call->judge_us,
+        .audit_us = call->audit_us, .upstream_us = call->upstream_us,
+    };
+
+    metrics_call(context, &counted);
+}
+
+enum code serve__open_admin(struct serve *serve, struct why *why)
+{
+    const struct conf_admin *from = &serve->conf->admin;
+    const struct admin_conf conf = {
+        .address = from->address, .healthz = from->public_healthz, .readyz = from->public_readyz,
+        .metrics = from->public_metrics, .unready = unready, .measure = measure, .context = serve,
+    };
+    enum code code;
+
+    if (!from->is_on)
+        return CODE_OK;
+    code = metrics_new(&serve->metrics);
+    if (code != CODE_OK)
+        return why_set(why, code, "not enough memory for metrics");
+    code = admin_open(&conf, serve->loop, &serve->admin, why);
+    if (code == CODE_OK)
+        proxy_on_call(serve->proxy, count_call, serve->metrics);
+    return code;
+}
