@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/conf_priv.h"
+#include "base/mem.h"
+#include "os/file.h"
+#include "os/thread.h"
+
+#include <stdio.h>
+
+#define FILE_MAX_BYTES ((size_t)4 << 20)
+#define ARENA_MAX_BYTES ((size_t)64 << 20)
+#define MAX_HOSTS 1024
+#define MAX_WORKERS 256
+#define DRAIN_MS 30000
+#define ARGUMENTS_BYTES ((uint64_t)64 << 10)
+
+static const char *const top_keys[] = {"routes", "listen", "hosts", "trusted_proxies", "workers", "store",
+                                       "audit",  "admin",  "drain", NULL};
+
+static void read_hosts(struct conf_reader *reader, const struct yaml_node *root)
+{
+    const struct yaml_node *list = conf__list(reader, root, "hosts", MAX_HOSTS);
+    struct span *hosts;
+
+    if (list == NULL)
+        return;
+    hosts = conf__array(reader, list->count, sizeof *hosts);
+    for (const struct yaml_node *node = list->child; node != NULL && !reader->out_of_memory; node = node->next) {
+        struct span text = conf__text(reader, node);
+
+        if (text.at != NULL && !conf__host_is_plain(text))
+            CONF_FAULT(reader, node, "`%.*s` is no host name; write it without scheme, port and path", SPAN_ARG(text));
+        hosts[reader->proxy->host_count++] = conf__lower(reader, text);
+    }
+    reader->proxy->hosts = hosts;
+}
+
+static void read_trusted_proxies(struct conf_reader *reader, const struct yaml_node *root)
+{
+    const struct yaml_node *list = conf__list(reader, root, "trusted_proxies", MAX_HOSTS);
+    struct sock_net *nets;
+
+    if (list == NULL)
+        return;
+    nets = conf__array(reader, list->count, sizeof *nets);
+    for (const struct yaml_node *node = list->child; node != NULL && !reader->out_of_memory; node = node->next) {
+        struct why why = {""};
+
+        if (conf__text(reader, node).at != NULL &&
+            sock_net_parse(node->text, &nets[reader->proxy->trusted_proxy_count++], &why) != CODE_OK)
+            CONF_FAULT(reader, node, "%s", why.text);
+    }
+    reader->proxy->trusted_proxies = nets;
+}
+
+static unsigned read_workers(struct conf_reader *reader, const struct yaml_node *root)
+{
+    const struct yaml_node *node = yaml_member(root, "workers");
+    unsigned cores = thread_cores();
+
+    if (node == NULL || span_is(node->text, "auto"))
+        return cores < MAX_WORKERS ? cores : MAX_WORKERS;
+    if (node->type != YAML_INT) {
+        CONF_FAULT(reader, node, "`workers` is `auto` or a whole number between 1 and %d", MAX_WORKERS);
+        return 1;
+    }
+    return conf__number(reader, root, "workers", MAX_WORKERS);
+}
+
+static void read_audit(struct conf_reader *reader, const struct yaml_node *root, struct conf_audit *audit)
+{
+    static const char *const known[] = {"database", "checkpoints", "checkpoint_key", "redact_key", "arguments", NULL};
+    const struct yaml_node *node = yaml_member(root, "audit");
+    char heads[4200];
+
+    if (node != NULL && !conf__map(reader, node, known, "`audit`"))
+        node = NULL;
+    audit->database = conf__path(reader, node, "database", "audit.db");
+    if (audit->database == NULL)
+        return;
+    if (snprintf(heads, sizeof heads, "%s.heads", audit->database) >= (int)sizeof heads) {
+        CONF_FAULT(reader, root, "the path of the audit's database is too long; name a nearer folder");
+        return;
+    }
+    /* The default is a path already: only a relative one would be seen from the file's folder a second time. */
+    audit->checkpoints = yaml_member(node, "checkpoints") != NULL ? conf__path(reader, node, "checkpoints", NULL)
+                                                                  : conf__copy(reader, span_text(heads)).at;
+    audit->checkpoint_key = conf__path(reader, node, "checkpoint_key", NULL);
+    audit->redact_key = conf__path(reader, node, "redact_key", "redact.key");
+    audit->arguments_max_bytes = conf__size(reader, node, "arguments", 1024, (uint64_t)16 << 20);
+    if (audit->arguments_max_bytes == 0)
+        audit->arguments_max_bytes = ARGUMENTS_BYTES;
+}
+
+/* Two roles in one file would destroy each other. */
+static void check_files(struct conf_reader *reader, const struct yaml_node *root, const struct conf *conf)
+{
+    const char *files[] = {conf->store, conf->audit.database, conf->audit.checkpoints, conf->audit.checkpoint_key,
+                           conf->audit.redact_key, conf->path};
+    static const char *const names[] = {"store", "audit.database", "audit.checkpoints", "audit.checkpoint_key",
+                                        "audit.redact_key", "the configuration"};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t j = 0; j < i; j++)
+            if (files[i] != NULL && files[j] != NULL && strcmp(files[i], files[j]) == 0)
+                CONF_FAULT(reader, root, "%s and %s are one file; give each its own", names[j], names[i]);
+}
+
+static void read_admin(struct conf_reader *reader, const struct yaml_node *root, struct conf_admin *admin)
+{
+    static const char *const known[] = {"address", "public", NULL};
+    static const char *const pages[] = {"healthz", "readyz", "metrics", NULL};
+    const struct yaml_node *node = yaml_member(root, "admin"), *address, *list;
+    struct why why = {""};
+    bool *shown[] = {&admin->public_healthz, &admin->public_readyz, &admin->public_metrics};
+
+    if (node == NULL || !conf__map(reader, node, known, "`admin`"))
+        return;
+    admin->is_on = true;
+    address = yaml_member(node, "address");
+    if (address == NULL ? sock_parse(SPAN_LIT("127.0.0.1:9901"), &admin->address, &why) != CODE_OK
+                        : conf__text(reader, address).at != NULL &&
+                              sock_parse(address->text, &admin->address, &why) != CODE_OK)
+        CONF_FAULT(reader, address != NULL ? address : node, "%s", why.text);
+    list = conf__list(reader, node, "public", 3);
+    for (size_t i = 0; i < 3; i++)
+        *shown[i] = yaml_member(node, "public") == NULL;
+    for (const struct yaml_node *page = list != NULL ? list->child : NULL; page != NULL; page = page->next)
+        *shown[conf__word(reader, page, "public", pages)] = true;
+}
+
+/* Every host that is asked for, each once. */
+static void collect_names(struct conf_reader *reader, struct conf *conf)
+{
+    const struct proxy_conf *proxy = reader->proxy;
+    struct resolve_name *names = conf__array(reader, proxy->route_count, sizeof *names);
+
+    for (size_t i = 0; i < proxy->route_count && !reader->out_of_memory; i++) {
+        const struct proxy_upstream *upstream = &proxy->routes[i].upstream;
+        size_t seen = 0;
+
+        if (upstream->host == NULL)
+            continue;
+        while (seen < conf->name_count &&
+               (strcmp(names[seen].host, upstream->host) != 0 || names[seen].port != upstream->port))
+            seen++;
+        if (seen < conf->name_count)
+            continue;
+        (void)snprintf(names[seen].host, sizeof names[seen].host, "%s", upstream->host);
+        names[seen].port = upstream->port;
+        conf->name_count++;
+    }
+    conf->names = names;
+}
+
+static void read_all(struct conf_reader *reader, const struct yaml_node *root, struct conf *conf)
+{
+    conf->store = conf__path(reader, root, "store", "callgate.db");
+    conf->workers = read_workers(reader, root);
+    conf->drain_ms = conf__duration(reader, root, "drain", 3600 * 1000);
+    if (conf->drain_ms == 0)
+        conf->drain_ms = DRAIN_MS;
+    read_audit(reader, root, &conf->audit);
+    check_files(reader, root, conf);
+    read_admin(reader, root, &conf->admin);
+    reader->arena = &reader->proxy->arena;
+    read_hosts(reader, root);
+    read_trusted_proxies(reader, root);
+    conf__listens(reader, root);
+    conf__routes(reader, root);
+    reader->arena = &conf->arena;
+    collect_names(reader, conf);
+}
+
+/* A missing or unreadable file is a fault like any other. */
+static enum code read_tree(const char *path, struct yaml_tree **tree, struct faults *faults)
+{
+    struct buf text;
+    struct why why = {""};
+    enum code code;
+
+    *tree = NULL;
+    buf_init(&text, FILE_MAX_BYTES);
+    code = file_read(path, FILE_TRUSTED, FILE_MAX_BYTES, &text, &why);
+    if (code == CODE_OK)
+        code = yaml_read(buf_peek(&text), path, tree, faults);
+    else if (code != CODE_NOMEM) {
+        faults_add(faults, path, 0, 0, "%s", why.text);
+        code = CODE_INVALID;
+    }
+    buf_fini(&text);
+    if (code != CODE_OK)
+        return code;
+    if (yaml_root(*tree)->type == YAML_MAP)
+        return CODE_OK;
+    faults_add(faults, path, 1, 1, "a configuration is a map; write `routes:` with at least one route");
+    yaml_tree_free(tree);
+    return CODE_INVALID;
+}
+
+static struct conf *make_conf(const char *path)
+{
+    struct conf *conf = mem_zalloc(sizeof *conf);
+
+    if (conf == NULL)
+        return NULL;
+    arena_init(&conf->arena, ARENA_MAX_BYTES);
+    conf->path = arena_dup(&conf->arena, path, strlen(path));
+    conf->proxy = proxy_conf_new();
+    if (conf->path == NULL || conf->proxy == NULL)
+        conf_free(&conf);
+    return conf;
+}
+
+enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings)
+{
+    struct faults unheard;
+    struct conf_reader reader = {.path = path, .faults = faults, .warnings = warnings != NULL ? warnings : &unheard};
+    struct yaml_tree *tree;
+    struct why why = {""};
+    size_t before = faults->count;
+    enum code code = read_tree(path, &tree, faults);
+
+    *conf = NULL;
+    if (code != CODE_OK)
+        return code;
+    faults_init(&unheard);
+    *conf = make_conf(path);
+    reader.out_of_memory = *conf == NULL;
+    if (*conf != NULL) {
+        reader.tree = tree;
+        reader.proxy = (*conf)->proxy;
+        reader.arena = &(*conf)->arena;
+        yaml_check_keys(tree, yaml_root(tree), top_keys, "the configuration", faults);
+        read_all(&reader, yaml_root(tree), *conf);
+    }
+    yaml_tree_free(&tree);
+    code = reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
+    if (code == CODE_OK)
+        code = proxy_conf_seal((*conf)->proxy, &why);
+    if (code == CODE_INVALID && why.text[0] != '\0')
+        faults_add(faults, path, 0, 0, "%s", why.text);
+    if (code != CODE_OK)
+        conf_free(conf);
+    return code;
+}
+
+void conf_free(struct conf **conf)
+{
+    if (*conf != NULL) {
+        proxy_conf_unref(&(*conf)->proxy);
+        arena_fini(&(*conf)->arena);
+    }
+    mem_free(*conf);
+    *conf = NULL;
+}
+
+enum code conf_store_path(const char *path, char **store, struct faults *faults)
+{
+    struct arena arena;
+    struct conf_reader reader = {.path = path, .arena = &arena, .faults = faults};
+    struct yaml_tree *tree;
+    size_t before = faults->count;
+    enum code code = read_tree(path, &tree, faults);
+    const char *found;
+
+    *store = NULL;
+    if (code != CODE_OK)
+        return code;
+    arena_init(&arena, ARENA_MAX_BYTES);
+    reader.tree = tree;
+    found = conf__path(&reader, yaml_root(tree), "store", "callgate.db");
+    if (found != NULL)
+        *store = mem_dup(found, strlen(found));
+    if (faults->count > before)
+        code = CODE_INVALID;
+    else if (*store == NULL)
+        code = CODE_NOMEM;
+    arena_fini(&arena);
+    yaml_tree_free(&tree);
+    return code;
+}

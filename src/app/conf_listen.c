@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/conf_priv.h"
+#include "http/authority.h"
+
+#define MAX_LISTENERS 64
+
+bool conf__host_is_plain(struct span host)
+{
+    struct http_authority authority;
+
+    return http_authority_read(host, &authority) && authority.port.len == 0;
+}
+
+static void read_tls(struct conf_reader *reader, const struct yaml_node *node, struct proxy_listen *listen)
+{
+    static const char *const known[] = {"certificate", "key", "client_ca", "client_certificate", NULL};
+    static const char *const demands[] = {"optional", "required", NULL};
+    struct tls_server_conf tls = {0};
+    struct why why = {""};
+    enum code code;
+
+    if (!conf__map(reader, node, known, "`tls`"))
+        return;
+    (void)conf__need(reader, node, "certificate", "gate.pem");
+    (void)conf__need(reader, node, "key", "gate.key");
+    tls.certificate = conf__path(reader, node, "certificate", NULL);
+    tls.key = conf__path(reader, node, "key", NULL);
+    tls.client_ca = conf__path(reader, node, "client_ca", NULL);
+    tls.client_required = conf__choice(reader, node, "client_certificate", demands) == 1;
+    if (yaml_member(node, "client_certificate") != NULL && tls.client_ca == NULL)
+        CONF_FAULT(reader, yaml_member(node, "client_certificate"),
+                   "client certificates cannot be checked without `client_ca`; write `client_ca: agents-ca.pem`");
+    if (tls.certificate == NULL || tls.key == NULL)
+        return;
+    reader->has_client_ca = reader->has_client_ca || tls.client_ca != NULL;
+    code = tls_server_new(&tls, &listen->tls, &why);
+    if (code == CODE_NOMEM)
+        reader->out_of_memory = true;
+    else if (code != CODE_OK)
+        CONF_FAULT(reader, node, "%s", why.text);
+}
+
+static void check_openness(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_listen *listen)
+{
+    bool insecure = conf__bool(reader, node, "insecure"), has_tls = yaml_member(node, "tls") != NULL;
+
+    if (insecure && has_tls)
+        CONF_FAULT(reader, yaml_member(node, "insecure"), "`insecure` has no meaning beside `tls`; leave one of them out");
+    if (has_tls || listen->address.len == 0 || sock_is_loopback(&listen->address))
+        return;
+    if (insecure)
+        CONF_WARN(reader, node, "plain HTTP off loopback: keys, arguments and replies can be read on the way; give it `tls`");
+    else
+        CONF_FAULT(reader, node, "plain HTTP off loopback shows keys, arguments and replies to everyone on the way; give it "
+                   "`tls`, or accept that with `insecure: true`");
+}
+
+static void read_listen(struct conf_reader *reader, const struct yaml_node *node, struct proxy_listen *listen)
+{
+    static const char *const known[] = {"address", "tls", "timeouts", "insecure", NULL};
+    static const char *const times[] = {"head", "body", "idle", NULL};
+    const struct yaml_node *address, *timeouts;
+    struct why why = {""};
+
+    if (!conf__map(reader, node, known, "a listener"))
+        return;
+    address = conf__need(reader, node, "address", "'127.0.0.1:8080'");
+    if (address != NULL && conf__text(reader, address).at != NULL &&
+        sock_parse(address->text, &listen->address, &why) != CODE_OK)
+        CONF_FAULT(reader, address, "%s", why.text);
+    if (yaml_member(node, "tls") != NULL)
+        read_tls(reader, yaml_member(node, "tls"), listen);
+    check_openness(reader, node, listen);
+    timeouts = yaml_member(node, "timeouts");
+    if (timeouts == NULL || !conf__map(reader, timeouts, times, "a listener's `timeouts`"))
+        return;
+    listen->head_ms = conf__duration(reader, timeouts, "head", CONF_MAX_MS);
+    listen->body_ms = conf__duration(reader, timeouts, "body", CONF_MAX_MS);
+    listen->idle_ms = conf__duration(reader, timeouts, "idle", CONF_MAX_MS);
+}
+
+static void listen_on_loopback(struct conf_reader *reader)
+{
+    reader->proxy->listens = conf__array(reader, 1, sizeof *reader->proxy->listens);
+    if (reader->out_of_memory)
+        return;
+    reader->proxy->listen_count = 1;
+    if (sock_parse_ip(SPAN_LIT("127.0.0.1"), 8080, &reader->proxy->listens[0].address) != CODE_OK)
+        reader->out_of_memory = true;
+}
+
+void conf__listens(struct conf_reader *reader, const struct yaml_node *root)
+{
+    struct proxy_conf *proxy = reader->proxy;
+    const struct yaml_node *list = conf__list(reader, root, "listen", MAX_LISTENERS);
+    size_t at = 0;
+
+    if (yaml_member(root, "listen") == NULL) {
+        listen_on_loopback(reader);
+        return;
+    }
+    if (list == NULL)
+        return;
+    proxy->listens = conf__array(reader, list->count, sizeof *proxy->listens);
+    if (reader->out_of_memory)
+        return;
+    proxy->listen_count = list->count;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next, at++) {
+        struct proxy_listen *listen = &proxy->listens[at];
+
+        read_listen(reader, node, listen);
+        for (size_t i = 0; i < at; i++)
+            if (listen->address.len > 0 && sock_port(&listen->address) != 0 &&
+                sock_equals(&proxy->listens[i].address, &listen->address))
+                CONF_FAULT(reader, node, "this address is listened on already; leave one of the two out");
+    }
+}

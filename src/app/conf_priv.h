@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the configuration's reader share: values with their faults, and the parts of the file.
+ *
+ * Threads: main.
+ * Owns: nothing; texts go into the arena that is set.
+ * Lifetime: one conf_load.
+ * Errors: told as faults at their place; absent or faulty values are zero. Without memory `out_of_memory` sticks. */
+#ifndef APP_CONF_PRIV_H
+#define APP_CONF_PRIV_H
+
+#include "app/conf.h"
+#include "yaml/yaml.h"
+
+struct conf_reader {
+    const char *path;
+    const struct yaml_tree *tree;
+    struct arena *arena;      /* where texts go: the configuration's own, or the proxy's */
+    struct faults *faults;
+    struct faults *warnings;
+    struct proxy_conf *proxy;
+    bool has_client_ca;       /* some listener asks for client certificates */
+    bool out_of_memory;
+};
+
+/* Takes: node: whose value is faulty. */
+#define CONF_FAULT(reader, node, ...) \
+    faults_add((reader)->faults, yaml_file((reader)->tree), (node)->line, (node)->column, __VA_ARGS__)
+#define CONF_WARN(reader, node, ...) \
+    faults_add((reader)->warnings, yaml_file((reader)->tree), (node)->line, (node)->column, __VA_ARGS__)
+
+/* ---- conf_value.c: `map` may be anything, `key` its member ---- */
+
+/* Whether it is a map; tells unknown keys. Takes: what: "a route". */
+bool conf__map(struct conf_reader *reader, const struct yaml_node *node, const char *const *known, const char *what);
+const struct yaml_node *conf__need(struct conf_reader *reader, const struct yaml_node *map, const char *key,
+                                   const char *example);
+/* The member where it is a list of at least one and at most `max`, else NULL. */
+const struct yaml_node *conf__list(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max);
+
+/* A string that is not empty and holds no control character; copied, with a NUL. at == NULL: none. */
+struct span conf__text(struct conf_reader *reader, const struct yaml_node *node);
+struct span conf__text_of(struct conf_reader *reader, const struct yaml_node *map, const char *key);
+struct span conf__copy(struct conf_reader *reader, struct span text);
+struct span conf__lower(struct conf_reader *reader, struct span text);
+/* A file beside the configuration; `otherwise` where the key is absent (NULL gives NULL). */
+const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *otherwise);
+bool conf__bool(struct conf_reader *reader, const struct yaml_node *map, const char *key);
+/* The index of the word in `words` (NULL-terminated); 0 where the key is absent or faulty. */
+size_t conf__choice(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *const *words);
+size_t conf__word(struct conf_reader *reader, const struct yaml_node *node, const char *key, const char *const *words);
+uint64_t conf__size(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint64_t min, uint64_t max);
+uint32_t conf__duration(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max_ms);
+uint32_t conf__number(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max);
+/* A header's name that nothing but this key decides on. */
+struct span conf__header_name(struct conf_reader *reader, const struct yaml_node *node);
+/* Visible ASCII of 1 to 128 bytes. */
+struct span conf__principal(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *example);
+/* An array in the arena, zeroed. */
+void *conf__array(struct conf_reader *reader, size_t count, size_t bytes);
+#define CONF_MAX_MS (24u * 3600 * 1000)
+
+/* ---- the parts ---- */
+
+bool conf__path_is_plain(struct span path); /* begins with '/', no `%`, `..`, `//`, `;`, `\`, query or fragment */
+bool conf__host_is_plain(struct span host); /* a name or an address, without a port */
+
+void conf__listens(struct conf_reader *reader, const struct yaml_node *root);
+void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
+void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
+void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
+
+#endif

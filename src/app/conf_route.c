@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/conf_priv.h"
+#include "base/mem.h"
+#include "http/writer.h"
+
+#define MAX_ROUTES 4096
+#define MAX_LIST 256
+#define MIB ((uint64_t)1 << 20)
+
+static const char *const mcp_revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NULL};
+
+bool conf__path_is_plain(struct span path)
+{
+    if (path.len == 0 || path.at[0] != '/')
+        return false;
+    for (size_t i = 0; i < path.len; i++) {
+        struct span rest = span_part(path, i, SIZE_MAX);
+
+        if (path.at[i] <= 0x20 || (unsigned char)path.at[i] >= 0x7f || strchr("%;\\?#\"<>^`{|}[]", path.at[i]) != NULL)
+            return false;
+        if (span_starts_with(rest, SPAN_LIT("//")) || span_starts_with(rest, SPAN_LIT("/../")) ||
+            span_starts_with(rest, SPAN_LIT("/./")) || span_is(rest, "/..") || span_is(rest, "/."))
+            return false;
+    }
+    return true;
+}
+
+static void read_name(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *node = conf__need(reader, map, "name", "shop");
+
+    route->name = node != NULL ? conf__text(reader, node) : SPAN_NONE;
+    for (size_t i = 0; i < route->name.len; i++) {
+        char c = route->name.at[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.') ||
+            route->name.len > 64) {
+            CONF_FAULT(reader, node, "a route's name is 1 to 64 letters, digits, `_`, `-` and `.`; write such a one");
+            return;
+        }
+    }
+}
+
+static void read_place(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *host = yaml_member(map, "host"), *node = conf__need(reader, map, "path", "/shop/mcp");
+    struct span path = node != NULL ? conf__text(reader, node) : SPAN_NONE;
+
+    if (host != NULL && conf__text(reader, host).at != NULL) {
+        if (!conf__host_is_plain(host->text))
+            CONF_FAULT(reader, host, "`%.*s` is no host name; write it without scheme, port and path", SPAN_ARG(host->text));
+        route->host = conf__lower(reader, host->text);
+    }
+    if (path.at == NULL)
+        return;
+    route->subtree = span_ends_with(path, SPAN_LIT("/*"));
+    if (route->subtree)
+        path.len -= 2;
+    route->path = path;
+    if ((!conf__path_is_plain(path) && !(route->subtree && path.len == 0)) || span_find(path, '*') < path.len ||
+        (route->subtree && span_ends_with(path, SPAN_LIT("/"))))
+        CONF_FAULT(reader, node, "a path begins with `/` and holds no `%%`, `..`, `//`, `;`, `\\`, query or blank, and `*` "
+                   "only as a last `/*`; write /shop/mcp or /shop/*");
+}
+
+/* A closed list of words of which some come with later versions. */
+static void refuse_later(struct conf_reader *reader, const struct yaml_node *node, const char *key,
+                         const char *const *words, size_t now)
+{
+    size_t at = conf__word(reader, node, key, words);
+
+    if (at >= now)
+        CONF_FAULT(reader, node, "`%s: %s` is not yet there: it comes with a later version; leave it out", key, words[at]);
+}
+
+static void read_dialect(struct conf_reader *reader, const struct yaml_node *map)
+{
+    static const char *const dialects[] = {"mcp", "octopus", "okso", NULL};
+    static const char *const transports[] = {"streamable", "http+sse", NULL};
+    const struct yaml_node *dialect = yaml_member(map, "dialect"), *list = conf__list(reader, map, "transports", 4);
+
+    if (dialect != NULL)
+        refuse_later(reader, dialect, "dialect", dialects, 1);
+    for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next)
+        refuse_later(reader, node, "transports", transports, 1);
+}
+
+static void read_revisions(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *list = conf__list(reader, map, "revisions", 16);
+    const char **revisions;
+    size_t count = 0;
+
+    route->revisions = mcp_revisions;
+    if (list == NULL)
+        return;
+    revisions = conf__array(reader, list->count + 1, sizeof *revisions);
+    if (revisions == NULL)
+        return;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        size_t at = 0;
+
+        if (span_is(node->text, "2026-07-28")) {
+            CONF_FAULT(reader, node, "revision 2026-07-28 is not judged yet: it comes with a later version; leave it out");
+            continue;
+        }
+        at = conf__word(reader, node, "revisions", mcp_revisions);
+        for (size_t i = 0; i < count; i++)
+            if (revisions[i] == mcp_revisions[at]) {
+                CONF_FAULT(reader, node, "revision %s is listed twice; leave one out", mcp_revisions[at]);
+                break;
+            }
+        revisions[count++] = mcp_revisions[at];
+    }
+    route->revisions = revisions;
+}
+
+static void read_times_and_limits(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    static const char *const times[] = {"connect", "head", "idle", NULL};
+    static const char *const limits[] = {"body", "response", "event", "per_principal_requests", NULL};
+    const struct yaml_node *node = yaml_member(map, "timeouts");
+
+    if (node != NULL && conf__map(reader, node, times, "a route's `timeouts`")) {
+        route->connect_ms = conf__duration(reader, node, "connect", CONF_MAX_MS);
+        route->reply_head_ms = conf__duration(reader, node, "head", CONF_MAX_MS);
+        route->reply_idle_ms = conf__duration(reader, node, "idle", CONF_MAX_MS);
+    }
+    node = yaml_member(map, "limits");
+    if (node != NULL && conf__map(reader, node, limits, "`limits`")) {
+        route->limits.body_bytes = conf__size(reader, node, "body", 1024, 256 * MIB);
+        route->limits.response_bytes = conf__size(reader, node, "response", 1024, 1024 * MIB);
+        route->limits.event_bytes = conf__size(reader, node, "event", 1024, 1024 * MIB);
+        route->limits.per_principal_requests = conf__number(reader, node, "per_principal_requests", 1000000);
+    }
+}
+
+static void read_header_names(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *tenant = yaml_member(map, "tenant_header"), *correlation = yaml_member(map, "correlation_header");
+    const struct yaml_node *list = conf__list(reader, map, "underscore_headers", MAX_LIST);
+    struct span *names;
+
+    if (tenant != NULL)
+        route->tenant_header = conf__header_name(reader, tenant);
+    if (correlation != NULL)
+        route->correlation_header = conf__header_name(reader, correlation);
+    if (tenant != NULL && route->tenant_header.len > 0 &&
+        span_equals_nocase(route->tenant_header,
+                           correlation != NULL ? route->correlation_header : SPAN_LIT("X-Correlation-Id")))
+        CONF_FAULT(reader, tenant, "the tenant and the correlation cannot come in one header; name two");
+    if (list == NULL || (names = conf__array(reader, list->count, sizeof *names)) == NULL)
+        return;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        struct span name = conf__header_name(reader, node);
+
+        if (name.len > 0 && span_find(name, '_') == name.len)
+            CONF_FAULT(reader, node, "%.*s has no `_` and needs no leave; take it out", SPAN_ARG(name));
+        names[route->underscored_count++] = name;
+    }
+    route->underscored = names;
+}
+
+static void read_origins(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *list = conf__list(reader, map, "origins", MAX_LIST);
+    struct span *origins;
+
+    if (list == NULL || (origins = conf__array(reader, list->count, sizeof *origins)) == NULL)
+        return;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        struct span text = conf__text(reader, node);
+
+        if (text.len > 0 && !span_is(text, "*") && memmem(text.at, text.len, "://", 3) == NULL)
+            CONF_FAULT(reader, node, "an origin has a scheme; write 'http://localhost:*' or 'https://app.example.com'");
+        origins[route->origin_count++] = text;
+    }
+    route->origins = origins;
+}
+
+/* 'GET /path' or 'GET /path -> /upstream-path' */
+static void read_pass_entry(struct conf_reader *reader, const struct yaml_node *node, struct proxy_pass *pass)
+{
+    struct span text = conf__text(reader, node), target;
+    const char *arrow;
+
+    if (text.at == NULL)
+        return;
+    if (!span_starts_with(text, SPAN_LIT("GET "))) {
+        CONF_FAULT(reader, node, "a path that passes unjudged is read only; write 'GET /path' (HEAD goes with it)");
+        return;
+    }
+    text = span_part(text, 4, SIZE_MAX);
+    arrow = memmem(text.at, text.len, " -> ", 4);
+    target = arrow != NULL ? span_of(arrow + 4, (size_t)(text.at + text.len - arrow - 4)) : text;
+    if (arrow != NULL)
+        text.len = (size_t)(arrow - text.at);
+    if (!conf__path_is_plain(text) || !conf__path_is_plain(target) || span_find(text, '*') < text.len) {
+        CONF_FAULT(reader, node, "this is not a plain path: no `%%`, `..`, `//`, `;`, `*`, query or blank; write "
+                   "'GET /llms.txt' or 'GET /llms.txt -> /shop/llms.txt'");
+        return;
+    }
+    *pass = (struct proxy_pass){.path = text, .upstream_path = target};
+}
+
+static void read_pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *list = conf__list(reader, map, "pass", MAX_LIST);
+    struct proxy_pass *pass;
+
+    if (list == NULL || (pass = conf__array(reader, list->count, sizeof *pass)) == NULL)
+        return;
+    route->pass = pass;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        struct proxy_pass *entry = &pass[route->pass_count++];
+
+        read_pass_entry(reader, node, entry);
+        for (const struct proxy_pass *other = pass; entry->path.len > 0 && other < entry; other++)
+            if (span_equals(other->path, entry->path))
+                CONF_FAULT(reader, node, "%.*s is listed already; leave one of the two out", SPAN_ARG(entry->path));
+    }
+}
+
+static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    static const char *const known[] = {"name", "host", "path", "dialect", "revisions", "transports", "upstream", "timeouts",
+                                        "identity", "tenant_header", "correlation_header", "underscore_headers", "origins",
+                                        "query", "tool_names", "forwarded", "denials", "pass", "limits", NULL};
+    static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"strict", "printable", NULL};
+    static const char *const denials[] = {"json", "sse", NULL};
+
+    if (!conf__map(reader, map, known, "a route"))
+        return;
+    read_name(reader, map, route);
+    read_place(reader, map, route);
+    read_dialect(reader, map);
+    read_revisions(reader, map, route);
+    conf__upstream(reader, map, route->subtree, &route->upstream);
+    read_times_and_limits(reader, map, route);
+    conf__identity(reader, map, route);
+    read_header_names(reader, map, route);
+    read_origins(reader, map, route);
+    route->query_pass = conf__choice(reader, map, "query", queries) == 1;
+    route->printable_tool_names = conf__choice(reader, map, "tool_names", names) == 1;
+    route->forwarded = conf__bool(reader, map, "forwarded");
+    route->denials_sse = conf__choice(reader, map, "denials", denials) == 1;
+    read_pass(reader, map, route);
+}
+
+static void check_twins(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_route *routes, size_t at)
+{
+    const struct proxy_route *route = &routes[at];
+
+    for (const struct proxy_route *other = routes; other < route; other++) {
+        if (route->name.len > 0 && span_equals(other->name, route->name))
+            CONF_FAULT(reader, node, "a route named %.*s is there already; policies need one name for one upstream",
+                       SPAN_ARG(route->name));
+        if (route->path.at != NULL && other->path.at != NULL && other->subtree == route->subtree &&
+            span_equals(other->path, route->path) && span_equals(other->host, route->host))
+            CONF_FAULT(reader, node, "the route %.*s has the same host and path; give one of the two another",
+                       SPAN_ARG(other->name));
+    }
+}
+
+void conf__routes(struct conf_reader *reader, const struct yaml_node *root)
+{
+    struct proxy_conf *proxy = reader->proxy;
+    const struct yaml_node *list = conf__list(reader, root, "routes", MAX_ROUTES);
+    size_t at = 0;
+
+    if (yaml_member(root, "routes") == NULL)
+        CONF_FAULT(reader, root, "`routes` is missing; write at least one route: name, path and upstream");
+    if (list == NULL)
+        return;
+    proxy->routes = conf__array(reader, list->count, sizeof *proxy->routes);
+    if (proxy->routes == NULL)
+        return;
+    proxy->route_count = list->count;
+    for (const struct yaml_node *node = list->child; node != NULL && !reader->out_of_memory; node = node->next, at++) {
+        read_route(reader, node, &proxy->routes[at]);
+        check_twins(reader, node, proxy->routes, at);
+    }
+}

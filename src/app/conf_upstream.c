@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/conf_priv.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "http/authority.h"
+#include "http/writer.h"
+#include "os/file.h"
+
+#define MAX_HEADERS 32
+#define MAX_SECRET_BYTES 8192
+
+struct url {
+    bool tls;
+    struct span authority; /* as written */
+    struct span host;      /* IPv6 without brackets */
+    uint16_t port;
+    struct span path;
+};
+
+/* Returns: what is wrong with it, or NULL. */
+static const char *split_url(struct span text, struct url *url)
+{
+    struct http_authority authority;
+    size_t slash;
+    uint64_t port;
+
+    url->tls = span_starts_with(text, SPAN_LIT("https://"));
+    if (!url->tls && !span_starts_with(text, SPAN_LIT("http://")))
+        return "it does not begin with http:// or https://";
+    text = span_part(text, url->tls ? 8 : 7, SIZE_MAX);
+    slash = span_find(text, '/');
+    url->authority = span_part(text, 0, slash);
+    url->path = slash < text.len ? span_part(text, slash, SIZE_MAX) : SPAN_LIT("/");
+    if (span_find(url->authority, '@') < url->authority.len)
+        return "it names a user; use `headers` for credentials";
+    if (!http_authority_read(url->authority, &authority))
+        return "its host is not written as a name, a name and a port, or an address";
+    if (!conf__path_is_plain(url->path))
+        return "its path holds a query, a fragment, `%`, `..`, `//`, `;` or a character that is no path's";
+    url->host = authority.name;
+    if (url->host.len > 2 && url->host.at[0] == '[')
+        url->host = span_part(url->host, 1, url->host.len - 2);
+    if (url->host.len >= RESOLVE_HOST_BYTES)
+        return "its host is longer than any name may be";
+    url->port = url->tls ? 443 : 80;
+    if (authority.port.len > 0 && num_u64(authority.port, &port) == CODE_OK && port >= 1 && port <= 65535)
+        url->port = (uint16_t)port;
+    return NULL;
+}
+
+static bool is_on_loopback(struct span host)
+{
+    struct sock_address address;
+
+    if (sock_parse_ip(host, 1, &address) == CODE_OK)
+        return sock_is_loopback(&address);
+    return span_equals_nocase(host, SPAN_LIT("localhost"));
+}
+
+static void check_openness(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node,
+                           const struct url *url)
+{
+    bool insecure = conf__bool(reader, map, "insecure");
+
+    if (url->tls && insecure)
+        CONF_FAULT(reader, yaml_member(map, "insecure"),
+                   "`insecure` is for plain http; the certificate of an https upstream is always checked (`ca` names whose)");
+    if (url->tls || is_on_loopback(url->host))
+        return;
+    if (insecure)
+        CONF_WARN(reader, node, "plain http to an upstream off loopback: calls and credentials can be read on the way");
+    else
+        CONF_FAULT(reader, node, "plain http to an upstream off loopback shows calls and credentials to everyone on the way; "
+                   "write https, or accept that with `insecure: true`");
+}
+
+static void make_tls(struct conf_reader *reader, const struct yaml_node *map, bool tls, struct proxy_upstream *out)
+{
+    static const char *const files[] = {"ca", "certificate", "key"};
+    struct tls_client_conf conf = {0};
+    const char **paths[] = {&conf.ca, &conf.certificate, &conf.key};
+    struct why why = {""};
+    enum code code;
+
+    for (size_t i = 0; i < 3; i++) {
+        const struct yaml_node *node = yaml_member(map, files[i]);
+
+        if (node != NULL && !tls)
+            CONF_FAULT(reader, node, "`%s` has no meaning for plain http; write https, or leave it out", files[i]);
+        *paths[i] = conf__path(reader, map, files[i], NULL);
+    }
+    if ((conf.certificate == NULL) != (conf.key == NULL))
+        CONF_FAULT(reader, map, "`certificate` and `key` come together; write both, or none");
+    if (!tls || reader->out_of_memory || (conf.certificate == NULL) != (conf.key == NULL))
+        return;
+    code = tls_client_new(&conf, &out->tls, &why);
+    if (code == CODE_NOMEM)
+        reader->out_of_memory = true;
+    else if (code != CODE_OK)
+        CONF_FAULT(reader, map, "%s", why.text);
+}
+
+/* ---- credentials ---- */
+
+/* One line: an editor's newline at the end is not part of it. */
+static struct span secret_of(const struct buf *text)
+{
+    struct span secret = buf_peek(text);
+
+    if (span_ends_with(secret, SPAN_LIT("\n")))
+        secret.len--;
+    if (span_ends_with(secret, SPAN_LIT("\r")))
+        secret.len--;
+    return secret;
+}
+
+static void read_secret(struct conf_reader *reader, const struct yaml_node *map, struct proxy_header *header)
+{
+    const char *path = conf__path(reader, map, "file", NULL);
+    struct span prefix = conf__text_of(reader, map, "prefix"), secret;
+    struct why why = {""};
+    struct buf text;
+    char *value;
+    enum code code;
+
+    if (path == NULL)
+        return;
+    buf_init(&text, MAX_SECRET_BYTES);
+    code = file_read(path, FILE_SECRET, MAX_SECRET_BYTES, &text, &why);
+    secret = secret_of(&text);
+    if (code != CODE_OK) {
+        CONF_FAULT(reader, yaml_member(map, "file"), "%s", why.text);
+        goto out;
+    }
+    if (secret.len == 0 || !http_value_is_writable(secret)) {
+        CONF_FAULT(reader, yaml_member(map, "file"), "%s does not hold one line of visible ASCII; put the bare value into it",
+                   path);
+        goto out;
+    }
+    value = conf__array(reader, prefix.len + secret.len + 1, 1);
+    if (value == NULL)
+        goto out;
+    if (prefix.len > 0)
+        memcpy(value, prefix.at, prefix.len);
+    memcpy(value + prefix.len, secret.at, secret.len);
+    header->value = span_of(value, prefix.len + secret.len);
+    if (!http_value_is_writable(header->value))
+        CONF_FAULT(reader, yaml_member(map, "prefix"), "a prefix is visible ASCII and blanks; write 'Bearer '");
+out:
+    mem_wipe(text.block, text.size);
+    buf_fini(&text);
+}
+
+static void read_headers(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
+{
+    static const char *const known[] = {"file", "prefix", NULL};
+    struct proxy_header *headers;
+
+    if (node->type != YAML_MAP || node->count > MAX_HEADERS) {
+        CONF_FAULT(reader, node, "`headers` is a map of at most %d; write {Authorization: {file: NAME, prefix: 'Bearer '}}",
+                   MAX_HEADERS);
+        return;
+    }
+    headers = conf__array(reader, node->count, sizeof *headers);
+    if (headers == NULL)
+        return;
+    out->headers = headers;
+    out->header_count = node->count; /* from here on they are wiped with the configuration */
+    for (const struct yaml_node *child = node->child; child != NULL; child = child->next, headers++) {
+        /* The key as a value, so that faults stand at it. */
+        const struct yaml_node key = {.type = YAML_STRING, .text = child->key, .line = child->key_line,
+                                      .column = child->key_column};
+
+        headers->name = conf__header_name(reader, &key);
+        for (const struct proxy_header *other = out->headers; other < headers; other++)
+            if (headers->name.len > 0 && span_equals_nocase(other->name, headers->name))
+                CONF_FAULT(reader, child, "the header %.*s is given twice; leave one out", SPAN_ARG(headers->name));
+        if (child->type != YAML_MAP) {
+            CONF_FAULT(reader, child, "a credential stands in a file of its own; write {file: NAME, prefix: 'Bearer '}");
+            continue;
+        }
+        yaml_check_keys(reader->tree, child, known, "a header", reader->faults);
+        if (conf__need(reader, child, "file", "shop.token") != NULL)
+            read_secret(reader, child, headers);
+    }
+}
+
+void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out)
+{
+    static const char *const known[] = {"url", "ca", "certificate", "key", "insecure", "preserve_host", "headers", NULL};
+    const struct yaml_node *map = conf__need(reader, route, "upstream", "{url: 'https://shop.internal/mcp'}"), *node;
+    struct url url = {0};
+    const char *fault;
+
+    if (map == NULL || !conf__map(reader, map, known, "`upstream`"))
+        return;
+    out->preserve_host = conf__bool(reader, map, "preserve_host");
+    if (yaml_member(map, "headers") != NULL)
+        read_headers(reader, yaml_member(map, "headers"), out);
+    node = conf__need(reader, map, "url", "'https://shop.internal/mcp'");
+    if (node == NULL || conf__text(reader, node).at == NULL)
+        return;
+    fault = split_url(node->text, &url);
+    if (fault != NULL) {
+        CONF_FAULT(reader, node, "this URL is not usable: %s; write 'https://HOST:PORT/PATH'", fault);
+        return;
+    }
+    check_openness(reader, map, node, &url);
+    make_tls(reader, map, url.tls, out);
+    while (subtree && url.path.len > 0 && url.path.at[url.path.len - 1] == '/')
+        url.path.len--;
+    out->host = conf__lower(reader, url.host).at;
+    out->port = url.port;
+    out->path = conf__copy(reader, url.path);
+    out->authority = conf__copy(reader, url.authority);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/conf_priv.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "http/head.h"
+#include "http/writer.h"
+#include "os/file.h"
+
+#include <stdio.h>
+
+bool conf__map(struct conf_reader *reader, const struct yaml_node *node, const char *const *known, const char *what)
+{
+    if (node->type != YAML_MAP) {
+        CONF_FAULT(reader, node, "%s is a map; write `%s: ...` in it", what, known[0]);
+        return false;
+    }
+    yaml_check_keys(reader->tree, node, known, what, reader->faults);
+    return true;
+}
+
+const struct yaml_node *conf__need(struct conf_reader *reader, const struct yaml_node *map, const char *key,
+                                   const char *example)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+
+    if (node == NULL)
+        CONF_FAULT(reader, map, "`%s` is missing; write `%s: %s`", key, key, example);
+    return node;
+}
+
+const struct yaml_node *conf__list(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+
+    if (node == NULL)
+        return NULL;
+    if (node->type != YAML_LIST || node->count == 0) {
+        CONF_FAULT(reader, node, "`%s` is a list of at least one; write `%s: [...]`", key, key);
+        return NULL;
+    }
+    if (node->count > max) {
+        CONF_FAULT(reader, node, "`%s` has %u entries; %u are the most", key, node->count, max);
+        return NULL;
+    }
+    return node;
+}
+
+struct span conf__copy(struct conf_reader *reader, struct span text)
+{
+    char *copy = arena_dup(reader->arena, text.at, text.len);
+
+    if (copy == NULL)
+        reader->out_of_memory = true;
+    return span_of(copy, copy != NULL ? text.len : 0);
+}
+
+struct span conf__lower(struct conf_reader *reader, struct span text)
+{
+    char *copy = arena_dup(reader->arena, text.at, text.len);
+
+    if (copy == NULL) {
+        reader->out_of_memory = true;
+        return SPAN_NONE;
+    }
+    for (size_t i = 0; i < text.len; i++)
+        if (copy[i] >= 'A' && copy[i] <= 'Z')
+            copy[i] = (char)(copy[i] + 32);
+    return span_of(copy, text.len);
+}
+
+struct span conf__text(struct conf_reader *reader, const struct yaml_node *node)
+{
+    if (node->type != YAML_STRING) {
+        CONF_FAULT(reader, node, "a text is expected here; put it in quotes");
+        return SPAN_NONE;
+    }
+    if (node->text.len == 0) {
+        CONF_FAULT(reader, node, "an empty text; write one, or leave the key out");
+        return SPAN_NONE;
+    }
+    for (size_t i = 0; i < node->text.len; i++)
+        if ((unsigned char)node->text.at[i] < 0x20 || node->text.at[i] == 0x7f) {
+            CONF_FAULT(reader, node, "a control character in the text; leave it out");
+            return SPAN_NONE;
+        }
+    return conf__copy(reader, node->text);
+}
+
+struct span conf__text_of(struct conf_reader *reader, const struct yaml_node *map, const char *key)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+
+    return node != NULL ? conf__text(reader, node) : SPAN_NONE;
+}
+
+const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *otherwise)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+    struct span text = node != NULL ? conf__text(reader, node) : span_text(otherwise);
+    char *beside;
+    struct span copy;
+
+    if (text.at == NULL)
+        return NULL;
+    beside = file_beside(reader->path, text);
+    if (beside == NULL) {
+        reader->out_of_memory = true;
+        return NULL;
+    }
+    copy = conf__copy(reader, span_text(beside));
+    mem_free(beside);
+    return copy.at;
+}
+
+bool conf__bool(struct conf_reader *reader, const struct yaml_node *map, const char *key)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+
+    if (node == NULL)
+        return false;
+    if (node->type != YAML_BOOL)
+        CONF_FAULT(reader, node, "`%s` is true or false", key);
+    return node->type == YAML_BOOL && node->truth;
+}
+
+/* "a, b or c" */
+static void list_words(const char *const *words, char *out, size_t room)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; words[i] != NULL && len < room; i++) {
+        int more = snprintf(out + len, room - len, "%s`%s`", i == 0 ? "" : words[i + 1] != NULL ? ", " : " or ", words[i]);
+
+        len += more > 0 ? (size_t)more : 0;
+    }
+}
+
+size_t conf__word(struct conf_reader *reader, const struct yaml_node *node, const char *key, const char *const *words)
+{
+    char known[160];
+    const char *nearest;
+
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (node->type == YAML_STRING && span_is(node->text, words[i]))
+            return i;
+    if (node->type == YAML_LIST || node->type == YAML_MAP) {
+        list_words(words, known, sizeof known);
+        CONF_FAULT(reader, node, "`%s` is one word: %s", key, known);
+        return 0;
+    }
+    nearest = why_nearest(node->text.at, node->text.len, words);
+    list_words(words, known, sizeof known);
+    if (nearest != NULL)
+        CONF_FAULT(reader, node, "`%s` knows no `%.*s`; did you mean `%s`?", key, SPAN_ARG(node->text), nearest);
+    else
+        CONF_FAULT(reader, node, "`%s` knows no `%.*s`; write %s", key, SPAN_ARG(node->text), known);
+    return 0;
+}
+
+size_t conf__choice(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *const *words)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+
+    return node != NULL ? conf__word(reader, node, key, words) : 0;
+}
+
+static bool is_scalar_number(const struct yaml_node *node)
+{
+    return node->type == YAML_STRING || node->type == YAML_INT;
+}
+
+uint64_t conf__size(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint64_t min, uint64_t max)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+    uint64_t bytes;
+
+    if (node == NULL)
+        return 0;
+    if (!is_scalar_number(node) || num_size(node->text, &bytes) != CODE_OK) {
+        CONF_FAULT(reader, node, "`%s` is a size; write 64 KiB, 4 MiB or a number of bytes", key);
+        return 0;
+    }
+    if (bytes < min || bytes > max) {
+        CONF_FAULT(reader, node, "`%s` is between %llu and %llu bytes", key, (unsigned long long)min, (unsigned long long)max);
+        return 0;
+    }
+    return bytes;
+}
+
+uint32_t conf__duration(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max_ms)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+    uint64_t ms;
+
+    if (node == NULL)
+        return 0;
+    if (!is_scalar_number(node) || num_duration(node->text, &ms) != CODE_OK) {
+        CONF_FAULT(reader, node, "`%s` is a time with its unit; write 500ms, 10s or 5min", key);
+        return 0;
+    }
+    if (ms == 0 || ms > max_ms) {
+        CONF_FAULT(reader, node, "`%s` is between 1ms and %us", key, max_ms / 1000);
+        return 0;
+    }
+    return (uint32_t)ms;
+}
+
+uint32_t conf__number(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+    uint64_t value;
+
+    if (node == NULL)
+        return 0;
+    if (node->type != YAML_INT || num_u64(node->text, &value) != CODE_OK || value == 0 || value > max) {
+        CONF_FAULT(reader, node, "`%s` is a whole number between 1 and %u", key, max);
+        return 0;
+    }
+    return (uint32_t)value;
+}
+
+/* Decided by the protocol, whatever a configuration says. */
+static bool is_reserved(struct span name)
+{
+    static const char *const reserved[] = {"Accept", "Content-Encoding", "Content-Type", "Last-Event-ID", "Origin",
+                                           "Host",   "Content-Length",   "Date",         "Vary",          NULL};
+
+    for (size_t i = 0; reserved[i] != NULL; i++)
+        if (span_equals_nocase(name, span_text(reserved[i])))
+            return true;
+    return (name.len >= 4 && span_equals_nocase(span_part(name, 0, 4), SPAN_LIT("Mcp-"))) || http_header_is_dropped(name);
+}
+
+struct span conf__header_name(struct conf_reader *reader, const struct yaml_node *node)
+{
+    struct span name = conf__text(reader, node);
+
+    if (name.at == NULL)
+        return SPAN_NONE;
+    if (!http_name_is_writable(name)) {
+        CONF_FAULT(reader, node, "`%.*s` is no header name; write letters, digits and dashes", SPAN_ARG(name));
+        return SPAN_NONE;
+    }
+    if (is_reserved(name)) {
+        CONF_FAULT(reader, node, "the header %.*s is decided by the protocol or written by the gate; name another",
+                   SPAN_ARG(name));
+        return SPAN_NONE;
+    }
+    return name;
+}
+
+struct span conf__principal(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *example)
+{
+    const struct yaml_node *node = conf__need(reader, map, key, example);
+    struct span name = node != NULL ? conf__text(reader, node) : SPAN_NONE;
+
+    for (size_t i = 0; i < name.len; i++)
+        if (name.at[i] <= 0x20 || (unsigned char)name.at[i] >= 0x7f || name.len > 128) {
+            CONF_FAULT(reader, node, "`%s` is 1 to 128 visible ASCII characters; write `%s: %s`", key, key, example);
+            return SPAN_NONE;
+        }
+    return name;
+}
+
+void *conf__array(struct conf_reader *reader, size_t count, size_t bytes)
+{
+    void *array = arena_zalloc(reader->arena, (count ? count : 1) * bytes);
+
+    if (array == NULL)
+        reader->out_of_memory = true;
+    return array;
+}
