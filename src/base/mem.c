@@ -42,7 +42,11 @@ void *mem_zalloc(size_t bytes)
 
 void *mem_array(size_t count, size_t bytes)
 {
-    return must_fail() ? NULL : calloc(count ? count : 1, bytes ? bytes : 1);
+    size_t product;
+
+    if (__builtin_mul_overflow(count, bytes, &product))
+        return NULL;
+    return mem_zalloc(product);
 }
 
 void *mem_resize(void *old, size_t bytes)

@@ -171,6 +171,12 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
     return true;
 }
 
+/* Blanks after these two values are read in more than one way; strict llhttp takes SP, but not HTAB. */
+static bool ends_at_once(struct span value)
+{
+    return value.len == 0 || value.at[value.len] == '\r'; /* a CRLF follows every line of the head */
+}
+
 static bool scan_framing(struct http_reader *reader)
 {
     struct http_head *head = &reader->head;
@@ -182,13 +188,13 @@ static bool scan_framing(struct http_reader *reader)
         (void)http_head_find(head, SPAN_LIT("Transfer-Encoding"), &encoding);
         if (has_length)
             return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding and Content-Length in one message");
-        if (encodings > 1 || !span_is(encoding, "chunked"))
+        if (encodings > 1 || !span_is(encoding, "chunked") || !ends_at_once(encoding))
             return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding is not exactly chunked");
         if (head->minor == 0)
             return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding in HTTP/1.0");
         head->framing = HTTP_FRAMING_CHUNKED;
     } else if (has_length) {
-        if (num_u64(length, &head->content_length) != CODE_OK || head->content_length > INT64_MAX)
+        if (num_u64(length, &head->content_length) != CODE_OK || head->content_length > INT64_MAX || !ends_at_once(length))
             return http__refuse(reader, REASON_HTTP_FRAMING, "Content-Length is not one plain number");
         head->framing = HTTP_FRAMING_CONTENT_LENGTH;
     } else {
