@@ -54,10 +54,9 @@ bool http_reply_header_is_dropped(struct span name)
 
 bool http_head_drops(const struct http_head *head, size_t index)
 {
-    struct span name = http_head_name(head, index);
     unsigned drop = head->method == HTTP_METHOD_NONE ? HTTP__DROP_REPLY : HTTP__DROP_REQUEST;
 
-    return (http__name_flags(name) & drop) != 0 || http_head_lists(head, SPAN_LIT("Connection"), name);
+    return (head->headers[index].flags & (drop | HTTP__NAMED)) != 0;
 }
 
 const char *http_method_text(enum http_method method)

@@ -45,6 +45,7 @@ struct http_piece {
 struct http_header {
     struct http_piece name;  /* as received */
     struct http_piece value; /* without blanks at both ends */
+    uint8_t flags;           /* what the room knows of the name */
 };
 
 struct http_head {

@@ -5,7 +5,7 @@
 
 struct known {
     struct span name;
-    unsigned flags;
+    uint8_t flags;
 };
 
 /* strictness.md, HTTP: "Dropped", "Written by us" and "Singletons". */
@@ -54,7 +54,7 @@ static const struct known beginnings[] = {
     {SPAN_LIT("Access-Control-"), HTTP__DROP_REPLY},
 };
 
-unsigned http__name_flags(struct span name)
+uint8_t http__name_flags(struct span name)
 {
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         if (whole[i].name.len == name.len && span_equals_nocase(name, whole[i].name))

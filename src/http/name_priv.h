@@ -13,11 +13,12 @@
 enum {
     HTTP__ONCE = 1,         /* twice is refused */
     HTTP__DROP_REQUEST = 2, /* does not go upstream as it came */
-    HTTP__DROP_REPLY = 4    /* does not go to the agent as it came */
+    HTTP__DROP_REPLY = 4,   /* does not go to the agent as it came */
+    HTTP__NAMED = 8         /* by Connection: this one is between the two of us */
 };
 
-/* Returns: the flags of a name, in any case. */
-unsigned http__name_flags(struct span name);
+/* Returns: the flags of a name, in any case; never NAMED. */
+uint8_t http__name_flags(struct span name);
 
 /* Character classes of RFC 9110 and RFC 3986. */
 enum {

@@ -141,9 +141,9 @@ static bool has_open_underscore(struct span name, const struct http_rules *rules
     return span_find(name, '_') < name.len && (rules == NULL || !is_listed(name, &rules->underscored));
 }
 
-static bool may_occur_once(struct span name, const struct http_rules *rules)
+static bool may_occur_once(struct span name, unsigned flags, const struct http_rules *rules)
 {
-    return (http__name_flags(name) & HTTP__ONCE) != 0 || (rules != NULL && is_listed(name, &rules->once));
+    return (flags & HTTP__ONCE) != 0 || (rules != NULL && is_listed(name, &rules->once));
 }
 
 bool http__scan_header(struct http_reader *reader, struct http_piece line)
@@ -152,6 +152,7 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
     struct span text = http_head_text(head, line);
     struct span value;
     struct span name = span_cut(text, ':', &value);
+    uint8_t flags = http__name_flags(name);
 
     if (text.at[0] == ' ' || text.at[0] == '\t')
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header line begins with a blank");
@@ -161,12 +162,13 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's value is not visible ASCII, SP and HTAB");
     if (!reader->is_reply && has_open_underscore(name, reader->rules))
         return http__refuse(reader, REASON_HTTP_HEADER_NAME, "a header's name has '_' and no route lists it");
-    if (may_occur_once(name, reader->rules) && http_head_find(head, name, NULL))
+    if (may_occur_once(name, flags, reader->rules) && http_head_find(head, name, NULL))
         return http__refuse(reader, REASON_HTTP_HEADER_TWICE, "a header that may occur once occurs twice");
     if (head->count == HTTP_HEADERS_MAX)
         return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "the head has more than 64 headers");
     head->headers[head->count].name = piece_of(head, name);
     head->headers[head->count].value = piece_of(head, span_trim(value));
+    head->headers[head->count].flags = flags;
     head->count++;
     return true;
 }
@@ -242,15 +244,40 @@ static bool scan_end_of_reply(struct http_reader *reader)
     return true;
 }
 
+static void mark_named(struct http_head *head, struct span member)
+{
+    for (size_t i = 0; i < head->count; i++)
+        if (head->headers[i].name.len == member.len && span_equals_nocase(http_head_name(head, i), member))
+            head->headers[i].flags |= HTTP__NAMED;
+}
+
+/* Connection: what it names stays here, and whether the connection lives on. */
+static void scan_connection(struct http_head *head)
+{
+    bool closes = false, keeps = head->minor == 1;
+
+    for (size_t i = 0; i < head->count; i++) {
+        struct span rest = SPAN_NONE;
+
+        if (span_equals_nocase(http_head_name(head, i), SPAN_LIT("Connection")))
+            rest = http_head_value(head, i);
+        while (rest.len > 0) {
+            struct span member = span_trim(span_cut(rest, ',', &rest));
+
+            closes |= span_equals_nocase(member, SPAN_LIT("close"));
+            keeps |= span_equals_nocase(member, SPAN_LIT("keep-alive"));
+            mark_named(head, member);
+        }
+    }
+    head->keep_alive = head->framing != HTTP_FRAMING_UNTIL_EOF && keeps && !closes;
+}
+
 bool http__scan_end(struct http_reader *reader)
 {
-    struct http_head *head = &reader->head;
-    struct span connection = SPAN_LIT("Connection");
 
     if (!scan_framing(reader) || !(reader->is_reply ? scan_end_of_reply(reader) : scan_end_of_request(reader)))
         return false;
-    head->keep_alive = head->framing != HTTP_FRAMING_UNTIL_EOF && !http_head_lists(head, connection, SPAN_LIT("close")) &&
-                       (head->minor == 1 || http_head_lists(head, connection, SPAN_LIT("keep-alive")));
+    scan_connection(&reader->head);
     return true;
 }
 
@@ -261,7 +288,7 @@ enum reason http_head_check(const struct http_head *head, const struct http_rule
 
         if (has_open_underscore(name, rules))
             return REASON_HTTP_HEADER_NAME;
-        if (may_occur_once(name, rules) && http_head_count(head, name) > 1)
+        if (may_occur_once(name, head->headers[i].flags, rules) && http_head_count(head, name) > 1)
             return REASON_HTTP_HEADER_TWICE;
     }
     return REASON_UNSET;
