@@ -160,6 +160,8 @@ static void methods_without_a_body(void **state)
         enum http_method method;
     } rows[] = {
         {SPAN_LIT("GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n"), HTTP_METHOD_GET},
+        {SPAN_LIT("GET /.well-known/oauth-protected-resource/shop/mcp HTTP/1.1\r\nHost: a\r\n"
+            "\r\n"), HTTP_METHOD_GET},
         {SPAN_LIT("DELETE /a.b/~c HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"), HTTP_METHOD_DELETE},
         {SPAN_LIT("OPTIONS /a,b=c@d HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"), HTTP_METHOD_OPTIONS},
         {SPAN_LIT("HEAD /a.b? HTTP/1.1\r\nHost: a\r\nX!#$%&'*+-.^`|~: a\r\n\r\n"), HTTP_METHOD_HEAD},
@@ -421,6 +423,30 @@ static void unsolicited_replies(void **state)
     http_reader_fini(&reader);
 }
 
+/* 1.30: the admin port takes HTTP/1.0 and no Host; nobody else does */
+static void plain_clients(void **state)
+{
+    static const struct http_rules plain = {.plain_clients = true};
+    static const struct span rows[] = {SPAN_LIT("GET /healthz HTTP/1.0\r\n"
+        "\r\n"), SPAN_LIT("GET /healthz HTTP/1.1\r\n\r\n"),
+                                       SPAN_LIT("GET /healthz HTTP/1.0\r\nHost: any\r\n\r\n")};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int allowed = 0; allowed < 2; allowed++) {
+            struct http_reader reader;
+            struct http_script script;
+
+            http_reader_init_request(&reader, allowed ? &plain : NULL);
+            http_script_read(&script, &reader, rows[i], 0, false);
+            assert_int_equal(script.end, allowed ? HTTP_STEP_MESSAGE_DONE : HTTP_STEP_FAULT);
+            if (allowed)
+                assert_int_equal(reader.head.keep_alive, reader.head.minor == 1);
+            http_script_fini(&script);
+            http_reader_fini(&reader);
+        }
+}
+
 /* Each allocation fails in turn: memory is the reason, nothing leaks, and without failures it passes. */
 static void memory_runs_out(void **state)
 {
@@ -467,6 +493,7 @@ int main(void)
         cmocka_unit_test(replies),
         cmocka_unit_test(refused_replies),
         cmocka_unit_test(unsolicited_replies),
+        cmocka_unit_test(plain_clients),
         cmocka_unit_test(memory_runs_out),
     };
 
