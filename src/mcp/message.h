@@ -13,6 +13,7 @@
 
 #include "base/reason.h"
 #include "json/json.h"
+#include "mcp/method.h"
 
 enum mcp_kind { MCP_NONE = 0, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
@@ -40,14 +41,19 @@ struct mcp_read_rules {
 };
 
 /* Reads a body: strict JSON, canonical bytes appended to `canonical` (empty before), the envelope's rules.
- * On a fault after the id was read, message->id holds it for the answer; *fault tells the JSON place for the log. */
+ * On a fault after the id was read, message->id holds it for the answer; message->kind is NONE unless the envelope was
+ * good. *fault tells the JSON place for the log; where the JSON was good and the envelope is not, its text says why.
+ * Returns: PERMITTED, or MEMORY, JSON_*, BATCH, ENVELOPE, VERSION_UNSUPPORTED (a modern request, or server/discover: before
+ * anything about its parameters), PARAMS_INVALID, TOOL_NAME_INVALID, ARGUMENTS_INVALID, HEADER_MISMATCH. */
 enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                      struct mcp_message *message, struct json_fault *fault);
 
-/* An Mcp-Param-* header against the arguments: value (after =?base64?…?= decoding) equals the argument's text. */
-bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value);
+/* `$` of policies: the arguments of tools/call and prompts/get, the params of every other method; or NULL. */
+const struct json_node *mcp_message_subject(const struct mcp_message *message);
 
-/* The members of `protocol` in a policy's `methods` (policy-language.md, Meaning 10). */
-bool mcp_method_is_protocol(struct span method);
+/* An Mcp-Param-* header against the arguments. Takes: name: what follows "Mcp-Param-". The argument of that name, whatever
+ * the case, must have the header's value (after =?base64?…?= decoding) as its text; which argument another name stands for
+ * only the tool's schema says, so then some argument must have it, at any depth. */
+bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value);
 
 #endif

@@ -4,13 +4,17 @@
  * Threads: any.
  * Owns: nothing.
  * Lifetime: spans of mcp_reply point into `out`.
- * Errors: enum reason: PERMITTED (deliver or judge it), UPSTREAM_JSON, UPSTREAM_DEFINITION, MEMORY. */
+ * Errors: enum reason: PERMITTED (deliver or judge it), or why not. */
 #ifndef MCP_REPLY_H
 #define MCP_REPLY_H
 
 #include "base/buf.h"
 #include "base/reason.h"
 #include "mcp/message.h"
+
+/* Removed from every message: members of any `_meta` whose names begin with "dev.callgate/". In the answer to tools/list
+ * (and, where the request is not known, in any result with `tools`): tools that `keep` does not keep. Where nothing is
+ * removed, every value, member and order stays. Tools that are kept must not hold deceptive characters. */
 
 /* Whether tools/list may show a tool. */
 typedef bool (*mcp_keep_fn)(void *context, struct span tool);
@@ -25,7 +29,7 @@ struct mcp_reply_rules {
 struct mcp_reply {
     enum mcp_kind kind;      /* a response, a request from the server, a notification */
     struct span method;      /* requests and notifications; decoded, in the arena */
-    struct span id;          /* canonical JSON; empty: none */
+    struct span id;          /* canonical JSON, in the arena; empty: none; an error's may be `null` */
     struct span body;        /* canonical bytes to deliver, edits done; in `out` */
     bool is_error;           /* JSON-RPC error */
     int64_t error_code;
@@ -37,7 +41,10 @@ struct mcp_reply {
     const struct json_node *meta;
 };
 
-/* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk. */
+/* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk.
+ * Returns: PERMITTED; VERSION_NEGOTIATED with the error for the agent in reply->body; or UPSTREAM_JSON,
+ * UPSTREAM_DEFINITION, UPSTREAM_TOO_LARGE, MEMORY: `out` is empty then, and *fault says what was wrong (its text is set
+ * too where the JSON itself was good and kind is NONE). */
 enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                            struct mcp_reply *reply, struct json_fault *fault);
 

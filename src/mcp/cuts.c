@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/reply_priv.h"
+
+void mcp__cuts_init(struct mcp__cuts *cuts)
+{
+    buf_init(&cuts->list, SIZE_MAX / 2);
+}
+
+void mcp__cuts_fini(struct mcp__cuts *cuts)
+{
+    buf_fini(&cuts->list);
+}
+
+static size_t count_of(const struct mcp__cuts *cuts)
+{
+    return buf_len(&cuts->list) / sizeof(struct mcp__cut);
+}
+
+static struct mcp__cut cut_at(const struct mcp__cuts *cuts, size_t index)
+{
+    struct mcp__cut cut;
+
+    memcpy(&cut, buf_peek(&cuts->list).at + index * sizeof cut, sizeof cut);
+    return cut;
+}
+
+enum code mcp__cuts_add(struct mcp__cuts *cuts, size_t begin, size_t end)
+{
+    struct mcp__cut cut = {begin, end};
+    size_t count = count_of(cuts);
+
+    while (count > 0 && cut_at(cuts, count - 1).begin >= begin)
+        count--;
+    buf_truncate(&cuts->list, count * sizeof cut);
+    return buf_add(&cuts->list, &cut, sizeof cut);
+}
+
+void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
+{
+    size_t count = count_of(cuts), from = 0, len = buf_len(out), to = 0;
+    char *bytes = out->block + out->head;
+
+    for (size_t i = 0; i < count; i++) {
+        struct mcp__cut cut = cut_at(cuts, i);
+
+        memmove(bytes + to, bytes + from, cut.begin - from);
+        to += cut.begin - from;
+        from = cut.end;
+        /* The comma behind it goes with it; for the last sibling the one before it, which is what was kept last. */
+        if (bytes[from] == ',')
+            from++;
+        else if (bytes[to - 1] == ',')
+            to--;
+    }
+    if (count == 0)
+        return;
+    memmove(bytes + to, bytes + from, len - from);
+    buf_truncate(out, to + len - from);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/denial.h"
+
+#include "mcp/mcp_priv.h"
+#include "sse/writer.h"
+
+#define CODE_INVALID_REQUEST (-32600)
+
+/* How a refusal is answered, worked out once for status and body. */
+enum answer {
+    ANSWER_ERROR = 0, /* a JSON-RPC error under the reason's own HTTP status */
+    ANSWER_ERROR_OK,  /* a JSON-RPC error under 200 */
+    ANSWER_RESULT,    /* a result with isError under 200 */
+    ANSWER_BARE,      /* the reason's status without a body */
+    ANSWER_FORBIDDEN, /* 403 without a body */
+    ANSWER_NO_STREAM  /* 405 without a body: the only thing that clients take for benign */
+};
+
+static bool is_call(const struct mcp_message *message)
+{
+    return message->kind == MCP_REQUEST && span_is(message->method, "tools/call") &&
+           json_member(message->params, SPAN_LIT("task")) == NULL;
+}
+
+/* What policy says, or the gate cannot do, is told inside the protocol; what is wrong with the message, the credentials or
+ * the upstream is told by HTTP too. */
+static bool is_told_inside(enum reason reason)
+{
+    switch (reason_blame(reason)) {
+    case BLAME_POLICY:
+    case BLAME_GATE:
+        return true;
+    case BLAME_NOBODY:
+    case BLAME_AGENT:
+    case BLAME_UPSTREAM:
+        return false;
+    }
+    return false;
+}
+
+static enum answer answer_of(const struct mcp_message *message, const struct mcp_denial *denial)
+{
+    enum blame blame = reason_blame(denial->reason);
+    enum mcp_kind kind = message != NULL ? message->kind : MCP_NONE;
+
+    if (reason_denial(denial->reason) == DENIAL_MALFORMED)
+        return ANSWER_ERROR;
+    if (denial->pseudo.len > 0)
+        return blame == BLAME_POLICY ? ANSWER_NO_STREAM : ANSWER_ERROR;
+    switch (kind) {
+    case MCP_NONE:
+        return ANSWER_ERROR;
+    case MCP_NOTIFICATION:
+    case MCP_RESPONSE:
+        return blame == BLAME_POLICY || reason_status(denial->reason) == 0 ? ANSWER_FORBIDDEN : ANSWER_BARE;
+    case MCP_REQUEST:
+        break;
+    }
+    if (!is_told_inside(denial->reason))
+        return ANSWER_ERROR;
+    return is_call(message) ? ANSWER_RESULT : ANSWER_ERROR_OK;
+}
+
+int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial *denial)
+{
+    int status = reason_status(denial->reason);
+
+    switch (answer_of(message, denial)) {
+    case ANSWER_ERROR_OK:
+    case ANSWER_RESULT:
+        return 200;
+    case ANSWER_FORBIDDEN:
+        return 403;
+    case ANSWER_NO_STREAM:
+        return 405;
+    case ANSWER_ERROR:
+    case ANSWER_BARE:
+        return status != 0 ? status : 403;
+    }
+    return 403;
+}
+
+/* What the model may do about it; nothing of a rule but what its author wants to be said. */
+static void put_text(struct mcp__pen *pen, const struct mcp_denial *denial)
+{
+    switch (reason_denial(denial->reason)) {
+    case DENIAL_APPROVAL:
+    case DENIAL_POLICY:
+        mcp__pen_text(pen, "This call was not permitted; do not retry it unchanged.");
+        break;
+    case DENIAL_RATE:
+        mcp__pen_text(pen, "This call was not permitted: too many calls. Try again later.");
+        break;
+    case DENIAL_UNAVAILABLE:
+        /* With an upstream at fault nobody knows whether the call was made. */
+        if (reason_blame(denial->reason) != BLAME_UPSTREAM)
+            mcp__pen_text(pen, "This call was not made. ");
+        mcp__pen_text(pen, reason_text(denial->reason));
+        mcp__pen_text(pen, reason_blame(denial->reason) != BLAME_UPSTREAM ? " Try again later." : "");
+        break;
+    case DENIAL_NONE:
+    case DENIAL_MALFORMED:
+        mcp__pen_text(pen, reason_text(denial->reason));
+        break;
+    }
+    if (reason_denial(denial->reason) == DENIAL_APPROVAL) {
+        mcp__pen_text(pen, " ");
+        mcp__pen_text(pen, reason_text(denial->reason));
+    }
+    if (denial->say.len > 0) {
+        mcp__pen_text(pen, " ");
+        mcp__pen_span(pen, denial->say);
+    }
+    if (denial->decision != 0) {
+        mcp__pen_text(pen, " (decision ");
+        mcp__pen_int(pen, (int64_t)denial->decision);
+        mcp__pen_text(pen, ")");
+    }
+}
+
+static enum code write_result(const struct mcp_message *message, const struct mcp_denial *denial, struct span text,
+                              struct buf *out)
+{
+    struct mcp__pen pen = mcp__pen_of(out);
+
+    mcp__pen_text(&pen, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp__pen_span(&pen, message->id);
+    mcp__pen_text(&pen, ",\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":");
+    mcp__pen_string(&pen, text);
+    mcp__pen_text(&pen, "}],\"_meta\":{\"dev.callgate/denial\":{");
+    mcp__pen_denial(&pen, denial_code(reason_denial(denial->reason)), denial->decision);
+    mcp__pen_text(&pen, "}}}}");
+    return mcp__pen_end(&pen);
+}
+
+static bool names_versions(enum reason reason)
+{
+    return reason == REASON_VERSION_UNSUPPORTED || reason == REASON_VERSION_HEADER || reason == REASON_VERSION_NEGOTIATED;
+}
+
+static enum code write_error(const struct mcp_message *message, const struct mcp_denial *denial, struct span text,
+                             struct buf *out)
+{
+    int code = reason_rpc_code(denial->reason);
+    bool unsupported = denial->reason == REASON_VERSION_UNSUPPORTED;
+    struct mcp__error error = {
+        .id = message != NULL && message->kind != MCP_RESPONSE ? message->id : SPAN_NONE,
+        .code = code != 0 ? code : CODE_INVALID_REQUEST,
+        /* Fixed texts stay fixed, since clients compare some of them. */
+        .message = code == -32601 || reason_denial(denial->reason) == DENIAL_MALFORMED
+                       ? span_text(reason_text(denial->reason))
+                       : text,
+        .denial = denial_code(reason_denial(denial->reason)),
+        .decision = denial->decision,
+        .supported = names_versions(denial->reason) ? denial->revisions : NULL,
+        .has_requested = unsupported,
+        .requested = denial->requested.len > 0 || message == NULL ? denial->requested : message->modern_version,
+    };
+
+    return mcp__error_write(&error, out);
+}
+
+static enum code write_body(const struct mcp_message *message, const struct mcp_denial *denial, enum answer answer,
+                            struct buf *out)
+{
+    struct buf text;
+    struct mcp__pen pen;
+    enum code code;
+
+    buf_init(&text, 64 * 1024);
+    pen = mcp__pen_of(&text);
+    put_text(&pen, denial);
+    code = mcp__pen_end(&pen);
+    if (code == CODE_OK)
+        code = answer == ANSWER_RESULT ? write_result(message, denial, buf_peek(&text), out)
+                                       : write_error(message, denial, buf_peek(&text), out);
+    buf_fini(&text);
+    return code;
+}
+
+enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
+                           enum mcp_form *form)
+{
+    enum answer answer = answer_of(message, denial);
+    size_t before = buf_len(out);
+    enum code code = CODE_OK;
+
+    if (answer == ANSWER_BARE || answer == ANSWER_FORBIDDEN || answer == ANSWER_NO_STREAM) {
+        *form = MCP_FORM_NONE;
+        return CODE_OK;
+    }
+    *form = denial->wants_sse ? MCP_FORM_SSE : MCP_FORM_JSON;
+    if (denial->wants_sse)
+        code = sse_write_message_begin(out, NULL);
+    if (code == CODE_OK)
+        code = write_body(message, denial, answer, out);
+    if (code == CODE_OK && denial->wants_sse)
+        code = sse_write_message_end(out);
+    if (code != CODE_OK)
+        buf_truncate(out, before);
+    return code;
+}
+
+enum code mcp_refusal_write(struct span id, enum reason reason, struct buf *out)
+{
+    struct mcp__error error = {.id = id, .code = reason_rpc_code(reason), .message = span_text(reason_text(reason))};
+
+    return mcp__error_write(&error, out);
+}

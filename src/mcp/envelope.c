@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/num.h"
+#include "mcp/mcp_priv.h"
+#include "mcp/method.h"
+#include "unicode/unicode.h"
+
+enum mcp__member mcp__member_of(struct span key)
+{
+    static const struct {
+        const char *name;
+        enum mcp__member member;
+    } members[] = {{"jsonrpc", MEMBER_JSONRPC}, {"id", MEMBER_ID},         {"method", MEMBER_METHOD},
+                   {"params", MEMBER_PARAMS},   {"result", MEMBER_RESULT}, {"error", MEMBER_ERROR}};
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (span_is(key, members[i].name))
+            return members[i].member;
+    return MEMBER_UNKNOWN;
+}
+
+static enum mcp_kind kind_of_answer(unsigned members)
+{
+    unsigned outcome = members & (MEMBER_RESULT | MEMBER_ERROR);
+
+    if (outcome != MEMBER_RESULT && outcome != MEMBER_ERROR)
+        return MCP_NONE;
+    return (members & MEMBER_PARAMS) != 0 ? MCP_NONE : MCP_RESPONSE;
+}
+
+enum mcp_kind mcp__kind_of(unsigned members, struct span method)
+{
+    bool is_note = span_starts_with(method, SPAN_LIT("notifications/"));
+
+    if ((members & MEMBER_JSONRPC) == 0)
+        return MCP_NONE;
+    if ((members & MEMBER_METHOD) == 0)
+        return kind_of_answer(members);
+    if ((members & (MEMBER_RESULT | MEMBER_ERROR)) != 0)
+        return MCP_NONE;
+    if ((members & MEMBER_ID) != 0)
+        return is_note ? MCP_NONE : MCP_REQUEST;
+    return mcp_method_needs_id(method) ? MCP_NONE : MCP_NOTIFICATION;
+}
+
+static bool is_printable(struct span text)
+{
+    if (unicode_is_deceptive(text))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] < 0x20)
+            return false; /* tab and line ends, which a definition may hold */
+    return true;
+}
+
+bool mcp__id_is_legal(enum json_type type, struct span text)
+{
+    int64_t number;
+
+    if (type == JSON_STRING)
+        return text.len > 0 && text.len <= 4 * MCP__ID_MAX && unicode_count(text) <= MCP__ID_MAX && is_printable(text);
+    return type == JSON_NUMBER && num_i64(text, &number) == CODE_OK && !json_number_is_unsafe(text);
+}
+
+bool mcp__method_is_legal(struct span method)
+{
+    if (method.len == 0 || method.len > MCP__METHOD_MAX)
+        return false;
+    for (size_t i = 0; i < method.len; i++)
+        if (method.at[i] <= 0x20 || method.at[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+void mcp__pen_denial(struct mcp__pen *pen, const char *denial, uint64_t decision)
+{
+    mcp__pen_text(pen, "\"code\":");
+    mcp__pen_string(pen, span_text(denial));
+    mcp__pen_text(pen, ",\"decision\":");
+    if (decision == 0)
+        mcp__pen_text(pen, "null");
+    else
+        mcp__pen_int(pen, (int64_t)decision);
+}
+
+static void put_data(struct mcp__pen *pen, const struct mcp__error *error)
+{
+    const char *comma = "";
+
+    mcp__pen_text(pen, ",\"data\":{");
+    if (error->supported != NULL) {
+        mcp__pen_text(pen, "\"supported\":[");
+        for (size_t i = 0; error->supported[i] != NULL; i++) {
+            mcp__pen_text(pen, i > 0 ? "," : "");
+            mcp__pen_string(pen, span_text(error->supported[i]));
+        }
+        mcp__pen_text(pen, "]");
+        comma = ",";
+    }
+    if (error->has_requested) {
+        mcp__pen_text(pen, comma);
+        mcp__pen_text(pen, "\"requested\":");
+        mcp__pen_span(pen, error->requested.len > 0 ? error->requested : SPAN_LIT("null"));
+        comma = ",";
+    }
+    if (error->denial != NULL) {
+        mcp__pen_text(pen, comma);
+        mcp__pen_denial(pen, error->denial, error->decision);
+    }
+    mcp__pen_text(pen, "}");
+}
+
+enum code mcp__error_write(const struct mcp__error *error, struct buf *out)
+{
+    struct mcp__pen pen = mcp__pen_of(out);
+
+    mcp__pen_text(&pen, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp__pen_span(&pen, error->id.len > 0 ? error->id : SPAN_LIT("null"));
+    mcp__pen_text(&pen, ",\"error\":{\"code\":");
+    mcp__pen_int(&pen, error->code);
+    mcp__pen_text(&pen, ",\"message\":");
+    mcp__pen_string(&pen, error->message);
+    if (error->supported != NULL || error->has_requested || error->denial != NULL)
+        put_data(&pen, error);
+    mcp__pen_text(&pen, "}}");
+    return mcp__pen_end(&pen);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON-RPC envelope: what both directions share, read from a tree or from events, and how errors are written.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: MCP_NONE or false for what breaks the rules; enum code of the buffer when writing. */
+#ifndef MCP_MCP_PRIV_H
+#define MCP_MCP_PRIV_H
+
+#include "base/buf.h"
+#include "base/reason.h"
+#include "mcp/message.h"
+
+#define MCP__ID_MAX 128     /* characters */
+#define MCP__METHOD_MAX 128 /* bytes */
+
+/* The members of an envelope, as bits; 0: not one of them (also in another spelling). */
+enum mcp__member {
+    MEMBER_UNKNOWN = 0,
+    MEMBER_JSONRPC = 1,
+    MEMBER_ID = 2,
+    MEMBER_METHOD = 4,
+    MEMBER_PARAMS = 8,
+    MEMBER_RESULT = 16,
+    MEMBER_ERROR = 32
+};
+
+enum mcp__member mcp__member_of(struct span key);
+
+/* What the members that are present make of a message; MCP_NONE: an envelope that is refused. A response may lack its id
+ * here: an upstream's error may, an agent's answer may not. */
+enum mcp_kind mcp__kind_of(unsigned members, struct span method);
+
+/* A string of 1..128 printable characters, or an integer within +-(2^53-1) written as digits.
+ * Takes: text: the decoded string, or the number's lexeme. */
+bool mcp__id_is_legal(enum json_type type, struct span text);
+
+bool mcp__method_is_legal(struct span method);
+
+/* header.c: Mcp-Method and Mcp-Name, where they are there. */
+bool mcp__headers_agree(const struct mcp_message *message, const struct mcp_read_rules *rules);
+
+/* One JSON-RPC error. */
+struct mcp__error {
+    struct span id;               /* canonical JSON; empty: null */
+    int code;
+    struct span message;
+    const char *denial;           /* data.code and data.decision; NULL: neither */
+    uint64_t decision;            /* 0: null */
+    const char *const *supported; /* data.supported; NULL: none */
+    bool has_requested;
+    struct span requested;        /* canonical JSON of data.requested; empty: null */
+};
+
+enum code mcp__error_write(const struct mcp__error *error, struct buf *out) MUST_USE;
+
+/* A writer that remembers its first failure, so that texts are written without a check at each piece. */
+struct mcp__pen {
+    struct buf *out;
+    size_t before;
+    enum code code;
+};
+
+static inline struct mcp__pen mcp__pen_of(struct buf *out)
+{
+    return (struct mcp__pen){out, buf_len(out), CODE_OK};
+}
+
+static inline void mcp__pen_span(struct mcp__pen *pen, struct span span)
+{
+    if (pen->code == CODE_OK)
+        pen->code = buf_add_span(pen->out, span);
+}
+
+static inline void mcp__pen_text(struct mcp__pen *pen, const char *text)
+{
+    mcp__pen_span(pen, span_text(text));
+}
+
+static inline void mcp__pen_string(struct mcp__pen *pen, struct span text) /* with quotes and escapes */
+{
+    if (pen->code == CODE_OK)
+        pen->code = json_write_string(pen->out, text);
+}
+
+static inline void mcp__pen_int(struct mcp__pen *pen, int64_t value)
+{
+    if (pen->code == CODE_OK)
+        pen->code = buf_addf(pen->out, "%lld", (long long)value);
+}
+
+/* {"code":"...","decision":...} without the braces. */
+void mcp__pen_denial(struct mcp__pen *pen, const char *denial, uint64_t decision);
+
+/* Takes back everything where something failed. */
+static inline enum code mcp__pen_end(struct mcp__pen *pen)
+{
+    if (pen->code != CODE_OK)
+        buf_truncate(pen->out, pen->before);
+    return pen->code;
+}
+
+#endif

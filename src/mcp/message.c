@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/message.h"
+
+#include "mcp/mcp_priv.h"
+
+#define MODERN_VERSION "io.modelcontextprotocol/protocolVersion"
+#define NAME_MAX_BYTES 128
+
+static enum reason reason_of_fault(enum json_fault_kind kind)
+{
+    switch (kind) {
+    case JSON_FAULT_MEMORY:
+        return REASON_MEMORY;
+    case JSON_FAULT_DUPLICATE:
+        return REASON_JSON_DUPLICATE;
+    case JSON_FAULT_DEPTH:
+    case JSON_FAULT_NODES:
+    case JSON_FAULT_SIZE:
+        return REASON_JSON_LIMIT;
+    case JSON_FAULT_NONE:
+    case JSON_FAULT_SYNTAX:
+    case JSON_FAULT_UTF8:
+    case JSON_FAULT_STRING:
+    case JSON_FAULT_NUMBER:
+        return REASON_JSON_MALFORMED;
+    }
+    return REASON_JSON_MALFORMED;
+}
+
+/* Checks one member of the envelope and takes what it says. Returns: NULL, or what is wrong with it. */
+static const char *take_member(struct mcp_message *message, enum mcp__member member, const struct json_node *node)
+{
+    switch (member) {
+    case MEMBER_UNKNOWN:
+        return "the envelope has a member that JSON-RPC does not know";
+    case MEMBER_JSONRPC:
+        return node->type == JSON_STRING && span_is(node->text, "2.0") ? NULL : "jsonrpc is not \"2.0\"";
+    case MEMBER_ID:
+        if (!mcp__id_is_legal(node->type, node->type == JSON_NUMBER ? node->raw : node->text))
+            return "the id is neither a short string nor a safe integer";
+        message->id = node->raw;
+        return NULL;
+    case MEMBER_METHOD:
+        if (node->type != JSON_STRING || !mcp__method_is_legal(node->text))
+            return "the method is not a name";
+        message->method = node->text;
+        return NULL;
+    case MEMBER_PARAMS:
+        message->params = node;
+        return NULL;
+    case MEMBER_RESULT:
+        return NULL;
+    case MEMBER_ERROR:
+        message->is_error = true;
+        return node->type == JSON_OBJECT ? NULL : "error is not an object";
+    }
+    return "an unknown member";
+}
+
+/* The whole envelope is walked even after a fault, because the answer should carry the id. */
+static enum reason read_envelope(struct mcp_message *message, struct json_fault *fault)
+{
+    const char *detail = NULL;
+    unsigned members = 0;
+    enum mcp_kind kind;
+
+    if (message->root->type != JSON_OBJECT)
+        return message->root->type == JSON_ARRAY ? REASON_BATCH : REASON_ENVELOPE;
+    for (const struct json_node *node = message->root->child; node != NULL; node = node->next) {
+        enum mcp__member member = mcp__member_of(node->key);
+
+        const char *wrong = take_member(message, member, node);
+
+        detail = detail != NULL ? detail : wrong;
+        members |= member;
+    }
+    kind = mcp__kind_of(members, message->method);
+    if (detail == NULL && (kind == MCP_NONE || (kind == MCP_RESPONSE && message->id.len == 0)))
+        detail = "the members of the envelope do not make a message";
+    if (detail != NULL) {
+        fault->text = detail;
+        return REASON_ENVELOPE;
+    }
+    message->kind = kind;
+    return REASON_PERMITTED;
+}
+
+/* params and _meta, and whether it is a modern request. */
+static enum reason read_params(struct mcp_message *message)
+{
+    const struct json_node *version;
+
+    if (message->params != NULL && message->params->type != JSON_OBJECT) {
+        message->params = NULL;
+        return REASON_PARAMS_INVALID;
+    }
+    message->meta = json_member(message->params, SPAN_LIT("_meta"));
+    version = json_member(message->meta, SPAN_LIT(MODERN_VERSION));
+    if (version != NULL || span_is(message->method, "server/discover")) {
+        message->is_modern = true;
+        message->modern_version = version != NULL ? version->raw : SPAN_NONE;
+        return REASON_VERSION_UNSUPPORTED;
+    }
+    if (message->meta != NULL && message->meta->type != JSON_OBJECT) {
+        message->meta = NULL;
+        return REASON_PARAMS_INVALID;
+    }
+    return REASON_PERMITTED;
+}
+
+static bool is_tool_name(struct span name, bool printable)
+{
+    if (name.len == 0 || name.len > NAME_MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        bool strict = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+                      c == '-';
+
+        if (!strict && !(printable && c >= 0x20 && c <= 0x7e))
+            return false;
+    }
+    return true;
+}
+
+/* A member of params that must be a string with something in it. */
+static bool take_text(const struct mcp_message *message, const char *name, struct span *text)
+{
+    const struct json_node *node = json_member(message->params, span_text(name));
+
+    if (node == NULL || node->type != JSON_STRING || node->text.len == 0)
+        return false;
+    *text = node->text;
+    return true;
+}
+
+static enum reason read_arguments(struct mcp_message *message)
+{
+    const struct json_node *arguments = json_member(message->params, SPAN_LIT("arguments"));
+
+    if (arguments != NULL && arguments->type != JSON_OBJECT)
+        return REASON_ARGUMENTS_INVALID;
+    message->arguments = arguments;
+    return REASON_PERMITTED;
+}
+
+/* What each method's parameters must be, as far as the gate decides by them. */
+static enum reason read_method(struct mcp_message *message, const struct mcp_read_rules *rules)
+{
+    const struct json_node *version;
+
+    if (span_is(message->method, "tools/call")) {
+        if (!take_text(message, "name", &message->tool) || !is_tool_name(message->tool, rules->printable_tool_names)) {
+            message->tool = SPAN_NONE;
+            return REASON_TOOL_NAME_INVALID;
+        }
+        message->target = message->tool;
+        return read_arguments(message);
+    }
+    if (span_is(message->method, "prompts/get")) {
+        if (!take_text(message, "name", &message->target))
+            return REASON_PARAMS_INVALID;
+        return read_arguments(message);
+    }
+    if (span_is(message->method, "resources/read") || span_is(message->method, "resources/subscribe") ||
+        span_is(message->method, "resources/unsubscribe"))
+        return take_text(message, "uri", &message->target) ? REASON_PERMITTED : REASON_PARAMS_INVALID;
+    if (span_is(message->method, "initialize")) {
+        version = json_member(message->params, SPAN_LIT("protocolVersion"));
+        if (version != NULL && version->type != JSON_STRING)
+            return REASON_PARAMS_INVALID;
+        message->asked_version = version != NULL ? version->text : SPAN_NONE;
+    }
+    return REASON_PERMITTED;
+}
+
+enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
+                     struct mcp_message *message, struct json_fault *fault)
+{
+    enum reason reason;
+
+    *message = (struct mcp_message){.kind = MCP_NONE};
+    if (json_read(body, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
+        return reason_of_fault(fault->kind);
+    reason = read_envelope(message, fault);
+    if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE)
+        reason = read_params(message);
+    if (reason == REASON_PERMITTED)
+        reason = read_method(message, rules);
+    if (reason == REASON_PERMITTED && !mcp__headers_agree(message, rules))
+        reason = REASON_HEADER_MISMATCH;
+    return reason;
+}
+
+const struct json_node *mcp_message_subject(const struct mcp_message *message)
+{
+    if (span_is(message->method, "tools/call") || span_is(message->method, "prompts/get"))
+        return message->arguments;
+    return message->params;
+}

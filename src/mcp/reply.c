@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One walk over a message from an upstream notes what it is and what must be cut out; nothing is built for results, which
+ * may be large. Requests and notifications are small: after the edits they are read once more into a tree, to be judged. */
+#include "mcp/reply.h"
+
+#include "base/num.h"
+#include "mcp/reply_priv.h"
+#include "unicode/unicode.h"
+
+#define OWN_META "dev.callgate/"
+#define DEPTH_MAX 128
+
+/* Messages from a server that a policy judges: as bounded as an agent's. */
+static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_NONE};
+
+struct walk {
+    const struct mcp_reply_rules *rules;
+    struct mcp_reply *reply;
+    struct arena *arena;
+    struct mcp__cuts cuts;
+    enum reason reason;
+    const char *detail;      /* static: what was refused, for the log */
+    unsigned members;
+    enum mcp__member member; /* the envelope's member that the walk is in */
+    size_t id_begin, id_end;
+    struct span version;     /* result.protocolVersion, in the arena */
+    struct span tool;        /* of the element of result.tools that the walk is in, in the arena */
+    bool has_error_code;
+    bool has_tools;
+    bool in_tools;
+    bool is_deceptive;       /* the element holds a string that deceives */
+    bool lists_tools;        /* the answer to tools/list, or to a request that is not known here */
+    bool is_meta[DEPTH_MAX + 1]; /* whether the open object at this depth is a `_meta` */
+};
+
+static enum code refuse(struct walk *walk, enum reason reason, const char *detail)
+{
+    walk->reason = reason;
+    walk->detail = detail;
+    return CODE_INVALID;
+}
+
+static enum code refuse_json(struct walk *walk, const char *detail)
+{
+    return refuse(walk, REASON_UPSTREAM_JSON, detail);
+}
+
+static enum code keep_text(struct walk *walk, struct span text, struct span *kept)
+{
+    char *copy = arena_dup(walk->arena, text.at, text.len);
+
+    if (copy == NULL)
+        return CODE_NOMEM;
+    *kept = span_of(copy, text.len);
+    return CODE_OK;
+}
+
+/* A member of the envelope, at its begin. */
+static enum code on_member(struct walk *walk, const struct json_event *event)
+{
+    walk->member = mcp__member_of(event->key);
+    walk->members |= walk->member;
+    switch (walk->member) {
+    case MEMBER_UNKNOWN:
+        return refuse_json(walk, "the envelope has a member that JSON-RPC does not know");
+    case MEMBER_JSONRPC:
+        if (event->type == JSON_STRING && span_is(event->text, "2.0"))
+            return CODE_OK;
+        return refuse_json(walk, "jsonrpc is not \"2.0\"");
+    case MEMBER_ID:
+        walk->id_begin = event->begin;
+        walk->id_end = event->end;
+        if (event->type == JSON_NULL || mcp__id_is_legal(event->type, event->text))
+            return CODE_OK;
+        return refuse_json(walk, "the id is neither a short string nor a safe integer");
+    case MEMBER_METHOD:
+        if (event->type != JSON_STRING || !mcp__method_is_legal(event->text))
+            return refuse_json(walk, "the method is not a name");
+        return keep_text(walk, event->text, &walk->reply->method);
+    case MEMBER_PARAMS:
+    case MEMBER_ERROR:
+        return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "params or error is not an object");
+    case MEMBER_RESULT:
+        return CODE_OK;
+    }
+    return refuse_json(walk, "an unknown member");
+}
+
+/* A member of `result` or `error`. */
+static enum code on_outcome(struct walk *walk, const struct json_event *event)
+{
+    if (walk->member == MEMBER_ERROR && span_is(event->key, "code")) {
+        walk->has_error_code = event->type == JSON_NUMBER && num_i64(event->text, &walk->reply->error_code) == CODE_OK;
+        return walk->has_error_code ? CODE_OK : refuse_json(walk, "error.code is not an integer");
+    }
+    if (walk->member != MEMBER_RESULT)
+        return CODE_OK;
+    if (span_is(event->key, "isError"))
+        walk->reply->is_tool_error = event->type == JSON_TRUE;
+    if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)
+        return keep_text(walk, event->text, &walk->version);
+    if (walk->lists_tools && span_equals_nocase(event->key, SPAN_LIT("tools"))) {
+        /* In another spelling some readers would take it for the list that was filtered. */
+        if (!span_is(event->key, "tools") || event->type != JSON_ARRAY)
+            return refuse_json(walk, "result.tools is not an array, or spelled in another way");
+        walk->in_tools = event->kind == JSON_EVENT_BEGIN;
+        walk->has_tools = true;
+    }
+    return CODE_OK;
+}
+
+/* Anything inside result.tools: depth 3 are its elements, depth 4 their members. */
+static enum code on_tools(struct walk *walk, const struct json_event *event)
+{
+    if (event->depth == 3 && event->kind != JSON_EVENT_END) {
+        walk->tool = SPAN_NONE;
+        walk->is_deceptive = false;
+        return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "a tool in result.tools is not an object");
+    }
+    if (event->depth > 3) {
+        bool is_text = event->kind == JSON_EVENT_SCALAR && event->type == JSON_STRING;
+
+        if (unicode_is_deceptive(event->key) || (is_text && unicode_is_deceptive(event->text)))
+            walk->is_deceptive = true;
+        if (event->depth == 4 && is_text && span_is(event->key, "name"))
+            return keep_text(walk, event->text, &walk->tool);
+        return CODE_OK;
+    }
+    if (walk->tool.len == 0)
+        return refuse_json(walk, "a tool in result.tools has no name");
+    if (walk->rules->keep != NULL && !walk->rules->keep(walk->rules->keep_context, walk->tool)) {
+        walk->reply->removed++;
+        return mcp__cuts_add(&walk->cuts, event->begin, event->end);
+    }
+    if (walk->is_deceptive)
+        return refuse(walk, REASON_UPSTREAM_DEFINITION, "a tool's definition holds invisible or direction characters");
+    return CODE_OK;
+}
+
+/* What only the gate may say, at any depth: nobody else's denial may look like ours. */
+static enum code on_meta(struct walk *walk, const struct json_event *event)
+{
+    if (event->kind == JSON_EVENT_BEGIN)
+        walk->is_meta[event->depth] = event->type == JSON_OBJECT && span_is(event->key, "_meta");
+    else if (walk->is_meta[event->depth - 1] && span_starts_with(event->key, SPAN_LIT(OWN_META)))
+        return mcp__cuts_add(&walk->cuts, event->member, event->end);
+    return CODE_OK;
+}
+
+static enum code on_event(void *context, const struct json_event *event)
+{
+    struct walk *walk = context;
+    enum code code = CODE_OK;
+
+    if (event->depth == 0) {
+        walk->is_meta[0] = false;
+        return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "the message is not one object");
+    }
+    if (event->depth == 1 && event->kind != JSON_EVENT_END)
+        code = on_member(walk, event);
+    else if (event->depth == 2)
+        code = on_outcome(walk, event);
+    else if (walk->in_tools)
+        code = on_tools(walk, event);
+    return code == CODE_OK ? on_meta(walk, event) : code;
+}
+
+/* The envelope as a whole, once all of it was seen. */
+static enum reason settle(struct walk *walk, const struct buf *out)
+{
+    struct mcp_reply *reply = walk->reply;
+    struct span id = span_part(buf_peek(out), walk->id_begin, walk->id_end - walk->id_begin);
+
+    reply->kind = mcp__kind_of(walk->members, reply->method);
+    reply->is_error = reply->kind == MCP_RESPONSE && (walk->members & MEMBER_ERROR) != 0;
+    walk->detail = "the members of the envelope do not make a message";
+    if (reply->kind == MCP_NONE || (reply->is_error && !walk->has_error_code))
+        return REASON_UPSTREAM_JSON;
+    /* Only who could not read an id may leave it out of its error. */
+    walk->detail = "a request or a result without an id";
+    if (!reply->is_error && reply->kind != MCP_NOTIFICATION && (id.len == 0 || span_is(id, "null")))
+        return REASON_UPSTREAM_JSON;
+    walk->detail = "the answer to tools/list has no list of tools";
+    if (span_is(walk->rules->request_method, "tools/list") && reply->kind == MCP_RESPONSE && !reply->is_error &&
+        !walk->has_tools)
+        return REASON_UPSTREAM_JSON;
+    walk->detail = "_meta is not an object";
+    return keep_text(walk, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
+}
+
+/* What the server negotiated must be among what is judged here. */
+static enum reason negotiate(struct walk *walk, struct buf *out)
+{
+    struct mcp_reply *reply = walk->reply;
+    struct mcp__error error = {.id = reply->id,
+                               .code = reason_rpc_code(REASON_VERSION_NEGOTIATED),
+                               .message = span_text(reason_text(REASON_VERSION_NEGOTIATED)),
+                               .supported = walk->rules->revisions};
+
+    if (!span_is(walk->rules->request_method, "initialize") || reply->kind != MCP_RESPONSE || reply->is_error)
+        return REASON_PERMITTED;
+    reply->version = walk->version;
+    if (mcp_revision_is_listed(walk->rules->revisions, walk->version))
+        return REASON_PERMITTED;
+    reply->is_unsupported_version = true;
+    buf_clear(out);
+    return mcp__error_write(&error, out) == CODE_OK ? REASON_VERSION_NEGOTIATED : REASON_MEMORY;
+}
+
+static enum reason reason_of_fault(const struct json_fault *fault)
+{
+    if (fault->kind == JSON_FAULT_MEMORY)
+        return REASON_MEMORY;
+    return fault->kind == JSON_FAULT_SIZE ? REASON_UPSTREAM_TOO_LARGE : REASON_UPSTREAM_JSON;
+}
+
+/* Reads the edited bytes again, into a tree whose spans point into `out`. */
+static enum reason build_params(struct walk *walk, struct buf *out, struct json_fault *fault)
+{
+    const struct json_node *root;
+    struct span bytes;
+
+    if (keep_text(walk, buf_peek(out), &bytes) != CODE_OK)
+        return REASON_MEMORY;
+    buf_clear(out);
+    if (json_read(bytes, &judged_rules, out, walk->arena, &root, fault) != CODE_OK)
+        return reason_of_fault(fault);
+    walk->reply->params = json_member(root, SPAN_LIT("params"));
+    walk->reply->meta = json_member(walk->reply->params, SPAN_LIT("_meta"));
+    return walk->reply->meta == NULL || walk->reply->meta->type == JSON_OBJECT ? REASON_PERMITTED : REASON_UPSTREAM_JSON;
+}
+
+static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
+{
+    enum code code = json_walk(data, &json_reply_rules, out, on_event, walk, fault);
+    enum reason reason;
+
+    if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
+        return reason_of_fault(fault);
+    if (code != CODE_OK)
+        return code == CODE_NOMEM ? REASON_MEMORY : walk->reason;
+    reason = settle(walk, out);
+    if (reason != REASON_PERMITTED)
+        return reason;
+    mcp__cuts_apply(&walk->cuts, out);
+    reason = walk->reply->kind == MCP_RESPONSE ? negotiate(walk, out) : build_params(walk, out, fault);
+    walk->reply->body = buf_peek(out);
+    return reason;
+}
+
+enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
+                           struct mcp_reply *reply, struct json_fault *fault)
+{
+    struct walk walk = {.rules = rules, .reply = reply, .arena = arena, .reason = REASON_UPSTREAM_JSON, .detail = ""};
+    enum reason reason;
+
+    *reply = (struct mcp_reply){.kind = MCP_NONE};
+    walk.lists_tools = rules->request_method.len == 0 || span_is(rules->request_method, "tools/list");
+    mcp__cuts_init(&walk.cuts);
+    reason = read_message(&walk, data, out, fault);
+    mcp__cuts_fini(&walk.cuts);
+    if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED)
+        return reason;
+    if (fault->kind == JSON_FAULT_NONE)
+        fault->text = walk.detail;
+    buf_clear(out);
+    return reason;
+}
+
+enum code mcp_reply_error(struct span id, enum reason reason, uint64_t decision, struct buf *out)
+{
+    int code = reason_rpc_code(reason);
+    struct mcp__error error = {.id = id, .code = code != 0 ? code : 5030, .message = span_text(reason_text(reason)),
+                               .denial = denial_code(reason_denial(reason)), .decision = decision};
+
+    return mcp__error_write(&error, out);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/session.h"
+
+#include "crypto/digest.h"
+
+#define UPSTREAM_ID_MAX_BYTES 512
+#define REVISION_MAX_BYTES 32
+#define MAC_BYTES 43 /* 32 bytes as base64url without padding */
+#define TEXT_MAX_BYTES (64 * 1024)
+
+static bool is_visible(struct span text, size_t max_bytes)
+{
+    if (text.len == 0 || text.len > max_bytes)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] <= 0x20 || text.at[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+static bool is_well_formed(const struct mcp_session *session)
+{
+    return is_visible(session->upstream_id, UPSTREAM_ID_MAX_BYTES) && is_visible(session->revision, REVISION_MAX_BYTES) &&
+           span_find(session->revision, '.') == session->revision.len;
+}
+
+/* Lengths before the parts, so that no two scopes give the same bytes. */
+static enum code add_part(struct buf *text, struct span part)
+{
+    unsigned char len[4] = {(unsigned char)(part.len >> 24), (unsigned char)(part.len >> 16),
+                            (unsigned char)(part.len >> 8), (unsigned char)part.len};
+    enum code code = buf_add(text, len, sizeof len);
+
+    return code == CODE_OK ? buf_add_span(text, part) : code;
+}
+
+/* Appends the MAC. */
+static enum code add_mac(const unsigned char *key, const struct mcp_session_scope *scope, const struct mcp_session *session,
+                         struct buf *out)
+{
+    const struct span parts[] = {scope->route, scope->tenant, scope->principal, session->revision, session->upstream_id};
+    unsigned char mac[DIGEST_BYTES];
+    enum code code = CODE_OK;
+    struct buf text;
+
+    buf_init(&text, TEXT_MAX_BYTES);
+    for (size_t i = 0; code == CODE_OK && i < sizeof parts / sizeof parts[0]; i++)
+        code = add_part(&text, parts[i]);
+    if (code == CODE_OK)
+        code = hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), buf_peek(&text), mac);
+    if (code == CODE_OK)
+        code = base64url_encode(span_of(mac, sizeof mac), out);
+    buf_fini(&text);
+    return code;
+}
+
+enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,
+                           const struct mcp_session *session, struct buf *out)
+{
+    size_t before = buf_len(out);
+    enum code code;
+
+    if (!is_well_formed(session))
+        return CODE_INVALID;
+    code = buf_add_span(out, session->upstream_id);
+    if (code == CODE_OK)
+        code = buf_add_byte(out, '.');
+    if (code == CODE_OK)
+        code = buf_add_span(out, session->revision);
+    if (code == CODE_OK)
+        code = buf_add_byte(out, '.');
+    if (code == CODE_OK)
+        code = add_mac(key, scope, session, out);
+    if (code != CODE_OK)
+        buf_truncate(out, before);
+    return code;
+}
+
+/* Cuts at the last dot; false where there is none. */
+static bool cut_last(struct span text, struct span *before, struct span *after)
+{
+    for (size_t i = text.len; i-- > 0;)
+        if (text.at[i] == '.') {
+            *before = span_part(text, 0, i);
+            *after = span_part(text, i + 1, SIZE_MAX);
+            return true;
+        }
+    return false;
+}
+
+enum code mcp_session_check(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,
+                            struct span id, struct mcp_session *session)
+{
+    struct span rest, mac;
+    struct mcp_session parts;
+    struct buf expected;
+    enum code code;
+
+    *session = (struct mcp_session){SPAN_NONE, SPAN_NONE};
+    if (!cut_last(id, &rest, &mac) || mac.len != MAC_BYTES || !cut_last(rest, &parts.upstream_id, &parts.revision) ||
+        !is_well_formed(&parts))
+        return CODE_DENIED;
+    buf_init(&expected, MAC_BYTES);
+    code = add_mac(key, scope, &parts, &expected);
+    if (code == CODE_OK)
+        code = secret_equals(buf_peek(&expected), mac) ? CODE_OK : CODE_DENIED;
+    if (code == CODE_OK)
+        *session = parts;
+    buf_fini(&expected);
+    return code;
+}

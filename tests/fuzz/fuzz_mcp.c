@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both directions over any bytes. An agent's message that is read is canonical and reads the same again; every denial of
+ * it is good JSON. An upstream's message that goes on goes on unchanged the second time, and holds nothing that only the
+ * gate may say. The first byte chooses the rules. */
+#include "base/bug.h"
+#include "mcp/denial.h"
+#include "mcp/reply.h"
+#include "mcp/session.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+#define CAP_BYTES (16u << 20)
+
+static const char *const revisions[] = {"2024-11-05", "2025-06-18", NULL};
+
+static void check_json(struct span text)
+{
+    struct json_fault fault;
+    struct buf canon;
+
+    buf_init(&canon, CAP_BYTES);
+    BUG_ON(json_read(text, &json_file_rules, &canon, NULL, NULL, &fault) != CODE_OK);
+    BUG_ON(!span_equals(buf_peek(&canon), text));
+    buf_fini(&canon);
+}
+
+static void deny(const struct mcp_message *message, enum reason reason)
+{
+    struct mcp_denial denial = {.reason = reason, .revisions = revisions, .decision = 3};
+    enum mcp_form form;
+    struct buf out;
+    int status = mcp_denial_status(message, &denial);
+
+    buf_init(&out, CAP_BYTES);
+    BUG_ON(status < 200 || status > 599);
+    BUG_ON(mcp_denial_write(message, &denial, &out, &form) != CODE_OK);
+    BUG_ON((form == MCP_FORM_NONE) != (buf_len(&out) == 0));
+    if (form == MCP_FORM_JSON)
+        check_json(buf_peek(&out));
+    buf_fini(&out);
+}
+
+static void read_request(struct span body, unsigned choice)
+{
+    const struct mcp_read_rules rules = {.printable_tool_names = choice & 1,
+                                         .mcp_method = choice & 2 ? SPAN_LIT("tools/call") : SPAN_NONE,
+                                         .mcp_name = choice & 4 ? SPAN_LIT("=?base64?ZWNobw==?=") : SPAN_NONE};
+    struct mcp_message message, again;
+    struct buf canon, second;
+    struct json_fault fault;
+    struct arena arena;
+    enum reason reason;
+
+    buf_init(&canon, CAP_BYTES);
+    buf_init(&second, CAP_BYTES);
+    arena_init(&arena, CAP_BYTES);
+    reason = mcp_read(body, &rules, &canon, &arena, &message, &fault);
+    if (reason == REASON_PERMITTED) {
+        BUG_ON(message.kind == MCP_NONE);
+        BUG_ON(message.kind == MCP_REQUEST && (message.id.len == 0 || message.method.len == 0));
+        BUG_ON(span_is(message.method, "tools/call") && message.tool.len == 0);
+        BUG_ON(mcp_read(buf_peek(&canon), &rules, &second, &arena, &again, &fault) != REASON_PERMITTED);
+        BUG_ON(!span_equals(buf_peek(&canon), buf_peek(&second)));
+        (void)mcp_param_header_agrees(&message, SPAN_LIT("a"), SPAN_LIT("=?base64?YQ==?="));
+        deny(&message, REASON_NO_RULE);
+        deny(&message, REASON_METHOD_UNKNOWN);
+        deny(&message, REASON_AUDIT_DOWN);
+    } else {
+        deny(&message, reason);
+    }
+    buf_fini(&canon);
+    buf_fini(&second);
+    arena_fini(&arena);
+}
+
+static bool keep_short(void *context, struct span tool)
+{
+    (void)context;
+    return tool.len < 2;
+}
+
+static enum code check_meta(void *context, const struct json_event *event)
+{
+    bool *in_meta = context; /* by depth */
+
+    BUG_ON(event->depth > 0 && in_meta[event->depth - 1] && span_starts_with(event->key, SPAN_LIT("dev.callgate/")));
+    if (event->kind == JSON_EVENT_BEGIN)
+        in_meta[event->depth] = event->type == JSON_OBJECT && span_is(event->key, "_meta");
+    return CODE_OK;
+}
+
+static void check_reply(struct span body, const struct mcp_reply_rules *rules)
+{
+    bool in_meta[130] = {false};
+    struct json_fault fault;
+    struct mcp_reply reply;
+    struct arena arena;
+    struct buf out;
+
+    buf_init(&out, CAP_BYTES);
+    BUG_ON(json_walk(body, &json_reply_rules, &out, check_meta, in_meta, &fault) != CODE_OK);
+    BUG_ON(!span_equals(buf_peek(&out), body));
+    buf_clear(&out);
+    arena_init(&arena, CAP_BYTES);
+    BUG_ON(mcp_reply_read(body, rules, &out, &arena, &reply, &fault) != REASON_PERMITTED);
+    BUG_ON(!span_equals(reply.body, body) || reply.removed != 0);
+    buf_fini(&out);
+    arena_fini(&arena);
+}
+
+static void read_reply(struct span data, unsigned choice)
+{
+    static const char *const methods[] = {"tools/list", "initialize", "tools/call", ""};
+    const struct mcp_reply_rules rules = {.request_method = span_text(methods[choice & 3]), .revisions = revisions,
+                                          .keep = choice & 4 ? keep_short : NULL};
+    struct json_fault fault;
+    struct mcp_reply reply;
+    struct arena arena;
+    struct buf out;
+    enum reason reason;
+
+    buf_init(&out, CAP_BYTES);
+    arena_init(&arena, CAP_BYTES);
+    reason = mcp_reply_read(data, &rules, &out, &arena, &reply, &fault);
+    if (reason == REASON_PERMITTED)
+        check_reply(reply.body, &rules);
+    else if (reason == REASON_VERSION_NEGOTIATED)
+        check_json(reply.body);
+    else
+        BUG_ON(buf_len(&out) != 0);
+    buf_fini(&out);
+    arena_fini(&arena);
+}
+
+static void check_session(struct span id)
+{
+    static const unsigned char key[MCP_SESSION_KEY_BYTES];
+    const struct mcp_session_scope scope = {SPAN_LIT("r"), SPAN_LIT("t"), SPAN_LIT("p")};
+    struct mcp_session session = {id, SPAN_LIT("2025-06-18")}, found;
+    struct buf out;
+
+    BUG_ON(mcp_session_check(key, &scope, id, &found) == CODE_OK);
+    buf_init(&out, CAP_BYTES);
+    if (mcp_session_make(key, &scope, &session, &out) == CODE_OK) {
+        BUG_ON(mcp_session_check(key, &scope, buf_peek(&out), &found) != CODE_OK);
+        BUG_ON(!span_equals(found.upstream_id, id));
+    }
+    buf_fini(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct span rest = span_of(len > 0 ? bytes + 1 : bytes, len > 0 ? len - 1 : 0);
+
+    if (len == 0 || len > 1u << 20)
+        return 0;
+    read_request(rest, bytes[0]);
+    read_reply(rest, bytes[0]);
+    check_session(rest);
+    return 0;
+}

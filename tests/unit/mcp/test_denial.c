@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp_help.h"
+
+#define CALL(params) "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":" params "}"
+
+static const char *const revisions[] = {"2024-11-05", "2025-06-18", NULL};
+
+/* The denial of this message: its status, its form and its whole body. Takes: body NULL: no message at all. */
+static void expect_denial(const char *body, const struct mcp_denial *denial, int status, enum mcp_form form,
+    const char *text)
+{
+    struct asked a = {.message = {.kind = MCP_NONE}};
+    struct json_fault fault;
+    struct buf out, canon;
+    enum mcp_form got;
+
+    if (body != NULL)
+        ask(&a, body);
+    buf_init(&out, CAP_BYTES);
+    assert_int_equal(mcp_denial_status(body ? &a.message : NULL, denial), status);
+    assert_int_equal(mcp_denial_write(body ? &a.message : NULL, denial, &out, &got), CODE_OK);
+    assert_int_equal(got, form);
+    expect_span(buf_peek(&out), text);
+    if (form == MCP_FORM_JSON) { /* what we send is itself canonical */
+        buf_init(&canon, CAP_BYTES);
+        assert_int_equal(json_read(buf_peek(&out), &json_file_rules, &canon, NULL, NULL, &fault), CODE_OK);
+        assert_true(span_equals(buf_peek(&canon), buf_peek(&out)));
+        buf_fini(&canon);
+    }
+    buf_fini(&out);
+    if (body != NULL)
+        ask_end(&a);
+}
+
+/* 1.19: a call that policy denies is a result with isError, and never names the rule */
+static void denies_calls(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 1234};
+
+    (void)state;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not permitted; do not retry it unchanged. (decision 1234)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"policy_denied\",\"decision\":1234}}}}");
+    denial = (struct mcp_denial){.reason = REASON_FORBIDDEN, .say = SPAN_LIT("Read-only \"queries\" work."),
+        .decision = 9};
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not permitted; do not retry it unchanged. Read-only \\\"queries\\\" work. (decision 9)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"policy_denied\",\"decision\":9}}}}");
+    denial = (struct mcp_denial){.reason = REASON_RATE_LIMITED, .decision = 9};
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not permitted: too many calls. Try again later. (decision 9)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"rate_limited\",\"decision\":9}}}}");
+    denial = (struct mcp_denial){.reason = REASON_APPROVAL_REQUIRED, .decision = 9};
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not permitted; do not retry it unchanged. "
+                      "The call needs a person's approval. (decision 9)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"approval_required\",\"decision\":9}}}}");
+    /* A tool that no rule names is told no other way: whether it exists is nobody's business. */
+    denial = (struct mcp_denial){.reason = REASON_METHOD_UNKNOWN, .decision = 9};
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not permitted; do not retry it unchanged. (decision 9)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"policy_denied\",\"decision\":9}}}}");
+}
+
+/* 1.19, 1.25: the gate cannot judge or record; without a row there is no number */
+static void tells_when_it_cannot(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_AUDIT_DOWN};
+
+    (void)state;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not made. The gate cannot record calls at the moment. Try again later.\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"unavailable\",\"decision\":null}}}}");
+    expect_denial("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"ping\"}", &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":5030,\"message\":"
+                  "\"This call was not made. The gate cannot record calls at the moment. Try again later.\","
+                  "\"data\":{\"code\":\"unavailable\",\"decision\":null}}}");
+    expect_denial(NULL, &denial, 503, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":5030,\"message\":"
+                  "\"This call was not made. The gate cannot record calls at the moment. Try again later.\","
+                  "\"data\":{\"code\":\"unavailable\",\"decision\":null}}}");
+    expect_denial("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}", &denial, 503, MCP_FORM_NONE, "");
+}
+
+/* 1.19: other methods that rules know */
+static void denies_other_requests(void **state)
+{
+    static const struct {
+        enum reason reason;
+        int code;
+        const char *denial;
+    } cases[] = {{REASON_NO_RULE, 4030, "policy_denied"}, {REASON_FORBIDDEN, 4030, "policy_denied"},
+                 {REASON_APPROVAL_REQUIRED, 4031, "approval_required"}, {REASON_RATE_LIMITED, 4290, "rate_limited"},
+                 {REASON_NO_POLICY, 5030, "unavailable"}, {REASON_TOO_COSTLY, 4030, "policy_denied"}};
+    static const char *const bodies[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"prompts/get\",\"params\":{\"name\":\"p\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/read\",\"params\":{\"uri\":\"u\"}}",
+        CALL("{\"name\":\"t\",\"task\":{\"ttl\":1}}")}; /* a task-augmented call expects no result */
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
+            struct mcp_denial denial = {.reason = cases[i].reason, .decision = 5};
+            struct asked a;
+            struct buf out;
+            enum mcp_form form;
+            char begin[64], end[64];
+
+            ask(&a, bodies[j]);
+            buf_init(&out, CAP_BYTES);
+            assert_int_equal(mcp_denial_status(&a.message, &denial), 200);
+            assert_int_equal(mcp_denial_write(&a.message, &denial, &out, &form), CODE_OK);
+            snprintf(begin, sizeof begin, "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":%d,", cases[i].code);
+            snprintf(end, sizeof end, "\"data\":{\"code\":\"%s\",\"decision\":5}}}", cases[i].denial);
+            assert_true(span_starts_with(buf_peek(&out), span_text(begin)));
+            assert_true(span_ends_with(buf_peek(&out), span_text(end)));
+            buf_fini(&out);
+            ask_end(&a);
+        }
+}
+
+/* 1.19: a method that no rule names */
+static void denies_unknown_methods(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_METHOD_UNKNOWN, .decision = 5};
+
+    (void)state;
+    expect_denial("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x/y\"}", &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32601,\"message\":\"Method not found.\","
+                  "\"data\":{\"code\":\"policy_denied\",\"decision\":5}}}");
+}
+
+/* 1.19 */
+static void denies_without_a_body(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 5};
+
+    (void)state;
+    expect_denial("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", &denial, 403, MCP_FORM_NONE, "");
+    expect_denial("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", &denial, 403, MCP_FORM_NONE, "");
+    denial.reason = REASON_METHOD_UNKNOWN;
+    expect_denial("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", &denial, 403, MCP_FORM_NONE, "");
+    denial.reason = REASON_ANSWER_UNASKED;
+    expect_denial("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", &denial, 403, MCP_FORM_NONE, "");
+    denial.reason = REASON_RATE_LIMITED;
+    denial.wants_sse = true;
+    expect_denial("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", &denial, 403, MCP_FORM_NONE, "");
+    /* GET and DELETE: clients take only 405 for benign. */
+    denial = (struct mcp_denial){.reason = REASON_NO_RULE, .pseudo = MCP_STREAM_OPEN};
+    expect_denial(NULL, &denial, 405, MCP_FORM_NONE, "");
+    denial = (struct mcp_denial){.reason = REASON_FORBIDDEN, .pseudo = MCP_SESSION_END};
+    expect_denial(NULL, &denial, 405, MCP_FORM_NONE, "");
+    denial = (struct mcp_denial){.reason = REASON_METHOD_UNKNOWN, .pseudo = MCP_SESSION_END};
+    expect_denial(NULL, &denial, 405, MCP_FORM_NONE, "");
+    denial = (struct mcp_denial){.reason = REASON_NO_POLICY, .pseudo = MCP_STREAM_OPEN};
+    expect_denial(NULL, &denial, 503, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":5030,\"message\":"
+                  "\"This call was not made. The gate has no active policy. Try again later.\","
+                  "\"data\":{\"code\":\"unavailable\",\"decision\":null}}}");
+}
+
+/* 1.19: never for policy: credentials, sessions, tenants and the gate's own limits have their HTTP status */
+static void keeps_http_statuses(void **state)
+{
+    static const struct {
+        enum reason reason;
+        int status;
+    } cases[] = {{REASON_CREDENTIAL_MISSING, 401}, {REASON_CREDENTIAL_WRONG, 401}, {REASON_TENANT_NOT_ALLOWED, 403},
+                 {REASON_SESSION_FOREIGN, 404}, {REASON_PRINCIPAL_LIMIT, 429}, {REASON_UPSTREAM_UNREACHABLE, 502},
+                 {REASON_UPSTREAM_SILENT, 504}, {REASON_HOST_FOREIGN, 403}, {REASON_MEDIA_TYPE, 415}};
+    static const char *const bodies[] = {NULL, CALL("{\"name\":\"t\"}")};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t j = 0; j < 2; j++) {
+            struct mcp_denial denial = {.reason = cases[i].reason, .decision = 5};
+            struct asked a;
+            struct buf out;
+            enum mcp_form form;
+            const struct mcp_message *message = NULL;
+
+            if (bodies[j] != NULL) {
+                ask(&a, bodies[j]);
+                message = &a.message;
+            }
+            buf_init(&out, CAP_BYTES);
+            assert_int_equal(mcp_denial_status(message, &denial), cases[i].status);
+            assert_int_equal(mcp_denial_write(message, &denial, &out, &form), CODE_OK);
+            assert_int_equal(form, MCP_FORM_JSON); /* a bare 400 would make a client fall back to the old era */
+            assert_true(span_starts_with(buf_peek(&out), message ? SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{")
+                                                                 : SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":null,"
+                                                                     "\"error\":{")));
+            buf_fini(&out);
+            if (message != NULL)
+                ask_end(&a);
+        }
+}
+
+/* 1.19 */
+static void answers_malformed_messages(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_JSON_MALFORMED, .decision = 3};
+
+    (void)state;
+    expect_denial("{", &denial, 400, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error.\","
+                  "\"data\":{\"code\":\"malformed\",\"decision\":3}}}");
+    denial.reason = REASON_ENVELOPE;
+    expect_denial("{\"jsonrpc\":\"1.0\",\"id\":\"x\",\"method\":\"ping\"}", &denial, 400, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32600,"
+                      "\"message\":\"The JSON-RPC envelope is not valid.\","
+                  "\"data\":{\"code\":\"malformed\",\"decision\":3}}}");
+    denial.reason = REASON_TOOL_NAME_INVALID;
+    expect_denial(CALL("{\"name\":\"a b\"}"), &denial, 400, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32602,"
+                      "\"message\":\"The tool's name is not valid.\","
+                  "\"data\":{\"code\":\"malformed\",\"decision\":3}}}");
+    denial.reason = REASON_HEADER_MISMATCH;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 400, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32020,"
+                      "\"message\":\"A header differs from the body.\","
+                  "\"data\":{\"code\":\"malformed\",\"decision\":3}}}");
+}
+
+/* 1.16 */
+static void names_the_versions(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_VERSION_UNSUPPORTED, .decision = 3, .revisions = revisions};
+
+    (void)state;
+    expect_denial(CALL("{\"name\":\"t\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}"), &denial, 400,
+                  MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32022,"
+                      "\"message\":\"Unsupported protocol version.\","
+                  "\"data\":{\"supported\":[\"2024-11-05\",\"2025-06-18\"],\"requested\":\"2026-07-28\","
+                  "\"code\":\"malformed\",\"decision\":3}}}");
+    denial.requested = SPAN_LIT("\"2099-01-01\"");
+    expect_denial("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", &denial, 400, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32022,"
+                      "\"message\":\"Unsupported protocol version.\","
+                  "\"data\":{\"supported\":[\"2024-11-05\",\"2025-06-18\"],\"requested\":\"2099-01-01\","
+                  "\"code\":\"malformed\",\"decision\":3}}}");
+    denial.requested = SPAN_NONE;
+    expect_denial("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", &denial, 400, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32022,"
+                      "\"message\":\"Unsupported protocol version.\","
+                  "\"data\":{\"supported\":[\"2024-11-05\",\"2025-06-18\"],\"requested\":null,"
+                  "\"code\":\"malformed\",\"decision\":3}}}");
+    denial.reason = REASON_VERSION_HEADER;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 400, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32600,"
+                  "\"message\":\"The MCP-Protocol-Version header is not supported.\","
+                  "\"data\":{\"supported\":[\"2024-11-05\",\"2025-06-18\"],\"code\":\"malformed\",\"decision\":3}}}");
+}
+
+/* 1.18: as one SSE event where that is what the client accepts */
+static void denies_as_an_event(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 1, .wants_sse = true};
+
+    (void)state;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_SSE,
+                  "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,"
+                      "\"content\":[{\"type\":\"text\","
+                  "\"text\":\"This call was not permitted; do not retry it unchanged. (decision 1)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"policy_denied\",\"decision\":1}}}}\n\n");
+}
+
+/* 1.19: a server's request that no rule permits; a reply that is not fit to deliver */
+static void writes_errors(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, CAP_BYTES);
+    assert_int_equal(mcp_refusal_write(SPAN_LIT("\"q-1\""), REASON_QUESTION_DENIED, &out), CODE_OK);
+    expect_span(buf_peek(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"q-1\",\"error\":{\"code\":4030,"
+                                "\"message\":\"The server's request is not permitted.\"}}");
+    buf_fini(&out);
+}
+
+static void fails_without_memory(void **state)
+{
+    struct mcp_denial denial = {.reason = REASON_NO_RULE, .decision = 1, .wants_sse = true};
+    struct asked a;
+    struct buf out;
+    enum mcp_form form;
+    enum code code;
+
+    (void)state;
+    ask(&a, CALL("{\"name\":\"t\"}"));
+    for (uint64_t n = 1;; n++) {
+        buf_init(&out, CAP_BYTES);
+        mem_fail_at(n, 0);
+        code = mcp_denial_write(&a.message, &denial, &out, &form);
+        mem_fail_at(0, 0);
+        if (code != CODE_OK)
+            assert_int_equal(buf_len(&out), 0);
+        buf_fini(&out);
+        if (code == CODE_OK)
+            break;
+        assert_int_equal(code, CODE_NOMEM);
+    }
+    for (size_t cap = 0; cap < 100; cap++) {
+        buf_init(&out, cap);
+        assert_int_equal(mcp_denial_write(&a.message, &denial, &out, &form), CODE_LIMIT);
+        assert_int_equal(buf_len(&out), 0);
+        buf_fini(&out);
+    }
+    ask_end(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(denies_calls),
+        cmocka_unit_test(tells_when_it_cannot),
+        cmocka_unit_test(denies_other_requests),
+        cmocka_unit_test(denies_unknown_methods),
+        cmocka_unit_test(denies_without_a_body),
+        cmocka_unit_test(keeps_http_statuses),
+        cmocka_unit_test(answers_malformed_messages),
+        cmocka_unit_test(names_the_versions),
+        cmocka_unit_test(denies_as_an_event),
+        cmocka_unit_test(writes_errors),
+        cmocka_unit_test(fails_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

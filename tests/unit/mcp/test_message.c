@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp_help.h"
+
+#define CALL(params) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":" params "}"
+
+static void expect(const char *body, enum reason reason)
+{
+    struct asked a;
+
+    ask(&a, body);
+    if (a.reason != reason)
+        print_error("%s: %s instead of %s\n", body, reason_name(a.reason), reason_name(reason));
+    assert_int_equal(a.reason, reason);
+    ask_end(&a);
+}
+
+/* 1.15 */
+static void reads_a_call(void **state)
+{
+    struct asked a;
+
+    (void)state;
+    ask(&a, " { \"jsonrpc\" : \"2.0\", \"id\" : \"a\\u002d1\", \"method\" : \"tools/call\", \"params\" : "
+        "{ \"name\" : \"send-it\", "
+            "\"arguments\" : { \"to\" : \"x\" }, \"_meta\" : { \"progressToken\" : 7 } } } ");
+    assert_int_equal(a.reason, REASON_PERMITTED);
+    assert_int_equal(a.message.kind, MCP_REQUEST);
+    expect_span(a.message.method, "tools/call");
+    expect_span(a.message.id, "\"a-1\"");
+    expect_span(a.message.tool, "send-it");
+    expect_span(a.message.target, "send-it");
+    expect_span(a.message.arguments->raw, "{\"to\":\"x\"}");
+    expect_span(a.message.meta->raw, "{\"progressToken\":7}");
+    assert_ptr_equal(mcp_message_subject(&a.message), a.message.arguments);
+    assert_false(a.message.is_modern);
+    expect_span(buf_peek(&a.canon), "{\"jsonrpc\":\"2.0\",\"id\":\"a-1\",\"method\":\"tools/call\","
+        "\"params\":{\"name\":\"send-it\","
+                                    "\"arguments\":{\"to\":\"x\"},\"_meta\":{\"progressToken\":7}}}");
+    ask_end(&a);
+}
+
+/* 1.15, 1.18: all that the five systems and the official clients send */
+static void reads_ordinary_messages(void **state)
+{
+    static const struct {
+        const char *body;
+        enum mcp_kind kind;
+        const char *method, *target;
+    } cases[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", MCP_REQUEST, "tools/list", ""},
+        {"{\"method\":\"ping\",\"jsonrpc\":\"2.0\",\"id\":0}", MCP_REQUEST, "ping", ""},
+        {"{\"jsonrpc\":\"2.0\",\"id\":-5,\"method\":\"x/anything\",\"params\":{}}", MCP_REQUEST, "x/anything", ""},
+        {"{\"jsonrpc\":\"2.0\",\"id\":9007199254740991,\"method\":\"prompts/get\","
+            "\"params\":{\"name\":\"a b \xc3\xa9\",\"arguments\":{}}}",
+         MCP_REQUEST, "prompts/get", "a b \xc3\xa9"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"resources/read\",\"params\":{\"uri\":\"db://users\"}}",
+            MCP_REQUEST,
+         "resources/read", "db://users"},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", MCP_NOTIFICATION,
+            "notifications/initialized", ""},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1,\"reason\":null}}",
+         MCP_NOTIFICATION, "notifications/cancelled", ""},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", MCP_RESPONSE, "", ""},
+        {"{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"error\":{\"code\":-1,\"message\":\"no\"}}", MCP_RESPONSE, "", ""},
+        {CALL("{\"name\":\"t\"}"), MCP_REQUEST, "tools/call", "t"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct asked a;
+
+        ask(&a, cases[i].body);
+        assert_int_equal(a.reason, REASON_PERMITTED);
+        assert_int_equal(a.message.kind, cases[i].kind);
+        expect_span(a.message.method, cases[i].method);
+        expect_span(a.message.target, cases[i].target);
+        assert_int_equal(a.message.is_error, strstr(cases[i].body, "error") != NULL);
+        assert_ptr_equal(mcp_message_subject(&a.message),
+                         cases[i].method[0] == 't' || cases[i].method[0] == 'p' ? a.message.arguments : a.message.params);
+        ask_end(&a);
+    }
+}
+
+/* 1.15: initialize, whatever version it asks for */
+static void reads_initialize(void **state)
+{
+    struct asked a;
+
+    (void)state;
+    ask(&a, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+        "\"params\":{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}}");
+    assert_int_equal(a.reason, REASON_PERMITTED);
+    expect_span(a.message.asked_version, "1999-01-01");
+    ask_end(&a);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}", REASON_PERMITTED);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":5}}",
+        REASON_PARAMS_INVALID);
+}
+
+/* 1.11, 1.19: the envelope */
+static void refuses_envelopes(void **state)
+{
+    static const char *const bodies[] = {
+        "{}", "1", "\"x\"", "null", "{\"id\":1,\"method\":\"ping\"}", "{\"jsonrpc\":\"1.0\",\"id\":1,"
+            "\"method\":\"ping\"}",
+        "{\"jsonrpc\":2.0,\"id\":1,\"method\":\"ping\"}", "{\"jsonrpc\":null,\"id\":1,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1}", "{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"tasks/whatever\"}",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"sampling/createMessage\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"notifications/initialized\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"extra\":1}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
+            "\"Method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"PARAMS\":{}}", "{\"jsonrpc\":\"2.0\",\"Id\":1,"
+            "\"method\":\"x/y\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"param\xc5\xbf\":{}}",
+            "{\"JSONRPC\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":null}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call \"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools\\ncall\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
+            "\"method\":\"t\xc3\xa9\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
+            "\"method\":\"ping\",\"error\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
+            "\"result\":{},\"params\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"no\"}", "{\"jsonrpc\":\"2.0\",\"error\":{}}"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct asked a;
+
+        ask(&a, bodies[i]);
+        if (a.reason != REASON_ENVELOPE)
+            print_error("%s: %s\n", bodies[i], reason_name(a.reason));
+        assert_int_equal(a.reason, REASON_ENVELOPE);
+        assert_int_equal(a.message.kind, MCP_NONE);
+        ask_end(&a);
+    }
+}
+
+/* 1.11: ids */
+static void bounds_ids(void **state)
+{
+    static const char *const good[] = {"0", "-1", "9007199254740991", "-9007199254740991", "\"x\"", "\" \"",
+        "\"\xc3\xa9\xe6\xbc\xa2\"",
+                                       "\"0f8fad5b-d9cb-469f-a165-70867728950e\""};
+    static const char *const bad[] = {"null", "true", "{}", "[]", "[1]", "1.5", "1.0", "1e0", "-0", "9007199254740992",
+                                      "-9007199254740992", "123456789012345678901234567890", "\"\"", "\"a\\n\"",
+                                          "\"\\t\"",
+                                      "\"\\u007f\"", "\"\\u0085\"", "\"\\u202e\"", "\"a\\u200bb\""};
+    char body[1024], longest[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", good[i]);
+        expect(body, REASON_PERMITTED);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", bad[i]);
+        expect(body, REASON_ENVELOPE);
+        snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", bad[i]);
+        expect(body, REASON_ENVELOPE);
+    }
+    for (int characters = 128; characters <= 129; characters++) {
+        longest[0] = '\0';
+        for (int i = 0; i < characters; i++)
+            memcpy(longest + 3 * i, "\xe6\xbc\xa2", 4);
+        snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"ping\"}", longest);
+        expect(body, characters == 128 ? REASON_PERMITTED : REASON_ENVELOPE);
+    }
+}
+
+/* 1.16, 1.19 */
+static void refuses_batches(void **state)
+{
+    (void)state;
+    expect("[]", REASON_BATCH);
+    expect("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", REASON_BATCH);
+}
+
+/* 1.11: the JSON underneath */
+static void refuses_json(void **state)
+{
+    (void)state;
+    expect("", REASON_JSON_MALFORMED);
+    expect("{", REASON_JSON_MALFORMED);
+    expect("{\"a\":\"\\u0000\"}", REASON_JSON_MALFORMED);
+    expect("{\"a\":1e400}", REASON_JSON_MALFORMED);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"method\":\"tools/call\"}", REASON_JSON_DUPLICATE);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"Method\":\"tools/call\"}", REASON_JSON_DUPLICATE);
+    expect(CALL("{\"name\":\"t\",\"Name\":\"u\"}"), REASON_JSON_DUPLICATE);
+    expect("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1"
+        "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+           REASON_JSON_LIMIT);
+}
+
+/* 1.19: what is asked must be named beyond doubt */
+static void refuses_parameters(void **state)
+{
+    char body[512], name[140];
+
+    (void)state;
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", REASON_PARAMS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", REASON_PARAMS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":1}}", REASON_PARAMS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":5}}",
+        REASON_PARAMS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\"}", REASON_PARAMS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/get\",\"params\":{\"name\":\"\"}}",
+        REASON_PARAMS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/get\",\"params\":{\"name\":\"p\",\"arguments\":[]}}",
+           REASON_ARGUMENTS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", REASON_TOOL_NAME_INVALID);
+    expect(CALL("{}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"name\":7}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"name\":\"\"}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"name\":\"a b\"}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"name\":\"a/b\"}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"name\":\"a\\u0000\"}"), REASON_JSON_MALFORMED);
+    expect(CALL("{\"name\":\"\xd0\xb0\"}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"NAME\":\"a\"}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"name\":\"a\",\"arguments\":[]}"), REASON_ARGUMENTS_INVALID);
+    expect(CALL("{\"name\":\"a\",\"arguments\":\"{}\"}"), REASON_ARGUMENTS_INVALID);
+    expect(CALL("{\"name\":\"a\",\"arguments\":null}"), REASON_ARGUMENTS_INVALID);
+    for (size_t len = 128; len <= 129; len++) {
+        memset(name, 'x', len);
+        name[len] = '\0';
+        snprintf(body, sizeof body, CALL("{\"name\":\"%s\"}"), name);
+        expect(body, len == 128 ? REASON_PERMITTED : REASON_TOOL_NAME_INVALID);
+    }
+}
+
+static void takes_printable_names_where_told(void **state)
+{
+    static const struct mcp_read_rules rules = {.printable_tool_names = true};
+    static const char *const good[] = {"a b", "a/b", "ns:tool (v2)", "~", " "};
+    static const char *const bad[] = {"\\t", "\xc3\xa9", "\\u007f", ""};
+    struct asked a;
+    char body[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        snprintf(body, sizeof body, CALL("{\"name\":\"%s\"}"), good[i]);
+        ask_with(&a, span_text(body), &rules);
+        assert_int_equal(a.reason, REASON_PERMITTED);
+        expect_span(a.message.tool, good[i]);
+        ask_end(&a);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        snprintf(body, sizeof body, CALL("{\"name\":\"%s\"}"), bad[i]);
+        ask_with(&a, span_text(body), &rules);
+        assert_int_equal(a.reason, REASON_TOOL_NAME_INVALID);
+        assert_true(a.message.tool.len == 0);
+        ask_end(&a);
+    }
+}
+
+/* 1.16 */
+static void recognises_modern_requests(void **state)
+{
+#define VERSION "\"io.modelcontextprotocol/protocolVersion\""
+    static const struct {
+        const char *body, *version;
+    } cases[] = {
+        {CALL("{\"name\":\"t\",\"_meta\":{" VERSION ":\"2026-07-28\"}}"), "\"2026-07-28\""},
+        {CALL("{\"name\":\"t\",\"_meta\":{" VERSION ":\"2025-11-25\"}}"), "\"2025-11-25\""},
+        {CALL("{\"_meta\":{" VERSION ":null}}"), "null"},
+        {CALL("{\"_meta\":{" VERSION ":{\"a\":1}}}"), "{\"a\":1}"},
+        {CALL("{\"_meta\":{\"io.modelcontextprotocol\\/protocolVersion\":1e1}}"), "1e1"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\","
+            "\"params\":{\"_meta\":{" VERSION ":\"2026-07-28\"}}}",
+         "\"2026-07-28\""},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct asked a;
+
+        ask(&a, cases[i].body);
+        assert_int_equal(a.reason, REASON_VERSION_UNSUPPORTED);
+        assert_true(a.message.is_modern);
+        assert_int_equal(a.message.kind, MCP_REQUEST);
+        expect_span(a.message.modern_version, cases[i].version);
+        expect_span(a.message.id, "1");
+        ask_end(&a);
+    }
+    expect(CALL("{\"name\":\"t\",\"_meta\":{\"io.modelcontextprotocol/clientCapabilities\":{}}}"), REASON_PERMITTED);
+    expect(CALL("{\"name\":\"t\",\"arguments\":{\"_meta\":{" VERSION ":\"x\"}}}"), REASON_PERMITTED);
+}
+
+/* 1.19: mirrored headers, where they are there */
+static void compares_mirrored_headers(void **state)
+{
+    static const struct {
+        const char *body, *method, *name;
+        enum reason reason;
+    } cases[] = {
+        {CALL("{\"name\":\"echo\"}"), "tools/call", "echo", REASON_PERMITTED},
+        {CALL("{\"name\":\"echo\"}"), NULL, "=?base64?ZWNobw==?=", REASON_PERMITTED},
+        {CALL("{\"name\":\"echo\"}"), "tools/call", NULL, REASON_PERMITTED},
+        {CALL("{\"name\":\"echo\"}"), "tools/list", NULL, REASON_HEADER_MISMATCH},
+        {CALL("{\"name\":\"echo\"}"), "Tools/Call", NULL, REASON_HEADER_MISMATCH},
+        {CALL("{\"name\":\"echo\"}"), "", NULL, REASON_HEADER_MISMATCH},
+        {CALL("{\"name\":\"echo\"}"), NULL, "other", REASON_HEADER_MISMATCH},
+        {CALL("{\"name\":\"echo\"}"), NULL, "", REASON_HEADER_MISMATCH},
+        {CALL("{\"name\":\"echo\"}"), NULL, "ECHO", REASON_HEADER_MISMATCH},
+        {CALL("{\"name\":\"echo\"}"), NULL, "=?base64?ZWNobx==?=", REASON_HEADER_MISMATCH}, /* not canonical */
+        {CALL("{\"name\":\"echo\"}"), NULL, "=?base64?ZWNobw?=", REASON_HEADER_MISMATCH},
+        {CALL("{\"name\":\"echo\",\"uri\":\"x\"}"), NULL, "x", REASON_HEADER_MISMATCH},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"db://u\","
+            "\"name\":\"x\"}}", "resources/read",
+         "db://u", REASON_PERMITTED},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"db://u\","
+            "\"name\":\"x\"}}", NULL, "x",
+         REASON_HEADER_MISMATCH},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"t1\"}}", NULL, "t1",
+            REASON_PERMITTED},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", NULL, "x", REASON_HEADER_MISMATCH},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "tools/call", NULL, REASON_HEADER_MISMATCH},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct mcp_read_rules rules = {.mcp_method = span_text(cases[i].method), .mcp_name = span_text(cases[i].name)};
+        struct asked a;
+
+        ask_with(&a, span_text(cases[i].body), &rules);
+        if (a.reason != cases[i].reason)
+            print_error("case %zu: %s\n", i, reason_name(a.reason));
+        assert_int_equal(a.reason, cases[i].reason);
+        ask_end(&a);
+    }
+}
+
+/* 1.19 */
+static void compares_parameter_headers(void **state)
+{
+    static const struct {
+        const char *name, *value;
+        bool agrees;
+    } cases[] = {
+        {"region", "eu west", true},  {"Region", "eu west", true}, {"region", "us", false},
+        {"limit", "10", true},        {"limit", "10.0", false},    {"dry", "true", true},
+        {"region", "=?base64?ZXUgd2VzdA==?=", true},               {"region", "=?base64?ZXUgd2VzdA?=", false},
+        {"region", "10", false}, /* named: only that argument counts */
+        {"tenant-id", "deep", true},  {"Tenant-Id", "10", true},   {"tenant-id", "shallow", false},
+        {"list", "x", false},         {"none", "null", false},
+    };
+    struct asked a;
+
+    (void)state;
+    ask(&a, CALL("{\"name\":\"t\",\"arguments\":{\"region\":\"eu west\",\"limit\":10,\"dry\":true,\"none\":null,"
+                 "\"list\":[{\"t\":\"deep\"}]}}"));
+    assert_int_equal(a.reason, REASON_PERMITTED);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(mcp_param_header_agrees(&a.message, span_text(cases[i].name), span_text(cases[i].value)),
+                         cases[i].agrees);
+    ask_end(&a);
+    ask(&a, CALL("{\"name\":\"t\"}"));
+    assert_false(mcp_param_header_agrees(&a.message, SPAN_LIT("x"), SPAN_LIT("")));
+    ask_end(&a);
+}
+
+/* 1.15, 1.19 */
+static void keeps_the_id_for_the_answer(void **state)
+{
+    static const char *const bodies[] = {
+        "{\"jsonrpc\":\"1.0\",\"id\":\"x\",\"method\":\"ping\"}", "{\"extra\":1,\"jsonrpc\":\"2.0\","
+            "\"method\":\"ping\",\"id\":\"x\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"params\":{}}"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct asked a;
+
+        ask(&a, bodies[i]);
+        assert_int_not_equal(a.reason, REASON_PERMITTED);
+        expect_span(a.message.id, "\"x\"");
+        assert_true(a.fault.text != NULL);
+        ask_end(&a);
+    }
+}
+
+static void fails_without_memory(void **state)
+{
+    static const struct mcp_read_rules rules;
+    struct asked a;
+
+    (void)state;
+    for (uint64_t n = 1;; n++) {
+        mem_fail_at(n, 0);
+        ask_with(&a, SPAN_LIT(CALL("{\"name\":\"t\",\"arguments\":{\"a\\n\":1}}")), &rules);
+        mem_fail_at(0, 0);
+        ask_end(&a);
+        if (a.reason == REASON_PERMITTED)
+            break;
+        assert_int_equal(a.reason, REASON_MEMORY);
+        assert_int_equal(a.message.kind, MCP_NONE);
+        assert_true(n < 100);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_call),
+        cmocka_unit_test(reads_ordinary_messages),
+        cmocka_unit_test(reads_initialize),
+        cmocka_unit_test(refuses_envelopes),
+        cmocka_unit_test(bounds_ids),
+        cmocka_unit_test(refuses_batches),
+        cmocka_unit_test(refuses_json),
+        cmocka_unit_test(refuses_parameters),
+        cmocka_unit_test(takes_printable_names_where_told),
+        cmocka_unit_test(recognises_modern_requests),
+        cmocka_unit_test(compares_mirrored_headers),
+        cmocka_unit_test(compares_parameter_headers),
+        cmocka_unit_test(keeps_the_id_for_the_answer),
+        cmocka_unit_test(fails_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/reply.h"
+
+#include "mcp_help.h"
+
+#define RESULT(result) "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" result "}"
+
+static const char *const revisions[] = {"2024-11-05", "2025-06-18", NULL};
+
+struct got {
+    struct buf out;
+    struct arena arena;
+    struct mcp_reply reply;
+    struct json_fault fault;
+    enum reason reason;
+};
+
+static void get(struct got *g, const char *data, const char *method, mcp_keep_fn keep, void *context)
+{
+    struct mcp_reply_rules rules = {.request_method = span_text(method), .revisions = revisions, .keep = keep,
+                                    .keep_context = context};
+
+    buf_init(&g->out, CAP_BYTES);
+    arena_init(&g->arena, CAP_BYTES);
+    g->reason = mcp_reply_read(span_text(data), &rules, &g->out, &g->arena, &g->reply, &g->fault);
+}
+
+static void get_end(struct got *g)
+{
+    buf_fini(&g->out);
+    arena_fini(&g->arena);
+}
+
+static void expect(const char *data, const char *method, enum reason reason)
+{
+    struct got g;
+
+    get(&g, data, method, NULL, NULL);
+    if (g.reason != reason)
+        print_error("%s: %s, %s\n", data, reason_name(g.reason), g.fault.text);
+    assert_int_equal(g.reason, reason);
+    if (reason != REASON_PERMITTED) {
+        assert_int_equal(buf_len(&g.out), 0);
+        assert_true(g.fault.text[0] != '\0');
+    }
+    get_end(&g);
+}
+
+/* What goes on, under a predicate that keeps the tools whose names are listed in `kept` (comma-separated). */
+static bool keep_listed(void *context, struct span tool)
+{
+    struct span rest = span_text(context);
+
+    while (rest.len > 0)
+        if (span_equals(span_cut(rest, ',', &rest), tool))
+            return true;
+    return false;
+}
+
+static uint32_t expect_body(const char *data, const char *method, const char *kept, const char *body)
+{
+    struct got g;
+    uint32_t removed;
+
+    get(&g, data, method, kept ? keep_listed : NULL, (void *)(uintptr_t)kept);
+    if (g.reason != REASON_PERMITTED)
+        print_error("%s: %s, %s\n", data, reason_name(g.reason), g.fault.text);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    expect_span(g.reply.body, body);
+    assert_true(span_equals(g.reply.body, buf_peek(&g.out)));
+    removed = g.reply.removed;
+    get_end(&g);
+    return removed;
+}
+
+/* 1.15 */
+static void classifies(void **state)
+{
+    struct got g;
+
+    (void)state;
+    get(&g, RESULT("{\"content\":[]}"), "tools/call", NULL, NULL);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    assert_int_equal(g.reply.kind, MCP_RESPONSE);
+    expect_span(g.reply.id, "1");
+    assert_false(g.reply.is_error);
+    assert_false(g.reply.is_tool_error);
+    get_end(&g);
+    get(&g, "{\"result\":{\"isError\":true,\"content\":[{\"isError\":false}]},\"id\":\"a\\u002f\","
+        "\"jsonrpc\":\"2.0\"}", "tools/call",
+        NULL, NULL);
+    assert_int_equal(g.reply.kind, MCP_RESPONSE);
+    assert_true(g.reply.is_tool_error);
+    assert_false(g.reply.is_error);
+    expect_span(g.reply.id, "\"a/\"");
+    get_end(&g);
+    get(&g, RESULT("{\"isError\":false,\"structuredContent\":{\"isError\":true}}"), "tools/call", NULL, NULL);
+    assert_false(g.reply.is_tool_error);
+    get_end(&g);
+    get(&g, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32001,\"message\":\"gone\","
+        "\"data\":{\"code\":5}}}", "tools/call", NULL,
+        NULL);
+    assert_int_equal(g.reply.kind, MCP_RESPONSE);
+    assert_true(g.reply.is_error);
+    assert_int_equal(g.reply.error_code, -32001);
+    get_end(&g);
+    get(&g, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"?\"}}", "tools/call",
+        NULL, NULL);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    expect_span(g.reply.id, "null");
+    get_end(&g);
+}
+
+/* 1.15, 1.19: what servers ask and tell is built for judging */
+static void builds_what_is_judged(void **state)
+{
+    struct got g;
+
+    (void)state;
+    get(&g, "{ \"method\" : \"sampling\\/createMessage\", \"params\" : { \"maxTokens\" : 5, "
+            "\"_meta\" : { \"a\" : 1 } }, \"id\" : \"q1\", "
+            "\"jsonrpc\" : \"2.0\" }", "", NULL, NULL);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    assert_int_equal(g.reply.kind, MCP_REQUEST);
+    expect_span(g.reply.method, "sampling/createMessage");
+    expect_span(g.reply.id, "\"q1\"");
+    expect_span(json_member(g.reply.params, SPAN_LIT("maxTokens"))->raw, "5");
+    expect_span(g.reply.meta->raw, "{\"a\":1}");
+    expect_span(g.reply.body, "{\"method\":\"sampling/createMessage\",\"params\":{\"maxTokens\":5,"
+        "\"_meta\":{\"a\":1}},\"id\":\"q1\","
+                              "\"jsonrpc\":\"2.0\"}");
+    assert_ptr_equal(g.reply.body.at, buf_peek(&g.out).at);
+    get_end(&g);
+    get(&g, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,"
+        "\"progress\":0.5,"
+            "\"_meta\":{\"dev.callgate/x\":1}}}", "tools/call", NULL, NULL);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    assert_int_equal(g.reply.kind, MCP_NOTIFICATION);
+    expect_span(g.reply.method, "notifications/progress");
+    assert_int_equal(g.reply.id.len, 0);
+    expect_span(g.reply.params->raw, "{\"progressToken\":1,\"progress\":0.5,\"_meta\":{}}");
+    expect_span(g.reply.meta->raw, "{}");
+    get_end(&g);
+    get(&g, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}", "", NULL, NULL);
+    assert_int_equal(g.reply.kind, MCP_REQUEST);
+    assert_null(g.reply.params);
+    get_end(&g);
+}
+
+/* 1.11, 1.19 */
+static void refuses_envelopes(void **state)
+{
+    static const char *const bodies[] = {
+        "", "{", "[]", "1", "null", "{}", "[" RESULT("{}") "]", "{\"jsonrpc\":\"2.0\"}",
+            "{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":{}}",
+        "{\"id\":1,\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":null,"
+            "\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":[1],\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{\"code\":1,\"message\":\"\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
+            "\"result\":{},\"x\":1}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"Result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"x\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":\"1\"}}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
+            "\"error\":{\"code\":1.5}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"sampling/createMessage\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
+            "\"method\":\"notifications/x\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a b\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\","
+            "\"params\":[]}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":5}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", RESULT("{\"a\":1e400}"), RESULT("{}") RESULT("{}")};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
+        expect(bodies[i], "tools/call", REASON_UPSTREAM_JSON);
+}
+
+static void refuses_what_is_too_large(void **state)
+{
+    struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/call")};
+    struct got g;
+
+    (void)state;
+    buf_init(&g.out, 40);
+    arena_init(&g.arena, CAP_BYTES);
+    assert_int_equal(mcp_reply_read(SPAN_LIT(RESULT("\"0123456789\"")), &rules, &g.out, &g.arena, &g.reply, &g.fault),
+                     REASON_UPSTREAM_TOO_LARGE);
+    get_end(&g);
+}
+
+/* 1.19: nobody but the gate speaks as the gate */
+static void removes_our_own_notes(void **state)
+{
+    (void)state;
+    expect_body(RESULT("{\"_meta\":{\"dev.callgate/denial\":{\"code\":\"policy_denied\",\"decision\":1}},"
+        "\"content\":[]}"), "tools/call",
+                NULL, RESULT("{\"_meta\":{},\"content\":[]}"));
+    expect_body(RESULT("{\"_meta\":{\"a\":1,\"dev.callgate/denial\":{}}}"), "tools/call", NULL,
+        RESULT("{\"_meta\":{\"a\":1}}"));
+    expect_body(RESULT("{\"_meta\":{\"dev.callgate/denial\":{},\"a\":1}}"), "tools/call", NULL,
+        RESULT("{\"_meta\":{\"a\":1}}"));
+    expect_body(RESULT("{\"_meta\":{\"dev.callgate/a\":1,\"dev.callgate/b\":2}}"), "tools/call", NULL,
+        RESULT("{\"_meta\":{}}"));
+    expect_body(RESULT("{\"_meta\":{\"a\":1,\"dev.callgate/a\":1,\"dev.callgate/b\":2}}"), "tools/call", NULL,
+                RESULT("{\"_meta\":{\"a\":1}}"));
+    expect_body(RESULT("{\"_meta\":{\"dev.callgate/a\":1,\"a\":1,\"dev.callgate/b\":2,\"b\":2}}"), "tools/call", NULL,
+                RESULT("{\"_meta\":{\"a\":1,\"b\":2}}"));
+    expect_body(RESULT("{\"_meta\":{\"dev\\u002ecallgate\\/x\":1}}"), "tools/call", NULL, RESULT("{\"_meta\":{}}"));
+    /* At any depth, also inside each other. */
+    expect_body(RESULT("{\"content\":[{\"_meta\":{\"dev.callgate/x\":[1,2],"
+        "\"y\":{\"_meta\":{\"dev.callgate/z\":0}}}}]}"), "tools/call",
+                NULL, RESULT("{\"content\":[{\"_meta\":{\"y\":{\"_meta\":{}}}}]}"));
+    expect_body(RESULT("{\"_meta\":{\"dev.callgate/x\":{\"_meta\":{\"dev.callgate/y\":1}},\"k\":0}}"),
+        "tools/call", NULL,
+                RESULT("{\"_meta\":{\"k\":0}}"));
+    /* Only there, and only that name. */
+    expect_body(RESULT("{\"dev.callgate/x\":1,\"_meta\":{\"dev.callgat/x\":1,\"x\":{\"dev.callgate/x\":1}},"
+        "\"meta\":{\"dev.callgate/x\":1}}"),
+                "tools/call", NULL,
+                RESULT("{\"dev.callgate/x\":1,\"_meta\":{\"dev.callgat/x\":1,\"x\":{\"dev.callgate/x\":1}},"
+                    "\"meta\":{\"dev.callgate/x\":1}}"));
+}
+
+#define TOOL(name) "{\"name\":\"" name "\",\"description\":\"does " name ", and {more}\",\"inputSchema\":{\"type\":\"object\"}}"
+#define LIST(tools) RESULT("{\"tools\":[" tools "],\"nextCursor\":\"c\"}")
+
+/* 1.19, 1.20: lists show what could be permitted */
+static void filters_lists(void **state)
+{
+    static const char all[] = LIST(TOOL("a") "," TOOL("b") "," TOOL("c"));
+
+    (void)state;
+    assert_int_equal(expect_body(all, "tools/list", NULL, all), 0);
+    assert_int_equal(expect_body(all, "tools/list", "a,b,c", all), 0);
+    assert_int_equal(expect_body(all, "tools/list", "b,c", LIST(TOOL("b") "," TOOL("c"))), 1);
+    assert_int_equal(expect_body(all, "tools/list", "a,c", LIST(TOOL("a") "," TOOL("c"))), 1);
+    assert_int_equal(expect_body(all, "tools/list", "a,b", LIST(TOOL("a") "," TOOL("b"))), 1);
+    assert_int_equal(expect_body(all, "tools/list", "a", LIST(TOOL("a"))), 2);
+    assert_int_equal(expect_body(all, "tools/list", "b", LIST(TOOL("b"))), 2);
+    assert_int_equal(expect_body(all, "tools/list", "c", LIST(TOOL("c"))), 2);
+    assert_int_equal(expect_body(all, "tools/list", "", LIST("")), 3);
+    assert_int_equal(expect_body(LIST(""), "tools/list", "", LIST("")), 0);
+    /* The same where a resumed stream brings an answer to nobody knows what. */
+    assert_int_equal(expect_body(all, "", "b", LIST(TOOL("b"))), 2);
+    /* But not in the results of other methods. */
+    assert_int_equal(expect_body(all, "tools/call", "b", all), 0);
+    /* Cuts inside what is cut. */
+    assert_int_equal(expect_body(LIST("{\"name\":\"a\","
+        "\"_meta\":{\"dev.callgate/x\":1}},{\"_meta\":{\"dev.callgate/x\":1,\"k\":0},\"name\":\"b\"}"),
+                                 "tools/list", "b", LIST("{\"_meta\":{\"k\":0},\"name\":\"b\"}")), 1);
+    assert_int_equal(expect_body(LIST("{\"n\":[{\"name\":\"x\"}],\"name\":\"\\u0061\"}"), "tools/list", "x",
+        LIST("")), 1);
+}
+
+/* 1.19: what cannot be filtered does not pass */
+static void refuses_odd_lists(void **state)
+{
+    static const char *const results[] = {
+        RESULT("{}"), RESULT("null"), RESULT("[]"), RESULT("{\"tools\":{}}"), RESULT("{\"tools\":null}"),
+            RESULT("{\"tools\":\"a\"}"),
+        RESULT("{\"tools\":[1]}"), RESULT("{\"tools\":[[]]}"), RESULT("{\"tools\":[{}]}"),
+            RESULT("{\"tools\":[{\"name\":5}]}"),
+        RESULT("{\"tools\":[{\"name\":\"\"}]}"), RESULT("{\"tools\":[{\"Name\":\"a\"}]}"),
+            RESULT("{\"tools\":[],\"Tools\":[{\"name\":\"a\"}]}"),
+        RESULT("{\"TOOLS\":[]}"), RESULT("{\"tools\":[{\"name\":\"a\"},{\"x\":{\"name\":\"b\"}}]}")};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
+        expect(results[i], "tools/list", REASON_UPSTREAM_JSON);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"\"}}", "tools/list",
+        REASON_PERMITTED);
+    expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}", "tools/list", REASON_PERMITTED);
+}
+
+/* 1.19: definitions that deceive a reader */
+static void refuses_deceptive_definitions(void **state)
+{
+    (void)state;
+    expect(LIST("{\"name\":\"a\",\"description\":\"caf\xc3\xa9 \\n \xf0\x9f\x98\x80\"}"), "tools/list",
+        REASON_PERMITTED);
+    expect(LIST("{\"name\":\"a\",\"description\":\"x\xe2\x80\xaey\"}"), "tools/list", REASON_UPSTREAM_DEFINITION);
+    expect(LIST("{\"name\":\"a\",\"description\":\"x\\u200by\"}"), "tools/list", REASON_UPSTREAM_DEFINITION);
+    expect(LIST("{\"name\":\"a\\udb40\\udc41\"}"), "tools/list", REASON_UPSTREAM_DEFINITION);
+    expect(LIST("{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\\u2066\":{}}}}"), "tools/list",
+        REASON_UPSTREAM_DEFINITION);
+    expect(LIST("{\"name\":\"a\",\"annotations\":{\"title\":[\"\\u0007\"]}}"), "tools/list",
+        REASON_UPSTREAM_DEFINITION);
+    /* Results of calls may say what they like. */
+    expect(RESULT("{\"content\":[{\"type\":\"text\",\"text\":\"x\\u200by\"}]}"), "tools/call", REASON_PERMITTED);
+    /* What is left out deceives nobody. */
+    assert_int_equal(expect_body(LIST("{\"name\":\"a\",\"description\":\"x\\u200by\"}," TOOL("b")),
+        "tools/list", "b", LIST(TOOL("b"))), 1);
+}
+
+/* 1.15: what was negotiated must be judged here */
+static void checks_the_negotiated_version(void **state)
+{
+    struct got g;
+
+    (void)state;
+    get(&g, RESULT("{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}}}"), "initialize", NULL, NULL);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    assert_false(g.reply.is_unsupported_version);
+    expect_span(g.reply.version, "2025-06-18");
+    get_end(&g);
+    get(&g, RESULT("{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}"), "initialize", NULL, NULL);
+    assert_int_equal(g.reason, REASON_VERSION_NEGOTIATED);
+    assert_true(g.reply.is_unsupported_version);
+    expect_span(g.reply.version, "2025-11-25");
+    expect_span(g.reply.body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"
+                              "\"message\":\"The server's protocol version is not supported.\","
+                              "\"data\":{\"supported\":[\"2024-11-05\",\"2025-06-18\"]}}}");
+    get_end(&g);
+    get(&g, RESULT("{\"capabilities\":{\"protocolVersion\":\"2025-06-18\"}}"), "initialize", NULL, NULL);
+    assert_int_equal(g.reason, REASON_VERSION_NEGOTIATED);
+    get_end(&g);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"\"}}", "initialize",
+        REASON_PERMITTED);
+    expect(RESULT("{\"protocolVersion\":\"1999\"}"), "tools/call", REASON_PERMITTED);
+}
+
+/* 1.14: values, members and order stay */
+static void keeps_everything_else(void **state)
+{
+    (void)state;
+    expect_body(" { \"result\" : { \"content\" : [ { \"type\" : \"text\", "
+                "\"text\" : \"{\\\"a\\\": 1.0}\\u000a\" } ], \"n\" : [ 1.10, null, 1E2 ] },"
+                " \"id\" : 1, \"jsonrpc\" : \"2.0\" } ", "tools/call", NULL,
+                "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"a\\\": 1.0}\\n\"}],"
+                    "\"n\":[1.10,null,1E2]},\"id\":1,\"jsonrpc\":\"2.0\"}");
+    expect_body(RESULT("{\"text\":\"\xe2\x80\xa8\"}"), "tools/call", NULL, RESULT("{\"text\":\"\\u2028\"}"));
+}
+
+static void writes_errors(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, CAP_BYTES);
+    assert_int_equal(mcp_reply_error(SPAN_LIT("7"), REASON_UPSTREAM_JSON, 12, &out), CODE_OK);
+    expect_span(buf_peek(&out), "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":5030,"
+                                "\"message\":\"The upstream's answer is not acceptable JSON-RPC.\","
+                                "\"data\":{\"code\":\"unavailable\",\"decision\":12}}}");
+    buf_clear(&out);
+    assert_int_equal(mcp_reply_error(SPAN_NONE, REASON_UPSTREAM_CLOSED, 0, &out), CODE_OK);
+    expect_span(buf_peek(&out), "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":5030,"
+                                "\"message\":\"The upstream closed the connection before its answer was complete.\","
+                                "\"data\":{\"code\":\"unavailable\",\"decision\":null}}}");
+    buf_fini(&out);
+}
+
+static void fails_without_memory(void **state)
+{
+    static const char *const datas[] = {
+        LIST(TOOL("a") "," TOOL("b")), RESULT("{\"_meta\":{\"dev.callgate/x\":\"\\u0085\"},"
+            "\"protocolVersion\":\"1999\"}"),
+        "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\",\"params\":{\"a\\n\":1}}"};
+    static const char *const methods[] = {"tools/list", "initialize", ""};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (uint64_t n = 1;; n++) {
+            struct got g;
+
+            mem_fail_at(n, 1);
+            get(&g, datas[i], methods[i], keep_listed, (void *)(uintptr_t)"a");
+            mem_fail_at(0, 0);
+            if (g.reason != REASON_MEMORY)
+                assert_int_equal(g.reason, i == 1 ? REASON_VERSION_NEGOTIATED : REASON_PERMITTED);
+            else
+                assert_int_equal(buf_len(&g.out), 0);
+            get_end(&g);
+            if (g.reason != REASON_MEMORY)
+                break;
+            assert_true(n < 100);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classifies),
+        cmocka_unit_test(builds_what_is_judged),
+        cmocka_unit_test(refuses_envelopes),
+        cmocka_unit_test(refuses_what_is_too_large),
+        cmocka_unit_test(removes_our_own_notes),
+        cmocka_unit_test(filters_lists),
+        cmocka_unit_test(refuses_odd_lists),
+        cmocka_unit_test(refuses_deceptive_definitions),
+        cmocka_unit_test(checks_the_negotiated_version),
+        cmocka_unit_test(keeps_everything_else),
+        cmocka_unit_test(writes_errors),
+        cmocka_unit_test(fails_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

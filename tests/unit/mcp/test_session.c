@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/session.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const unsigned char key[MCP_SESSION_KEY_BYTES] = "0123456789abcdef0123456789abcde";
+static const struct mcp_session_scope scope = {{"shop", 4}, {"acme", 4}, {"bot", 3}};
+
+static struct span make(struct buf *out, const char *upstream_id, const char *revision)
+{
+    struct mcp_session session = {span_text(upstream_id), span_text(revision)};
+
+    buf_init(out, 2048);
+    assert_int_equal(mcp_session_make(key, &scope, &session, out), CODE_OK);
+    return buf_peek(out);
+}
+
+/* 1.17 */
+static void makes_and_checks(void **state)
+{
+    static const char *const ids[] = {"a", "0f8fad5b-d9cb-469f-a165-70867728950e", "with.dots.2025-06-18.x",
+        "!~\"#", "..."};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        struct mcp_session session;
+        struct buf out, again;
+        struct span id = make(&out, ids[i], "2025-06-18");
+
+        assert_int_equal(id.len, strlen(ids[i]) + 1 + 10 + 1 + 43);
+        assert_true(span_starts_with(id, span_text(ids[i])));
+        assert_int_equal(mcp_session_check(key, &scope, id, &session), CODE_OK);
+        assert_true(span_is(session.upstream_id, ids[i]));
+        assert_true(span_is(session.revision, "2025-06-18"));
+        /* No table and no clock: after a restart it is the same. */
+        assert_true(span_equals(make(&again, ids[i], "2025-06-18"), id));
+        buf_fini(&out);
+        buf_fini(&again);
+    }
+}
+
+static void denied(const unsigned char *with, const struct mcp_session_scope *who, struct span id)
+{
+    struct mcp_session session;
+
+    assert_int_equal(mcp_session_check(with, who, id, &session), CODE_DENIED);
+    assert_int_equal(session.upstream_id.len, 0);
+    assert_int_equal(session.revision.len, 0);
+}
+
+/* 1.17: another route, tenant, principal or key; a shifted border between them */
+static void denies_foreign_sessions(void **state)
+{
+    static const unsigned char other_key[MCP_SESSION_KEY_BYTES] = "x";
+    static const struct mcp_session_scope others[] = {
+        {{"shop2", 5}, {"acme", 4}, {"bot", 3}}, {{"shop", 4}, {"acm", 3}, {"bot", 3}}, {{"shop", 4}, {"acme",
+            4}, {"bob", 3}},
+        {{"sho", 3}, {"pacme", 5}, {"bot", 3}},  {{"shop", 4}, {"acmeb", 5}, {"ot", 2}}, {{"shop", 4}, {"acme",
+            4}, {"", 0}},
+        {{"shop", 4}, {"bot", 3}, {"acme", 4}}};
+    struct buf out;
+    struct span id = make(&out, "abc", "2025-06-18");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        denied(key, &others[i], id);
+    denied(other_key, &scope, id);
+    buf_fini(&out);
+}
+
+/* 1.17: every changed byte, every cut */
+static void denies_changed_sessions(void **state)
+{
+    struct buf out;
+    struct span id = make(&out, "abc", "2025-06-18");
+    char copy[128];
+
+    (void)state;
+    for (size_t i = 0; i < id.len; i++) {
+        memcpy(copy, id.at, id.len);
+        copy[i] ^= 1;
+        denied(key, &scope, span_of(copy, id.len));
+        denied(key, &scope, span_part(id, 0, i));
+        denied(key, &scope, span_part(id, i + 1, SIZE_MAX));
+    }
+    denied(key, &scope, SPAN_NONE);
+    denied(key, &scope, SPAN_LIT("abc"));
+    denied(key, &scope, SPAN_LIT("..."));
+    /* The plain id of the upstream, and one with nothing before its revision. */
+    denied(key, &scope, span_part(id, 3, SIZE_MAX));
+    buf_fini(&out);
+}
+
+static void bounds_upstream_ids(void **state)
+{
+    char longest[514];
+    static const char *const bad[] = {"", "a b", "a\tb", "a\x7f", "\xc3\xa9", "a\n"};
+    static const char *const bad_revisions[] = {"", "2025.06", "a b", "a-very-long-revision-name-of-33-by"};
+    struct mcp_session session = {SPAN_NONE, SPAN_LIT("2025-06-18")};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 2048);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        session.upstream_id = span_text(bad[i]);
+        assert_int_equal(mcp_session_make(key, &scope, &session, &out), CODE_INVALID);
+    }
+    memset(longest, 'x', sizeof longest);
+    session.upstream_id = span_of(longest, 513);
+    assert_int_equal(mcp_session_make(key, &scope, &session, &out), CODE_INVALID);
+    assert_int_equal(buf_len(&out), 0);
+    session.upstream_id = span_of(longest, 512);
+    assert_int_equal(mcp_session_make(key, &scope, &session, &out), CODE_OK);
+    assert_int_equal(mcp_session_check(key, &scope, buf_peek(&out), &session), CODE_OK);
+    for (size_t i = 0; i < sizeof bad_revisions / sizeof bad_revisions[0]; i++) {
+        session = (struct mcp_session){SPAN_LIT("a"), span_text(bad_revisions[i])};
+        assert_int_equal(mcp_session_make(key, &scope, &session, &out), CODE_INVALID);
+    }
+    buf_fini(&out);
+}
+
+static void fails_without_memory(void **state)
+{
+    struct mcp_session session = {SPAN_LIT("abc"), SPAN_LIT("2025-06-18")}, parts;
+    struct buf out;
+    enum code code;
+
+    (void)state;
+    for (uint64_t n = 1;; n++) {
+        buf_init(&out, 2048);
+        mem_fail_at(n, 0);
+        code = mcp_session_make(key, &scope, &session, &out);
+        mem_fail_at(0, 0);
+        if (code == CODE_OK)
+            break;
+        assert_int_equal(code, CODE_NOMEM);
+        assert_int_equal(buf_len(&out), 0);
+        buf_fini(&out);
+    }
+    for (uint64_t n = 1;; n++) {
+        mem_fail_at(n, 0);
+        code = mcp_session_check(key, &scope, buf_peek(&out), &parts);
+        mem_fail_at(0, 0);
+        if (code == CODE_OK)
+            break;
+        assert_int_equal(code, CODE_NOMEM);
+        assert_int_equal(parts.upstream_id.len, 0);
+    }
+    buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(makes_and_checks),
+        cmocka_unit_test(denies_foreign_sessions),
+        cmocka_unit_test(denies_changed_sessions),
+        cmocka_unit_test(bounds_upstream_ids),
+        cmocka_unit_test(fails_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
