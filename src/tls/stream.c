@@ -319,3 +319,8 @@ bool tls_is_resumed(const struct stream *stream)
 {
     return SSL_session_reused(((const struct tls_stream *)stream)->ssl) == 1;
 }
+
+bool tls_is_connected(const struct stream *stream)
+{
+    return !((const struct tls_stream *)stream)->is_connecting;
+}

@@ -50,4 +50,7 @@ struct span tls_server_name(const struct stream *stream);  /* what the agent ask
 struct span tls_peer_subject(const struct stream *stream); /* RFC 4514, of a verified certificate; at == NULL: none */
 bool tls_is_resumed(const struct stream *stream);
 
+/* Whether the socket below was connected: what failed then was TLS. */
+bool tls_is_connected(const struct stream *stream);
+
 #endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/conf.h"
+
+#include "base/bug.h"
+
+#include <stdlib.h>
+
+#define CONF_ARENA_BYTES (16 * 1024 * 1024)
+
+#define DEFAULT_CORRELATION SPAN_LIT("X-Correlation-Id")
+
+struct proxy_conf *proxy_conf_new(void)
+{
+    struct proxy_conf *conf = mem_zalloc(sizeof *conf);
+
+    if (conf == NULL)
+        return NULL;
+    arena_init(&conf->arena, CONF_ARENA_BYTES);
+    atomic_init(&conf->refs, 1);
+    return conf;
+}
+
+struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf)
+{
+    atomic_fetch_add_explicit(&conf->refs, 1, memory_order_relaxed);
+    return conf;
+}
+
+void proxy_conf_unref(struct proxy_conf **conf)
+{
+    struct proxy_conf *gone = *conf;
+
+    *conf = NULL;
+    if (gone == NULL || atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < gone->listen_count; i++)
+        tls_unref(&gone->listens[i].tls);
+    for (size_t i = 0; i < gone->route_count; i++) {
+        struct proxy_upstream *upstream = &gone->routes[i].upstream;
+
+        tls_unref(&upstream->tls);
+        for (size_t h = 0; h < upstream->header_count; h++)
+            mem_wipe((void *)upstream->headers[h].value.at, upstream->headers[h].value.len);
+    }
+    arena_fini(&gone->arena);
+    mem_free(gone);
+}
+
+static void set_default(uint32_t *value, uint32_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void set_default_u64(uint64_t *value, uint64_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void fill_in(struct proxy_conf *conf)
+{
+    for (size_t i = 0; i < conf->listen_count; i++) {
+        set_default(&conf->listens[i].head_ms, 10 * 1000);
+        set_default(&conf->listens[i].body_ms, 30 * 1000);
+        set_default(&conf->listens[i].idle_ms, 75 * 1000);
+    }
+    conf->has_hosts = conf->host_count > 0;
+    for (size_t i = 0; i < conf->route_count; i++) {
+        struct proxy_route *route = &conf->routes[i];
+
+        set_default(&route->connect_ms, 5 * 1000);
+        set_default(&route->reply_head_ms, 60 * 1000);
+        set_default(&route->reply_idle_ms, 5 * 60 * 1000);
+        set_default_u64(&route->limits.body_bytes, 4 << 20);
+        set_default_u64(&route->limits.response_bytes, 8 << 20);
+        set_default_u64(&route->limits.event_bytes, 8 << 20);
+        set_default(&route->limits.per_principal_requests, 1024);
+        if (span_is_empty(route->correlation_header))
+            route->correlation_header = DEFAULT_CORRELATION;
+        conf->has_hosts = conf->has_hosts || !span_is_empty(route->host);
+    }
+}
+
+/* With host before without, exact before subtree, longer before shorter; then by bytes, so that twins are neighbours. */
+static int compare_routes(const void *left, const void *right)
+{
+    const struct proxy_route *a = left, *b = right;
+    int order = (int)span_is_empty(a->host) - (int)span_is_empty(b->host);
+
+    if (order == 0)
+        order = (int)a->subtree - (int)b->subtree;
+    if (order == 0 && a->path.len != b->path.len)
+        order = a->path.len > b->path.len ? -1 : 1;
+    if (order == 0)
+        order = span_compare(a->path, b->path);
+    return order != 0 ? order : span_compare(a->host, b->host);
+}
+
+static enum code check_routes(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+
+        if (!span_starts_with(route->path, SPAN_LIT("/")) && !(route->subtree && span_is_empty(route->path)))
+            return why_set(why, CODE_INVALID, "route %.*s: its path must begin with '/'", SPAN_ARG(route->name));
+        if (route->revisions == NULL || route->revisions[0] == NULL)
+            return why_set(why, CODE_INVALID, "route %.*s: it names no revision", SPAN_ARG(route->name));
+        if (route->upstream.host == NULL || span_is_empty(route->upstream.authority))
+            return why_set(why, CODE_INVALID, "route %.*s: its upstream has no host", SPAN_ARG(route->name));
+        if (i > 0 && compare_routes(route - 1, route) == 0)
+            return why_set(why, CODE_INVALID, "routes %.*s and %.*s take the same path; give one another path or host",
+                           SPAN_ARG(route[-1].name), SPAN_ARG(route->name));
+    }
+    return CODE_OK;
+}
+
+static bool add_name(struct span *names, size_t *count, struct span name)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (span_equals_nocase(names[i], name))
+            return false;
+    names[(*count)++] = name;
+    return true;
+}
+
+/* What a route's own head rules are, and the union that a reader applies before the route is known. */
+static enum code make_rules(struct proxy_conf *conf)
+{
+    size_t underscored = 0;
+    struct span *once, *names;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        underscored += conf->routes[i].underscored_count;
+    once = arena_alloc(&conf->arena, (2 * conf->route_count + 1) * sizeof *once);
+    names = arena_alloc(&conf->arena, (underscored + 1) * sizeof *names);
+    if (once == NULL || names == NULL)
+        return CODE_NOMEM;
+    conf->rules = (struct http_rules){.once.names = once, .underscored.names = names};
+    for (size_t i = 0; i < conf->route_count; i++) {
+        struct proxy_route *route = &conf->routes[i];
+        struct span *own = arena_alloc(&conf->arena, 2 * sizeof *own);
+        size_t own_count = 0;
+
+        if (own == NULL)
+            return CODE_NOMEM;
+        (void)add_name(own, &own_count, route->correlation_header);
+        if (!span_is_empty(route->tenant_header))
+            (void)add_name(own, &own_count, route->tenant_header);
+        for (size_t n = 0; n < own_count; n++)
+            (void)add_name(once, &conf->rules.once.count, own[n]);
+        for (size_t n = 0; n < route->underscored_count; n++)
+            (void)add_name(names, &conf->rules.underscored.count, route->underscored[n]);
+        route->rules = (struct http_rules){
+            .once = {own, own_count},
+            .underscored = {route->underscored, route->underscored_count},
+        };
+    }
+    return CODE_OK;
+}
+
+enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
+{
+    enum code code;
+
+    if (conf->route_count == 0 || conf->listen_count == 0)
+        return why_set(why, CODE_INVALID, "the proxy needs at least one listener and one route");
+    fill_in(conf);
+    qsort(conf->routes, conf->route_count, sizeof *conf->routes, compare_routes);
+    code = check_routes(conf, why);
+    if (code != CODE_OK)
+        return code;
+    return make_rules(conf) == CODE_OK ? CODE_OK : why_set(why, CODE_NOMEM, "out of memory for the configuration");
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+
+#define ALLOW_METHODS SPAN_LIT("POST, GET, DELETE")
+#define ALLOW_HEADERS \
+    "Authorization, Content-Type, Accept, X-API-Key, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, " \
+    "Mcp-Name, traceparent"
+#define EXPOSE_HEADERS "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Callgate-Decision"
+
+static enum code write_cors(const struct pair *pair, struct buf *out)
+{
+    const struct exchange *exchange = &pair->exchange;
+    struct span origin = head__value(&pair->asks.head, SPAN_LIT("Origin"));
+    enum code code = http_write_header(out, SPAN_LIT("Access-Control-Allow-Origin"), origin);
+
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Vary"), SPAN_LIT("Origin"));
+    if (code == CODE_OK)
+        code = buf_addf(out, "Access-Control-Expose-Headers: " EXPOSE_HEADERS ", %.*s\r\n",
+                        SPAN_ARG(route__correlation_name(exchange)));
+    return code;
+}
+
+enum code deny__common_headers(const struct pair *pair, struct buf *out)
+{
+    const struct exchange *exchange = &pair->exchange;
+    enum code code = CODE_OK;
+
+    if (!span_is_empty(exchange->asked.correlation))
+        code = http_write_header(out, route__correlation_name(exchange), exchange->asked.correlation);
+    if (code == CODE_OK && exchange->seq != 0)
+        code = http_write_header_u64(out, SPAN_LIT("X-Callgate-Decision"), exchange->seq);
+    if (code == CODE_OK && exchange->origin_allowed)
+        code = write_cors(pair, out);
+    if (code == CODE_OK && (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE))
+        code = http_write_header(out, SPAN_LIT("Connection"), SPAN_LIT("close"));
+    return code;
+}
+
+/* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
+static enum code write_hints(const struct pair *pair, enum reason reason, int status, struct buf *out)
+{
+    const struct exchange *exchange = &pair->exchange;
+
+    if (status == 401)
+        return http_write_header(out, SPAN_LIT("WWW-Authenticate"), SPAN_LIT("Bearer realm=\"callgate\""));
+    if (status == 429)
+        return http_write_header(out, SPAN_LIT("Retry-After"), SPAN_LIT("1"));
+    if (status != 405)
+        return CODE_OK;
+    /* A stream or session end that policy denies leaves the POST; a method that nobody speaks here leaves all three. */
+    return http_write_header(out, SPAN_LIT("Allow"),
+                             reason == REASON_HTTP_METHOD || exchange->route == NULL ? ALLOW_METHODS : SPAN_LIT("POST"));
+}
+
+static struct span media_of(enum mcp_form form)
+{
+    return form == MCP_FORM_SSE ? SPAN_LIT("text/event-stream") : SPAN_LIT("application/json");
+}
+
+static enum code write_answer(struct pair *pair, enum reason reason, int status, enum mcp_form form, struct span body)
+{
+    struct buf *out = &pair->front.out;
+    enum code code = http_write_status(out, status);
+
+    if (code == CODE_OK && form != MCP_FORM_NONE)
+        code = http_write_header(out, SPAN_LIT("Content-Type"), media_of(form));
+    if (code == CODE_OK)
+        code = http_write_header_u64(out, SPAN_LIT("Content-Length"), body.len);
+    if (code == CODE_OK)
+        code = write_hints(pair, reason, status, out);
+    if (code == CODE_OK)
+        code = deny__common_headers(pair, out);
+    if (code == CODE_OK)
+        code = http_write_head_end(out);
+    if (code == CODE_OK && pair->exchange.method != HTTP_METHOD_HEAD)
+        code = buf_add_span(out, body);
+    return code;
+}
+
+void deny__answer(struct pair *pair, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct mcp_message *message = exchange->message.kind != MCP_NONE ? &exchange->message : NULL;
+    struct mcp_denial denial = {
+        .reason = reason,
+        .say = exchange->is_permitted ? SPAN_NONE : exchange->decision.verdict.say,
+        .decision = exchange->seq,
+        .wants_sse = exchange->wants_sse,
+        .revisions = exchange->route ? exchange->route->revisions : NULL,
+        .requested = exchange->message.modern_version,
+        .pseudo = message == NULL ? exchange->asked.method : SPAN_NONE,
+    };
+    enum mcp_form form = MCP_FORM_NONE;
+    enum code code;
+
+    BUG_ON(exchange->head_written);
+    if (message == NULL && !span_is_empty(exchange->message.id))
+        message = &exchange->message;
+    reason_count(reason);
+    exchange->refusal = reason;
+    exchange->status = mcp_denial_status(message, &denial);
+    buf_clear(&exchange->text);
+    code = mcp_denial_write(message, &denial, &exchange->text, &form);
+    exchange->head_written = true;
+    if (code == CODE_OK)
+        code = write_answer(pair, reason, exchange->status, form, buf_peek(&exchange->text));
+    if (code == CODE_OK && exchange->owes_outcome)
+        exchange__delivered(pair, buf_peek(&exchange->text));
+    pair__set_state(pair, STATE_DENY);
+    if (code != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+}
+
+/* Mcp-Param-* cannot be listed in advance: those that the browser asks for are allowed by name. */
+static enum code write_allowed_headers(const struct pair *pair, struct buf *out)
+{
+    struct span prefix = SPAN_LIT("Mcp-Param-");
+    struct span list = head__value(&pair->asks.head, SPAN_LIT("Access-Control-Request-Headers"));
+    enum code code = buf_addf(out, "Access-Control-Allow-Headers: " ALLOW_HEADERS ", %.*s",
+                              SPAN_ARG(route__correlation_name(&pair->exchange)));
+
+    while (code == CODE_OK && !span_is_empty(list)) {
+        struct span name = span_trim(span_cut(list, ',', &list));
+
+        if (span_equals_nocase(span_part(name, 0, prefix.len), prefix) && http_name_is_writable(name))
+            code = buf_addf(out, ", %.*s", SPAN_ARG(name));
+    }
+    return code == CODE_OK ? buf_add_text(out, "\r\n") : code;
+}
+
+void deny__preflight(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct buf *out = &pair->front.out;
+    enum code code = http_write_status(out, 204);
+
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Access-Control-Allow-Methods"), ALLOW_METHODS);
+    if (code == CODE_OK)
+        code = write_allowed_headers(pair, out);
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Access-Control-Max-Age"), SPAN_LIT("600"));
+    if (code == CODE_OK)
+        code = deny__common_headers(pair, out);
+    if (code == CODE_OK)
+        code = http_write_head_end(out);
+    exchange->status = 204;
+    exchange->head_written = true;
+    exchange->refusal = REASON_PREFLIGHT;
+    reason_count(REASON_PREFLIGHT);
+    pair__set_state(pair, STATE_DENY);
+    if (code != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+}
+
+bool deny__step(struct pair *pair)
+{
+    if (buf_is_empty(&pair->front.out)) {
+        pair__answered(pair);
+        return true;
+    }
+    if (pair->timed_out) {
+        pair__close(pair, REASON_AGENT_STALLED);
+        return true;
+    }
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, (int64_t)pair->conf->listens[pair->listen].body_ms * 1000);
+    return false;
+}

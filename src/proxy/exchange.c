@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "os/clock.h"
+
+#include <string.h>
+
+#define PARAM_PREFIX SPAN_LIT("Mcp-Param-")
+
+/* ---- making, resting ---- */
+
+void exchange__init(struct exchange *exchange)
+{
+    memset(exchange, 0, sizeof *exchange);
+    arena_init(&exchange->arena, CALL_ARENA_BYTES);
+    arena_init(&exchange->event_arena, CALL_ARENA_BYTES);
+    buf_init(&exchange->body, SIZE_MAX / 2);
+    buf_init(&exchange->canonical, SIZE_MAX / 2);
+    buf_init(&exchange->reply, SIZE_MAX / 2);
+    buf_init(&exchange->event, SIZE_MAX / 2);
+    buf_init(&exchange->text, SIZE_MAX / 2);
+}
+
+void exchange__rest(struct exchange *exchange)
+{
+    arena_fini(&exchange->arena);
+    arena_fini(&exchange->event_arena);
+    buf_fini(&exchange->body);
+    buf_fini(&exchange->canonical);
+    buf_fini(&exchange->reply);
+    buf_fini(&exchange->event);
+    buf_fini(&exchange->text);
+}
+
+void exchange__fini(struct exchange *exchange)
+{
+    BUG_ON(exchange->owes_outcome || exchange->slot_taken);
+    exchange__rest(exchange);
+}
+
+/* Everything but the memory, which is kept for this call. */
+static void clear(struct exchange *exchange)
+{
+    struct exchange kept = *exchange;
+
+    arena_reset(&kept.arena);
+    arena_reset(&kept.event_arena);
+    buf_clear(&kept.body);
+    buf_clear(&kept.canonical);
+    buf_clear(&kept.reply);
+    buf_clear(&kept.event);
+    buf_clear(&kept.text);
+    memset(exchange, 0, sizeof *exchange);
+    exchange->arena = kept.arena;
+    exchange->event_arena = kept.event_arena;
+    exchange->body = kept.body;
+    exchange->canonical = kept.canonical;
+    exchange->reply = kept.reply;
+    exchange->event = kept.event;
+    exchange->text = kept.text;
+}
+
+bool exchange__begin(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    clear(exchange);
+    exchange->is_begun = true;
+    exchange->asked.time_us = clock_wall_us();
+    exchange->asked.began_us = pair__now_us(pair);
+    exchange->asked.client = span_text(pair->client);
+    exchange->canonical.cap_bytes = SIZE_MAX / 2;
+    atomic_fetch_add_explicit(&pair->lane->gauges.requests, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pair->lane->gauges.in_flight, 1, memory_order_relaxed);
+    return true;
+}
+
+static struct span header_of(const void *context, const char *name)
+{
+    return head__value(context, span_text(name));
+}
+
+struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct span tenant = exchange->route->tenant_header;
+
+    return (struct identity_request){
+        .header = header_of,
+        .context = head,
+        .certificate_subject = pair->is_tls ? tls_peer_subject(pair->front.stream) : SPAN_NONE,
+        .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : head__value(head, tenant),
+        .now_us = clock_wall_us(),
+    };
+}
+
+/* ---- the message ---- */
+
+void exchange__refuse(struct pair *pair, enum reason reason)
+{
+    pair->exchange.asked.refused = reason;
+    pair__set_state(pair, STATE_JUDGE);
+}
+
+/* Mcp-Param-* mirrors arguments; whoever reads the header upstream must see what was judged. */
+static bool params_agree(const struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+
+    for (size_t i = 0; i < head->count; i++) {
+        struct span name = http_head_name(head, i);
+
+        if (name.len > PARAM_PREFIX.len && span_equals_nocase(span_part(name, 0, PARAM_PREFIX.len), PARAM_PREFIX) &&
+            !mcp_param_header_agrees(&pair->exchange.message, span_part(name, PARAM_PREFIX.len, SIZE_MAX),
+                                     http_head_value(head, i)))
+            return false;
+    }
+    return true;
+}
+
+/* A client's answer is judged as the method that it answers; who asked nothing gets no answer. */
+static enum reason find_question(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct question_key key = {
+        .route = exchange->route->name, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
+        .session = exchange->session_id, .id = exchange->message.id,
+    };
+    char method[128];
+    size_t len;
+    char *kept;
+
+    exchange->asked.method = SPAN_LIT("response");
+    if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
+        return REASON_ANSWER_UNASKED;
+    kept = arena_dup(&exchange->arena, method, len);
+    if (kept == NULL)
+        return REASON_MEMORY;
+    exchange->asked.answers = span_of(kept, len);
+    return REASON_UNSET;
+}
+
+static bool version_is_known(const struct exchange *exchange)
+{
+    if (exchange->version.at == NULL)
+        return true;
+    for (const char *const *revision = exchange->route->revisions; *revision != NULL; revision++)
+        if (span_is(exchange->version, *revision))
+            return true;
+    return false;
+}
+
+static enum reason check_message(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct mcp_message *message = &exchange->message;
+
+    if (message->is_modern || span_is(message->method, "server/discover"))
+        return REASON_VERSION_UNSUPPORTED;
+    if (!version_is_known(exchange))
+        return REASON_VERSION_HEADER;
+    if (!params_agree(pair))
+        return REASON_HEADER_MISMATCH;
+    return message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
+}
+
+void exchange__read_message(struct pair *pair, struct span body)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_message *message = &exchange->message;
+    struct gate_message *asked = &exchange->asked;
+    struct mcp_read_rules rules = {
+        .printable_tool_names = exchange->route->printable_tool_names,
+        .mcp_method = head__value(head, SPAN_LIT("Mcp-Method")),
+        .mcp_name = head__value(head, SPAN_LIT("Mcp-Name")),
+    };
+    struct json_fault fault = {0};
+    enum reason reason = mcp_read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
+
+    if (fault.kind != JSON_FAULT_NONE)
+        log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
+                  fault.text ? fault.text : "");
+    asked->method = message->method;
+    asked->tool = message->tool;
+    asked->target = message->target;
+    asked->rpc_id = message->id;
+    asked->root = message->arguments;
+    if (!span_is(message->method, "tools/call") && !span_is(message->method, "prompts/get"))
+        asked->root = message->params;
+    asked->meta = message->meta;
+    asked->body = buf_peek(&exchange->canonical);
+    if (reason == REASON_PERMITTED)
+        reason = check_message(pair);
+    buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
+    asked->refused = reason;
+    pair__set_state(pair, STATE_JUDGE);
+}
+
+/* ---- JUDGE and AUDIT ---- */
+
+static struct mcp_denial denial_of(const struct exchange *exchange, enum reason reason)
+{
+    return (struct mcp_denial){
+        .reason = reason,
+        .wants_sse = exchange->wants_sse,
+        .revisions = exchange->route ? exchange->route->revisions : NULL,
+        .requested = exchange->message.modern_version,
+        .pseudo = exchange->message.kind == MCP_NONE ? exchange->asked.method : SPAN_NONE,
+    };
+}
+
+/* Returns: whether a verdict is there and recorded, or cannot be recorded, so that the state has changed. */
+static bool record(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct gate_decision *decision = &exchange->decision;
+    struct mcp_denial denial = denial_of(exchange, decision->verdict.reason);
+
+    exchange->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
+    exchange->refusal = exchange->is_permitted ? REASON_UNSET : decision->verdict.reason;
+    switch (gate_record(pair->lane->gate, &exchange->asked, decision,
+                        exchange->is_permitted ? 0 : mcp_denial_status(&exchange->message, &denial))) {
+    case CODE_OK:
+        exchange->owes_outcome = exchange->is_permitted;
+        exchange->recorded_us = pair__now_us(pair);
+        if (decision->ticket == 0) {
+            BUG_ON(exchange->is_permitted); /* a permit is never folded */
+            deny__answer(pair, exchange->refusal);
+            return true;
+        }
+        pair__set_state(pair, STATE_AUDIT);
+        return true;
+    case CODE_BUSY:
+        exchange->is_permitted = false;
+        return false;
+    case CODE_DOWN:
+    case CODE_LIMIT:
+    case CODE_NOMEM:
+    case CODE_INVALID:
+    case CODE_IO:
+    case CODE_NOT_FOUND:
+    case CODE_EXISTS:
+    case CODE_DENIED:
+    case CODE_UNDECIDED:
+        break;
+    }
+    exchange->is_permitted = false;
+    deny__answer(pair, REASON_AUDIT_DOWN);
+    return true;
+}
+
+bool exchange__judge(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (!exchange->is_judged) {
+        exchange->is_judged = true;
+        exchange->asked.expects_outcome = true;
+        gate_judge(pair->lane->gate, &exchange->asked, &exchange->decision);
+    }
+    pair__stop_waiting(pair);
+    if (record(pair))
+        return true;
+    if (pair->timed_out) {
+        deny__answer(pair, REASON_AUDIT_FULL);
+        return true;
+    }
+    lane__wait_for_room(pair);
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, AUDIT_WAIT_US);
+    return false;
+}
+
+static bool recorded(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    exchange->is_durable = true;
+    exchange->durable_us = pair__now_us(pair);
+    if (!exchange->is_permitted) {
+        deny__answer(pair, exchange->refusal);
+        return true;
+    }
+    pair__set_state(pair, STATE_CONNECT);
+    return true;
+}
+
+bool exchange__audit(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
+    if (exchange->is_permitted && pair->back.stream == NULL && !upstream__begin(pair))
+        pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
+    switch (lane__fate(pair, exchange->decision.ticket, &exchange->seq)) {
+    case AUDIT_DURABLE:
+        return recorded(pair);
+    case AUDIT_FAILED:
+        break;
+    case AUDIT_WAITING:
+        if (!pair->timed_out) {
+            if (pair->deadline_us == 0)
+                pair__deadline(pair, AUDIT_WAIT_US);
+            return false;
+        }
+    }
+    exchange->seq = 0;
+    exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
+    deny__answer(pair, REASON_AUDIT_DOWN);
+    return true;
+}
+
+/* ---- the outcome ---- */
+
+void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->ended != REASON_UNSET)
+        return;
+    exchange->outcome = outcome;
+    exchange->ended = reason;
+}
+
+void exchange__delivered(struct pair *pair, struct span bytes)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->response_bytes == 0)
+        digest_init(&exchange->digest);
+    exchange->response_bytes += bytes.len;
+    digest_add(&exchange->digest, bytes.at, bytes.len);
+}
+
+static void put_outcome(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct audit_result result = {
+        .decision = exchange->seq,
+        .ticket = exchange->decision.ticket,
+        .time_us = clock_wall_us(),
+        .outcome = exchange->outcome,
+        .reason = exchange->ended,
+        .status = exchange->status,
+        .has_error_code = exchange->has_error_code,
+        .error_code = exchange->error_code,
+        .response_bytes = exchange->response_bytes,
+        .server_requests = exchange->server_requests,
+        .server_notifications = exchange->server_notifications,
+        .server_denied = exchange->server_denied,
+        .latency_us = pair__now_us(pair) - exchange->asked.began_us,
+        .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
+    };
+
+    if (exchange->response_bytes > 0) {
+        digest_final(&exchange->digest, result.response_digest);
+        result.has_digest = true;
+    }
+    gate_outcome(pair->lane->gate, &result);
+}
+
+static void report(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct verdict *verdict = &exchange->decision.verdict;
+    struct proxy_call call = {
+        .upstream = exchange->asked.upstream,
+        .method = exchange->asked.method,
+        .tool = exchange->asked.tool,
+        .verdict = verdict->kind,
+        .names_tool = verdict->rule_count > 0,
+        .reason = exchange->is_permitted ? exchange->ended : exchange->refusal,
+        .judge_us = exchange->decision.judge_us,
+        .audit_us = exchange->durable_us ? exchange->durable_us - exchange->recorded_us : -1,
+        .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
+    };
+
+    if (pair->lane->ended != NULL)
+        pair->lane->ended(pair->lane->ended_context, &call);
+}
+
+void exchange__finish(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (!exchange->is_begun)
+        return;
+    exchange->is_begun = false;
+    exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
+    if (exchange->owes_outcome)
+        put_outcome(pair);
+    exchange->owes_outcome = false;
+    report(pair);
+    pair__stop_waiting(pair);
+    question__forget(pair);
+    if (exchange->slot_taken)
+        budget_leave(pair->lane->worker.budget, exchange->slot);
+    exchange->slot_taken = false;
+    if (exchange->answers_sse)
+        atomic_fetch_sub_explicit(&pair->lane->gauges.streams, 1, memory_order_relaxed);
+    exchange->answers_sse = false;
+    atomic_fetch_sub_explicit(&pair->lane->gauges.in_flight, 1, memory_order_relaxed);
+    gate_decision_fini(&exchange->decision);
+}

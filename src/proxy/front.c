@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "http/authority.h"
+
+#include <string.h>
+
+static const struct proxy_listen *listen_of(const struct pair *pair)
+{
+    return &pair->conf->listens[pair->listen];
+}
+
+/* ---- between requests ---- */
+
+static void give_buffers_back(struct pair *pair)
+{
+    pair->is_rested = true;
+    leg_rest(&pair->front);
+    leg_rest(&pair->back);
+    http_reader_rest(&pair->asks);
+    http_reader_rest(&pair->answers);
+    sse_parser_fini(&pair->events);
+    sse_parser_init(&pair->events, 0);
+    exchange__rest(&pair->exchange);
+}
+
+/* An upstream's connection that ended, or that speaks without being asked, is given up. */
+static void look_behind(struct pair *pair)
+{
+    const struct leg *back = &pair->back;
+
+    if (back->stream != NULL && (back->is_eof || back->is_broken || !buf_is_empty(&back->in)))
+        pair__drop_back(pair);
+}
+
+static bool idle(struct pair *pair)
+{
+    int64_t idle_us = (int64_t)listen_of(pair)->idle_ms * 1000;
+
+    if (pair->front.is_eof || pair->front.is_broken) {
+        pair__close(pair, pair->has_asked ? REASON_AGENT_DONE : REASON_CLOSED_BEFORE_FIRST_BYTE);
+        return true;
+    }
+    if (pair->lane->is_draining) {
+        pair__close(pair, REASON_DRAINING);
+        return true;
+    }
+    look_behind(pair);
+    lane__adopt(pair->lane, pair);
+    if (pair->timed_out && pair->is_rested) {
+        pair__close(pair, REASON_IDLE_TIMEOUT);
+        return true;
+    }
+    if (pair->timed_out) {
+        give_buffers_back(pair);
+        pair->timed_out = false;
+        pair__deadline(pair, idle_us > REST_US ? idle_us - REST_US : 1);
+    } else if (pair->deadline_us == 0) {
+        pair__deadline(pair, idle_us < REST_US ? idle_us : REST_US);
+    }
+    return false;
+}
+
+static bool shake_hands(struct pair *pair)
+{
+    if (pair->front.is_broken) {
+        log_debug("proxy", "%s: %s", pair->client, stream_fault(pair->front.stream));
+        pair__close(pair, pair->is_tls ? REASON_TLS_FAILED : REASON_CLOSED_BEFORE_FIRST_BYTE);
+        return true;
+    }
+    if (pair->timed_out) {
+        pair__close(pair, REASON_HEAD_TIMEOUT);
+        return true;
+    }
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, (int64_t)listen_of(pair)->head_ms * 1000);
+    return false;
+}
+
+/* ---- the head ---- */
+
+static enum reason check_origin(struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct exchange *exchange = &pair->exchange;
+    struct span origin = head__value(head, SPAN_LIT("Origin"));
+
+    if (origin.at == NULL)
+        return head->method == HTTP_METHOD_OPTIONS ? REASON_HTTP_METHOD : REASON_UNSET;
+    if (!route__origin_is_allowed(pair, exchange->route, origin))
+        return REASON_ORIGIN_FOREIGN;
+    exchange->origin_allowed = true;
+    return head->method == HTTP_METHOD_OPTIONS ? REASON_PREFLIGHT : REASON_UNSET;
+}
+
+static bool copy(struct exchange *exchange, struct span *text)
+{
+    char *kept = arena_dup(&exchange->arena, text->at, text->len);
+
+    *text = span_of(kept, text->len);
+    return kept != NULL;
+}
+
+/* Who asks. Names belong to the table of keys, which may be replaced while the call lasts: they are copied. */
+static enum reason identify(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct proxy_route *route = exchange->route;
+    struct identity_request request = exchange__identity_request(pair, exchange);
+    enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
+                                         &exchange->identity);
+
+    if (reason != REASON_PERMITTED)
+        return reason;
+    if (!copy(exchange, &exchange->identity.principal) || !copy(exchange, &exchange->identity.tenant))
+        return REASON_MEMORY;
+    exchange->asked.principal = exchange->identity.principal;
+    exchange->asked.tenant = exchange->identity.tenant;
+    exchange->asked.authentication = exchange->identity.authentication;
+    return REASON_UNSET;
+}
+
+static enum reason check_session(struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct exchange *exchange = &pair->exchange;
+    struct span id = head__value(head, SPAN_LIT("Mcp-Session-Id"));
+    struct mcp_session_scope scope = {exchange->route->name, exchange->identity.tenant, exchange->identity.principal};
+    bool resumes = head__value(head, SPAN_LIT("Last-Event-ID")).at != NULL;
+
+    if (id.at == NULL)
+        return resumes ? REASON_SESSION_FOREIGN : REASON_UNSET;
+    exchange->session_id = exchange->asked.session = id;
+    if (mcp_session_check(gate_session_key(pair->lane->gate), &scope, id, &exchange->session) != CODE_OK)
+        return REASON_SESSION_FOREIGN;
+    exchange->has_session = true;
+    exchange->is_resuming = resumes && head->method == HTTP_METHOD_GET;
+    return REASON_UNSET;
+}
+
+static bool is_among(const char *const *names, struct span name)
+{
+    for (; *names != NULL; names++)
+        if (span_is(name, *names))
+            return true;
+    return false;
+}
+
+/* A POST's version is looked at with its body, since a modern request is answered in its own way. */
+static enum reason check_version(struct exchange *exchange, const struct http_head *head)
+{
+    exchange->version = head__value(head, SPAN_LIT("MCP-Protocol-Version"));
+    exchange->asked.protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
+    if (head->method != HTTP_METHOD_POST && exchange->version.at != NULL &&
+        !is_among(exchange->route->revisions, exchange->version))
+        return REASON_VERSION_HEADER;
+    return REASON_UNSET;
+}
+
+static enum reason check_body(const struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+
+    if (head->method != HTTP_METHOD_POST)
+        return REASON_UNSET;
+    if (http_media_of(head) != HTTP_MEDIA_JSON)
+        return REASON_MEDIA_TYPE;
+    if (http_body_is_encoded(head))
+        return REASON_CONTENT_ENCODING;
+    if (head->content_length > pair->exchange.route->limits.body_bytes)
+        return REASON_BODY_TOO_LARGE;
+    return budget_is_tight(pair->lane->worker.budget) ? REASON_MEMORY : REASON_UNSET;
+}
+
+static enum reason check_method(const struct pair *pair)
+{
+    switch (pair->asks.head.method) {
+    case HTTP_METHOD_GET:
+    case HTTP_METHOD_POST:
+    case HTTP_METHOD_DELETE:
+        return REASON_UNSET;
+    case HTTP_METHOD_HEAD:
+        return pair->exchange.pass != NULL ? REASON_UNSET : REASON_HTTP_METHOD;
+    case HTTP_METHOD_OPTIONS:
+    case HTTP_METHOD_NONE:
+        break;
+    }
+    return REASON_HTTP_METHOD;
+}
+
+/* One more of this principal, on all workers together. */
+static enum reason enter(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    exchange->slot_taken = budget_enter(pair->lane->worker.budget, exchange->identity.tenant, exchange->identity.principal,
+                                        exchange->route->limits.per_principal_requests, &exchange->slot);
+    return exchange->slot_taken ? REASON_UNSET : REASON_PRINCIPAL_LIMIT;
+}
+
+/* Everything that is settled before a byte of the body is read.
+ * Returns: UNSET to go on, PREFLIGHT to answer one, anything else is a refusal. */
+static enum reason settle_head(struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason = route__find(pair);
+    struct http_accept accept;
+
+    route__correlate(pair, head);
+    if (reason != REASON_UNSET)
+        return reason;
+    exchange->asked.upstream = exchange->route->name;
+    exchange->asked.dialect = SPAN_LIT("mcp");
+    accept = http_accept_of(head);
+    exchange->wants_sse = exchange->route->denials_sse ? accept.sse || accept.any || accept.is_absent
+                                                       : http_accept_wants_sse(accept);
+    reason = check_origin(pair);
+    if (reason == REASON_UNSET)
+        reason = http_head_check(head, &exchange->route->rules);
+    if (reason == REASON_UNSET && head->has_query) {
+        exchange->asked.query = http_head_query(head);
+        if (!exchange->route->query_pass || exchange->asked.query.len > HTTP_QUERY_MAX_BYTES)
+            reason = REASON_QUERY_REFUSED;
+    }
+    if (reason == REASON_UNSET)
+        reason = check_method(pair);
+    if (reason != REASON_UNSET || exchange->pass != NULL)
+        return reason;
+    reason = identify(pair);
+    if (reason == REASON_UNSET)
+        reason = check_session(pair);
+    if (reason == REASON_UNSET)
+        reason = check_version(exchange, head);
+    if (reason == REASON_UNSET)
+        reason = check_body(pair);
+    return reason == REASON_UNSET ? enter(pair) : reason;
+}
+
+static void set_pseudo(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->pass != NULL) {
+        exchange->asked.method = SPAN_LIT("pass");
+        exchange->asked.target = exchange->pass->path;
+    } else if (exchange->method == HTTP_METHOD_GET) {
+        exchange->asked.method = SPAN_LIT("stream/open");
+    } else if (exchange->method == HTTP_METHOD_DELETE) {
+        exchange->asked.method = SPAN_LIT("session/end");
+    }
+}
+
+static void head_done(struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason;
+
+    if (!exchange__begin(pair))
+        return;
+    exchange->method = head->method;
+    pair->close_after = !head->keep_alive;
+    route__client(pair);
+    reason = settle_head(pair);
+    if (reason == REASON_PREFLIGHT) {
+        deny__preflight(pair);
+        return;
+    }
+    if (exchange->route != NULL)
+        set_pseudo(pair);
+    if (reason != REASON_UNSET) {
+        exchange__refuse(pair, reason);
+        return;
+    }
+    if (head->method != HTTP_METHOD_POST) {
+        exchange->asked.refused = exchange->pass != NULL ? REASON_PERMITTED : REASON_UNSET;
+        pair__set_state(pair, STATE_JUDGE);
+        return;
+    }
+    if (head->expect_continue &&
+        buf_add_text(&pair->front.out, "HTTP/1.1 100 Continue\r\n\r\n") != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
+        return;
+    }
+    pair__set_state(pair, STATE_BODY);
+}
+
+/* What the reader refused has no route; only the status line of an answer is known. */
+static void refuse_unread(struct pair *pair)
+{
+    log_debug("proxy", "%s: %s: %s", pair->client, reason_name(pair->asks.reason), pair->asks.detail);
+    if (!exchange__begin(pair))
+        return;
+    pair->close_after = true;
+    route__correlate(pair, NULL);
+    exchange__refuse(pair, pair->asks.reason);
+}
+
+bool front__head(struct pair *pair)
+{
+    size_t used = 0;
+    struct span body;
+    enum http_step step;
+
+    if (!pair->front.is_ready)
+        return shake_hands(pair);
+    if (http_reader_is_idle(&pair->asks) && buf_is_empty(&pair->front.in))
+        return idle(pair);
+    if (http_reader_is_idle(&pair->asks)) {
+        look_behind(pair);
+        lane__adopt(pair->lane, pair);
+        pair->has_asked = true;
+        pair->is_rested = pair->timed_out = false;
+        pair__deadline(pair, (int64_t)listen_of(pair)->head_ms * 1000);
+    }
+    step = http_reader_feed(&pair->asks, buf_peek(&pair->front.in), &used, &body);
+    buf_drop(&pair->front.in, used);
+    switch (step) {
+    case HTTP_STEP_HEAD_DONE:
+        head_done(pair);
+        return true;
+    case HTTP_STEP_FAULT:
+        refuse_unread(pair);
+        return true;
+    case HTTP_STEP_NEED_MORE:
+        break;
+    case HTTP_STEP_BODY:
+    case HTTP_STEP_MESSAGE_DONE:
+        BUG_ON("a body before its head");
+    }
+    if (pair->front.is_eof || pair->front.is_broken) {
+        pair__close(pair, REASON_AGENT_GONE);
+        return true;
+    }
+    if (pair->timed_out) {
+        pair->asks.reason = REASON_HEAD_TIMEOUT;
+        refuse_unread(pair);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the body ---- */
+
+/* Returns: false where the message was refused. */
+static bool keep(struct pair *pair, struct span piece)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (buf_len(&exchange->body) + piece.len > exchange->route->limits.body_bytes) {
+        exchange__refuse(pair, REASON_BODY_TOO_LARGE);
+        return false;
+    }
+    if (buf_add_span(&exchange->body, piece) != CODE_OK) {
+        exchange__refuse(pair, REASON_MEMORY);
+        return false;
+    }
+    return true;
+}
+
+static bool body_ended(struct pair *pair)
+{
+    if (pair->front.is_eof || pair->front.is_broken) {
+        pair__close(pair, REASON_AGENT_GONE);
+        return true;
+    }
+    if (pair->timed_out) {
+        exchange__refuse(pair, REASON_BODY_TIMEOUT);
+        return true;
+    }
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, (int64_t)listen_of(pair)->body_ms * 1000);
+    return false;
+}
+
+bool front__body(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    size_t used = 0;
+    struct span body;
+
+    switch (http_reader_feed(&pair->asks, buf_peek(&pair->front.in), &used, &body)) {
+    case HTTP_STEP_BODY:
+        if (buf_is_empty(&exchange->body) && pair->asks.place == HTTP_PLACE_DONE) {
+            exchange__read_message(pair, body); /* whole and in one piece: read where it lies */
+            buf_drop(&pair->front.in, used);
+            return true;
+        }
+        if (keep(pair, body))
+            buf_drop(&pair->front.in, used);
+        return true;
+    case HTTP_STEP_MESSAGE_DONE:
+        buf_drop(&pair->front.in, used);
+        exchange__read_message(pair, buf_peek(&exchange->body));
+        return true;
+    case HTTP_STEP_FAULT:
+        pair->close_after = true;
+        exchange__refuse(pair, pair->asks.reason);
+        return true;
+    case HTTP_STEP_NEED_MORE:
+        buf_drop(&pair->front.in, used);
+        return body_ended(pair);
+    case HTTP_STEP_HEAD_DONE:
+        BUG_ON("a second head within a message");
+    }
+    return false;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/num.h"
+
+#include <string.h>
+
+#define BEAT_US INT64_C(500000)
+
+/* ---- waiting for the audit ---- */
+
+static uint64_t ticket_of(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+
+    return exchange->question_waits ? exchange->question_decision.ticket : exchange->decision.ticket;
+}
+
+enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq)
+{
+    enum audit_fate fate = gate_fate(pair->lane->gate, ticket, seq);
+
+    if (fate == AUDIT_WAITING) {
+        if (!list_is_linked(&pair->waits))
+            list_append(&pair->lane->waiting, &pair->waits);
+    } else {
+        pair__stop_waiting(pair);
+    }
+    return fate;
+}
+
+void lane__wait_for_room(struct pair *pair)
+{
+    if (!list_is_linked(&pair->waits))
+        list_append(&pair->lane->stuck, &pair->waits);
+}
+
+void lane__woken(struct lane *lane)
+{
+    /* Tickets settle in their order, and pairs stand in theirs: the first that still waits ends the walk. */
+    while (!list_is_empty(&lane->waiting)) {
+        struct pair *pair = LIST_ENTRY(lane->waiting.next, struct pair, waits);
+        uint64_t seq;
+
+        if (gate_fate(lane->gate, ticket_of(pair), &seq) == AUDIT_WAITING)
+            break;
+        pair__stop_waiting(pair);
+        pair__stir(pair);
+    }
+    while (!list_is_empty(&lane->stuck)) {
+        struct pair *pair = LIST_ENTRY(lane->stuck.next, struct pair, waits);
+
+        pair__stop_waiting(pair);
+        pair__stir(pair);
+    }
+}
+
+/* ---- configuration, keys ---- */
+
+void lane__adopt(struct lane *lane, struct pair *pair)
+{
+    struct proxy_conf *old = pair->conf;
+
+    if (old == lane->conf)
+        return;
+    pair__drop_back(pair); /* its route belongs to the old one */
+    pair->conf = proxy_conf_ref(lane->conf);
+    pair->asks.rules = &pair->conf->rules;
+    proxy_conf_unref(&old);
+}
+
+/* A key that was revoked stops at once, streams that are open included: whoever began with a key is asked for it again. */
+static void recheck(struct lane *lane, struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct identity_request request;
+    struct identity identity;
+
+    if (!exchange->is_begun || exchange->route == NULL || exchange->identity.key_id == 0)
+        return;
+    request = exchange__identity_request(pair, exchange);
+    if (identity_decide(exchange->route->identity, exchange->route->identity_count, lane->seen_keys, &request, &identity) ==
+        REASON_PERMITTED)
+        return;
+    pair__close(pair, REASON_CREDENTIAL_WRONG);
+}
+
+static void beat(void *context)
+{
+    struct lane *lane = context;
+    struct identity_keys *keys = (struct identity_keys *)gate_keys(lane->gate);
+
+    if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
+        log_error("proxy", "out of memory for a timer: revoked keys end with their connections only");
+    if (keys == lane->seen_keys)
+        return;
+    /* Held, so that the next table cannot come to stand in the same place. */
+    identity_keys_unref(&lane->seen_keys);
+    lane->seen_keys = identity_keys_ref(keys);
+    for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next) {
+        struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
+
+        if (pair != NULL)
+            recheck(lane, pair);
+    }
+}
+
+/* ---- accepting, dialling ---- */
+
+void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const struct sock_address *peer)
+{
+    struct pair *pair = pair__new(lane, listen, peer);
+
+    if (pair == NULL) {
+        stream_close(&stream);
+        budget_give_connection(lane->worker.budget);
+        return;
+    }
+    pair->is_tls = lane->conf->listens[listen].tls != NULL;
+    atomic_fetch_add_explicit(&lane->gauges.accepted, 1, memory_order_relaxed);
+    leg_open(&pair->front, stream);
+    leg_ready(&pair->front, LOOP_READ);
+}
+
+enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                     struct stream **stream)
+{
+    int fd;
+    enum code code = sock_connect(address, &fd);
+
+    (void)context;
+    *stream = NULL;
+    if (code != CODE_OK)
+        return code;
+    code = upstream->tls ? tls_connect(upstream->tls, fd, upstream->host, stream) : sock_stream_new(fd, stream);
+    if (code != CODE_OK)
+        sock_close(&fd);
+    return code;
+}
+
+void lane__random_hex(struct lane *lane, char out[32])
+{
+    if (lane->random_left < 16) {
+        random_bytes(lane->random, sizeof lane->random);
+        lane->random_left = sizeof lane->random;
+    }
+    lane->random_left -= 16;
+    num_hex(lane->random + lane->random_left, 16, out);
+}
+
+/* ---- life ---- */
+
+void lane__drain(struct lane *lane)
+{
+    lane->is_draining = true;
+    for (size_t i = 0; i < lane->listener_count; i++)
+        listener_stop(&lane->listeners[i].listener);
+    for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next)
+        worker_stir(&lane->worker, LIST_ENTRY(link, struct connection, all));
+}
+
+enum code lane__init(struct lane *lane, unsigned index, struct budget *budget)
+{
+    enum code code;
+
+    memset(lane, 0, sizeof *lane);
+    list_init(&lane->waiting);
+    list_init(&lane->stuck);
+    loop_timer_init(&lane->beat, beat, lane);
+    lane->dial = lane__dial;
+    code = worker_init(&lane->worker, index, NULL, budget);
+    return code == CODE_OK ? loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) : code;
+}
+
+void lane__fini(struct lane *lane)
+{
+    if (lane->worker.loop == NULL)
+        return;
+    for (size_t i = 0; i < lane->listener_count; i++)
+        listener_fini(&lane->listeners[i].listener);
+    mem_free(lane->listeners);
+    loop_timer_cancel(lane->worker.loop, &lane->beat);
+    if (lane->has_inbox)
+        inbox_fini(&lane->inbox);
+    worker_fini(&lane->worker);
+    identity_keys_unref(&lane->seen_keys);
+    resolve_table_unref(&lane->names);
+    proxy_conf_unref(&lane->conf);
+    mem_wipe(lane->random, sizeof lane->random);
+}

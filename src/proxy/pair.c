@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A pair that could go on for longer yields, so that the others on its worker get their turn. */
+#define STEPS_A_TURN 32
+
+/* ---- states ---- */
+
+static const struct {
+    const char *text;
+    unsigned moves;
+} states[STATE_COUNT] = {
+#define STATE_ROW(name, text, moves, about) [STATE_##name] = {text, moves},
+#define STATE_BIT(name) (1u << STATE_##name)
+    STATE_TABLE(STATE_ROW, STATE_BIT)
+};
+
+const char *state__text(enum state state)
+{
+    BUG_ON(state >= STATE_COUNT);
+    return states[state].text;
+}
+
+bool state__may_follow(enum state from, enum state to)
+{
+    BUG_ON(from >= STATE_COUNT || to >= STATE_COUNT);
+    return (states[from].moves & (1u << to)) != 0;
+}
+
+void pair__set_state(struct pair *pair, enum state state)
+{
+    BUG_ON(!state__may_follow(pair->state, state));
+    pair->state = state;
+    pair->deadline_us = 0;
+    pair->timed_out = false;
+}
+
+/* The sentences of struct pair and struct exchange, as code. */
+void pair__check(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    bool is_upstream = pair->state == STATE_SEND || pair->state == STATE_REPLY;
+
+    BUG_ON(pair->state >= STATE_COUNT);
+    BUG_ON(pair->conf == NULL);
+    BUG_ON(exchange->owes_outcome && !exchange->is_permitted);
+    BUG_ON(is_upstream && (!exchange->is_durable || !exchange->is_permitted || exchange->route == NULL));
+    BUG_ON(pair->state == STATE_CONNECT && (!exchange->is_durable || !exchange->is_permitted));
+    BUG_ON(pair->state == STATE_HEAD && (exchange->owes_outcome || exchange->slot_taken));
+    BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && !exchange->question_waits &&
+           list_is_linked(&pair->waits));
+    BUG_ON(pair->state != STATE_HEAD && pair->state != STATE_CLOSING && !exchange->is_begun);
+}
+
+/* ---- making and ending ---- */
+
+int64_t pair__now_us(const struct pair *pair)
+{
+    return loop_now_us(pair->lane->worker.loop);
+}
+
+void pair__stir(struct pair *pair)
+{
+    worker_stir(&pair->lane->worker, &pair->connection);
+}
+
+void pair__close(struct pair *pair, enum reason reason)
+{
+    if (pair->ending == REASON_UNSET)
+        pair->ending = reason;
+    pair__stir(pair);
+}
+
+void pair__drop_back(struct pair *pair)
+{
+    leg_drop(&pair->back);
+    pair->back_is_kept = false;
+    pair->back_route = NULL;
+}
+
+void pair__stop_waiting(struct pair *pair)
+{
+    if (list_is_linked(&pair->waits))
+        list_remove(&pair->waits);
+}
+
+static void log_ending(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    char route[128] = "";
+
+    if (!log_wants(LOG_DEBUG))
+        return;
+    if (exchange->route != NULL)
+        (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
+    log_line(LOG_DEBUG,
+             &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route[0] ? route : NULL,
+                                 .reason = reason_name(pair->ending)},
+             "a connection of %s ends in state %s%s%s", pair->client, state__text(pair->state),
+             pair->front.is_broken && pair->front.stream ? ": " : "",
+             pair->front.is_broken && pair->front.stream ? stream_fault(pair->front.stream) : "");
+}
+
+/* Somebody asked for the end: the call gets its outcome, and nothing is waited for. */
+static void end_now(struct pair *pair)
+{
+    log_ending(pair);
+    reason_count(pair->ending);
+    exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
+                     pair->ending);
+    exchange__finish(pair);
+    if (pair->state != STATE_CLOSING)
+        pair__set_state(pair, STATE_CLOSING);
+    worker_bury(&pair->lane->worker, &pair->connection);
+}
+
+static void pair_free(struct connection *connection)
+{
+    struct pair *pair = (struct pair *)connection;
+
+    exchange__finish(pair);
+    pair__stop_waiting(pair);
+    loop_timer_cancel(pair->lane->worker.loop, &pair->timer);
+    leg_fini(&pair->front);
+    leg_fini(&pair->back);
+    http_reader_fini(&pair->asks);
+    http_reader_fini(&pair->answers);
+    sse_parser_fini(&pair->events);
+    exchange__fini(&pair->exchange);
+    budget_hold(pair->lane->worker.budget, &pair->held_bytes, 0);
+    budget_give_connection(pair->lane->worker.budget);
+    atomic_fetch_sub_explicit(&pair->lane->gauges.pairs, 1, memory_order_relaxed);
+    proxy_conf_unref(&pair->conf);
+    mem_free(pair);
+}
+
+/* ---- time ---- */
+
+static void timer_fired(void *context)
+{
+    struct pair *pair = context;
+
+    pair__stir(pair);
+}
+
+void pair__deadline(struct pair *pair, int64_t after_us)
+{
+    pair->deadline_us = pair__now_us(pair) + after_us;
+}
+
+/* A timer that is due before the deadline is left as it is: when it fires there is time to arm it anew. So a busy
+ * connection costs no work in the heap for every state that it passes. */
+static void arm(struct pair *pair)
+{
+    struct loop *loop = pair->lane->worker.loop;
+    int64_t now_us = pair__now_us(pair);
+
+    if (pair->deadline_us == 0 || (pair->timer.place != 0 && pair->timer.due_us <= pair->deadline_us))
+        return;
+    if (loop_timer_arm(loop, &pair->timer, pair->deadline_us - now_us) != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+}
+
+/* ---- the driver ---- */
+
+static bool step_closing(struct pair *pair)
+{
+    bool is_over = pair->front.is_broken || pair->front.stream == NULL || pair->timed_out;
+
+    if (!is_over && buf_is_empty(&pair->front.out)) {
+        leg_end(&pair->front);
+        buf_clear(&pair->front.in); /* what still comes belongs to a request that was answered already */
+        is_over = !pair->lingers || pair->front.is_eof;
+        if (pair->deadline_us == 0 && !is_over)
+            pair__deadline(pair, LINGER_US);
+    }
+    if (is_over)
+        worker_bury(&pair->lane->worker, &pair->connection);
+    else if (pair->deadline_us == 0)
+        pair__deadline(pair, (int64_t)pair->conf->listens[pair->listen].body_ms * 1000);
+    return false;
+}
+
+static bool (*const steps[STATE_COUNT])(struct pair *pair) = {
+    [STATE_HEAD] = front__head,          [STATE_BODY] = front__body,       [STATE_JUDGE] = exchange__judge,
+    [STATE_AUDIT] = exchange__audit,     [STATE_CONNECT] = upstream__connect, [STATE_SEND] = upstream__send,
+    [STATE_REPLY] = reply__step,         [STATE_DENY] = deny__step,        [STATE_CLOSING] = step_closing,
+};
+
+static void note_movement(struct pair *pair)
+{
+    int64_t now_us = pair__now_us(pair);
+
+    if (pair->front_written != pair->front.written_bytes || buf_is_empty(&pair->front.out)) {
+        pair->front_written = pair->front.written_bytes;
+        pair->front_moved_us = now_us;
+    }
+    if (pair->back_read != pair->back.read_bytes) {
+        pair->back_read = pair->back.read_bytes;
+        pair->back_moved_us = now_us;
+    }
+    if (pair->deadline_us != 0 && now_us >= pair->deadline_us) {
+        pair->timed_out = true;
+        pair->deadline_us = 0;
+    }
+}
+
+/* The agent is gone: nobody is left to answer, whatever the state. HEAD reads the reason from its reader. */
+static bool agent_left(struct pair *pair)
+{
+    if (pair->state == STATE_HEAD || pair->state == STATE_BODY || pair->state == STATE_CLOSING)
+        return false;
+    if (!pair->front.is_broken && !pair->front.is_eof)
+        return false;
+    pair__close(pair, REASON_AGENT_GONE);
+    return true;
+}
+
+static bool step(struct pair *pair)
+{
+    pair__check(pair);
+    if (pair->ending == REASON_UNSET && !agent_left(pair))
+        return steps[pair->state](pair);
+    if (pair->ending != REASON_UNSET && !list_is_linked(&pair->connection.dead))
+        end_now(pair);
+    return false;
+}
+
+/* Returns: whether bytes moved that may let a step go on. */
+static bool move(struct leg *leg)
+{
+    size_t before = buf_len(&leg->out);
+    bool moved = false;
+
+    if (before > 0 && !leg->write_blocked) {
+        leg_drain(leg);
+        moved = buf_len(&leg->out) < before || leg->is_broken;
+    }
+    if (leg_has_pending(leg)) {
+        leg_fill(leg);
+        moved = true;
+    }
+    return moved;
+}
+
+static void account(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
+                   exchange->body.size + exchange->canonical.size + exchange->reply.size + exchange->event.size +
+                   exchange->text.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes +
+                   pair->events.data.size;
+
+    budget_hold(pair->lane->worker.budget, &pair->held_bytes, bytes);
+}
+
+static void pair_drive(struct connection *connection)
+{
+    struct pair *pair = (struct pair *)connection;
+    bool goes_on = true;
+
+    note_movement(pair);
+    for (int i = 0; i < STEPS_A_TURN && goes_on; i++) {
+        goes_on = step(pair);
+        if (list_is_linked(&connection->dead))
+            return;
+        if (!goes_on) {
+            /* Bitwise, so that both legs move. */
+            goes_on = (move(&pair->front) | move(&pair->back)) != 0;
+        }
+    }
+    if (goes_on)
+        pair__stir(pair);
+    leg_settle(&pair->front);
+    leg_settle(&pair->back);
+    account(pair);
+    arm(pair);
+}
+
+struct pair *pair__of(struct connection *connection)
+{
+    return connection->drive == pair_drive ? (struct pair *)connection : NULL;
+}
+
+struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer)
+{
+    struct pair *pair = mem_zalloc(sizeof *pair);
+
+    if (pair == NULL)
+        return NULL;
+    pair->connection.drive = pair_drive;
+    pair->connection.free = pair_free;
+    pair->lane = lane;
+    pair->conf = proxy_conf_ref(lane->conf);
+    pair->listen = listen;
+    pair->peer = *peer;
+    sock_ip_text(peer, pair->client);
+    leg_init(&pair->front, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
+    leg_init(&pair->back, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
+    http_reader_init_request(&pair->asks, &pair->conf->rules);
+    http_reader_init_reply(&pair->answers);
+    sse_parser_init(&pair->events, 0);
+    exchange__init(&pair->exchange);
+    loop_timer_init(&pair->timer, timer_fired, pair);
+    worker_add(&lane->worker, &pair->connection);
+    atomic_fetch_add_explicit(&lane->gauges.pairs, 1, memory_order_relaxed);
+    return pair;
+}
+
+void pair__answered(struct pair *pair)
+{
+    /* Whatever of the request was not read is not understood either: the connection cannot go on. */
+    bool is_whole = pair->asks.place == HTTP_PLACE_DONE;
+
+    exchange__finish(pair);
+    if (!is_whole || pair->close_after || pair->lane->is_draining) {
+        pair->lingers = !is_whole;
+        pair__drop_back(pair);
+        pair__set_state(pair, STATE_CLOSING);
+        return;
+    }
+    http_reader_next(&pair->asks, HTTP_METHOD_NONE);
+    pair__set_state(pair, STATE_HEAD);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DESCRIPTORS_RESERVED 256           /* for the database, logs, admin, errands and files read at a reload */
+#define MEMORY_DEFAULT (UINT64_C(1) << 30)
+
+struct proxy {
+    struct budget budget;
+    struct lane *lanes;
+    unsigned lane_count;
+    struct sock_address *addresses; /* what each listener is bound to */
+    size_t listen_count;
+    pthread_mutex_t lock;           /* the fields below: taken by main when it publishes, by a worker when it was poked */
+    struct proxy_conf *next_conf;
+    struct resolve_table *next_names;
+    bool is_draining;
+    bool is_stopping;
+    atomic_uint_fast64_t published; /* counts changes of what the lock protects */
+};
+
+static void lock(struct proxy *proxy)
+{
+    BUG_ON(pthread_mutex_lock(&proxy->lock) != 0);
+}
+
+static void unlock(struct proxy *proxy)
+{
+    BUG_ON(pthread_mutex_unlock(&proxy->lock) != 0);
+}
+
+/* ---- a worker's side ---- */
+
+static void close_all(struct lane *lane)
+{
+    for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next) {
+        struct connection *connection = LIST_ENTRY(link, struct connection, all);
+        struct pair *pair = pair__of(connection);
+
+        if (pair != NULL)
+            pair__close(pair, REASON_DRAINING);
+        else
+            worker_stir(&lane->worker, connection);
+    }
+}
+
+/* Takes over what main published. References are swapped under the lock and dropped outside of it. */
+static void follow(struct lane *lane)
+{
+    struct proxy *proxy = lane->proxy;
+    struct proxy_conf *conf = lane->conf;
+    struct resolve_table *names = lane->names;
+    bool is_draining, is_stopping;
+
+    if (atomic_load_explicit(&proxy->published, memory_order_acquire) == lane->published)
+        return;
+    lock(proxy);
+    lane->published = atomic_load_explicit(&proxy->published, memory_order_relaxed);
+    lane->conf = proxy_conf_ref(proxy->next_conf);
+    lane->names = proxy->next_names ? resolve_table_ref(proxy->next_names) : NULL;
+    is_draining = proxy->is_draining;
+    is_stopping = proxy->is_stopping;
+    unlock(proxy);
+    proxy_conf_unref(&conf);
+    resolve_table_unref(&names);
+    if (is_draining && !lane->is_draining)
+        lane__drain(lane);
+    if (is_stopping && !lane->is_stopping) {
+        lane->is_stopping = true;
+        close_all(lane);
+    }
+}
+
+static void arrived(void *context)
+{
+    struct lane *lane = context;
+
+    follow(lane);
+    lane__woken(lane);
+}
+
+static void accepted(void *context, int fd, const struct sock_address *peer)
+{
+    struct lane_listener *listener = context;
+    struct lane *lane = listener->lane;
+    struct tls_context *tls = lane->conf->listens[listener->index].tls;
+    struct stream *stream;
+
+    if ((tls ? tls_accept(tls, fd, &stream) : sock_stream_new(fd, &stream)) != CODE_OK) {
+        sock_close(&fd);
+        budget_give_connection(lane->worker.budget);
+        return;
+    }
+    lane__accept(lane, listener->index, stream, peer);
+}
+
+static void work(void *argument)
+{
+    struct lane *lane = argument;
+
+    while (!lane->is_stopping || lane->worker.connections > 0)
+        if (worker_turn(&lane->worker, -1) != CODE_OK)
+            log_error("proxy", "worker %u: waiting for events failed", lane->worker.index);
+}
+
+/* ---- opening ---- */
+
+/* An inherited socket of this address serves all workers: each has a descriptor of its own on it. */
+static bool inherit(const struct proxy_inherited *inherited, const struct sock_address *address, int *fd)
+{
+    for (size_t i = 0; i < inherited->count; i++) {
+        struct sock_address bound;
+
+        if (sock_local(inherited->fds[i], &bound) == CODE_OK && sock_equals(&bound, address)) {
+            *fd = fcntl(inherited->fds[i], F_DUPFD_CLOEXEC, 3);
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum code open_listener(struct proxy *proxy, struct lane *lane, size_t index, const struct proxy_start *start,
+                               struct why *why)
+{
+    struct sock_address *address = &proxy->addresses[index];
+    struct lane_listener *listener = &lane->listeners[index];
+    int fd = -1;
+    enum code code = CODE_OK;
+
+    if (!inherit(&start->inherited, address, &fd))
+        code = sock_listen(address, &fd, why);
+    if (code != CODE_OK)
+        return code;
+    if (fd == -1 || sock_local(fd, address) != CODE_OK) {
+        sock_close(&fd);
+        return why_set(why, CODE_IO, "a listening socket cannot be used");
+    }
+    listener->lane = lane;
+    listener->index = index;
+    lane->listener_count = index + 1;
+    return listener_open(&listener->listener, &lane->worker, fd, accepted, listener);
+}
+
+static enum code open_lane(struct proxy *proxy, unsigned index, const struct proxy_start *start, struct why *why)
+{
+    struct lane *lane = &proxy->lanes[index];
+    enum code code = lane__init(lane, index, &proxy->budget);
+
+    if (code != CODE_OK)
+        return why_set(why, code, "worker %u: no loop: %s", index, code_text(code));
+    lane->proxy = proxy;
+    lane->gate = start->gates[index];
+    lane->conf = proxy_conf_ref(start->conf_take);
+    lane->names = start->names_take ? resolve_table_ref(start->names_take) : NULL;
+    lane->seen_keys = identity_keys_ref((struct identity_keys *)gate_keys(lane->gate));
+    code = inbox_init(&lane->inbox, lane->worker.loop, arrived, lane);
+    if (code != CODE_OK)
+        return why_set(why, code, "worker %u: no eventfd", index);
+    lane->has_inbox = true;
+    lane->listeners = mem_array(proxy->listen_count, sizeof *lane->listeners);
+    if (lane->listeners == NULL)
+        return why_set(why, CODE_NOMEM, "out of memory for listeners");
+    for (size_t i = 0; i < proxy->listen_count && code == CODE_OK; i++)
+        code = open_listener(proxy, lane, i, start, why);
+    return code;
+}
+
+static void close_lanes(struct proxy *proxy)
+{
+    for (unsigned i = 0; i < proxy->lane_count; i++)
+        lane__fini(&proxy->lanes[i]);
+    mem_free(proxy->lanes);
+    mem_free(proxy->addresses);
+    budget_fini(&proxy->budget);
+    pthread_mutex_destroy(&proxy->lock);
+    mem_free(proxy);
+}
+
+enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct why *why)
+{
+    const struct proxy_conf *conf = start->conf_take;
+    size_t descriptors = sock_descriptor_limit();
+    uint32_t connections = start->connections_max;
+    struct proxy *proxy = mem_zalloc(sizeof *proxy);
+    enum code code;
+
+    *out = NULL;
+    if (proxy == NULL)
+        return why_set(why, CODE_NOMEM, "out of memory for the proxy");
+    BUG_ON(pthread_mutex_init(&proxy->lock, NULL) != 0);
+    atomic_init(&proxy->published, 0);
+    if (connections == 0)
+        connections = descriptors > 2 * DESCRIPTORS_RESERVED ? (uint32_t)((descriptors - DESCRIPTORS_RESERVED) / 2)
+                                                             : (uint32_t)descriptors / 4;
+    code = budget_init(&proxy->budget, connections, start->memory_max_bytes ? start->memory_max_bytes : MEMORY_DEFAULT);
+    proxy->listen_count = conf->listen_count;
+    proxy->addresses = mem_array(conf->listen_count, sizeof *proxy->addresses);
+    proxy->lanes = mem_array(start->workers, sizeof *proxy->lanes);
+    if (code != CODE_OK || proxy->addresses == NULL || proxy->lanes == NULL)
+        code = why_set(why, CODE_NOMEM, "out of memory for the proxy");
+    for (size_t i = 0; i < conf->listen_count && code == CODE_OK; i++)
+        proxy->addresses[i] = conf->listens[i].address;
+    for (unsigned i = 0; i < start->workers && code == CODE_OK; i++) {
+        proxy->lane_count = i + 1;
+        code = open_lane(proxy, i, start, why);
+    }
+    if (code != CODE_OK) {
+        close_lanes(proxy);
+        return code;
+    }
+    proxy->next_conf = start->conf_take;
+    proxy->next_names = start->names_take;
+    *out = proxy;
+    return CODE_OK;
+}
+
+enum code proxy_run(struct proxy *proxy, struct why *why)
+{
+    for (unsigned i = 0; i < proxy->lane_count; i++) {
+        char name[16];
+        enum code code;
+
+        (void)snprintf(name, sizeof name, "worker-%u", i % 1000);
+        code = thread_start(&proxy->lanes[i].thread, name, work, &proxy->lanes[i], why);
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+/* ---- main's side ---- */
+
+void proxy_wake(void *context)
+{
+    struct lane *lane = context;
+
+    inbox_poke(&lane->inbox);
+}
+
+void *proxy_wake_context(struct proxy *proxy, unsigned worker)
+{
+    BUG_ON(worker >= proxy->lane_count);
+    return &proxy->lanes[worker];
+}
+
+/* Ends what a publication begins: the number changes, and everybody is told. */
+static void unlock_and_tell(struct proxy *proxy)
+{
+    atomic_fetch_add_explicit(&proxy->published, 1, memory_order_release);
+    unlock(proxy);
+    for (unsigned i = 0; i < proxy->lane_count; i++)
+        inbox_poke(&proxy->lanes[i].inbox);
+}
+
+enum code proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf, struct why *why)
+{
+    struct proxy_conf *old;
+
+    lock(proxy);
+    old = proxy->next_conf;
+    if (conf->listen_count != old->listen_count) {
+        unlock(proxy);
+        return why_set(why, CODE_INVALID, "`listen` has another number of addresses; a restart takes them");
+    }
+    for (size_t i = 0; i < conf->listen_count; i++)
+        if (!sock_equals(&conf->listens[i].address, &old->listens[i].address) ||
+            (conf->listens[i].tls == NULL) != (old->listens[i].tls == NULL)) {
+            unlock(proxy);
+            return why_set(why, CODE_INVALID, "`listen` has another address at place %zu; a restart takes it", i + 1);
+        }
+    proxy->next_conf = conf;
+    unlock_and_tell(proxy);
+    proxy_conf_unref(&old);
+    return CODE_OK;
+}
+
+void proxy_publish_names(struct proxy *proxy, struct resolve_table *names)
+{
+    struct resolve_table *old;
+
+    lock(proxy);
+    old = proxy->next_names;
+    proxy->next_names = names;
+    unlock_and_tell(proxy);
+    resolve_table_unref(&old);
+}
+
+void proxy_address(const struct proxy *proxy, size_t index, struct sock_address *address)
+{
+    BUG_ON(index >= proxy->listen_count);
+    *address = proxy->addresses[index];
+}
+
+void proxy_drain(struct proxy *proxy)
+{
+    lock(proxy);
+    proxy->is_draining = true;
+    unlock_and_tell(proxy);
+}
+
+bool proxy_is_drained(const struct proxy *proxy)
+{
+    return atomic_load_explicit(&proxy->budget.connections, memory_order_relaxed) == 0;
+}
+
+void proxy_stop(struct proxy **out)
+{
+    struct proxy *proxy = *out;
+
+    *out = NULL;
+    if (proxy == NULL)
+        return;
+    lock(proxy);
+    proxy->is_draining = proxy->is_stopping = true;
+    unlock_and_tell(proxy);
+    for (unsigned i = 0; i < proxy->lane_count; i++)
+        thread_join(&proxy->lanes[i].thread);
+    proxy_conf_unref(&proxy->next_conf);
+    resolve_table_unref(&proxy->next_names);
+    close_lanes(proxy);
+}
+
+void proxy_on_call(struct proxy *proxy, proxy_call_fn ended, void *context)
+{
+    for (unsigned i = 0; i < proxy->lane_count; i++) {
+        proxy->lanes[i].ended = ended;
+        proxy->lanes[i].ended_context = context;
+    }
+}
+
+static uint64_t sum_of(const atomic_uint_fast64_t *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges)
+{
+    *gauges = (struct proxy_gauges){.memory_bytes = sum_of(&proxy->budget.memory_bytes)};
+    for (unsigned i = 0; i < proxy->lane_count; i++) {
+        const struct lane_gauges *lane = &proxy->lanes[i].gauges;
+
+        gauges->connections += sum_of(&lane->pairs);
+        gauges->accepted += sum_of(&lane->accepted);
+        gauges->requests += sum_of(&lane->requests);
+        gauges->in_flight += sum_of(&lane->in_flight);
+        gauges->streams += sum_of(&lane->streams);
+        gauges->upstream_connections += sum_of(&lane->upstream_connections);
+    }
+}

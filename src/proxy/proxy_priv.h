@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of proxy/ share: the lane (one worker's share of the proxy), the pair, its exchange, and their verbs.
+ *
+ * Threads: a lane and everything on it belong to one worker; struct proxy's `next_*` fields are behind its lock.
+ * Owns: a lane its worker, listeners and references; a pair its legs, readers and buffers.
+ * Lifetime: pairs are freed by worker_reap alone.
+ * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason; nothing is reported upwards. */
+#ifndef PROXY_PROXY_PRIV_H
+#define PROXY_PROXY_PRIV_H
+
+#include "crypto/digest.h"
+#include "http/media.h"
+#include "http/reader.h"
+#include "http/writer.h"
+#include "gate/question_table.h"
+#include "link/leg.h"
+#include "link/listener.h"
+#include "mcp/denial.h"
+#include "mcp/reply.h"
+#include "mcp/session.h"
+#include "os/inbox.h"
+#include "os/thread.h"
+#include "proxy/proxy.h"
+#include "proxy/state_tbl.h"
+#include "sse/parser.h"
+#include "sse/writer.h"
+
+#include <pthread.h>
+
+enum state {
+#define STATE_NUMBER(name, text, moves, about) STATE_##name,
+#define STATE_NO_MOVE(name) 0
+    STATE_TABLE(STATE_NUMBER, STATE_NO_MOVE)
+#undef STATE_NUMBER
+#undef STATE_NO_MOVE
+    STATE_COUNT
+};
+
+const char *state__text(enum state state);
+bool state__may_follow(enum state from, enum state to);
+
+#define STREAM_HIGH_WATER 65536     /* bytes for a slow reader before its upstream is read no further */
+#define LEG_IN_BYTES 65536
+#define LEG_OUT_SLACK 65536         /* over a whole reply or body: heads, chunk lines */
+#define ERROR_BODY_MAX 65536        /* of an upstream's 4xx and 5xx */
+#define CALL_ARENA_BYTES (64u << 20)
+#define REST_US INT64_C(1000000)    /* idle so long: buffers go back */
+#define QUIET_US INT64_C(15000000)  /* a quiet event stream gets a comment */
+#define LINGER_US INT64_C(2000000)
+#define AUDIT_WAIT_US INT64_C(60000000) /* then the call is refused; the writer goes DOWN long before */
+
+struct lane;
+struct pair;
+
+/* How a stream to an upstream is made; tests put memory streams here. */
+typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                             struct stream **stream);
+
+/* What counters a lane shows; written by its worker, read by anybody. */
+struct lane_gauges {
+    atomic_uint_fast64_t accepted, requests, upstream_connections;
+    atomic_uint_fast64_t pairs, in_flight, streams;
+};
+
+struct lane_listener {
+    struct listener listener;
+    struct lane *lane;
+    size_t index; /* into conf->listens */
+};
+
+struct lane {
+    struct worker worker;
+    struct proxy *proxy;  /* NULL in simulations */
+    struct gate *gate;
+    struct proxy_conf *conf;
+    struct resolve_table *names;
+    struct inbox inbox;
+    bool has_inbox;
+    struct lane_listener *listeners;
+    size_t listener_count;
+    struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
+    struct list stuck;    /* pairs that found the ring full */
+    struct loop_timer beat; /* twice a second: revoked keys */
+    struct identity_keys *seen_keys;
+    dial_fn dial;
+    void *dial_context;
+    proxy_call_fn ended;
+    void *ended_context;
+    bool is_draining;
+    bool is_stopping;
+    uint64_t published;   /* generation of proxy->next_* that was taken */
+    unsigned errands;     /* under way */
+    unsigned char random[512];
+    size_t random_left;
+    struct lane_gauges gauges;
+    struct thread thread;
+};
+
+/* One call: from its head to its outcome. Invariants: owes_outcome: a permit that expects an outcome was recorded and has
+ * none yet; route != NULL from the head on, but for refusals before it; nothing went up unless is_durable. */
+struct exchange {
+    bool is_begun;
+    bool is_judged;
+    bool is_durable;
+    bool is_permitted;
+    bool owes_outcome;
+    bool wants_sse;          /* a denial as event */
+    bool answers_sse;        /* an event stream goes down */
+    bool head_written;       /* the agent's reply head is in front.out or gone */
+    bool slot_taken;
+    bool origin_allowed;
+    bool has_session;
+    bool is_resuming;        /* GET with Last-Event-ID */
+    bool is_answered;        /* the response to the request went down */
+    bool saw_event_id;
+    bool upstream_done;      /* the reply was read to its end */
+    bool drops_body;         /* the reply's body is read and counted only */
+    bool is_text;            /* the reply's body is text, not JSON */
+    uint32_t slot;
+    size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
+    enum http_method method;
+    const struct proxy_route *route;
+    const struct proxy_pass *pass;
+    struct arena arena;
+    struct buf body;         /* as it came, where it came in pieces */
+    struct buf canonical;    /* what is judged, recorded and sent */
+    struct buf reply;        /* an upstream's whole body */
+    struct buf event;        /* canonical bytes of one reply or event */
+    struct buf text;         /* one event as it goes down; before the head is written: all of them */
+    struct arena event_arena;
+    struct mcp_message message;
+    struct gate_message asked;
+    struct gate_decision decision;
+    enum reason refusal;     /* why it is answered by us; UNSET: it is not */
+    struct identity identity;
+    struct mcp_session session;
+    struct span session_id;  /* as the agent sent it */
+    struct span version;     /* MCP-Protocol-Version as sent */
+    uint64_t seq;
+    int reply_status;        /* the upstream's */
+    int status;              /* the agent's */
+    enum audit_outcome outcome;
+    enum reason ended;
+    bool has_error_code;
+    int64_t error_code;
+    uint64_t response_bytes;
+    struct digest digest;
+    uint32_t server_requests, server_notifications, server_denied, events_dropped;
+    int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
+    /* a message from the server that waits for its record */
+    struct gate_message question;
+    struct gate_decision question_decision;
+    bool question_waits;     /* for room or for its fate */
+    bool question_recorded;
+    bool question_permitted;
+    bool question_open;      /* stands in the table of open questions */
+    struct sse_event question_event; /* id and retry; its id is a copy in event_arena */
+    struct mcp_reply question_reply;
+};
+
+/* Invariants: pair__check. */
+struct pair {
+    struct connection connection; /* first */
+    struct lane *lane;
+    struct proxy_conf *conf;
+    enum state state;
+    enum reason ending;       /* UNSET: alive; the first one stays */
+    struct leg front;
+    struct leg back;
+    struct http_reader asks;
+    struct http_reader answers;
+    struct sse_parser events;
+    struct exchange exchange;
+    struct loop_timer timer;
+    int64_t deadline_us;      /* of the state; 0: none */
+    struct list waits;        /* in lane->waiting or lane->stuck */
+    struct sock_address peer;
+    char client[SOCK_TEXT_BYTES];
+    size_t listen;
+    bool is_tls;
+    bool timed_out;
+    bool has_asked;           /* a head's first byte came */
+    bool close_after;         /* this answer is the connection's last */
+    bool lingers;
+    bool is_rested;
+    bool back_is_kept;        /* the upstream's connection served a call before */
+    size_t back_address;      /* which of the upstream's addresses is tried */
+    const struct proxy_route *back_route;
+    uint64_t held_bytes;
+    uint64_t front_written, back_read; /* seen last, to notice movement */
+    int64_t front_moved_us, back_moved_us, quiet_since_us;
+};
+
+/* ---- pair.c ---- */
+struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
+void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
+void pair__set_state(struct pair *pair, enum state state);
+void pair__check(const struct pair *pair);
+void pair__stir(struct pair *pair);
+void pair__deadline(struct pair *pair, int64_t after_us);
+void pair__drop_back(struct pair *pair);
+void pair__stop_waiting(struct pair *pair);
+void pair__answered(struct pair *pair);                  /* our bytes are all in front.out: what comes after them */
+int64_t pair__now_us(const struct pair *pair);
+struct pair *pair__of(struct connection *connection);    /* NULL: it is something else */
+
+/* ---- lane.c ---- */
+enum code lane__init(struct lane *lane, unsigned index, struct budget *budget) MUST_USE;
+void lane__fini(struct lane *lane);
+void lane__woken(struct lane *lane);                     /* the audit settled something */
+void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
+void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
+void lane__random_hex(struct lane *lane, char out[32]);
+void lane__drain(struct lane *lane);
+enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
+                     struct stream **stream) MUST_USE;
+
+/* Whether the pair's record (ticket) has a fate; waits in the lane's list while it has none. */
+enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
+void lane__wait_for_room(struct pair *pair);
+
+/* ---- front.c, route.c: HEAD ---- */
+bool front__head(struct pair *pair);
+bool front__body(struct pair *pair);
+struct span head__value(const struct http_head *head, struct span name); /* at == NULL: absent */
+bool route__host_is_served(const struct pair *pair, struct span value);
+bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
+enum reason route__find(struct pair *pair);
+void route__client(struct pair *pair);
+struct span route__correlation_name(const struct exchange *exchange);
+void route__correlate(struct pair *pair, const struct http_head *head); /* head NULL: it could not be read */
+
+/* ---- exchange.c: one call ---- */
+void exchange__init(struct exchange *exchange);
+void exchange__fini(struct exchange *exchange);
+void exchange__rest(struct exchange *exchange);
+bool exchange__begin(struct pair *pair);
+void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
+void exchange__read_message(struct pair *pair, struct span body);
+bool exchange__judge(struct pair *pair);
+bool exchange__audit(struct pair *pair);
+void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
+void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */
+void exchange__finish(struct pair *pair);                /* the outcome, if it is owed; callable twice */
+struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange);
+
+/* ---- upstream.c: CONNECT, SEND ---- */
+bool upstream__begin(struct pair *pair);                 /* starts connecting where there is no connection */
+bool upstream__connect(struct pair *pair);
+bool upstream__send(struct pair *pair);
+/* Takes: body_len SIZE_MAX: without a body; is_ours: for a message of the gate's own in the same session. */
+enum code upstream__write_head(const struct pair *pair, enum http_method method, size_t body_len, bool is_ours,
+                               struct buf *out) MUST_USE;
+
+/* ---- reply.c, reply_whole.c, reply_stream.c: REPLY ---- */
+bool reply__step(struct pair *pair);
+void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
+enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out) MUST_USE;
+enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
+bool reply__whole(struct pair *pair);
+void reply__end_upstream(struct pair *pair);             /* keeps the connection where it may be kept */
+struct mcp_reply_rules reply__rules(struct pair *pair);
+bool stream__begin(struct pair *pair);
+bool stream__step(struct pair *pair);
+void stream__tick(struct pair *pair);
+void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason);
+bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json);
+
+/* ---- question.c: messages from the server ---- */
+bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
+bool question__step(struct pair *pair);
+void question__forget(struct pair *pair);
+
+/* ---- deny.c ---- */
+bool deny__step(struct pair *pair);
+void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
+void deny__preflight(struct pair *pair);
+enum code deny__common_headers(const struct pair *pair, struct buf *out) MUST_USE;
+
+/* ---- errand.c ---- */
+/* POSTs `body` to the pair's upstream, with the pair's head and session, and forgets the answer. */
+void errand__send(struct pair *pair, struct span body);
+
+#endif

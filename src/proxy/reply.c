@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- failing ---- */
+
+static void tell_failure(struct pair *pair, enum reason reason, const char *detail)
+{
+    const struct exchange *exchange = &pair->exchange;
+    char route[128];
+
+    (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
+    log_line(LOG_WARN,
+             &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route, .reason = reason_name(reason)},
+             "the upstream's reply (status %d) cannot be delivered: %s", exchange->reply_status, detail);
+}
+
+void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+    const char *detail = *pair->answers.detail ? pair->answers.detail : reason_text(reason);
+
+    if (pair->back.stream != NULL && pair->back.is_broken)
+        detail = stream_fault(pair->back.stream);
+    tell_failure(pair, reason, *pair->events.detail ? pair->events.detail : detail);
+    pair__drop_back(pair);
+    exchange->upstream_done = true;
+    if (exchange->answers_sse) {
+        stream__fail(pair, outcome, reason);
+        return;
+    }
+    exchange__settle(pair, outcome, reason);
+    deny__answer(pair, reason);
+}
+
+/* ---- the reply's head, as it goes down ---- */
+
+enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out)
+{
+    const struct exchange *exchange = &pair->exchange;
+    struct mcp_session_scope scope = {exchange->route->name, exchange->identity.tenant, exchange->identity.principal};
+    struct span sent = head__value(&pair->answers.head, SPAN_LIT("Mcp-Session-Id"));
+    struct mcp_session session = {sent, reply ? reply->version : SPAN_NONE};
+
+    if (sent.at == NULL)
+        return CODE_OK;
+    /* A new one begins with `initialize` alone; the old one is named back; any other name means nothing to the agent. */
+    if (reply != NULL && !span_is_empty(reply->version) && !reply->is_error)
+        return mcp_session_make(gate_session_key(pair->lane->gate), &scope, &session, out);
+    if (exchange->has_session && span_equals(sent, exchange->session.upstream_id))
+        return buf_add_span(out, exchange->session_id);
+    return CODE_OK;
+}
+
+enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out)
+{
+    static const char *const kept_in_errors[] = {"WWW-Authenticate", "Retry-After", "Allow"};
+    const struct http_head *head = &pair->answers.head;
+    struct exchange *exchange = &pair->exchange;
+    struct span except[] = {SPAN_LIT("Content-Type"), SPAN_LIT("Content-Encoding"), SPAN_LIT("Mcp-Session-Id"),
+                            exchange->route->correlation_header};
+    enum code code = http_write_status(out, status);
+
+    exchange->status = status;
+    exchange->head_written = true;
+    if (code == CODE_OK && passes)
+        code = http_write_passing(out, head, except, sizeof except / sizeof except[0]);
+    for (size_t i = 0; i < head->count && !passes && code == CODE_OK; i++)
+        for (size_t k = 0; k < sizeof kept_in_errors / sizeof kept_in_errors[0] && code == CODE_OK; k++)
+            if (span_equals_nocase(http_head_name(head, i), span_text(kept_in_errors[k])))
+                code = http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+    if (code == CODE_OK && !span_is_empty(session_id))
+        code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), session_id);
+    return code == CODE_OK ? deny__common_headers(pair, out) : code;
+}
+
+/* ---- what kind of reply it is ---- */
+
+static void tell_redirect(struct pair *pair)
+{
+    char text[320];
+
+    (void)snprintf(text, sizeof text, "it redirects to %.*s; write that URL into the route's upstream if it is right",
+                   SPAN_ARG(span_part(head__value(&pair->answers.head, SPAN_LIT("Location")), 0, 200)));
+    tell_failure(pair, REASON_UPSTREAM_REDIRECT, text);
+}
+
+static bool is_call(const struct exchange *exchange)
+{
+    return exchange->message.kind == MCP_REQUEST;
+}
+
+/* A 2xx. Returns: UNSET where it may be read on. */
+static enum reason sort_success(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct http_head *head = &pair->answers.head;
+    enum http_media media = http_media_of(head);
+    bool is_stream = media == HTTP_MEDIA_SSE && head->framing != HTTP_FRAMING_NONE;
+    bool is_empty = head->framing == HTTP_FRAMING_NONE ||
+                    (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length == 0);
+
+    if (exchange->pass != NULL)
+        return REASON_UNSET;
+    if (exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
+        exchange->method == HTTP_METHOD_DELETE || is_empty) {
+        exchange->drops_body = true;
+        return REASON_UNSET;
+    }
+    if (is_stream && (is_call(exchange) || exchange->method == HTTP_METHOD_GET)) {
+        exchange->answers_sse = true;
+        return REASON_UNSET;
+    }
+    return is_call(exchange) && media == HTTP_MEDIA_JSON ? REASON_UNSET : REASON_UPSTREAM_TYPE;
+}
+
+static void sort_error(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum http_media media = http_media_of(&pair->answers.head);
+
+    exchange->is_text = media == HTTP_MEDIA_TEXT;
+    exchange->drops_body = media != HTTP_MEDIA_TEXT && media != HTTP_MEDIA_JSON;
+}
+
+static bool head_done(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct http_head *head = &pair->answers.head;
+    enum reason reason = REASON_UNSET;
+
+    exchange->reply_status = head->status;
+    exchange->first_reply_us = pair__now_us(pair);
+    if (http_body_is_encoded(head))
+        reason = REASON_UPSTREAM_ENCODED;
+    else if (head->status >= 400)
+        sort_error(pair);
+    else if (head->status >= 300)
+        reason = REASON_UPSTREAM_REDIRECT;
+    else
+        reason = sort_success(pair);
+    if (reason == REASON_UPSTREAM_REDIRECT)
+        tell_redirect(pair);
+    if (reason != REASON_UNSET) {
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+        return true;
+    }
+    return exchange->answers_sse ? stream__begin(pair) : true;
+}
+
+static bool read_head(struct pair *pair)
+{
+    size_t used = 0;
+    struct span body;
+    enum http_step step = http_reader_feed(&pair->answers, buf_peek(&pair->back.in), &used, &body);
+
+    buf_drop(&pair->back.in, used);
+    if (step == HTTP_STEP_HEAD_DONE)
+        return head_done(pair);
+    BUG_ON(step != HTTP_STEP_FAULT && step != HTTP_STEP_NEED_MORE);
+    if (step == HTTP_STEP_FAULT) {
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
+        return true;
+    }
+    if (pair->back.is_eof || pair->back.is_broken) {
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
+        return true;
+    }
+    return false;
+}
+
+/* ---- time ---- */
+
+/* What is waited for, and for how long: the agent to read, or the upstream to send. Returns: whether somebody was late. */
+static bool is_late(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    int64_t now_us = pair__now_us(pair);
+    int64_t stall_us = (int64_t)pair->conf->listens[pair->listen].body_ms * 1000;
+    bool has_head = exchange->reply_status != 0;
+    int64_t limit_us = (int64_t)(has_head ? exchange->route->reply_idle_ms : exchange->route->reply_head_ms) * 1000;
+    bool is_endless = exchange->answers_sse && exchange->method == HTTP_METHOD_GET;
+    int64_t next_us = INT64_MAX;
+
+    if (!buf_is_empty(&pair->front.out)) {
+        if (now_us - pair->front_moved_us >= stall_us) {
+            pair__close(pair, REASON_AGENT_STALLED);
+            return true;
+        }
+        next_us = pair->front_moved_us + stall_us;
+    } else if (!exchange->upstream_done && !is_endless && !exchange->question_waits) {
+        if (now_us - pair->back_moved_us >= limit_us) {
+            reply__fail(pair, OUTCOME_TIMEOUT, has_head ? REASON_STREAM_IDLE : REASON_UPSTREAM_SILENT);
+            return true;
+        }
+        next_us = pair->back_moved_us + limit_us;
+    }
+    if (exchange->answers_sse && !exchange->upstream_done) {
+        stream__tick(pair);
+        if (pair->quiet_since_us + QUIET_US < next_us)
+            next_us = pair->quiet_since_us + QUIET_US;
+    }
+    pair->timed_out = false;
+    pair->deadline_us = next_us == INT64_MAX ? 0 : next_us;
+    return false;
+}
+
+bool reply__step(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->upstream_done && buf_is_empty(&pair->front.out)) {
+        reply__end_upstream(pair);
+        pair__answered(pair);
+        return true;
+    }
+    if (exchange->reply_status == 0 ? read_head(pair) : exchange->answers_sse ? stream__step(pair) : reply__whole(pair))
+        return true;
+    return is_late(pair);
+}

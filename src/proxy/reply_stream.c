@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+
+#define PENDING_MAX_BYTES 65536 /* of events before the one that the reply's head waits for */
+
+/* ---- going down ---- */
+
+static enum code write_down(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct span text = buf_peek(&exchange->text);
+    enum code code;
+
+    if (span_is_empty(text))
+        return CODE_OK;
+    code = http_write_chunk(&pair->front.out, text);
+    if (code == CODE_OK)
+        exchange__delivered(pair, text);
+    buf_clear(&exchange->text);
+    pair->quiet_since_us = pair__now_us(pair);
+    return code;
+}
+
+static enum code write_stream_head(struct pair *pair, const struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct buf *out = &pair->front.out;
+    struct buf id;
+    enum code code;
+
+    buf_init(&id, HTTP_LINE_MAX_BYTES);
+    code = reply__session_id(pair, reply, &id);
+    if (code == CODE_OK)
+        code = reply__write_head(pair, exchange->reply_status, true, buf_peek(&id), out);
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Content-Type"), SPAN_LIT("text/event-stream"));
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Transfer-Encoding"), SPAN_LIT("chunked"));
+    buf_fini(&id);
+    return code == CODE_OK ? http_write_head_end(out) : code;
+}
+
+/* Before the head is written events are kept back: the session's name is known with the answer to `initialize` only. */
+static bool flush(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (!exchange->head_written) {
+        if (buf_len(&exchange->text) <= PENDING_MAX_BYTES)
+            return true;
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_EVENT);
+        return false;
+    }
+    if (write_down(pair) == CODE_OK)
+        return true;
+    pair__close(pair, REASON_MEMORY);
+    return false;
+}
+
+bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json)
+{
+    if (sse_write_message(&pair->exchange.text, event, json) != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
+        return false;
+    }
+    return flush(pair);
+}
+
+static void end_down(struct pair *pair)
+{
+    pair->exchange.upstream_done = true;
+    if (http_write_last_chunk(&pair->front.out) != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+}
+
+void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool owes_answer = exchange->message.kind == MCP_REQUEST && !exchange->is_answered;
+
+    exchange__settle(pair, outcome, reason);
+    if (!exchange->head_written) {
+        deny__answer(pair, reason);
+        return;
+    }
+    reason_count(reason);
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = PENDING_MAX_BYTES;
+    if (owes_answer && mcp_reply_error(exchange->message.id, reason, exchange->seq, &exchange->event) == CODE_OK &&
+        !stream__emit(pair, NULL, buf_peek(&exchange->event)))
+        return;
+    exchange->is_answered = true;
+    end_down(pair);
+}
+
+void stream__tick(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (!exchange->head_written || pair__now_us(pair) - pair->quiet_since_us < QUIET_US)
+        return;
+    pair->quiet_since_us = pair__now_us(pair);
+    /* Where bytes wait already, they are what shows whether the agent is there. */
+    if (buf_is_empty(&pair->front.out) && sse_write_comment(&exchange->text) == CODE_OK)
+        (void)flush(pair);
+}
+
+/* ---- coming up ---- */
+
+static bool may_see(void *context, struct span tool)
+{
+    struct pair *pair = context;
+    const struct exchange *exchange = &pair->exchange;
+
+    return gate_may_see(pair->lane->gate, exchange->decision.policy, &exchange->asked, tool);
+}
+
+struct mcp_reply_rules reply__rules(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+
+    return (struct mcp_reply_rules){
+        .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
+        .revisions = exchange->route->revisions,
+        .keep = may_see,
+        .keep_context = pair,
+    };
+}
+
+bool stream__begin(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    atomic_fetch_add_explicit(&pair->lane->gauges.streams, 1, memory_order_relaxed);
+    sse_parser_fini(&pair->events);
+    sse_parser_init(&pair->events, exchange->route->limits.event_bytes);
+    exchange->event.cap_bytes = exchange->route->limits.event_bytes;
+    pair->quiet_since_us = pair__now_us(pair);
+    if (span_is(exchange->message.method, "initialize"))
+        return true;
+    if (write_stream_head(pair, NULL) != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+    return true;
+}
+
+/* The answer to the request of this exchange. */
+static bool take_response(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->is_answered || !span_equals(reply->id, exchange->message.id)) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_UNASKED);
+        return false;
+    }
+    exchange->is_answered = true;
+    exchange->has_error_code = reply->is_error;
+    exchange->error_code = reply->error_code;
+    if (is_refused)
+        exchange__settle(pair, OUTCOME_REFUSED, REASON_VERSION_NEGOTIATED);
+    else if (reply->is_error)
+        exchange__settle(pair, OUTCOME_PROTOCOL_ERROR, REASON_COMPLETED);
+    exchange__settle(pair, reply->is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
+    if (!exchange->head_written && write_stream_head(pair, is_refused ? NULL : reply) != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
+        return false;
+    }
+    return stream__emit(pair, event, reply->body);
+}
+
+static bool take_message(struct pair *pair, const struct sse_event *event)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_reply_rules rules = reply__rules(pair);
+    struct mcp_reply reply = {0};
+    struct json_fault fault = {0};
+    enum reason reason;
+
+    arena_reset(&exchange->event_arena);
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = exchange->route->limits.event_bytes;
+    reason = mcp_reply_read(event->data, &rules, &exchange->event, &exchange->event_arena, &reply, &fault);
+    if (fault.kind != JSON_FAULT_NONE)
+        log_debug("proxy", "an event of %zu bytes is refused at offset %zu: %s", event->data.len, fault.offset,
+                  fault.text ? fault.text : "");
+    if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+        return false;
+    }
+    if (reply.kind != MCP_RESPONSE || (exchange->method == HTTP_METHOD_GET && exchange->is_resuming))
+        return question__take(pair, event, &reply);
+    return take_response(pair, event, &reply, reason == REASON_VERSION_NEGOTIATED);
+}
+
+/* Returns: whether the next event may be read. */
+static bool take_event(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct sse_event *event = &pair->events.event;
+
+    exchange->saw_event_id = exchange->saw_event_id || (event->has_id && !span_is_empty(event->id));
+    if (!event->has_data || span_is_empty(event->data)) {
+        if (sse_write_priming(&exchange->text, event) != CODE_OK) {
+            pair__close(pair, REASON_MEMORY);
+            return false;
+        }
+        return flush(pair);
+    }
+    if (!span_is(event->type, "message")) {
+        exchange->events_dropped++; /* `ping`, `keepalive`: nothing that a client of this dialect could read */
+        return true;
+    }
+    return take_message(pair, event);
+}
+
+/* The stream upstream has ended between two events, or it seems so. */
+static void take_end(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool owes_answer = exchange->message.kind == MCP_REQUEST && !exchange->is_answered;
+
+    if (sse_parser_eof(&pair->events) == SSE_STEP_FAULT) {
+        reply__fail(pair, OUTCOME_REFUSED, pair->events.reason);
+        return;
+    }
+    if (owes_answer && (!exchange->saw_event_id || !exchange->head_written)) {
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
+        return;
+    }
+    /* With an event's id in hand the agent asks for the rest by GET and Last-Event-ID. */
+    exchange__settle(pair, owes_answer ? OUTCOME_DETACHED : OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
+    end_down(pair);
+}
+
+/* Feeds what is decoded and not parsed yet. Returns: whether anything was done. */
+static bool parse(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    size_t used = 0;
+    enum sse_step step = sse_parser_feed(&pair->events, span_part(buf_peek(&pair->back.in), 0, exchange->sse_left), &used);
+
+    exchange->sse_left -= used;
+    switch (step) {
+    case SSE_STEP_FAULT:
+        reply__fail(pair, OUTCOME_REFUSED, pair->events.reason);
+        return true;
+    case SSE_STEP_EVENT:
+        buf_drop(&pair->back.in, used);
+        (void)take_event(pair);
+        return true;
+    case SSE_STEP_COMMENT:
+        buf_drop(&pair->back.in, used);
+        if (sse_write_comment(&exchange->text) != CODE_OK)
+            pair__close(pair, REASON_MEMORY);
+        else
+            (void)flush(pair);
+        return true;
+    case SSE_STEP_NEED_MORE:
+        buf_drop(&pair->back.in, used);
+        break;
+    }
+    return true;
+}
+
+static bool read_body(struct pair *pair)
+{
+    struct leg *back = &pair->back;
+    struct span in = buf_peek(&back->in);
+    size_t used = 0;
+    struct span body;
+
+    switch (http_reader_feed(&pair->answers, in, &used, &body)) {
+    case HTTP_STEP_BODY:
+        BUG_ON(body.at + body.len != in.at + used);
+        buf_drop(&back->in, used - body.len);
+        pair->exchange.sse_left = body.len;
+        return true;
+    case HTTP_STEP_MESSAGE_DONE:
+        buf_drop(&back->in, used);
+        take_end(pair);
+        return true;
+    case HTTP_STEP_FAULT:
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
+        return true;
+    case HTTP_STEP_NEED_MORE:
+        buf_drop(&back->in, used);
+        break;
+    case HTTP_STEP_HEAD_DONE:
+        BUG_ON("a second head within a reply");
+    }
+    if (!back->is_eof && !back->is_broken)
+        return false;
+    if (!back->is_broken && http_reader_eof(&pair->answers) == HTTP_STEP_MESSAGE_DONE)
+        take_end(pair);
+    else
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
+    return true;
+}
+
+bool stream__step(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->upstream_done)
+        return false;
+    if (exchange->question_waits)
+        return question__step(pair);
+    if (pair->lane->is_draining && exchange->method == HTTP_METHOD_GET) {
+        exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_DRAINING);
+        end_down(pair);
+        pair__drop_back(pair);
+        return true;
+    }
+    /* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */
+    if (buf_len(&pair->front.out) > STREAM_HIGH_WATER)
+        return false;
+    return exchange->sse_left > 0 ? parse(pair) : read_body(pair);
+}

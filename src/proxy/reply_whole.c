@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "unicode/unicode.h"
+
+#include <string.h>
+
+/* ---- delivering ---- */
+
+/* Where the reply ended cleanly and nothing follows it. */
+void reply__end_upstream(struct pair *pair)
+{
+    if (pair->back.stream == NULL)
+        return;
+    if (pair->answers.place == HTTP_PLACE_DONE && pair->answers.head.keep_alive && buf_is_empty(&pair->back.in) &&
+        buf_is_empty(&pair->back.out) && !pair->back.is_eof && !pair->back.is_broken) {
+        pair->back_is_kept = true;
+        return;
+    }
+    pair__drop_back(pair);
+}
+
+static void deliver(struct pair *pair, int status, bool passes, struct span media, struct span body,
+                    const struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct buf *out = &pair->front.out;
+    enum code code;
+
+    buf_clear(&exchange->text);
+    code = reply__session_id(pair, reply, &exchange->text);
+    if (code == CODE_INVALID) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_MALFORMED);
+        return;
+    }
+    if (code == CODE_OK)
+        code = reply__write_head(pair, status, passes, buf_peek(&exchange->text), out);
+    if (code == CODE_OK && !span_is_empty(media))
+        code = http_write_header(out, SPAN_LIT("Content-Type"), media);
+    if (code == CODE_OK && status != 204 && exchange->method != HTTP_METHOD_HEAD)
+        code = http_write_header_u64(out, SPAN_LIT("Content-Length"), body.len);
+    if (code == CODE_OK)
+        code = http_write_head_end(out);
+    if (code == CODE_OK)
+        code = buf_add_span(out, body);
+    if (code != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
+        return;
+    }
+    if (!span_is_empty(body))
+        exchange__delivered(pair, body);
+    exchange->upstream_done = true;
+}
+
+/* A JSON-RPC reply: checked whole, delivered as canonical bytes. */
+static void deliver_message(struct pair *pair, struct span raw)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_reply_rules rules = reply__rules(pair);
+    struct mcp_reply reply = {0};
+    struct json_fault fault = {0};
+    enum reason reason;
+
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = exchange->route->limits.response_bytes;
+    reason = mcp_reply_read(raw, &rules, &exchange->event, &exchange->event_arena, &reply, &fault);
+    if (fault.kind != JSON_FAULT_NONE)
+        log_debug("proxy", "a reply of %zu bytes is refused at offset %zu: %s", raw.len, fault.offset,
+                  fault.text ? fault.text : "");
+    if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->message.id)))
+        reason = REASON_UPSTREAM_UNASKED;
+    if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+        return;
+    }
+    if (reply.is_unsupported_version || reason == REASON_VERSION_NEGOTIATED)
+        exchange__settle(pair, OUTCOME_REFUSED, REASON_VERSION_NEGOTIATED);
+    else if (reply.is_error)
+        exchange__settle(pair, OUTCOME_PROTOCOL_ERROR, REASON_COMPLETED);
+    exchange->has_error_code = reply.is_error;
+    exchange->error_code = reply.error_code;
+    exchange__settle(pair, reply.is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
+    deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &reply);
+}
+
+/* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
+static void deliver_error(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct span raw = buf_peek(&exchange->reply);
+    struct span body = SPAN_NONE, media = SPAN_NONE;
+    struct json_fault fault;
+
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = ERROR_BODY_MAX;
+    if (exchange->is_text && unicode_is_utf8(raw)) {
+        body = raw;
+        media = head__value(&pair->answers.head, SPAN_LIT("Content-Type"));
+    } else if (!exchange->is_text && !span_is_empty(raw) &&
+               json_read(raw, &json_reply_rules, &exchange->event, NULL, NULL, &fault) == CODE_OK) {
+        body = buf_peek(&exchange->event);
+        media = SPAN_LIT("application/json");
+    }
+    exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
+    deliver(pair, exchange->reply_status, false, media, body, NULL);
+}
+
+static void deliver_empty(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool is_taken = exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE;
+
+    if (exchange->reply_status >= 400) {
+        exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
+        deliver(pair, exchange->reply_status, false, SPAN_NONE, SPAN_NONE, NULL);
+        return;
+    }
+    exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED);
+    deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken, SPAN_NONE, SPAN_NONE, NULL);
+}
+
+/* A declared path: its bytes are not judged, so they pass as they came. */
+static void deliver_pass(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct span media = head__value(&pair->answers.head, SPAN_LIT("Content-Type"));
+
+    exchange__settle(pair, exchange->reply_status >= 400 ? OUTCOME_HTTP_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
+    deliver(pair, exchange->reply_status, true, media, buf_peek(&exchange->reply), NULL);
+}
+
+static void deliver_whole(struct pair *pair, struct span raw)
+{
+    const struct exchange *exchange = &pair->exchange;
+
+    if (exchange->pass != NULL)
+        deliver_pass(pair);
+    else if (exchange->drops_body)
+        deliver_empty(pair);
+    else if (exchange->reply_status >= 400)
+        deliver_error(pair);
+    else
+        deliver_message(pair, raw);
+}
+
+/* ---- collecting ---- */
+
+/* Returns: false where the reply ended here. */
+static bool keep(struct pair *pair, struct span piece)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool is_error = exchange->reply_status >= 400 && exchange->pass == NULL;
+    uint64_t limit = is_error ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
+
+    if (pair->answers.body_bytes > limit) {
+        if (!exchange->drops_body && !is_error) {
+            reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TOO_LARGE);
+            return false;
+        }
+        /* Its status is enough; the rest of the body is not waited for. */
+        exchange->drops_body = true;
+        deliver_empty(pair);
+        return false;
+    }
+    if (exchange->drops_body || buf_add_span(&exchange->reply, piece) == CODE_OK)
+        return true;
+    reply__fail(pair, OUTCOME_REFUSED, REASON_MEMORY);
+    return false;
+}
+
+static bool ended(struct pair *pair)
+{
+    struct leg *back = &pair->back;
+
+    if (!back->is_eof && !back->is_broken)
+        return false;
+    if (!back->is_broken && http_reader_eof(&pair->answers) == HTTP_STEP_MESSAGE_DONE)
+        deliver_whole(pair, buf_peek(&pair->exchange.reply));
+    else
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
+    return true;
+}
+
+bool reply__whole(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct leg *back = &pair->back;
+    size_t used = 0;
+    struct span body;
+
+    if (exchange->upstream_done)
+        return false;
+    switch (http_reader_feed(&pair->answers, buf_peek(&back->in), &used, &body)) {
+    case HTTP_STEP_BODY:
+        if (!exchange->drops_body && pair->answers.place == HTTP_PLACE_DONE && buf_is_empty(&exchange->reply) &&
+            exchange->reply_status < 300 && exchange->pass == NULL &&
+            pair->answers.body_bytes <= exchange->route->limits.response_bytes) {
+            deliver_message(pair, body); /* whole and in one piece: read where it lies */
+            if (back->stream != NULL)
+                buf_drop(&back->in, used);
+            return true;
+        }
+        if (keep(pair, body))
+            buf_drop(&back->in, used);
+        return true;
+    case HTTP_STEP_MESSAGE_DONE:
+        buf_drop(&back->in, used);
+        deliver_whole(pair, buf_peek(&exchange->reply));
+        return true;
+    case HTTP_STEP_FAULT:
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
+        return true;
+    case HTTP_STEP_NEED_MORE:
+        buf_drop(&back->in, used);
+        return ended(pair);
+    case HTTP_STEP_HEAD_DONE:
+        BUG_ON("a second head within a reply");
+    }
+    return false;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/glob.h"
+#include "http/authority.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct span head__value(const struct http_head *head, struct span name)
+{
+    struct span value;
+
+    if (!http_head_find(head, name, &value))
+        return SPAN_NONE;
+    if (value.at == NULL)
+        value.at = ""; /* present, and empty */
+    return value;
+}
+
+/* ---- Host and Origin ---- */
+
+static bool is_among(const struct span *names, size_t count, struct span name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (span_equals_nocase(names[i], name))
+            return true;
+    return false;
+}
+
+/* Where nobody configured a name: the address that is listened on, and this machine's own names. */
+static bool is_own_name(const struct pair *pair, struct span name)
+{
+    static const struct span own[] = {{"localhost", 9}, {"127.0.0.1", 9}, {"[::1]", 5}};
+    const struct sock_address *listen = &pair->conf->listens[pair->listen].address;
+    char ip[SOCK_TEXT_BYTES], text[SOCK_TEXT_BYTES + 2];
+
+    sock_ip_text(listen, ip);
+    (void)snprintf(text, sizeof text, strchr(ip, ':') ? "[%s]" : "%s", ip);
+    return is_among(own, sizeof own / sizeof own[0], name) || span_equals_nocase(span_text(text), name);
+}
+
+static bool name_is_served(const struct pair *pair, struct span name)
+{
+    const struct proxy_conf *conf = pair->conf;
+
+    if (!conf->has_hosts)
+        return is_own_name(pair, name);
+    if (is_among(conf->hosts, conf->host_count, name))
+        return true;
+    for (size_t i = 0; i < conf->route_count; i++)
+        if (!span_is_empty(conf->routes[i].host) && span_equals_nocase(conf->routes[i].host, name))
+            return true;
+    return false;
+}
+
+bool route__host_is_served(const struct pair *pair, struct span value)
+{
+    struct http_authority authority;
+
+    return http_authority_read(value, &authority) && name_is_served(pair, authority.name);
+}
+
+bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin)
+{
+    struct http_origin parts;
+
+    if (!http_origin_read(origin, &parts))
+        return false;
+    for (size_t i = 0; i < route->origin_count; i++)
+        if (glob_matches(route->origins[i], origin))
+            return true;
+    return route->origin_count == 0 && name_is_served(pair, parts.authority.name);
+}
+
+/* ---- the route ---- */
+
+static bool takes_path(const struct proxy_route *route, struct span path)
+{
+    if (!route->subtree)
+        return span_equals(route->path, path);
+    return span_starts_with(path, route->path) && path.len > route->path.len && path.at[route->path.len] == '/';
+}
+
+static bool takes_pass(const struct proxy_route *route, struct span path, const struct proxy_pass **pass)
+{
+    for (size_t i = 0; i < route->pass_count; i++)
+        if (span_equals(route->pass[i].path, path)) {
+            *pass = &route->pass[i];
+            return true;
+        }
+    return false;
+}
+
+enum reason route__find(struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+    const struct proxy_conf *conf = pair->conf;
+    struct exchange *exchange = &pair->exchange;
+    struct span path = http_head_path(head);
+    bool may_pass = head->method == HTTP_METHOD_GET || head->method == HTTP_METHOD_HEAD;
+    struct http_authority host;
+
+    if (!http_authority_read(head__value(head, SPAN_LIT("Host")), &host))
+        return REASON_HTTP_MALFORMED;
+    if (pair->is_tls) {
+        struct span asked = tls_server_name(pair->front.stream);
+
+        if (!span_is_empty(asked) && !span_equals_nocase(asked, host.name))
+            return REASON_TLS_NAME;
+    }
+    if (!name_is_served(pair, host.name))
+        return REASON_HOST_FOREIGN;
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+        const struct proxy_pass *pass = NULL;
+
+        if (!span_is_empty(route->host) && !span_equals_nocase(route->host, host.name))
+            continue;
+        if ((may_pass && takes_pass(route, path, &pass)) || takes_path(route, path)) {
+            exchange->route = route;
+            exchange->pass = pass;
+            return REASON_UNSET;
+        }
+    }
+    return REASON_ROUTE_UNKNOWN;
+}
+
+/* ---- who and what, as it is recorded ---- */
+
+static bool is_trusted(const struct proxy_conf *conf, const struct sock_address *address)
+{
+    for (size_t i = 0; i < conf->trusted_proxy_count; i++)
+        if (sock_net_holds(&conf->trusted_proxies[i], address))
+            return true;
+    return false;
+}
+
+/* The last address of a list, which is cut off it. */
+static struct span cut_last(struct span *list)
+{
+    size_t at = list->len;
+    struct span last;
+
+    while (at > 0 && list->at[at - 1] != ',')
+        at--;
+    last = span_trim(span_part(*list, at, SIZE_MAX));
+    *list = span_part(*list, 0, at > 0 ? at - 1 : 0);
+    return last;
+}
+
+/* The client's address: the peer's, or where that is a trusted proxy the nearest one that is none, read from the right. */
+void route__client(struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct sock_address address = pair->peer;
+
+    if (pair->conf->trusted_proxy_count == 0)
+        return;
+    sock_ip_text(&pair->peer, pair->client);
+    for (size_t i = head->count; i-- > 0;) {
+        struct span list;
+
+        if (!span_equals_nocase(http_head_name(head, i), SPAN_LIT("X-Forwarded-For")))
+            continue;
+        list = http_head_value(head, i);
+        while (!span_is_empty(list)) {
+            struct span last = cut_last(&list);
+
+            if (!is_trusted(pair->conf, &address) || sock_parse_ip(last, 0, &address) != CODE_OK)
+                return;
+            sock_ip_text(&address, pair->client);
+        }
+    }
+}
+
+static bool is_visible(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] < 0x21 || text.at[i] > 0x7e)
+            return false;
+    return text.len >= 1 && text.len <= 128;
+}
+
+static bool is_lower_hex(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!((text.at[i] >= '0' && text.at[i] <= '9') || (text.at[i] >= 'a' && text.at[i] <= 'f')))
+            return false;
+    return true;
+}
+
+/* The trace id of a traceparent (W3C Trace Context, 3.2), or nothing. */
+static struct span trace_of(struct span value)
+{
+    struct span trace = span_part(value, 3, 32);
+
+    if (value.len < 55 || value.at[2] != '-' || value.at[35] != '-' || !is_lower_hex(trace))
+        return SPAN_NONE;
+    for (size_t i = 0; i < trace.len; i++)
+        if (trace.at[i] != '0')
+            return trace;
+    return SPAN_NONE;
+}
+
+/* What is not fit to be sent on, as it may be recorded: at most 128 bytes, nothing but visible ASCII. */
+static struct span escaped(struct exchange *exchange, struct span text)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *out = arena_alloc(&exchange->arena, 128);
+    size_t len = 0;
+
+    if (out == NULL)
+        return SPAN_LIT("");
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.at[i];
+        bool plain = byte >= 0x20 && byte < 0x7f && byte != '%';
+
+        if (len + (plain ? 1 : 3) > 128)
+            break;
+        if (plain) {
+            out[len++] = (char)byte;
+            continue;
+        }
+        out[len++] = '%';
+        out[len++] = digits[byte >> 4];
+        out[len++] = digits[byte & 15];
+    }
+    return span_of(out, len);
+}
+
+struct span route__correlation_name(const struct exchange *exchange)
+{
+    return exchange->route ? exchange->route->correlation_header : SPAN_LIT("X-Correlation-Id");
+}
+
+void route__correlate(struct pair *pair, const struct http_head *head)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct gate_message *asked = &exchange->asked;
+    struct span sent = head ? head__value(head, route__correlation_name(exchange)) : SPAN_NONE;
+    char *made;
+
+    if (head != NULL)
+        asked->trace = trace_of(head__value(head, SPAN_LIT("traceparent")));
+    if (sent.at != NULL && is_visible(sent)) {
+        asked->correlation = sent;
+        return;
+    }
+    if (sent.at != NULL)
+        asked->correlation_replaced = escaped(exchange, sent);
+    if (asked->trace.at != NULL) {
+        asked->correlation = asked->trace;
+        return;
+    }
+    made = arena_alloc(&exchange->arena, 32);
+    if (made == NULL)
+        return; /* the next allocation refuses the call */
+    lane__random_hex(pair->lane, made);
+    asked->correlation = span_of(made, 32);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STALE_US INT64_C(500000) /* a kept connection that was idle so long is looked at before it is used */
+
+/* ---- connecting ---- */
+
+static void tell_failure(struct pair *pair, enum reason reason)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct leg *back = &pair->back;
+    char route[128];
+
+    (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
+    log_line(LOG_WARN,
+             &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route, .reason = reason_name(reason)},
+             "upstream %s port %u: %s", exchange->route->upstream.host, exchange->route->upstream.port,
+             back->stream != NULL && back->is_broken ? stream_fault(back->stream) : reason_text(reason));
+}
+
+static void give_up(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+{
+    tell_failure(pair, reason);
+    pair__drop_back(pair);
+    exchange__settle(pair, outcome, reason);
+    deny__answer(pair, reason);
+}
+
+static size_t addresses_of(const struct pair *pair, const struct sock_address **addresses)
+{
+    const struct proxy_upstream *upstream = &pair->exchange.route->upstream;
+    size_t count = 0;
+
+    *addresses = resolve_find(pair->lane->names, span_text(upstream->host), upstream->port, &count);
+    return count;
+}
+
+bool upstream__begin(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct sock_address *addresses;
+    size_t count = addresses_of(pair, &addresses);
+
+    BUG_ON(pair->back.stream != NULL);
+    for (; pair->back_address < count; pair->back_address++) {
+        struct stream *stream;
+
+        if (pair->lane->dial(pair->lane->dial_context, &exchange->route->upstream, &addresses[pair->back_address],
+                             &stream) != CODE_OK)
+            continue;
+        leg_open(&pair->back, stream);
+        pair->back_read = 0;
+        pair->back_route = exchange->route;
+        pair->back_is_kept = false;
+        atomic_fetch_add_explicit(&pair->lane->gauges.upstream_connections, 1, memory_order_relaxed);
+        leg_ready(&pair->back, LOOP_WRITE);
+        return true;
+    }
+    return false;
+}
+
+/* A kept connection is used again for the same upstream only, and only while it is silent and open. Once bytes of a call
+ * went up it is never sent again, so a connection that its server is about to close is better found out before. */
+static bool is_usable(struct pair *pair)
+{
+    struct leg *back = &pair->back;
+
+    if (back->stream == NULL || pair->back_route != pair->exchange.route)
+        return false;
+    if (pair->back_is_kept && pair__now_us(pair) - pair->back_moved_us > STALE_US)
+        leg_fill(back);
+    return !back->is_eof && !back->is_broken && buf_is_empty(&back->in);
+}
+
+static bool begin_sending(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool has_body = exchange->method == HTTP_METHOD_POST;
+    size_t len = has_body ? buf_len(&exchange->canonical) : SIZE_MAX;
+    enum code code = upstream__write_head(pair, exchange->method, len, false, &pair->back.out);
+
+    if (code == CODE_OK && has_body)
+        code = buf_add_span(&pair->back.out, buf_peek(&exchange->canonical));
+    if (code != CODE_OK) {
+        give_up(pair, OUTCOME_NOT_SENT, REASON_MEMORY);
+        return true;
+    }
+    http_reader_fini(&pair->answers);
+    http_reader_init_reply(&pair->answers);
+    http_reader_next(&pair->answers, exchange->method);
+    exchange->sent_us = pair->back_moved_us = pair__now_us(pair);
+    pair__set_state(pair, STATE_SEND);
+    leg_drain(&pair->back);
+    return true;
+}
+
+/* Returns: whether the state has changed. */
+static bool try_next(struct pair *pair, bool has_tried)
+{
+    const struct sock_address *addresses;
+    bool was_tls = has_tried && pair->exchange.route->upstream.tls != NULL && tls_is_connected(pair->back.stream);
+
+    if (has_tried) {
+        if (pair->back_address + 1 >= addresses_of(pair, &addresses)) {
+            give_up(pair, OUTCOME_UPSTREAM_FAILURE, was_tls ? REASON_UPSTREAM_TLS : REASON_UPSTREAM_UNREACHABLE);
+            return true;
+        }
+        tell_failure(pair, REASON_UPSTREAM_UNREACHABLE);
+        pair__drop_back(pair);
+        pair->back_address++;
+    }
+    if (upstream__begin(pair))
+        return false;
+    give_up(pair, OUTCOME_UPSTREAM_FAILURE,
+            addresses_of(pair, &addresses) == 0 ? REASON_UPSTREAM_UNRESOLVED : REASON_UPSTREAM_UNREACHABLE);
+    return true;
+}
+
+bool upstream__connect(struct pair *pair)
+{
+    struct leg *back = &pair->back;
+
+    if (back->stream != NULL && back->is_ready) {
+        if (is_usable(pair))
+            return begin_sending(pair);
+        pair__drop_back(pair);
+        pair->back_address = 0;
+    }
+    if (back->stream != NULL && pair->back_route != pair->exchange.route)
+        pair__drop_back(pair);
+    if ((back->stream == NULL || back->is_broken) && try_next(pair, back->stream != NULL))
+        return true;
+    if (back->is_ready || back->is_broken)
+        return true;
+    if (pair->timed_out) {
+        give_up(pair, OUTCOME_TIMEOUT, REASON_UPSTREAM_CONNECT_TIMEOUT);
+        return true;
+    }
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
+    return false;
+}
+
+bool upstream__send(struct pair *pair)
+{
+    struct leg *back = &pair->back;
+
+    /* A server that answers before it has read everything, or closes, is heard: its reply says why. */
+    if (buf_is_empty(&back->out) || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
+        pair__set_state(pair, STATE_REPLY);
+        return true;
+    }
+    if (pair->timed_out) {
+        give_up(pair, OUTCOME_TIMEOUT, REASON_UPSTREAM_SILENT);
+        return true;
+    }
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, (int64_t)pair->exchange.route->reply_head_ms * 1000);
+    return false;
+}
+
+/* ---- the head, written anew ---- */
+
+/* What the gate writes itself must not come twice. */
+static size_t list_except(const struct pair *pair, bool is_ours, struct span *except, size_t max)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct proxy_upstream *upstream = &exchange->route->upstream;
+    size_t count = 0;
+
+    except[count++] = SPAN_LIT("Content-Type");
+    except[count++] = SPAN_LIT("Mcp-Session-Id");
+    except[count++] = exchange->route->correlation_header;
+    if (!span_is_empty(exchange->route->tenant_header))
+        except[count++] = exchange->route->tenant_header;
+    if (exchange->identity.consumed != NULL)
+        except[count++] = span_text(exchange->identity.consumed);
+    if (is_ours) {
+        except[count++] = SPAN_LIT("Accept");
+        except[count++] = SPAN_LIT("Last-Event-ID");
+    }
+    for (size_t i = 0; i < upstream->header_count && count < max; i++)
+        except[count++] = upstream->headers[i].name;
+    return count;
+}
+
+static enum code write_path(const struct pair *pair, enum http_method method, struct buf *out)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct http_head *head = &pair->asks.head;
+    struct span path = exchange->route->upstream.path;
+    char joined[HTTP_LINE_MAX_BYTES];
+
+    if (exchange->pass != NULL) {
+        path = exchange->pass->upstream_path;
+    } else if (exchange->route->subtree) {
+        struct span rest = span_part(http_head_path(head), exchange->route->path.len, SIZE_MAX);
+
+        if (path.len + rest.len > sizeof joined)
+            return CODE_LIMIT;
+        memcpy(joined, path.at, path.len);
+        memcpy(joined + path.len, rest.at, rest.len);
+        path = span_of(joined, path.len + rest.len);
+    }
+    return http_write_request(out, method, path, head->has_query, http_head_query(head));
+}
+
+/* Mirrors of the body, where the agent sent them: they were compared with it, so they go on as they are. */
+static enum code write_mirrors(const struct pair *pair, struct buf *out)
+{
+    const struct http_head *head = &pair->asks.head;
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < head->count && code == CODE_OK; i++) {
+        struct span name = http_head_name(head, i);
+
+        if (span_equals_nocase(name, SPAN_LIT("Mcp-Method")) || span_equals_nocase(name, SPAN_LIT("Mcp-Name")) ||
+            span_equals_nocase(span_part(name, 0, 10), SPAN_LIT("Mcp-Param-")))
+            code = http_write_header(out, name, http_head_value(head, i));
+    }
+    return code;
+}
+
+static enum code write_forwarded(const struct pair *pair, struct buf *out)
+{
+    enum code code = http_write_header(out, SPAN_LIT("X-Forwarded-For"), span_text(pair->client));
+
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("X-Forwarded-Proto"), span_text(pair->is_tls ? "https" : "http"));
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("X-Forwarded-Host"), head__value(&pair->asks.head, SPAN_LIT("Host")));
+    return code;
+}
+
+/* Who asks, under which number, in which session: the values that were judged. */
+static enum code write_judged(const struct pair *pair, struct buf *out)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct proxy_route *route = exchange->route;
+    enum code code = CODE_OK;
+
+    if (!span_is_empty(exchange->asked.correlation))
+        code = http_write_header(out, route->correlation_header, exchange->asked.correlation);
+    if (code == CODE_OK && !span_is_empty(route->tenant_header) && exchange->asked.tenant.at != NULL)
+        code = http_write_header(out, route->tenant_header, exchange->asked.tenant);
+    if (code == CODE_OK && exchange->has_session)
+        code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), exchange->session.upstream_id);
+    for (size_t i = 0; i < route->upstream.header_count && code == CODE_OK; i++)
+        code = http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
+    if (code == CODE_OK && route->forwarded)
+        code = write_forwarded(pair, out);
+    return code;
+}
+
+enum code upstream__write_head(const struct pair *pair, enum http_method method, size_t body_len, bool is_ours,
+                               struct buf *out)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct http_head *head = &pair->asks.head;
+    const struct proxy_upstream *upstream = &exchange->route->upstream;
+    struct span except[64];
+    size_t except_count = list_except(pair, is_ours, except, sizeof except / sizeof except[0]);
+    enum code code = write_path(pair, method, out);
+
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Host"),
+                                 upstream->preserve_host ? head__value(head, SPAN_LIT("Host")) : upstream->authority);
+    if (code == CODE_OK)
+        code = http_write_passing(out, head, except, except_count);
+    if (code == CODE_OK)
+        code = write_judged(pair, out);
+    if (code == CODE_OK)
+        code = is_ours ? http_write_header(out, SPAN_LIT("Accept"), SPAN_LIT("application/json, text/event-stream"))
+                       : write_mirrors(pair, out);
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Accept-Encoding"), SPAN_LIT("identity"));
+    if (code == CODE_OK && body_len != SIZE_MAX)
+        code = http_write_header(out, SPAN_LIT("Content-Type"), SPAN_LIT("application/json"));
+    if (code == CODE_OK && body_len != SIZE_MAX)
+        code = http_write_header_u64(out, SPAN_LIT("Content-Length"), body_len);
+    return code == CODE_OK ? http_write_head_end(out) : code;
+}
