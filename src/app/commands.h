@@ -11,6 +11,7 @@
 #include "app/command.h"
 #include "db/db.h"
 
+extern const struct command cmd_init;
 extern const struct command cmd_serve;
 extern const struct command cmd_status;
 extern const struct command cmd_key;

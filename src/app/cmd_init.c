@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate init: asks a server for its tools and writes what a first start needs: callgate.yaml, a policy, a key. */
+#include "app/commands.h"
+#include "app/conf.h"
+#include "app/exchange.h"
+#include "app/store.h"
+
+#include "base/mem.h"
+#include "os/clock.h"
+#include "os/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGES_MAX 50
+#define SUMMARY_MAX 90
+
+struct init {
+    const char *url, *name, *ca, *bearer_file;
+    bool insecure;
+    const char *conf_path;
+    char policy_path[256];
+    struct buf conf_text, policy_text;
+    unsigned tools, left_out;
+};
+
+/* The last but one label of the host's name says most: mcp.shop.example -> shop. */
+static void name_from_url(const char *url, char out[64])
+{
+    struct span rest, host, label, after;
+
+    (void)span_cut(span_text(url), '/', &rest);
+    (void)span_cut(rest, '/', &rest);
+    host = span_cut(span_cut(rest, '/', &after), ':', &after);
+    label = span_cut(host, '.', &after);
+    if (span_find(after, '.') < after.len)
+        label = span_cut(after, '.', &after);
+    if (label.len == 0 || label.len > 40 || (label.at[0] >= '0' && label.at[0] <= '9') || label.at[0] == '[')
+        label = SPAN_LIT("upstream");
+    (void)snprintf(out, 64, "%.*s", SPAN_ARG(label));
+}
+
+static struct span path_of_url(const char *url)
+{
+    struct span rest, path;
+
+    (void)span_cut(span_text(url), '/', &rest);
+    (void)span_cut(rest, '/', &rest);
+    path = span_part(rest, span_find(rest, '/'), SIZE_MAX);
+    return path.len > 0 ? path : SPAN_LIT("/");
+}
+
+static enum code write_conf(struct init *init)
+{
+    struct buf *out = &init->conf_text;
+    enum code code = buf_addf(out,
+        "# Written by `callgate init`. Agents send the key that it printed as X-API-Key, or as a bearer token.\n"
+        "listen:\n  - {address: '127.0.0.1:8080'}\n"
+        "store: callgate.db\n"
+        "audit: {database: audit.db}\n"
+        "admin: {address: '127.0.0.1:9901'}\n"
+        "routes:\n  - name: %s\n    path: '%.*s'\n    dialect: mcp\n    upstream:\n      url: '%s'\n",
+        init->name, SPAN_ARG(path_of_url(init->url)), init->url);
+
+    if (code == CODE_OK && init->ca != NULL)
+        code = buf_addf(out, "      ca: '%s'\n", init->ca);
+    if (code == CODE_OK && init->insecure)
+        code = buf_add_text(out, "      insecure: true\n");
+    if (code == CODE_OK && init->bearer_file != NULL)
+        code = buf_addf(out, "      headers: {Authorization: {file: '%s', prefix: 'Bearer '}}\n", init->bearer_file);
+    if (code == CODE_OK)
+        code = buf_add_text(out, "    identity:\n      - {api_key: X-API-Key}\n      - {bearer: key}\n");
+    return code;
+}
+
+/* The server's words are not to be trusted with more than one plain line of a comment. */
+static enum code write_summary(struct buf *out, struct span words)
+{
+    size_t len = words.len < SUMMARY_MAX ? words.len : SUMMARY_MAX;
+    enum code code = buf_add_text(out, "  # ");
+
+    for (size_t i = 0; i < len && code == CODE_OK && words.at[i] != '\n'; i++)
+        code = buf_add_byte(out, words.at[i] >= ' ' && words.at[i] <= '~' ? words.at[i] : '?');
+    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+}
+
+static bool is_plain_name(struct span name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
+    for (size_t i = 0; i < name.len; i++)
+        if (memchr(plain, name.at[i], sizeof plain - 1) == NULL)
+            return false;
+    return name.len > 0 && name.len <= 100;
+}
+
+static enum code write_tool(struct init *init, const struct json_node *tool)
+{
+    const struct json_node *name = json_member(tool, SPAN_LIT("name"));
+    const struct json_node *about = json_member(tool, SPAN_LIT("description"));
+    enum code code = CODE_OK;
+
+    if (name == NULL || !is_plain_name(name->text)) {
+        init->left_out++;
+        return CODE_OK;
+    }
+    init->tools++;
+    if (about != NULL)
+        code = write_summary(&init->policy_text, about->text);
+    if (code != CODE_OK)
+        return code;
+    return buf_addf(&init->policy_text, "  - {id: %s.%.*s, effect: permit, match: {upstreams: [%s], tools: ['%.*s']}}\n",
+                    init->name, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
+}
+
+static enum code write_policy_head(struct init *init)
+{
+    return buf_addf(&init->policy_text,
+        "# Written by `callgate init`: it permits what you leave in it. Take out what agents must not call, add conditions\n"
+        "# on arguments, then: callgate policy check %s && callgate policy load %s\n"
+        "policy: %s\n"
+        "description: The tools of %s.\n"
+        "rules:\n"
+        "  # connecting, listing tools, notifications\n"
+        "  - {id: %s.protocol, effect: permit, match: {upstreams: [%s], methods: [protocol]}}\n",
+        init->policy_path, init->policy_path, init->name, init->name, init->name, init->name);
+}
+
+static enum code greet(struct exchange *exchange, struct why *why)
+{
+    const struct json_node *answer, *version;
+    enum code code = exchange_post(exchange, SPAN_LIT(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\","
+        "\"capabilities\":{},\"clientInfo\":{\"name\":\"callgate\",\"version\":\"" CALLGATE_VERSION "\"}}}"), &answer, why);
+
+    if (code != CODE_OK)
+        return code;
+    version = json_at(answer, "result", "protocolVersion", NULL);
+    if (version == NULL || version->type != JSON_STRING)
+        return why_set(why, CODE_INVALID, "the server names no protocolVersion; is the URL the one of its MCP endpoint?");
+    code = buf_add_span(&exchange->revision, version->text);
+    if (code == CODE_OK)
+        code = exchange_post(exchange, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), NULL, why);
+    return code;
+}
+
+/* Returns: in *cursor the canonical JSON of the next page's cursor, empty after the last. */
+static enum code ask_page(struct init *init, struct exchange *exchange, struct buf *cursor, struct why *why)
+{
+    const struct json_node *answer, *tools, *next;
+    struct buf message;
+    enum code code;
+
+    buf_init(&message, 65536);
+    code = buf_is_empty(cursor)
+        ? buf_add_text(&message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}")
+        : buf_addf(&message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":%.*s}}",
+                   SPAN_ARG(buf_peek(cursor)));
+    if (code == CODE_OK)
+        code = exchange_post(exchange, buf_peek(&message), &answer, why);
+    buf_fini(&message);
+    if (code != CODE_OK)
+        return code;
+    buf_clear(cursor);
+    tools = json_at(answer, "result", "tools", NULL);
+    if (tools == NULL || tools->type != JSON_ARRAY)
+        return why_set(why, CODE_INVALID, "the server's tools/list holds no list of tools");
+    for (const struct json_node *tool = tools->child; tool != NULL && code == CODE_OK; tool = tool->next)
+        code = write_tool(init, tool);
+    next = json_at(answer, "result", "nextCursor", NULL);
+    if (code == CODE_OK && next != NULL && next->type == JSON_STRING)
+        code = buf_add_span(cursor, next->raw);
+    return code;
+}
+
+static enum code ask_tools(struct init *init, const struct conf *conf, struct why *why)
+{
+    const struct proxy_upstream *upstream = &conf->proxy->routes[0].upstream;
+    const struct resolver_conf how = {0};
+    struct resolver *resolver = NULL;
+    struct resolve_table *names;
+    const struct sock_address *address;
+    struct exchange exchange;
+    struct buf cursor;
+    size_t count;
+    enum code code = resolver_new(&resolver, &how, conf->names, conf->name_count, why);
+
+    if (code != CODE_OK)
+        return code;
+    (void)resolver_wait(resolver, 5000);
+    names = resolver_table(resolver);
+    address = resolve_find(names, span_text(upstream->host), upstream->port, &count);
+    if (count == 0) {
+        resolve_table_unref(&names);
+        resolver_free(&resolver);
+        return why_set(why, CODE_IO, "%s cannot be resolved; is the host's name right?", upstream->host);
+    }
+    exchange_init(&exchange, upstream, address);
+    buf_init(&cursor, 16384);
+    code = greet(&exchange, why);
+    for (int page = 0; code == CODE_OK && page < PAGES_MAX; page++) {
+        code = ask_page(init, &exchange, &cursor, why);
+        if (buf_is_empty(&cursor))
+            break;
+    }
+    buf_fini(&cursor);
+    exchange_fini(&exchange);
+    resolve_table_unref(&names);
+    resolver_free(&resolver);
+    return code;
+}
+
+/* The configuration is read back by the reader that `serve` uses, from a file that is not there before all is well. */
+static enum code try_conf(struct init *init, struct why *why)
+{
+    char draft[512];
+    struct conf *conf = NULL;
+    struct faults faults;
+    enum code code;
+
+    (void)snprintf(draft, sizeof draft, "%s.draft-%ld", init->conf_path, (long)getpid());
+    code = file_create(draft, 0600, buf_peek(&init->conf_text), why);
+    if (code != CODE_OK)
+        return code;
+    faults_init(&faults);
+    code = conf_load(draft, &conf, &faults, NULL);
+    if (code == CODE_OK)
+        code = ask_tools(init, conf, why);
+    else
+        why_set(why, code, "%s", faults.count > 0 ? faults.fault[0].text : code_text(code));
+    conf_free(&conf);
+    (void)unlink(draft);
+    return code;
+}
+
+static enum code make_key(const char *principal, char text[48], struct why *why)
+{
+    const struct store_place place = {0};
+    const struct store_key key = {.principal = span_text(principal), .tenant = SPAN_LIT("default"),
+                                  .note = SPAN_LIT("made by init"), .made_us = clock_wall_us()};
+    unsigned char digest[DIGEST_BYTES];
+    char actor[ACTOR_BYTES];
+    struct store_key made = key;
+    struct db *store = NULL;
+    int64_t id;
+    enum code code;
+
+    actor_name(actor);
+    made.made_by = span_text(actor);
+    identity_key_make(text, digest);
+    code = store_find(&place, DB_CREATE, &store, why);
+    if (code == CODE_OK)
+        code = store_key_add(store, &made, digest, &id, why);
+    db_close(&store);
+    return code;
+}
+
+static enum code write_all(struct init *init, char key[48], struct why *why)
+{
+    enum code code = write_conf(init);
+
+    if (code == CODE_OK)
+        code = write_policy_head(init);
+    if (code == CODE_OK)
+        code = try_conf(init, why);
+    if (code == CODE_OK)
+        code = file_create(init->policy_path, 0644, buf_peek(&init->policy_text), why);
+    if (code == CODE_OK) {
+        code = file_create(init->conf_path, 0644, buf_peek(&init->conf_text), why);
+        if (code != CODE_OK)
+            (void)unlink(init->policy_path);
+    }
+    return code == CODE_OK ? make_key("agent", key, why) : code;
+}
+
+static int tell(const struct init *init, const char *key)
+{
+    printf("%u tools found%s.\n", init->tools, init->left_out > 0 ? " (some have names that a policy must quote; add them by hand)" : "");
+    printf("wrote %s and %s\n", init->conf_path, init->policy_path);
+    printf("the agent's key, shown only now: %s\n\n", key);
+    printf("next:  edit %s\n       callgate policy load %s\n       callgate serve\n", init->policy_path, init->policy_path);
+    printf("agents then use http://127.0.0.1:8080%.*s with the header X-API-Key\n", SPAN_ARG(path_of_url(init->url)));
+    return STATUS_DONE;
+}
+
+static int run_init(int argc, char **argv)
+{
+    char name[64], key[48] = "";
+    struct init init = {.conf_path = "callgate.yaml"};
+    const struct option options[] = {
+        {.name = "upstream", .takes = "URL", .help = "the server's MCP endpoint", .value = &init.url},
+        {.name = "name", .takes = "NAME", .help = "the route's name; by default from the URL's host", .value = &init.name},
+        {.name = "ca", .takes = "FILE", .help = "certificates to trust; the system's by default", .value = &init.ca},
+        {.name = "bearer-file", .takes = "FILE", .help = "a token that the server wants", .value = &init.bearer_file},
+        {.name = "insecure", .help = "plain HTTP to a server that is not on this machine", .flag = &init.insecure},
+        {0},
+    };
+    const struct usage usage = {"callgate init --upstream URL [OPTIONS]",
+                                "Asks the server for its tools; writes callgate.yaml, a policy and a key.", options, 0, 0};
+    struct why why = {0};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code;
+
+    if (status != OPTIONS_GO)
+        return status;
+    if (init.url == NULL || strpbrk(init.url, "'\n") != NULL)
+        return complain(STATUS_USAGE, "init needs --upstream URL; write for example --upstream http://127.0.0.1:3001/mcp");
+    if (init.name == NULL) {
+        name_from_url(init.url, name);
+        init.name = name;
+    }
+    if (!is_plain_name(span_text(init.name)) || strlen(init.name) > 60)
+        return complain(STATUS_USAGE, "--name %s: use letters, digits, '_', '.' and '-'", init.name);
+    if (access(init.conf_path, F_OK) == 0)
+        return complain(STATUS_CANNOT, "%s is there already; move it away or use another folder", init.conf_path);
+    (void)snprintf(init.policy_path, sizeof init.policy_path, "%s.policy.yaml", init.name);
+    buf_init(&init.conf_text, 65536);
+    buf_init(&init.policy_text, 8u << 20);
+    code = write_all(&init, key, &why);
+    status = code == CODE_OK ? tell(&init, key) : complain_why(code, &why);
+    mem_wipe(key, sizeof key);
+    buf_fini(&init.policy_text);
+    buf_fini(&init.conf_text);
+    return status;
+}
+
+const struct command cmd_init = {"init", "asks a server for its tools and writes a first configuration", run_init, NULL};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/exchange.h"
+
+#include "http/media.h"
+#include "http/reader.h"
+#include "http/writer.h"
+#include "os/clock.h"
+#include "sse/parser.h"
+#include "tls/tls.h"
+
+#include <poll.h>
+
+#define WAIT_US (INT64_C(15) * 1000000)
+#define REPLY_MAX_BYTES ((size_t)8 << 20)
+
+/* One post under way. */
+struct post {
+    struct exchange *exchange;
+    struct stream *stream;
+    struct buf in, out, body;
+    struct http_reader reader;
+    struct sse_parser parser;
+    int64_t until_us;
+    bool is_sse;
+    bool is_whole;  /* the answer is in `body` */
+    bool is_over;   /* the HTTP message ended */
+};
+
+void exchange_init(struct exchange *exchange, const struct proxy_upstream *upstream, const struct sock_address *address)
+{
+    *exchange = (struct exchange){.upstream = upstream, .address = *address};
+    buf_init(&exchange->session, 1024);
+    buf_init(&exchange->revision, 64);
+    buf_init(&exchange->canonical, REPLY_MAX_BYTES);
+    arena_init(&exchange->arena, REPLY_MAX_BYTES * 8);
+}
+
+void exchange_fini(struct exchange *exchange)
+{
+    buf_fini(&exchange->session);
+    buf_fini(&exchange->revision);
+    buf_fini(&exchange->canonical);
+    arena_fini(&exchange->arena);
+}
+
+static enum code write_headers(struct post *post, size_t len)
+{
+    const struct exchange *exchange = post->exchange;
+    struct buf *out = &post->out;
+    enum code code = http_write_header(out, SPAN_LIT("Content-Type"), SPAN_LIT("application/json"));
+
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Accept"), SPAN_LIT("application/json, text/event-stream"));
+    if (code == CODE_OK)
+        code = http_write_header(out, SPAN_LIT("Connection"), SPAN_LIT("close"));
+    if (code == CODE_OK && !buf_is_empty(&exchange->session))
+        code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), buf_peek(&exchange->session));
+    if (code == CODE_OK && !buf_is_empty(&exchange->revision))
+        code = http_write_header(out, SPAN_LIT("MCP-Protocol-Version"), buf_peek(&exchange->revision));
+    for (size_t i = 0; i < exchange->upstream->header_count && code == CODE_OK; i++)
+        code = http_write_header(out, exchange->upstream->headers[i].name, exchange->upstream->headers[i].value);
+    return code == CODE_OK ? http_write_header_u64(out, SPAN_LIT("Content-Length"), len) : code;
+}
+
+static enum code write_post(struct post *post, struct span message)
+{
+    const struct proxy_upstream *upstream = post->exchange->upstream;
+    enum code code = http_write_request(&post->out, HTTP_METHOD_POST, upstream->path, false, SPAN_NONE);
+
+    if (code == CODE_OK)
+        code = http_write_header(&post->out, SPAN_LIT("Host"), upstream->authority);
+    if (code == CODE_OK)
+        code = write_headers(post, message.len);
+    if (code == CODE_OK)
+        code = http_write_head_end(&post->out);
+    return code == CODE_OK ? buf_add_span(&post->out, message) : code;
+}
+
+/* Waits as the stream asks. Returns: CODE_IO when the time is up. */
+static enum code wait_for(const struct post *post, enum io io, struct why *why)
+{
+    struct pollfd ready = {.fd = post->stream->fd, .events = io == IO_WANT_WRITE ? POLLOUT : POLLIN};
+    int64_t left_us = post->until_us - clock_monotonic_us();
+
+    if (io == IO_FAIL || io == IO_EOF)
+        return why_set(why, CODE_IO, "the connection to %s failed: %s", post->exchange->upstream->host,
+                       io == IO_EOF ? "the server closed it" : stream_fault(post->stream));
+    if (left_us <= 0 || poll(&ready, 1, (int)(left_us / 1000) + 1) == 0)
+        return why_set(why, CODE_IO, "%s did not answer in time", post->exchange->upstream->host);
+    return CODE_OK;
+}
+
+static enum code open_stream(struct post *post, struct why *why)
+{
+    const struct proxy_upstream *upstream = post->exchange->upstream;
+    int fd = -1;
+    enum io io;
+    enum code code = sock_connect(&post->exchange->address, &fd);
+
+    if (code == CODE_OK)
+        code = upstream->tls != NULL ? tls_connect(upstream->tls, fd, upstream->host, &post->stream)
+                                     : sock_stream_new(fd, &post->stream);
+    if (code != CODE_OK) {
+        sock_close(&fd);
+        return why_set(why, code, "%s:%u cannot be reached; is the server running?", upstream->host, upstream->port);
+    }
+    while ((io = stream_handshake(post->stream)) != IO_OK) {
+        code = wait_for(post, io, why);
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+static enum code send_all(struct post *post, struct why *why)
+{
+    while (!buf_is_empty(&post->out)) {
+        size_t done = 0;
+        struct span bytes = buf_peek(&post->out);
+        enum io io = stream_write(post->stream, bytes.at, bytes.len, &done);
+        enum code code;
+
+        buf_drop(&post->out, done);
+        code = io == IO_OK ? CODE_OK : wait_for(post, io, why);
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+static enum code take_head(struct post *post, struct why *why)
+{
+    const struct http_head *head = &post->reader.head;
+    struct span session;
+
+    if (head->status == 401 || head->status == 403)
+        return why_set(why, CODE_DENIED, "the server answered HTTP %d; give it a credential with --bearer-file", head->status);
+    if (head->status / 100 != 2)
+        return why_set(why, CODE_IO, "the server answered HTTP %d; is the URL the one of its MCP endpoint?", head->status);
+    post->is_sse = http_media_of(head) == HTTP_MEDIA_SSE;
+    if (!http_head_find(head, SPAN_LIT("Mcp-Session-Id"), &session))
+        return CODE_OK;
+    buf_clear(&post->exchange->session);
+    return buf_add_span(&post->exchange->session, session);
+}
+
+/* Events other than a response (progress, log messages) are passed over. */
+static bool is_response(const struct post *post, struct span data)
+{
+    return !span_is_empty(data) && memmem(data.at, data.len, "\"id\"", 4) != NULL &&
+           memmem(data.at, data.len, "\"method\"", 8) == NULL && !post->is_whole;
+}
+
+static enum code take_events(struct post *post, struct span bytes, struct why *why)
+{
+    while (bytes.len > 0) {
+        size_t used;
+        enum sse_step step = sse_parser_feed(&post->parser, bytes, &used);
+
+        bytes = span_part(bytes, used, SIZE_MAX);
+        if (step == SSE_STEP_FAULT)
+            return why_set(why, CODE_INVALID, "the server's event stream: %s", post->parser.detail);
+        if (step == SSE_STEP_EVENT && is_response(post, post->parser.event.data)) {
+            post->is_whole = true;
+            return buf_add_span(&post->body, post->parser.event.data);
+        }
+    }
+    return CODE_OK;
+}
+
+static enum code take_step(struct post *post, enum http_step step, struct span body, struct why *why)
+{
+    switch (step) {
+    case HTTP_STEP_FAULT: return why_set(why, CODE_INVALID, "the server's HTTP answer: %s", post->reader.detail);
+    case HTTP_STEP_HEAD_DONE: return take_head(post, why);
+    case HTTP_STEP_BODY: return post->is_sse ? take_events(post, body, why) : buf_add_span(&post->body, body);
+    case HTTP_STEP_MESSAGE_DONE: post->is_over = true; return CODE_OK;
+    case HTTP_STEP_NEED_MORE: return CODE_OK;
+    }
+    return CODE_INVALID;
+}
+
+static enum code read_more(struct post *post, struct why *why)
+{
+    size_t done = 0;
+    char *at;
+    enum io io;
+    enum code code = buf_reserve(&post->in, 16384, &at);
+
+    if (code != CODE_OK)
+        return why_set(why, code, "not enough memory");
+    io = stream_read(post->stream, at, 16384, &done);
+    buf_commit(&post->in, done);
+    if (io == IO_OK)
+        return CODE_OK;
+    if (io == IO_EOF)
+        return take_step(post, http_reader_eof(&post->reader), SPAN_NONE, why);
+    return wait_for(post, io, why);
+}
+
+static enum code receive(struct post *post, bool wants_answer, struct why *why)
+{
+    while (!post->is_over && !post->is_whole) {
+        size_t used;
+        struct span body = SPAN_NONE;
+        enum http_step step = http_reader_feed(&post->reader, buf_peek(&post->in), &used, &body);
+        enum code code = take_step(post, step, body, why);
+
+        buf_drop(&post->in, used);
+        if (code == CODE_OK && step == HTTP_STEP_HEAD_DONE && !wants_answer)
+            return CODE_OK;
+        if (code == CODE_OK && step == HTTP_STEP_NEED_MORE)
+            code = read_more(post, why);
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+static enum code read_answer(struct post *post, const struct json_node **answer, struct why *why)
+{
+    struct exchange *exchange = post->exchange;
+    struct json_fault fault;
+    enum code code;
+
+    buf_clear(&exchange->canonical);
+    arena_reset(&exchange->arena);
+    code = json_read(buf_peek(&post->body), &json_file_rules, &exchange->canonical, &exchange->arena, answer, &fault);
+    if (code != CODE_OK)
+        return why_set(why, code, "the server's answer is no acceptable JSON: %s at byte %zu", fault.text, fault.offset);
+    if ((*answer)->type != JSON_OBJECT || json_member(*answer, SPAN_LIT("result")) == NULL)
+        return why_set(why, CODE_INVALID, "the server answered without a result: %.*s",
+                       (*answer)->raw.len < 200 ? (int)(*answer)->raw.len : 200, (*answer)->raw.at);
+    return CODE_OK;
+}
+
+enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
+{
+    struct post post = {.exchange = exchange, .until_us = clock_monotonic_us() + WAIT_US};
+    enum code code;
+
+    buf_init(&post.in, 65536);
+    buf_init(&post.out, REPLY_MAX_BYTES);
+    buf_init(&post.body, REPLY_MAX_BYTES);
+    http_reader_init_reply(&post.reader);
+    http_reader_next(&post.reader, HTTP_METHOD_POST);
+    sse_parser_init(&post.parser, REPLY_MAX_BYTES);
+    code = write_post(&post, message);
+    if (code != CODE_OK)
+        why_set(why, code, "the request cannot be written: %s", code_text(code));
+    if (code == CODE_OK)
+        code = open_stream(&post, why);
+    if (code == CODE_OK)
+        code = send_all(&post, why);
+    if (code == CODE_OK)
+        code = receive(&post, answer != NULL, why);
+    if (code == CODE_OK && answer != NULL)
+        code = read_answer(&post, answer, why);
+    stream_close(&post.stream);
+    sse_parser_fini(&post.parser);
+    http_reader_fini(&post.reader);
+    buf_fini(&post.body);
+    buf_fini(&post.out);
+    buf_fini(&post.in);
+    return code;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One JSON-RPC message to an upstream and its answer, for commands: it blocks, and it is not the way of a call.
+ *
+ * Threads: main.
+ * Owns: its buffers.
+ * Lifetime: exchange_init to exchange_fini.
+ * Errors: enum code with a sentence. */
+#ifndef APP_EXCHANGE_H
+#define APP_EXCHANGE_H
+
+#include "json/json.h"
+#include "os/sock.h"
+#include "proxy/conf.h"
+
+struct exchange {
+    const struct proxy_upstream *upstream; /* borrowed */
+    struct sock_address address;
+    struct buf session;   /* Mcp-Session-Id that the server gave; empty: none */
+    struct buf revision;  /* MCP-Protocol-Version to send; empty: none */
+    struct buf canonical; /* the last answer */
+    struct arena arena;
+};
+
+void exchange_init(struct exchange *exchange, const struct proxy_upstream *upstream, const struct sock_address *address);
+void exchange_fini(struct exchange *exchange);
+
+/* Posts the message on a connection of its own and reads the answer, JSON or the first response in an event stream.
+ * Blocks: 15 s at most. Takes: answer NULL: none is due (a notification); otherwise *answer lives until the next post. */
+enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
+    MUST_USE;
+
+#endif
