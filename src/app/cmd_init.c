@@ -248,8 +248,9 @@ static enum code make_key(const char *principal, char text[48], struct why *why)
 
     actor_name(actor);
     made.made_by = span_text(actor);
-    identity_key_make(text, digest);
-    code = store_find(&place, DB_CREATE, &store, why);
+    code = identity_key_make(text, digest);
+    if (code == CODE_OK)
+        code = store_find(&place, DB_CREATE, &store, why);
     if (code == CODE_OK)
         code = store_key_add(store, &made, digest, &id, why);
     db_close(&store);
@@ -276,7 +277,9 @@ static enum code write_all(struct init *init, char key[48], struct why *why)
 
 static int tell(const struct init *init, const char *key)
 {
-    printf("%u tools found%s.\n", init->tools, init->left_out > 0 ? " (some have names that a policy must quote; add them by hand)" : "");
+    printf("%u tools found.\n", init->tools);
+    if (init->left_out > 0)
+        printf("%u more have names that are not plain; add them to the policy by hand.\n", init->left_out);
     printf("wrote %s and %s\n", init->conf_path, init->policy_path);
     printf("the agent's key, shown only now: %s\n\n", key);
     printf("next:  edit %s\n       callgate policy load %s\n       callgate serve\n", init->policy_path, init->policy_path);

@@ -165,8 +165,10 @@ class Gate:
         if not line.endswith(b"\n"):
             self.stop(signal.SIGKILL)
             raise Failed("the gate did not get ready:\n" + self.log_text())
-        # One JSON object a line: {"listen": ["127.0.0.1:40001", …]}
-        self.ports = [int(address.rsplit(":", 1)[1]) for address in json.loads(line)["listen"]]
+        # One JSON object a line: {"listen": ["127.0.0.1:40001", …], "admin": "127.0.0.1:40002"}
+        ready = json.loads(line)
+        self.ports = [int(address.rsplit(":", 1)[1]) for address in ready["listen"]]
+        self.admin_port = int(ready["admin"].rsplit(":", 1)[1]) if "admin" in ready else None
         return self
 
     @property
