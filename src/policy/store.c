@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/store.h"
+
+#include "base/num.h"
+#include "crypto/digest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SET_MAX_BYTES ((size_t)256 << 20)
+
+const char policy_store_schema[] =
+    "CREATE TABLE policy_version("
+    "  version    INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  created_us INTEGER NOT NULL,"
+    "  author     TEXT NOT NULL,"
+    "  message    TEXT,"
+    "  hash       TEXT NOT NULL CHECK (length(hash) = 64)) STRICT;" /* of the set, see policy/snapshot.c */
+    "CREATE TABLE policy_file("
+    "  version INTEGER NOT NULL REFERENCES policy_version(version),"
+    "  name    TEXT NOT NULL,"
+    "  path    TEXT NOT NULL,"
+    "  text    TEXT NOT NULL,"
+    "  sha256  TEXT NOT NULL CHECK (length(sha256) = 64),"
+    "  PRIMARY KEY (version, name)) STRICT;"
+    "CREATE TABLE policy_activation("
+    "  id           INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  version      INTEGER NOT NULL REFERENCES policy_version(version),"
+    "  activated_us INTEGER NOT NULL,"
+    "  activated_by TEXT NOT NULL) STRICT;"
+    "CREATE INDEX policy_activation_of ON policy_activation(version);"
+    "CREATE TRIGGER policy_version_stays BEFORE UPDATE ON policy_version"
+    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
+    "CREATE TRIGGER policy_version_remains BEFORE DELETE ON policy_version"
+    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
+    "CREATE TRIGGER policy_file_stays BEFORE UPDATE ON policy_file"
+    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
+    "CREATE TRIGGER policy_file_remains BEFORE DELETE ON policy_file"
+    "  BEGIN SELECT raise(ABORT, 'policy versions are immutable'); END;"
+    "CREATE TRIGGER policy_activation_stays BEFORE UPDATE ON policy_activation"
+    "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;"
+    "CREATE TRIGGER policy_activation_remains BEFORE DELETE ON policy_activation"
+    "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;";
+
+static enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing)
+{
+    if (code == CODE_OK)
+        return code;
+    if (code == CODE_NOMEM)
+        return why_set(why, code, "%s failed: not enough memory", doing);
+    return why_set(why, code, "%s failed: %s", doing, db_error(db));
+}
+
+const char *policy_store_fate_text(enum policy_store_fate fate)
+{
+    switch (fate) {
+    case POLICY_KEPT: return "kept";
+    case POLICY_REPLACED: return "replaced";
+    case POLICY_ADDED: return "added";
+    case POLICY_REMOVED: return "removed";
+    }
+    return "kept";
+}
+
+/* ---- reading ---- */
+
+enum code policy_store_active(struct db *db, uint64_t *version, struct why *why)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT version FROM policy_activation ORDER BY id DESC LIMIT 1", &stmt);
+
+    *version = 0;
+    if (code == CODE_OK) {
+        code = db_step(stmt);
+        if (code == CODE_OK)
+            *version = (uint64_t)db_int(stmt, 0);
+        else if (code == CODE_NOT_FOUND)
+            code = CODE_OK;
+        db_finalize(&stmt);
+    }
+    return db_why(why, code, db, "asking for the active policy");
+}
+
+static enum code each_row(struct db_stmt *stmt, policy_store_file_fn each, void *context)
+{
+    enum code code, told = CODE_OK;
+
+    while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+        struct policy_store_file file = {
+            .name = db_text(stmt, 0), .path = db_text(stmt, 1), .text = db_text(stmt, 2), .sha256 = db_text(stmt, 3)};
+
+        told = each(context, &file);
+    }
+    if (told != CODE_OK)
+        return told;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code has_version(struct db *db, uint64_t version, char hash[64], struct why *why)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT hash FROM policy_version WHERE version = ?1", &stmt);
+
+    if (code == CODE_OK) {
+        db_bind_int(stmt, 1, (int64_t)version);
+        code = db_step(stmt);
+        if (code == CODE_OK && db_text(stmt, 0).len == 64)
+            memcpy(hash, db_text(stmt, 0).at, 64);
+        db_finalize(&stmt);
+    }
+    if (code == CODE_NOT_FOUND)
+        return why_set(why, code, "there is no policy version %" PRIu64 "; `callgate policy list` shows those there are",
+                       version);
+    return db_why(why, code, db, "reading a policy version");
+}
+
+enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_fn each, void *context, struct why *why)
+{
+    char hash[64];
+    struct db_stmt *stmt;
+    enum code code = has_version(db, version, hash, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_prepare(db, "SELECT name, path, text, sha256 FROM policy_file WHERE version = ?1 ORDER BY name", &stmt);
+    if (code == CODE_OK) {
+        db_bind_int(stmt, 1, (int64_t)version);
+        code = each_row(stmt, each, context);
+        db_finalize(&stmt);
+    }
+    return db_why(why, code, db, "reading a policy version's files");
+}
+
+enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why)
+{
+    struct db_stmt *stmt;
+    uint64_t active;
+    enum code code = policy_store_active(db, &active, why), told = CODE_OK;
+
+    if (code != CODE_OK)
+        return code;
+    code = db_prepare(db,
+                      "SELECT v.version, v.created_us, v.author, v.message, v.hash,"
+                      " (SELECT count(*) FROM policy_file f WHERE f.version = v.version), a.activated_us, a.activated_by"
+                      " FROM policy_version v LEFT JOIN policy_activation a"
+                      " ON a.id = (SELECT max(id) FROM policy_activation WHERE version = v.version)"
+                      " ORDER BY v.version DESC", &stmt);
+    if (code != CODE_OK)
+        return db_why(why, code, db, "listing policy versions");
+    while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+        struct policy_store_version version = {
+            .version = (uint64_t)db_int(stmt, 0), .created_us = db_int(stmt, 1), .author = db_text(stmt, 2),
+            .message = db_text(stmt, 3), .hash = db_text(stmt, 4), .files = (uint64_t)db_int(stmt, 5),
+            .activated_us = db_int(stmt, 6), .activated_by = db_text(stmt, 7)};
+
+        version.is_active = version.version == active;
+        told = each(context, &version);
+    }
+    db_finalize(&stmt);
+    if (told != CODE_OK)
+        return told;
+    return db_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
+}
+
+/* ---- sets of files in memory ---- */
+
+struct member {
+    struct span name, path, text;
+    enum policy_store_fate fate;
+};
+
+struct set {
+    struct arena arena;
+    struct member *members;
+    size_t count, size;
+};
+
+static enum code copy_span(struct set *set, struct span text, struct span *copy)
+{
+    char *at = arena_dup(&set->arena, text.at, text.len);
+
+    *copy = span_of(at, text.len);
+    return at ? CODE_OK : CODE_NOMEM;
+}
+
+static enum code add_member(struct set *set, struct span name, struct span path, struct span text, enum policy_store_fate fate)
+{
+    struct member member = {.fate = fate};
+    enum code code = copy_span(set, name, &member.name);
+
+    if (code == CODE_OK)
+        code = copy_span(set, path, &member.path);
+    if (code == CODE_OK)
+        code = copy_span(set, text, &member.text);
+    if (code == CODE_OK && set->count == set->size) {
+        size_t size = set->size ? set->size * 2 : 16;
+        struct member *members = mem_resize(set->members, size * sizeof *members);
+
+        if (members == NULL)
+            return CODE_NOMEM;
+        set->members = members;
+        set->size = size;
+    }
+    if (code == CODE_OK)
+        set->members[set->count++] = member;
+    return code;
+}
+
+static enum code add_stored(void *context, const struct policy_store_file *file)
+{
+    return add_member(context, file->name, file->path, file->text, POLICY_KEPT);
+}
+
+static void set_init(struct set *set)
+{
+    *set = (struct set){.count = 0};
+    arena_init(&set->arena, SET_MAX_BYTES);
+}
+
+static void set_fini(struct set *set)
+{
+    mem_free(set->members);
+    arena_fini(&set->arena);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return span_compare(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+static struct member *find_member(struct set *set, struct span name)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (span_equals(set->members[i].name, name))
+            return &set->members[i];
+    return NULL;
+}
+
+/* All but the removed ones. */
+static enum code compile_members(const struct set *set, uint64_t version, struct policy **policy, struct faults *faults,
+                                 struct faults *warnings)
+{
+    struct policy_file *files = mem_array(set->count, sizeof *files);
+    size_t count = 0;
+    enum code code;
+
+    if (files == NULL)
+        return CODE_NOMEM;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->members[i].fate != POLICY_REMOVED)
+            files[count++] = (struct policy_file){set->members[i].path, set->members[i].text};
+    code = policy_compile(files, count, version, policy, faults, warnings);
+    mem_free(files);
+    return code;
+}
+
+enum code policy_store_compile(struct db *db, uint64_t version, struct policy **policy, struct faults *faults,
+                               struct why *why)
+{
+    char hash[64];
+    struct set set;
+    enum code code = has_version(db, version, hash, why);
+
+    *policy = NULL;
+    if (code != CODE_OK)
+        return code;
+    set_init(&set);
+    code = policy_store_files(db, version, add_stored, &set, why);
+    if (code == CODE_OK) {
+        code = compile_members(&set, version, policy, faults, NULL);
+        if (code == CODE_INVALID && faults->count > 0)
+            why_set(why, code, "policy version %" PRIu64 " does not compile here: %s:%d:%d: %s", version, faults->fault[0].file,
+                    faults->fault[0].line, faults->fault[0].column, faults->fault[0].text);
+        else
+            code = db_why(why, code, db, "compiling a policy version");
+    }
+    if (code == CODE_OK && memcmp(policy_hash(*policy).at, hash, 64) != 0) {
+        policy_unref(policy);
+        code = why_set(why, CODE_INVALID, "policy version %" PRIu64 " is not the text that was stored; activate another",
+                       version);
+    }
+    set_fini(&set);
+    return code;
+}
+
+/* ---- changing ---- */
+
+/* The new files over what is active. Names are read first, so that every file's faults are told in one run. */
+static enum code lay_files(struct set *set, const struct policy_store_change *change, struct faults *faults)
+{
+    enum code code = CODE_OK;
+    struct buf name;
+
+    buf_init(&name, 1024);
+    for (size_t i = 0; i < change->file_count && code != CODE_NOMEM; i++) {
+        char path[256];
+        struct member *old;
+
+        buf_clear(&name);
+        (void)snprintf(path, sizeof path, "%.*s", SPAN_ARG(change->files[i].path));
+        code = policy_name_of(change->files[i].text, path, &name, faults);
+        if (code != CODE_OK)
+            continue;
+        old = find_member(set, buf_peek(&name));
+        /* Two new files of one name both go in: the compiler refuses them with their places. */
+        if (old != NULL && old->fate == POLICY_KEPT) {
+            old->fate = POLICY_REPLACED;
+            code = copy_span(set, change->files[i].path, &old->path);
+            if (code == CODE_OK)
+                code = copy_span(set, change->files[i].text, &old->text);
+        } else {
+            code = add_member(set, buf_peek(&name), change->files[i].path, change->files[i].text, POLICY_ADDED);
+        }
+    }
+    buf_fini(&name);
+    return code == CODE_NOMEM ? code : faults->count > 0 ? CODE_INVALID : CODE_OK;
+}
+
+static enum code take_away(struct set *set, const struct policy_store_change *change, struct why *why)
+{
+    struct member *gone;
+
+    if (change->only) {
+        for (size_t i = 0; i < set->count; i++) {
+            if (set->members[i].fate != POLICY_KEPT)
+                continue;
+            if (!change->may_remove)
+                return why_set(why, CODE_DENIED, "--only would remove the policy `%.*s`; add --yes if that is meant",
+                               SPAN_ARG(set->members[i].name));
+            set->members[i].fate = POLICY_REMOVED;
+        }
+    }
+    if (change->remove.at == NULL)
+        return CODE_OK;
+    gone = find_member(set, change->remove);
+    if (gone == NULL)
+        return why_set(why, CODE_NOT_FOUND, "no active policy is named `%.*s`; `callgate policy show` names them",
+                       SPAN_ARG(change->remove));
+    gone->fate = POLICY_REMOVED;
+    return CODE_OK;
+}
+
+static enum code insert_files(struct db *db, const struct set *set, uint64_t version)
+{
+    struct db_stmt *stmt;
+    enum code code =
+        db_prepare(db, "INSERT INTO policy_file(version, name, path, text, sha256) VALUES (?1, ?2, ?3, ?4, ?5)", &stmt);
+
+    for (size_t i = 0; i < set->count && code == CODE_OK; i++) {
+        const struct member *member = &set->members[i];
+        unsigned char digest[DIGEST_BYTES];
+        char hex[2 * DIGEST_BYTES];
+
+        if (member->fate == POLICY_REMOVED)
+            continue;
+        digest_of(member->text, digest);
+        num_hex(digest, sizeof digest, hex);
+        db_bind_int(stmt, 1, (int64_t)version);
+        db_bind_text(stmt, 2, member->name);
+        db_bind_text(stmt, 3, member->path);
+        db_bind_text(stmt, 4, member->text);
+        db_bind_text(stmt, 5, span_of(hex, sizeof hex));
+        code = db_run(stmt);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code insert_version(struct db *db, const struct policy_store_change *change, struct span hash, uint64_t *version)
+{
+    struct db_stmt *stmt;
+    enum code code =
+        db_prepare(db, "INSERT INTO policy_version(created_us, author, message, hash) VALUES (?1, ?2, ?3, ?4)", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, change->now_us);
+    db_bind_text(stmt, 2, change->author);
+    db_bind_text(stmt, 3, change->message.len > 0 ? change->message : SPAN_NONE);
+    db_bind_text(stmt, 4, hash);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    *version = (uint64_t)db_last_id(db);
+    return code;
+}
+
+static enum code insert_activation(struct db *db, uint64_t version, struct span author, int64_t now_us)
+{
+    struct db_stmt *stmt;
+    enum code code =
+        db_prepare(db, "INSERT INTO policy_activation(version, activated_us, activated_by) VALUES (?1, ?2, ?3)", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, (int64_t)version);
+    db_bind_int(stmt, 2, now_us);
+    db_bind_text(stmt, 3, author);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code store_set(struct db *db, const struct policy_store_change *change, const struct set *set,
+                           const struct policy *policy, uint64_t *version, struct why *why)
+{
+    enum code code = insert_version(db, change, policy_hash(policy), version);
+
+    if (code == CODE_OK)
+        code = insert_files(db, set, *version);
+    if (code == CODE_OK && change->activate)
+        code = insert_activation(db, *version, change->author, change->now_us);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    return db_why(why, code, db, "storing the policy");
+}
+
+/* Inside the transaction: read what is active, change it, compile it, store it. */
+static enum code apply(struct db *db, const struct policy_store_change *change, struct set *set, uint64_t *version,
+                       struct faults *faults, struct faults *warnings, struct why *why)
+{
+    struct policy *policy = NULL;
+    uint64_t active = 0;
+    enum code code = policy_store_active(db, &active, why);
+
+    if (code == CODE_OK && active != 0)
+        code = policy_store_files(db, active, add_stored, set, why);
+    if (code == CODE_OK)
+        code = lay_files(set, change, faults);
+    if (code == CODE_OK)
+        code = take_away(set, change, why);
+    if (code == CODE_OK) {
+        if (set->count > 0)
+            qsort(set->members, set->count, sizeof *set->members, by_name);
+        code = compile_members(set, 0, &policy, faults, warnings);
+    }
+    if (code == CODE_NOMEM)
+        why_set(why, code, "not enough memory for the policy");
+    if (code == CODE_OK)
+        code = store_set(db, change, set, policy, version, why);
+    policy_unref(&policy);
+    return code;
+}
+
+enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
+                             struct faults *faults, struct faults *warnings, struct why *why)
+{
+    struct set set;
+    enum code code = db_begin(db);
+
+    *version = 0;
+    if (code != CODE_OK)
+        return db_why(why, code, db, "locking the store");
+    set_init(&set);
+    code = apply(db, change, &set, version, faults, warnings, why);
+    if (code != CODE_OK)
+        db_rollback(db);
+    for (size_t i = 0; i < set.count && code == CODE_OK && change->tell != NULL; i++)
+        change->tell(change->context, set.members[i].name, set.members[i].fate);
+    set_fini(&set);
+    return code;
+}
+
+enum code policy_store_activate(struct db *db, uint64_t version, struct span author, int64_t now_us, struct faults *faults,
+                                struct why *why)
+{
+    struct policy *policy = NULL;
+    enum code code = policy_store_compile(db, version, &policy, faults, why);
+
+    policy_unref(&policy);
+    if (code != CODE_OK)
+        return code;
+    return db_why(why, insert_activation(db, version, author, now_us), db, "activating the policy");
+}

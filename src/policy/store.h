@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policies in the store: immutable numbered complete versions, and an append-only history of what was activated.
+ *
+ * Threads: that of the connection.
+ * Owns: nothing; results are copied out or lent during a callback.
+ * Lifetime: none.
+ * Errors: struct why for the store and the request, struct faults for the policies' own text. One transaction or nothing:
+ * what does not compile is not stored, and a version whose text was changed behind our back is refused. */
+#ifndef POLICY_STORE_H
+#define POLICY_STORE_H
+
+#include "db/db.h"
+#include "policy/policy.h"
+
+/* SQL that makes the tables, for the store's migrations. */
+extern const char policy_store_schema[];
+
+/* The active version; 0: none. Cheap enough to be asked every second. */
+enum code policy_store_active(struct db *db, uint64_t *version, struct why *why) MUST_USE;
+
+/* Compiles a stored version. Returns: CODE_NOT_FOUND; CODE_INVALID with faults, or with why where the text is not the
+ * one that was stored. */
+enum code policy_store_compile(struct db *db, uint64_t version, struct policy **policy, struct faults *faults,
+                               struct why *why) MUST_USE;
+
+enum policy_store_fate { POLICY_KEPT = 0, POLICY_REPLACED, POLICY_ADDED, POLICY_REMOVED };
+const char *policy_store_fate_text(enum policy_store_fate fate); /* "kept" ... */
+
+/* One change of the active set into a new version. */
+struct policy_store_change {
+    const struct policy_file *files; /* load: they replace those of their `policy:` names */
+    size_t file_count;
+    struct span remove;              /* or the name of the one to leave out */
+    bool only;                       /* exactly these files */
+    bool may_remove;                 /* `only` may remove others (--yes) */
+    bool activate;
+    struct span author;
+    struct span message;             /* may be empty */
+    int64_t now_us;
+    void (*tell)(void *context, struct span name, enum policy_store_fate fate); /* by name; after all went well */
+    void *context;
+};
+
+/* Returns: CODE_OK with *version; CODE_INVALID with faults; CODE_DENIED where --yes is missing; CODE_NOT_FOUND for the
+ * name to remove; else the store's failure. Warnings may be NULL. */
+enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
+                             struct faults *faults, struct faults *warnings, struct why *why) MUST_USE;
+
+/* Rollback is activation of an old version. It must compile here. */
+enum code policy_store_activate(struct db *db, uint64_t version, struct span author, int64_t now_us,
+                                struct faults *faults, struct why *why) MUST_USE;
+
+struct policy_store_version {
+    uint64_t version;
+    int64_t created_us;
+    struct span author, message, hash;
+    uint64_t files;
+    int64_t activated_us; /* when last; 0: never */
+    struct span activated_by;
+    bool is_active;
+};
+
+/* Newest first. */
+typedef enum code (*policy_store_version_fn)(void *context, const struct policy_store_version *version);
+enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why) MUST_USE;
+
+/* The files of a version, by name. CODE_NOT_FOUND where there is no such version. */
+struct policy_store_file {
+    struct span name, path, text, sha256;
+};
+typedef enum code (*policy_store_file_fn)(void *context, const struct policy_store_file *file);
+enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_fn each, void *context,
+                             struct why *why) MUST_USE;
+
+#endif
