@@ -21,7 +21,7 @@
 #include "os/signal.h"
 #include "proxy/proxy.h"
 
-#define SERVE_SOURCES 2 /* append-only tables of the store that the audit is told of */
+#define SERVE_SOURCES 3 /* append-only tables of the store that the audit is told of */
 
 struct serve {
     struct conf *conf;

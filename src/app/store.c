@@ -2,6 +2,7 @@
 #include "app/store.h"
 
 #include "os/file.h"
+#include "policy/store.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -45,6 +46,8 @@ static const char *const steps[] = {
     "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;"
     "CREATE TRIGGER agent_key_revocation_remains BEFORE DELETE ON agent_key_revocation"
     "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;",
+    /* 2 */
+    policy_store_schema,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

@@ -19,6 +19,10 @@ static const struct source sources[] = {
     {"agent_key_revocation", "key_revoked",
      "SELECT r.id, k.tenant, r.revoked_by, json_object('key', k.id, 'principal', k.principal, 'revoked_us', r.revoked_us) "
      "FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 ORDER BY r.id LIMIT 64"},
+    {"policy_activation", "policy_activated",
+     "SELECT a.id, NULL, a.activated_by, json_object('version', a.version, 'hash', v.hash, 'message', v.message, "
+     "'author', v.author, 'activated_us', a.activated_us) "
+     "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
 };
 
 _Static_assert(sizeof sources / sizeof sources[0] == SERVE_SOURCES, "struct serve has a place for each source");

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/store.h"
+#include "unit/policy/judge.h"
+
+#define A1 "policy: a\nrules: [{id: a.1, effect: permit}]\n"
+#define A2 "policy: a\nrules: [{id: a.2, effect: permit}]\n"
+#define B1 "policy: b\nrules: [{id: b.1, effect: forbid}]\n"
+#define BROKEN "policy: a\nrules: [{id: a.1, effect: perm}]\n"
+
+struct shop {
+    struct db *db;
+    struct faults faults;
+    struct why why;
+    uint64_t version;
+    char told[256];
+};
+
+static void tell(void *context, struct span name, enum policy_store_fate fate)
+{
+    char *told = context;
+    size_t len = strlen(told);
+
+    snprintf(told + len, 256 - len, "%.*s %s;", SPAN_ARG(name), policy_store_fate_text(fate));
+}
+
+static int open_shop(void **state)
+{
+    struct shop *shop = calloc(1, sizeof *shop);
+
+    assert_non_null(shop);
+    assert_int_equal(db_open(":memory:", DB_CREATE, &shop->db, &shop->why), CODE_OK);
+    assert_int_equal(db_exec(shop->db, policy_store_schema), CODE_OK);
+    *state = shop;
+    return 0;
+}
+
+static int close_shop(void **state)
+{
+    struct shop *shop = *state;
+
+    db_close(&shop->db);
+    free(shop);
+    return 0;
+}
+
+static enum code change(struct shop *shop, struct policy_store_change change)
+{
+    change.author = SPAN_LIT("ada");
+    change.now_us = 1000;
+    change.tell = tell;
+    change.context = shop->told;
+    shop->told[0] = '\0';
+    faults_init(&shop->faults);
+    return policy_store_apply(shop->db, &change, &shop->version, &shop->faults, NULL, &shop->why);
+}
+
+static enum code load(struct shop *shop, const char *first, const char *second)
+{
+    struct policy_file files[2] = {{SPAN_LIT("1.yaml"), span_text(first)}, {SPAN_LIT("2.yaml"), span_text(second)}};
+
+    return change(shop, (struct policy_store_change){.files = files, .file_count = second ? 2 : 1, .activate = true});
+}
+
+static uint64_t active(struct shop *shop)
+{
+    uint64_t version;
+
+    assert_int_equal(policy_store_active(shop->db, &version, &shop->why), CODE_OK);
+    return version;
+}
+
+static enum code note_file(void *context, const struct policy_store_file *file)
+{
+    char *text = context;
+    size_t len = strlen(text);
+
+    snprintf(text + len, 256 - len, "%.*s=%.*s:", SPAN_ARG(file->name), SPAN_ARG(file->path));
+    assert_int_equal(file->sha256.len, 64);
+    return CODE_OK;
+}
+
+/* 1.20 (Meaning 14): a version is a complete set; a load replaces what it names and keeps the rest. */
+static void test_load(void **state)
+{
+    struct shop *shop = *state;
+    char files[256] = "";
+    struct policy *policy;
+
+    assert_int_equal(active(shop), 0);
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    assert_int_equal(shop->version, 1);
+    assert_int_equal(active(shop), 1);
+    assert_string_equal(shop->told, "a added;");
+    assert_int_equal(load(shop, B1, NULL), CODE_OK);
+    assert_string_equal(shop->told, "a kept;b added;");
+    assert_int_equal(load(shop, A2, NULL), CODE_OK);
+    assert_string_equal(shop->told, "a replaced;b kept;");
+    assert_int_equal(active(shop), 3);
+    assert_int_equal(policy_store_files(shop->db, 3, note_file, files, &shop->why), CODE_OK);
+    assert_string_equal(files, "a=1.yaml:b=1.yaml:");
+    assert_int_equal(policy_store_compile(shop->db, 3, &policy, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_version(policy), 3);
+    assert_int_equal(policy_rule_count(policy), 2);
+    policy_unref(&policy);
+    assert_int_equal(policy_store_files(shop->db, 9, note_file, files, &shop->why), CODE_NOT_FOUND);
+}
+
+/* 1.20 (Meaning 14): --only makes it exactly these and needs --yes where that removes one; remove drops one. */
+static void test_only_and_remove(void **state)
+{
+    struct shop *shop = *state;
+    struct policy_file a2 = {SPAN_LIT("1.yaml"), SPAN_LIT(A2)};
+    struct policy_store_change only = {.files = &a2, .file_count = 1, .only = true, .activate = true};
+
+    assert_int_equal(load(shop, A1, B1), CODE_OK);
+    assert_int_equal(change(shop, only), CODE_DENIED);
+    assert_non_null(strstr(shop->why.text, "`b`"));
+    assert_int_equal(active(shop), 1);
+    only.may_remove = true;
+    assert_int_equal(change(shop, only), CODE_OK);
+    assert_string_equal(shop->told, "a replaced;b removed;");
+    only.may_remove = false;
+    assert_int_equal(change(shop, only), CODE_OK); /* removes nothing: no --yes needed */
+    assert_int_equal(change(shop, (struct policy_store_change){.remove = SPAN_LIT("b"), .activate = true}), CODE_NOT_FOUND);
+    assert_int_equal(load(shop, B1, NULL), CODE_OK);
+    assert_int_equal(change(shop, (struct policy_store_change){.remove = SPAN_LIT("a"), .activate = true}), CODE_OK);
+    assert_string_equal(shop->told, "a removed;b kept;");
+}
+
+/* 1.22: one transaction or nothing; what does not compile never becomes active. */
+static void test_broken(void **state)
+{
+    struct shop *shop = *state;
+
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    assert_int_equal(load(shop, BROKEN, NULL), CODE_INVALID);
+    assert_int_equal(shop->faults.count, 1);
+    assert_string_equal(shop->faults.fault[0].file, "1.yaml");
+    assert_int_equal(load(shop, "rules: []\n", "policy: [\n"), CODE_INVALID);
+    assert_true(shop->faults.count >= 2); /* both files are told */
+    assert_int_equal(load(shop, A1, A2), CODE_INVALID); /* one name twice */
+    assert_int_equal(load(shop, "policy: c\nrules: [{id: a.1, effect: permit}]\n", NULL), CODE_INVALID); /* id taken */
+    assert_int_equal(active(shop), 1);
+    assert_int_equal(load(shop, A2, NULL), CODE_OK);
+    assert_int_equal(shop->version, 2); /* nothing of the failures was kept */
+}
+
+struct listed {
+    char text[512];
+};
+
+static enum code note_version(void *context, const struct policy_store_version *version)
+{
+    struct listed *listed = context;
+    size_t len = strlen(listed->text);
+
+    snprintf(listed->text + len, sizeof listed->text - len, "%d%s by %.*s (%d) %.*s;", (int)version->version,
+             version->is_active ? "*" : "", SPAN_ARG(version->author), (int)version->files, SPAN_ARG(version->message));
+    return CODE_OK;
+}
+
+/* 1.22: rollback is activation of an old version; the history keeps everything. */
+static void test_activate(void **state)
+{
+    struct shop *shop = *state;
+    struct policy_file a2 = {SPAN_LIT("1.yaml"), SPAN_LIT(A2)};
+    struct listed listed = {""};
+
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    assert_int_equal(change(shop, (struct policy_store_change){.files = &a2, .file_count = 1, .message = SPAN_LIT("why")}), CODE_OK);
+    assert_int_equal(shop->version, 2);
+    assert_int_equal(active(shop), 1); /* --no-activate */
+    assert_int_equal(policy_store_activate(shop->db, 2, SPAN_LIT("bob"), 5, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(active(shop), 2);
+    assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("bob"), 6, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(active(shop), 1);
+    assert_int_equal(policy_store_activate(shop->db, 7, SPAN_LIT("bob"), 7, &shop->faults, &shop->why), CODE_NOT_FOUND);
+    assert_int_equal(policy_store_list(shop->db, note_version, &listed, &shop->why), CODE_OK);
+    assert_string_equal(listed.text, "2 by ada (1) why;1* by ada (1) ;");
+}
+
+/* 1.20: versions are immutable and the history append-only, whoever holds the database. */
+static void test_immutable(void **state)
+{
+    static const char *const statements[] = {
+        "UPDATE policy_version SET author = 'eve'",    "DELETE FROM policy_version",
+        "UPDATE policy_file SET text = 'x'",           "DELETE FROM policy_file",
+        "UPDATE policy_activation SET version = 1",    "DELETE FROM policy_activation",
+    };
+    struct shop *shop = *state;
+    struct policy *policy;
+
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        assert_int_not_equal(db_exec(shop->db, statements[i]), CODE_OK);
+    /* Who goes round the triggers is found by the digest. */
+    assert_int_equal(db_exec(shop->db, "DROP TRIGGER policy_file_stays; "
+                                       "UPDATE policy_file SET text = replace(text, 'a.1', 'a.9')"), CODE_OK);
+    assert_int_equal(policy_store_compile(shop->db, 1, &policy, &shop->faults, &shop->why), CODE_INVALID);
+    assert_null(policy);
+    assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("eve"), 5, &shop->faults, &shop->why), CODE_INVALID);
+}
+
+/* Whichever allocation fails: nothing is stored, or all. */
+static void test_memory(void **state)
+{
+    struct shop *shop = *state;
+    enum code code = CODE_NOMEM;
+
+    assert_int_equal(load(shop, B1, NULL), CODE_OK);
+    for (uint64_t nth = 1; code != CODE_OK; nth++) {
+        uint64_t before = active(shop);
+
+        assert_true(nth < 100000);
+        mem_fail_at(nth, 0);
+        code = load(shop, A1, NULL);
+        mem_fail_at(0, 0);
+        assert_true(code == CODE_OK || code == CODE_NOMEM);
+        assert_int_equal(active(shop), code == CODE_OK ? before + 1 : before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_load, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_only_and_remove, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_activate, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_immutable, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_memory, open_shop, close_shop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
