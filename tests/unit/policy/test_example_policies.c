@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The policies that are handed out: each compiles without fault or warning and passes its own tests. */
+#include "os/file.h"
+#include "policy/policy.h"
+
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void report(void *context, const struct policy_test_result *result)
+{
+    size_t *failed = context;
+
+    if (result->passed)
+        return;
+    print_error("%.*s:%d: %.*s: expected %.*s, got %.*s\n", SPAN_ARG(result->file), result->line, SPAN_ARG(result->name),
+                SPAN_ARG(result->expected), SPAN_ARG(result->got));
+    ++*failed;
+}
+
+static size_t tell(const char *what, const struct faults *faults)
+{
+    for (size_t i = 0; i < faults->count && i < FAULTS_MAX; i++)
+        print_error("%s:%d:%d: %s: %s\n", faults->fault[i].file, faults->fault[i].line, faults->fault[i].column, what,
+                    faults->fault[i].text);
+    return faults->count;
+}
+
+/* Returns: how much is wrong with it. */
+static size_t check_policy(const char *path)
+{
+    struct faults faults, warnings;
+    struct policy_scratch *scratch;
+    struct policy *policy;
+    struct policy_file file;
+    struct buf text;
+    size_t passed, failed, told = 0, wrong;
+
+    faults_init(&faults);
+    faults_init(&warnings);
+    buf_init(&text, 1 << 20);
+    assert_int_equal(file_read(path, FILE_ANY, 1 << 20, &text, NULL), CODE_OK);
+    file = (struct policy_file){span_text(path), buf_peek(&text)};
+    if (policy_compile(&file, 1, 0, &policy, &faults, &warnings) != CODE_OK)
+        policy = NULL;
+    wrong = tell("fault", &faults) + tell("warning", &warnings);
+    if (policy != NULL) {
+        assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
+        assert_int_equal(policy_test(policy, scratch, report, &told, &passed, &failed), CODE_OK);
+        assert_int_equal(told, failed);
+        assert_true(passed + failed >= 10);
+        wrong += failed;
+        policy_scratch_free(&scratch);
+        policy_unref(&policy);
+    }
+    buf_fini(&text);
+    return wrong;
+}
+
+/* 1.23 */
+static void test_every_policy_passes_its_tests(void **state)
+{
+    glob_t found;
+    size_t wrong = 0;
+
+    (void)state;
+    assert_int_equal(glob("policies/*/*.yaml", 0, NULL, &found), 0);
+    assert_true(found.gl_pathc >= 4);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        wrong += check_policy(found.gl_pathv[i]);
+    globfree(&found);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_policy_passes_its_tests),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
