@@ -140,6 +140,9 @@ $(B)/obj/%.o: %.c $(B)/flags
 $(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o: EXTRA += $(LLHTTP_CFLAGS)
 $(B)/obj/tests/%.o: EXTRA += -Itests
 
+# .incbin is not among the dependencies that the compiler writes down.
+$(B)/obj/src/audit/schema.o: schema/audit.sql
+
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
@@ -172,6 +175,10 @@ $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(FAKES_LIB) $(LIB)
 $(B)/tests/torture/preload_%.so: tests/torture/preload_%.c $(B)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D); $(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fPIC -shared $(WARNINGS) $< -o $@
+
+$(B)/tests/bench/%: $(B)/obj/tests/bench/%.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D); $(LINK) $^ $(LIBS) -o $@
 
 programs: all $(UNIT_BIN) $(SIM_BIN) $(REPLAY_BIN)
 

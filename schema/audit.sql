@@ -146,7 +146,7 @@ BEGIN SELECT RAISE(ABORT, 'values are erased only, and only after the erasure wa
 
 -- ---- finding rows ---------------------------------------------------------------------------------------------------
 -- Not evidence: all of it can be made again from the chain. The writer only ever appends, also here: rows are indexed in
--- parts of 8,192 numbers, each sorted before it is written, so that no insert ever lands in the middle of a large tree.
+-- parts of 4,096 numbers, each sorted before it is written, so that no insert ever lands in the middle of a large tree.
 
 -- Which numbers and times each finished part covers. What is above the last part is not indexed yet.
 CREATE TABLE part (

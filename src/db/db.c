@@ -16,6 +16,7 @@
 
 struct db {
     sqlite3 *handle;
+    int wal_pages;
 };
 
 struct db_stmt {
@@ -162,6 +163,26 @@ void db_keep_wal(struct db *db)
     (void)sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
 }
 
+static int note_wal_pages(void *context, sqlite3 *handle, const char *name, int pages)
+{
+    struct db *db = context;
+
+    (void)handle;
+    (void)name;
+    db->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+void db_watch_wal(struct db *db)
+{
+    (void)sqlite3_wal_hook(db->handle, note_wal_pages, db); /* takes the place of automatic checkpoints */
+}
+
+int db_wal_pages(const struct db *db)
+{
+    return db->wal_pages;
+}
+
 enum code db_exec(struct db *db, const char *sql)
 {
     return code_of(sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
@@ -293,6 +314,22 @@ struct span db_blob(struct db_stmt *stmt, int column)
 bool db_is_null(struct db_stmt *stmt, int column)
 {
     return sqlite3_column_type(stmt->handle, column) == SQLITE_NULL;
+}
+
+enum db_type db_type(struct db_stmt *stmt, int column)
+{
+    switch (sqlite3_column_type(stmt->handle, column)) {
+    case SQLITE_INTEGER:
+        return DB_INT;
+    case SQLITE_FLOAT:
+        return DB_REAL;
+    case SQLITE_TEXT:
+        return DB_TEXT;
+    case SQLITE_BLOB:
+        return DB_BLOB;
+    default:
+        return DB_NULL;
+    }
 }
 
 int db_columns(struct db_stmt *stmt)

@@ -33,6 +33,11 @@ void db_busy_wait(struct db *db, int wait_ms);
  * still open a database in WAL mode. */
 void db_keep_wal(struct db *db);
 
+/* Switches automatic checkpoints off and counts instead: db_wal_pages says how many pages the -wal file held after this
+ * connection's last commit; 0 before the first. */
+void db_watch_wal(struct db *db);
+int db_wal_pages(const struct db *db);
+
 /* Runs SQL text without results; several statements are allowed. */
 enum code db_exec(struct db *db, const char *sql) MUST_USE;
 
@@ -62,6 +67,8 @@ double db_real(struct db_stmt *stmt, int column);
 struct span db_text(struct db_stmt *stmt, int column);
 struct span db_blob(struct db_stmt *stmt, int column);
 bool db_is_null(struct db_stmt *stmt, int column);
+enum db_type { DB_NULL = 0, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
+enum db_type db_type(struct db_stmt *stmt, int column); /* as stored, before any conversion */
 int db_columns(struct db_stmt *stmt);
 const char *db_column_name(struct db_stmt *stmt, int column);
 

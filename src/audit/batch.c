@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Group commit. Records stay in their rings until their transaction is durable, so that a failed one has lost nothing:
+ * outcomes and events are simply taken again. */
+#include "audit/writer_priv.h"
+
+#include "base/bug.h"
+#include "os/clock.h"
+
+#define PART_SLICE 64      /* index entries a commit at least, and two for each row of it */
+#define CHECKPOINT_PAGES 500
+
+static enum code take_decision(struct audit *audit, struct lane *lane, const struct ring_view *view)
+{
+    uint64_t ticket = view->decision.ticket, seq;
+    enum code code;
+
+    lane->taken++;
+    if (ticket <= audit_settled(lane->ring)) /* failed while the audit was down */
+        return CODE_OK;
+    code = ledger__decision(&audit->ledger, &view->decision, view->text, &seq);
+    if (code != CODE_OK)
+        return code;
+    ring__set_seq(lane->ring, ticket, seq);
+    lane->ticket = ticket;
+    audit->decisions++;
+    audit->rows++;
+    return CODE_OK;
+}
+
+static enum code take_result(struct audit *audit, struct lane *lane, const struct audit_result *result)
+{
+    uint64_t decision = result->decision != 0 ? result->decision : ring__seq(lane->ring, result->ticket);
+    enum code code;
+
+    if (decision == 0) { /* of a decision that failed: its room was given back already, so it is not lost after all */
+        atomic_fetch_sub(&lane->ring->rooms_lost, 1);
+        return CODE_OK;
+    }
+    code = ledger__outcome(&audit->ledger, decision, result);
+    if (code != CODE_OK)
+        return code;
+    audit->closing[audit->closing_count++] = decision;
+    audit->rows++;
+    return CODE_OK;
+}
+
+static enum code take_event(struct audit *audit, struct lane *lane, const struct ring_view *view)
+{
+    const struct audit_event event = {
+        .time_us = view->event_time_us, .kind = view->text[EVENT_KIND], .tenant = view->text[EVENT_TENANT],
+        .actor = view->text[EVENT_ACTOR], .detail = view->text[EVENT_DETAIL],
+    };
+
+    lane->taken++;
+    audit->rows++;
+    return ledger__event(&audit->ledger, &event);
+}
+
+static enum code take_lane(struct audit *audit, struct lane *lane)
+{
+    uint64_t end = ring__tail(lane->ring);
+    struct ring_view view;
+    enum code code = CODE_OK;
+
+    while (code == CODE_OK && audit->rows < BATCH_ROWS &&
+           ring__next(lane->ring, &audit->scratch, &lane->end, end, &view)) {
+        switch (view.kind) {
+        case RING_DECISION:
+            code = take_decision(audit, lane, &view);
+            break;
+        case RING_RESULT:
+            code = take_result(audit, lane, &view.result);
+            break;
+        case RING_EVENT:
+            code = take_event(audit, lane, &view);
+            break;
+        }
+    }
+    return code;
+}
+
+static enum code index_slice(struct audit *audit, bool *done)
+{
+    *done = false;
+    if (audit->part == NULL)
+        audit->part = keeper__take(&audit->keeper);
+    if (audit->part != NULL && part__end(audit->part) <= audit->ledger.indexed_seq)
+        part__free(&audit->part); /* built twice */
+    if (audit->part == NULL)
+        return CODE_OK;
+    return part__write(audit->part, &audit->ledger, PART_SLICE + 2 * (int)audit->rows, done);
+}
+
+static enum code write_batch(struct audit *audit, bool *part_done)
+{
+    enum code code = ledger__begin(&audit->ledger);
+
+    *part_done = false;
+    for (unsigned i = 0; i < audit->lane_count && code == CODE_OK; i++)
+        code = take_lane(audit, &audit->lanes[(audit->lane_first + i) % audit->lane_count]);
+    if (code == CODE_OK)
+        code = index_slice(audit, part_done);
+    if (code == CODE_OK)
+        code = ledger__commit(&audit->ledger);
+    return code;
+}
+
+/* Tells the producers, each once. */
+static void settle(struct audit *audit)
+{
+    for (unsigned i = 0; i < audit->closing_count; i++)
+        permits__remove(&audit->ledger.permits, audit->closing[i]);
+    for (unsigned i = 0; i < audit->lane_count; i++) {
+        struct lane *lane = &audit->lanes[i];
+        bool wakes = lane->ticket > audit_settled(lane->ring);
+
+        lane->pressing += lane->taken;
+        if (wakes)
+            ring__settle(lane->ring, lane->ticket);
+        if (lane->end != ring__head(lane->ring))
+            wakes = ring__release(lane->ring, lane->end) || wakes;
+        if (wakes && lane->wake != NULL)
+            lane->wake(lane->context);
+    }
+}
+
+static void ask_keeper(struct audit *audit)
+{
+    int pages = db_wal_pages(audit->ledger.db);
+    uint64_t next = part__of(audit->ledger.indexed_seq + 1);
+
+    if (pages < audit->wal_pages) /* the WAL has begun anew */
+        audit->checkpoint_pages = CHECKPOINT_PAGES;
+    audit->wal_pages = pages;
+    if (pages >= audit->checkpoint_pages) {
+        audit->checkpoint_pages = pages + CHECKPOINT_PAGES;
+        keeper__ask_checkpoint(&audit->keeper);
+    }
+    if (audit->part == NULL && audit->ledger.committed.seq >= part__last(next))
+        keeper__ask_part(&audit->keeper, next);
+}
+
+bool writer__batch(struct audit *audit)
+{
+    bool part_done;
+    enum code code;
+
+    audit->closing_count = audit->decisions = audit->rows = 0;
+    for (unsigned i = 0; i < audit->lane_count; i++) {
+        audit->lanes[i].end = ring__head(audit->lanes[i].ring);
+        audit->lanes[i].ticket = audit->lanes[i].taken = 0;
+    }
+    (void)pthread_mutex_lock(&audit->keeper.commit_lock);
+    code = write_batch(audit, &part_done);
+    (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
+    if (code != CODE_OK) {
+        writer__go_down(audit, code);
+        return false;
+    }
+    settle(audit);
+    if (part_done) {
+        audit->ledger.indexed_seq = part__end(audit->part);
+        part__free(&audit->part);
+        heads__trim(&audit->ledger.heads, audit->ledger.indexed_seq);
+    }
+    audit->lane_first = (audit->lane_first + 1) % audit->lane_count;
+    audit->pace_x8 = audit->pace_x8 - audit->pace_x8 / 8 + audit->decisions;
+    audit->committed_us = clock_monotonic_us();
+    ask_keeper(audit);
+    writer__publish(audit);
+    return true;
+}

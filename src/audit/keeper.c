@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/keeper_priv.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define PAUSE_MS 1000 /* after a failure */
+#define WARN_PAGES 16384 /* 64 MiB of WAL: somebody reads for very long */
+
+enum code keeper__init(struct keeper *keeper, const char *path, struct ring_shared *shared, struct why *why)
+{
+    *keeper = (struct keeper){.path = path, .shared = shared, .wake_fd = -1, .warned_pages = WARN_PAGES};
+    (void)pthread_mutex_init(&keeper->commit_lock, NULL);
+    keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (keeper->wake_fd < 0)
+        return why_set(why, CODE_IO, "the audit's keeper has no eventfd: %s", strerror(errno));
+    return CODE_OK;
+}
+
+void keeper__fini(struct keeper *keeper)
+{
+    struct part *part = atomic_exchange(&keeper->ready, NULL);
+
+    part__free(&part);
+    db_close(&keeper->db);
+    if (keeper->wake_fd >= 0)
+        (void)close(keeper->wake_fd);
+    keeper->wake_fd = -1;
+    (void)pthread_mutex_destroy(&keeper->commit_lock);
+}
+
+static void poke(struct keeper *keeper)
+{
+    uint64_t one = 1;
+
+    while (write(keeper->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+void keeper__ask_checkpoint(struct keeper *keeper)
+{
+    if (!atomic_exchange(&keeper->checkpoint_wanted, true))
+        poke(keeper);
+}
+
+void keeper__ask_part(struct keeper *keeper, uint64_t number)
+{
+    if (atomic_exchange(&keeper->part_wanted, number + 1) == 0)
+        poke(keeper);
+}
+
+struct part *keeper__take(struct keeper *keeper)
+{
+    if (atomic_load_explicit(&keeper->ready, memory_order_relaxed) == NULL)
+        return NULL;
+    return atomic_exchange(&keeper->ready, NULL);
+}
+
+static enum code ready_connection(struct keeper *keeper)
+{
+    uint64_t generation = atomic_load(&keeper->generation);
+    enum code code;
+
+    if (keeper->db != NULL && generation != keeper->generation_seen)
+        db_close(&keeper->db);
+    if (keeper->db != NULL)
+        return CODE_OK;
+    keeper->generation_seen = generation;
+    code = db_open(keeper->path, DB_WRITE, &keeper->db, NULL);
+    if (code == CODE_OK) {
+        db_busy_wait(keeper->db, 0); /* a checkpoint that has to wait is tried again later */
+        code = db_exec(keeper->db, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -256");
+    }
+    if (code != CODE_OK)
+        db_close(&keeper->db);
+    return code;
+}
+
+static enum code checkpoint(struct keeper *keeper, const char *pragma, int64_t *pages_left)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(keeper->db, pragma, &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_step(stmt); /* one row: busy, pages in the WAL, pages copied */
+    *pages_left = code == CODE_OK ? db_int(stmt, 1) - db_int(stmt, 2) : -1;
+    db_finalize(&stmt);
+    return code;
+}
+
+/* Two rounds beside the commits copy nearly everything; the last pages and the return to the WAL's beginning need the
+ * writer to hold still, and are short by then. */
+static enum code run_checkpoint(struct keeper *keeper)
+{
+    int64_t left;
+    enum code code = ready_connection(keeper);
+
+    for (int round = 0; round < 2 && code == CODE_OK; round++)
+        code = checkpoint(keeper, "PRAGMA wal_checkpoint(PASSIVE)", &left);
+    if (code != CODE_OK)
+        return code;
+    (void)pthread_mutex_lock(&keeper->commit_lock);
+    code = checkpoint(keeper, "PRAGMA wal_checkpoint(RESTART)", &left);
+    (void)pthread_mutex_unlock(&keeper->commit_lock);
+    if (code == CODE_OK && left > (int64_t)keeper->warned_pages) {
+        keeper->warned_pages *= 2;
+        log_warn("audit", "%s-wal has grown to %lld MiB: somebody has kept a read of it open; end that query", keeper->path,
+                 (long long)left / 256);
+    }
+    return code;
+}
+
+static enum code run_part(struct keeper *keeper, uint64_t number)
+{
+    struct part *part;
+    enum code code = ready_connection(keeper);
+
+    if (code == CODE_OK)
+        code = part__build(keeper->db, number, &part);
+    if (code != CODE_OK)
+        return code;
+    part = atomic_exchange(&keeper->ready, part);
+    part__free(&part);
+    ring__wake_writer(keeper->shared, RING_DOZES);
+    return CODE_OK;
+}
+
+static void wait_for_work(struct keeper *keeper, int timeout_ms)
+{
+    struct pollfd watch = {.fd = keeper->wake_fd, .events = POLLIN};
+    uint64_t count;
+
+    (void)poll(&watch, 1, timeout_ms);
+    if (read(keeper->wake_fd, &count, sizeof count) < 0)
+        return; /* EAGAIN: nobody poked */
+}
+
+static void run(void *argument)
+{
+    struct keeper *keeper = argument;
+    bool complained = false;
+
+    while (!atomic_load(&keeper->stopping)) {
+        uint64_t part = atomic_load(&keeper->part_wanted);
+        enum code code = CODE_OK;
+
+        if (part != 0) {
+            code = run_part(keeper, part - 1);
+            atomic_store(&keeper->part_wanted, 0);
+        }
+        if (atomic_load(&keeper->checkpoint_wanted)) {
+            if (code == CODE_OK)
+                code = run_checkpoint(keeper);
+            atomic_store(&keeper->checkpoint_wanted, false);
+        }
+        if (code != CODE_OK) {
+            if (!complained)
+                log_warn("audit", "%s: checkpoint or index: %s; trying again", keeper->path, code_text(code));
+            complained = true;
+            db_close(&keeper->db);
+        } else {
+            complained = false;
+        }
+        wait_for_work(keeper, code != CODE_OK ? PAUSE_MS : -1);
+    }
+}
+
+enum code keeper__start(struct keeper *keeper, struct why *why)
+{
+    return thread_start(&keeper->thread, "audit-keeper", run, keeper, why);
+}
+
+void keeper__stop(struct keeper *keeper)
+{
+    atomic_store(&keeper->stopping, true);
+    poke(keeper);
+    thread_join(&keeper->thread);
+}

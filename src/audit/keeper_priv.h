@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper: a thread beside the writer for what would make commits late: checkpoints, and sorting the finding tables.
+ *
+ * Threads: keeper__ask_* and keeper__take by the writer; start and stop by main.
+ * Owns: its thread, a connection that it only reads and checkpoints with, the part that is ready.
+ * Lifetime: keeper__init to keeper__fini.
+ * Errors: logged; what failed is asked for again. Nothing durable depends on it. */
+#ifndef AUDIT_KEEPER_PRIV_H
+#define AUDIT_KEEPER_PRIV_H
+
+#include "audit/part_priv.h"
+#include "os/thread.h"
+
+struct keeper {
+    const char *path;             /* the ledger's */
+    struct ring_shared *shared;   /* to wake the writer */
+    pthread_mutex_t commit_lock;  /* held by the writer from BEGIN to COMMIT, by the keeper for the end of a checkpoint */
+    struct thread thread;
+    struct db *db;                /* the keeper's; NULL: to be opened */
+    uint64_t generation_seen;
+    int wake_fd;
+    atomic_bool stopping;
+    atomic_bool checkpoint_wanted;
+    _Atomic uint64_t part_wanted; /* number + 1; 0: none */
+    _Atomic uint64_t generation;  /* grows when the writer has opened the database anew */
+    _Atomic(struct part *) ready;
+    uint64_t warned_pages;
+};
+
+enum code keeper__init(struct keeper *keeper, const char *path, struct ring_shared *shared, struct why *why) MUST_USE;
+enum code keeper__start(struct keeper *keeper, struct why *why) MUST_USE;
+void keeper__stop(struct keeper *keeper); /* blocks until the thread has ended; fine where it was not started */
+void keeper__fini(struct keeper *keeper);
+
+void keeper__ask_checkpoint(struct keeper *keeper);
+void keeper__ask_part(struct keeper *keeper, uint64_t number);
+struct part *keeper__take(struct keeper *keeper); /* or NULL */
+
+#endif

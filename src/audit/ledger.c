@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/ledger_priv.h"
+
+#include "base/bug.h"
+
+enum code ledger__begin(struct ledger *ledger)
+{
+    return db_run(ledger->begin);
+}
+
+enum code ledger__commit(struct ledger *ledger)
+{
+    enum code code = db_run(ledger->commit);
+
+    if (code == CODE_OK)
+        ledger->committed = ledger->tip;
+    return code;
+}
+
+void ledger__rollback(struct ledger *ledger)
+{
+    if (ledger->db != NULL)
+        db_rollback(ledger->db);
+}
+
+enum code ledger__insert(struct ledger *ledger, enum row_table table, const struct row_value *values,
+                         const unsigned char hash[DIGEST_BYTES], const struct row_value *outside)
+{
+    const struct row_shape *shape = row__shape(table);
+    struct db_stmt *stmt = ledger->insert[table];
+    struct row_value hashed = row_blob(hash, DIGEST_BYTES);
+
+    for (int i = 0; i < shape->count; i++)
+        row__bind(stmt, i + 1, &values[i]);
+    row__bind(stmt, shape->count + 1, &hashed);
+    for (int i = 0; i < shape->outside; i++)
+        row__bind(stmt, shape->count + 2 + i, &outside[i]);
+    return db_run(stmt);
+}
+
+static enum code know_head(struct ledger *ledger, struct head *head)
+{
+    enum code code;
+
+    if (head->known)
+        return CODE_OK;
+    db_bind_text(ledger->find_head, 1, span_of(head->tenant, head->len));
+    code = db_step(ledger->find_head);
+    head->seq = 0;
+    if (code == CODE_OK && db_blob(ledger->find_head, 1).len == DIGEST_BYTES) {
+        head->seq = (uint64_t)db_int(ledger->find_head, 0);
+        memcpy(head->hash, db_blob(ledger->find_head, 1).at, DIGEST_BYTES);
+    }
+    db_reset(ledger->find_head);
+    head->known = code == CODE_OK || code == CODE_NOT_FOUND;
+    return head->known ? CODE_OK : code;
+}
+
+/* Fills in what every row has in the same places: seq, tenant_previous. */
+static enum code append(struct ledger *ledger, enum row_table table, struct row_value *values, struct head *head,
+                        const struct row_value *outside)
+{
+    enum { SEQ = 0, TENANT_PREVIOUS = 2 };
+    unsigned char hash[DIGEST_BYTES];
+    enum code code = CODE_OK;
+
+    _Static_assert((int)D_SEQ == SEQ && (int)O_SEQ == SEQ && (int)E_SEQ == SEQ, "the same places");
+    _Static_assert((int)D_TENANT_PREVIOUS == TENANT_PREVIOUS && (int)O_TENANT_PREVIOUS == TENANT_PREVIOUS &&
+                   (int)E_TENANT_PREVIOUS == TENANT_PREVIOUS, "the same places");
+    if (head != NULL)
+        code = know_head(ledger, head);
+    if (code != CODE_OK)
+        return code;
+    values[SEQ] = row_int((int64_t)ledger->tip.seq + 1);
+    values[TENANT_PREVIOUS] = head != NULL && head->seq != 0 ? row_blob(head->hash, DIGEST_BYTES) : row_null();
+    row__hash(table, values, ledger->tip.hash, hash);
+    code = ledger__insert(ledger, table, values, hash, outside);
+    if (code != CODE_OK)
+        return code;
+    ledger->tip.seq++;
+    memcpy(ledger->tip.hash, hash, DIGEST_BYTES);
+    if (head != NULL) {
+        head->seq = ledger->tip.seq;
+        memcpy(head->hash, hash, DIGEST_BYTES);
+    }
+    return CODE_OK;
+}
+
+static struct row_value digest_or_null(bool is_there, const unsigned char digest[DIGEST_BYTES])
+{
+    return is_there ? row_blob(digest, DIGEST_BYTES) : row_null();
+}
+
+static struct row_value size_or_null(bool is_there, uint64_t bytes)
+{
+    return is_there ? row_int((int64_t)bytes) : row_null();
+}
+
+static void fill_decision(struct ledger *ledger, const struct ring_decision *from, const struct span *texts,
+                          struct row_value values[D_COUNT])
+{
+    static const struct { int column; enum ring_text text; } places[] = {
+        {D_TENANT, TEXT_TENANT}, {D_PRINCIPAL, TEXT_PRINCIPAL}, {D_AUTHENTICATION, TEXT_AUTHENTICATION},
+        {D_CLIENT, TEXT_CLIENT}, {D_CORRELATION, TEXT_CORRELATION},
+        {D_CORRELATION_REPLACED, TEXT_CORRELATION_REPLACED}, {D_TRACE, TEXT_TRACE}, {D_UPSTREAM, TEXT_UPSTREAM},
+        {D_DIALECT, TEXT_DIALECT}, {D_PROTOCOL_VERSION, TEXT_PROTOCOL_VERSION}, {D_DIRECTION, TEXT_DIRECTION},
+        {D_METHOD, TEXT_METHOD}, {D_TOOL, TEXT_TOOL}, {D_RPC_ID, TEXT_RPC_ID}, {D_RULE, TEXT_RULE},
+        {D_RULE_REASON, TEXT_RULE_REASON}, {D_UNDECIDED, TEXT_UNDECIDED}, {D_RULES, TEXT_RULES},
+        {D_MONITOR, TEXT_MONITOR},
+    };
+    bool denied = from->verdict != AUDIT_PERMIT;
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        values[places[i].column] = row_text(texts[places[i].text]);
+    values[D_TIME] = row_int(from->time_us);
+    values[D_SESSION] = digest_or_null(from->has_session, from->session);
+    values[D_NODE] = row_text(span_text(ledger->node));
+    values[D_ARGUMENTS_BYTES] = size_or_null(from->has_arguments, from->arguments_bytes);
+    values[D_ARGUMENTS_DIGEST] = row_blob(from->arguments_digest, DIGEST_BYTES);
+    values[D_ARGUMENTS_CUT] = row_int(from->arguments_cut);
+    values[D_ARGUMENTS_REDACTED] = row_int(from->arguments_redacted);
+    values[D_BEGIN_DIGEST] = digest_or_null(from->arguments_cut, from->begin_digest);
+    values[D_BODY_BYTES] = size_or_null(from->has_body, from->body_bytes);
+    values[D_BODY_DIGEST] = digest_or_null(from->has_body, from->body_digest);
+    values[D_QUERY_BYTES] = size_or_null(from->has_query, from->query_bytes);
+    values[D_QUERY_DIGEST] = digest_or_null(from->has_query, from->query_digest);
+    values[D_VERDICT] = row_text(span_text(audit_verdict_text(from->verdict)));
+    values[D_REASON] = row_text(span_text(reason_name(from->reason)));
+    values[D_POLICY_VERSION] = from->policy_version != 0 ? row_int((int64_t)from->policy_version) : row_null();
+    values[D_POLICY_HASH] = digest_or_null(from->has_policy_hash, from->policy_hash);
+    values[D_JUDGE] = row_int(from->judge_us);
+    values[D_STATUS] = denied && from->status != 0 ? row_int(from->status) : row_null();
+    values[D_LATENCY] = denied ? row_int(from->latency_us) : row_null();
+    values[D_EXPECTS_OUTCOME] = row_int(from->expects_outcome);
+}
+
+enum code ledger__decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
+                           uint64_t *seq)
+{
+    struct row_value values[D_COUNT];
+    struct row_value outside[OUTSIDE_COUNT] = {
+        [OUTSIDE_SALT] = row_blob(decision->salt, ROW_SALT_BYTES),
+        [OUTSIDE_ARGUMENTS] = row_text(texts[TEXT_ARGUMENTS]),
+        [OUTSIDE_BEGIN] = row_text(texts[TEXT_BEGIN]),
+    };
+    struct head *head = NULL;
+    enum code code = CODE_OK;
+
+    if (texts[TEXT_TENANT].at != NULL)
+        code = heads__find(&ledger->heads, texts[TEXT_TENANT], &head);
+    if (code != CODE_OK)
+        return code;
+    fill_decision(ledger, decision, texts, values);
+    code = append(ledger, ROW_DECISION, values, head, outside);
+    if (code == CODE_OK && decision->expects_outcome)
+        code = permits__add(&ledger->permits, ledger->tip.seq, head, decision->salt);
+    *seq = ledger->tip.seq;
+    return code;
+}
+
+enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *from)
+{
+    struct permit *permit = permits__find(&ledger->permits, decision);
+    struct head *head;
+    struct row_value values[O_COUNT];
+    unsigned char digest[DIGEST_BYTES];
+    enum code code;
+
+    BUG_ON(permit == NULL || permit->closing); /* a second outcome, or one for what expects none */
+    head = permit->head;
+    if (from->has_digest) {
+        struct digest salted;
+
+        digest_init(&salted);
+        digest_add(&salted, permit->salt, ROW_SALT_BYTES);
+        digest_add(&salted, from->response_digest, DIGEST_BYTES);
+        digest_final(&salted, digest);
+    }
+    values[O_TIME] = row_int(from->time_us);
+    values[O_TENANT] = head != NULL ? row_text(span_of(head->tenant, head->len)) : row_null();
+    values[O_DECISION] = row_int((int64_t)decision);
+    values[O_OUTCOME] = row_text(span_text(audit_outcome_text(from->outcome)));
+    values[O_REASON] = row_text(span_text(reason_name(from->reason)));
+    values[O_STATUS] = from->status != 0 ? row_int(from->status) : row_null();
+    values[O_ERROR_CODE] = from->has_error_code ? row_int(from->error_code) : row_null();
+    values[O_RESPONSE_BYTES] = row_int((int64_t)from->response_bytes);
+    values[O_RESPONSE_DIGEST] = digest_or_null(from->has_digest, digest);
+    values[O_SERVER_REQUESTS] = row_int(from->server_requests);
+    values[O_SERVER_NOTIFICATIONS] = row_int(from->server_notifications);
+    values[O_SERVER_DENIED] = row_int(from->server_denied);
+    values[O_LATENCY] = from->outcome == OUTCOME_UNKNOWN ? row_null() : row_int(from->latency_us);
+    values[O_UPSTREAM] = from->upstream_us >= 0 ? row_int(from->upstream_us) : row_null();
+    code = append(ledger, ROW_OUTCOME, values, head, NULL);
+    if (code == CODE_OK)
+        permit->closing = true;
+    return code;
+}
+
+enum code ledger__event(struct ledger *ledger, const struct audit_event *event)
+{
+    struct row_value values[E_COUNT] = {
+        [E_TIME] = row_int(event->time_us), [E_TENANT] = row_text(event->tenant), [E_KIND] = row_text(event->kind),
+        [E_ACTOR] = row_text(event->actor), [E_DETAIL] = row_text(event->detail),
+    };
+    struct head *head = NULL;
+    enum code code = CODE_OK;
+
+    if (event->tenant.at != NULL)
+        code = heads__find(&ledger->heads, event->tenant, &head);
+    return code == CODE_OK ? append(ledger, ROW_EVENT, values, head, NULL) : code;
+}
+
+enum code ledger__close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
+{
+    struct audit_result result = {.time_us = time_us, .outcome = outcome, .reason = reason, .upstream_us = -1};
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < ledger->permits.size && code == CODE_OK; i++)
+        if (ledger->permits.slots[i].seq != 0 && !ledger->permits.slots[i].closing)
+            code = ledger__outcome(ledger, ledger->permits.slots[i].seq, &result);
+    return code;
+}
+
+enum code ledger__find_open(struct ledger *ledger)
+{
+    struct db_stmt *stmt;
+    /* Each start closes what was open before it, so nothing older than the last one can be. */
+    enum code code = db_prepare(ledger->db,
+                                "SELECT d.seq, d.tenant, d.salt FROM decision AS d WHERE d.seq > coalesce((SELECT max(seq) "
+                                "FROM event WHERE kind = 'start'), 0) AND d.expects_outcome = 1 AND NOT EXISTS (SELECT 1 "
+                                "FROM outcome AS o WHERE o.decision = d.seq) ORDER BY d.seq",
+                                &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    while ((code = db_step(stmt)) == CODE_OK) {
+        struct span tenant = db_text(stmt, 1), salt = db_blob(stmt, 2);
+        unsigned char kept[ROW_SALT_BYTES] = {0};
+        struct head *head = NULL;
+
+        if (salt.len == sizeof kept)
+            memcpy(kept, salt.at, sizeof kept);
+        if (tenant.at != NULL)
+            code = heads__find(&ledger->heads, tenant, &head);
+        if (code == CODE_OK && permits__find(&ledger->permits, (uint64_t)db_int(stmt, 0)) == NULL)
+            code = permits__add(&ledger->permits, (uint64_t)db_int(stmt, 0), head, kept);
+        if (code != CODE_OK)
+            break;
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}

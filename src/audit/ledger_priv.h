@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger: audit.db as the writer sees it. Appends rows to the chain inside transactions and knows where it ends.
+ *
+ * Threads: one at a time: main before the writer is started and after it has ended, else the writer.
+ * Owns: the connection, its statements, the tenants' heads, the open permits.
+ * Lifetime: ledger__init to ledger__fini; ledger__close and ledger__open in between, any number of times.
+ * Errors: enum code. After a failed append or commit nothing is known any more: ledger__close, ledger__open. */
+#ifndef AUDIT_LEDGER_PRIV_H
+#define AUDIT_LEDGER_PRIV_H
+
+#include "audit/heads_priv.h"
+#include "audit/ring_priv.h"
+#include "audit/row_priv.h"
+#include "base/why.h"
+
+#define LEDGER_PART_ROWS 4096
+
+struct ledger_tip {
+    uint64_t seq;
+    unsigned char hash[DIGEST_BYTES];
+};
+
+struct ledger {
+    char *path;
+    char *node;
+    struct db *db; /* NULL: closed */
+    struct db_stmt *insert[ROW_TABLES];
+    struct db_stmt *begin, *commit, *find_head;
+    struct db_stmt *put_lookup, *put_head, *put_part;
+    struct ledger_tip tip;       /* with what the open transaction appended */
+    struct ledger_tip committed;
+    uint64_t indexed_seq;        /* of the last finished part */
+    bool is_open_ended;          /* at opening: the last row was no `stop` event */
+    bool is_new;                 /* at opening: no row yet */
+    struct heads heads;
+    struct permits permits;
+};
+
+enum code ledger__init(struct ledger *ledger, const char *path, const char *node) MUST_USE;
+void ledger__fini(struct ledger *ledger);
+
+/* Opens (first makes) the database and checks that its end is as it was written.
+ * Returns: CODE_INVALID where the end is broken or the file is not ours, CODE_DENIED for a newer schema. */
+enum code ledger__open(struct ledger *ledger, int64_t time_us, struct why *why) MUST_USE;
+void ledger__close(struct ledger *ledger);
+
+enum code ledger__begin(struct ledger *ledger) MUST_USE;
+enum code ledger__commit(struct ledger *ledger) MUST_USE;
+void ledger__rollback(struct ledger *ledger);
+
+/* One whole row as it is. */
+enum code ledger__insert(struct ledger *ledger, enum row_table table, const struct row_value *values,
+                         const unsigned char hash[DIGEST_BYTES], const struct row_value *outside) MUST_USE;
+
+/* Appends. A decision that expects an outcome becomes an open permit; an outcome's permit is marked `closing`. */
+enum code ledger__decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
+                           uint64_t *seq) MUST_USE;
+enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *result) MUST_USE;
+enum code ledger__event(struct ledger *ledger, const struct audit_event *event) MUST_USE;
+
+/* Outcomes for every open permit: `unknown` after a crash. Inside a transaction. */
+enum code ledger__close_permits(struct ledger *ledger, enum audit_outcome outcome, enum reason reason, int64_t time_us)
+    MUST_USE;
+
+/* Reads the permits without outcome since the last start into ledger->permits. */
+enum code ledger__find_open(struct ledger *ledger) MUST_USE;
+
+#endif

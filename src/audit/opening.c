@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/ledger_priv.h"
+
+#include "audit/schema_priv.h"
+#include "audit/walk_priv.h"
+#include "base/bug.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+#define TAIL_ROWS 64 /* whose hashes are checked at every opening */
+#define BUSY_WAIT_MS 250
+
+enum code ledger__init(struct ledger *ledger, const char *path, const char *node)
+{
+    *ledger = (struct ledger){.path = mem_dup(path, strlen(path)), .node = mem_dup(node, strlen(node))};
+    if (ledger->path == NULL || ledger->node == NULL || heads__init(&ledger->heads) != CODE_OK ||
+        permits__init(&ledger->permits) != CODE_OK) {
+        ledger__fini(ledger);
+        return CODE_NOMEM;
+    }
+    return CODE_OK;
+}
+
+void ledger__fini(struct ledger *ledger)
+{
+    ledger__close(ledger);
+    permits__fini(&ledger->permits);
+    heads__fini(&ledger->heads);
+    mem_free(ledger->path);
+    mem_free(ledger->node);
+    *ledger = (struct ledger){0};
+}
+
+void ledger__close(struct ledger *ledger)
+{
+    if (ledger->db == NULL)
+        return;
+    db_rollback(ledger->db);
+    for (int i = 0; i < ROW_TABLES; i++)
+        db_finalize(&ledger->insert[i]);
+    db_finalize(&ledger->begin);
+    db_finalize(&ledger->commit);
+    db_finalize(&ledger->find_head);
+    db_finalize(&ledger->put_lookup);
+    db_finalize(&ledger->put_head);
+    db_finalize(&ledger->put_part);
+    db_close(&ledger->db);
+}
+
+/* The first column of the first row; NULL and no row give 0. */
+static enum code ask_number(struct db *db, const char *sql, int64_t *out)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, sql, &stmt);
+
+    *out = 0;
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK)
+        *out = db_int(stmt, 0);
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code make_file_row(struct ledger *ledger, int64_t time_us)
+{
+    static const unsigned char zeros[DIGEST_BYTES];
+    unsigned char id[16], hash[DIGEST_BYTES];
+    struct row_value values[F_COUNT] = {
+        [F_SEQ] = row_int(0), [F_FORMAT] = row_int(1), [F_CREATED] = row_int(time_us),
+        [F_ID] = row_blob(id, sizeof id), [F_PREVIOUS] = row_null(),
+    };
+
+    random_bytes(id, sizeof id);
+    row__hash(ROW_FILE, values, zeros, hash);
+    return ledger__insert(ledger, ROW_FILE, values, hash, NULL);
+}
+
+/* All or nothing, in one transaction; whoever comes second finds it done. */
+static enum code make_schema(struct ledger *ledger, int64_t time_us)
+{
+    char pragmas[96];
+    enum code code = db_begin(ledger->db);
+
+    if (code == CODE_OK)
+        code = db_exec(ledger->db, audit__schema);
+    (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
+                   AUDIT_SCHEMA_VERSION);
+    if (code == CODE_OK)
+        code = db_exec(ledger->db, pragmas);
+    if (code == CODE_OK)
+        code = row__prepare_insert(ledger->db, ROW_FILE, &ledger->insert[ROW_FILE]);
+    if (code == CODE_OK)
+        code = make_file_row(ledger, time_us);
+    if (code == CODE_OK)
+        code = db_commit(ledger->db);
+    if (code != CODE_OK)
+        db_rollback(ledger->db);
+    return code;
+}
+
+static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
+{
+    int64_t version, application, tables;
+    enum code code = ask_number(ledger->db, "PRAGMA user_version", &version);
+
+    if (code == CODE_OK)
+        code = ask_number(ledger->db, "PRAGMA application_id", &application);
+    if (code == CODE_OK)
+        code = ask_number(ledger->db, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (code != CODE_OK)
+        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+    *fresh = tables == 0;
+    if (!*fresh && application != AUDIT_APPLICATION_ID)
+        return why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", ledger->path);
+    if (!*fresh && version > AUDIT_SCHEMA_VERSION)
+        return why_set(why, CODE_DENIED, "%s: was written by a newer callgate (schema %lld, this one knows %d); use that",
+                       ledger->path, (long long)version, AUDIT_SCHEMA_VERSION);
+    return CODE_OK;
+}
+
+static enum code prepare_all(struct ledger *ledger)
+{
+    enum code code = CODE_OK;
+
+    for (int i = ROW_DECISION; i < ROW_TABLES && code == CODE_OK; i++)
+        code = row__prepare_insert(ledger->db, (enum row_table)i, &ledger->insert[i]);
+    if (code == CODE_OK)
+        code = db_prepare(ledger->db, "BEGIN IMMEDIATE", &ledger->begin);
+    if (code == CODE_OK)
+        code = db_prepare(ledger->db, "COMMIT", &ledger->commit);
+    if (code == CODE_OK)
+        code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_head WHERE tenant = ?", &ledger->find_head);
+    if (code == CODE_OK)
+        code = db_prepare(ledger->db, "INSERT INTO lookup VALUES (?, ?, ?, ?)", &ledger->put_lookup);
+    if (code == CODE_OK)
+        code = db_prepare(ledger->db, "INSERT OR REPLACE INTO tenant_head VALUES (?, ?, ?)", &ledger->put_head);
+    if (code == CODE_OK)
+        code = db_prepare(ledger->db, "INSERT INTO part VALUES (?, ?, ?, ?, ?)", &ledger->put_part);
+    return code;
+}
+
+/* Where the file system cannot share memory, SQLite stays in another mode without a word. */
+static enum code check_wal(struct ledger *ledger)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(ledger->db, "PRAGMA journal_mode", &stmt);
+
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK && !span_is(db_text(stmt, 0), "wal"))
+        code = CODE_IO;
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
+{
+    bool fresh;
+    enum code code = check_kind(ledger, &fresh, why);
+
+    if (code != CODE_OK)
+        return code;
+    db_busy_wait(ledger->db, BUSY_WAIT_MS);
+    db_keep_wal(ledger->db);
+    /* An index part that a crash left half written has no row in `part`; it is made again. */
+    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
+    if (code == CODE_OK)
+        code = check_wal(ledger);
+    if (code == CODE_OK && fresh)
+        code = make_schema(ledger, time_us);
+    if (code == CODE_OK)
+        code = db_exec(ledger->db, "DELETE FROM lookup WHERE part > coalesce((SELECT max(part) FROM part), -1)");
+    if (code == CODE_OK)
+        code = prepare_all(ledger);
+    db_watch_wal(ledger->db);
+    if (code != CODE_OK)
+        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+    return CODE_OK;
+}
+
+/* Takes the row that the chain stood at: seq and hash. */
+static enum code start_of_chain(struct ledger *ledger, int64_t *first)
+{
+    struct db_stmt *stmt;
+    struct walk_row row;
+    enum code code = walk__file(ledger->db, &stmt, &row);
+
+    if (code != CODE_OK)
+        return code == CODE_NOT_FOUND ? CODE_INVALID : code;
+    *first = row.seq;
+    if (row.hash.bytes.len == DIGEST_BYTES)
+        memcpy(ledger->tip.hash, row.hash.bytes.at, DIGEST_BYTES);
+    ledger->tip.seq = (uint64_t)row.seq;
+    db_finalize(&stmt);
+    return CODE_OK;
+}
+
+/* The last rows' numbers and hashes. What lies before them is `audit verify`'s to check. */
+static enum code check_rows(struct ledger *ledger, struct walk *walk, int64_t before, struct why *why)
+{
+    bool is_first = before < 0; /* nothing known of the row before: its hash is taken as given */
+    struct walk_row row;
+    unsigned char hash[DIGEST_BYTES];
+    enum code code;
+
+    while ((code = walk__next(walk, &row)) == CODE_OK) {
+        if (!is_first) {
+            if ((uint64_t)row.seq != ledger->tip.seq + 1)
+                return why_set(why, CODE_INVALID, "%s: row %llu is missing; keep the file as evidence and name another",
+                               ledger->path, (unsigned long long)ledger->tip.seq + 1);
+            row__hash(row.table, row.values, ledger->tip.hash, hash);
+        }
+        if (row.hash.bytes.len != DIGEST_BYTES ||
+            (!is_first && memcmp(row.hash.bytes.at, hash, DIGEST_BYTES) != 0))
+            return why_set(why, CODE_INVALID,
+                           "%s: row %lld is not what was written; keep the file as evidence and name another",
+                           ledger->path, (long long)row.seq);
+        is_first = false;
+        ledger->tip.seq = (uint64_t)row.seq;
+        memcpy(ledger->tip.hash, row.hash.bytes.at, DIGEST_BYTES);
+        ledger->is_open_ended = row.table != ROW_EVENT || !span_is(row.values[E_KIND].bytes, "stop");
+    }
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code check_tail(struct ledger *ledger, struct why *why)
+{
+    struct walk walk;
+    int64_t first, last, from;
+    enum code code = start_of_chain(ledger, &first);
+
+    ledger->is_open_ended = false;
+    if (code == CODE_OK)
+        code = ask_number(ledger->db,
+                          "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), coalesce((SELECT max(seq) FROM "
+                          "outcome), 0), coalesce((SELECT max(seq) FROM event), 0))",
+                          &last);
+    if (code != CODE_OK)
+        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+    ledger->is_new = last == 0;
+    from = last - TAIL_ROWS > first ? last - TAIL_ROWS : first + 1;
+    code = walk__init(&walk, ledger->db, from, INT64_MAX);
+    if (code == CODE_OK) {
+        code = check_rows(ledger, &walk, from == first + 1 ? first : -1, why);
+        walk__fini(&walk);
+    }
+    if (code != CODE_OK && why != NULL && why->text[0] == '\0')
+        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+    return code;
+}
+
+/* What table tenant_head does not know yet. */
+static enum code read_heads(struct ledger *ledger)
+{
+    struct db_stmt *stmt;
+    int64_t indexed;
+    enum code code = ask_number(ledger->db, "SELECT max(last_seq) FROM part", &indexed);
+
+    ledger->indexed_seq = (uint64_t)indexed;
+    heads__forget(&ledger->heads);
+    if (code != CODE_OK)
+        return code;
+    code = db_prepare(ledger->db,
+                      "SELECT tenant, seq, hash FROM decision WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
+                      "SELECT tenant, seq, hash FROM outcome WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
+                      "SELECT tenant, seq, hash FROM event WHERE seq > ?1 AND tenant IS NOT NULL ORDER BY seq",
+                      &stmt);
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, indexed);
+    while ((code = db_step(stmt)) == CODE_OK) {
+        struct span hash = db_blob(stmt, 2);
+        struct head *head;
+
+        code = heads__find(&ledger->heads, db_text(stmt, 0), &head);
+        if (code != CODE_OK || hash.len != DIGEST_BYTES)
+            break;
+        head->seq = (uint64_t)db_int(stmt, 1);
+        memcpy(head->hash, hash.at, DIGEST_BYTES);
+        head->known = true;
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code ledger__open(struct ledger *ledger, int64_t time_us, struct why *why)
+{
+    enum code code = db_open(ledger->path, DB_CREATE, &ledger->db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = set_up(ledger, time_us, why);
+    if (code == CODE_OK)
+        code = check_tail(ledger, why);
+    if (code == CODE_OK) {
+        code = read_heads(ledger);
+        if (code != CODE_OK)
+            (void)why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+    }
+    ledger->committed = ledger->tip;
+    if (code != CODE_OK)
+        ledger__close(ledger);
+    return code;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Down: a transaction failed. Nobody knows then whether its bytes are on the disk, so nothing of it counts: its decisions
+ * are denied at once, its outcomes and events stay in the rings. The way up is to open the file anew and to look. */
+#include "audit/writer_priv.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "json/json.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+
+#define BACKOFF_MIN_US 100000
+#define BACKOFF_MAX_US 1000000
+
+/* What the failed batch changed in memory. */
+static void undo_permits(struct audit *audit)
+{
+    struct permits *permits = &audit->ledger.permits;
+
+    for (size_t i = 0; i < permits->size;) {
+        struct permit *permit = &permits->slots[i];
+
+        permit->closing = false;
+        if (permit->seq > audit->sound.seq)
+            permits__remove(permits, permit->seq); /* another one may move here */
+        else
+            i++;
+    }
+}
+
+static void count_down(struct audit_ring *ring, const struct ring_decision *decision)
+{
+    enum reason reason = decision->verdict == AUDIT_PERMIT ? REASON_AUDIT_DOWN : decision->reason;
+
+    atomic_fetch_add_explicit(&ring->refused[reason], 1, memory_order_relaxed);
+    if (decision->expects_outcome)
+        atomic_fetch_add(&ring->rooms_lost, 1);
+}
+
+static void sweep_lane(struct audit *audit, struct lane *lane)
+{
+    uint64_t at = ring__head(lane->ring), end = ring__tail(lane->ring);
+    uint64_t settled = audit_settled(lane->ring), last = settled;
+    struct ring_view view;
+
+    while (ring__next(lane->ring, &audit->scratch, &at, end, &view)) {
+        if (view.kind != RING_DECISION || view.decision.ticket <= settled)
+            continue;
+        ring__set_seq(lane->ring, view.decision.ticket, 0);
+        count_down(lane->ring, &view.decision);
+        last = view.decision.ticket;
+    }
+    if (last == settled)
+        return;
+    ring__settle(lane->ring, last);
+    if (lane->wake != NULL)
+        lane->wake(lane->context);
+}
+
+void writer__sweep(struct audit *audit)
+{
+    for (unsigned i = 0; i < audit->lane_count; i++)
+        sweep_lane(audit, &audit->lanes[i]);
+}
+
+static void wait_longer(struct audit *audit)
+{
+    int64_t now = clock_monotonic_us();
+
+    audit->retry_us = now + audit->backoff_us;
+    audit->backoff_us = audit->backoff_us * 2 < BACKOFF_MAX_US ? audit->backoff_us * 2 : BACKOFF_MAX_US;
+}
+
+static void complain(struct audit *audit, const char *text)
+{
+    if (strncmp(audit->down_text, text, sizeof audit->down_text - 1) == 0)
+        return;
+    (void)snprintf(audit->down_text, sizeof audit->down_text, "%s", text);
+    log_error("audit", "%s: %s; every call is denied until rows can be written again", audit->ledger.path, text);
+}
+
+void writer__go_down(struct audit *audit, enum code code)
+{
+    char text[sizeof audit->down_text];
+
+    (void)snprintf(text, sizeof text, "%s (%s)", db_error(audit->ledger.db), code_text(code));
+    audit->sound = audit->ledger.committed;
+    audit->in_doubt = audit->ledger.tip;
+    if (!atomic_load(&audit->shared.down)) {
+        audit->down_text[0] = '\0';
+        audit->doubt_seq = audit->sound.seq;
+        audit->down_wall_us = clock_wall_us();
+        audit->down_us = clock_monotonic_us();
+        audit->backoff_us = BACKOFF_MIN_US;
+        atomic_store(&audit->shared.down, true);
+        complain(audit, text);
+    }
+    ledger__close(&audit->ledger);
+    atomic_fetch_add(&audit->keeper.generation, 1);
+    undo_permits(audit);
+    if (audit->part != NULL)
+        part__rewind(audit->part); /* what it had written is taken out at the next opening */
+    writer__sweep(audit);
+    wait_longer(audit);
+    writer__publish(audit);
+}
+
+/* The batch that was given up is in the file after all. Its outcomes and events must not be written twice. */
+static void pass_over_batch(struct audit *audit)
+{
+    for (unsigned i = 0; i < audit->lane_count; i++) {
+        struct lane *lane = &audit->lanes[i];
+        uint64_t at = ring__head(lane->ring);
+        struct ring_view view;
+
+        while (at < lane->end && ring__next(lane->ring, &audit->scratch, &at, lane->end, &view)) {
+            if (view.kind != RING_RESULT)
+                lane->pressing++;
+            else if (view.result.decision != 0)
+                permits__remove(&audit->ledger.permits, view.result.decision);
+            else if (ring__seq(lane->ring, view.result.ticket) == 0)
+                atomic_fetch_sub(&lane->ring->rooms_lost, 1); /* the sweep gave its room back already */
+        }
+        (void)ring__release(lane->ring, lane->end);
+    }
+}
+
+/* Its pages may only be in the kernel's memory, marked clean by the sync that failed. Copying them into the main file
+ * writes them anew. */
+static enum code make_durable(struct audit *audit)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", &stmt);
+
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK && db_int(stmt, 0) != 0)
+        code = CODE_BUSY;
+    db_finalize(&stmt);
+    return code;
+}
+
+static bool same_tip(const struct ledger_tip *a, const struct ledger_tip *b)
+{
+    return a->seq == b->seq && memcmp(a->hash, b->hash, DIGEST_BYTES) == 0;
+}
+
+static enum code look_at_tail(struct audit *audit, struct why *why)
+{
+    enum code code;
+
+    if (same_tip(&audit->ledger.tip, &audit->sound))
+        return CODE_OK;
+    if (!same_tip(&audit->ledger.tip, &audit->in_doubt))
+        return why_set(why, CODE_INVALID, "its end is not what was written last (row %llu expected, %llu found)",
+                       (unsigned long long)audit->sound.seq, (unsigned long long)audit->ledger.tip.seq);
+    code = make_durable(audit);
+    if (code != CODE_OK)
+        return why_set(why, code, "%s", db_error(audit->ledger.db));
+    pass_over_batch(audit);
+    audit->sound = audit->ledger.tip;
+    return CODE_OK;
+}
+
+static uint64_t refused_in_all(const struct audit *audit, enum reason reason)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < audit->lane_count; i++)
+        sum += atomic_load(&audit->lanes[i].ring->refused[reason]);
+    return sum;
+}
+
+enum code writer__describe_denied(const struct audit *audit, uint64_t counts[REASON_COUNT], struct buf *out)
+{
+    enum code code = buf_add_text(out, "\"denied\":{");
+    bool first = true;
+
+    for (int i = 0; i < REASON_COUNT && code == CODE_OK; i++) {
+        counts[i] = refused_in_all(audit, (enum reason)i);
+        if (counts[i] == 0)
+            continue;
+        code = buf_addf(out, "%s\"%s\":%llu", first ? "" : ",", reason_name((enum reason)i),
+                        (unsigned long long)counts[i]);
+        first = false;
+    }
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+}
+
+/* What was told does not count again: the rest came while the event was being written. */
+static void take_counts(struct audit *audit, uint64_t counts[REASON_COUNT])
+{
+    for (unsigned i = 0; i < audit->lane_count; i++)
+        for (int r = 0; r < REASON_COUNT && counts[r] > 0; r++) {
+            uint64_t here = atomic_load(&audit->lanes[i].ring->refused[r]);
+            uint64_t less = here < counts[r] ? here : counts[r];
+
+            atomic_fetch_sub(&audit->lanes[i].ring->refused[r], less);
+            counts[r] -= less;
+        }
+}
+
+/* Permits that turned up with a batch that was given up: their calls were denied. */
+static enum code close_denied(struct audit *audit)
+{
+    struct audit_result result = {.time_us = clock_wall_us(), .outcome = OUTCOME_NOT_SENT, .reason = REASON_AUDIT_DOWN,
+                                  .upstream_us = -1};
+    struct permits *permits = &audit->ledger.permits;
+    enum code code = ledger__find_open(&audit->ledger);
+
+    for (size_t i = 0; i < permits->size && code == CODE_OK; i++)
+        if (permits->slots[i].seq > audit->doubt_seq && !permits->slots[i].closing)
+            code = ledger__outcome(&audit->ledger, permits->slots[i].seq, &result);
+    return code;
+}
+
+static enum code write_down_and_up(struct audit *audit, struct buf *text, uint64_t counts[REASON_COUNT])
+{
+    enum code code = ledger__begin(&audit->ledger);
+
+    if (code == CODE_OK)
+        code = buf_add_text(text, "{\"error\":");
+    if (code == CODE_OK)
+        code = json_write_string(text, span_text(audit->down_text));
+    if (code == CODE_OK)
+        code = buf_add_byte(text, '}');
+    if (code == CODE_OK)
+        code = writer__event(audit, "audit_down", audit->down_wall_us, buf_peek(text));
+    if (code == CODE_OK && audit->sound.seq > audit->doubt_seq)
+        code = close_denied(audit);
+    buf_clear(text);
+    if (code == CODE_OK)
+        code = buf_addf(text, "{\"down_us\":%lld,", (long long)(clock_monotonic_us() - audit->down_us));
+    if (code == CODE_OK)
+        code = writer__describe_denied(audit, counts, text);
+    if (code == CODE_OK)
+        code = buf_add_byte(text, '}');
+    if (code == CODE_OK)
+        code = writer__event(audit, "audit_up", clock_wall_us(), buf_peek(text));
+    if (code == CODE_OK)
+        code = ledger__commit(&audit->ledger);
+    return code;
+}
+
+bool writer__recover(struct audit *audit)
+{
+    uint64_t counts[REASON_COUNT];
+    struct why why = {0};
+    struct buf text;
+    enum code code = ledger__open(&audit->ledger, clock_wall_us(), &why);
+
+    if (code == CODE_OK)
+        code = look_at_tail(audit, &why);
+    if (code != CODE_OK) {
+        ledger__close(&audit->ledger);
+        complain(audit, why.text);
+        wait_longer(audit);
+        return false;
+    }
+    buf_init(&text, AUDIT_JSON_BYTES);
+    (void)pthread_mutex_lock(&audit->keeper.commit_lock);
+    code = write_down_and_up(audit, &text, counts);
+    (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
+    buf_fini(&text);
+    for (unsigned i = 0; i < audit->lane_count; i++) /* no batch is in doubt any more */
+        audit->lanes[i].end = ring__head(audit->lanes[i].ring);
+    if (code != CODE_OK) {
+        writer__go_down(audit, code);
+        return false;
+    }
+    permits__drop_closed(&audit->ledger.permits);
+    take_counts(audit, counts);
+    writer__sweep(audit);
+    atomic_store(&audit->shared.down, false);
+    audit->wal_pages = audit->checkpoint_pages = 0;
+    audit->committed_us = clock_monotonic_us();
+    log_info("audit", "%s: rows can be written again", audit->ledger.path);
+    writer__publish(audit);
+    return true;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A byte ring for one producer and one consumer. `tail` and `head` only grow; a place is the count modulo the size. A
+ * record may go over the end, so there is no waste to account for and a reservation is a plain number of bytes. */
+#include "audit/ring_priv.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define BEGIN_BYTES 1024          /* kept of arguments that are cut */
+#define DENIED_ARGUMENTS_BYTES 4096
+#define CUT_MARK "\xe2\x80\xa6"   /* U+2026 */
+#define RING_BYTES_MIN 65536
+
+size_t ring__record_max(const struct ring_shared *shared)
+{
+    size_t texts = (TEXT_COUNT - 3) * (size_t)AUDIT_TEXT_BYTES + 2 * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES;
+
+    return sizeof(struct ring_head) + sizeof(struct ring_decision) + TEXT_COUNT * sizeof(uint32_t) + texts +
+           (size_t)shared->arguments_max_bytes + 8;
+}
+
+enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **out)
+{
+    struct audit_ring *ring = mem_zalloc(sizeof *ring);
+    uint64_t size = RING_BYTES_MIN;
+
+    *out = NULL;
+    if (ring == NULL)
+        return CODE_NOMEM;
+    while (size < bytes || size < 2 * ring__record_max(shared))
+        size *= 2;
+    ring->shared = shared;
+    ring->size = size;
+    ring->bytes = mem_alloc(size);
+    ring->seq_of = mem_array(AUDIT_TICKETS, sizeof *ring->seq_of);
+    if (ring->bytes == NULL || ring->seq_of == NULL) {
+        ring__free(&ring);
+        return CODE_NOMEM;
+    }
+    *out = ring;
+    return CODE_OK;
+}
+
+void ring__free(struct audit_ring **ring)
+{
+    if (*ring == NULL)
+        return;
+    mem_free((*ring)->bytes);
+    mem_free((void *)(*ring)->seq_of);
+    mem_free(*ring);
+    *ring = NULL;
+}
+
+/* ---- producer ---------------------------------------------------------------------------------------------------- */
+
+struct pen {
+    struct audit_ring *ring;
+    uint64_t at;
+};
+
+static void pen_write(struct pen *pen, const void *bytes, size_t len)
+{
+    uint64_t place = pen->at & (pen->ring->size - 1);
+    uint64_t first = pen->ring->size - place;
+
+    if (len == 0)
+        return;
+    if (first > len)
+        first = len;
+    memcpy(pen->ring->bytes + place, bytes, first);
+    memcpy(pen->ring->bytes, (const unsigned char *)bytes + first, len - first);
+    pen->at += len;
+}
+
+static bool has_room(struct audit_ring *ring, uint64_t bytes, bool ticket)
+{
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    uint64_t lost = atomic_load_explicit(&ring->rooms_lost, memory_order_acquire);
+    uint64_t reserved = (ring->reserved - lost) * RING_RESULT_BYTES;
+
+    if (ticket && ring->tickets - audit_settled(ring) >= AUDIT_TICKETS / 2)
+        return false;
+    if (tail - ring->head_seen + reserved + bytes <= ring->size)
+        return true;
+    ring->head_seen = atomic_load(&ring->head);
+    return tail - ring->head_seen + reserved + bytes <= ring->size;
+}
+
+/* Asks twice: the writer may have made room before it could see that somebody waits for it. */
+static bool has_room_or_waits(struct audit_ring *ring, uint64_t bytes, bool ticket)
+{
+    if (has_room(ring, bytes, ticket))
+        return true;
+    atomic_store(&ring->starved, true);
+    return has_room(ring, bytes, ticket);
+}
+
+void ring__wake_writer(struct ring_shared *shared, enum ring_sleep from)
+{
+    int sleeps = atomic_load(&shared->sleeps);
+    uint64_t one = 1;
+
+    /* Where the exchange fails, the writer has woken and looks at the tails again before it sleeps. */
+    if (sleeps < (int)from || !atomic_compare_exchange_strong(&shared->sleeps, &sleeps, RING_AWAKE))
+        return;
+    while (write(shared->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)
+{
+    static const char zeros[8];
+
+    pen_write(pen, zeros, end - pen->at);
+    if (from == RING_DOZES)
+        atomic_fetch_add_explicit(&pen->ring->pressing, 1, memory_order_relaxed);
+    atomic_store(&pen->ring->tail, end);
+    ring__wake_writer(pen->ring->shared, from);
+}
+
+/* A text that must not grow without bound, however long an agent makes it. */
+struct cut_text {
+    struct span text;
+    struct span mark;
+};
+
+static struct cut_text cut(struct span text, size_t max)
+{
+    size_t len;
+
+    if (text.len <= max)
+        return (struct cut_text){text, SPAN_LIT("")};
+    len = max - (sizeof CUT_MARK - 1);
+    while (len > 0 && ((unsigned char)text.at[len] & 0xc0) == 0x80)
+        len--;
+    return (struct cut_text){span_part(text, 0, len), SPAN_LIT(CUT_MARK)};
+}
+
+static struct span bounded_json(struct span json)
+{
+    return json.len <= AUDIT_JSON_BYTES ? json : SPAN_LIT("\"too long\"");
+}
+
+static uint64_t record_bytes(size_t fixed, const struct cut_text *texts, int count)
+{
+    uint64_t bytes = sizeof(struct ring_head) + fixed + (size_t)count * sizeof(uint32_t);
+
+    for (int i = 0; i < count; i++)
+        bytes += texts[i].text.len + texts[i].mark.len;
+    return (bytes + 7) & ~(uint64_t)7;
+}
+
+static void put(struct audit_ring *ring, enum ring_kind kind, const void *fixed, size_t fixed_bytes,
+                const struct cut_text *texts, int count, uint64_t bytes, enum ring_sleep from)
+{
+    struct pen pen = {ring, atomic_load_explicit(&ring->tail, memory_order_relaxed)};
+    struct ring_head head = {(uint32_t)bytes, kind};
+    uint64_t end = pen.at + bytes;
+    uint32_t lengths[TEXT_COUNT];
+
+    pen_write(&pen, &head, sizeof head);
+    pen_write(&pen, fixed, fixed_bytes);
+    for (int i = 0; i < count; i++)
+        lengths[i] = texts[i].text.at == NULL ? RING_NULL : (uint32_t)(texts[i].text.len + texts[i].mark.len);
+    pen_write(&pen, lengths, (size_t)count * sizeof lengths[0]);
+    for (int i = 0; i < count; i++) {
+        pen_write(&pen, texts[i].text.at, texts[i].text.len);
+        pen_write(&pen, texts[i].mark.at, texts[i].mark.len);
+    }
+    publish(&pen, end, from);
+}
+
+static void draw_salt(struct audit_ring *ring, unsigned char salt[ROW_SALT_BYTES])
+{
+    if (ring->random_left < ROW_SALT_BYTES) {
+        random_bytes(ring->random, sizeof ring->random);
+        ring->random_left = sizeof ring->random;
+    }
+    ring->random_left -= ROW_SALT_BYTES;
+    memcpy(salt, ring->random + ring->random_left, ROW_SALT_BYTES);
+}
+
+static void salted(const unsigned char salt[ROW_SALT_BYTES], struct span bytes, unsigned char out[DIGEST_BYTES])
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    digest_add(&digest, salt, ROW_SALT_BYTES);
+    digest_add(&digest, bytes.at, bytes.len);
+    digest_final(&digest, out);
+}
+
+static void gather_texts(const struct audit_decision *from, struct cut_text texts[TEXT_COUNT])
+{
+    const struct span all[TEXT_COUNT] = {
+        [TEXT_TENANT] = from->tenant, [TEXT_PRINCIPAL] = from->principal, [TEXT_AUTHENTICATION] = from->authentication,
+        [TEXT_CLIENT] = from->client, [TEXT_CORRELATION] = from->correlation,
+        [TEXT_CORRELATION_REPLACED] = from->correlation_replaced, [TEXT_TRACE] = from->trace,
+        [TEXT_UPSTREAM] = from->upstream, [TEXT_DIALECT] = from->dialect,
+        [TEXT_PROTOCOL_VERSION] = from->protocol_version, [TEXT_DIRECTION] = from->direction,
+        [TEXT_METHOD] = from->method, [TEXT_TOOL] = from->tool, [TEXT_RPC_ID] = from->rpc_id, [TEXT_RULE] = from->rule,
+        [TEXT_RULE_REASON] = from->rule_reason, [TEXT_UNDECIDED] = from->undecided,
+    };
+
+    for (int i = 0; i < TEXT_COUNT; i++)
+        texts[i] = cut(all[i], AUDIT_TEXT_BYTES);
+    texts[TEXT_RULES] = (struct cut_text){bounded_json(from->rules), SPAN_LIT("")};
+    texts[TEXT_MONITOR] = (struct cut_text){bounded_json(from->monitor), SPAN_LIT("")};
+}
+
+static void gather_values(struct audit_ring *ring, const struct audit_decision *from, struct ring_decision *fixed,
+                          struct cut_text texts[TEXT_COUNT])
+{
+    uint64_t max = ring->shared->arguments_max_bytes;
+
+    if (from->verdict != AUDIT_PERMIT && max > DENIED_ARGUMENTS_BYTES)
+        max = DENIED_ARGUMENTS_BYTES;
+    draw_salt(ring, fixed->salt);
+    fixed->has_arguments = from->arguments.at != NULL;
+    fixed->arguments_bytes = from->arguments.len;
+    fixed->arguments_redacted = from->arguments_redacted;
+    salted(fixed->salt, from->arguments, fixed->arguments_digest);
+    texts[TEXT_ARGUMENTS] = (struct cut_text){from->arguments, SPAN_LIT("")};
+    if (from->arguments.len > max) {
+        texts[TEXT_ARGUMENTS] = (struct cut_text){SPAN_NONE, SPAN_LIT("")};
+        texts[TEXT_BEGIN] = cut(from->arguments, BEGIN_BYTES);
+        texts[TEXT_BEGIN].mark = SPAN_LIT("");
+        fixed->arguments_cut = true;
+        salted(fixed->salt, texts[TEXT_BEGIN].text, fixed->begin_digest);
+    }
+    fixed->has_body = from->body.at != NULL;
+    fixed->body_bytes = from->body.len;
+    if (fixed->has_body)
+        salted(fixed->salt, from->body, fixed->body_digest);
+    fixed->has_query = from->query.at != NULL;
+    fixed->query_bytes = from->query.len;
+    if (fixed->has_query)
+        salted(fixed->salt, from->query, fixed->query_digest);
+    fixed->has_session = from->session.at != NULL;
+    if (fixed->has_session)
+        digest_of(from->session, fixed->session);
+    fixed->has_policy_hash = num_unhex(from->policy_hash, fixed->policy_hash, DIGEST_BYTES) == CODE_OK;
+}
+
+enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *from, uint64_t *ticket)
+{
+    struct ring_decision fixed = {
+        .time_us = from->time_us, .judge_us = from->judge_us, .latency_us = from->latency_us,
+        .policy_version = from->policy_version, .status = from->status, .verdict = from->verdict,
+        .reason = from->reason, .expects_outcome = from->expects_outcome,
+    };
+    struct cut_text texts[TEXT_COUNT];
+    uint64_t bytes;
+
+    BUG_ON(from->expects_outcome && from->verdict != AUDIT_PERMIT);
+    *ticket = 0;
+    if (audit_is_down(ring)) {
+        enum reason reason = from->verdict == AUDIT_PERMIT ? REASON_AUDIT_DOWN : from->reason;
+
+        atomic_fetch_add_explicit(&ring->refused[reason], 1, memory_order_relaxed);
+        return CODE_DOWN;
+    }
+    gather_texts(from, texts);
+    gather_values(ring, from, &fixed, texts);
+    bytes = record_bytes(sizeof fixed, texts, TEXT_COUNT);
+    if (!has_room_or_waits(ring, bytes + (from->expects_outcome ? RING_RESULT_BYTES : 0), true))
+        return CODE_BUSY;
+    fixed.ticket = *ticket = ++ring->tickets;
+    ring->reserved += from->expects_outcome;
+    put(ring, RING_DECISION, &fixed, sizeof fixed, texts, TEXT_COUNT, bytes, RING_DOZES);
+    return CODE_OK;
+}
+
+void audit_put_result(struct audit_ring *ring, const struct audit_result *result)
+{
+    uint64_t seq;
+
+    BUG_ON((result->decision == 0) == (result->ticket == 0));
+    if (result->ticket != 0 && audit_fate(ring, result->ticket, &seq) == AUDIT_FAILED)
+        return; /* the writer has taken its room back */
+    BUG_ON(ring->reserved == 0);
+    ring->reserved--;
+    put(ring, RING_RESULT, result, sizeof *result, NULL, 0, RING_RESULT_BYTES, RING_SLEEPS);
+}
+
+enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)
+{
+    const struct cut_text texts[EVENT_TEXTS] = {
+        [EVENT_TENANT] = cut(event->tenant, AUDIT_TEXT_BYTES),
+        [EVENT_KIND] = cut(event->kind, AUDIT_TEXT_BYTES),
+        [EVENT_ACTOR] = cut(event->actor, AUDIT_TEXT_BYTES),
+        [EVENT_DETAIL] = {bounded_json(event->detail), SPAN_LIT("")},
+    };
+    uint64_t bytes = record_bytes(sizeof event->time_us, texts, EVENT_TEXTS);
+
+    if (!has_room_or_waits(ring, bytes, false))
+        return CODE_BUSY;
+    put(ring, RING_EVENT, &event->time_us, sizeof event->time_us, texts, EVENT_TEXTS, bytes, RING_DOZES);
+    return CODE_OK;
+}
+
+enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq)
+{
+    *seq = 0;
+    if (ticket > audit_settled(ring))
+        return AUDIT_WAITING;
+    BUG_ON(ticket == 0 || ring->tickets - ticket >= AUDIT_TICKETS);
+    *seq = ring__seq(ring, ticket);
+    return *seq != 0 ? AUDIT_DURABLE : AUDIT_FAILED;
+}
+
+uint64_t audit_settled(const struct audit_ring *ring)
+{
+    return atomic_load_explicit(&ring->settled, memory_order_acquire);
+}
+
+bool audit_is_down(const struct audit_ring *ring)
+{
+    return atomic_load_explicit(&ring->shared->down, memory_order_relaxed);
+}
+
+/* ---- writer ------------------------------------------------------------------------------------------------------ */
+
+static const unsigned char *linear(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t at,
+                                   size_t bytes)
+{
+    uint64_t place = at & (ring->size - 1), first = ring->size - place;
+
+    if (first >= bytes)
+        return ring->bytes + place;
+    BUG_ON(bytes > scratch->size);
+    memcpy(scratch->bytes, ring->bytes + place, first);
+    memcpy(scratch->bytes + first, ring->bytes, bytes - first);
+    return scratch->bytes;
+}
+
+static void read_texts(const unsigned char *at, struct span *texts, int count)
+{
+    const unsigned char *bytes = at + (size_t)count * sizeof(uint32_t);
+
+    for (int i = 0; i < count; i++) {
+        uint32_t len;
+
+        memcpy(&len, at + (size_t)i * sizeof len, sizeof len);
+        texts[i] = len == RING_NULL ? SPAN_NONE : span_of(bytes, len);
+        if (len != RING_NULL)
+            bytes += len;
+    }
+}
+
+bool ring__next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+                struct ring_view *view)
+{
+    struct ring_head head;
+    const unsigned char *record;
+
+    if (*at == end)
+        return false;
+    record = linear(ring, scratch, *at, sizeof head);
+    memcpy(&head, record, sizeof head);
+    record = linear(ring, scratch, *at, head.bytes) + sizeof head;
+    view->kind = head.kind;
+    switch (head.kind) {
+    case RING_DECISION:
+        memcpy(&view->decision, record, sizeof view->decision);
+        read_texts(record + sizeof view->decision, view->text, TEXT_COUNT);
+        break;
+    case RING_RESULT:
+        memcpy(&view->result, record, sizeof view->result);
+        break;
+    case RING_EVENT:
+        memcpy(&view->event_time_us, record, sizeof view->event_time_us);
+        read_texts(record + sizeof view->event_time_us, view->text, EVENT_TEXTS);
+        break;
+    }
+    *at += head.bytes;
+    return true;
+}
+
+bool ring__release(struct audit_ring *ring, uint64_t at)
+{
+    atomic_store(&ring->head, at);
+    return atomic_load(&ring->starved) && atomic_exchange(&ring->starved, false);
+}
+
+void ring__set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq)
+{
+    atomic_store_explicit(&ring->seq_of[ticket % AUDIT_TICKETS], seq, memory_order_relaxed);
+}
+
+uint64_t ring__seq(const struct audit_ring *ring, uint64_t ticket)
+{
+    return atomic_load_explicit(&ring->seq_of[ticket % AUDIT_TICKETS], memory_order_relaxed);
+}
+
+void ring__settle(struct audit_ring *ring, uint64_t ticket)
+{
+    atomic_store_explicit(&ring->settled, ticket, memory_order_release);
+}

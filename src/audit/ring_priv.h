@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer's side of a ring, and what a record looks like inside one.
+ *
+ * Threads: ring__new and ring__free on main; the rest on the writer thread alone.
+ * Owns: the ring owns its bytes; a view borrows them (or the scratch) until the next ring__next on the same cursor.
+ * Lifetime: records stay in the ring until ring__release.
+ * Errors: none past creation. */
+#ifndef AUDIT_RING_PRIV_H
+#define AUDIT_RING_PRIV_H
+
+#include "audit/ring.h"
+#include "audit/row_priv.h"
+
+#include <stdatomic.h>
+
+enum ring_kind { RING_DECISION = 0, RING_RESULT, RING_EVENT };
+
+/* Texts of a decision in the order in which they stand behind its fixed part. */
+enum ring_text {
+    TEXT_TENANT = 0, TEXT_PRINCIPAL, TEXT_AUTHENTICATION, TEXT_CLIENT, TEXT_CORRELATION, TEXT_CORRELATION_REPLACED,
+    TEXT_TRACE, TEXT_UPSTREAM, TEXT_DIALECT, TEXT_PROTOCOL_VERSION, TEXT_DIRECTION, TEXT_METHOD, TEXT_TOOL, TEXT_RPC_ID,
+    TEXT_RULE, TEXT_RULE_REASON, TEXT_UNDECIDED, TEXT_RULES, TEXT_MONITOR, TEXT_ARGUMENTS, TEXT_BEGIN, TEXT_COUNT
+};
+
+enum event_text { EVENT_TENANT = 0, EVENT_KIND, EVENT_ACTOR, EVENT_DETAIL, EVENT_TEXTS };
+
+struct ring_decision {
+    uint64_t ticket;
+    int64_t time_us, judge_us, latency_us;
+    uint64_t policy_version;
+    uint64_t arguments_bytes, body_bytes, query_bytes;
+    int32_t status;
+    enum audit_verdict verdict;
+    enum reason reason;
+    bool has_session, has_arguments, arguments_cut, arguments_redacted, has_body, has_query, has_policy_hash;
+    bool expects_outcome;
+    unsigned char salt[ROW_SALT_BYTES];
+    unsigned char session[DIGEST_BYTES];
+    unsigned char arguments_digest[DIGEST_BYTES];
+    unsigned char begin_digest[DIGEST_BYTES];
+    unsigned char body_digest[DIGEST_BYTES];
+    unsigned char query_digest[DIGEST_BYTES];
+    unsigned char policy_hash[DIGEST_BYTES];
+};
+
+/* What a decision, an outcome (a struct audit_result as it is) or an event becomes in the ring: head, fixed part, lengths
+ * of the texts, texts; padded to 8 bytes. */
+struct ring_head {
+    uint32_t bytes; /* of the whole record, padding included */
+    enum ring_kind kind;
+};
+
+#define RING_NULL UINT32_MAX /* as a length: the text is NULL */
+#define RING_RESULT_BYTES (sizeof(struct ring_head) + sizeof(struct audit_result))
+_Static_assert(RING_RESULT_BYTES % 8 == 0, "a record is padded to 8 bytes");
+
+/* What rings share with their writer. */
+struct ring_shared {
+    atomic_bool down;
+    atomic_int sleeps;     /* enum ring_sleep */
+    int wake_fd;           /* eventfd that the writer waits for */
+    uint64_t arguments_max_bytes;
+};
+
+/* How deep the writer sleeps, and so what wakes it: outcomes start no commit of their own, so while some commit is due
+ * within 10 ms anyway they leave it alone. */
+enum ring_sleep { RING_AWAKE = 0, RING_DOZES, RING_SLEEPS };
+
+struct audit_ring {
+    /* set once */
+    struct ring_shared *shared;
+    unsigned char *bytes;
+    uint64_t size; /* power of two */
+    _Atomic uint64_t *seq_of; /* [ticket % AUDIT_TICKETS]; 0: failed */
+
+    /* the producer's */
+    char apart_producer[64]; /* a cache line of its own for each side */
+    _Atomic uint64_t tail;
+    _Atomic uint64_t pressing; /* decisions and events put so far: what starts a commit */
+    uint64_t head_seen;
+    uint64_t tickets;  /* handed out */
+    uint64_t reserved; /* results that were promised room and have not come */
+    unsigned char random[512]; /* salts, drawn in bulk: one system call for 32 */
+    size_t random_left;
+    atomic_bool starved; /* the producer was told CODE_BUSY */
+
+    /* the writer's */
+    char apart_writer[64];
+    _Atomic uint64_t head;
+    _Atomic uint64_t settled;
+    _Atomic uint64_t rooms_lost; /* reserved for results of decisions that failed */
+
+    /* by both: refused while the audit was down, for the `audit_up` event */
+    char apart_both[64];
+    _Atomic uint64_t refused[REASON_COUNT];
+};
+
+enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **ring) MUST_USE;
+void ring__free(struct audit_ring **ring);
+
+/* A record, read where it lies (or in the scratch, where it goes over the ring's end). */
+struct ring_view {
+    enum ring_kind kind;
+    struct ring_decision decision; /* RING_DECISION */
+    struct audit_result result;    /* RING_RESULT */
+    int64_t event_time_us;         /* RING_EVENT */
+    struct span text[TEXT_COUNT];  /* RING_DECISION: enum ring_text; RING_EVENT: enum event_text */
+};
+
+/* Where a record may lie that goes over the end. One for the writer. */
+struct ring_scratch {
+    unsigned char *bytes;
+    size_t size;
+};
+size_t ring__record_max(const struct ring_shared *shared);
+
+/* Reads the record at *at and moves *at behind it. Returns: false where `end` is reached. */
+bool ring__next(const struct audit_ring *ring, struct ring_scratch *scratch, uint64_t *at, uint64_t end,
+                struct ring_view *view);
+
+static inline uint64_t ring__head(const struct audit_ring *ring)
+{
+    return atomic_load_explicit(&ring->head, memory_order_relaxed);
+}
+
+/* Sequentially consistent, as the sleeping of the writer is: either it sees the tail or the producer sees it asleep. */
+static inline uint64_t ring__tail(const struct audit_ring *ring)
+{
+    return atomic_load(&ring->tail);
+}
+
+static inline uint64_t ring__pressing(const struct audit_ring *ring)
+{
+    return atomic_load(&ring->pressing);
+}
+
+/* Gives the room before `at` back. Returns: whether the producer waits for room. */
+bool ring__release(struct audit_ring *ring, uint64_t at);
+
+/* The fate of a ticket: seq, or 0 for failed. Seen by the producer after ring__settle. */
+void ring__set_seq(struct audit_ring *ring, uint64_t ticket, uint64_t seq);
+uint64_t ring__seq(const struct audit_ring *ring, uint64_t ticket);
+void ring__settle(struct audit_ring *ring, uint64_t ticket);
+
+/* Wakes the writer if it sleeps at least this deep. Any thread. */
+void ring__wake_writer(struct ring_shared *shared, enum ring_sleep from);
+
+#endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/writer_priv.h"
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RING_BYTES ((uint64_t)2 << 20)
+#define ARGUMENTS_BYTES ((uint64_t)64 << 10)
+#define LOCK_PAUSE_MS 20
+#define RESULTS_WAIT_US 10000   /* how long outcomes wait for somebody else's commit */
+#define LAST_TRIES_US 2000000   /* how long a closing gate goes on trying to write */
+
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
+
+/* What waits in the rings. Outcomes alone start no commit, so that a single caller pays for one sync and not two. */
+enum work { WORK_NONE = 0, WORK_RESULTS, WORK_NOW };
+
+static enum work look(const struct audit *audit)
+{
+    enum work work = WORK_NONE;
+
+    for (unsigned i = 0; i < audit->lane_count; i++) {
+        const struct lane *lane = &audit->lanes[i];
+        uint64_t used = ring__tail(lane->ring) - ring__head(lane->ring);
+
+        if (ring__pressing(lane->ring) != lane->pressing || used > lane->ring->size / 4)
+            return WORK_NOW;
+        if (used > 0)
+            work = WORK_RESULTS;
+    }
+    return work;
+}
+
+static void doze(struct audit *audit, enum ring_sleep depth, int64_t timeout_us)
+{
+    struct pollfd watch = {.fd = audit->shared.wake_fd, .events = POLLIN};
+    struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = timeout_us % 1000000 * 1000};
+    enum work work;
+    uint64_t count;
+
+    atomic_store(&audit->shared.sleeps, depth);
+    work = look(audit);
+    if (!atomic_load(&audit->stopping) && work != WORK_NOW && (depth == RING_DOZES || work == WORK_NONE))
+        (void)ppoll(&watch, 1, timeout_us < 0 ? NULL : &timeout, NULL);
+    atomic_store(&audit->shared.sleeps, RING_AWAKE);
+    if (read(audit->shared.wake_fd, &count, sizeof count) < 0)
+        return; /* EAGAIN: the time is over */
+}
+
+/* With many callers, "as soon as possible" means many small commits, and each costs a sync and a checkpointed page: a
+ * short pause collects more. Callers that are few would only wait. Measured: performance figures in tests/bench. */
+static void pace(struct audit *audit, int64_t began_us)
+{
+    unsigned decisions = audit->pace_x8 / 8;
+    int64_t want_us = decisions < 8 ? 0 : decisions < 32 ? 250 : 500;
+    int64_t left_us = began_us + want_us - clock_monotonic_us();
+    struct timespec pause = {.tv_nsec = left_us * 1000};
+
+    if (left_us > 20 && !atomic_load(&audit->stopping))
+        (void)nanosleep(&pause, NULL);
+}
+
+static void batch_and_pace(struct audit *audit)
+{
+    int64_t began_us = clock_monotonic_us();
+
+    if (writer__batch(audit))
+        pace(audit, began_us);
+}
+
+static void down_turn(struct audit *audit)
+{
+    struct pollfd watch = {.fd = audit->shared.wake_fd, .events = POLLIN};
+    int64_t wait_us = audit->retry_us - clock_monotonic_us();
+    uint64_t count;
+
+    if (wait_us <= 0) {
+        (void)writer__recover(audit);
+        return;
+    }
+    atomic_store(&audit->shared.sleeps, RING_DOZES);
+    writer__sweep(audit); /* after saying so: what slips in later wakes us */
+    (void)poll(&watch, 1, (int)(wait_us / 1000) + 1);
+    atomic_store(&audit->shared.sleeps, RING_AWAKE);
+    if (read(audit->shared.wake_fd, &count, sizeof count) < 0)
+        return; /* EAGAIN: the time is over */
+}
+
+static void up_turn(struct audit *audit)
+{
+    int64_t now = clock_monotonic_us();
+    enum work work = look(audit);
+
+    if (work == WORK_NONE)
+        audit->empty_us = now;
+    if (work == WORK_NOW || (work == WORK_RESULTS && now - audit->empty_us >= RESULTS_WAIT_US))
+        batch_and_pace(audit);
+    else if (work == WORK_RESULTS)
+        doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->empty_us));
+    else if (audit->part != NULL || atomic_load(&audit->keeper.ready) != NULL)
+        (void)writer__batch(audit); /* nothing else to do: the index catches up */
+    else if (now - audit->committed_us < RESULTS_WAIT_US)
+        doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->committed_us));
+    else
+        doze(audit, RING_SLEEPS, -1);
+}
+
+static enum code write_stop(struct audit *audit)
+{
+    uint64_t counts[REASON_COUNT];
+    struct buf text;
+    enum code code = ledger__begin(&audit->ledger);
+
+    buf_init(&text, AUDIT_JSON_BYTES);
+    if (code == CODE_OK) /* none, unless a worker ended without telling */
+        code = ledger__close_permits(&audit->ledger, OUTCOME_UNKNOWN, REASON_INTERNAL, clock_wall_us());
+    if (code == CODE_OK)
+        code = buf_add_byte(&text, '{');
+    if (code == CODE_OK)
+        code = writer__describe_denied(audit, counts, &text);
+    if (code == CODE_OK)
+        code = buf_add_byte(&text, '}');
+    if (code == CODE_OK)
+        code = writer__event(audit, "stop", clock_wall_us(), buf_peek(&text));
+    if (code == CODE_OK)
+        code = ledger__commit(&audit->ledger);
+    buf_fini(&text);
+    return code;
+}
+
+/* Whatever is in the rings, then the last row. */
+static void finish(struct audit *audit)
+{
+    int64_t until_us = clock_monotonic_us() + LAST_TRIES_US;
+    enum code code = CODE_DOWN;
+
+    while (code != CODE_OK && clock_monotonic_us() < until_us) {
+        if (atomic_load(&audit->shared.down)) {
+            down_turn(audit);
+            continue;
+        }
+        while (look(audit) != WORK_NONE && writer__batch(audit))
+            continue;
+        if (atomic_load(&audit->shared.down))
+            continue;
+        code = write_stop(audit);
+        if (code != CODE_OK)
+            writer__go_down(audit, code);
+    }
+    if (code != CODE_OK)
+        log_error("audit", "%s: the last rows could not be written; outcomes are found open at the next start",
+                  audit->ledger.path);
+}
+
+static void run(void *argument)
+{
+    struct audit *audit = argument;
+
+    (void)prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds; the default of 50 microseconds would blur the pacing */
+    while (!atomic_load(&audit->stopping)) {
+        if (atomic_load(&audit->shared.down))
+            down_turn(audit);
+        else
+            up_turn(audit);
+    }
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static enum code take_lock(struct audit *audit, int64_t wait_us, struct why *why)
+{
+    int64_t until_us = clock_monotonic_us() + wait_us;
+    char *path = mem_alloc(strlen(audit->ledger.path) + sizeof ".lock");
+
+    if (path == NULL)
+        return CODE_NOMEM;
+    (void)snprintf(path, strlen(audit->ledger.path) + sizeof ".lock", "%s.lock", audit->ledger.path);
+    audit->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    mem_free(path);
+    if (audit->lock_fd < 0)
+        return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit->ledger.path, strerror(errno));
+    while (flock(audit->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000};
+
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return why_set(why, CODE_IO, "%s.lock: %s", audit->ledger.path, strerror(errno));
+        if (clock_monotonic_us() >= until_us)
+            return why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database",
+                           audit->ledger.path);
+        (void)nanosleep(&pause, NULL);
+    }
+    return CODE_OK;
+}
+
+enum code writer__event(struct audit *audit, const char *kind, int64_t time_us, struct span detail)
+{
+    const struct audit_event event = {
+        .time_us = time_us, .kind = span_text(kind), .actor = SPAN_LIT("gate"), .detail = detail,
+    };
+
+    return ledger__event(&audit->ledger, &event);
+}
+
+static enum code describe_start(const struct audit *audit, struct buf *out)
+{
+    enum code code = buf_add_text(out, "{\"node\":");
+
+    if (code == CODE_OK)
+        code = json_write_string(out, span_text(audit->ledger.node));
+    if (code == CODE_OK)
+        code = buf_add_text(out, ",\"version\":");
+    if (code == CODE_OK)
+        code = json_write_string(out, span_text(audit->version));
+    return code == CODE_OK ? buf_addf(out, ",\"pid\":%d}", (int)getpid()) : code;
+}
+
+/* What the last run left open, then that this one begins. */
+static enum code write_start(struct audit *audit)
+{
+    struct ledger *ledger = &audit->ledger;
+    int64_t now = clock_wall_us();
+    struct buf text;
+    enum code code = CODE_OK;
+
+    buf_init(&text, AUDIT_JSON_BYTES);
+    if (ledger->is_open_ended)
+        code = ledger__find_open(ledger);
+    if (code == CODE_OK)
+        code = ledger__begin(ledger);
+    if (code == CODE_OK && ledger->is_open_ended) {
+        code = buf_addf(&text, "{\"last_seq\":%llu,\"open_permits\":%zu}", (unsigned long long)ledger->tip.seq,
+                        ledger->permits.count);
+        if (code == CODE_OK)
+            code = writer__event(audit, "crash", now, buf_peek(&text));
+        if (code == CODE_OK)
+            code = ledger__close_permits(ledger, OUTCOME_UNKNOWN, REASON_GATE_DIED, now);
+        buf_clear(&text);
+    }
+    if (code == CODE_OK)
+        code = describe_start(audit, &text);
+    if (code == CODE_OK)
+        code = writer__event(audit, "start", now, buf_peek(&text));
+    if (code == CODE_OK)
+        code = ledger__commit(ledger);
+    buf_fini(&text);
+    return code;
+}
+
+static enum code make_lanes(struct audit *audit, const struct audit_conf *conf)
+{
+    audit->lane_count = conf->rings;
+    audit->lanes = mem_array(conf->rings, sizeof audit->lanes[0]);
+    audit->scratch.size = ring__record_max(&audit->shared);
+    audit->scratch.bytes = mem_alloc(audit->scratch.size);
+    if (audit->lanes == NULL || audit->scratch.bytes == NULL)
+        return CODE_NOMEM;
+    for (unsigned i = 0; i < conf->rings; i++) {
+        enum code code = ring__new(&audit->shared, conf->ring_bytes != 0 ? conf->ring_bytes : RING_BYTES,
+                                   &audit->lanes[i].ring);
+
+        if (code != CODE_OK)
+            return code;
+    }
+    return CODE_OK;
+}
+
+static enum code make(struct audit *audit, const struct audit_conf *conf, struct why *why)
+{
+    enum code code = ledger__init(&audit->ledger, conf->path, conf->node != NULL ? conf->node : "");
+
+    if (code == CODE_OK) {
+        audit->version = mem_dup(conf->version.at, conf->version.len);
+        audit->shared.arguments_max_bytes = conf->arguments_max_bytes != 0 ? conf->arguments_max_bytes : ARGUMENTS_BYTES;
+        audit->shared.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        code = audit->version == NULL ? CODE_NOMEM : CODE_OK;
+    }
+    if (code == CODE_OK && audit->shared.wake_fd < 0)
+        return why_set(why, CODE_IO, "the audit has no eventfd: %s", strerror(errno));
+    if (code == CODE_OK)
+        code = make_lanes(audit, conf);
+    return code == CODE_OK ? CODE_OK : why_set(why, code, "%s: %s", conf->path, code_text(code));
+}
+
+static void give_back(struct audit *audit)
+{
+    ledger__fini(&audit->ledger);
+    part__free(&audit->part);
+    for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
+        ring__free(&audit->lanes[i].ring);
+    mem_free(audit->lanes);
+    mem_free(audit->scratch.bytes);
+    mem_free(audit->version);
+    if (audit->shared.wake_fd >= 0)
+        (void)close(audit->shared.wake_fd);
+    if (audit->lock_fd >= 0)
+        (void)close(audit->lock_fd); /* and the lock with it */
+    mem_free(audit);
+}
+
+enum code audit_open(const struct audit_conf *conf, struct audit **out, struct why *why)
+{
+    struct audit *audit = mem_zalloc(sizeof *audit);
+    enum code code;
+
+    BUG_ON(conf->rings == 0);
+    *out = NULL;
+    if (audit == NULL)
+        return why_set(why, CODE_NOMEM, "%s: out of memory", conf->path);
+    audit->lock_fd = audit->shared.wake_fd = -1;
+    code = make(audit, conf, why);
+    if (code == CODE_OK)
+        code = take_lock(audit, conf->lock_wait_us, why);
+    if (code == CODE_OK)
+        code = ledger__open(&audit->ledger, clock_wall_us(), why);
+    if (code == CODE_OK) {
+        code = write_start(audit);
+        if (code != CODE_OK)
+            (void)why_set(why, code, "%s: %s", conf->path, db_error(audit->ledger.db));
+    }
+    if (code == CODE_OK)
+        code = keeper__init(&audit->keeper, audit->ledger.path, &audit->shared, why);
+    if (code != CODE_OK) {
+        give_back(audit);
+        return code;
+    }
+    permits__drop_closed(&audit->ledger.permits);
+    writer__publish(audit);
+    *out = audit;
+    return CODE_OK;
+}
+
+enum code audit_start(struct audit *audit, struct why *why)
+{
+    enum code code = keeper__start(&audit->keeper, why);
+
+    return code == CODE_OK ? thread_start(&audit->thread, "audit-writer", run, audit, why) : code;
+}
+
+struct audit_ring *audit_ring(struct audit *audit, unsigned index)
+{
+    BUG_ON(index >= audit->lane_count);
+    return audit->lanes[index].ring;
+}
+
+void audit_on_settled(struct audit *audit, unsigned index, void (*wake)(void *context), void *context)
+{
+    BUG_ON(index >= audit->lane_count || audit->thread.started);
+    audit->lanes[index].wake = wake;
+    audit->lanes[index].context = context;
+}
+
+void audit_close(struct audit **out)
+{
+    struct audit *audit = *out;
+
+    if (audit == NULL)
+        return;
+    atomic_store(&audit->stopping, true);
+    ring__wake_writer(&audit->shared, RING_DOZES);
+    thread_join(&audit->thread);
+    finish(audit);
+    keeper__stop(&audit->keeper);
+    keeper__fini(&audit->keeper);
+    if (audit->ledger.db != NULL && db_exec(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)") != CODE_OK)
+        log_info("audit", "%s: the last rows stay in its -wal file, since somebody reads it", audit->ledger.path);
+    give_back(audit);
+    *out = NULL;
+}
+
+void writer__publish(struct audit *audit)
+{
+    atomic_store_explicit(&audit->last_seq, audit->ledger.committed.seq, memory_order_relaxed);
+    atomic_store_explicit(&audit->open_permits, audit->ledger.permits.count, memory_order_relaxed);
+    atomic_store_explicit(&audit->wal_bytes, (uint64_t)audit->wal_pages * 4096, memory_order_relaxed);
+    if (audit->ledger.db == NULL)
+        return;
+    atomic_fetch_add_explicit(&audit->commits, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&audit->rows_total, audit->rows, memory_order_relaxed);
+}
+
+void audit_gauges(const struct audit *audit, struct audit_gauges *gauges)
+{
+    *gauges = (struct audit_gauges){
+        .last_seq = atomic_load_explicit(&audit->last_seq, memory_order_relaxed),
+        .commits = atomic_load_explicit(&audit->commits, memory_order_relaxed),
+        .rows = atomic_load_explicit(&audit->rows_total, memory_order_relaxed),
+        .wal_bytes = atomic_load_explicit(&audit->wal_bytes, memory_order_relaxed),
+        .open_permits = atomic_load_explicit(&audit->open_permits, memory_order_relaxed),
+        .down = atomic_load(&audit->shared.down),
+    };
+    for (unsigned i = 0; i < audit->lane_count; i++)
+        gauges->ring_bytes_used += ring__tail(audit->lanes[i].ring) - ring__head(audit->lanes[i].ring);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An audit in a folder of its own for tests: opened, filled with ordinary calls, asked by SQL.
+ *
+ * Threads: the test's.
+ * Owns: the folder and what is in it.
+ * Lifetime: audit_file_init to audit_file_fini.
+ * Errors: the test fails. */
+#ifndef FAKES_AUDIT_FILE_H
+#define FAKES_AUDIT_FILE_H
+
+#include "audit/writer.h"
+
+struct audit_file {
+    char folder[64];
+    char path[96];
+};
+
+void audit_file_init(struct audit_file *file);
+void audit_file_fini(struct audit_file *file);
+
+struct audit *audit_file_open(const struct audit_file *file, unsigned rings); /* and start */
+
+/* An ordinary permitted call. */
+struct audit_decision audit_call(const char *tenant, const char *correlation);
+struct audit_result audit_answer(uint64_t decision);
+
+/* Puts, waiting while the ring is full. */
+uint64_t audit_file_put(struct audit_ring *ring, const struct audit_decision *decision);
+enum audit_fate audit_file_wait(struct audit_ring *ring, uint64_t ticket, uint64_t *seq);
+uint64_t audit_file_call(struct audit_ring *ring, const char *tenant, const char *correlation); /* to the end; its seq */
+
+/* The first column of the first row as text, in static memory; "NULL" for NULL, "none" without a row. */
+const char *audit_file_ask(const struct audit_file *file, const char *sql);
+long long audit_file_number(const struct audit_file *file, const char *sql);
+
+#endif
