@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
 #include "base/mem.h"
-#include "http/writer.h"
+#include "mcp/method.h"
 
 #define MAX_ROUTES 4096
 #define MAX_LIST 256
 #define MIB ((uint64_t)1 << 20)
-
-static const char *const mcp_revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NULL};
 
 bool conf__path_is_plain(struct span path)
 {
