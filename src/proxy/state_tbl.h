@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The states of a pair and every legal move: X(NAME, "name", moves, "what it waits for, and what is settled when it ends").
  *
- * TO(NAME) is one move. tools/state-table prints the drawing in the docs from this file. To add a state: a line here, a
+ * TO(NAME) is one move. tools/draw puts the drawing into src/README.md from this file. To add a state: a line here, a
  * step in proxy/pair.c, its invariants in pair__check, a test in tests/unit/proxy/test_state.c. */
 #ifndef STATE_TABLE
 #define STATE_TABLE(X, TO)                                                                                                \

@@ -52,7 +52,7 @@ static inline void ask_end(struct asked *a)
 static inline void expect_span(struct span got, const char *text)
 {
     if (!span_is(got, text))
-        print_error("got:      %.*s\nexpected: %s\n", SPAN_ARG(got), text);
+        print_error("got:      %.*s\nexpected: %s\n", SPAN_ARG(got), text ? text : "nothing");
     assert_true(span_is(got, text));
 }
 
