@@ -45,6 +45,17 @@ int complain_faults(const struct faults *faults)
     return STATUS_USAGE;
 }
 
+enum code why_of_faults(struct why *why, enum code code, const struct faults *faults)
+{
+    const struct fault *first = &faults->fault[0];
+
+    if (faults->count == 0)
+        return why_set(why, code, "%s", code_text(code));
+    if (first->line == 0)
+        return why_set(why, code, "%s", first->text);
+    return why_set(why, code, "%s:%d:%d: %s", first->file, first->line, first->column, first->text);
+}
+
 static void print_usage(const struct usage *usage)
 {
     printf("usage: %s\n\n%s\n\n", usage->synopsis, usage->about);

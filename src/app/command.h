@@ -70,6 +70,9 @@ int complain_why(enum code code, const struct why *why);
 /* Prints up to 20 faults as `file:line:column: text`. Returns: STATUS_USAGE. */
 int complain_faults(const struct faults *faults);
 
+/* The first fault as a sentence with its place. Returns: code. */
+enum code why_of_faults(struct why *why, enum code code, const struct faults *faults);
+
 /* Dispatches: finds the command among `commands` by argv[0], its sub-command likewise, and runs it. */
 int command_run(const struct command *commands, const char *path, int argc, char **argv);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/serve_priv.h"
 
+#include "app/command.h"
 #include "base/log.h"
 #include "json/doc.h"
 #include "os/clock.h"
@@ -42,12 +43,7 @@ static enum code load_fresh(const struct conf *old, struct conf **fresh, struct 
     for (size_t i = 0; i < faults.count && i < FAULTS_MAX; i++)
         log_error("app", "%s:%d:%d: %s", faults.fault[i].file, faults.fault[i].line, faults.fault[i].column,
                   faults.fault[i].text);
-    if (code == CODE_OK)
-        return CODE_OK;
-    if (faults.count == 0)
-        return why_set(why, code, "%s: %s", old->path, code_text(code));
-    return why_set(why, code, "%s:%d:%d: %s", faults.fault[0].file, faults.fault[0].line, faults.fault[0].column,
-                   faults.fault[0].text);
+    return code == CODE_OK ? code : why_of_faults(why, code, &faults);
 }
 
 static enum code take_conf(struct serve *serve, struct why *why)

@@ -19,9 +19,8 @@ enum code store_find(const struct store_place *place, enum db_mode mode, struct 
     code = conf_store_path(config, &path, &faults);
     if (code == CODE_OK)
         code = store_open(path, mode, db, why);
-    else if (faults.count > 0)
-        why_set(why, code, "%s:%d:%d: %s", faults.fault[0].file, faults.fault[0].line, faults.fault[0].column,
-                faults.fault[0].text);
+    else
+        why_of_faults(why, code, &faults);
     mem_free(path);
     return code;
 }
