@@ -62,7 +62,7 @@ static void look_at_policy(struct report *report, const struct conf *conf)
         return;
     }
     if (code == CODE_OK)
-        code = store_active_policy(store, &version, &why);
+        code = policy_store_active(store, &version, &why);
     if (code == CODE_OK && version != 0)
         code = store_compile_policy(store, version, &policy, &why);
     if (code != CODE_OK)

@@ -39,7 +39,7 @@ static enum code take_policy(struct serve *serve, struct why *why)
 {
     struct policy *policy = NULL;
     uint64_t version = 0;
-    enum code code = store_active_policy(serve->store, &version, why);
+    enum code code = policy_store_active(serve->store, &version, why);
 
     if (code != CODE_OK || version == serve->policy_active || (version != 0 && version == serve->policy_refused))
         return code;

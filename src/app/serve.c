@@ -324,7 +324,7 @@ enum code serve_check(const struct conf *conf, struct why *why)
         return CODE_OK;
     }
     if (code == CODE_OK)
-        code = store_active_policy(store, &version, why);
+        code = policy_store_active(store, &version, why);
     if (code == CODE_OK && version != 0)
         code = store_compile_policy(store, version, &policy, why);
     if (code == CODE_OK && version == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/store.h"
 
+#include "app/command.h"
 #include "os/file.h"
 #include "policy/store.h"
 
@@ -228,4 +229,15 @@ enum code store_set_told(struct db *db, const char *table, int64_t id, struct wh
         db_finalize(&stmt);
     }
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+}
+
+enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why)
+{
+    struct faults faults;
+    enum code code;
+
+    faults_init(&faults);
+    *policy = NULL;
+    code = policy_store_compile(db, version, policy, &faults, why);
+    return faults.count > 0 ? why_of_faults(why, code, &faults) : code;
 }

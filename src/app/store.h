@@ -13,7 +13,7 @@
 
 #include "db/db.h"
 #include "identity/identity.h"
-#include "policy/policy.h"
+#include "policy/store.h"
 
 /* Opens and brings the tables up to date, one numbered step after the other under one lock.
  * Takes: DB_CREATE makes a missing file (0600: it holds the MAC key); DB_READ changes nothing and refuses an older store. */
@@ -46,10 +46,7 @@ enum code store_keys_each(struct db *db, store_key_fn each, void *context, struc
 /* The table of those that are neither revoked nor expired. */
 enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why) MUST_USE;
 
-/* The active version; 0: none. */
-enum code store_active_policy(struct db *db, uint64_t *version, struct why *why) MUST_USE;
-
-/* CODE_INVALID where this build cannot compile it, with the first fault. */
+/* policy_store_compile, with the first fault as a sentence; CODE_INVALID where this build cannot compile it. */
 enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why) MUST_USE;
 
 /* Up to which row of an append-only table the audit has been told. */
