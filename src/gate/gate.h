@@ -34,7 +34,7 @@ enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct g
 void gate_free(struct gate **gate);
 
 /* The current tables, refreshed; valid until the next call on this gate. */
-const struct identity_keys *gate_keys(struct gate *gate);
+struct identity_keys *gate_keys(struct gate *gate);
 const unsigned char *gate_session_key(const struct gate *gate);
 
 /* Events of refusals that were folded and whose second is over (with `all`: every one). From main, about once a second,

@@ -90,7 +90,7 @@ static void recheck(struct lane *lane, struct pair *pair)
 static void beat(void *context)
 {
     struct lane *lane = context;
-    struct identity_keys *keys = (struct identity_keys *)gate_keys(lane->gate);
+    struct identity_keys *keys = gate_keys(lane->gate);
 
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
         log_error("proxy", "out of memory for a timer: revoked keys end with their connections only");

@@ -158,7 +158,7 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     lane->gate = start->gates[index];
     lane->conf = proxy_conf_ref(start->conf_take);
     lane->names = start->names_take ? resolve_table_ref(start->names_take) : NULL;
-    lane->seen_keys = identity_keys_ref((struct identity_keys *)gate_keys(lane->gate));
+    lane->seen_keys = identity_keys_ref(gate_keys(lane->gate));
     code = inbox_init(&lane->inbox, lane->worker.loop, arrived, lane);
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: no eventfd", index);
