@@ -13,10 +13,6 @@ struct source {
 };
 
 static const struct source sources[] = {
-    {"policy_activation", "policy_activated",
-     "SELECT a.id, NULL, a.activated_by, json_object('version', a.version, 'hash', v.hash, 'message', v.message, "
-     "'activated_us', a.activated_us) "
-     "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
     {"agent_key", "key_made",
      "SELECT id, tenant, made_by, json_object('key', id, 'principal', principal, 'made_us', made_us) "
      "FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
