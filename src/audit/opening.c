@@ -165,7 +165,8 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
     db_busy_wait(ledger->db, BUSY_WAIT_MS);
     db_keep_wal(ledger->db);
     /* An index part that a crash left half written has no row in `part`; it is made again. */
-    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
+    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
+                   "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
     if (code == CODE_OK)
         code = check_wal(ledger);
     if (code == CODE_OK && fresh)

@@ -37,7 +37,8 @@ static void test_first_rows(void **state)
     assert_int_equal(seq, 2);
     audit_close(&audit);
     assert_null(audit);
-    assert_string_equal(audit_file_ask(file, "SELECT group_concat(kind || ' ' || what, ', ') FROM entry"), "decision permit search_products, outcome result of 2, event start, event stop");
+    assert_string_equal(audit_file_ask(file, "SELECT group_concat(kind || ' ' || what, ', ') FROM entry"),
+                        "decision permit search_products, outcome result of 2, event start, event stop");
 }
 
 int main(void)
