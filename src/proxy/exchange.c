@@ -340,7 +340,7 @@ static void put_outcome(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct audit_result result = {
         .decision = exchange->seq,
-        .ticket = exchange->decision.ticket,
+        .ticket = exchange->seq == 0 ? exchange->decision.ticket : 0, /* a number is named once it is known */
         .time_us = clock_wall_us(),
         .outcome = exchange->outcome,
         .reason = exchange->ended,
