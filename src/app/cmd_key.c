@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate key: agents' keys. The store holds only their SHA-256; a key itself is printed once and never again. */
 #include "app/commands.h"
+#include "app/print.h"
 #include "app/store.h"
 
 #include "base/mem.h"
@@ -12,10 +13,6 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 128
-
-#define STORE_OPTIONS(where)                                                                         \
-    {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &(where)->config}, \
-    {.name = "store", .takes = "FILE", .help = "the store itself, without a configuration", .value = &(where)->store}
 
 /* What policies and headers can name: printable ASCII without blanks. */
 static int check_name(const char *option, const char *name)
@@ -45,33 +42,6 @@ static int read_expiry(const char *text, int64_t now_us, int64_t *expires_us)
     return OPTIONS_GO;
 }
 
-static void add_time(struct doc *doc, const char *key, int64_t time_us)
-{
-    char text[CLOCK_TEXT_BYTES];
-
-    if (time_us == 0) {
-        doc_null(doc, key);
-        return;
-    }
-    clock_text(time_us, text);
-    doc_text(doc, key, span_text(text));
-}
-
-static int print_doc(struct doc **doc)
-{
-    struct buf out;
-    enum code code;
-
-    buf_init(&out, SIZE_MAX / 2);
-    code = doc_print(*doc, &out);
-    if (code == CODE_OK)
-        printf("%.*s\n", SPAN_ARG(buf_peek(&out)));
-    mem_wipe(out.block, out.size);
-    buf_fini(&out);
-    doc_free(doc);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
-}
-
 static int print_made(const struct store_key *key, const char *text, bool as_json)
 {
     struct doc *doc;
@@ -87,7 +57,7 @@ static int print_made(const struct store_key *key, const char *text, bool as_jso
     doc_text(doc, "key", span_text(text));
     doc_text(doc, "principal", key->principal);
     doc_text(doc, "tenant", key->tenant);
-    add_time(doc, "expires", key->expires_us);
+    print_time(doc, "expires", key->expires_us);
     return print_doc(&doc);
 }
 
@@ -175,13 +145,13 @@ static enum code list_json(void *context, const struct store_key *key)
     claims = doc_add_array(doc, "may_claim");
     for (const char *const *claim = key->may_claim; claim != NULL && *claim != NULL; claim++)
         doc_text(claims, NULL, span_text(*claim));
-    add_time(doc, "expires", key->expires_us);
+    print_time(doc, "expires", key->expires_us);
     if (key->note.at != NULL)
         doc_text(doc, "note", key->note);
-    add_time(doc, "made", key->made_us);
+    print_time(doc, "made", key->made_us);
     doc_text(doc, "made_by", key->made_by);
     if (key->revoked_us != 0) {
-        add_time(doc, "revoked", key->revoked_us);
+        print_time(doc, "revoked", key->revoked_us);
         doc_text(doc, "revoked_by", key->revoked_by);
     }
     status = print_doc(&doc);

@@ -14,6 +14,7 @@
 extern const struct command cmd_init;
 extern const struct command cmd_serve;
 extern const struct command cmd_status;
+extern const struct command cmd_policy;
 extern const struct command cmd_key;
 extern const struct command cmd_version;
 
@@ -22,6 +23,11 @@ struct store_place {
     const char *config;
     const char *store;
 };
+
+/* The options that fill it. */
+#define STORE_OPTIONS(where)                                                                            \
+    {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &(where)->config}, \
+    {.name = "store", .takes = "FILE", .help = "the store itself, without a configuration", .value = &(where)->store}
 
 /* Opens the store that a command means. */
 enum code store_find(const struct store_place *place, enum db_mode mode, struct db **db, struct why *why) MUST_USE;

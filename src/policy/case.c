@@ -34,6 +34,7 @@ static enum code run_case(const struct policy *policy, const struct policy_case 
         return CODE_NOMEM;
     *result = (struct policy_test_result){.file = kase->source->path, .name = kase->name, .line = kase->line};
     result->passed = is_as_expected(kase, verdict);
+    result->rule = verdict->rule;
     buf_clear(words);
     code = say(words, kase->verdict, kase->has_rule, kase->rule, kase->has_reason, kase->reason);
     middle = buf_len(words);

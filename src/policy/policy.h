@@ -31,6 +31,7 @@ void policy_unref(struct policy **policy);
 uint64_t policy_version(const struct policy *policy);
 struct span policy_hash(const struct policy *policy); /* of the set: names and texts, length-prefixed, in byte order of names */
 size_t policy_rule_count(const struct policy *policy);
+struct span policy_rule_id(const struct policy *policy, size_t at); /* by effect, then id in byte order */
 
 /* The `policy:` name of one file's text, for load and remove. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
@@ -62,6 +63,7 @@ struct policy_test_result {
     bool passed;
     struct span expected; /* in words */
     struct span got;
+    struct span rule; /* that decided; at == NULL: none */
 };
 typedef void (*policy_test_fn)(void *context, const struct policy_test_result *result);
 enum code policy_test(const struct policy *policy, struct policy_scratch *scratch, policy_test_fn report, void *context,

@@ -32,6 +32,11 @@ size_t policy_rule_count(const struct policy *policy)
     return policy->rule_count;
 }
 
+struct span policy_rule_id(const struct policy *policy, size_t at)
+{
+    return policy->rules[at].id;
+}
+
 struct policy *policy_ref(struct policy *policy)
 {
     BUG_ON(atomic_fetch_add_explicit(&policy->refs, 1, memory_order_relaxed) == 0);

@@ -167,8 +167,8 @@ static void test_activate(void **state)
     struct listed listed = {""};
 
     assert_int_equal(load(shop, A1, NULL), CODE_OK);
-    assert_int_equal(change(shop, (struct policy_store_change){.files = &a2, .file_count = 1, .message = SPAN_LIT("why")}),
-                     CODE_OK);
+    assert_int_equal(
+        change(shop, (struct policy_store_change){.files = &a2, .file_count = 1, .message = SPAN_LIT("why")}), CODE_OK);
     assert_int_equal(shop->version, 2);
     assert_int_equal(active(shop), 1); /* --no-activate */
     assert_int_equal(policy_store_activate(shop->db, 2, SPAN_LIT("bob"), 5, &shop->faults, &shop->why), CODE_OK);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sub-commands of `callgate policy`, one function each.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: exit statuses; see app/command.h. */
+#ifndef APP_CMD_POLICY_PRIV_H
+#define APP_CMD_POLICY_PRIV_H
+
+int cmd_policy__check(int argc, char **argv);
+int cmd_policy__test(int argc, char **argv);
+int cmd_policy__load(int argc, char **argv);
+int cmd_policy__remove(int argc, char **argv);
+int cmd_policy__activate(int argc, char **argv);
+int cmd_policy__list(int argc, char **argv);
+int cmd_policy__show(int argc, char **argv);
+int cmd_policy__explain(int argc, char **argv);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate policy load, remove, activate, list, show: versions in the store. A running gate follows within a second. */
+#include "app/cmd_policy_priv.h"
+#include "app/commands.h"
+#include "app/policy_files.h"
+#include "app/print.h"
+
+#include "base/num.h"
+#include "os/clock.h"
+#include "policy/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Store failures keep their sentence; a request that the store's content refuses is a negative answer. */
+static int complain_store(enum code code, const struct faults *faults, const struct why *why)
+{
+    if (code == CODE_INVALID && faults != NULL && faults->count > 0) {
+        policy_faults_print(faults, "");
+        return complain(STATUS_USAGE, "nothing was stored; mend the lines above");
+    }
+    if (code == CODE_NOT_FOUND)
+        return complain(STATUS_NEGATIVE, "%s", why->text);
+    if (code == CODE_DENIED)
+        return complain(STATUS_USAGE, "%s", why->text);
+    return complain_why(code, why);
+}
+
+static int read_version(const char *text, uint64_t *version)
+{
+    if (num_u64(span_text(text), version) != CODE_OK || *version == 0 || *version > INT64_MAX)
+        return complain(STATUS_USAGE, "\"%s\" is no version; `callgate policy list` shows the numbers", text);
+    return OPTIONS_GO;
+}
+
+/* ---- load and remove ---- */
+
+struct storing {
+    struct store_place place;
+    bool only, yes, no_activate, as_json;
+    const char *message;
+    struct doc *doc, *policies; /* --json */
+};
+
+static void tell_fate(void *context, struct span name, enum policy_store_fate fate)
+{
+    struct storing *storing = context;
+    struct doc *one;
+
+    if (!storing->as_json) {
+        printf("%-9s%.*s\n", policy_store_fate_text(fate), SPAN_ARG(name));
+        return;
+    }
+    one = doc_add_object(storing->policies, NULL);
+    doc_text(one, "policy", name);
+    doc_text(one, "fate", span_text(policy_store_fate_text(fate)));
+}
+
+static int tell_stored(struct storing *storing, uint64_t version, const struct faults *warnings)
+{
+    if (!storing->as_json) {
+        policy_faults_print(warnings, "warning: ");
+        printf("version %" PRIu64 " is %s\n", version, storing->no_activate ? "stored, not active" : "active");
+        return STATUS_DONE;
+    }
+    doc_int(storing->doc, "version", (int64_t)version);
+    doc_bool(storing->doc, "active", !storing->no_activate);
+    policy_faults_doc(warnings, doc_add_array(storing->doc, "warnings"));
+    doc_int(storing->doc, "warning_count", (int64_t)warnings->count);
+    return print_doc(&storing->doc);
+}
+
+static int store_change(struct storing *storing, struct policy_store_change *change)
+{
+    static struct faults faults, warnings;
+    char actor[ACTOR_BYTES];
+    struct why why = {""};
+    struct db *db = NULL;
+    uint64_t version = 0;
+    enum code code = store_find(&storing->place, change->remove.at != NULL ? DB_WRITE : DB_CREATE, &db, &why);
+    int status;
+
+    faults_init(&faults);
+    faults_init(&warnings);
+    actor_name(actor);
+    change->author = span_text(actor);
+    change->message = span_text(storing->message);
+    change->activate = !storing->no_activate;
+    change->now_us = clock_wall_us();
+    change->tell = tell_fate;
+    change->context = storing;
+    storing->doc = storing->as_json ? doc_object() : NULL;
+    storing->policies = doc_add_array(storing->doc, "policies");
+    if (code == CODE_OK)
+        code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
+    status = code == CODE_OK ? tell_stored(storing, version, &warnings) : complain_store(code, &faults, &why);
+    doc_free(&storing->doc);
+    db_close(&db);
+    return status;
+}
+
+int cmd_policy__load(int argc, char **argv)
+{
+    struct storing storing = {.as_json = false};
+    const struct option options[] = {
+        {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &storing.message},
+        {.name = "only", .help = "the version holds exactly these files", .flag = &storing.only},
+        {.name = "yes", .help = "--only may remove policies", .flag = &storing.yes},
+        {.name = "no-activate", .help = "store only", .flag = &storing.no_activate},
+        {.name = "json", .help = "the answer as JSON", .flag = &storing.as_json},
+        STORE_OPTIONS(&storing.place),
+        {0},
+    };
+    const struct usage usage = {"callgate policy load FILE... [OPTIONS]",
+                                "Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
+                                "keeps the rest, stores that as a new version and activates it. All or nothing.",
+                                options, 1, -1};
+    struct policy_files files;
+    struct policy_store_change change = {.activate = true};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
+    if (status != OPTIONS_GO)
+        return status;
+    change.files = files.files;
+    change.file_count = files.count;
+    change.only = storing.only;
+    change.may_remove = storing.yes;
+    status = store_change(&storing, &change);
+    policy_files_fini(&files);
+    return status;
+}
+
+int cmd_policy__remove(int argc, char **argv)
+{
+    struct storing storing = {.as_json = false};
+    const struct option options[] = {
+        {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &storing.message},
+        {.name = "no-activate", .help = "store only", .flag = &storing.no_activate},
+        {.name = "json", .help = "the answer as JSON", .flag = &storing.as_json},
+        STORE_OPTIONS(&storing.place),
+        {0},
+    };
+    const struct usage usage = {"callgate policy remove NAME [OPTIONS]",
+                                "Stores the active version without the policy of that name, and activates it.", options, 1, 1};
+    struct policy_store_change change = {.activate = true};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    change.remove = span_text(argv[0]);
+    return store_change(&storing, &change);
+}
+
+/* ---- activate ---- */
+
+int cmd_policy__activate(int argc, char **argv)
+{
+    static struct faults faults;
+    struct store_place place = {0};
+    const struct option options[] = {STORE_OPTIONS(&place), {0}};
+    const struct usage usage = {"callgate policy activate VERSION [OPTIONS]",
+                                "Makes a stored version the active one; an old one is how a change is rolled back.",
+                                options, 1, 1};
+    char actor[ACTOR_BYTES];
+    struct why why = {""};
+    struct db *db = NULL;
+    uint64_t version = 0;
+    enum code code;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = read_version(argv[0], &version);
+    if (status != OPTIONS_GO)
+        return status;
+    faults_init(&faults);
+    actor_name(actor);
+    code = store_find(&place, DB_WRITE, &db, &why);
+    if (code == CODE_OK)
+        code = policy_store_activate(db, version, span_text(actor), clock_wall_us(), &faults, &why);
+    db_close(&db);
+    if (code == CODE_INVALID && faults.count > 0) {
+        policy_faults_print(&faults, "");
+        return complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
+    }
+    if (code != CODE_OK)
+        return complain_store(code, NULL, &why);
+    printf("version %" PRIu64 " is active\n", version);
+    return STATUS_DONE;
+}
+
+/* ---- list ---- */
+
+static enum code list_line(void *context, const struct policy_store_version *version)
+{
+    size_t *count = context;
+    char created[CLOCK_TEXT_BYTES];
+
+    if ((*count)++ == 0)
+        printf("%8s  %-6s %-28s %-12s %5s  %s\n", "version", "state", "created", "by", "files", "message");
+    clock_text(version->created_us, created);
+    printf("%8" PRIu64 "  %-6s %-28s %-12.*s %5" PRIu64 "  %.*s\n", version->version,
+           version->is_active ? "active" : version->activated_us != 0 ? "was" : "stored", created, SPAN_ARG(version->author),
+           version->files, SPAN_ARG(version->message));
+    return CODE_OK;
+}
+
+static void fill_version(struct doc *doc, const struct policy_store_version *version)
+{
+    doc_int(doc, "version", (int64_t)version->version);
+    doc_bool(doc, "active", version->is_active);
+    print_time(doc, "created", version->created_us);
+    doc_text(doc, "author", version->author);
+    if (version->message.at != NULL)
+        doc_text(doc, "message", version->message);
+    doc_text(doc, "hash", version->hash);
+    doc_int(doc, "files", (int64_t)version->files);
+    print_time(doc, "activated", version->activated_us);
+    if (version->activated_us != 0)
+        doc_text(doc, "activated_by", version->activated_by);
+}
+
+static enum code list_json(void *context, const struct policy_store_version *version)
+{
+    struct doc *doc = doc_object();
+
+    (void)context;
+    fill_version(doc, version);
+    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+}
+
+int cmd_policy__list(int argc, char **argv)
+{
+    struct store_place place = {0};
+    bool as_json = false;
+    const struct option options[] = {
+        {.name = "json", .help = "one JSON object a line", .flag = &as_json}, STORE_OPTIONS(&place), {0}};
+    const struct usage usage = {"callgate policy list [OPTIONS]", "Shows all versions, the newest first.", options, 0, 0};
+    struct why why = {""};
+    struct db *db = NULL;
+    size_t count = 0;
+    enum code code;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    code = store_find(&place, DB_READ, &db, &why);
+    if (code == CODE_OK)
+        code = policy_store_list(db, as_json ? list_json : list_line, &count, &why);
+    db_close(&db);
+    return code == CODE_OK ? STATUS_DONE : complain_store(code, NULL, &why);
+}
+
+/* ---- show ---- */
+
+struct showing {
+    uint64_t version;
+    struct doc *doc, *files; /* --json */
+    size_t shown;
+};
+
+static enum code show_head(void *context, const struct policy_store_version *version)
+{
+    struct showing *showing = context;
+    char created[CLOCK_TEXT_BYTES];
+
+    if (version->version != showing->version)
+        return CODE_OK;
+    if (showing->doc != NULL) {
+        fill_version(showing->doc, version);
+        return CODE_OK;
+    }
+    clock_text(version->created_us, created);
+    printf("# version %" PRIu64 "%s, created %s by %.*s%s%.*s\n# sha-256 %.*s\n", version->version,
+           version->is_active ? " (active)" : "", created, SPAN_ARG(version->author), version->message.len > 0 ? ": " : "",
+           SPAN_ARG(version->message), SPAN_ARG(version->hash));
+    return CODE_OK;
+}
+
+static enum code show_file(void *context, const struct policy_store_file *file)
+{
+    struct showing *showing = context;
+    struct doc *one;
+
+    showing->shown++;
+    if (showing->doc != NULL) {
+        one = doc_add_object(showing->files, NULL);
+        doc_text(one, "policy", file->name);
+        doc_text(one, "path", file->path);
+        doc_text(one, "sha256", file->sha256);
+        doc_text(one, "text", file->text);
+        return CODE_OK;
+    }
+    printf("\n# ---- %.*s, loaded from %.*s\n%.*s", SPAN_ARG(file->name), SPAN_ARG(file->path), SPAN_ARG(file->text));
+    if (file->text.len == 0 || file->text.at[file->text.len - 1] != '\n')
+        putchar('\n');
+    return CODE_OK;
+}
+
+static enum code show(struct db *db, struct showing *showing, struct why *why)
+{
+    enum code code = CODE_OK;
+
+    if (showing->version == 0)
+        code = policy_store_active(db, &showing->version, why);
+    if (code == CODE_OK && showing->version == 0)
+        return why_set(why, CODE_NOT_FOUND, "no policy is active; `callgate policy load FILE...` stores and activates one");
+    if (code == CODE_OK)
+        code = policy_store_list(db, show_head, showing, why);
+    showing->files = doc_add_array(showing->doc, "texts");
+    return code == CODE_OK ? policy_store_files(db, showing->version, show_file, showing, why) : code;
+}
+
+int cmd_policy__show(int argc, char **argv)
+{
+    struct store_place place = {0};
+    struct showing showing = {.version = 0};
+    bool as_json = false;
+    const struct option options[] = {
+        {.name = "json", .help = "the answer as JSON", .flag = &as_json}, STORE_OPTIONS(&place), {0}};
+    const struct usage usage = {"callgate policy show [VERSION] [OPTIONS]",
+                                "Prints the files of a version, or of the active one.", options, 0, 1};
+    struct why why = {""};
+    struct db *db = NULL;
+    enum code code;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO && operands == 1)
+        status = read_version(argv[0], &showing.version);
+    if (status != OPTIONS_GO)
+        return status;
+    showing.doc = as_json ? doc_object() : NULL;
+    code = store_find(&place, DB_READ, &db, &why);
+    if (code == CODE_OK)
+        code = show(db, &showing, &why);
+    db_close(&db);
+    if (code != CODE_OK)
+        status = complain_store(code, NULL, &why);
+    else
+        status = as_json ? print_doc(&showing.doc) : STATUS_DONE;
+    doc_free(&showing.doc);
+    return status;
+}

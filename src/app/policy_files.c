@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/policy_files.h"
+
+#include "base/mem.h"
+#include "os/file.h"
+
+#include <stdio.h>
+
+#define FILE_MAX_BYTES ((size_t)32 << 20)
+
+void policy_files_fini(struct policy_files *files)
+{
+    for (size_t i = 0; files->texts != NULL && i < files->count; i++)
+        buf_fini(&files->texts[i]);
+    mem_free(files->texts);
+    mem_free(files->files);
+    *files = (struct policy_files){.count = 0};
+}
+
+int policy_files_read(struct policy_files *files, const char *const *paths, size_t count)
+{
+    *files = (struct policy_files){.files = mem_array(count, sizeof(struct policy_file)),
+                                   .texts = mem_array(count, sizeof(struct buf)), .count = count};
+    if (files->files == NULL || files->texts == NULL) {
+        files->count = 0;
+        policy_files_fini(files);
+        return complain(STATUS_CANNOT, "not enough memory");
+    }
+    for (size_t i = 0; i < count; i++)
+        buf_init(&files->texts[i], FILE_MAX_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        struct why why = {""};
+        enum code code = file_read(paths[i], FILE_ANY, FILE_MAX_BYTES, &files->texts[i], &why);
+
+        if (code != CODE_OK) {
+            policy_files_fini(files);
+            return complain(STATUS_CANNOT, "%s", why.text[0] ? why.text : code_text(code));
+        }
+        files->files[i] = (struct policy_file){.path = span_text(paths[i]), .text = buf_peek(&files->texts[i])};
+    }
+    return OPTIONS_GO;
+}
+
+void policy_faults_print(const struct faults *faults, const char *before)
+{
+    size_t told = faults->count < FAULTS_MAX ? faults->count : FAULTS_MAX;
+
+    for (size_t i = 0; i < told; i++)
+        fprintf(stderr, "%s:%d:%d: %s%s\n", faults->fault[i].file, faults->fault[i].line, faults->fault[i].column, before,
+                faults->fault[i].text);
+    if (faults->count > told)
+        fprintf(stderr, "%sand %zu more\n", before, faults->count - told);
+}
+
+void policy_faults_doc(const struct faults *faults, struct doc *list)
+{
+    for (size_t i = 0; i < faults->count && i < FAULTS_MAX; i++) {
+        struct doc *fault = doc_add_object(list, NULL);
+
+        doc_text(fault, "file", span_text(faults->fault[i].file));
+        doc_int(fault, "line", faults->fault[i].line);
+        doc_int(fault, "column", faults->fault[i].column);
+        doc_text(fault, "text", span_text(faults->fault[i].text));
+    }
+}
+
+int policy_files_compile(const struct policy_files *files, struct policy **policy)
+{
+    struct faults faults;
+    enum code code;
+
+    faults_init(&faults);
+    code = policy_compile(files->files, files->count, 0, policy, &faults, NULL);
+    if (code == CODE_INVALID) {
+        policy_faults_print(&faults, "");
+        return STATUS_USAGE;
+    }
+    return code == CODE_OK ? OPTIONS_GO : complain(STATUS_CANNOT, "%s", code_text(code));
+}

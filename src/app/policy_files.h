@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policy files as the commands read them, and what is said of them.
+ *
+ * Threads: main.
+ * Owns: the texts.
+ * Lifetime: policy_files_fini.
+ * Errors: exit statuses, told on stderr. */
+#ifndef APP_POLICY_FILES_H
+#define APP_POLICY_FILES_H
+
+#include "app/command.h"
+#include "json/doc.h"
+#include "policy/policy.h"
+
+struct policy_files {
+    struct policy_file *files;
+    struct buf *texts;
+    size_t count;
+};
+
+/* Returns: OPTIONS_GO, or the exit status after a sentence. */
+int policy_files_read(struct policy_files *files, const char *const *paths, size_t count);
+void policy_files_fini(struct policy_files *files);
+
+/* Faults as lines `file:line:column: text`, with `before` in front ("warning: "), and the count of those past 20. */
+void policy_faults_print(const struct faults *faults, const char *before);
+void policy_faults_doc(const struct faults *faults, struct doc *list);
+
+/* Compiles; faults are told. Returns: OPTIONS_GO with *policy, or the exit status. */
+int policy_files_compile(const struct policy_files *files, struct policy **policy);
+
+#endif
