@@ -13,6 +13,7 @@ int main(int argc, char **argv)
         cmd_init,
         cmd_serve,
         cmd_status,
+        cmd_policy,
         cmd_key,
         cmd_version,
         {0},
