@@ -254,7 +254,7 @@ static int find_policy(struct explaining *e, struct policy **policy)
     }
     code = store_find(&e->place, DB_READ, &db, &why);
     if (code == CODE_OK)
-        code = store_active_policy(db, &version, &why);
+        code = policy_store_active(db, &version, &why);
     if (code == CODE_OK && version != 0)
         code = store_compile_policy(db, version, policy, &why);
     db_close(&db);
