@@ -89,7 +89,24 @@ static enum code open_gates(struct serve *serve)
     return CODE_OK;
 }
 
-/* Sockets that the service manager handed over and the configuration does not name are a mistake worth a word. */
+/* A socket that the service manager handed over and the configuration does not name is a mistake worth a word. */
+static void warn_of_unused(const struct proxy_conf *conf, const struct proxy_inherited *inherited)
+{
+    for (size_t i = 0; i < inherited->count; i++) {
+        struct sock_address address;
+        char text[SOCK_TEXT_BYTES];
+        size_t listen = 0;
+
+        if (sock_local(inherited->fds[i], &address) != CODE_OK)
+            continue;
+        while (listen < conf->listen_count && !sock_equals(&conf->listens[listen].address, &address))
+            listen++;
+        sock_text(&address, text);
+        if (listen == conf->listen_count)
+            log_warn("app", "the service manager handed over %s, which `listen` does not name; it is not used", text);
+    }
+}
+
 static enum code open_proxy(struct serve *serve, struct why *why)
 {
     int inherited[INHERITED_MAX];
@@ -99,8 +116,10 @@ static enum code open_proxy(struct serve *serve, struct why *why)
     };
     enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
 
-    if (code == CODE_OK)
+    if (code == CODE_OK) {
+        warn_of_unused(serve->conf->proxy, &start.inherited);
         code = proxy_open(&start, &serve->proxy, why);
+    }
     if (code != CODE_OK)
         proxy_conf_unref(&start.conf_take);
     return code;
