@@ -355,6 +355,9 @@ static void put_outcome(struct pair *pair)
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
     };
 
+    /* The record may have been settled since somebody looked; only an unsettled one is named by its ticket. */
+    if (exchange->seq == 0 && gate_fate(pair->lane->gate, exchange->decision.ticket, &result.decision) == AUDIT_FAILED)
+        return;
     if (exchange->response_bytes > 0) {
         digest_final(&exchange->digest, result.response_digest);
         result.has_digest = true;
