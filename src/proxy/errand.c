@@ -29,6 +29,11 @@ static void errand_free(struct connection *connection)
     mem_free(errand);
 }
 
+struct leg *errand__leg(struct connection *connection)
+{
+    return &((struct errand *)connection)->leg;
+}
+
 /* The answer is read to its end, so that the server does not see a reset. */
 static void read_answer(struct errand *errand)
 {

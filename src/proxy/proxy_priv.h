@@ -280,5 +280,6 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out) MUST_US
 /* ---- errand.c ---- */
 /* POSTs `body` to the pair's upstream, with the pair's head and session, and forgets the answer. */
 void errand__send(struct pair *pair, struct span body);
+struct leg *errand__leg(struct connection *errand); /* for simulations, which play the loop */
 
 #endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/fake_audit.h"
+
+#include "base/bug.h"
+
+#include <stdio.h>
+
+static void keep(char out[FAKE_TEXT], struct span text)
+{
+    (void)snprintf(out, FAKE_TEXT, "%.*s", SPAN_ARG(text));
+}
+
+enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket)
+{
+    struct fake_decision *row = &ring->decisions[ring->decision_count];
+
+    *ticket = 0;
+    if (ring->is_down)
+        return CODE_DOWN;
+    if (ring->is_full)
+        return CODE_BUSY;
+    if (ring->is_folding && decision->verdict != AUDIT_PERMIT)
+        return CODE_OK;
+    BUG_ON(ring->decision_count == FAKE_ROWS);
+    *row = (struct fake_decision){
+        .verdict = decision->verdict, .reason = decision->reason, .expects_outcome = decision->expects_outcome,
+        .from_server = span_is(decision->direction, "server"), .status = decision->status,
+    };
+    keep(row->method, decision->method);
+    keep(row->tool, decision->tool);
+    keep(row->tenant, decision->tenant);
+    keep(row->correlation, decision->correlation);
+    *ticket = ++ring->decision_count;
+    return CODE_OK;
+}
+
+void audit_put_result(struct audit_ring *ring, const struct audit_result *result)
+{
+    uint64_t ticket = result->decision ? result->decision - 100 : result->ticket;
+
+    BUG_ON(ring->outcome_count == FAKE_ROWS || ticket == 0 || ticket > ring->decision_count);
+    ring->decisions[ticket - 1].outcomes++;
+    ring->outcomes[ring->outcome_count++] = (struct fake_outcome){
+        .ticket = ticket, .outcome = result->outcome, .reason = result->reason, .status = result->status,
+        .response_bytes = result->response_bytes, .server_requests = result->server_requests,
+        .server_notifications = result->server_notifications, .server_denied = result->server_denied,
+    };
+}
+
+enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)
+{
+    (void)ring, (void)event;
+    return CODE_OK;
+}
+
+enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq)
+{
+    *seq = 0;
+    if (ticket > ring->settled)
+        return AUDIT_WAITING;
+    if (ring->decisions[ticket - 1].fate == AUDIT_DURABLE)
+        *seq = 100 + ticket;
+    return ring->decisions[ticket - 1].fate;
+}
+
+uint64_t audit_settled(const struct audit_ring *ring)
+{
+    return ring->settled;
+}
+
+bool audit_is_down(const struct audit_ring *ring)
+{
+    return ring->is_down;
+}
+
+bool fake_audit_settle(struct audit_ring *ring, enum audit_fate fate)
+{
+    bool waited = ring->settled < ring->decision_count;
+
+    for (unsigned i = ring->settled; i < ring->decision_count; i++)
+        ring->decisions[i].fate = fate;
+    ring->settled = ring->decision_count;
+    return waited;
+}
