@@ -33,7 +33,7 @@ say = @$(if $(filter 1,$(V)),:,echo '  $(1)  $(2)')
 # ---- flags ----------------------------------------------------------------------------------------------------------
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wformat=2 -Wundef -Wvla \
-            -Wwrite-strings
+            -Wwrite-strings -Werror=implicit-function-declaration -Werror=int-conversion
 HARDEN_CC := -fstack-protector-strong -fPIE
 HARDEN_LD := -pie -Wl,-z,relro,-z,now
 
