@@ -93,6 +93,9 @@ static bool refuse(struct pair *pair, enum reason reason, uint64_t seq)
         return true;
     buf_clear(&exchange->body);
     if (exchange->question_reply.kind == MCP_REQUEST) {
+        /* Whatever rule it was, or that there was none: a server learns one thing only. */
+        if (reason_blame(reason) == BLAME_POLICY)
+            reason = REASON_QUESTION_DENIED;
         if (mcp_refusal_write(id, reason, &exchange->body) == CODE_OK)
             errand__send(pair, buf_peek(&exchange->body));
         return true;

@@ -1,46 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One call in every weather: permitted, denied, unrecorded, cut, late. */
-#include "fakes/cm.h"
-#include "fakes/sim.h"
+#include "sim/sim_check.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define CALL "{\"jsonrpc\": \"2.0\", \"id\": 3, \"method\": \"tools/call\", \"params\": {\"name\": \"search\", \"arguments\": {\"q\": 1.50}}}"
+#define CALL \
+    "{\"jsonrpc\": \"2.0\", \"id\": 3, \"method\": \"tools/call\", \"params\": {\"name\": \"search\", " \
+    "\"arguments\": {\"q\": 1.50}}}"
 #define CALL_CANONICAL \
     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{\"q\":1.50}}}"
-#define FORBIDDEN "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"forbidden\",\"arguments\":{}}}"
+#define FORBIDDEN \
+    "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"forbidden\",\"arguments\":{}}}"
 #define RESULT "{\"jsonrpc\":\"2.0\", \"id\":3, \"result\":{\"content\":[]}}"
 #define RESULT_CANONICAL "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
-
-static struct sim *sim;
-
-static void has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL)
-        fail_msg("\"%s\" is not in:\n%s", part, text);
-}
-
-static void has_not(const char *text, const char *part)
-{
-    if (strstr(text, part) != NULL)
-        fail_msg("\"%s\" is in:\n%s", part, text);
-}
-
-typedef void (*scene_fn)(void);
-
-static void in_every_weather(scene_fn scene)
-{
-    for (int weather = SIM_PLAIN; weather < SIM_WEATHERS; weather++) {
-        sim = malloc(sizeof *sim);
-        assert_non_null(sim);
-        sim_init(sim, (enum sim_weather)weather);
-        sim_connect(sim);
-        scene();
-        sim_fini(sim);
-        free(sim);
-    }
-}
 
 static void permitted_twice(void)
 {
@@ -291,8 +261,8 @@ static void upstream_error_passes(void)
     const char *text;
 
     sim_agent_posts(sim, CALL, "");
-    sim_upstream_says(sim, 0, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 30\r\nX-Inner: 1\r\nContent-Type: application/json\r\n"
-                              "Content-Length: 13\r\n\r\n{\"error\": 1 }");
+    sim_upstream_says(sim, 0, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 30\r\nX-Inner: 1\r\n"
+                              "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"error\": 1 }");
     text = sim_agent_hears(sim);
     has(text, "HTTP/1.1 429 ");
     has(text, "Retry-After: 30\r\n");
@@ -331,7 +301,8 @@ static void slow_head(void)
 
 static void slow_body(void)
 {
-    sim_agent_says(sim, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{");
+    sim_agent_says(sim, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                        "Content-Length: 10\r\n\r\n{");
     sim_pass(sim, 31000000);
     has(sim_agent_hears(sim), "HTTP/1.1 408 ");
     assert_int_equal(sim_last_decision(sim)->reason, REASON_BODY_TIMEOUT);
