@@ -340,7 +340,7 @@ static void put_outcome(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct audit_result result = {
         .decision = exchange->seq,
-        .ticket = exchange->seq == 0 ? exchange->decision.ticket : 0, /* a number is named once it is known */
+        .ticket = exchange->decision.ticket,
         .time_us = clock_wall_us(),
         .outcome = exchange->outcome,
         .reason = exchange->ended,
@@ -358,6 +358,8 @@ static void put_outcome(struct pair *pair)
     /* The record may have been settled since somebody looked; only an unsettled one is named by its ticket. */
     if (exchange->seq == 0 && gate_fate(pair->lane->gate, exchange->decision.ticket, &result.decision) == AUDIT_FAILED)
         return;
+    if (result.decision != 0)
+        result.ticket = 0;
     if (exchange->response_bytes > 0) {
         digest_final(&exchange->digest, result.response_digest);
         result.has_digest = true;
