@@ -234,10 +234,7 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
 
     ledger->is_open_ended = false;
     if (code == CODE_OK)
-        code = ask_number(ledger->db,
-                          "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), coalesce((SELECT max(seq) FROM "
-                          "outcome), 0), coalesce((SELECT max(seq) FROM event), 0))",
-                          &last);
+        code = ask_number(ledger->db, LEDGER_MAX_SEQ, &last);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
     ledger->is_new = last == 0;

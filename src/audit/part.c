@@ -210,8 +210,8 @@ void part__rewind(struct part *part)
     part->key_next = part->head_next = 0;
 }
 
-/* One row of `lookup`: a value and every decision that has it. */
-static enum code write_key(struct part *part, struct ledger *ledger)
+/* Gathers one row of `lookup`, a value and every decision that has it, and moves behind it. */
+static enum code next_entry(struct part *part, const struct key **entry)
 {
     const struct key *key = &part->keys[part->key_next];
     enum code code = CODE_OK;
@@ -223,16 +223,23 @@ static enum code write_key(struct part *part, struct ledger *ledger)
         code = buf_addf(&part->seqs, "%c%lld", end == part->key_next ? '[' : ',', (long long)part->keys[end].seq);
     if (code == CODE_OK)
         code = buf_add_byte(&part->seqs, ']');
+    part->key_next = end;
+    *entry = key;
+    return code;
+}
+
+static enum code write_key(struct part *part, struct ledger *ledger)
+{
+    const struct key *key;
+    enum code code = next_entry(part, &key);
+
     if (code != CODE_OK)
         return code;
     db_bind_int(ledger->put_lookup, 1, (int64_t)part->number);
     db_bind_int(ledger->put_lookup, 2, key->kind);
     db_bind_text(ledger->put_lookup, 3, key->value);
     db_bind_text(ledger->put_lookup, 4, buf_peek(&part->seqs));
-    code = db_run(ledger->put_lookup);
-    if (code == CODE_OK)
-        part->key_next = end;
-    return code;
+    return db_run(ledger->put_lookup);
 }
 
 static enum code write_head(struct part *part, struct ledger *ledger)
@@ -265,5 +272,56 @@ enum code part__write(struct part *part, struct ledger *ledger, int max, bool *d
         db_bind_int(ledger->put_part, i + 1, row[i]);
     code = db_run(ledger->put_part);
     *done = code == CODE_OK;
+    return code;
+}
+
+static bool same_range(const struct part *part, struct db_stmt *row)
+{
+    return db_int(row, 0) == part->first_seq && db_int(row, 1) == part->last_seq && db_int(row, 2) == part->first_us &&
+           db_int(row, 3) == part->last_us;
+}
+
+static enum code compare(struct part *part, struct db_stmt *range, struct db_stmt *entries, bool *matches)
+{
+    const struct key *key;
+    enum code code;
+
+    db_bind_int(range, 1, (int64_t)part->number);
+    db_bind_int(entries, 1, (int64_t)part->number);
+    code = db_step(range);
+    *matches = code == CODE_OK && same_range(part, range);
+    while (*matches && (code = db_step(entries)) == CODE_OK) {
+        if (part->key_next >= part->key_count) {
+            *matches = false;
+            break;
+        }
+        code = next_entry(part, &key);
+        if (code != CODE_OK)
+            return code;
+        *matches = db_int(entries, 0) == key->kind && span_equals(db_text(entries, 1), key->value) &&
+                   span_equals(db_text(entries, 2), buf_peek(&part->seqs));
+    }
+    *matches = *matches && part->key_next == part->key_count;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code part__matches(struct db *db, uint64_t number, bool *matches)
+{
+    struct db_stmt *range = NULL, *entries = NULL;
+    struct part *part;
+    enum code code = part__build(db, number, &part);
+
+    *matches = false;
+    if (code == CODE_NOT_FOUND) /* a part without rows */
+        return CODE_OK;
+    if (code == CODE_OK)
+        code = db_prepare(db, "SELECT first_seq, last_seq, first_us, last_us FROM part WHERE part = ?", &range);
+    if (code == CODE_OK)
+        code = db_prepare(db, "SELECT kind, value, seqs FROM lookup WHERE part = ? ORDER BY kind, value", &entries);
+    if (code == CODE_OK)
+        code = compare(part, range, entries, matches);
+    db_finalize(&range);
+    db_finalize(&entries);
+    part__free(&part);
     return code;
 }

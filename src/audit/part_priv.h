@@ -35,4 +35,7 @@ enum code part__write(struct part *part, struct ledger *ledger, int max, bool *d
 void part__rewind(struct part *part);
 uint64_t part__end(const struct part *part); /* its last number */
 
+/* Whether what is stored of a finished part is what its rows give. */
+enum code part__matches(struct db *db, uint64_t number, bool *matches) MUST_USE;
+
 #endif
