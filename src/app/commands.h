@@ -16,6 +16,7 @@ extern const struct command cmd_serve;
 extern const struct command cmd_status;
 extern const struct command cmd_policy;
 extern const struct command cmd_key;
+extern const struct command cmd_audit;
 extern const struct command cmd_version;
 
 /* `--config` and `--store` as they were given; both may be NULL: then ./callgate.yaml names it. */

@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         cmd_status,
         cmd_policy,
         cmd_key,
+        cmd_audit,
         cmd_version,
         {0},
     };

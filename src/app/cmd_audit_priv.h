@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sub-commands of `callgate audit`, one function each.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: exit statuses; see app/command.h. */
+#ifndef APP_CMD_AUDIT_PRIV_H
+#define APP_CMD_AUDIT_PRIV_H
+
+int cmd_audit__query(int argc, char **argv);
+int cmd_audit__verify(int argc, char **argv);
+
+#endif
