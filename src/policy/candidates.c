@@ -166,6 +166,9 @@ static enum code find(struct finding *finding, struct policy_scratch *scratch, s
     for (uint32_t i = 0; i < finding->count; i++) {
         const struct rule *rule = &policy->rules[finding->numbers[i]];
 
+        /* One that names both `response` and the method that is answered was found by either. */
+        if (i > 0 && finding->numbers[i] == finding->numbers[i - 1])
+            continue;
         ask(finding, &rule->match, rule->monitor, finding->numbers[i], rules, &found->rule_count);
     }
     found->spent = finding->budget.spent;

@@ -213,7 +213,7 @@ struct policy {
 };
 
 enum code policy__index_build(struct policy *policy) MUST_USE;
-/* Calls `add` with each rule that could concern the question, in no order, each once. */
+/* Calls `add` with each rule that could concern the question, in no order, some twice. */
 enum code policy__index_each(const struct index *index, const struct question *question,
                              enum code (*add)(void *context, const uint32_t *rules, uint32_t count), void *context) MUST_USE;
 /* Whether some rule names the method for this upstream: literally, by glob or by `protocol`. */

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_priv.h"
+#include "unit/policy/judge.h"
+
+static const char *const tenants[] = {"acme", "team-a", "team-b", "zed"};
+static const char *const principals[] = {"bot", "bot2", "ann"};
+static const char *const upstreams[] = {"shop", "mail"};
+static const char *const methods[] = {"tools/call", "tools/list", "resources/read", "response", "ping"};
+static const char *const tools[] = {"search_a", "search_b", "send", "x"};
+static const char *const names[DIM_COUNT][6] = {
+    {"acme", "'team-*'", "team-a", "'*'", "{regex: 'z.*'}", "zed"},
+    {"bot", "'bot?'", "ann", "'*'", "{regex: 'b'}", "nobody"},
+    {"shop", "mail", "'*'", "'s*'", "{regex: 'm.*'}", "none"},
+    {"tools/call", "protocol", "'tools/*'", "ping", "response", "resources/read"},
+    {"send", "'search_*'", "search_a", "{regex: 's'}", "'*'", "x"},
+};
+
+static unsigned next(unsigned *seed, unsigned below)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return (*seed >> 16) % below;
+}
+
+static size_t write_rule(char *text, size_t size, unsigned *seed, int number)
+{
+    static const char *const effects[] = {"permit", "forbid", "require_approval"};
+    size_t at = (size_t)snprintf(text, size, "  - {id: r%d, effect: %s, match: {", number, effects[next(seed, 3)]);
+    bool first = true;
+
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
+        unsigned count = next(seed, 3);
+
+        if (count == 0)
+            continue;
+        at += (size_t)snprintf(text + at, size - at, "%s%s: [%s", first ? "" : ", ", policy__dimension_text[d],
+                               names[d][next(seed, 6)]);
+        while (--count > 0)
+            at += (size_t)snprintf(text + at, size - at, ", %s", names[d][next(seed, 6)]);
+        at += (size_t)snprintf(text + at, size - at, "]");
+        first = false;
+    }
+    at += (size_t)snprintf(text + at, size - at, "}%s}\n", next(seed, 8) == 0 ? ", mode: monitor" : "");
+    return at;
+}
+
+static struct question random_question(unsigned *seed)
+{
+    struct question question = {
+        .tenant = span_text(tenants[next(seed, 4)]), .principal = span_text(principals[next(seed, 3)]),
+        .upstream = span_text(upstreams[next(seed, 2)]), .method = span_text(methods[next(seed, 5)])};
+
+    if (span_is(question.method, "tools/call"))
+        question.tool = span_text(tools[next(seed, 4)]);
+    if (span_is(question.method, "response"))
+        question.answers = span_text(methods[next(seed, 5)]);
+    return question;
+}
+
+/* What every rule says, looked at one after the other, without index and memory. */
+static void check_against_all(struct court *court, const struct question *question)
+{
+    struct candidates found;
+    uint32_t at = 0;
+
+    arena_reset(&court->scratch->arena);
+    assert_int_equal(policy__candidates(court->policy, question, court->scratch, &found), CODE_OK);
+    for (uint32_t i = 0; i < court->policy->rule_count; i++) {
+        struct regex_budget budget;
+        enum dimension undecided;
+        enum truth truth;
+
+        regex_budget_init(&budget);
+        truth = policy__match(&court->policy->rules[i].match, question, &budget, &undecided);
+        if (truth == TRUTH_FALSE)
+            continue;
+        assert_true(at < found.rule_count);
+        assert_int_equal(found.rules[at].at, i);
+        assert_int_equal(found.rules[at].match, truth);
+        at++;
+    }
+    assert_int_equal(at, found.rule_count);
+}
+
+/* 1.20: the index and the memory of candidates find exactly what looking at every rule finds. */
+static void test_index_misses_nothing(void **state)
+{
+    static char text[16384];
+    unsigned seed = 7;
+
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        struct court court;
+        size_t at = (size_t)snprintf(text, sizeof text, "policy: p\nrules:\n");
+
+        for (int i = 0; i < 40; i++)
+            at += write_rule(text + at, sizeof text - at, &seed, i);
+        court_open(&court, text);
+        for (int i = 0; i < 60; i++) {
+            struct question question = random_question(&seed);
+
+            check_against_all(&court, &question);
+            check_against_all(&court, &question); /* remembered */
+        }
+        court_close(&court);
+    }
+}
+
+static enum code count_rules(void *context, const uint32_t *rules, uint32_t count)
+{
+    (void)rules;
+    *(uint32_t *)context += count;
+    return CODE_OK;
+}
+
+/* Rules that differ in one number between `before` and `after`. */
+static char *many_rules(int count, const char *before, const char *after)
+{
+    size_t size = 64 + (size_t)count * 160, at;
+    char *text = malloc(size);
+
+    assert_non_null(text);
+    at = (size_t)snprintf(text, size, "policy: p\nrules:\n"
+                                      "  - {id: a, effect: permit, match: {upstreams: [shop], tools: [t]}}\n");
+    for (int i = 0; i < count; i++)
+        at += (size_t)snprintf(text + at, size - at, "  - {id: r%d, %s%d%s}\n", i, before, i, after);
+    return text;
+}
+
+/* 1.20: 10 and 10,000 rules look at the same few for a call that concerns few, in whatever dimension they differ. */
+static void test_cost_does_not_grow(void **state)
+{
+    static const char *const lines[][2] = {
+        {"effect: permit, match: {tools: [tool", "]}"},
+        {"effect: permit, match: {tenants: [tenant", "], tools: ['*']}"},
+        {"effect: forbid, match: {principals: [p", "], tools: [t]}"},
+        {"effect: forbid, match: {upstreams: [u", "]}"},
+        {"effect: permit, match: {upstreams: [shop], methods: [m", "]}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char *text = many_rules(10000, lines[i][0], lines[i][1]);
+        struct question question = plain_question();
+        uint32_t looked_at = 0;
+        struct court court;
+
+        court_open(&court, text);
+        assert_int_equal(policy_rule_count(court.policy), 10001);
+        assert_int_equal(policy__index_each(&court.policy->index, &question, count_rules, &looked_at), CODE_OK);
+        assert_true(looked_at <= 2);
+        assert_int_equal(judge(&court, question, NULL)->kind, VERDICT_PERMIT);
+        court_close(&court);
+        free(text);
+    }
+}
+
+/* The memory of candidates is bounded, whatever names a peer makes up, and stays right under that. */
+static void test_memory_of_candidates_is_bounded(void **state)
+{
+    char *text = many_rules(2000, "effect: forbid, match: {tools: ['*']}, when: [{arg: v, equals: ", "}]");
+    struct court court;
+
+    (void)state;
+    court_open(&court, text);
+    for (int i = 0; i < 3000; i++) {
+        char tool[32];
+        struct question question = plain_question();
+
+        snprintf(tool, sizeof tool, "t%d", i);
+        question.tool = i % 7 ? span_text(tool) : SPAN_LIT("t");
+        assert_int_equal(judge(&court, question, NULL)->kind, i % 7 ? VERDICT_DENY : VERDICT_PERMIT);
+        assert_true(court.scratch->cache_bytes <= (8u << 20));
+    }
+    court_close(&court);
+    free(text);
+}
+
+/* Two snapshots under one scratch do not mix, also where one takes the other's place in memory. */
+static void test_scratch_over_reload(void **state)
+{
+    struct court court;
+
+    (void)state;
+    court_open(&court, "policy: p\nrules: [{id: a, effect: permit}]\n");
+    for (int i = 0; i < 20; i++) {
+        static struct faults faults;
+
+        assert_int_equal(judge_args(&court, NULL)->kind, i % 2 ? VERDICT_DENY : VERDICT_PERMIT);
+        policy_unref(&court.policy);
+        assert_int_equal(compile_text(i % 2 ? "policy: p\nrules: [{id: a, effect: permit}]\n"
+                                            : "policy: p\nrules: [{id: a, effect: forbid}]\n",
+                                      &court.policy, &faults, NULL), CODE_OK);
+    }
+    court_close(&court);
+}
+
+/* tools/list shows what some rule could permit and no forbid without `when` covers. */
+static void test_could_permit(void **state)
+{
+    static const struct {
+        const char *tool, *principal;
+        bool could;
+    } cases[] = {
+        {"open", "bot", true},   {"asks", "bot", true},  {"shut", "bot", false},  {"partly", "bot", true},
+        {"none", "bot", false},  {"mine", "bot", false}, {"mine", "ann", true},   {"watched", "bot", false},
+        {"spared", "bot", true},
+    };
+    struct court court;
+
+    (void)state;
+    court_open(&court, "policy: p\n"
+                       "rules:\n"
+                       "  - {id: p1, effect: permit, match: {tools: [open, shut, partly, spared]},\n"
+                       "     when: [{arg: a, equals: 1}]}\n"
+                       "  - {id: p2, effect: permit, match: {tools: [mine], principals: [ann]}}\n"
+                       "  - {id: p3, effect: permit, match: {tools: [watched]}, mode: monitor}\n"
+                       "  - {id: a1, effect: require_approval, match: {tools: [asks]}}\n"
+                       "  - {id: f1, effect: forbid, match: {tools: [shut]}}\n"
+                       "  - {id: f2, effect: forbid, match: {tools: [partly]}, when: [{arg: a, equals: 2}]}\n"
+                       "  - {id: f3, effect: forbid, match: {tools: [spared]}, mode: monitor}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct question question = plain_question();
+
+        question.tool = span_text(cases[i].tool);
+        question.principal = span_text(cases[i].principal);
+        if (policy_could_permit(court.policy, &question, court.scratch) != cases[i].could)
+            fail_msg("%s for %s", cases[i].tool, cases[i].principal);
+    }
+    assert_false(policy_could_permit(NULL, &(struct question){0}, court.scratch));
+    court_close(&court);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index_misses_nothing), cmocka_unit_test(test_cost_does_not_grow),
+        cmocka_unit_test(test_memory_of_candidates_is_bounded), cmocka_unit_test(test_scratch_over_reload),
+        cmocka_unit_test(test_could_permit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

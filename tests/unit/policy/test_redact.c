@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/policy/judge.h"
+
+#define POLICY                                                                                \
+    "policy: p\n"                                                                             \
+    "rules: [{id: a, effect: permit, match: {methods: ['*']}}]\n"                             \
+    "redact:\n"                                                                               \
+    "  - {match: {tools: [login]}, args: [password, '$.auth.token', '$.list[*].pin']}\n"      \
+    "  - {match: {tools: [{regex: 'deep'}]}, args: ['$..secret', '$.a']}\n"                   \
+    "  - {match: {tools: [all]}, args: ['$']}\n"                                              \
+    "  - {match: {principals: [spy]}, args: [x]}\n"
+
+/* The redacted values, in the order of the verdict. */
+static const char *redacted(struct court *court, const char *tool, const char *arguments)
+{
+    static char text[512];
+    struct question question = plain_question();
+    size_t at = 0;
+
+    question.tool = span_text(tool);
+    judge(court, question, arguments);
+    if (court->verdict.redact_all)
+        return "all";
+    text[0] = '\0';
+    for (uint32_t i = 0; i < court->verdict.redact_count; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s", i ? " " : "", SPAN_ARG(court->verdict.redact[i]->raw));
+    return text;
+}
+
+/* 1.20: redact names values by path, in document order, the outermost only; `$` and the undecided redact everything. */
+static void test_redact(void **state)
+{
+    struct court court;
+    struct question question = plain_question();
+
+    (void)state;
+    court_open(&court, POLICY);
+    assert_string_equal(redacted(&court, "login", "{\"user\":\"u\",\"password\":\"p\"}"), "\"p\"");
+    assert_string_equal(redacted(&court, "login",
+                                 "{\"auth\":{\"token\":[1,2]},\"list\":[{\"pin\":1},{\"pin\":2}],\"password\":null}"),
+                        "[1,2] 1 2 null");
+    assert_string_equal(redacted(&court, "other", "{\"password\":\"p\"}"), "");
+    assert_string_equal(redacted(&court, "xdeepx", "{\"b\":{\"secret\":1},\"a\":{\"secret\":2}}"), "1 {\"secret\":2}");
+    assert_string_equal(redacted(&court, "xdeepx",
+                                 "{\"a\":1,\"secret\":{\"secret\":{\"secret\":3}}}"), "1 {\"secret\":{\"secret\":3}}");
+    assert_string_equal(redacted(&court, "all", "{}"), "all");
+    assert_string_equal(redacted(&court, "login", NULL), "");
+    question.principal = SPAN_LIT("spy");
+    judge(&court, question, "{\"x\":1}");
+    assert_int_equal(court.verdict.redact_count, 1);
+    /* Without tools every method is meant. */
+    question.method = SPAN_LIT("resources/read");
+    question.tool = SPAN_NONE;
+    judge(&court, question, "{\"x\":1}");
+    assert_int_equal(court.verdict.redact_count, 1);
+    court_close(&court);
+}
+
+/* A6: a redaction that cannot be decided redacts all. */
+static void test_undecided(void **state)
+{
+    static struct faults faults;
+    struct policy_file file = {SPAN_LIT("p.yaml"),
+                               SPAN_LIT("policy: p\nredact: [{match: {tools: [{regex: 'a*a*a*a*c|b'}]}, args: [x]}]\n")};
+    size_t len = 1 << 16;
+    char *tool = malloc(len);
+    struct question question = plain_question();
+    struct court court;
+
+    (void)state;
+    assert_non_null(tool);
+    memset(tool, 'a', len);
+    tool[len - 1] = 'c';
+    tool[len - 2] = 'd';
+    /* As if it were stored: such a regex would not get there. */
+    court_open(&court, "policy: p\n");
+    policy_unref(&court.policy);
+    assert_int_equal(policy_compile(&file, 1, 1, &court.policy, &faults, NULL), CODE_OK);
+    question.tool = span_of(tool, len);
+    judge(&court, question, "{\"x\":1}");
+    assert_true(court.verdict.redact_all);
+    court_close(&court);
+    free(tool);
+}
+
+/* Many values: none is lost, and denials are redacted too. */
+static void test_many(void **state)
+{
+    struct court court;
+    char *json = malloc(200000);
+    size_t at = (size_t)snprintf(json, 32, "{\"v\":[0");
+
+    (void)state;
+    for (int i = 1; i < 10000; i++)
+        at += (size_t)snprintf(json + at, 16, ",%d", i);
+    snprintf(json + at, 16, "]}");
+    court_open(&court, "policy: p\nredact: [{args: ['$.v[*]', '$.v[1:5]']}]\n");
+    judge_args(&court, json);
+    assert_int_equal(court.verdict.kind, VERDICT_DENY);
+    assert_int_equal(court.verdict.redact_count, 10000);
+    for (uint32_t i = 1; i < court.verdict.redact_count; i++)
+        assert_true(court.verdict.redact[i - 1]->raw.at < court.verdict.redact[i]->raw.at);
+    court_close(&court);
+    free(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_redact),
+        cmocka_unit_test(test_undecided),
+        cmocka_unit_test(test_many),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
