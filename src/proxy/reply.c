@@ -50,7 +50,7 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
     if (sent.at == NULL)
         return CODE_OK;
     /* A new one begins with `initialize` alone; the old one is named back; any other name means nothing to the agent. */
-    if (reply != NULL && !span_is_empty(reply->version) && !reply->is_error)
+    if (reply != NULL && !span_is_empty(reply->version) && !reply->is_error && !reply->is_unsupported_version)
         return mcp_session_make(gate_session_key(pair->lane->gate), &scope, &session, out);
     if (exchange->has_session && span_equals(sent, exchange->session.upstream_id))
         return buf_add_span(out, exchange->session_id);
