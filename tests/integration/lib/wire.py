@@ -168,6 +168,8 @@ class RawServer:
 
     def __exit__(self, *_):
         self.ending = True
+        # A thread that waits in accept would keep a socket that is only closed listening.
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
 

@@ -87,7 +87,7 @@ def steps(command, seconds=120):
     done = subprocess.run(command, cwd=INTO, capture_output=True, text=True, timeout=seconds)
     if done.returncode != 0:
         raise Failed(f"{command}: ended with {done.returncode}: {done.stderr[-3000:]}")
-    return {line["step"]: line["value"] for line in map(json.loads, done.stdout.splitlines())}
+    return {line["step"]: line["value"] for line in map(json.loads, done.stdout.strip().split("\n"))}
 
 
 def same_with_and_without(command, server, changed=(), **route):
