@@ -28,6 +28,7 @@ void leg_open(struct leg *leg, struct stream *stream)
     BUG_ON(leg->stream != NULL);
     leg->stream = stream;
     leg->read_bytes = leg->written_bytes = 0;
+    leg->read_size = LEG_READ_MIN_BYTES;
     leg->wanted = 0;
     leg->is_ready = leg->is_eof = leg->is_broken = leg->is_paused = leg->is_ended = false;
     leg->write_blocked = leg->reads_on_write = leg->writes_on_read = false;
@@ -60,6 +61,7 @@ void leg_fini(struct leg *leg)
 
 void leg_rest(struct leg *leg)
 {
+    leg->read_size = LEG_READ_MIN_BYTES;
     if (buf_is_empty(&leg->in))
         buf_fini(&leg->in);
     if (buf_is_empty(&leg->out))
@@ -98,8 +100,8 @@ static bool read_once(struct leg *leg)
     char *at;
     enum io io;
 
-    if (room > LEG_READ_BYTES)
-        room = LEG_READ_BYTES;
+    if (room > leg->read_size)
+        room = leg->read_size;
     if (room == 0)
         return false;
     if (buf_reserve(&leg->in, room, &at) != CODE_OK) {
@@ -109,6 +111,8 @@ static bool read_once(struct leg *leg)
     io = stream_read(leg->stream, at, room, &done);
     buf_commit(&leg->in, done);
     leg->read_bytes += done;
+    if (done == leg->read_size && leg->read_size < LEG_READ_MAX_BYTES)
+        leg->read_size *= 2;
     leg->reads_on_write = io == IO_WANT_WRITE;
     if (io == IO_EOF)
         leg->is_eof = true;

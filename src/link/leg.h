@@ -16,7 +16,10 @@
 #include "link/worker.h"
 #include "os/stream.h"
 
-#define LEG_READ_BYTES 16384 /* asked of a stream at a time */
+/* Asked of a stream at a time: little at first, since most messages are small and most connections idle; twice as much
+ * after each read that brought all it asked for. */
+#define LEG_READ_MIN_BYTES 4096
+#define LEG_READ_MAX_BYTES 65536
 
 /* Invariants: stream == NULL: not ready, nothing watched. is_broken: no read or write is tried any more. */
 struct leg {
@@ -28,6 +31,7 @@ struct leg {
     struct buf out;
     uint64_t read_bytes;    /* over the stream's life */
     uint64_t written_bytes;
+    size_t read_size;       /* what the next read asks for */
     unsigned wanted;        /* LOOP_READ, LOOP_WRITE: what was worked out last; tests play the loop by it */
     bool is_ready;          /* connected, handshake done */
     bool is_eof;            /* the peer sends no more */

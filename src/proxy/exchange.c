@@ -71,7 +71,7 @@ bool exchange__begin(struct pair *pair)
     exchange->asked.time_us = clock_wall_us();
     exchange->asked.began_us = pair__now_us(pair);
     exchange->asked.client = span_text(pair->client);
-    exchange->canonical.cap_bytes = SIZE_MAX / 2;
+    pair->back_address = 0;
     atomic_fetch_add_explicit(&pair->lane->gauges.requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&pair->lane->gauges.in_flight, 1, memory_order_relaxed);
     return true;
@@ -377,7 +377,7 @@ static void report(struct pair *pair)
         .tool = exchange->asked.tool,
         .verdict = verdict->kind,
         .names_tool = verdict->rule_count > 0,
-        .reason = exchange->is_permitted ? exchange->ended : exchange->refusal,
+        .reason = exchange->is_permitted ? REASON_PERMITTED : exchange->refusal,
         .judge_us = exchange->decision.judge_us,
         .audit_us = exchange->durable_us ? exchange->durable_us - exchange->recorded_us : -1,
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,

@@ -38,6 +38,13 @@ void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
     deny__answer(pair, reason);
 }
 
+void reply__fail_reading(struct pair *pair)
+{
+    enum reason reason = pair->answers.reason;
+
+    reply__fail(pair, reason == REASON_UPSTREAM_CLOSED ? OUTCOME_UPSTREAM_FAILURE : OUTCOME_REFUSED, reason);
+}
+
 /* ---- the reply's head, as it goes down ---- */
 
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out)
@@ -164,7 +171,7 @@ static bool read_head(struct pair *pair)
         return head_done(pair);
     BUG_ON(step != HTTP_STEP_FAULT && step != HTTP_STEP_NEED_MORE);
     if (step == HTTP_STEP_FAULT) {
-        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
+        reply__fail_reading(pair);
         return true;
     }
     if (pair->back.is_eof || pair->back.is_broken) {
@@ -176,12 +183,20 @@ static bool read_head(struct pair *pair)
 
 /* ---- time ---- */
 
+static int64_t stall_limit_us(const struct pair *pair)
+{
+    uint32_t body_ms = pair->conf->listens[pair->listen].body_ms;
+    uint32_t idle_ms = pair->exchange.route->reply_idle_ms;
+
+    return (int64_t)(body_ms < idle_ms ? body_ms : idle_ms) * 1000;
+}
+
 /* What is waited for, and for how long: the agent to read, or the upstream to send. Returns: whether somebody was late. */
 static bool is_late(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     int64_t now_us = pair__now_us(pair);
-    int64_t stall_us = (int64_t)pair->conf->listens[pair->listen].body_ms * 1000;
+    int64_t stall_us = stall_limit_us(pair);
     bool has_head = exchange->reply_status != 0;
     int64_t limit_us = (int64_t)(has_head ? exchange->route->reply_idle_ms : exchange->route->reply_head_ms) * 1000;
     bool is_endless = exchange->answers_sse && exchange->method == HTTP_METHOD_GET;

@@ -75,14 +75,15 @@ static void deliver_message(struct pair *pair, struct span raw)
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;
     }
-    if (reply.is_unsupported_version || reason == REASON_VERSION_NEGOTIATED)
+    if (reason == REASON_VERSION_NEGOTIATED)
         exchange__settle(pair, OUTCOME_REFUSED, REASON_VERSION_NEGOTIATED);
     else if (reply.is_error)
         exchange__settle(pair, OUTCOME_PROTOCOL_ERROR, REASON_COMPLETED);
     exchange->has_error_code = reply.is_error;
     exchange->error_code = reply.error_code;
     exchange__settle(pair, reply.is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
-    deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &reply);
+    deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body,
+            reason == REASON_PERMITTED ? &reply : NULL);
 }
 
 /* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
@@ -210,7 +211,7 @@ bool reply__whole(struct pair *pair)
         deliver_whole(pair, buf_peek(&exchange->reply));
         return true;
     case HTTP_STEP_FAULT:
-        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
+        reply__fail_reading(pair);
         return true;
     case HTTP_STEP_NEED_MORE:
         buf_drop(&back->in, used);
