@@ -255,7 +255,6 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
 /* ---- reply.c, reply_whole.c, reply_stream.c: REPLY ---- */
 bool reply__step(struct pair *pair);
 void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
-void reply__fail_reading(struct pair *pair); /* for the reason that the reader of replies gives */
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out) MUST_USE;
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
 bool reply__whole(struct pair *pair);

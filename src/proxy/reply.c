@@ -38,13 +38,6 @@ void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
     deny__answer(pair, reason);
 }
 
-void reply__fail_reading(struct pair *pair)
-{
-    enum reason reason = pair->answers.reason;
-
-    reply__fail(pair, reason == REASON_UPSTREAM_CLOSED ? OUTCOME_UPSTREAM_FAILURE : OUTCOME_REFUSED, reason);
-}
-
 /* ---- the reply's head, as it goes down ---- */
 
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out)
@@ -171,7 +164,7 @@ static bool read_head(struct pair *pair)
         return head_done(pair);
     BUG_ON(step != HTTP_STEP_FAULT && step != HTTP_STEP_NEED_MORE);
     if (step == HTTP_STEP_FAULT) {
-        reply__fail_reading(pair);
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
         return true;
     }
     if (pair->back.is_eof || pair->back.is_broken) {

@@ -282,7 +282,7 @@ static bool read_body(struct pair *pair)
         take_end(pair);
         return true;
     case HTTP_STEP_FAULT:
-        reply__fail_reading(pair);
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
         return true;
     case HTTP_STEP_NEED_MORE:
         buf_drop(&back->in, used);

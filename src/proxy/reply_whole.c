@@ -211,7 +211,7 @@ bool reply__whole(struct pair *pair)
         deliver_whole(pair, buf_peek(&exchange->reply));
         return true;
     case HTTP_STEP_FAULT:
-        reply__fail_reading(pair);
+        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
         return true;
     case HTTP_STEP_NEED_MORE:
         buf_drop(&back->in, used);
