@@ -93,8 +93,10 @@ int cmd_policy__check(int argc, char **argv)
     struct policy_files files;
     struct policy *policy = NULL;
     enum code code;
-    int operands, status = options_read(&usage, argc, argv, &operands);
+    int operands, status;
 
+    check = (struct check){.as_json = false};
+    status = options_read(&usage, argc, argv, &operands);
     if (status == OPTIONS_GO)
         status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
     if (status != OPTIONS_GO)

@@ -12,16 +12,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Store failures keep their sentence; a request that the store's content refuses is a negative answer. */
-static int complain_store(enum code code, const struct faults *faults, const struct why *why)
+/* Store failures keep their sentence; a request that an open store's content refuses is a negative answer. */
+static int complain_store(bool is_open, enum code code, const struct faults *faults, const struct why *why)
 {
     if (code == CODE_INVALID && faults != NULL && faults->count > 0) {
         policy_faults_print(faults, "");
         return complain(STATUS_USAGE, "nothing was stored; mend the lines above");
     }
-    if (code == CODE_NOT_FOUND)
+    if (is_open && code == CODE_NOT_FOUND)
         return complain(STATUS_NEGATIVE, "%s", why->text);
-    if (code == CODE_DENIED)
+    if (is_open && code == CODE_DENIED)
         return complain(STATUS_USAGE, "%s", why->text);
     return complain_why(code, why);
 }
@@ -93,7 +93,7 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     storing->policies = doc_add_array(storing->doc, "policies");
     if (code == CODE_OK)
         code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
-    status = code == CODE_OK ? tell_stored(storing, version, &warnings) : complain_store(code, &faults, &why);
+    status = code == CODE_OK ? tell_stored(storing, version, &warnings) : complain_store(db != NULL, code, &faults, &why);
     doc_free(&storing->doc);
     db_close(&db);
     return status;
@@ -179,15 +179,17 @@ int cmd_policy__activate(int argc, char **argv)
     code = store_find(&place, DB_WRITE, &db, &why);
     if (code == CODE_OK)
         code = policy_store_activate(db, version, span_text(actor), clock_wall_us(), &faults, &why);
-    db_close(&db);
     if (code == CODE_INVALID && faults.count > 0) {
         policy_faults_print(&faults, "");
-        return complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
+        status = complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
+    } else if (code != CODE_OK) {
+        status = complain_store(db != NULL, code, NULL, &why);
+    } else {
+        printf("version %" PRIu64 " is active\n", version);
+        status = STATUS_DONE;
     }
-    if (code != CODE_OK)
-        return complain_store(code, NULL, &why);
-    printf("version %" PRIu64 " is active\n", version);
-    return STATUS_DONE;
+    db_close(&db);
+    return status;
 }
 
 /* ---- list ---- */
@@ -248,8 +250,9 @@ int cmd_policy__list(int argc, char **argv)
     code = store_find(&place, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = policy_store_list(db, as_json ? list_json : list_line, &count, &why);
+    status = code == CODE_OK ? STATUS_DONE : complain_store(db != NULL, code, NULL, &why);
     db_close(&db);
-    return code == CODE_OK ? STATUS_DONE : complain_store(code, NULL, &why);
+    return status;
 }
 
 /* ---- show ---- */
@@ -334,11 +337,11 @@ int cmd_policy__show(int argc, char **argv)
     code = store_find(&place, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = show(db, &showing, &why);
-    db_close(&db);
     if (code != CODE_OK)
-        status = complain_store(code, NULL, &why);
+        status = complain_store(db != NULL, code, NULL, &why);
     else
         status = as_json ? print_doc(&showing.doc) : STATUS_DONE;
+    db_close(&db);
     doc_free(&showing.doc);
     return status;
 }

@@ -13,7 +13,8 @@ static const char *const conditions[] = {
     "{arg: '$.a[*].b', is: integer}",
     "{arg: a, in: [1, x, null, [2]]}", "{arg: '$.a[-1]', equals: {b: [1]}}", "{arg: '$.a[1:3]', min_length: 2}",
     "{arg: '$[\"a\",\"b\"]', glob: 'a*?b'}", "{arg: '$.b[::-2]', max_items: 2}", "{arg: '$..a', exists: true}",
-    "{arg: '$..b..a', starts_with: a, ends_with: b}", "{arg: '$..*', max_length: 3, is: string}", "{arg: b, not_matches: 'x.y'}",
+    "{arg: '$..b..a', starts_with: a, ends_with: b}", "{arg: '$..*', max_length: 3, is: string}",
+    "{arg: b, not_matches: 'x.y'}",
     "{any: [{arg: a, min: 1}, {not: {arg: b, matches: '(?i)k'}}]}", "{all: [{arg: a, max: 9}, {not: {arg: '$.b[*]', min: 2}}]}",
     "{arg: '$', min_items: 1}",
 };

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/policy/judge.h"
+
+#include <pthread.h>
+
+#define POLICY                                                                                                  \
+    "policy: p\n"                                                                                               \
+    "rules:\n"                                                                                                  \
+    "  - {id: f, effect: forbid, match: {tools: [t]}, when: [{arg: '$..*', matches: drop}]}\n"                  \
+    "  - {id: m, effect: forbid, match: {tools: [t]}, mode: monitor}\n"                                         \
+    "  - {id: p, effect: permit, match: {tools: [t]}, only_args: [a],\n"                                        \
+    "     when: [{any: [{arg: a, max: 5}, {not: {arg: b, matches: 'x', optional: true}}]}]}\n"                  \
+    "redact: [{args: [secret]}]\n"
+
+static void holds(const char *words, const char *part)
+{
+    if (strstr(words, part) == NULL)
+        fail_msg("no \"%s\" in:\n%s", part, words);
+}
+
+static char *explain(struct court *court, const char *arguments)
+{
+    static char words[16384];
+    struct question question = plain_question();
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    question.root = court_tree(court, span_text(arguments));
+    assert_int_equal(policy_explain(court->policy, &question, court->scratch, &court->verdict, &out), CODE_OK);
+    snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
+    buf_fini(&out);
+    return words;
+}
+
+/* 1.22: the walk in words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
+static void test_words(void **state)
+{
+    struct court court;
+    const char *words;
+
+    (void)state;
+    court_open(&court, POLICY);
+    words = explain(&court, "{\"a\":3,\"b\":\"xx\"}");
+    holds(words, "bot of tenant acme asks tools/call t of shop");
+    holds(words, "forbid f (p.yaml:3): its match holds");
+    holds(words, "when[0] $..* matches (closing, any value, anywhere)");
+    holds(words, "3: false");
+    holds(words, "forbid m (p.yaml:4), monitored");
+    holds(words, "but is only monitored");
+    holds(words, "when[0].any[0] a max (opening, every value)");
+    holds(words, "`b` is not listed");
+    holds(words, "verdict: deny (no_rule)");
+    holds(words, "were monitored rules active: deny by m");
+    words = explain(&court, "{\"a\":[1],\"secret\":1}");
+    holds(words, "[1]: undecided");
+    holds(words, "when[0].any[1].not b matches (closing, any value, anywhere)");
+    holds(words, "nothing there: false");
+    holds(words, "redacted in the audit: 1 values");
+    words = explain(&court, "{\"a\":1}");
+    holds(words, "=> true: the rule applies");
+    holds(words, "verdict: permit (permitted) by p");
+    court_close(&court);
+}
+
+/* One walk: whatever is explained is what policy_eval says. */
+static void test_same_as_eval(void **state)
+{
+    static const char *const arguments[] = {"{}", "{\"a\":1}", "{\"a\":9}", "{\"a\":\"drop\"}",
+                                            "{\"b\":\"y\"}", "{\"a\":[],\"b\":1}"};
+    static struct verdict evaluated;
+    struct court court;
+
+    (void)state;
+    court_open(&court, POLICY);
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        evaluated = *judge_args(&court, arguments[i]);
+        explain(&court, arguments[i]);
+        assert_int_equal(court.verdict.kind, evaluated.kind);
+        assert_int_equal(court.verdict.reason, evaluated.reason);
+        assert_true(span_equals(court.verdict.rule, evaluated.rule));
+        assert_int_equal(court.verdict.rule_count, evaluated.rule_count);
+        assert_int_equal(court.verdict.work, evaluated.work);
+    }
+    court_close(&court);
+}
+
+/* Long and many values are shortened, between code points. */
+static void test_shortened(void **state)
+{
+    struct court court;
+    char json[2048];
+    size_t at = (size_t)snprintf(json, sizeof json, "{\"x\":\"a");
+    const char *words;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        at += (size_t)snprintf(json + at, sizeof json - at, "\xc3\xa4");
+    at += (size_t)snprintf(json + at, sizeof json - at, "\",\"y\":[0");
+    for (int i = 0; i < 50; i++)
+        at += (size_t)snprintf(json + at, sizeof json - at, ",%d", i);
+    snprintf(json + at, sizeof json - at, "]}");
+    court_open(&court, POLICY);
+    words = explain(&court, json);
+    holds(words, "\xc3\xa4...: false");
+    holds(words, "and 32 values more");
+    court_close(&court);
+}
+
+static void note(void *context, const struct policy_test_result *result)
+{
+    char *text = context;
+    size_t len = strlen(text);
+
+    snprintf(text + len, 1024 - len, "%.*s:%d %.*s %s: %.*s / %.*s / %.*s\n", SPAN_ARG(result->file), result->line,
+             SPAN_ARG(result->name), result->passed ? "ok" : "FAILED", SPAN_ARG(result->expected), SPAN_ARG(result->got),
+             SPAN_ARG(result->rule));
+}
+
+/* 1.22: `tests:` with their defaults; `rule: null` is default deny. */
+static void test_cases(void **state)
+{
+    struct court court;
+    char text[1024] = "";
+    size_t passed, failed;
+
+    (void)state;
+    court_open(&court,
+               "policy: p\n"
+               "rules:\n"
+               "  - {id: p, effect: permit, match: {tenants: [test], principals: [test], upstreams: [test], tools: [t]},\n"
+               "     when: [{arg: a, equals: 1}]}\n"
+               "  - {id: q, effect: permit, match: {methods: [ping, resources/read]}, when: "
+               "[{arg: uri, equals: u, optional: true}]}\n"
+               "tests:\n"
+               "  - {name: one, call: {tool: t, arguments: {a: 1.0}}, expect: {verdict: permit, rule: p}}\n"
+               "  - {name: two, call: {tool: t}, expect: {verdict: deny, rule: null, reason: no_rule}}\n"
+               "  - {name: three, call: {tool: t, tenant: other, arguments: {a: 1}}, expect: {verdict: permit}}\n"
+               "  - {name: four, call: {method: resources/read, params: {uri: v}}, expect: {verdict: deny}}\n"
+               "  - {name: five, call: {method: response, answers: ping}, expect: {verdict: permit, rule: p}}\n"
+               "  - {name: six, call: {method: x}, expect: {verdict: deny, rule: null, reason: method_unknown}}\n");
+    assert_int_equal(policy_test(court.policy, court.scratch, note, text, &passed, &failed), CODE_OK);
+    assert_int_equal(passed, 4);
+    assert_int_equal(failed, 2);
+    assert_string_equal(text, "p.yaml:7 one ok: permit by p / permit by p (permitted) / p\n"
+                              "p.yaml:8 two ok: deny by no rule (no_rule) / deny by no rule (no_rule) / \n"
+                              "p.yaml:9 three FAILED: permit / deny by no rule (no_rule) / \n"
+                              "p.yaml:10 four ok: deny / deny by no rule (no_rule) / \n"
+                              "p.yaml:11 five FAILED: permit by p / permit by q (permitted) / q\n"
+                              "p.yaml:12 six ok: deny by no rule (method_unknown) / deny by no rule (method_unknown) / \n");
+    court_close(&court);
+}
+
+static void *take_and_give(void *context)
+{
+    struct policy *policy = context;
+
+    for (int i = 0; i < 10000; i++) {
+        struct policy *mine = policy_ref(policy);
+
+        policy_unref(&mine);
+    }
+    policy_unref(&policy);
+    return NULL;
+}
+
+/* References are counted from any thread; the last one frees. */
+static void test_references(void **state)
+{
+    struct court court;
+    pthread_t threads[2];
+
+    (void)state;
+    court_open(&court, POLICY);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, policy_ref(court.policy)), 0);
+    policy_unref(&court.policy);
+    assert_null(court.policy);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    court_close(&court);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),     cmocka_unit_test(test_same_as_eval), cmocka_unit_test(test_shortened),
+        cmocka_unit_test(test_cases),     cmocka_unit_test(test_references),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
