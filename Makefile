@@ -85,7 +85,9 @@ LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 
 SRC       := $(filter-out src/app/main.c,$(sort $(wildcard src/*/*.c)))
 MAIN      := $(wildcard src/app/main.c)
-FAKES     := $(sort $(wildcard tests/fakes/*.c))
+# The fake audit stands in for src/audit, so it is linked where the pair is simulated and nowhere else.
+FAKE_AUDIT := $(wildcard tests/fakes/fake_audit.c)
+FAKES     := $(filter-out $(FAKE_AUDIT),$(sort $(wildcard tests/fakes/*.c)))
 UNIT      := $(sort $(wildcard tests/unit/*/test_*.c))
 SIM       := $(sort $(wildcard tests/sim/test_*.c))
 TORTURE   := $(sort $(wildcard tests/torture/test_*.c))
@@ -110,7 +112,7 @@ SIM_BIN   := $(call prog,$(SIM))
 TORT_BIN  := $(call prog,$(TORTURE))
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(FAKES) $(UNIT) $(SIM) $(TORTURE))
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE))
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -161,7 +163,8 @@ $(B)/callgate: $(B)/obj/src/app/main.o $(LIB)
 $(B)/tests/unit/% $(B)/tests/sim/% $(B)/tests/torture/%: TEST_LIBS := -lcmocka
 $(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D); $(LINK) $^ $(TEST_LIBS) $(LIBS) -o $@
+	$(Q)mkdir -p $(@D); $(LINK) $(filter %.o,$^) $(filter %.a,$^) $(TEST_LIBS) $(LIBS) -o $@
+$(SIM_BIN): $(FAKE_AUDIT:%.c=$(B)/obj/%.o)
 
 $(REPLAY_BIN): $(B)/tests/fuzz/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)

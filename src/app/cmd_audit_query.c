@@ -270,7 +270,8 @@ int cmd_audit__query(int argc, char **argv)
         {0},
     };
     const struct usage usage = {"callgate audit query DATABASE [OPTIONS]",
-                                "Lists calls, oldest first. All conditions must hold. The gate may go on writing.", options, 1, 1};
+                                "Lists calls, oldest first. All conditions must hold. The gate may go on writing.",
+                                options, 1, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO && asked.limit == NULL)

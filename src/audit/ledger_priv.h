@@ -15,7 +15,8 @@
 
 #define LEDGER_PART_ROWS 4096
 
-#define LEDGER_MAX_SEQ "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), coalesce((SELECT max(seq) FROM outcome), 0), " \
+#define LEDGER_MAX_SEQ "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), " \
+                       "coalesce((SELECT max(seq) FROM outcome), 0), " \
                        "coalesce((SELECT max(seq) FROM event), 0))"
 
 struct ledger_tip {

@@ -38,7 +38,8 @@ static enum code compare_schemas(struct verifier *verifier, struct db_stmt *ours
 
 enum code verify__schema(struct verifier *verifier)
 {
-    static const char objects[] = "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
+    static const char objects[] = "SELECT name, sql FROM sqlite_schema "
+                                  "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
     struct db_stmt *ours = NULL, *theirs = NULL;
     struct db *model;
     enum code code = db_open(":memory:", DB_CREATE, &model, NULL);

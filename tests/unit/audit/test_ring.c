@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/ring_priv.h"
+
+#include "base/mem.h"
+#include "fakes/audit_file.h"
+#include "os/thread.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct bench {
+    struct ring_shared shared;
+    struct audit_ring *ring;
+    struct ring_scratch scratch;
+    uint64_t at;
+};
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+
+    bench->shared.wake_fd = eventfd(0, EFD_NONBLOCK);
+    bench->shared.arguments_max_bytes = 65536;
+    bench->scratch.size = ring__record_max(&bench->shared);
+    bench->scratch.bytes = malloc(bench->scratch.size);
+    *state = bench;
+    return ring__new(&bench->shared, 0, &bench->ring) == CODE_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+
+    ring__free(&bench->ring);
+    (void)close(bench->shared.wake_fd);
+    free(bench->scratch.bytes);
+    free(bench);
+    return 0;
+}
+
+static bool next(struct bench *bench, struct ring_view *view)
+{
+    return ring__next(bench->ring, &bench->scratch, &bench->at, ring__tail(bench->ring), view);
+}
+
+static void test_records_come_back_as_they_were(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("acme", "c-1");
+    struct audit_result result = audit_answer(41);
+    const struct audit_event event = {.time_us = 5, .kind = SPAN_LIT("reload"), .actor = SPAN_LIT(""),
+                                      .detail = SPAN_LIT("{}")};
+    struct ring_view view;
+    uint64_t ticket;
+
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    assert_int_equal(ticket, 1);
+    audit_put_result(bench->ring, &result);
+    assert_int_equal(audit_put_event(bench->ring, &event), CODE_OK);
+    assert_int_equal(ring__pressing(bench->ring), 2);
+    assert_true(next(bench, &view));
+    assert_int_equal(view.kind, RING_DECISION);
+    assert_int_equal(view.decision.ticket, 1);
+    assert_true(span_is(view.text[TEXT_TENANT], "acme") && span_is(view.text[TEXT_CORRELATION], "c-1"));
+    assert_null(view.text[TEXT_TRACE].at);
+    assert_true(span_equals(view.text[TEXT_ARGUMENTS], decision.arguments));
+    assert_true(next(bench, &view));
+    assert_int_equal(view.kind, RING_RESULT);
+    assert_true(view.result.decision == 41 && view.result.latency_us == 1234);
+    assert_true(next(bench, &view));
+    assert_int_equal(view.kind, RING_EVENT);
+    assert_true(span_is(view.text[EVENT_KIND], "reload") && view.event_time_us == 5);
+    assert_true(view.text[EVENT_ACTOR].at != NULL && view.text[EVENT_ACTOR].len == 0 && view.text[EVENT_TENANT].at == NULL);
+    assert_false(next(bench, &view));
+}
+
+static void test_long_texts_are_cut(void **state)
+{
+    static char text[200000];
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("acme", "c");
+    struct ring_view view;
+    uint64_t ticket;
+
+    for (size_t i = 0; i < sizeof text; i += 2)
+        memcpy(text + i, "\xc3\xa4", 2);
+    decision.method = span_of(text, AUDIT_TEXT_BYTES);
+    decision.tool = span_of(text, AUDIT_TEXT_BYTES + 1);
+    decision.rules = span_of(text, AUDIT_JSON_BYTES + 1);
+    decision.arguments = span_of(text, 65536);
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    assert_true(next(bench, &view));
+    assert_int_equal(view.text[TEXT_METHOD].len, AUDIT_TEXT_BYTES);
+    assert_int_equal(view.text[TEXT_TOOL].len, AUDIT_TEXT_BYTES - 4 + 3); /* the last whole character before the mark */
+    assert_true(span_ends_with(view.text[TEXT_TOOL], SPAN_LIT("\xc3\xa4\xe2\x80\xa6")));
+    assert_true(span_is(view.text[TEXT_RULES], "\"too long\""));
+    assert_int_equal(view.text[TEXT_ARGUMENTS].len, 65536);
+    assert_false(view.decision.arguments_cut);
+
+    decision.arguments = span_of(text, 65537);
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    assert_true(next(bench, &view));
+    assert_null(view.text[TEXT_ARGUMENTS].at);
+    assert_true(view.decision.arguments_cut && view.decision.arguments_bytes == 65537);
+    assert_int_equal(view.text[TEXT_BEGIN].len, 1020);
+
+    decision.verdict = AUDIT_DENY;
+    decision.expects_outcome = false;
+    decision.arguments = span_of(text, 4097);
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    assert_true(next(bench, &view));
+    assert_true(view.decision.arguments_cut && view.text[TEXT_ARGUMENTS].at == NULL);
+}
+
+/* A full ring says BUSY, and yet the outcome of every permit in it has its room. */
+static void test_room_for_outcomes_is_reserved(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_decision decision = audit_call("acme", "c");
+    const struct audit_event event = {.kind = SPAN_LIT("x"), .detail = SPAN_LIT("{}")};
+    uint64_t ticket, put = 0;
+    struct ring_view view;
+    int results = 0;
+
+    while (audit_put_decision(bench->ring, &decision, &ticket) == CODE_OK)
+        put++;
+    assert_int_equal(ticket, 0);
+    assert_true(put > 100);
+    assert_true(atomic_load(&bench->ring->starved));
+    while (audit_put_event(bench->ring, &event) == CODE_OK)
+        continue;
+    for (uint64_t i = 1; i <= put; i++) {
+        const struct audit_result result = {.ticket = i, .outcome = OUTCOME_NOT_SENT, .upstream_us = -1};
+
+        audit_put_result(bench->ring, &result);
+    }
+    assert_true(ring__tail(bench->ring) - ring__head(bench->ring) <= bench->ring->size);
+    while (next(bench, &view))
+        results += view.kind == RING_RESULT;
+    assert_int_equal(results, put);
+    ring__settle(bench->ring, put);
+    assert_true(ring__release(bench->ring, bench->at));
+    assert_false(ring__release(bench->ring, bench->at));
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    assert_int_equal(ticket, put + 1);
+}
+
+/* What failed gives its room back, whether or not its outcome was put already. */
+static void test_room_of_failed_decisions_comes_back(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_decision decision = audit_call("acme", "c");
+    struct audit_result result = {.ticket = 2, .outcome = OUTCOME_NOT_SENT, .upstream_us = -1};
+    uint64_t ticket, seq;
+
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+    audit_put_result(bench->ring, &result); /* before the fate was known */
+    assert_int_equal(bench->ring->reserved, 2);
+    for (uint64_t i = 1; i <= 3; i++)
+        ring__set_seq(bench->ring, i, 0);
+    atomic_fetch_add(&bench->ring->rooms_lost, 3);
+    ring__settle(bench->ring, 3);
+    assert_int_equal(audit_fate(bench->ring, 1, &seq), AUDIT_FAILED);
+    result.ticket = 1;
+    audit_put_result(bench->ring, &result); /* passed over */
+    assert_int_equal(bench->ring->reserved, 2);
+    atomic_fetch_sub(&bench->ring->rooms_lost, 1); /* the writer passes over that of 2 */
+    assert_int_equal(bench->ring->reserved - bench->ring->rooms_lost, 0);
+}
+
+static void test_down_counts_and_refuses(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("acme", "c");
+    uint64_t ticket;
+
+    atomic_store(&bench->shared.down, true);
+    assert_true(audit_is_down(bench->ring));
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_DOWN);
+    decision.verdict = AUDIT_DENY;
+    decision.expects_outcome = false;
+    decision.reason = REASON_NO_RULE;
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_DOWN);
+    assert_int_equal(bench->ring->refused[REASON_AUDIT_DOWN], 1);
+    assert_int_equal(bench->ring->refused[REASON_NO_RULE], 1);
+}
+
+static void test_no_more_tickets_than_fates(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = {.time_us = 1};
+    struct ring_view view;
+    uint64_t ticket, last = 0;
+
+    while (last < AUDIT_TICKETS / 2) { /* room is made, nothing is settled */
+        assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+        last = ticket;
+        assert_true(next(bench, &view));
+        (void)ring__release(bench->ring, bench->at);
+    }
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_BUSY);
+    ring__settle(bench->ring, 1);
+    assert_int_equal(audit_put_decision(bench->ring, &decision, &ticket), CODE_OK);
+}
+
+#define STRESS_RECORDS 60000
+
+static void produce(void *argument)
+{
+    struct audit_ring *ring = argument;
+    static char text[3000];
+    struct audit_decision decision = audit_call("acme", "c");
+
+    memset(text, 'a', sizeof text);
+    for (uint64_t i = 1; i <= STRESS_RECORDS; i++) {
+        uint64_t ticket;
+
+        decision.judge_us = (int64_t)i * 7;
+        decision.rule_reason = span_of(text, (i * 37) % sizeof text);
+        while (audit_put_decision(ring, &decision, &ticket) != CODE_OK)
+            sched_yield();
+        if (ticket % 3 == 0) {
+            const struct audit_result result = {.ticket = ticket, .outcome = OUTCOME_NOT_SENT, .upstream_us = -1};
+
+            audit_put_result(ring, &result);
+        }
+    }
+}
+
+/* 1.25: two threads, no lock: every record whole and in order, whatever the wrapping */
+static void test_stress(void **state)
+{
+    struct bench *bench = *state;
+    struct thread thread = {0};
+    struct ring_view view;
+    uint64_t ticket = 0, results = 0;
+
+    assert_int_equal(thread_start(&thread, "produce", produce, bench->ring, NULL), CODE_OK);
+    while (ticket < STRESS_RECORDS || results < STRESS_RECORDS / 3) {
+        if (!next(bench, &view)) {
+            sched_yield();
+            continue;
+        }
+        if (view.kind == RING_DECISION) {
+            struct span reason = view.text[TEXT_RULE_REASON];
+
+            ticket++;
+            assert_int_equal(view.decision.ticket, ticket);
+            assert_int_equal(view.decision.judge_us, ticket * 7);
+            assert_int_equal(reason.len, (ticket * 37) % 3000);
+            assert_true(reason.len == 0 || (reason.at[0] == 'a' && reason.at[reason.len - 1] == 'a'));
+            assert_true(span_is(view.text[TEXT_RULES], "[{\"id\":\"store.search\",\"effect\":\"permit\",\"monitor\":false}]"));
+        } else {
+            assert_int_equal(view.result.ticket, ticket);
+            results++;
+        }
+        ring__set_seq(bench->ring, ticket, ticket);
+        ring__settle(bench->ring, ticket);
+        (void)ring__release(bench->ring, bench->at);
+    }
+    thread_join(&thread);
+    assert_false(next(bench, &view));
+}
+
+static void test_out_of_memory(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_ring *ring;
+
+    for (uint64_t n = 1; n <= 3; n++) {
+        mem_fail_at(n, 0);
+        assert_int_equal(ring__new(&bench->shared, 0, &ring), CODE_NOMEM);
+        assert_null(ring);
+    }
+    mem_fail_at(0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_records_come_back_as_they_were, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_texts_are_cut, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_room_for_outcomes_is_reserved, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_room_of_failed_decisions_comes_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_down_counts_and_refuses, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_more_tickets_than_fates, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stress, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_out_of_memory, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
