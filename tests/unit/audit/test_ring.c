@@ -225,6 +225,7 @@ static void produce(void *argument)
         uint64_t ticket;
 
         decision.judge_us = (int64_t)i * 7;
+        decision.expects_outcome = i % 3 == 0;
         decision.rule_reason = span_of(text, (i * 37) % sizeof text);
         while (audit_put_decision(ring, &decision, &ticket) != CODE_OK)
             sched_yield();
