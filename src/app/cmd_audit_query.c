@@ -254,7 +254,10 @@ int cmd_audit__query(int argc, char **argv)
 {
     struct asked asked = {0};
     struct query query;
+    const char *config = NULL;
+    char *path = NULL;
     const struct option options[] = {
+        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
         {.name = "tenant", .takes = "NAME", .help = "calls of this tenant", .value = &asked.tenant},
         {.name = "correlation", .takes = "ID", .help = "calls that belong together", .value = &asked.correlation},
         {.name = "principal", .takes = "NAME", .help = "calls of this agent", .value = &asked.principal},
@@ -269,14 +272,19 @@ int cmd_audit__query(int argc, char **argv)
         {.name = "csv", .help = "RFC 4180 with a line of names, every column", .flag = &asked.as_csv},
         {0},
     };
-    const struct usage usage = {"callgate audit query DATABASE [OPTIONS]",
+    const struct usage usage = {"callgate audit query [DATABASE] [OPTIONS]",
                                 "Lists calls, oldest first. All conditions must hold. The gate may go on writing.",
-                                options, 1, 1};
+                                options, 0, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO && asked.limit == NULL)
         asked.limit = LIMIT_DEFAULT;
     if (status == OPTIONS_GO)
         status = read_query(&asked, &query);
-    return status == OPTIONS_GO ? run(argv[0], &asked, &query) : status;
+    if (status == OPTIONS_GO)
+        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
+    if (status == OPTIONS_GO)
+        status = run(path, &asked, &query);
+    mem_free(path);
+    return status;
 }

@@ -4,6 +4,7 @@
 #include "app/print.h"
 
 #include "audit/verify.h"
+#include "base/mem.h"
 #include "base/num.h"
 
 #include <inttypes.h>
@@ -87,28 +88,36 @@ static int print_text(const char *path, const struct verify_report *report)
 int cmd_audit__verify(int argc, char **argv)
 {
     static struct verify_report report;
+    const char *config = NULL;
+    char *path = NULL;
     bool as_json = false;
     const struct option options[] = {
+        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
         {.name = "json", .help = "the answer as JSON", .flag = &as_json},
         {0},
     };
-    const struct usage usage = {"callgate audit verify DATABASE [--json]",
+    const struct usage usage = {"callgate audit verify [DATABASE] [--json]",
                                 "Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
                                 "has its one outcome, and that values match their digests. The gate may go on writing.\n"
                                 "Exit status: 0 consistent, 1 broken, 3 not readable.",
-                                options, 1, 1};
+                                options, 0, 1};
     struct why why = {0};
     enum code code;
     bool watched;
     int operands, status = options_read(&usage, argc, argv, &operands);
 
+    if (status == OPTIONS_GO)
+        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
     if (status != OPTIONS_GO)
         return status;
     watched = isatty(STDERR_FILENO) && !as_json;
-    code = audit_verify(argv[0], watched ? show_progress : NULL, NULL, &report, &why);
+    code = audit_verify(path, watched ? show_progress : NULL, NULL, &report, &why);
     if (watched && report.rows > 65536)
         fprintf(stderr, "\r%40s\r", "");
     if (code != CODE_OK)
-        return complain(STATUS_CANNOT, "%s", why.text);
-    return as_json ? print_json(&report) : print_text(argv[0], &report);
+        status = complain(STATUS_CANNOT, "%s", why.text);
+    else
+        status = as_json ? print_json(&report) : print_text(path, &report);
+    mem_free(path);
+    return status;
 }

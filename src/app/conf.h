@@ -47,4 +47,7 @@ void conf_free(struct conf **conf); /* NULL is fine */
  * *path is the caller's (mem_free). */
 enum code conf_store_path(const char *path, char **store, struct faults *faults) MUST_USE;
 
+/* Likewise what `audit: {database:}` names. */
+enum code conf_audit_path(const char *path, char **database, struct faults *faults) MUST_USE;
+
 #endif
