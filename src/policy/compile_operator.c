@@ -119,7 +119,9 @@ static void compile_is(struct compiler *c, const struct yaml_node *node, struct 
 {
     static const char *const words[] = {"integer", "null", "boolean", "number", "string", "array", "object", NULL};
     static const enum json_type types[] = {IS_INTEGER, JSON_NULL, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT};
-    int word = policy__word(c, node, words);
+    /* Without quotes the word is YAML's own null; nobody can mean anything else. */
+    bool is_null = node->type == YAML_NULL && span_is(node->text, "null");
+    int word = is_null ? 1 : policy__word(c, node, words);
 
     if (word >= 0)
         op->is_type = types[word];

@@ -163,6 +163,8 @@ enum code regex_compile(struct span pattern, struct regex **regex, size_t *offse
     made->folds_case = has_caseless(pattern);
     made->repeat = largest_repeat(pattern);
     made->looks_back = pcre2_pattern_info(made->code, PCRE2_INFO_BACKREFMAX, &back) == 0 && back > 0;
+    if (pcre2_pattern_info(made->code, PCRE2_INFO_MINLENGTH, &made->least) != 0)
+        made->least = 0;
     *regex = made;
     return CODE_OK;
 }

@@ -192,11 +192,24 @@ void regex_budget_init_timed(struct regex_budget *budget, int64_t now_cpu_us)
     budget->look_at = LOOK_EVERY;
 }
 
+/* A body may hold a hundred thousand short numbers; PCRE2 takes longer to set out than to say no. */
+static bool is_too_short(const struct regex *regex, struct span subject)
+{
+    if (subject.len >= regex->least)
+        return false;
+    for (size_t i = 0; i < subject.len; i++)
+        if ((unsigned char)subject.at[i] >= 0x80)
+            return false; /* PCRE2 looks whether it is valid UTF-8 */
+    return true;
+}
+
 enum regex_result regex_match(const struct regex *regex, struct span subject, bool whole, struct regex_budget *budget)
 {
     size_t len = subject.len > 0 ? subject.len : 1;
     struct regex__limits limits = {.match_limit = (uint32_t)(MATCH_LIMIT_PRODUCT / len) + MATCH_LIMIT_LEAST,
                                    .max_work = MATCH_WORK + (uint64_t)MATCH_WORK_PER_BYTE * subject.len};
 
+    if (is_too_short(regex, subject))
+        return spend(budget, CALLOUT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
     return regex__match(regex, subject, whole, &limits, budget);
 }

@@ -16,6 +16,7 @@
 struct regex {
     pcre2_code *code;
     struct span pattern; /* our copy */
+    uint32_t least;      /* code points that every match has at least */
     uint32_t repeat;     /* the largest count in braces, past which one item may be tried without a callout */
     bool folds_case;
     bool looks_back;     /* has back references */

@@ -83,7 +83,7 @@ static void test_is(void **state)
         {"is: integer", "\"5\"", 'F', 'F'},      {"is: integer", "-0", 'T', 'T'},       {"is: integer", "9e30", 'T', 'T'},
         {"is: number", "5.5", 'T', 'T'},         {"is: number", "\"5.5\"", 'F', 'F'},   {"is: string", "\"\"", 'T', 'T'},
         {"is: string", "null", 'F', 'F'},        {"is: boolean", "true", 'T', 'T'},     {"is: boolean", "false", 'T', 'T'},
-        {"is: boolean", "0", 'F', 'F'},          {"is: 'null'", "null", 'T', 'T'},      {"is: 'null'", "\"null\"", 'F', 'F'},
+        {"is: boolean", "0", 'F', 'F'},          {"is: 'null'", "null", 'T', 'T'},      {"is: null", "\"null\"", 'F', 'F'},
         {"is: array", "[]", 'T', 'T'},           {"is: array", "{}", 'F', 'F'},         {"is: object", "{}", 'T', 'T'},
         {"is: object", "null", 'F', 'F'},
     };
