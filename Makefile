@@ -11,6 +11,7 @@ V       ?= 0
 PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
+ORACLE_POLICIES ?= 150
 
 ifneq ($(filter $(FLAVOUR),release debug asan tsan cover fuzz),$(FLAVOUR))
 $(error FLAVOUR=$(FLAVOUR) is unknown; use release, debug, asan, tsan, cover or fuzz)
@@ -197,7 +198,7 @@ RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) tools/run-tests
 RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
-.PHONY: unit sim fuzz-replay fuzz integration interop torture valgrind asan ubsan tsan cover check test demo bench
+.PHONY: unit sim fuzz-replay oracle fuzz integration interop torture valgrind asan ubsan tsan cover check test demo bench
 .PHONY: floors headers lint promises drawings
 
 unit: all $(UNIT_BIN)
@@ -208,6 +209,9 @@ sim: all $(SIM_BIN)
 
 fuzz-replay: all $(REPLAY_BIN)
 	@$(RUN_TESTS) fuzz-replay $(REPLAY_BIN)
+
+oracle: all
+	@tests/oracle/run $(BIN) --policies $(ORACLE_POLICIES)
 
 integration: all
 	@$(RUN_SCENARIOS) tests/integration
@@ -264,12 +268,12 @@ drawings:
 
 REPOSITORY := floors headers lint
 check:
-	@MAKE="$(MAKE)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit sim fuzz-replay
+	@MAKE="$(MAKE)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit sim fuzz-replay oracle
 
 test:
 	@tools/install-deps
 	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
-	    integration interop
+	    oracle integration interop
 
 deps:
 	@tools/install-deps
@@ -316,6 +320,7 @@ help:
 #: make unit         unit tests; T=json/test_canon picks by name (also for sim, integration, interop)
 #: make sim          the pair against memory streams, in virtual time
 #: make fuzz-replay  every fuzz target over its stored inputs, whole and cut short
+#: make oracle       a second evaluator judges random policies and calls (ORACLE_POLICIES=150)
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
 #: make torture      the n-th allocation, system call or commit fails
