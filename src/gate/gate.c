@@ -154,12 +154,12 @@ static struct question question_of(const struct gate_message *message)
 
 /* Every use of the scratch spoils what an earlier evaluation left in it. */
 static void evaluate(struct gate *gate, const struct policy *policy, const struct gate_message *message,
-                     int64_t now_cpu_us, struct verdict *verdict)
+                     bool timed, struct verdict *verdict)
 {
     struct question question = question_of(message);
 
     gate->serial++;
-    policy_eval(policy, &question, now_cpu_us, gate->scratch, verdict);
+    policy_eval(policy, &question, timed, gate->scratch, verdict);
 }
 
 /* What was never asked of a policy cannot say what its redactions are. */
@@ -199,7 +199,7 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
     if (message->refused != REASON_UNSET) {
         settle_unjudged(message, &decision->verdict);
     } else {
-        evaluate(gate, gate->policy, message, clock_thread_cpu_us(), &decision->verdict);
+        evaluate(gate, gate->policy, message, true, &decision->verdict);
         make_consistent(&decision->verdict);
     }
     decision->serial = gate->serial;
@@ -221,7 +221,7 @@ static void redact_again(struct gate *gate, const struct gate_message *message, 
 
     if (message->refused != REASON_UNSET || decision->serial == gate->serial)
         return;
-    evaluate(gate, decision->policy, message, 0, &again);
+    evaluate(gate, decision->policy, message, false, &again);
     make_consistent(&again);
     verdict->redact = again.redact;
     verdict->redact_count = again.redact_count;

@@ -29,7 +29,7 @@ static enum code run_case(const struct policy *policy, const struct policy_case 
     size_t middle;
     enum code code;
 
-    policy_eval(policy, &kase->question, 0, scratch, verdict);
+    policy_eval(policy, &kase->question, false, scratch, verdict);
     if (verdict->reason == REASON_MEMORY)
         return CODE_NOMEM;
     *result = (struct policy_test_result){.file = kase->source->path, .name = kase->name, .line = kase->line};

@@ -246,15 +246,15 @@ void policy__judge(const struct policy *policy, const struct question *question,
     }
 }
 
-void policy_eval(const struct policy *policy, const struct question *question, int64_t now_cpu_us,
+void policy_eval(const struct policy *policy, const struct question *question, bool timed,
                  struct policy_scratch *scratch, struct verdict *verdict)
 {
     struct regex_budget budget;
 
-    if (now_cpu_us == 0)
-        regex_budget_init(&budget);
+    if (timed)
+        regex_budget_init_timed(&budget);
     else
-        regex_budget_init_timed(&budget, now_cpu_us);
+        regex_budget_init(&budget);
     policy__judge(policy, question, &budget, scratch, NULL, verdict);
 }
 

@@ -42,9 +42,9 @@ enum code policy_scratch_new(struct policy_scratch **scratch) MUST_USE;
 void policy_scratch_free(struct policy_scratch **scratch);
 
 /* Judges. Pure: the same question, snapshot and state give the same verdict; only too_costly may depend on speed.
- * Takes: policy NULL: denies with NO_POLICY; now_cpu_us 0: work alone bounds regexes (tests, replay, explain), otherwise
- * the thread's CPU clock. */
-void policy_eval(const struct policy *policy, const struct question *question, int64_t now_cpu_us,
+ * Takes: policy NULL: denies with NO_POLICY; timed: also the thread's CPU time bounds regexes, not work alone as in tests,
+ * replay and explain. */
+void policy_eval(const struct policy *policy, const struct question *question, bool timed,
                  struct policy_scratch *scratch, struct verdict *verdict);
 
 /* Whether tools/list may show this tool: false where no rule could permit it for this principal or a forbid without

@@ -127,9 +127,13 @@ static bool spend(struct regex_budget *budget, uint64_t work)
         budget->spent = true;
         return false;
     }
-    if (budget->cpu_until_us != 0 && budget->work >= budget->look_at) {
+    if (budget->timed && budget->work >= budget->look_at) {
+        int64_t now_us = clock_thread_cpu_us();
+
+        if (budget->cpu_until_us == 0)
+            budget->cpu_until_us = now_us + CALL_CPU_US;
         budget->look_at = budget->work + LOOK_EVERY;
-        budget->spent = clock_thread_cpu_us() >= budget->cpu_until_us;
+        budget->spent = now_us >= budget->cpu_until_us;
     }
     return !budget->spent;
 }
@@ -185,10 +189,10 @@ void regex_budget_init(struct regex_budget *budget)
     *budget = (struct regex_budget){.max_work = CALL_WORK};
 }
 
-void regex_budget_init_timed(struct regex_budget *budget, int64_t now_cpu_us)
+void regex_budget_init_timed(struct regex_budget *budget)
 {
     regex_budget_init(budget);
-    budget->cpu_until_us = now_cpu_us + CALL_CPU_US;
+    budget->timed = true;
     budget->look_at = LOOK_EVERY;
 }
 

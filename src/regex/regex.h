@@ -51,13 +51,16 @@ bool regex_folds_case(const struct regex *regex);
 struct regex_budget {
     uint64_t work;        /* counted so far */
     uint64_t max_work;    /* of the whole call; reached: spent */
-    int64_t cpu_until_us; /* the thread's CPU time at which to stop; 0: work alone decides (tests, replay, explain) */
+    bool timed;           /* false: work alone decides (tests, replay, explain) */
+    int64_t cpu_until_us; /* timed: the thread's CPU time at which to stop; 0 until the first look at the clock */
     uint64_t look_at;     /* the work at which the clock is read next */
     bool spent;           /* the call is denied, too_costly */
 };
 
-void regex_budget_init(struct regex_budget *budget);                           /* work alone */
-void regex_budget_init_timed(struct regex_budget *budget, int64_t now_cpu_us); /* and 20 ms of CPU */
+void regex_budget_init(struct regex_budget *budget); /* work alone */
+/* And 20 ms of CPU. They count from the first look at the clock, after about 0.2 ms of work: asking for a thread's CPU time
+ * costs as much as judging an ordinary call, so ordinary calls never ask. */
+void regex_budget_init_timed(struct regex_budget *budget);
 
 /* Matches the whole subject (whole = true: anchored at both ends by options, never by added text) or anywhere in it.
  * Takes: a subject that is checked for valid UTF-8; others are undecided. */

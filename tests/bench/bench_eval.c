@@ -48,7 +48,7 @@ static double time_calls(const struct policy *policy, struct policy_scratch *scr
     for (int i = 0; i < CALLS; i++) {
         if (cold)
             question.tenant.len = (size_t)snprintf(tenant, sizeof tenant, "t%d", i);
-        policy_eval(policy, &question, clock_thread_cpu_us(), scratch, &verdict);
+        policy_eval(policy, &question, true, scratch, &verdict);
         if (verdict.kind != VERDICT_PERMIT)
             abort();
     }

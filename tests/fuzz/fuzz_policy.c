@@ -28,7 +28,7 @@ static void judge(const struct policy *policy, const struct question *question, 
     struct buf words;
 
     buf_init(&words, 16 << 20);
-    policy_eval(policy, question, 0, scratch, &first);
+    policy_eval(policy, question, false, scratch, &first);
     if (policy_explain(policy, question, scratch, &second, &words) == CODE_OK)
         BUG_ON(first.kind != second.kind || first.reason != second.reason || !span_equals(first.rule, second.rule) ||
                first.rule_count != second.rule_count || first.redact_count != second.redact_count);

@@ -53,7 +53,7 @@ static bool applies(const struct policy *policy, const char *tool, const struct 
     struct question question = {.tenant = SPAN_LIT("t"), .principal = SPAN_LIT("p"), .upstream = SPAN_LIT("u"),
                                 .method = SPAN_LIT("tools/call"), .tool = span_text(tool), .root = root};
 
-    policy_eval(policy, &question, 0, scratch, &verdict);
+    policy_eval(policy, &question, false, scratch, &verdict);
     BUG_ON(verdict.reason == REASON_MEMORY || verdict.reason == REASON_TOO_COSTLY);
     for (uint32_t i = 1; i < verdict.redact_count; i++)
         BUG_ON(verdict.redact[i - 1]->raw.at + verdict.redact[i - 1]->raw.len > verdict.redact[i]->raw.at);

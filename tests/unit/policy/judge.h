@@ -89,7 +89,7 @@ static inline struct question plain_question(void)
 static inline const struct verdict *judge(struct court *court, struct question question, const char *arguments)
 {
     question.root = court_tree(court, arguments ? span_text(arguments) : SPAN_NONE);
-    policy_eval(court->policy, &question, 0, court->scratch, &court->verdict);
+    policy_eval(court->policy, &question, false, court->scratch, &court->verdict);
     return &court->verdict;
 }
 
@@ -113,7 +113,7 @@ static inline enum verdict_kind judge_condition(const char *effect, const char *
              condition);
     court_open(&court, text);
     question.root = court_tree(&court, arguments);
-    policy_eval(court.policy, &question, 0, court.scratch, &court.verdict);
+    policy_eval(court.policy, &question, false, court.scratch, &court.verdict);
     kind = court.verdict.kind;
     if (undecided != NULL)
         *undecided = court.verdict.undecided.len > 0;

@@ -268,7 +268,7 @@ static void test_eval_memory(void **state)
         assert_int_equal(policy_scratch_new(&court.scratch), CODE_OK);
         question.root = court_tree(&court, SPAN_LIT("{\"a\":[{\"b\":\"a\"}],\"d\":{\"e\":[1]},\"c\":\"q\"}"));
         mem_fail_at(nth, 1);
-        policy_eval(court.policy, &question, 0, court.scratch, &court.verdict);
+        policy_eval(court.policy, &question, false, court.scratch, &court.verdict);
         done = mem_fail_count() < nth;
         mem_fail_at(0, 0);
         if (court.verdict.reason == REASON_MEMORY) {

@@ -516,7 +516,7 @@ static void test_same_question_same_verdict(void **state)
         struct question question = plain_question();
 
         question.root = court_tree(&court, SPAN_LIT("{\"v\":\"x\"}"));
-        policy_eval(court.policy, &question, 0, i == 1 ? cold : court.scratch, &court.verdict);
+        policy_eval(court.policy, &question, false, i == 1 ? cold : court.scratch, &court.verdict);
         if (i == 0)
             first = court.verdict;
         assert_int_equal(court.verdict.kind, first.kind);
