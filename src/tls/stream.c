@@ -22,6 +22,7 @@ struct tls_stream {
     size_t blocked_len;   /* of a write that must be tried again with the same length; 0: none */
     bool is_connecting;
     bool is_shaken;
+    bool has_failed;      /* OpenSSL forbids any further call but SSL_free */
     char *subject;
     char fault[200];
 };
@@ -43,6 +44,7 @@ static enum io fail(struct tls_stream *tls, const char *what)
     char text[120];
     long verified = SSL_get_verify_result(tls->ssl);
 
+    tls->has_failed = true;
     tls__error_text(text, sizeof text);
     if (verified != X509_V_OK)
         (void)snprintf(tls->fault, sizeof tls->fault, "%s: the certificate is not acceptable: %s", what,
@@ -65,6 +67,7 @@ static enum io meaning(struct tls_stream *tls, int result, const char *what)
     case SSL_ERROR_ZERO_RETURN:
         return IO_EOF;
     case SSL_ERROR_SYSCALL:
+        tls->has_failed = true;
         (void)snprintf(tls->fault, sizeof tls->fault, "%s: %s", what, strerrordesc_np(error));
         ERR_clear_error();
         return IO_FAIL;
@@ -160,15 +163,20 @@ static enum io tls_write(struct stream *stream, const void *from, size_t len, si
     return io == IO_EOF ? IO_FAIL : io;
 }
 
+/* Our close_notify; the peer's is not waited for. Without it OpenSSL would also forget the session. */
+static void say_goodbye(struct tls_stream *tls)
+{
+    if (!tls->is_shaken || tls->has_failed)
+        return;
+    ERR_clear_error();
+    if (SSL_shutdown(tls->ssl) < 0)
+        SSL_set_shutdown(tls->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); /* the socket is full: nobody waits */
+    ERR_clear_error();
+}
+
 static enum io tls_end(struct stream *stream)
 {
-    struct tls_stream *tls = tls_of(stream);
-
-    if (tls->is_shaken) {
-        ERR_clear_error();
-        (void)SSL_shutdown(tls->ssl); /* our close_notify; the peer's is not waited for */
-        ERR_clear_error();
-    }
+    say_goodbye(tls_of(stream));
     (void)shutdown(stream->fd, SHUT_WR);
     return IO_OK;
 }
@@ -198,6 +206,7 @@ static void tls_close(struct stream *stream)
     struct tls_stream *tls = tls_of(stream);
     int fd = stream->fd;
 
+    say_goodbye(tls);
     tls_free(tls);
     sock_close(&fd);
 }
