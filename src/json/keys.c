@@ -73,6 +73,11 @@ static bool is_equal(struct span a, struct span b, enum how how)
     return a.len == 0 && b.len == 0;
 }
 
+bool json_key_is_like(struct span key, struct span name)
+{
+    return is_equal(key, name, HOW_FOLDED);
+}
+
 static bool is_clash(struct span a, struct span b, enum json__place place)
 {
     switch (place) {

@@ -85,6 +85,17 @@ static enum reason read_envelope(struct mcp_message *message, struct json_fault 
     return REASON_PERMITTED;
 }
 
+/* What the gate decides by, in a spelling that it does not read but an upstream that ignores case may. */
+static bool is_misspelled(struct span key)
+{
+    static const char *const names[] = {"name", "arguments", "uri", "_meta", "task", "taskId", "protocolVersion"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!span_is(key, names[i]) && json_key_is_like(key, span_text(names[i])))
+            return true;
+    return false;
+}
+
 /* params and _meta, and whether it is a modern request. */
 static enum reason read_params(struct mcp_message *message)
 {
@@ -94,6 +105,9 @@ static enum reason read_params(struct mcp_message *message)
         message->params = NULL;
         return REASON_PARAMS_INVALID;
     }
+    for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
+        if (is_misspelled(node->key))
+            return REASON_PARAMS_INVALID;
     message->meta = json_member(message->params, SPAN_LIT("_meta"));
     version = json_member(message->meta, SPAN_LIT(MODERN_VERSION));
     if (version != NULL || span_is(message->method, "server/discover")) {

@@ -11,7 +11,7 @@
 #define DEPTH_MAX 128
 
 /* Messages from a server that a policy judges: as bounded as an agent's. */
-static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_NONE};
+static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE};
 
 struct walk {
     const struct mcp_reply_rules *rules;
@@ -86,6 +86,12 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     return refuse_json(walk, "an unknown member");
 }
 
+/* Some readers would take it for what was checked. */
+static bool is_other_spelling(struct span key, const char *name)
+{
+    return !span_is(key, name) && json_key_is_like(key, span_text(name));
+}
+
 /* A member of `result` or `error`. */
 static enum code on_outcome(struct walk *walk, const struct json_event *event)
 {
@@ -99,10 +105,13 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
         walk->reply->is_tool_error = event->type == JSON_TRUE;
     if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)
         return keep_text(walk, event->text, &walk->version);
-    if (walk->lists_tools && span_equals_nocase(event->key, SPAN_LIT("tools"))) {
-        /* In another spelling some readers would take it for the list that was filtered. */
-        if (!span_is(event->key, "tools") || event->type != JSON_ARRAY)
-            return refuse_json(walk, "result.tools is not an array, or spelled in another way");
+    if (is_other_spelling(event->key, "protocolVersion") && span_is(walk->rules->request_method, "initialize"))
+        return refuse_json(walk, "result.protocolVersion is spelled in another way");
+    if (walk->lists_tools && is_other_spelling(event->key, "tools"))
+        return refuse_json(walk, "result.tools is spelled in another way");
+    if (walk->lists_tools && span_is(event->key, "tools")) {
+        if (event->type != JSON_ARRAY)
+            return refuse_json(walk, "result.tools is not an array");
         walk->in_tools = event->kind == JSON_EVENT_BEGIN;
         walk->has_tools = true;
     }

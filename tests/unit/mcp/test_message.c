@@ -219,7 +219,7 @@ static void refuses_parameters(void **state)
     expect(CALL("{\"name\":\"a/b\"}"), REASON_TOOL_NAME_INVALID);
     expect(CALL("{\"name\":\"a\\u0000\"}"), REASON_JSON_MALFORMED);
     expect(CALL("{\"name\":\"\xd0\xb0\"}"), REASON_TOOL_NAME_INVALID);
-    expect(CALL("{\"NAME\":\"a\"}"), REASON_TOOL_NAME_INVALID);
+    expect(CALL("{\"NAME\":\"a\"}"), REASON_PARAMS_INVALID);
     expect(CALL("{\"name\":\"a\",\"arguments\":[]}"), REASON_ARGUMENTS_INVALID);
     expect(CALL("{\"name\":\"a\",\"arguments\":\"{}\"}"), REASON_ARGUMENTS_INVALID);
     expect(CALL("{\"name\":\"a\",\"arguments\":null}"), REASON_ARGUMENTS_INVALID);
@@ -254,6 +254,26 @@ static void takes_printable_names_where_told(void **state)
         assert_true(a.message.tool.len == 0);
         ask_end(&a);
     }
+}
+
+/* 1.11: readers that ignore case take `Arguments` for the arguments, which no rule would have seen */
+static void refuses_other_spellings_in_params(void **state)
+{
+    static const char *const params[] = {
+        "{\"name\":\"a\",\"Arguments\":{\"sql\":\"drop\"}}", "{\"name\":\"a\",\"argument\\u017f\":{}}",
+        "{\"name\":\"a\",\"ta\xc5\xbf\xe2\x84\xaa\":{}}",       "{\"name\":\"a\",\"tas\\u212a\":{}}",
+        "{\"name\":\"a\",\"_Meta\":{}}",                         "{\"name\":\"a\",\"URI\":\"x\"}",
+        "{\"name\":\"a\",\"taskid\":\"x\"}",                     "{\"name\":\"a\",\"protocolversion\":\"x\"}"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
+        char body[256];
+
+        snprintf(body, sizeof body, CALL("%s"), params[i]);
+        expect(body, REASON_PARAMS_INVALID);
+    }
+    expect(CALL("{\"name\":\"a\",\"arguments\":{\"Arguments\":{},\"NAME\":1}}"), REASON_PERMITTED);
+    expect(CALL("{\"name\":\"a\",\"argument\":1,\"names\":2,\"Level\":3}"), REASON_PERMITTED);
 }
 
 /* 1.16 */
@@ -405,6 +425,7 @@ static void fails_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_other_spellings_in_params),
         cmocka_unit_test(reads_a_call),
         cmocka_unit_test(reads_ordinary_messages),
         cmocka_unit_test(reads_initialize),

@@ -253,6 +253,22 @@ static void filters_lists(void **state)
         LIST("")), 1);
 }
 
+/* 1.11, 1.19: what a server asks is judged, so its keys are compared as an agent's are */
+static void refuses_folded_keys_in_questions(void **state)
+{
+    static const char *const params[] = {"{\"maxTokens\":1,\"MAXTOKENS\":9}", "{\"ma\u017fk\":1,\"mas\u212a\":9}"};
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
+        snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sampling/createMessage\",\"params\":%s}",
+                 params[i]);
+        expect(text, "", REASON_UPSTREAM_JSON);
+    }
+    expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":{\"n\":1,\"N\":2}}}", "",
+           REASON_PERMITTED);
+}
+
 /* 1.19: what cannot be filtered does not pass */
 static void refuses_odd_lists(void **state)
 {
@@ -263,7 +279,7 @@ static void refuses_odd_lists(void **state)
             RESULT("{\"tools\":[{\"name\":5}]}"),
         RESULT("{\"tools\":[{\"name\":\"\"}]}"), RESULT("{\"tools\":[{\"Name\":\"a\"}]}"),
             RESULT("{\"tools\":[],\"Tools\":[{\"name\":\"a\"}]}"),
-        RESULT("{\"TOOLS\":[]}"), RESULT("{\"tools\":[{\"name\":\"a\"},{\"x\":{\"name\":\"b\"}}]}")};
+        RESULT("{\"TOOLS\":[]}"), RESULT("{\"tools\":[],\"tool\\u017f\":[{\"name\":\"a\"}]}"), RESULT("{\"tools\":[{\"name\":\"a\"},{\"x\":{\"name\":\"b\"}}]}")};
 
     (void)state;
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
@@ -318,6 +334,8 @@ static void checks_the_negotiated_version(void **state)
     expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"\"}}", "initialize",
         REASON_PERMITTED);
     expect(RESULT("{\"protocolVersion\":\"1999\"}"), "tools/call", REASON_PERMITTED);
+    expect(RESULT("{\"protocolVersion\":\"2025-06-18\",\"ProtocolVersion\":\"1999\"}"), "initialize", REASON_UPSTREAM_JSON);
+    expect(RESULT("{\"protocolVer\xc5\xbfion\":\"1999\"}"), "initialize", REASON_UPSTREAM_JSON);
 }
 
 /* 1.14: values, members and order stay */
@@ -380,6 +398,7 @@ static void fails_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_folded_keys_in_questions),
         cmocka_unit_test(classifies),
         cmocka_unit_test(builds_what_is_judged),
         cmocka_unit_test(refuses_envelopes),
