@@ -139,9 +139,9 @@ BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 -- number and a later time: {"before_us": ...}.
 CREATE TRIGGER decision_erase BEFORE UPDATE OF salt, arguments, arguments_begin ON decision
 WHEN NEW.salt IS NOT NULL OR NEW.arguments IS NOT NULL OR NEW.arguments_begin IS NOT NULL
-  OR NOT EXISTS (SELECT 1 FROM event
-                 WHERE kind = 'erased' AND tenant IS OLD.tenant AND seq > OLD.seq
-                   AND OLD.time_us < json_extract(detail, '$.before_us'))
+  OR NOT EXISTS (SELECT 1 FROM event AS e CROSS JOIN json_each(e.detail) AS j
+                 WHERE e.kind = 'erased' AND e.tenant IS OLD.tenant AND e.seq > OLD.seq
+                   AND j.key = 'before_us' AND OLD.time_us < j.value)
 BEGIN SELECT RAISE(ABORT, 'values are erased only, and only after the erasure was recorded'); END;
 
 -- ---- finding rows ---------------------------------------------------------------------------------------------------
