@@ -70,7 +70,6 @@ bool exchange__begin(struct pair *pair)
     exchange->is_begun = true;
     exchange->asked.time_us = clock_wall_us();
     exchange->asked.began_us = pair__now_us(pair);
-    exchange->asked.client = span_text(pair->client);
     pair->back_address = 0;
     atomic_fetch_add_explicit(&pair->lane->gauges.requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&pair->lane->gauges.in_flight, 1, memory_order_relaxed);
@@ -288,53 +287,6 @@ static bool recorded(struct pair *pair)
     return true;
 }
 
-bool exchange__audit(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-
-    /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
-    if (exchange->is_permitted && pair->back.stream == NULL && !upstream__begin(pair))
-        pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
-    switch (lane__fate(pair, exchange->decision.ticket, &exchange->seq)) {
-    case AUDIT_DURABLE:
-        return recorded(pair);
-    case AUDIT_FAILED:
-        break;
-    case AUDIT_WAITING:
-        if (!pair->timed_out) {
-            if (pair->deadline_us == 0)
-                pair__deadline(pair, AUDIT_WAIT_US);
-            return false;
-        }
-    }
-    exchange->seq = 0;
-    exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
-    deny__answer(pair, REASON_AUDIT_DOWN);
-    return true;
-}
-
-/* ---- the outcome ---- */
-
-void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
-{
-    struct exchange *exchange = &pair->exchange;
-
-    if (exchange->ended != REASON_UNSET)
-        return;
-    exchange->outcome = outcome;
-    exchange->ended = reason;
-}
-
-void exchange__delivered(struct pair *pair, struct span bytes)
-{
-    struct exchange *exchange = &pair->exchange;
-
-    if (exchange->response_bytes == 0)
-        digest_init(&exchange->digest);
-    exchange->response_bytes += bytes.len;
-    digest_add(&exchange->digest, bytes.at, bytes.len);
-}
-
 static void put_outcome(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -367,6 +319,63 @@ static void put_outcome(struct pair *pair)
     gate_outcome(pair->lane->gate, &result);
 }
 
+static void pay_outcome(struct pair *pair)
+{
+    if (pair->exchange.owes_outcome)
+        put_outcome(pair);
+    pair->exchange.owes_outcome = false;
+}
+
+bool exchange__audit(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
+    if (exchange->is_permitted && pair->back.stream == NULL && !upstream__begin(pair))
+        pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
+    switch (lane__fate(pair, exchange->decision.ticket, &exchange->seq)) {
+    case AUDIT_DURABLE:
+        return recorded(pair);
+    case AUDIT_FAILED:
+        exchange->owes_outcome = false; /* of what has no row none is due */
+        break;
+    case AUDIT_WAITING:
+        if (!pair->timed_out) {
+            if (pair->deadline_us == 0)
+                pair__deadline(pair, AUDIT_WAIT_US);
+            return false;
+        }
+        pair__stop_waiting(pair);
+    }
+    exchange->seq = 0;
+    exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
+    deny__answer(pair, REASON_AUDIT_DOWN);
+    pay_outcome(pair); /* at once: however long the agent takes to read this, the audit remembers a ticket for a while only */
+    return true;
+}
+
+/* ---- the outcome ---- */
+
+void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->ended != REASON_UNSET)
+        return;
+    exchange->outcome = outcome;
+    exchange->ended = reason;
+}
+
+void exchange__delivered(struct pair *pair, struct span bytes)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->response_bytes == 0)
+        digest_init(&exchange->digest);
+    exchange->response_bytes += bytes.len;
+    digest_add(&exchange->digest, bytes.at, bytes.len);
+}
+
 static void report(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -395,9 +404,7 @@ void exchange__finish(struct pair *pair)
         return;
     exchange->is_begun = false;
     exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
-    if (exchange->owes_outcome)
-        put_outcome(pair);
-    exchange->owes_outcome = false;
+    pay_outcome(pair);
     report(pair);
     pair__stop_waiting(pair);
     question__forget(pair);

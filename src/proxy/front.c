@@ -263,7 +263,7 @@ static void head_done(struct pair *pair)
         return;
     exchange->method = head->method;
     pair->close_after = !head->keep_alive;
-    route__client(pair);
+    route__client(pair, head);
     reason = settle_head(pair);
     if (reason == REASON_PREFLIGHT) {
         deny__preflight(pair);
@@ -295,6 +295,7 @@ static void refuse_unread(struct pair *pair)
     if (!exchange__begin(pair))
         return;
     pair->close_after = true;
+    route__client(pair, NULL);
     route__correlate(pair, NULL);
     exchange__refuse(pair, pair->asks.reason);
 }

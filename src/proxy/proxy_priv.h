@@ -226,7 +226,7 @@ struct span head__value(const struct http_head *head, struct span name); /* at =
 bool route__host_is_served(const struct pair *pair, struct span value);
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);
-void route__client(struct pair *pair);
+void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
 struct span route__correlation_name(const struct exchange *exchange);
 void route__correlate(struct pair *pair, const struct http_head *head); /* head NULL: it could not be read */
 
@@ -257,6 +257,7 @@ bool reply__step(struct pair *pair);
 void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out) MUST_USE;
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
+bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */
 bool reply__whole(struct pair *pair);
 void reply__end_upstream(struct pair *pair);             /* keeps the connection where it may be kept */
 struct mcp_reply_rules reply__rules(struct pair *pair);

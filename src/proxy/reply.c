@@ -57,6 +57,17 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
     return CODE_OK;
 }
 
+bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply)
+{
+    struct buf id;
+    enum code code;
+
+    buf_init(&id, HTTP_LINE_MAX_BYTES);
+    code = reply__session_id(pair, reply, &id);
+    buf_fini(&id);
+    return code != CODE_INVALID;
+}
+
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out)
 {
     static const char *const kept_in_errors[] = {"WWW-Authenticate", "Retry-After", "Allow"};

@@ -155,6 +155,10 @@ static bool take_response(struct pair *pair, const struct sse_event *event, cons
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_UNASKED);
         return false;
     }
+    if (!exchange->head_written && !is_refused && !reply__session_is_fit(pair, reply)) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_MALFORMED);
+        return false;
+    }
     exchange->is_answered = true;
     exchange->has_error_code = reply->is_error;
     exchange->error_code = reply->error_code;

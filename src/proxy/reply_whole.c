@@ -31,10 +31,6 @@ static void deliver(struct pair *pair, int status, bool passes, struct span medi
 
     buf_clear(&exchange->text);
     code = reply__session_id(pair, reply, &exchange->text);
-    if (code == CODE_INVALID) {
-        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_MALFORMED);
-        return;
-    }
     if (code == CODE_OK)
         code = reply__write_head(pair, status, passes, buf_peek(&exchange->text), out);
     if (code == CODE_OK && !span_is_empty(media))
@@ -71,6 +67,8 @@ static void deliver_message(struct pair *pair, struct span raw)
                   fault.text ? fault.text : "");
     if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
+    if (reason == REASON_PERMITTED && !reply__session_is_fit(pair, &reply))
+        reason = REASON_UPSTREAM_MALFORMED;
     if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;

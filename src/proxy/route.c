@@ -150,14 +150,10 @@ static struct span cut_last(struct span *list)
 }
 
 /* The client's address: the peer's, or where that is a trusted proxy the nearest one that is none, read from the right. */
-void route__client(struct pair *pair)
+static void find_client(struct pair *pair, const struct http_head *head)
 {
-    const struct http_head *head = &pair->asks.head;
     struct sock_address address = pair->peer;
 
-    if (pair->conf->trusted_proxy_count == 0)
-        return;
-    sock_ip_text(&pair->peer, pair->client);
     for (size_t i = head->count; i-- > 0;) {
         struct span list;
 
@@ -172,6 +168,16 @@ void route__client(struct pair *pair)
             sock_ip_text(&address, pair->client);
         }
     }
+}
+
+void route__client(struct pair *pair, const struct http_head *head)
+{
+    if (pair->conf->trusted_proxy_count > 0) {
+        sock_ip_text(&pair->peer, pair->client); /* the call before may have come from somebody else */
+        if (head != NULL)
+            find_client(pair, head);
+    }
+    pair->exchange.asked.client = span_text(pair->client);
 }
 
 static bool is_visible(struct span text)

@@ -100,18 +100,32 @@ static bool begin_sending(struct pair *pair)
     return true;
 }
 
+/* Why a connection cannot be used. */
+static enum reason fault_of(const struct pair *pair)
+{
+    const struct leg *back = &pair->back;
+
+    if (!buf_is_empty(&back->in))
+        return REASON_UPSTREAM_MALFORMED; /* it speaks without being asked */
+    if (back->is_ready)
+        return REASON_UPSTREAM_CLOSED;
+    return pair->exchange.route->upstream.tls != NULL && tls_is_connected(back->stream) ? REASON_UPSTREAM_TLS
+                                                                                       : REASON_UPSTREAM_UNREACHABLE;
+}
+
 /* Returns: whether the state has changed. */
 static bool try_next(struct pair *pair, bool has_tried)
 {
     const struct sock_address *addresses;
-    bool was_tls = has_tried && pair->exchange.route->upstream.tls != NULL && tls_is_connected(pair->back.stream);
 
     if (has_tried) {
+        enum reason reason = fault_of(pair);
+
         if (pair->back_address + 1 >= addresses_of(pair, &addresses)) {
-            give_up(pair, OUTCOME_UPSTREAM_FAILURE, was_tls ? REASON_UPSTREAM_TLS : REASON_UPSTREAM_UNREACHABLE);
+            give_up(pair, OUTCOME_UPSTREAM_FAILURE, reason);
             return true;
         }
-        tell_failure(pair, REASON_UPSTREAM_UNREACHABLE);
+        tell_failure(pair, reason);
         pair__drop_back(pair);
         pair->back_address++;
     }
@@ -125,16 +139,19 @@ static bool try_next(struct pair *pair, bool has_tried)
 bool upstream__connect(struct pair *pair)
 {
     struct leg *back = &pair->back;
+    bool is_first = pair->deadline_us == 0 && !pair->timed_out;
 
-    if (back->stream != NULL && back->is_ready) {
-        if (is_usable(pair))
-            return begin_sending(pair);
+    if (is_first)
+        pair__deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
+    if (back->stream != NULL && back->is_ready && is_usable(pair))
+        return begin_sending(pair);
+    /* What was kept, or made while the record was written, its server was free to close. A connection made now was not: one
+     * more to the same address would end in the same way. */
+    if (back->stream != NULL && (pair->back_route != pair->exchange.route || (back->is_ready && is_first))) {
         pair__drop_back(pair);
         pair->back_address = 0;
     }
-    if (back->stream != NULL && pair->back_route != pair->exchange.route)
-        pair__drop_back(pair);
-    if ((back->stream == NULL || back->is_broken) && try_next(pair, back->stream != NULL))
+    if ((back->stream == NULL || back->is_broken || back->is_ready) && try_next(pair, back->stream != NULL))
         return true;
     if (back->is_ready || back->is_broken)
         return true;
@@ -142,8 +159,6 @@ bool upstream__connect(struct pair *pair)
         give_up(pair, OUTCOME_TIMEOUT, REASON_UPSTREAM_CONNECT_TIMEOUT);
         return true;
     }
-    if (pair->deadline_us == 0)
-        pair__deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
     return false;
 }
 

@@ -41,6 +41,10 @@ static enum code dial(void *context, const struct proxy_upstream *upstream, cons
     NEED(mem_stream_pair(stream, &sim->upstreams[sim->upstream_count++], sim->capacity_bytes));
     set_weather(sim, *stream);
     mem_stream_weather(*stream)->handshakes = sim->handshakes;
+    if (sim->greeting != NULL)
+        NEED(mem_stream_put(sim->upstreams[sim->upstream_count - 1], sim->greeting, strlen(sim->greeting)));
+    if (sim->hangs_up)
+        stream_close(&sim->upstreams[sim->upstream_count - 1]);
     return CODE_OK;
 }
 

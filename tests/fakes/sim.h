@@ -26,6 +26,8 @@ struct sim {
     struct proxy_listen *listen;
     bool holds_audit;           /* sim_run settles nothing by itself */
     bool refuses_dials;
+    bool hangs_up;              /* each upstream connection ends as soon as it stands */
+    const char *greeting;       /* what each upstream says before it was asked */
     unsigned handshakes;        /* of each upstream connection before it is ready */
     struct stream *agent;       /* the agent's end */
     struct stream *upstreams[SIM_UPSTREAMS]; /* the upstream's ends, in the order of connections */

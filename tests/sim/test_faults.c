@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What breaks rarely: a record that never settles, a server that speaks first, a session's name that cannot be given. */
+#include "sim/sim_check.h"
+
+#include <stdio.h>
+
+#define CALL "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{}}}"
+#define RESULT "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
+#define INITIALIZE                                                                                                        \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\","              \
+    "\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
+#define WELCOME                                                                                                           \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"                    \
+    "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"
+
+/* ---- the record ---- */
+
+static void record_hangs(void)
+{
+    sim->holds_audit = true;
+    sim_agent_posts(sim, CALL, "");
+    sim_pass(sim, 61000000);
+    has(sim_agent_hears(sim), "\"decision\":null");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_NOT_SENT);
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_AUDIT_DOWN);
+    assert_string_equal(sim_upstream_hears(sim, 0), "");
+    sim->holds_audit = false;
+    sim_run(sim);
+    assert_int_equal(sim->ring->outcome_count, 1);
+    sim_agent_posts(sim, CALL, ""); /* and life goes on */
+    has(sim_upstream_hears(sim, 0), "tools/call");
+}
+
+static void ring_stays_full(void)
+{
+    sim->ring->is_full = true;
+    sim_agent_posts(sim, CALL, "");
+    sim_pass(sim, 61000000);
+    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    assert_int_equal(sim->ring->decision_count, 0);
+    sim->ring->is_full = false;
+    lane__woken(&sim->lane);
+    sim_agent_posts(sim, CALL, "");
+    has(sim_upstream_hears(sim, sim->upstream_count - 1), "tools/call");
+}
+
+/* A record that failed has no outcome to come, however long the agent takes to read the denial: by then the audit has
+ * forgotten the ticket. */
+static void failed_is_forgotten(void)
+{
+    sim->holds_audit = true;
+    sim_agent_posts(sim, CALL, "");
+    assert_true(fake_audit_settle(sim->ring, AUDIT_FAILED));
+    lane__woken(&sim->lane);
+    sim_run(sim);
+    assert_false(sim_pair(sim)->exchange.owes_outcome);
+    assert_int_equal(sim->ring->outcome_count, 0);
+}
+
+static void test_record(void **state) /* 1.25, 1.26 */
+{
+    (void)state;
+    in_every_weather(record_hangs);
+    in_every_weather(ring_stays_full);
+    in_every_weather(failed_is_forgotten);
+}
+
+/* ---- servers that do not wait for the request ---- */
+
+static void speaks_first(void)
+{
+    sim->greeting = "220 mail.example.com ready\r\n";
+    sim_agent_posts(sim, CALL, "");
+    sim_pass(sim, 10000000);
+    assert_true(sim->upstream_count <= 2); /* one made while the record was written, one made for the call */
+    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    assert_int_equal(sim->ring->outcome_count, 1); /* `refused` where the call went up before the words were seen */
+}
+
+static void hangs_up(void)
+{
+    sim->hangs_up = true;
+    sim_agent_posts(sim, CALL, "");
+    sim_pass(sim, 10000000);
+    assert_true(sim->upstream_count <= 2); /* one made while the record was written, one made for the call */
+    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_UPSTREAM_FAILURE);
+}
+
+static void test_unasked(void **state) /* 1.9 */
+{
+    (void)state;
+    in_every_weather(speaks_first);
+    in_every_weather(hangs_up);
+}
+
+/* ---- sessions ---- */
+
+static void unfit_session(const char *reply)
+{
+    sim_agent_posts(sim, INITIALIZE, "Accept: application/json, text/event-stream\r\n");
+    (void)sim_upstream_hears(sim, 0);
+    sim_upstream_says(sim, 0, reply);
+    has(sim_agent_hears(sim), "HTTP/1.1 502 ");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_MALFORMED);
+}
+
+static void unfit_session_json(void)
+{
+    char reply[1024];
+
+    (void)snprintf(reply, sizeof reply, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: a b\r\n"
+                   "Content-Length: %zu\r\n\r\n%s", strlen(WELCOME), WELCOME);
+    unfit_session(reply);
+}
+
+static void unfit_session_stream(void)
+{
+    unfit_session("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: a b\r\n\r\n"
+                  "event: message\ndata: " WELCOME "\n\n");
+}
+
+static void test_sessions(void **state) /* 1.17 */
+{
+    (void)state;
+    in_every_weather(unfit_session_json);
+    in_every_weather(unfit_session_stream);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_unasked),
+        cmocka_unit_test(test_sessions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
