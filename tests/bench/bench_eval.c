@@ -28,7 +28,8 @@ static char *write_rules(int count)
                           "policy: bench\nrules:\n"
                           "  - {id: a, effect: permit, match: {upstreams: [shop], tools: [search]},\n"
                           "     when: [{arg: limit, is: integer, max: 100, optional: true}]}\n"
-                          "  - {id: b, effect: forbid, match: {tools: ['*']}, when: [{arg: '$..*', matches: '(?i)drop table'}]}\n"
+                          "  - {id: b, effect: forbid, match: {tools: ['*']},\n"
+                          "     when: [{arg: '$..*', matches: '(?i)drop table'}]}\n"
                           "  - {id: c, effect: forbid, match: {tenants: [evil]}}\n");
     for (int i = 3; i < count; i++)
         at += (size_t)snprintf(text + at, size - at,
