@@ -15,8 +15,9 @@ struct place {
 
 static const char *const known[] = {
     "arg", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
-    "equals", "in", "matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
-    "min_length", "max_length", "min_items", "max_items", "exists",
+#define X(name, word, reads_text) word,
+    OPERATOR_TABLE(X)
+#undef X
     "decode", "keys", "under", "url", "cidr", "format", "during", "session", "client", "annotations", "meta", NULL};
 static const char *const reserved[] = {"decode", "keys", "under", "url", "cidr", "format", "during", "session", "client",
                                        "annotations", "meta", NULL};

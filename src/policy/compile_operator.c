@@ -6,10 +6,15 @@
 #include <stdlib.h>
 
 const char *const policy__op_text[OP_COUNT] = {
-    [OP_EQUALS] = "equals", [OP_IN] = "in", [OP_MATCHES] = "matches", [OP_GLOB] = "glob",
-    [OP_STARTS_WITH] = "starts_with", [OP_ENDS_WITH] = "ends_with", [OP_CONTAINS] = "contains", [OP_IS] = "is",
-    [OP_MIN] = "min", [OP_MAX] = "max", [OP_MIN_LENGTH] = "min_length", [OP_MAX_LENGTH] = "max_length",
-    [OP_MIN_ITEMS] = "min_items", [OP_MAX_ITEMS] = "max_items", [OP_EXISTS] = "exists",
+#define X(name, word, reads_text) [OP_##name] = word,
+    OPERATOR_TABLE(X)
+#undef X
+};
+
+static const bool reads_texts[OP_COUNT] = {
+#define X(name, word, reads_text) [OP_##name] = reads_text,
+    OPERATOR_TABLE(X)
+#undef X
 };
 
 int policy__op_of(struct span key)
@@ -22,25 +27,7 @@ int policy__op_of(struct span key)
 
 bool policy__op_reads_text(enum op_kind kind)
 {
-    switch (kind) {
-    case OP_MATCHES:
-    case OP_GLOB:
-    case OP_STARTS_WITH:
-    case OP_ENDS_WITH:
-    case OP_CONTAINS:
-    case OP_MIN_LENGTH:
-    case OP_MAX_LENGTH: return true;
-    case OP_EQUALS:
-    case OP_IN:
-    case OP_IS:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_MIN_ITEMS:
-    case OP_MAX_ITEMS:
-    case OP_EXISTS:
-    case OP_COUNT: return false;
-    }
-    return false;
+    return reads_texts[kind];
 }
 
 /* {pattern: name} or {list: name}: the one member, or NULL with a fault. */

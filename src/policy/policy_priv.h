@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "json/json.h"
+#include "policy/operator_tbl.h"
 #include "policy/path.h"
 #include "policy/policy.h"
 #include "regex/regex.h"
@@ -67,8 +68,10 @@ struct match {
 /* ---- conditions ---- */
 
 enum op_kind {
-    OP_EQUALS = 0, OP_IN, OP_MATCHES, OP_GLOB, OP_STARTS_WITH, OP_ENDS_WITH, OP_CONTAINS, OP_IS, OP_MIN, OP_MAX,
-    OP_MIN_LENGTH, OP_MAX_LENGTH, OP_MIN_ITEMS, OP_MAX_ITEMS, OP_EXISTS, OP_COUNT
+#define X(name, word, reads_text) OP_##name,
+    OPERATOR_TABLE(X)
+#undef X
+    OP_COUNT
 };
 
 extern const char *const policy__op_text[OP_COUNT]; /* "equals" ... */
