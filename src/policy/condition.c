@@ -49,11 +49,13 @@ static bool visit(struct path_walk *path, const struct json_node *value)
 static enum truth leaf_truth(struct walk *walk, const struct condition *condition)
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
+    uint64_t visits = walk->visits_left;
 
     leaf.path = (struct path_walk){
         .path = &condition->path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left};
-    path_run(&leaf.path, walk->question->root);
-    if (leaf.path.spent || walk->spent) {
+    if (!walk->budget->spent) /* else the call is denied, whatever was still to be seen */
+        path_run(&leaf.path, walk->question->root);
+    if (leaf.path.spent || walk->spent || !regex_budget_spend(walk->budget, (visits - walk->visits_left) * VISIT_WORK)) {
         walk->spent = true;
         return TRUTH_UNDECIDED;
     }

@@ -97,16 +97,23 @@ static enum truth contains_text(const struct op *op, struct span text)
                     (text.len > 0 && memmem(text.at, text.len, op->value->text.at, op->value->text.len) != NULL));
 }
 
+/* In visits, for what reads the whole text; regexes count for themselves. A glob may try its pattern at each place. */
+static uint64_t cost_of(const struct op *op, struct span text)
+{
+    if (op->kind == OP_MATCHES || op->kind == OP_STARTS_WITH || op->kind == OP_ENDS_WITH)
+        return 0;
+    return (uint64_t)text.len / 16 * (op->kind == OP_GLOB && op->text.len > 0 ? op->text.len : 1);
+}
+
 /* Meaning 4: string operators read scalars as the text that was sent. */
 static enum truth op_text(struct walk *walk, const struct condition *leaf, const struct op *op, const struct json_node *value)
 {
     struct span text = value->type == JSON_STRING ? value->text : value->raw;
-    uint64_t cost = op->kind == OP_GLOB ? (uint64_t)text.len / 16 * op->text.len : text.len / 256;
     size_t count;
 
     if (op->kind == OP_CONTAINS && value->type == JSON_ARRAY)
         return contains_member(walk, op, value);
-    if (is_container(value) || !charge(walk, cost))
+    if (is_container(value) || !charge(walk, cost_of(op, text)))
         return TRUTH_UNDECIDED;
     if (op->kind == OP_MATCHES)
         return policy__regex(op->regex, leaf->opening, text, op->whole, walk->budget);

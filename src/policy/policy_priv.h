@@ -228,6 +228,7 @@ const struct rule *policy__rule_by_id(const struct policy *policy, struct span i
 struct trace; /* explain.c: words about a walk */
 
 #define VISITS_MAX UINT64_C(20000000) /* values looked at in one call; more is too costly */
+#define VISIT_WORK 5                  /* units of a regex budget: one budget bounds all that a call costs */
 
 /* One walk over conditions. */
 struct walk {

@@ -119,8 +119,7 @@ static uint64_t captured_bytes(const pcre2_callout_block *block)
     return most;
 }
 
-/* Returns: whether the call may go on. */
-static bool spend(struct regex_budget *budget, uint64_t work)
+bool regex_budget_spend(struct regex_budget *budget, uint64_t work)
 {
     budget->work += work;
     if (budget->spent || budget->work >= budget->max_work) {
@@ -151,7 +150,7 @@ static int count_work(pcre2_callout_block *block, void *at)
         work += run->regex->repeat < left ? run->regex->repeat : left;
     if (run->regex->looks_back)
         work += captured_bytes(block);
-    if (!spend(run->budget, work) || run->budget->work >= run->stop_at)
+    if (!regex_budget_spend(run->budget, work) || run->budget->work >= run->stop_at)
         return PCRE2_ERROR_CALLOUT; /* ends the match at once */
     return 0;
 }
@@ -164,7 +163,7 @@ enum regex_result regex__match(const struct regex *regex, struct span subject, b
     int result;
 
     /* PCRE2 reads the subject once to check its UTF-8, at two bytes a unit. */
-    if (!spend(budget, CALLOUT_WORK + subject.len / 2))
+    if (!regex_budget_spend(budget, CALLOUT_WORK + subject.len / 2))
         return REGEX_UNDECIDED;
     scratch = scratch_get();
     if (scratch == NULL)
@@ -214,6 +213,6 @@ enum regex_result regex_match(const struct regex *regex, struct span subject, bo
                                    .max_work = MATCH_WORK + (uint64_t)MATCH_WORK_PER_BYTE * subject.len};
 
     if (is_too_short(regex, subject))
-        return spend(budget, CALLOUT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
+        return regex_budget_spend(budget, CALLOUT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
     return regex__match(regex, subject, whole, &limits, budget);
 }

@@ -47,7 +47,7 @@ void regex_free(struct regex **regex);
 /* Whether (?i) is on anywhere in the pattern: an opening use of it is undecided on U+017F and U+212A. */
 bool regex_folds_case(const struct regex *regex);
 
-/* The budget of one call: work is counted over all its matches. One match may use 8,000,000 + 16 * length of it. */
+/* The budget of one call: work is counted over all its matches, and what regex_budget_spend adds. One match may use 8,000,000 + 16 * length of it. */
 struct regex_budget {
     uint64_t work;        /* counted so far */
     uint64_t max_work;    /* of the whole call; reached: spent */
@@ -61,6 +61,9 @@ void regex_budget_init(struct regex_budget *budget); /* work alone */
 /* And 20 ms of CPU. They count from the first look at the clock, after about 0.2 ms of work: asking for a thread's CPU time
  * costs as much as judging an ordinary call, so ordinary calls never ask. */
 void regex_budget_init_timed(struct regex_budget *budget);
+
+/* Counts what the call did besides matching, in the same units. Returns: whether the call may go on. */
+bool regex_budget_spend(struct regex_budget *budget, uint64_t work);
 
 /* Matches the whole subject (whole = true: anchored at both ends by options, never by added text) or anywhere in it.
  * Takes: a subject that is checked for valid UTF-8; others are undecided. */
