@@ -47,7 +47,8 @@ void regex_free(struct regex **regex);
 /* Whether (?i) is on anywhere in the pattern: an opening use of it is undecided on U+017F and U+212A. */
 bool regex_folds_case(const struct regex *regex);
 
-/* The budget of one call: work is counted over all its matches, and what regex_budget_spend adds. One match may use 8,000,000 + 16 * length of it. */
+/* The budget of one call: work is counted over all its matches, and what regex_budget_spend adds. One match may use
+ * 8,000,000 + 16 * length of it. */
 struct regex_budget {
     uint64_t work;        /* counted so far */
     uint64_t max_work;    /* of the whole call; reached: spent */
