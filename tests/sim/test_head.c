@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is settled with the head: Host, Origin, paths, queries, names of the caller, and the head that goes up. */
+#include "sim/sim_check.h"
+
+#include <stdio.h>
+
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define PONG "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+
+static void say_head(const char *start, const char *lines)
+{
+    char text[4096];
+
+    sim_connect(sim);
+    (void)snprintf(text, sizeof text, "%s HTTP/1.1\r\n%s\r\n", start, lines);
+    sim_agent_says(sim, text);
+}
+
+static void refused(const char *start, const char *lines, const char *status, enum reason reason)
+{
+    const char *text;
+
+    say_head(start, lines);
+    text = sim_agent_hears(sim);
+    has(text, status);
+    has(text, "X-Correlation-Id: ");
+    assert_int_equal(sim_last_decision(sim)->reason, reason);
+    assert_int_equal(sim->upstream_count, 0);
+}
+
+static void refusals(void)
+{
+    static const char json[] = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n";
+
+    refused("POST /mcp", "Host: evil.example\r\nContent-Length: 2\r\n", "HTTP/1.1 403 ", REASON_HOST_FOREIGN);
+    refused("POST /other", json, "HTTP/1.1 404 ", REASON_ROUTE_UNKNOWN);
+    refused("POST /mcp?a=b", json, "HTTP/1.1 400 ", REASON_QUERY_REFUSED);
+    refused("POST /mcp", "Host: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n", "HTTP/1.1 415 ",
+            REASON_MEDIA_TYPE);
+    refused("POST /mcp", "Host: localhost\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n",
+            "HTTP/1.1 415 ", REASON_CONTENT_ENCODING);
+    refused("POST /mcp", "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n", "HTTP/1.1 413 ",
+            REASON_BODY_TOO_LARGE);
+    refused("POST /mcp", "Host: localhost\r\nOrigin: https://evil.example\r\nContent-Type: application/json\r\n"
+                         "Content-Length: 2\r\n", "HTTP/1.1 403 ", REASON_ORIGIN_FOREIGN);
+    refused("OPTIONS /mcp", "Host: localhost\r\n", "HTTP/1.1 405 ", REASON_HTTP_METHOD);
+    refused("GET /mcp", "Host: localhost\r\nLast-Event-ID: 1\r\n", "HTTP/1.1 404 ", REASON_SESSION_FOREIGN);
+    refused("GET /mcp", "Host: localhost\r\nMCP-Protocol-Version: 1999-01-01\r\n", "HTTP/1.1 400 ", REASON_VERSION_HEADER);
+}
+
+static void test_refusals(void **state) /* 1.12 */
+{
+    (void)state;
+    in_every_weather(refusals);
+}
+
+static void browser(void)
+{
+    const char *text;
+
+    say_head("OPTIONS /mcp", "Host: localhost\r\nOrigin: http://localhost:3000\r\nAccess-Control-Request-Method: POST\r\n"
+                             "Access-Control-Request-Headers: content-type, mcp-param-region, x-evil\r\n");
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 204 ");
+    has(text, "Access-Control-Allow-Origin: http://localhost:3000\r\n");
+    has(text, "Vary: Origin\r\n");
+    has(text, "Mcp-Session-Id, MCP-Protocol-Version");
+    has(text, "mcp-param-region");
+    has_not(text, "x-evil");
+    assert_int_equal(sim->ring->decision_count, 0); /* before identity, without a row */
+    sim_agent_posts(sim, PING, "Origin: http://localhost:3000\r\n"); /* the same connection */
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nAccess-Control-Allow-Origin: *\r\n"
+                              "X-Callgate-Decision: 7\r\nContent-Length: 36\r\n\r\n" PONG);
+    text = sim_agent_hears(sim);
+    has(text, "Access-Control-Allow-Origin: http://localhost:3000\r\n");
+    has(text, "Access-Control-Expose-Headers: ");
+    has_not(text, "Allow-Origin: *");
+    has_not(text, "Decision: 7");
+}
+
+static void test_browser(void **state) /* 1.12, 1.14 */
+{
+    (void)state;
+    in_every_weather(browser);
+}
+
+static void expecting(void)
+{
+    const char *text;
+
+    say_head("POST /mcp", "Host: localhost\r\nContent-Type: Application/JSON; Charset=\"UTF-8\"\r\nExpect: 100-continue\r\n"
+                          "Transfer-Encoding: chunked\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+                          "Connection: Upgrade, HTTP2-Settings\r\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 100 Continue\r\n\r\n");
+    sim_agent_says(sim, "5\r\n" "{\"jso" "\r\n");
+    sim_agent_says(sim, "23\r\n" "nrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}" "\r\n0\r\n\r\n");
+    text = sim_upstream_hears(sim, 0);
+    has(text, "Content-Length: 40\r\n\r\n" PING);
+    has(text, "Content-Type: application/json\r\n");
+    has_not(text, "pgrade");
+    has_not(text, "Settings");
+    has_not(text, "Expect");
+    has_not(text, "chunked");
+}
+
+static void test_expecting(void **state) /* 1.14 */
+{
+    (void)state;
+    in_every_weather(expecting);
+}
+
+static void names(void)
+{
+    const char *text;
+
+    sim->route->tenant_header = SPAN_LIT("X-Tenant"); /* none of a key here: the agent's own claim must not pass */
+    sim_agent_posts(sim, PING, "X-Correlation-Id: order-7\r\nX-Unknown: kept\r\nX-Callgate-Debug: 1\r\n"
+                               "Forwarded: for=1.2.3.4\r\n");
+    text = sim_upstream_hears(sim, 0);
+    has(text, "X-Correlation-Id: order-7\r\n");
+    has(text, "X-Tenant: acme\r\n");
+    has(text, "X-Unknown: kept\r\n");
+    has_not(text, "X-Callgate");
+    has_not(text, "Forwarded");
+    sim_upstream_answers(sim, 0, "application/json", PONG);
+    has(sim_agent_hears(sim), "X-Correlation-Id: order-7\r\n");
+    assert_string_equal(sim_last_decision(sim)->correlation, "order-7");
+    assert_string_equal(sim_last_decision(sim)->tenant, "acme");
+    sim_agent_posts(sim, PING, "X-Correlation-Id: two words\r\n"
+                               "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n");
+    has(sim_upstream_hears(sim, 0), "X-Correlation-Id: 0af7651916cd43dd8448eb211c80319c\r\n");
+    sim_upstream_answers(sim, 0, "application/json", PONG);
+    has(sim_agent_hears(sim), "X-Correlation-Id: 0af7651916cd43dd8448eb211c80319c\r\n");
+}
+
+static void test_names(void **state) /* 1.12, 1.29 */
+{
+    (void)state;
+    in_every_weather(names);
+}
+
+static void passing(void)
+{
+    static const struct proxy_pass pass = {SPAN_LIT("/.well-known/x"), SPAN_LIT("/inner/x")};
+    const char *text;
+
+    sim->route->pass = &pass;
+    sim->route->pass_count = 1;
+    say_head("GET /.well-known/x", "Host: localhost\r\n");
+    has(sim_upstream_hears(sim, 0), "GET /inner/x HTTP/1.1\r\n");
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/markdown\r\nContent-Length: 5\r\n\r\n# hi\n");
+    text = sim_agent_hears(sim);
+    has(text, "Content-Type: text/markdown\r\n");
+    has(text, "\r\n\r\n# hi\n");
+    assert_string_equal(sim_last_decision(sim)->method, "pass");
+    say_head("HEAD /.well-known/x", "Host: localhost\r\n");
+    sim_upstream_says(sim, 1, "HTTP/1.1 200 OK\r\nContent-Type: text/markdown\r\nContent-Length: 5\r\n\r\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 200 OK\r\n");
+}
+
+static void test_pass(void **state) /* 1.12 */
+{
+    (void)state;
+    in_every_weather(passing);
+}
+
+static void pipelined(void)
+{
+#define WHOLE \
+    "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 40\r\n\r\n" PING
+    const char *text;
+
+    sim_agent_says(sim, WHOLE WHOLE);
+    text = sim_upstream_hears(sim, 0);
+    assert_null(strstr(strstr(text, PING) + 1, PING)); /* one after the other */
+    sim_upstream_answers(sim, 0, "application/json", PONG);
+    has(sim_agent_hears(sim), PONG);
+    has(sim_upstream_hears(sim, 0), PING);
+    sim_upstream_answers(sim, 0, "application/json", PONG);
+    has(sim_agent_hears(sim), PONG);
+}
+
+static void test_pipelined(void **state) /* 1.7 */
+{
+    (void)state;
+    in_every_weather(pipelined);
+}
+
+static void principal_limit(void)
+{
+    const char *text;
+    struct stream *first;
+
+    sim->route->limits.per_principal_requests = 1;
+    sim_agent_posts(sim, PING, "");
+    first = sim->agent;
+    sim->agent = NULL;
+    sim_connect(sim);
+    sim_agent_posts(sim, PING, "");
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 429 ");
+    has(text, "Retry-After: ");
+    sim_upstream_answers(sim, 0, "application/json", PONG);
+    sim_connect(sim);
+    sim_agent_posts(sim, PING, "");
+    has(sim_upstream_hears(sim, 1), PING);
+    stream_close(&first);
+}
+
+static void test_principal_limit(void **state) /* 1.7 */
+{
+    (void)state;
+    in_every_weather(principal_limit);
+}
+
+static void new_configuration(void)
+{
+    struct proxy_conf *old = sim->lane.conf, *fresh = proxy_conf_new();
+    struct why why;
+
+    assert_non_null(fresh);
+    fresh->listens = old->listens;
+    fresh->listen_count = 1;
+    fresh->routes = arena_alloc(&fresh->arena, sizeof *fresh->routes);
+    fresh->routes[0] = old->routes[0];
+    fresh->routes[0].upstream.path = SPAN_LIT("/new");
+    fresh->route_count = 1;
+    assert_ok(proxy_conf_seal(fresh, &why));
+    sim_agent_posts(sim, PING, "");
+    sim->lane.conf = fresh; /* in the middle of a call */
+    proxy_conf_unref(&old);
+    sim_upstream_answers(sim, 0, "application/json", PONG);
+    has(sim_upstream_hears(sim, 0), "POST /up ");
+    has(sim_agent_hears(sim), PONG);
+    sim_agent_posts(sim, PING, "");
+    assert_int_equal(sim->upstream_count, 2);
+    has(sim_upstream_hears(sim, 1), "POST /new ");
+}
+
+static void test_new_configuration(void **state) /* 1.8 */
+{
+    (void)state;
+    in_every_weather(new_configuration);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_browser),   cmocka_unit_test(test_expecting),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_pass),      cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_principal_limit), cmocka_unit_test(test_new_configuration),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The n-th allocation of a call fails, for every n: the call ends with an answer or a closed connection, every permit with
+ * its outcome, nothing leaks, and nothing goes up that is not on disk. */
+#include "sim/sim_check.h"
+
+#include <stdio.h>
+
+#define CALL \
+    "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{\"q\":[1,2,3]}}}"
+#define FORBIDDEN \
+    "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"forbidden\",\"arguments\":{}}}"
+#define RESULT "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
+#define SAMPLING "{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"sampling/createMessage\",\"params\":{\"a\":1}}"
+#define ROOTS "{\"jsonrpc\":\"2.0\",\"id\":\"r1\",\"method\":\"roots/list\"}"
+#define INITIALIZE \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"," \
+    "\"capabilities\":{},\"clientInfo\":{\"name\":\"a\",\"version\":\"1\"}}}"
+#define WELCOME \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}," \
+    "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"
+
+/* An upstream whose connection the gate gave up in between hears nothing more. */
+static void answer(const char *text)
+{
+    unsigned last = sim->upstream_count - 1;
+
+    if (sim->upstream_count == 0 || mem_stream_twin_closed(sim->upstreams[last]))
+        return;
+    has(sim_upstream_hears(sim, last), "POST /up ");
+    sim_upstream_says(sim, last, text);
+}
+
+static void json_call(void)
+{
+    sim_agent_posts(sim, CALL, "X-Correlation-Id: a b\r\n");
+    answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"jso\r\n2b\r\n"
+           "nrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}\r\n0\r\n\r\n");
+}
+
+static void denied_call(void)
+{
+    sim_agent_posts(sim, FORBIDDEN, "");
+}
+
+static void stream_call(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+           "id: 1\ndata: " SAMPLING "\n\ndata: " ROOTS "\n\ndata: " RESULT "\n\n");
+}
+
+static void session_call(void)
+{
+    sim_agent_posts(sim, INITIALIZE, "Origin: http://localhost\r\n");
+    answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: inner\r\nConnection: close\r\n\r\n"
+           "data: " WELCOME "\n\n");
+}
+
+static void torture(scene_fn scene, unsigned least)
+{
+    unsigned answered = 0;
+    uint64_t count = 1;
+
+    for (uint64_t nth = 0; nth <= count; nth++) {
+        const char *text;
+
+        sim = malloc(sizeof *sim);
+        assert_non_null(sim);
+        sim_init(sim, nth % 2 ? SIM_PLAIN : SIM_AGAIN);
+        sim_connect(sim);
+        mem_fail_at(nth == 0 ? UINT64_MAX : nth, 0);
+        scene();
+        count = nth == 0 ? mem_fail_count() : count;
+        mem_fail_at(0, 0);
+        sim_run(sim);
+        text = sim_agent_hears(sim);
+        answered += strncmp(text, "HTTP/1.1 200 ", 13) == 0;
+        if (nth == 0 && strncmp(text, "HTTP/1.1 200 ", 13) != 0)
+            fail_msg("without a fault: %s", text);
+        if (text[0] == '\0' && !mem_stream_twin_ended(sim->agent))
+            fail_msg("allocation %llu: neither an answer nor the end", (unsigned long long)nth);
+        sim_fini(sim);
+        free(sim);
+    }
+    assert_true(count >= least);
+    assert_true(answered >= 1 && answered < count + 1); /* some of them do hurt */
+}
+
+static void test_json(void **state) /* 1.5, 1.26 */
+{
+    (void)state;
+    torture(json_call, 8);
+}
+
+static void test_denied(void **state) /* 1.26 */
+{
+    (void)state;
+    torture(denied_call, 5);
+}
+
+static void test_stream(void **state) /* 1.13, 1.26 */
+{
+    (void)state;
+    torture(stream_call, 12);
+}
+
+static void test_session(void **state) /* 1.17, 1.26 */
+{
+    (void)state;
+    torture(session_call, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json), cmocka_unit_test(test_denied), cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_session),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

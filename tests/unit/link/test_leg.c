@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/cm.h"
+#include "fakes/fake_clock.h"
+#include "fakes/mem_stream.h"
+#include "link/leg.h"
+
+#include <string.h>
+
+/* A connection that does nothing but be driven and freed. */
+struct thing {
+    struct connection connection;
+    struct leg leg;
+    unsigned driven;
+    unsigned *freed;
+    struct worker *worker;
+    bool stirs_itself;
+};
+
+static void drive(struct connection *connection)
+{
+    struct thing *thing = (struct thing *)connection;
+
+    thing->driven++;
+    if (thing->stirs_itself)
+        worker_stir(thing->worker, connection);
+}
+
+static void let_go(struct connection *connection)
+{
+    struct thing *thing = (struct thing *)connection;
+
+    leg_fini(&thing->leg);
+    (*thing->freed)++;
+}
+
+static struct worker worker;
+static struct budget budget;
+static struct thing thing;
+static struct stream *twin;
+static unsigned freed;
+
+static int begin(void **state)
+{
+    struct stream *stream;
+
+    (void)state;
+    freed = 0;
+    assert_ok(budget_init(&budget, 0, 0));
+    assert_ok(worker_init(&worker, 0, NULL, &budget));
+    memset(&thing, 0, sizeof thing);
+    thing.connection.drive = drive;
+    thing.connection.free = let_go;
+    thing.freed = &freed;
+    thing.worker = &worker;
+    worker_add(&worker, &thing.connection);
+    leg_init(&thing.leg, &worker, &thing.connection, 8192, 65536);
+    assert_true(mem_stream_pair(&stream, &twin, 4096));
+    leg_open(&thing.leg, stream);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    stream_close(&twin);
+    worker_bury(&worker, &thing.connection);
+    worker_settle(&worker);
+    assert_int_equal(freed, 1);
+    worker_fini(&worker);
+    budget_fini(&budget);
+    return 0;
+}
+
+static void test_interest(void **state) /* 1.5: what is waited for follows from the buffers */
+{
+    struct leg *leg = &thing.leg;
+    static char block[9000];
+
+    (void)state;
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, LOOP_READ | LOOP_WRITE); /* the handshake */
+    leg_ready(leg, LOOP_WRITE);
+    assert_true(leg->is_ready);
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, LOOP_READ);
+    assert_ok(buf_add(&leg->out, block, sizeof block));
+    leg_drain(leg);
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, LOOP_READ | LOOP_WRITE); /* 4096 went, the rest waits */
+    assert_int_equal(leg->written_bytes, 4096);
+    leg->is_paused = true;
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, LOOP_WRITE);
+    leg->is_paused = false;
+    for (int i = 0; i < 2; i++) {
+        assert_true(mem_stream_put(twin, block, 4096));
+        leg_ready(leg, LOOP_READ);
+        leg_ready(leg, LOOP_READ);
+    }
+    assert_int_equal(buf_len(&leg->in), 8192);
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, LOOP_WRITE); /* `in` is full: nothing is read */
+    buf_drop(&leg->in, 1);
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, LOOP_READ | LOOP_WRITE);
+}
+
+static void test_pending(void **state) /* 1.5, 1.6 */
+{
+    struct leg *leg = &thing.leg;
+
+    (void)state;
+    mem_stream_weather(leg->stream)->as_pending = true;
+    mem_stream_weather(leg->stream)->max_read = 10;
+    assert_true(mem_stream_put(twin, "0123456789012345678901234567890123456789012345678901234567890123456789", 70));
+    leg_ready(leg, LOOP_READ);
+    assert_int_equal(buf_len(&leg->in), 40); /* some records a turn, then others have theirs */
+    assert_true(leg_has_pending(leg));
+    leg->is_paused = true;
+    assert_false(leg_has_pending(leg));
+    leg->is_paused = false;
+    leg_fill(leg);
+    assert_false(leg_has_pending(leg));
+}
+
+static void test_ends(void **state)
+{
+    struct leg *leg = &thing.leg;
+    char byte;
+
+    (void)state;
+    leg_ready(leg, LOOP_READ);
+    assert_ok(buf_add_text(&leg->out, "bye"));
+    leg_end(leg);
+    assert_false(leg->is_ended); /* not before the last byte */
+    leg_drain(leg);
+    leg_end(leg);
+    assert_true(leg->is_ended);
+    assert_true(mem_stream_twin_ended(twin));
+    assert_int_equal(stream_end(twin), IO_OK);
+    leg_ready(leg, LOOP_READ);
+    assert_true(leg->is_eof);
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, 0);
+    assert_int_equal(mem_stream_get(twin, &byte, 1), 1);
+}
+
+static void test_fault(void **state)
+{
+    struct leg *leg = &thing.leg;
+
+    (void)state;
+    assert_true(mem_stream_put(twin, "kept", 4));
+    leg_ready(leg, LOOP_READ);
+    mem_stream_weather(leg->stream)->fault = "Connection reset by peer";
+    leg_ready(leg, LOOP_READ);
+    assert_true(leg->is_broken);
+    assert_int_equal(buf_len(&leg->in), 4); /* what was read before is not lost */
+    assert_string_equal(stream_fault(leg->stream), "Connection reset by peer");
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, 0);
+}
+
+static void test_rest(void **state) /* 1.7 */
+{
+    struct leg *leg = &thing.leg;
+
+    (void)state;
+    assert_true(mem_stream_put(twin, "x", 1));
+    leg_ready(leg, LOOP_READ);
+    leg_rest(leg);
+    assert_true(leg->in.size > 0); /* a byte waits in it */
+    buf_drop(&leg->in, 1);
+    leg_rest(leg);
+    assert_int_equal(leg->in.size + leg->out.size, 0);
+}
+
+static void test_reap(void **state) /* 1.5: only at the end of the turn, whoever asked how often */
+{
+    struct stream *stream, *other;
+
+    (void)state;
+    assert_true(mem_stream_pair(&stream, &other, 16));
+    leg_drop(&thing.leg);
+    leg_open(&thing.leg, stream);
+    leg_drop(&thing.leg);
+    assert_false(mem_stream_twin_closed(other));
+    assert_false(mem_stream_twin_closed(twin));
+    worker_bury(&worker, &thing.connection);
+    worker_bury(&worker, &thing.connection);
+    worker_stir(&worker, &thing.connection);
+    assert_int_equal(freed, 0);
+    worker_settle(&worker);
+    assert_int_equal(freed, 1);
+    assert_int_equal(thing.driven, 0); /* what is dead is not driven */
+    assert_true(mem_stream_twin_closed(other));
+    assert_true(mem_stream_twin_closed(twin));
+    stream_close(&other);
+    memset(&thing, 0, sizeof thing);
+    thing.connection.free = let_go;
+    thing.freed = &freed;
+    freed = 0;
+    worker_add(&worker, &thing.connection);
+}
+
+static void test_fairness(void **state) /* 1.5: one that stirs itself does not keep the loop */
+{
+    (void)state;
+    thing.stirs_itself = true;
+    worker_stir(&worker, &thing.connection);
+    worker_stir(&worker, &thing.connection);
+    worker_settle(&worker);
+    assert_int_equal(thing.driven, 1);
+    assert_ok(worker_turn(&worker, -1)); /* does not sleep */
+    assert_int_equal(thing.driven, 2);
+    thing.stirs_itself = false;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_interest, begin, end), cmocka_unit_test_setup_teardown(test_pending, begin, end),
+        cmocka_unit_test_setup_teardown(test_ends, begin, end),     cmocka_unit_test_setup_teardown(test_fault, begin, end),
+        cmocka_unit_test_setup_teardown(test_rest, begin, end),     cmocka_unit_test_setup_teardown(test_reap, begin, end),
+        cmocka_unit_test_setup_teardown(test_fairness, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

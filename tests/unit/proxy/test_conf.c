@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/cm.h"
+#include "proxy/conf.h"
+
+#include <string.h>
+
+static const char *const revisions[] = {"2025-06-18", NULL};
+
+static struct proxy_route route(const char *name, const char *host, const char *path, bool subtree)
+{
+    return (struct proxy_route){
+        .name = span_text(name), .host = span_text(host), .path = span_text(path), .subtree = subtree, .revisions = revisions,
+        .upstream = {.host = "up", .port = 80, .path = SPAN_LIT("/"), .authority = SPAN_LIT("up")},
+    };
+}
+
+static enum code seal(struct proxy_route *routes, size_t count, struct proxy_conf **out, struct why *why)
+{
+    static struct proxy_listen listen;
+    struct proxy_conf *conf = proxy_conf_new();
+
+    assert_non_null(conf);
+    listen = (struct proxy_listen){0};
+    conf->listens = &listen;
+    conf->listen_count = 1;
+    conf->routes = routes;
+    conf->route_count = count;
+    *out = conf;
+    return proxy_conf_seal(conf, why);
+}
+
+static void test_order(void **state) /* interface.md: exact before subtree, longer before shorter, with host before without */
+{
+    static const char *const wanted[] = {"host-exact", "host-subtree", "exact-long", "exact-short", "subtree-long", "subtree"};
+    struct proxy_route routes[] = {
+        route("subtree", "", "/a", true),          route("exact-short", "", "/a", false),
+        route("host-subtree", "h", "/a", true),    route("subtree-long", "", "/a/b", true),
+        route("exact-long", "", "/a/b", false),    route("host-exact", "h", "/a", false),
+    };
+    struct proxy_conf *conf;
+    struct why why = {""};
+
+    (void)state;
+    assert_ok(seal(routes, 6, &conf, &why));
+    for (size_t i = 0; i < 6; i++)
+        assert_true(span_is(conf->routes[i].name, wanted[i]));
+    assert_true(conf->has_hosts);
+    proxy_conf_unref(&conf);
+    assert_null(conf);
+}
+
+static void test_defaults(void **state)
+{
+    struct proxy_route routes[] = {route("one", "", "/a", false)};
+    struct proxy_conf *conf;
+    struct why why;
+
+    (void)state;
+    routes[0].tenant_header = SPAN_LIT("X-Tenant");
+    assert_ok(seal(routes, 1, &conf, &why));
+    assert_int_equal(conf->routes[0].limits.body_bytes, 4 << 20);
+    assert_int_equal(conf->routes[0].reply_head_ms, 60000);
+    assert_int_equal(conf->listens[0].idle_ms, 75000);
+    assert_true(span_is(conf->routes[0].correlation_header, "X-Correlation-Id"));
+    assert_int_equal(conf->routes[0].rules.once.count, 2);
+    assert_int_equal(conf->rules.once.count, 2);
+    assert_false(conf->has_hosts);
+    proxy_conf_unref(&conf);
+}
+
+static void test_refused(void **state)
+{
+    struct proxy_route twins[] = {route("one", "h", "/a", false), route("two", "h", "/a", false)};
+    struct proxy_route odd[] = {route("odd", "", "a", false)};
+    struct proxy_conf *conf;
+    struct why why;
+
+    (void)state;
+    assert_int_equal(seal(twins, 2, &conf, &why), CODE_INVALID);
+    assert_non_null(strstr(why.text, "one"));
+    assert_non_null(strstr(why.text, "two"));
+    proxy_conf_unref(&conf);
+    assert_int_equal(seal(odd, 1, &conf, &why), CODE_INVALID);
+    proxy_conf_unref(&conf);
+    assert_int_equal(seal(odd, 0, &conf, &why), CODE_INVALID);
+    proxy_conf_unref(&conf);
+}
+
+static void test_secrets_are_wiped(void **state) /* 1.10 */
+{
+    struct proxy_route routes[] = {route("one", "", "/a", false)};
+    char secret[] = "Bearer s3cr3t";
+    struct proxy_header header = {SPAN_LIT("Authorization"), span_of(secret, sizeof secret - 1)};
+    struct proxy_conf *conf;
+    struct why why;
+
+    (void)state;
+    routes[0].upstream.headers = &header;
+    routes[0].upstream.header_count = 1;
+    assert_ok(seal(routes, 1, &conf, &why));
+    proxy_conf_unref(&conf);
+    for (size_t i = 0; i < sizeof secret - 1; i++)
+        assert_int_equal(secret[i], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order), cmocka_unit_test(test_defaults), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_secrets_are_wiped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
