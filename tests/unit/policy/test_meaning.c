@@ -468,8 +468,8 @@ static void test_sentences(void **state)
 /* 1.21: what is no regex takes from the same budget, which ends the call wherever it is used up. */
 static void test_costly_without_regexes(void **state)
 {
-    static const char *const conditions[] = {"{arg: v, contains: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab}", "{arg: v, min_length: 5000000}",
-                                             "{arg: v, glob: '*aaaab'}", "{arg: '$.n..*..*', equals: x}"};
+    static const char *const conditions[] = {"{arg: v, contains: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab}",
+                                             "{arg: v, min_length: 5000000}", "{arg: v, glob: '*aaaab'}", "{arg: '$.n..*..*', equals: x}"};
     size_t len = 4 << 20, at;
     char *json = malloc(len + 300000), *text = malloc(65536);
     struct court court;
