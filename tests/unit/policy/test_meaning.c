@@ -505,40 +505,6 @@ static void test_costly_without_regexes(void **state)
     free(text);
 }
 
-/* 1.21: a call that uses up its budget is denied, too_costly,
-    whatever else applies; monitored rules cannot do that. */
-static void test_too_costly(void **state)
-{
-    size_t len = 1 << 20;
-    char *json = malloc(len + 16), text[2048];
-    struct court court;
-
-    (void)state;
-    assert_non_null(json);
-    memcpy(json, "{\"v\":\"", 6);
-    memset(json + 6, ' ', len);
-    memcpy(json + 6 + len, "!\"}", 4);
-    for (int monitor = 0; monitor < 2; monitor++) {
-        size_t at = (size_t)snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: a, effect: permit}\n");
-
-        for (int i = 0; i < 12; i++)
-            at += (size_t)snprintf(text + at, sizeof text - at,
-                                   "  - {id: f%d, effect: forbid, slow_regex: allow%s,\n"
-                                   "     when: [{arg: v, matches: '\\s++\\d'}]}\n",
-                                   i, monitor ? ", mode: monitor" : "");
-        court_open(&court, text);
-        judge_args(&court, json);
-        assert_int_equal(court.verdict.kind, monitor ? VERDICT_PERMIT : VERDICT_DENY);
-        assert_int_equal(court.verdict.reason, monitor ? REASON_PERMITTED : REASON_TOO_COSTLY);
-        if (monitor)
-            assert_int_equal(court.verdict.monitor_kind, VERDICT_DENY);
-        else
-            assert_null(court.verdict.rule.at);
-        court_close(&court);
-    }
-    free(json);
-}
-
 /* 1.20 (Meaning 15): the same question and snapshot give the same verdict, also from another scratch,
     warm or cold. */
 static void test_same_question_same_verdict(void **state)
@@ -592,8 +558,7 @@ int main(void)
         cmocka_unit_test(test_match),             cmocka_unit_test(test_methods),
         cmocka_unit_test(test_responses),         cmocka_unit_test(test_unknown_methods),
         cmocka_unit_test(test_only_args),         cmocka_unit_test(test_monitor),
-        cmocka_unit_test(test_sentences),         cmocka_unit_test(test_too_costly),
-        cmocka_unit_test(test_costly_without_regexes),
+        cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_same_question_same_verdict), cmocka_unit_test(test_no_policy),
     };
 
