@@ -49,26 +49,22 @@ static enum code load_fresh(const struct conf *old, struct conf **fresh, struct 
 static enum code take_conf(struct serve *serve, struct why *why)
 {
     struct conf *fresh = NULL;
-    struct proxy_conf *proxy_conf;
     enum code code = load_fresh(serve->conf, &fresh, why);
 
     if (code == CODE_OK)
         code = check_fixed(serve->conf, fresh, why);
-    if (code == CODE_OK) {
-        proxy_conf = proxy_conf_ref(fresh->proxy);
-        /* Names first: a call under the new routes must not find a table without them. */
+    if (code == CODE_OK)
+        code = proxy_check_conf(serve->proxy, fresh->proxy, why);
+    if (code == CODE_OK)
         code = resolver_set(serve->resolver, fresh->names, fresh->name_count);
-        if (code == CODE_OK)
-            proxy_publish_names(serve->proxy, resolver_table(serve->resolver));
-        if (code == CODE_OK)
-            code = proxy_publish_conf(serve->proxy, proxy_conf, why);
-        if (code != CODE_OK)
-            proxy_conf_unref(&proxy_conf);
-    }
     if (code != CODE_OK) {
         conf_free(&fresh);
         return code;
     }
+    /* Until then calls go on under the old one. */
+    if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
+        log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
+    proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
     serve->conf = fresh;
     return CODE_OK;

@@ -14,7 +14,6 @@
 
 #define INHERITED_MAX 64
 #define DRAIN_LOOK_US 20000
-#define NAMES_WAIT_MS 2000
 
 static void take_names(void *context)
 {

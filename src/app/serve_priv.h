@@ -12,6 +12,7 @@
 
 #define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less than this on the audit's disk: not ready any more */
 #define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
+#define NAMES_WAIT_MS 2000
 
 /* The key of redactions: read from its file, which is made where may_make says so. */
 enum code serve__redact_key(const char *path, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why) MUST_USE;

@@ -94,8 +94,8 @@ static bool dial(struct errand *errand, const struct pair *pair)
 {
     const struct proxy_upstream *upstream = &pair->exchange.route->upstream;
     struct lane *lane = errand->lane;
-    size_t count = 0;
-    const struct sock_address *addresses = resolve_find(lane->names, span_text(upstream->host), upstream->port, &count);
+    const struct sock_address *addresses;
+    size_t count = upstream__addresses(pair, &addresses);
     struct stream *stream;
 
     for (size_t i = 0; i < count; i++)

@@ -66,7 +66,7 @@ void lane__adopt(struct lane *lane, struct pair *pair)
     if (old == lane->conf)
         return;
     pair__drop_back(pair); /* its route belongs to the old one */
-    pair->conf = proxy_conf_ref(lane->conf);
+    pair__take_conf(pair);
     pair->asks.rules = &pair->conf->rules;
     proxy_conf_unref(&old);
 }

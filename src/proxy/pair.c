@@ -137,6 +137,7 @@ static void pair_free(struct connection *connection)
     budget_give_connection(pair->lane->worker.budget);
     atomic_fetch_sub_explicit(&pair->lane->gauges.pairs, 1, memory_order_relaxed);
     proxy_conf_unref(&pair->conf);
+    resolve_table_unref(&pair->names);
     mem_free(pair);
 }
 
@@ -288,6 +289,13 @@ struct pair *pair__of(struct connection *connection)
     return connection->drive == pair_drive ? (struct pair *)connection : NULL;
 }
 
+void pair__take_conf(struct pair *pair)
+{
+    resolve_table_unref(&pair->names);
+    pair->conf = proxy_conf_ref(pair->lane->conf);
+    pair->names = pair->lane->names ? resolve_table_ref(pair->lane->names) : NULL;
+}
+
 struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer)
 {
     struct pair *pair = mem_zalloc(sizeof *pair);
@@ -297,7 +305,7 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     pair->connection.drive = pair_drive;
     pair->connection.free = pair_free;
     pair->lane = lane;
-    pair->conf = proxy_conf_ref(lane->conf);
+    pair__take_conf(pair);
     pair->listen = listen;
     pair->peer = *peer;
     sock_ip_text(peer, pair->client);

@@ -258,37 +258,44 @@ static void unlock_and_tell(struct proxy *proxy)
         inbox_poke(&proxy->lanes[i].inbox);
 }
 
-enum code proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf, struct why *why)
+enum code proxy_check_conf(const struct proxy *proxy, const struct proxy_conf *conf, struct why *why)
 {
-    struct proxy_conf *old;
+    const struct proxy_conf *old = proxy->next_conf; /* main alone changes it */
 
-    lock(proxy);
-    old = proxy->next_conf;
-    if (conf->listen_count != old->listen_count) {
-        unlock(proxy);
+    if (conf->listen_count != old->listen_count)
         return why_set(why, CODE_INVALID, "`listen` has another number of addresses; a restart takes them");
-    }
     for (size_t i = 0; i < conf->listen_count; i++)
         if (!sock_equals(&conf->listens[i].address, &old->listens[i].address) ||
-            (conf->listens[i].tls == NULL) != (old->listens[i].tls == NULL)) {
-            unlock(proxy);
+            (conf->listens[i].tls == NULL) != (old->listens[i].tls == NULL))
             return why_set(why, CODE_INVALID, "`listen` has another address at place %zu; a restart takes it", i + 1);
-        }
-    proxy->next_conf = conf;
-    unlock_and_tell(proxy);
-    proxy_conf_unref(&old);
     return CODE_OK;
+}
+
+static void publish(struct proxy *proxy, struct proxy_conf *conf, struct resolve_table *names)
+{
+    struct proxy_conf *old_conf = NULL;
+    struct resolve_table *old_names;
+
+    lock(proxy);
+    old_names = proxy->next_names;
+    proxy->next_names = names;
+    if (conf != NULL) {
+        old_conf = proxy->next_conf;
+        proxy->next_conf = conf;
+    }
+    unlock_and_tell(proxy);
+    proxy_conf_unref(&old_conf);
+    resolve_table_unref(&old_names);
+}
+
+void proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf, struct resolve_table *names)
+{
+    publish(proxy, conf, names);
 }
 
 void proxy_publish_names(struct proxy *proxy, struct resolve_table *names)
 {
-    struct resolve_table *old;
-
-    lock(proxy);
-    old = proxy->next_names;
-    proxy->next_names = names;
-    unlock_and_tell(proxy);
-    resolve_table_unref(&old);
+    publish(proxy, NULL, names);
 }
 
 void proxy_address(const struct proxy *proxy, size_t index, struct sock_address *address)

@@ -43,10 +43,13 @@ enum code proxy_run(struct proxy *proxy, struct why *why) MUST_USE;
 void proxy_wake(void *context);
 void *proxy_wake_context(struct proxy *proxy, unsigned worker);
 
-/* Workers follow with their next call; calls in flight keep theirs. The listeners stay as they are: `listens` must name the
- * same addresses in the same order (new certificates and timeouts are taken), CODE_INVALID otherwise.
- * Takes: the reference only on CODE_OK. */
-enum code proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf_take, struct why *why) MUST_USE;
+/* Whether a configuration can be taken while the proxy runs. The listeners stay as they are: `listens` must name the same
+ * addresses in the same order (new certificates and timeouts are taken), CODE_INVALID otherwise. */
+enum code proxy_check_conf(const struct proxy *proxy, const struct proxy_conf *conf, struct why *why) MUST_USE;
+
+/* Workers follow with their next call; calls in flight keep theirs, and the addresses that they began with.
+ * Takes: a configuration that passed the check, and a table with the names of its upstreams. */
+void proxy_publish_conf(struct proxy *proxy, struct proxy_conf *conf_take, struct resolve_table *names_take);
 void proxy_publish_names(struct proxy *proxy, struct resolve_table *names_take);
 
 /* The address that listener `index` is bound to. */

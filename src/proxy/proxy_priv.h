@@ -163,6 +163,7 @@ struct pair {
     struct connection connection; /* first */
     struct lane *lane;
     struct proxy_conf *conf;
+    struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
     enum state state;
     enum reason ending;       /* UNSET: alive; the first one stays */
     struct leg front;
@@ -193,6 +194,7 @@ struct pair {
 
 /* ---- pair.c ---- */
 struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
+void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
 void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
 void pair__set_state(struct pair *pair, enum state state);
 void pair__check(const struct pair *pair);
@@ -245,6 +247,7 @@ void exchange__finish(struct pair *pair);                /* the outcome, if it i
 struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange);
 
 /* ---- upstream.c: CONNECT, SEND ---- */
+size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
 bool upstream__begin(struct pair *pair);                 /* starts connecting where there is no connection */
 bool upstream__connect(struct pair *pair);
 bool upstream__send(struct pair *pair);

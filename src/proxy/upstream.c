@@ -32,12 +32,14 @@ static void give_up(struct pair *pair, enum audit_outcome outcome, enum reason r
     deny__answer(pair, reason);
 }
 
-static size_t addresses_of(const struct pair *pair, const struct sock_address **addresses)
+size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses)
 {
     const struct proxy_upstream *upstream = &pair->exchange.route->upstream;
     size_t count = 0;
 
     *addresses = resolve_find(pair->lane->names, span_text(upstream->host), upstream->port, &count);
+    if (count == 0)
+        *addresses = resolve_find(pair->names, span_text(upstream->host), upstream->port, &count);
     return count;
 }
 
@@ -45,7 +47,7 @@ bool upstream__begin(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct sock_address *addresses;
-    size_t count = addresses_of(pair, &addresses);
+    size_t count = upstream__addresses(pair, &addresses);
 
     BUG_ON(pair->back.stream != NULL);
     for (; pair->back_address < count; pair->back_address++) {
@@ -121,7 +123,7 @@ static bool try_next(struct pair *pair, bool has_tried)
     if (has_tried) {
         enum reason reason = fault_of(pair);
 
-        if (pair->back_address + 1 >= addresses_of(pair, &addresses)) {
+        if (pair->back_address + 1 >= upstream__addresses(pair, &addresses)) {
             give_up(pair, OUTCOME_UPSTREAM_FAILURE, reason);
             return true;
         }
@@ -132,7 +134,7 @@ static bool try_next(struct pair *pair, bool has_tried)
     if (upstream__begin(pair))
         return false;
     give_up(pair, OUTCOME_UPSTREAM_FAILURE,
-            addresses_of(pair, &addresses) == 0 ? REASON_UPSTREAM_UNRESOLVED : REASON_UPSTREAM_UNREACHABLE);
+            upstream__addresses(pair, &addresses) == 0 ? REASON_UPSTREAM_UNRESOLVED : REASON_UPSTREAM_UNREACHABLE);
     return true;
 }
 
