@@ -228,12 +228,15 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
     return http_write_request(out, method, path, head->has_query, http_head_query(head));
 }
 
-/* Mirrors of the body, where the agent sent them: they were compared with it, so they go on as they are. */
+/* Mirrors of the body, where the agent sent them: they were compared with it, so they go on as they are. Without a body
+ * nothing was compared, and they stay here. */
 static enum code write_mirrors(const struct pair *pair, struct buf *out)
 {
     const struct http_head *head = &pair->asks.head;
     enum code code = CODE_OK;
 
+    if (pair->exchange.method != HTTP_METHOD_POST)
+        return CODE_OK;
     for (size_t i = 0; i < head->count && code == CODE_OK; i++) {
         struct span name = http_head_name(head, i);
 

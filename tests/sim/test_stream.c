@@ -283,6 +283,23 @@ static void resumed(void)
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_STREAM_ENDED);
 }
 
+/* What mirrors a body has nothing to say where there is none to compare it with. */
+static void mirrors_without_a_body(void)
+{
+    const char *heard;
+
+    open_session();
+    get_stream("Mcp-Method: tools/call\r\nMcp-Name: other\r\nMcp-Param-City: Bonn\r\n");
+    heard = sim_upstream_hears(sim, 1);
+    has(heard, "GET /");
+    has_not(heard, "Mcp-Method");
+    has_not(heard, "Mcp-Name");
+    has_not(heard, "Mcp-Param-");
+    stream_begins(1, "");
+    (void)sim_agent_hears(sim);
+    sim_upstream_leaves(sim, 1);
+}
+
 static void drained(void)
 {
     open_session();
@@ -311,6 +328,7 @@ static void drained_call(void)
 static void test_sessions(void **state) /* 1.8, 1.15, 1.17 */
 {
     (void)state;
+    in_every_weather(mirrors_without_a_body);
     in_every_weather(in_a_session);
     in_every_weather(resumed);
     in_every_weather(drained);
