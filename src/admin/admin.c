@@ -185,6 +185,15 @@ static void visit_begin(void *context, int fd, const struct sock_address *peer)
     worker_stir(&admin->worker, &visit->connection);
 }
 
+/* The listener owns the socket from here on, whatever comes of it. */
+static enum code open_listener(struct admin *admin, int *fd_take, struct why *why)
+{
+    enum code code = listener_open(&admin->listener, &admin->worker, *fd_take, visit_begin, admin);
+
+    *fd_take = -1;
+    return code == CODE_OK ? code : why_set(why, code, "admin: its socket cannot be waited for");
+}
+
 enum code admin_open(const struct admin_conf *conf, struct loop *loop, struct admin **out, struct why *why)
 {
     struct admin *admin = mem_zalloc(sizeof *admin);
@@ -206,7 +215,7 @@ enum code admin_open(const struct admin_conf *conf, struct loop *loop, struct ad
     if (code == CODE_OK)
         code = sock_local(fd, &admin->address);
     if (code == CODE_OK)
-        code = listener_open(&admin->listener, &admin->worker, fd, visit_begin, admin);
+        code = open_listener(admin, &fd, why);
     if (code != CODE_OK) {
         sock_close(&fd);
         admin_close(&admin);

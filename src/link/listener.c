@@ -39,7 +39,10 @@ static void listener_ready(void *context, unsigned ready)
 {
     struct listener *listener = context;
 
-    (void)ready;
+    if (ready & LOOP_HANGUP) { /* epoll took it off for want of memory */
+        go_to_sleep(listener);
+        return;
+    }
     for (int i = 0; i < ACCEPTS_A_TURN && !listener->is_stopped; i++) {
         struct sock_address peer;
         int fd = -1;
@@ -67,8 +70,7 @@ enum code listener_open(struct listener *listener, struct worker *worker, int fd
     *listener = (struct listener){.worker = worker, .accepted = accepted, .context = context, .fd = fd};
     loop_timer_init(&listener->sleep, wake_up, listener);
     loop_watch_init(&listener->watch, fd, listener_ready, listener);
-    loop_watch_want(worker->loop, &listener->watch, LOOP_READ);
-    return CODE_OK;
+    return loop_watch_begin(worker->loop, &listener->watch, LOOP_READ);
 }
 
 void listener_stop(struct listener *listener)

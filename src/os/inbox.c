@@ -30,7 +30,11 @@ enum code inbox_init(struct inbox *inbox, struct loop *loop, void (*arrived)(voi
     inbox->context = context;
     atomic_init(&inbox->poked, false);
     loop_watch_init(&inbox->watch, inbox->fd, inbox_ready, inbox);
-    loop_watch_want(loop, &inbox->watch, LOOP_READ);
+    if (loop_watch_begin(loop, &inbox->watch, LOOP_READ) != CODE_OK) {
+        close(inbox->fd);
+        inbox->fd = -1;
+        return CODE_IO;
+    }
     return CODE_OK;
 }
 

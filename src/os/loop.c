@@ -130,18 +130,35 @@ static uint32_t epoll_bits(unsigned wanted)
     return (wanted & LOOP_READ ? (uint32_t)EPOLLIN : 0) | (wanted & LOOP_WRITE ? (uint32_t)EPOLLOUT : 0);
 }
 
-static void tell_epoll(struct loop *loop, struct loop_watch *watch)
+static bool set_epoll(struct loop *loop, struct loop_watch *watch)
 {
     struct epoll_event event = {.events = epoll_bits(watch->wanted), .data.ptr = watch};
 
+    if (epoll_ctl(loop->epoll_fd, watch->added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event) == -1) {
+        BUG_ON(errno == EBADF);
+        return false;
+    }
+    watch->added = true;
+    watch->polled = watch->wanted;
+    return true;
+}
+
+enum code loop_watch_begin(struct loop *loop, struct loop_watch *watch, unsigned wanted)
+{
+    BUG_ON(watch->added || wanted == 0);
+    watch->wanted = wanted;
+    if (set_epoll(loop, watch))
+        return CODE_OK;
+    watch->wanted = 0;
+    return CODE_IO;
+}
+
+static void tell_epoll(struct loop *loop, struct loop_watch *watch)
+{
     if (watch->added ? watch->wanted == watch->polled : watch->wanted == 0)
         return;
-    if (epoll_ctl(loop->epoll_fd, watch->added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event) == 0) {
-        watch->added = true;
-        watch->polled = watch->wanted;
+    if (set_epoll(loop, watch))
         return;
-    }
-    BUG_ON(errno == EBADF);
     log_warn("os", "epoll refuses a descriptor: %s; its connection ends", strerrordesc_np(errno));
     forget(loop, watch);
     watch->wanted = 0;

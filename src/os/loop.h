@@ -51,6 +51,11 @@ int64_t loop_now_us(const struct loop *loop);
 
 void loop_watch_init(struct loop_watch *watch, int fd, loop_ready_fn ready, void *context);
 void loop_watch_want(struct loop *loop, struct loop_watch *watch, unsigned wanted); /* takes effect before the next wait */
+
+/* As want, but told at once: for what the whole program hangs on, and not one connection alone. On failure nothing is
+ * watched. */
+enum code loop_watch_begin(struct loop *loop, struct loop_watch *watch, unsigned wanted) MUST_USE;
+
 void loop_watch_remove(struct loop *loop, struct loop_watch *watch);                /* at once; callable twice */
 
 void loop_timer_init(struct loop_timer *timer, loop_timer_fn fire, void *context);

@@ -67,7 +67,13 @@ enum code signals_init(struct signals *signals, struct loop *loop, const int *si
     signals->arrived = arrived;
     signals->context = context;
     loop_watch_init(&signals->watch, signals->fd, signals_ready, signals);
-    loop_watch_want(loop, &signals->watch, LOOP_READ);
+    if (loop_watch_begin(loop, &signals->watch, LOOP_READ) != CODE_OK) {
+        enum code code = why_set(why, CODE_IO, "signals cannot be waited for: %s", strerrordesc_np(errno));
+
+        close(signals->fd);
+        signals->fd = -1;
+        return code;
+    }
     return CODE_OK;
 }
 

@@ -144,7 +144,8 @@ static enum code open_listener(struct proxy *proxy, struct lane *lane, size_t in
     listener->lane = lane;
     listener->index = index;
     lane->listener_count = index + 1;
-    return listener_open(&listener->listener, &lane->worker, fd, accepted, listener);
+    code = listener_open(&listener->listener, &lane->worker, fd, accepted, listener);
+    return code == CODE_OK ? code : why_set(why, code, "a listening socket cannot be waited for");
 }
 
 static enum code open_lane(struct proxy *proxy, unsigned index, const struct proxy_start *start, struct why *why)

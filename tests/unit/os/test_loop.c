@@ -201,6 +201,29 @@ static void a_descriptor_that_epoll_refuses_ends_its_connection_only(void **stat
     loop_free(&loop);
 }
 
+static void what_must_be_watched_says_at_once_when_it_cannot(void **state)
+{
+    struct loop *loop = new_loop();
+    struct watched w = {.loop = loop};
+    int fds[2], file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+    (void)state;
+    make_pair(fds);
+    loop_watch_init(&w.watch, file, on_ready, &w);
+    assert_int_equal(loop_watch_begin(loop, &w.watch, LOOP_READ), CODE_IO);
+    assert_ok(loop_turn(loop, 0));
+    assert_int_equal(w.calls, 0);
+    loop_watch_init(&w.watch, fds[0], on_ready, &w);
+    assert_ok(loop_watch_begin(loop, &w.watch, LOOP_WRITE));
+    assert_ok(loop_turn(loop, 0));
+    assert_int_equal(w.ready, LOOP_WRITE);
+    loop_watch_remove(loop, &w.watch);
+    close(file);
+    close(fds[0]);
+    close(fds[1]);
+    loop_free(&loop);
+}
+
 static void again_does_not_sleep(void **state)
 {
     struct loop *loop = new_loop();
@@ -363,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_hangup_is_reported_with_what_was_wanted),
         cmocka_unit_test(a_hangup_that_nobody_wants_does_not_spin),
         cmocka_unit_test(a_descriptor_that_epoll_refuses_ends_its_connection_only),
+        cmocka_unit_test(what_must_be_watched_says_at_once_when_it_cannot),
         cmocka_unit_test(again_does_not_sleep),
         cmocka_unit_test(many_timers_fire_in_order_whatever_was_moved_or_cancelled),
         cmocka_unit_test(a_timer_may_cancel_another_that_is_due_too),
