@@ -279,7 +279,8 @@ static void refuses_odd_lists(void **state)
             RESULT("{\"tools\":[{\"name\":5}]}"),
         RESULT("{\"tools\":[{\"name\":\"\"}]}"), RESULT("{\"tools\":[{\"Name\":\"a\"}]}"),
             RESULT("{\"tools\":[],\"Tools\":[{\"name\":\"a\"}]}"),
-        RESULT("{\"TOOLS\":[]}"), RESULT("{\"tools\":[],\"tool\\u017f\":[{\"name\":\"a\"}]}"), RESULT("{\"tools\":[{\"name\":\"a\"},{\"x\":{\"name\":\"b\"}}]}")};
+        RESULT("{\"TOOLS\":[]}"), RESULT("{\"tools\":[],\"tool\\u017f\":[{\"name\":\"a\"}]}"),
+        RESULT("{\"tools\":[{\"name\":\"a\"},{\"x\":{\"name\":\"b\"}}]}")};
 
     (void)state;
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
