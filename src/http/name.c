@@ -37,12 +37,12 @@ static const struct known whole[] = {
     {SPAN_LIT("Via"), HTTP__DROP_REQUEST},
     /* written by us with the judged values */
     {SPAN_LIT("Accept-Encoding"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("Mcp-Method"), HTTP__ONCE | HTTP__DROP_REQUEST},
-    {SPAN_LIT("Mcp-Name"), HTTP__ONCE | HTTP__DROP_REQUEST},
+    {SPAN_LIT("Mcp-Method"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
+    {SPAN_LIT("Mcp-Name"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
 };
 
 static const struct known beginnings[] = {
-    {SPAN_LIT("Mcp-Param-"), HTTP__ONCE | HTTP__DROP_REQUEST},
+    {SPAN_LIT("Mcp-Param-"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
     {SPAN_LIT("Mcp-"), HTTP__ONCE},
     {SPAN_LIT("Proxy-"), HOP},
     {SPAN_LIT("X-Forwarded-"), HTTP__DROP_REQUEST},

@@ -163,7 +163,8 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
     if (!reader->is_reply && has_open_underscore(name, reader->rules))
         return http__refuse(reader, REASON_HTTP_HEADER_NAME, "a header's name has '_' and no route lists it");
     if (may_occur_once(name, flags, reader->rules) && http_head_find(head, name, NULL))
-        return http__refuse(reader, REASON_HTTP_HEADER_TWICE, "a header that may occur once occurs twice");
+        return http__refuse(reader, (flags & HTTP__MIRROR) ? REASON_HEADER_MISMATCH : REASON_HTTP_HEADER_TWICE,
+                            "a header that may occur once occurs twice");
     if (head->count == HTTP_HEADERS_MAX)
         return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "the head has more than 64 headers");
     head->headers[head->count].name = piece_of(head, name);
