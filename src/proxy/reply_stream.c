@@ -96,6 +96,18 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     end_down(pair);
 }
 
+/* Thousands of streams may wait; none keeps what its largest event needed. */
+static void give_buffers_back(struct pair *pair)
+{
+    leg_rest(&pair->front);
+    leg_rest(&pair->back);
+    if (pair->exchange.question_waits)
+        return; /* the question lies in the rest */
+    sse_parser_rest(&pair->events);
+    buf_fini(&pair->exchange.event);
+    arena_fini(&pair->exchange.event_arena);
+}
+
 void stream__tick(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -103,6 +115,7 @@ void stream__tick(struct pair *pair)
     if (!exchange->head_written || pair__now_us(pair) - pair->quiet_since_us < QUIET_US)
         return;
     pair->quiet_since_us = pair__now_us(pair);
+    give_buffers_back(pair);
     /* Where bytes wait already, they are what shows whether the agent is there. */
     if (buf_is_empty(&pair->front.out) && sse_write_comment(&exchange->text) == CODE_OK)
         (void)flush(pair);
@@ -204,6 +217,10 @@ static bool take_event(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     const struct sse_event *event = &pair->events.event;
 
+    if (event->has_data && !span_is_empty(event->data) && !span_is(event->type, "message")) {
+        exchange->events_dropped++; /* `ping`, `keepalive`: nothing that a client of this dialect could read */
+        return true;
+    }
     exchange->saw_event_id = exchange->saw_event_id || (event->has_id && !span_is_empty(event->id));
     if (!event->has_data || span_is_empty(event->data)) {
         if (sse_write_priming(&exchange->text, event) != CODE_OK) {
@@ -211,10 +228,6 @@ static bool take_event(struct pair *pair)
             return false;
         }
         return flush(pair);
-    }
-    if (!span_is(event->type, "message")) {
-        exchange->events_dropped++; /* `ping`, `keepalive`: nothing that a client of this dialect could read */
-        return true;
     }
     return take_message(pair, event);
 }

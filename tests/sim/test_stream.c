@@ -73,10 +73,34 @@ static void quiet(void)
     assert_int_equal(sim_last_outcome(sim)->reason, REASON_STREAM_IDLE);
 }
 
+/* A waiting stream holds nothing of the large event that came before. */
+static void waits_with_empty_hands(void)
+{
+    static char large[65536];
+    size_t len = (size_t)snprintf(large, sizeof large, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"x\":\"");
+
+    memset(large + len, 'x', 60000);
+    memcpy(large + len + 60000, "\"}}", 4);
+    sim_agent_posts(sim, CALL, "");
+    stream_begins(0, "");
+    event(0, large);
+    has(sim_agent_hears(sim), large);
+    sim_pass(sim, 16000000);
+    has(sim_agent_hears(sim), ":\n");
+    assert_int_equal(sim_pair(sim)->events.data.size, 0);
+    assert_int_equal(sim_pair(sim)->exchange.event.size, 0);
+    assert_null(sim_pair(sim)->exchange.event_arena.blocks);
+    assert_int_equal(sim_pair(sim)->back.in.size, 0);
+    event(0, RESULT);
+    has(sim_agent_hears(sim), RESULT);
+    sim_upstream_leaves(sim, 0);
+}
+
 static void test_quiet(void **state) /* 1.7, 1.13 */
 {
     (void)state;
     in_every_weather(quiet);
+    in_every_weather(waits_with_empty_hands);
 }
 
 static void unknown_events_are_not_delivered(void)
@@ -145,6 +169,12 @@ static void no_json(void)
     breaks("data: hello\n\n", OUTCOME_REFUSED, REASON_UPSTREAM_JSON);
 }
 
+/* The id of an event that was not delivered is nothing to resume from. */
+static void cut_after_unknown_event(void)
+{
+    breaks("event: ping\nid: e1\ndata: {}\n\n", OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
+}
+
 static void detached(void)
 {
     sim_agent_posts(sim, CALL, "");
@@ -157,7 +187,8 @@ static void detached(void)
 
 static void test_broken_streams(void **state) /* 1.9, 1.13 */
 {
-    static const scene_fn scenes[] = {cut_between, cut_within, lone_cr, unasked, no_json, detached};
+    static const scene_fn scenes[] = {cut_between, cut_within, lone_cr, unasked, no_json, detached,
+                                      cut_after_unknown_event};
 
     (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
