@@ -271,7 +271,7 @@ check:
 	@MAKE="$(MAKE)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit sim fuzz-replay oracle
 
 test:
-	@tools/install-deps
+	@tools/install-deps --tests
 	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
 	    oracle integration interop
 
@@ -330,7 +330,7 @@ help:
 #: make cover        line coverage by folder
 #: make bench        side by side with nginx, as a table and JSON
 #: make install      PREFIX=/usr/local DESTDIR=
-#: make deps         tools/install-deps: the packages that the build needs (--tests: also what tests need)
+#: make deps         tools/install-deps: the packages that the build needs (--tests: also what `make test` needs; --all: everything)
 #: make drawings     writes the tables of states, reasons and floors into the documents anew
 #: make clean        removes build/
 #: V=1 shows commands; WERROR=1 makes warnings errors; -j is all cores unless given
