@@ -57,7 +57,7 @@ static void listener_ready(void *context, unsigned ready)
         if (code != CODE_OK) {
             log_error("link", "a listening socket failed: %s; it accepts no more, restart the gate",
                       strerrordesc_np(errno));
-            listener_stop(listener);
+            listener_stop(listener, false);
             return;
         }
         take_one(listener, fd, &peer);
@@ -73,10 +73,12 @@ enum code listener_open(struct listener *listener, struct worker *worker, int fd
     return loop_watch_begin(worker->loop, &listener->watch, LOOP_READ);
 }
 
-void listener_stop(struct listener *listener)
+void listener_stop(struct listener *listener, bool accepts_rest)
 {
     if (listener->is_stopped || listener->worker == NULL)
         return;
+    if (accepts_rest)
+        listener_ready(listener, LOOP_READ);
     listener->is_stopped = true;
     loop_timer_cancel(listener->worker->loop, &listener->sleep);
     loop_watch_remove(listener->worker->loop, &listener->watch);
@@ -85,5 +87,5 @@ void listener_stop(struct listener *listener)
 
 void listener_fini(struct listener *listener)
 {
-    listener_stop(listener);
+    listener_stop(listener, false);
 }

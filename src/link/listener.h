@@ -27,7 +27,9 @@ struct listener {
 
 enum code listener_open(struct listener *listener, struct worker *worker, int fd_take, listener_accepted_fn accepted,
                         void *context) MUST_USE;
-void listener_stop(struct listener *listener); /* closes the socket; callable twice */
+/* Closes the socket; callable twice. Takes: accepts_rest: whoever is in the queue already is accepted first: closing the
+ * socket would reset them. */
+void listener_stop(struct listener *listener, bool accepts_rest);
 void listener_fini(struct listener *listener);
 
 #endif

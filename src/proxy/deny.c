@@ -86,7 +86,7 @@ void deny__answer(struct pair *pair, enum reason reason)
     const struct mcp_message *message = exchange->message.kind != MCP_NONE ? &exchange->message : NULL;
     struct mcp_denial denial = {
         .reason = reason,
-        .say = exchange->is_permitted ? SPAN_NONE : exchange->decision.verdict.say,
+        .say = reason == exchange->decision.verdict.reason ? exchange->decision.verdict.say : SPAN_NONE,
         .decision = exchange->seq,
         .wants_sse = exchange->wants_sse,
         .revisions = exchange->route ? exchange->route->revisions : NULL,

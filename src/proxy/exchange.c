@@ -43,23 +43,14 @@ void exchange__fini(struct exchange *exchange)
 /* Everything but the memory, which is kept for this call. */
 static void clear(struct exchange *exchange)
 {
-    struct exchange kept = *exchange;
-
-    arena_reset(&kept.arena);
-    arena_reset(&kept.event_arena);
-    buf_clear(&kept.body);
-    buf_clear(&kept.canonical);
-    buf_clear(&kept.reply);
-    buf_clear(&kept.event);
-    buf_clear(&kept.text);
-    memset(exchange, 0, sizeof *exchange);
-    exchange->arena = kept.arena;
-    exchange->event_arena = kept.event_arena;
-    exchange->body = kept.body;
-    exchange->canonical = kept.canonical;
-    exchange->reply = kept.reply;
-    exchange->event = kept.event;
-    exchange->text = kept.text;
+    memset(exchange, 0, offsetof(struct exchange, arena));
+    arena_reset(&exchange->arena);
+    arena_reset(&exchange->event_arena);
+    buf_clear(&exchange->body);
+    buf_clear(&exchange->canonical);
+    buf_clear(&exchange->reply);
+    buf_clear(&exchange->event);
+    buf_clear(&exchange->text);
 }
 
 bool exchange__begin(struct pair *pair)

@@ -44,7 +44,10 @@ static bool idle(struct pair *pair)
         return true;
     }
     if (pair->lane->is_draining) {
-        pair__close(pair, REASON_DRAINING);
+        /* A request that is on its way already is answered: closing now would reset it. */
+        leg_fill(&pair->front);
+        if (buf_is_empty(&pair->front.in))
+            pair__close(pair, REASON_DRAINING);
         return true;
     }
     look_behind(pair);

@@ -150,13 +150,29 @@ void lane__random_hex(struct lane *lane, char out[32])
     num_hex(lane->random + lane->random_left, 16, out);
 }
 
+#define LOG_LINES_A_SECOND 20
+
+bool lane__may_log(struct lane *lane)
+{
+    int64_t second = loop_now_us(lane->worker.loop) / 1000000;
+
+    if (second != lane->log_second) {
+        if (lane->log_lines > LOG_LINES_A_SECOND)
+            log_warn("proxy", "worker %u: %u lines like the last ones were left out", lane->worker.index,
+                     lane->log_lines - LOG_LINES_A_SECOND);
+        lane->log_second = second;
+        lane->log_lines = 0;
+    }
+    return ++lane->log_lines <= LOG_LINES_A_SECOND;
+}
+
 /* ---- life ---- */
 
 void lane__drain(struct lane *lane)
 {
     lane->is_draining = true;
     for (size_t i = 0; i < lane->listener_count; i++)
-        listener_stop(&lane->listeners[i].listener);
+        listener_stop(&lane->listeners[i].listener, true);
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next)
         worker_stir(&lane->worker, LIST_ENTRY(link, struct connection, all));
 }

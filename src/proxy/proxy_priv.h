@@ -90,6 +90,8 @@ struct lane {
     bool is_stopping;
     uint64_t published;   /* generation of proxy->next_* that was taken */
     unsigned errands;     /* under way */
+    int64_t log_second;
+    unsigned log_lines;   /* in that second */
     unsigned char random[512];
     size_t random_left;
     struct lane_gauges gauges;
@@ -115,19 +117,13 @@ struct exchange {
     bool saw_event_id;
     bool upstream_done;      /* the reply was read to its end */
     bool drops_body;         /* the reply's body is read and counted only */
+    bool wants_empty;        /* a reply without a type: it may have no body */
     bool is_text;            /* the reply's body is text, not JSON */
     uint32_t slot;
     size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
     enum http_method method;
     const struct proxy_route *route;
     const struct proxy_pass *pass;
-    struct arena arena;
-    struct buf body;         /* as it came, where it came in pieces */
-    struct buf canonical;    /* what is judged, recorded and sent */
-    struct buf reply;        /* an upstream's whole body */
-    struct buf event;        /* canonical bytes of one reply or event */
-    struct buf text;         /* one event as it goes down; before the head is written: all of them */
-    struct arena event_arena;
     struct mcp_message message;
     struct gate_message asked;
     struct gate_decision decision;
@@ -156,6 +152,14 @@ struct exchange {
     bool question_open;      /* stands in the table of open questions */
     struct sse_event question_event; /* id and retry; its id is a copy in event_arena */
     struct mcp_reply question_reply;
+    /* memory, from here on: kept from call to call, given back when the connection rests */
+    struct arena arena;
+    struct arena event_arena;
+    struct buf body;         /* as it came, where it came in pieces */
+    struct buf canonical;    /* what is judged, recorded and sent */
+    struct buf reply;        /* an upstream's whole body */
+    struct buf event;        /* canonical bytes of one reply or event */
+    struct buf text;         /* one event as it goes down; before the head is written: all of them */
 };
 
 /* Invariants: pair__check. */
@@ -213,6 +217,7 @@ void lane__woken(struct lane *lane);                     /* the audit settled so
 void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
 void lane__random_hex(struct lane *lane, char out[32]);
+bool lane__may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
 void lane__drain(struct lane *lane);
 enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
                      struct stream **stream) MUST_USE;

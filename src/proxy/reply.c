@@ -14,6 +14,8 @@ static void tell_failure(struct pair *pair, enum reason reason, const char *deta
     const struct exchange *exchange = &pair->exchange;
     char route[128];
 
+    if (!lane__may_log(pair->lane))
+        return;
     (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
     log_line(LOG_WARN,
              &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route, .reason = reason_name(reason)},
@@ -118,8 +120,9 @@ static enum reason sort_success(struct pair *pair)
 
     if (exchange->pass != NULL)
         return REASON_UNSET;
+    exchange->wants_empty = media == HTTP_MEDIA_NONE;
     if (exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
-        exchange->method == HTTP_METHOD_DELETE || is_empty) {
+        exchange->method == HTTP_METHOD_DELETE || is_empty || exchange->wants_empty) {
         exchange->drops_body = true;
         return REASON_UNSET;
     }

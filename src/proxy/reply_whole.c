@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define TIGHT_REPLY_BYTES 65536 /* a reply may be as long where memory is short */
+
 /* ---- delivering ---- */
 
 /* Where the reply ended cleanly and nothing follows it. */
@@ -151,8 +153,13 @@ static bool keep(struct pair *pair, struct span piece)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_error = exchange->reply_status >= 400 && exchange->pass == NULL;
+    bool is_call = exchange->message.kind == MCP_REQUEST || exchange->method == HTTP_METHOD_GET;
     uint64_t limit = is_error ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
 
+    if (exchange->wants_empty && is_call) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TYPE);
+        return false;
+    }
     if (pair->answers.body_bytes > limit) {
         if (!exchange->drops_body && !is_error) {
             reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TOO_LARGE);
@@ -163,7 +170,10 @@ static bool keep(struct pair *pair, struct span piece)
         deliver_empty(pair);
         return false;
     }
-    if (exchange->drops_body || buf_add_span(&exchange->reply, piece) == CODE_OK)
+    if (exchange->drops_body)
+        return true;
+    if (!(budget_is_tight(pair->lane->worker.budget) && buf_len(&exchange->reply) > TIGHT_REPLY_BYTES) &&
+        buf_add_span(&exchange->reply, piece) == CODE_OK)
         return true;
     reply__fail(pair, OUTCOME_REFUSED, REASON_MEMORY);
     return false;
@@ -182,6 +192,13 @@ static bool ended(struct pair *pair)
     return true;
 }
 
+/* What a server streams in answer to a message that has none is not waited for. */
+static bool is_endless(const struct pair *pair)
+{
+    return pair->exchange.drops_body && pair->exchange.reply_status < 300 &&
+           http_media_of(&pair->answers.head) == HTTP_MEDIA_SSE;
+}
+
 bool reply__whole(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -191,6 +208,10 @@ bool reply__whole(struct pair *pair)
 
     if (exchange->upstream_done)
         return false;
+    if (is_endless(pair)) {
+        deliver_empty(pair);
+        return true;
+    }
     switch (http_reader_feed(&pair->answers, buf_peek(&back->in), &used, &body)) {
     case HTTP_STEP_BODY:
         if (!exchange->drops_body && pair->answers.place == HTTP_PLACE_DONE && buf_is_empty(&exchange->reply) &&

@@ -17,6 +17,8 @@ static void tell_failure(struct pair *pair, enum reason reason)
     const struct leg *back = &pair->back;
     char route[128];
 
+    if (!lane__may_log(pair->lane))
+        return;
     (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
     log_line(LOG_WARN,
              &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route, .reason = reason_name(reason)},
@@ -171,6 +173,7 @@ bool upstream__send(struct pair *pair)
     /* A server that answers before it has read everything, or closes, is heard: its reply says why. */
     if (buf_is_empty(&back->out) || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
         pair__set_state(pair, STATE_REPLY);
+        pair->back_moved_us = pair__now_us(pair);
         return true;
     }
     if (pair->timed_out) {
