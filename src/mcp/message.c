@@ -2,6 +2,7 @@
 #include "mcp/message.h"
 
 #include "mcp/mcp_priv.h"
+#include "mcp/method.h"
 
 #define MODERN_VERSION "io.modelcontextprotocol/protocolVersion"
 #define NAME_MAX_BYTES 128
@@ -198,7 +199,7 @@ enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struc
         return reason_of_fault(fault->kind);
     reason = read_envelope(message, fault);
     if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE)
-        reason = read_params(message);
+        reason = mcp_method_may_come(message->method, false) ? read_params(message) : REASON_METHOD_UNKNOWN;
     if (reason == REASON_PERMITTED)
         reason = read_method(message, rules);
     if (reason == REASON_PERMITTED && !mcp__headers_agree(message, rules))

@@ -3,12 +3,21 @@
 
 const char *const mcp_revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NULL};
 
+enum kind { KIND_REQUEST, KIND_NOTIFICATION, KIND_PSEUDO };
+
+struct method {
+    struct span name;
+    enum kind kind;
+    bool from_agent;
+    bool from_server;
+};
+
 #define AGENT true, false
 #define SERVER false, true
 #define BOTH true, true
-#define ROW(name, kind, who) {{"" name, sizeof(name) - 1}, MCP_METHOD_##kind, who}
+#define ROW(name, kind, who) {{"" name, sizeof(name) - 1}, KIND_##kind, who}
 
-static const struct mcp_method methods[] = {
+static const struct method methods[] = {
     ROW("initialize", REQUEST, AGENT),
     ROW("ping", REQUEST, BOTH),
     ROW("server/discover", REQUEST, AGENT),
@@ -45,6 +54,7 @@ static const struct mcp_method methods[] = {
     ROW("notifications/prompts/list_changed", NOTIFICATION, SERVER),
     ROW("notifications/elicitation/complete", NOTIFICATION, SERVER),
     ROW("notifications/subscriptions/acknowledged", NOTIFICATION, SERVER),
+    /* names for what has no method (mcp-wire.md) */
     ROW("stream/open", PSEUDO, AGENT),
     ROW("session/end", PSEUDO, AGENT),
     ROW("response", PSEUDO, AGENT),
@@ -52,7 +62,7 @@ static const struct mcp_method methods[] = {
     ROW("pass", PSEUDO, AGENT),
 };
 
-const struct mcp_method *mcp_method_find(struct span name)
+static const struct method *find(struct span name)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
         if (span_equals(methods[i].name, name))
@@ -60,24 +70,20 @@ const struct mcp_method *mcp_method_find(struct span name)
     return NULL;
 }
 
-bool mcp_method_needs_id(struct span name)
+bool mcp_method_may_come(struct span name, bool from_server)
 {
-    const struct mcp_method *method = mcp_method_find(name);
+    const struct method *method = find(name);
 
-    if (method != NULL)
-        return method->kind == MCP_METHOD_REQUEST;
-    return span_starts_with(name, SPAN_LIT("tasks/"));
+    return method == NULL || (method->kind != KIND_PSEUDO && (from_server ? method->from_server : method->from_agent));
 }
 
-bool mcp_method_is_protocol(struct span name)
+bool mcp_method_needs_id(struct span name)
 {
-    static const char *const members[] = {"initialize", "server/discover", "ping", "tools/list", "stream/open",
-                                          "session/end"};
+    const struct method *method = find(name);
 
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        if (span_is(name, members[i]))
-            return true;
-    return span_starts_with(name, SPAN_LIT("notifications/"));
+    if (method != NULL)
+        return method->kind == KIND_REQUEST;
+    return span_starts_with(name, SPAN_LIT("tasks/"));
 }
 
 bool mcp_revision_is_listed(const char *const *revisions, struct span revision)

@@ -177,9 +177,7 @@ void exchange__read_message(struct pair *pair, struct span body)
     asked->tool = message->tool;
     asked->target = message->target;
     asked->rpc_id = message->id;
-    asked->root = message->arguments;
-    if (!span_is(message->method, "tools/call") && !span_is(message->method, "prompts/get"))
-        asked->root = message->params;
+    asked->root = mcp_message_subject(message);
     asked->meta = message->meta;
     asked->body = buf_peek(&exchange->canonical);
     if (reason == REASON_PERMITTED)

@@ -2,6 +2,7 @@
 #include "proxy/proxy_priv.h"
 
 #include "base/bug.h"
+#include "mcp/method.h"
 #include "os/clock.h"
 
 static struct question_key key_of(const struct exchange *exchange)
@@ -167,7 +168,7 @@ bool question__take(struct pair *pair, const struct sse_event *event, const stru
     exchange->question_reply = *reply;
     exchange->question_recorded = exchange->question_open = false;
     fill_message(pair, reply);
-    judge(pair, REASON_UNSET);
+    judge(pair, mcp_method_may_come(reply->method, true) ? REASON_UNSET : REASON_METHOD_UNKNOWN);
     if (exchange->question_permitted && reply->kind == MCP_NOTIFICATION) {
         gate_decision_fini(&exchange->question_decision);
         return deliver(pair);

@@ -244,9 +244,28 @@ static void question_is_denied(void)
     assert_int_equal(sim_last_outcome(sim)->server_denied, 1);
 }
 
+/* A rule that lets agents list tools does not let servers ask agents for theirs. */
+static void servers_say_what_servers_say(void)
+{
+    const char *text;
+
+    sim_agent_posts(sim, CALL, "");
+    stream_begins(0, "");
+    event(0, "{\"jsonrpc\":\"2.0\",\"id\":\"t1\",\"method\":\"tools/list\"}");
+    event(0, RESULT);
+    text = sim_agent_hears(sim);
+    has_not(text, "tools/list");
+    has(text, RESULT);
+    has(sim_upstream_hears(sim, 1), "\"id\":\"t1\",\"error\":{\"code\":4030");
+    sim_upstream_says(sim, 1, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    sim_upstream_leaves(sim, 0);
+    assert_int_equal(sim_last_outcome(sim)->server_denied, 1);
+}
+
 static void test_questions(void **state) /* 1.15, 1.19 */
 {
     (void)state;
+    in_every_weather(servers_say_what_servers_say);
     in_every_weather(question_is_recorded_first);
     in_every_weather(question_is_denied);
 }

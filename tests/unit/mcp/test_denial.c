@@ -152,13 +152,13 @@ static void denies_without_a_body(void **state)
     denial.wants_sse = true;
     expect_denial("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", &denial, 403, MCP_FORM_NONE, "");
     /* GET and DELETE: clients take only 405 for benign. */
-    denial = (struct mcp_denial){.reason = REASON_NO_RULE, .pseudo = MCP_STREAM_OPEN};
+    denial = (struct mcp_denial){.reason = REASON_NO_RULE, .pseudo = SPAN_LIT("stream/open")};
     expect_denial(NULL, &denial, 405, MCP_FORM_NONE, "");
-    denial = (struct mcp_denial){.reason = REASON_FORBIDDEN, .pseudo = MCP_SESSION_END};
+    denial = (struct mcp_denial){.reason = REASON_FORBIDDEN, .pseudo = SPAN_LIT("session/end")};
     expect_denial(NULL, &denial, 405, MCP_FORM_NONE, "");
-    denial = (struct mcp_denial){.reason = REASON_METHOD_UNKNOWN, .pseudo = MCP_SESSION_END};
+    denial = (struct mcp_denial){.reason = REASON_METHOD_UNKNOWN, .pseudo = SPAN_LIT("session/end")};
     expect_denial(NULL, &denial, 405, MCP_FORM_NONE, "");
-    denial = (struct mcp_denial){.reason = REASON_NO_POLICY, .pseudo = MCP_STREAM_OPEN};
+    denial = (struct mcp_denial){.reason = REASON_NO_POLICY, .pseudo = SPAN_LIT("stream/open")};
     expect_denial(NULL, &denial, 503, MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":5030,\"message\":"
                   "\"This call was not made. The gate has no active policy. Try again later.\","

@@ -256,6 +256,21 @@ static void takes_printable_names_where_told(void **state)
     }
 }
 
+/* 1.19: names of ours for what has no method, and what only servers say, are no methods of an agent */
+static void refuses_methods_of_others(void **state)
+{
+    static const char *const names[] = {"stream/open", "session/end", "response", "stream/message", "pass", "roots/list",
+                                        "sampling/createMessage", "notifications/message"};
+    char body[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",%s\"method\":\"%s\"}", i < 7 ? "\"id\":1," : "", names[i]);
+        expect(body, REASON_METHOD_UNKNOWN);
+    }
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"vendor/own\"}", REASON_PERMITTED);
+}
+
 /* 1.11: readers that ignore case take `Arguments` for the arguments, which no rule would have seen */
 static void refuses_other_spellings_in_params(void **state)
 {
@@ -426,6 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_other_spellings_in_params),
+        cmocka_unit_test(refuses_methods_of_others),
         cmocka_unit_test(reads_a_call),
         cmocka_unit_test(reads_ordinary_messages),
         cmocka_unit_test(reads_initialize),
