@@ -43,9 +43,9 @@ struct ledger {
 enum code ledger__init(struct ledger *ledger, const char *path, const char *node) MUST_USE;
 void ledger__fini(struct ledger *ledger);
 
-/* Opens (first makes) the database and checks that its end is as it was written.
+/* Opens the database (CREATE: makes it where it is missing) and checks that its end is as it was written.
  * Returns: CODE_INVALID where the end is broken or the file is not ours, CODE_DENIED for a newer schema. */
-enum code ledger__open(struct ledger *ledger, int64_t time_us, struct why *why) MUST_USE;
+enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
 void ledger__close(struct ledger *ledger);
 
 enum code ledger__begin(struct ledger *ledger) MUST_USE;

@@ -283,9 +283,9 @@ static enum code read_heads(struct ledger *ledger)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-enum code ledger__open(struct ledger *ledger, int64_t time_us, struct why *why)
+enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why)
 {
-    enum code code = db_open(ledger->path, DB_CREATE, &ledger->db, why);
+    enum code code = db_open(ledger->path, mode, &ledger->db, why);
 
     if (code != CODE_OK)
         return code;

@@ -248,7 +248,8 @@ bool writer__recover(struct audit *audit)
     uint64_t counts[REASON_COUNT];
     struct why why = {0};
     struct buf text;
-    enum code code = ledger__open(&audit->ledger, clock_wall_us(), &why);
+    /* Never makes a file anew: one that is missing may have been moved, and its -wal file with it or not. */
+    enum code code = ledger__open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
 
     if (code == CODE_OK)
         code = look_at_tail(audit, &why);

@@ -407,6 +407,8 @@ static enum code verify_all(struct verifier *verifier, verify_progress_fn progre
     if (code == CODE_OK)
         code = verify__lookup(verifier);
     if (code == CODE_OK)
+        code = verify__index(verifier);
+    if (code == CODE_OK)
         code = verify__schema(verifier);
     return code;
 }

@@ -45,6 +45,7 @@ void verify__fault(struct verifier *verifier, int64_t seq, const char *table, co
 /* tables.c: what is not evidence, but what auditors look through. */
 enum code verify__schema(struct verifier *verifier) MUST_USE;
 enum code verify__heads(struct verifier *verifier) MUST_USE; /* when the walk has reached indexed_seq */
+enum code verify__index(struct verifier *verifier) MUST_USE;
 enum code verify__lookup(struct verifier *verifier) MUST_USE;
 
 #endif

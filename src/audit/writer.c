@@ -324,7 +324,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = take_lock(audit, conf->lock_wait_us, why);
     if (code == CODE_OK)
-        code = ledger__open(&audit->ledger, clock_wall_us(), why);
+        code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
     if (code == CODE_OK) {
         code = write_start(audit);
         if (code != CODE_OK)

@@ -46,7 +46,8 @@ static void test_every_field_of_a_decision(void **state)
         "SELECT json_array(seq, time_us, tenant, principal, authentication, client, hex(session), node, correlation, "
         "correlation_replaced, trace, upstream, dialect, protocol_version, direction, method, tool, rpc_id, arguments_bytes, "
         "arguments_cut, arguments_redacted, body_bytes, query_bytes, verdict, reason, rule, rule_reason, rules, undecided, "
-        "monitor, policy_version, hex(policy_hash), judge_us, status, latency_us, expects_outcome, length(hash), length(salt), "
+        "monitor, policy_version, hex(policy_hash), judge_us, status, latency_us, expects_outcome, length(hash), "
+        "length(salt), "
         "arguments, arguments_begin) FROM decision";
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -55,7 +56,8 @@ static void test_every_field_of_a_decision(void **state)
         .client = SPAN_LIT("::1"), .session = SPAN_LIT("abc"), .correlation = SPAN_LIT("c"),
         .correlation_replaced = SPAN_LIT("was"), .trace = SPAN_LIT("tr"), .upstream = SPAN_LIT("u"),
         .dialect = SPAN_LIT("d"), .protocol_version = SPAN_LIT("v"), .direction = SPAN_LIT("server"),
-        .method = SPAN_LIT("m"), .tool = SPAN_LIT("\xc3\xa4"), .rpc_id = SPAN_LIT("\"x\""), .arguments = SPAN_LIT("{\"a\":1}"),
+        .method = SPAN_LIT("m"), .tool = SPAN_LIT("\xc3\xa4"), .rpc_id = SPAN_LIT("\"x\""),
+            .arguments = SPAN_LIT("{\"a\":1}"),
         .arguments_redacted = true, .body = SPAN_LIT("body!"), .query = SPAN_LIT("q=1"), .verdict = AUDIT_HOLD,
         .reason = REASON_APPROVAL_REQUIRED, .rule = SPAN_LIT("r"), .rule_reason = SPAN_LIT("because"),
         .undecided = SPAN_LIT("r: a"), .rules = SPAN_LIT("[]"), .monitor = SPAN_LIT("{}"), .policy_version = 9,
@@ -64,12 +66,16 @@ static void test_every_field_of_a_decision(void **state)
     };
     uint64_t seq;
 
-    assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq), AUDIT_DURABLE);
+    assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq),
+        AUDIT_DURABLE);
     audit_close(&audit);
     expect(file, sql,
-           "[2,11,\"t\",\"p\",\"bearer\",\"::1\",\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\",\"node-1\","
-           "\"c\",\"was\",\"tr\",\"u\",\"d\",\"v\",\"server\",\"m\",\"\xc3\xa4\",\"\\\"x\\\"\",7,0,1,5,3,\"hold\",\"approval_required\","
-           "\"r\",\"because\",\"[]\",\"r: a\",\"{}\",9,\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\",3,403,"
+           "[2,11,\"t\",\"p\",\"bearer\",\"::1\",\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\","
+           "\"node-1\","
+           "\"c\",\"was\",\"tr\",\"u\",\"d\",\"v\",\"server\",\"m\",\"\xc3\xa4\",\"\\\"x\\\"\",7,0,1,5,3,\"hold\","
+           "\"approval_required\","
+           "\"r\",\"because\",\"[]\",\"r: a\",\"{}\",9,"
+           "\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\",3,403,"
            "77,0,32,16,\"{\\\"a\\\":1}\",null]");
 }
 
@@ -82,10 +88,12 @@ static void test_absent_fields(void **state)
                                       .policy_hash = SPAN_LIT("no hash")};
     uint64_t seq;
 
-    assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq), AUDIT_DURABLE);
+    assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq),
+        AUDIT_DURABLE);
     audit_close(&audit);
     expect(file, "SELECT json_array(tenant, session, correlation, arguments_bytes, body_bytes, body_digest, query_digest, "
-                 "policy_version, policy_hash, status, tenant_previous, arguments, verdict, length(arguments_digest)) FROM decision",
+                 "policy_version, policy_hash, status, tenant_previous, arguments, verdict, length(arguments_digest)) "
+                 "FROM decision",
            "[null,null,\"\",null,null,null,null,null,null,null,null,null,\"deny\",32]");
 }
 
@@ -97,7 +105,8 @@ static void test_every_field_of_an_outcome(void **state)
     struct audit_ring *ring = audit_ring(audit, 0);
     const struct audit_decision decision = audit_call("acme", "c");
     struct audit_result result = {
-        .time_us = 5, .outcome = OUTCOME_PROTOCOL_ERROR, .reason = REASON_UPSTREAM_SILENT, .status = 504, .has_error_code = true,
+        .time_us = 5, .outcome = OUTCOME_PROTOCOL_ERROR, .reason = REASON_UPSTREAM_SILENT, .status = 504,
+            .has_error_code = true,
         .error_code = -32603, .response_bytes = 99, .has_digest = true, .server_requests = 1, .server_notifications = 2,
         .server_denied = 3, .latency_us = 44, .upstream_us = -1,
     };
@@ -112,7 +121,8 @@ static void test_every_field_of_an_outcome(void **state)
     audit_put_result(ring, &result);
     assert_int_equal(audit_file_wait(ring, bare.ticket, &second), AUDIT_DURABLE);
     audit_close(&audit);
-    expect(file, "SELECT json_array(time_us, tenant, decision, outcome, reason, status, error_code, response_bytes, server_requests,"
+    expect(file, "SELECT json_array(time_us, tenant, decision, outcome, reason, status, error_code, response_bytes, "
+                 "server_requests,"
                  "server_notifications, server_denied, latency_us, upstream_us) FROM outcome WHERE decision = 2",
            "[5,\"acme\",2,\"protocol_error\",\"upstream_silent\",504,-32603,99,1,2,3,44,null]");
     expect(file, "SELECT json_array(time_us, decision, outcome, reason, status, error_code, response_digest, upstream_us) "
@@ -150,7 +160,8 @@ static void test_events_and_views(void **state)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 2);
-    const struct audit_event event = {.time_us = 1700000000000001, .kind = SPAN_LIT("policy_activated"), .actor = SPAN_LIT("alice"),
+    const struct audit_event event = {.time_us = 1700000000000001, .kind = SPAN_LIT("policy_activated"),
+        .actor = SPAN_LIT("alice"),
                                       .detail = SPAN_LIT("{\"version\":7,\"message\":\"tighter\"}")};
     struct audit_decision denial = audit_call("acme", "c-2");
     uint64_t seq;
@@ -162,14 +173,18 @@ static void test_events_and_views(void **state)
     denial.reason = REASON_FORBIDDEN;
     denial.status = 403;
     denial.latency_us = 8;
-    assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &denial), &seq), AUDIT_DURABLE);
+    assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &denial), &seq),
+        AUDIT_DURABLE);
     audit_close(&audit);
     expect(file, "SELECT actor || ' ' || json_extract(detail, '$.version') || ' ' || time FROM event_log WHERE kind = "
                  "'policy_activated'", "alice 7 2023-11-14T22:13:20.000001Z");
-    expect(file, "SELECT json_array(time, tenant, principal, correlation, upstream, dialect, method, tool, arguments, verdict, reason, "
+    expect(file, "SELECT json_array(time, tenant, principal, correlation, upstream, dialect, method, tool, arguments, "
+                 "verdict, reason, "
                  "rule, policy_version, outcome, status, latency_us) FROM call WHERE correlation = 'c-1'",
-           "[\"2023-11-14T22:13:20.000000Z\",\"acme\",\"shop-bot\",\"c-1\",\"shop\",\"mcp\",\"tools/call\",\"search_products\","
-           "\"{\\\"query\\\":\\\"lamp\\\",\\\"limit\\\":10}\",\"permit\",\"permitted\",\"store.search\",7,\"result\",200,1234]");
+           "[\"2023-11-14T22:13:20.000000Z\",\"acme\",\"shop-bot\",\"c-1\",\"shop\",\"mcp\",\"tools/call\","
+           "\"search_products\","
+           "\"{\\\"query\\\":\\\"lamp\\\",\\\"limit\\\":10}\",\"permit\",\"permitted\",\"store.search\",7,\"result\","
+           "200,1234]");
     expect(file, "SELECT json_array(count(*), outcome, status, latency_us) FROM denial", "[1,null,403,8]");
     expect(file, "SELECT count(*) FROM unfinished", "0");
     expect(file, "SELECT calls || ' ' || permitted || ' ' || denied || ' ' || failed FROM tool_use", "2 1 1 0");
@@ -240,7 +255,8 @@ static void test_finding_tables(void **state)
     audit_gauges(audit, &gauges);
     assert_int_equal(gauges.last_seq, 10001);
     audit_close(&audit);
-    expect(file, "SELECT group_concat(part || ' ' || first_seq || '-' || last_seq || ' ' || first_us || '-' || last_us) FROM part "
+    expect(file, "SELECT group_concat(part || ' ' || first_seq || '-' || last_seq || ' ' || first_us || '-' || "
+                 "last_us) FROM part "
                  "WHERE part = 1", "1 4097-8192 4095-8190");
     expect(file, "SELECT group_concat(seq) FROM by_correlation WHERE correlation = 'c-10'", "22,23");
     expect(file, "SELECT group_concat(seq) FROM by_correlation WHERE correlation = 'c-4999'", "10000,10001");
@@ -280,7 +296,8 @@ static void test_unfinished_becomes_unknown(void **state)
     expect(file, "SELECT detail FROM event WHERE kind = 'crash'", "{\"last_seq\":7,\"open_permits\":4}");
     expect(file, "SELECT group_concat(outcome) FROM (SELECT outcome FROM call WHERE verdict = 'permit' ORDER BY seq)",
            "result,unknown,unknown,unknown,unknown");
-    expect(file, "SELECT DISTINCT outcome_reason || coalesce(latency_us, ' -') FROM call WHERE outcome = 'unknown'", "gate_died -");
+    expect(file, "SELECT DISTINCT outcome_reason || coalesce(latency_us, ' -') FROM call WHERE outcome = 'unknown'",
+        "gate_died -");
     (void)audit_file_put(audit_ring(audit, 0), &decision); /* and no outcome */
     audit_close(&audit);
     expect(file, "SELECT outcome_reason FROM call ORDER BY seq DESC LIMIT 1", "internal");
@@ -372,7 +389,8 @@ static void test_clock_jumps_back(void **state)
     decision.expects_outcome = false;
     for (int i = 0; i < 20; i++) {
         decision.time_us = i % 2 == 0 ? 1700000000000000 : -5;
-        assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq), AUDIT_DURABLE);
+        assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq),
+            AUDIT_DURABLE);
         assert_true(seq > last);
         last = seq;
     }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file system that fails on demand, between SQLite and the real one.
+ *
+ * Threads: switched by the test, used by any.
+ * Owns: nothing.
+ * Lifetime: the process, once installed.
+ * Errors: those that it was told to make. */
+#ifndef FAKES_FAULT_VFS_H
+#define FAKES_FAULT_VFS_H
+
+enum fault_kind {
+    FAULT_NONE = 0,
+    FAULT_DISK_FULL,        /* writes: ENOSPC */
+    FAULT_WRITE,            /* writes: EIO */
+    FAULT_SYNC,             /* fsync: EIO; the writes before it stay readable */
+    FAULT_READ              /* reads of the -wal and the main file: EIO */
+};
+
+void fault_vfs_install(void); /* before the first database is opened; all that follow go through it */
+
+/* From the nth matching call from now on (1: the next), until set to NONE. */
+void fault_vfs_set(enum fault_kind kind, int nth);
+
+int fault_vfs_failed(void); /* how many calls were failed since fault_vfs_set */
+
+#endif

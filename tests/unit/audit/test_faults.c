@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 1.25, 1.27: what the disk does to the audit: full, broken, locked, read for hours. After each: no permit was told that is
+ * not there, nothing is written twice, the chain is whole, and the writer comes back by itself. */
+#include "audit/writer.h"
+
+#include "audit/verify.h"
+#include "db/db.h"
+#include "fakes/audit_file.h"
+#include "fakes/fault_vfs.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct bench {
+    struct audit_file file;
+    struct audit *audit;
+    struct audit_ring *ring;
+};
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+
+    fault_vfs_install();
+    audit_file_init(&bench->file);
+    bench->audit = audit_file_open(&bench->file, 2);
+    bench->ring = audit_ring(bench->audit, 0);
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+
+    fault_vfs_set(FAULT_NONE, 0);
+    audit_close(&bench->audit);
+    audit_file_fini(&bench->file);
+    free(bench);
+    return 0;
+}
+
+static void nap_ms(long ms)
+{
+    (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void wait_up(const struct bench *bench)
+{
+    for (int tries = 0; audit_is_down(bench->ring); tries++) {
+        assert_true(tries < 1000);
+        nap_ms(5);
+    }
+}
+
+static void expect_whole(const struct audit_file *file)
+{
+    static struct verify_report report;
+    struct why why = {0};
+
+    assert_int_equal(audit_verify(file->path, NULL, NULL, &report, &why), CODE_OK);
+    if (report.fault_count > 0)
+        fail_msg("row %lld %s.%s: %s", (long long)report.fault[0].seq, report.fault[0].table, report.fault[0].field,
+                 report.fault[0].text);
+}
+
+static uint64_t told[4096];
+static size_t told_count;
+
+/* Every permit whose number was told is there, and the others are not, or were closed as not sent. */
+static void expect_told_rows(const struct audit_file *file)
+{
+    long long sent = audit_file_number(file, "SELECT count(*) FROM call WHERE verdict = 'permit' AND outcome IS NOT "
+                                             "'not_sent'");
+
+    assert_int_equal(sent, told_count);
+    for (size_t i = 0; i < told_count; i++) {
+        char sql[96];
+
+        (void)snprintf(sql, sizeof sql, "SELECT outcome FROM call WHERE seq = %llu", (unsigned long long)told[i]);
+        assert_string_equal(audit_file_ask(file, sql), "result");
+    }
+    assert_int_equal(audit_file_number(file, "SELECT count(*) FROM unfinished"), 0);
+}
+
+/* A batch of calls at once, while the fault is on; those that became durable get their outcome. */
+static size_t try_calls(struct bench *bench, int count)
+{
+    const struct audit_decision decision = audit_call("acme", "c");
+    uint64_t tickets[64], seq;
+    size_t failed = 0;
+    int put = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (audit_put_decision(bench->ring, &decision, &tickets[put]) == CODE_OK)
+            put++;
+        else
+            failed++;
+    }
+    for (int i = 0; i < put; i++) {
+        struct audit_result answer;
+
+        if (audit_file_wait(bench->ring, tickets[i], &seq) == AUDIT_FAILED) {
+            failed++;
+            continue;
+        }
+        answer = audit_answer(seq);
+        audit_put_result(bench->ring, &answer);
+        told[told_count++] = seq;
+    }
+    return failed;
+}
+
+static void run_fault(struct bench *bench, enum fault_kind kind, int nth)
+{
+    told_count = 0;
+    assert_int_equal(try_calls(bench, 5), 0);
+    nap_ms(30); /* their outcomes are written */
+    assert_int_equal(try_calls(bench, 3), 0); /* the outcomes of these are in the ring when it breaks */
+    fault_vfs_set(kind, nth);
+    for (int tries = 0; !audit_is_down(bench->ring); tries++) {
+        assert_true(tries < 500);
+        (void)try_calls(bench, 7);
+    }
+    assert_true(fault_vfs_failed() > 0);
+    assert_int_equal(try_calls(bench, 4), 4); /* sticky */
+    nap_ms(150);
+    assert_true(audit_is_down(bench->ring));
+    fault_vfs_set(FAULT_NONE, 0);
+    wait_up(bench);
+    assert_int_equal(try_calls(bench, 5), 0);
+    audit_close(&bench->audit);
+    expect_whole(&bench->file);
+    expect_told_rows(&bench->file);
+    assert_string_equal(audit_file_ask(&bench->file, "SELECT group_concat(kind) FROM (SELECT kind FROM event ORDER BY seq)"),
+                        "start,audit_down,audit_up,stop");
+    assert_true(audit_file_number(&bench->file, "SELECT json_extract(detail, '$.denied.audit_down') FROM event "
+                                                "WHERE kind = 'audit_up'") >= 4);
+}
+
+/* 1.27 */
+static void test_disk_full(void **state)
+{
+    run_fault(*state, FAULT_DISK_FULL, 1);
+    assert_non_null(strstr(audit_file_ask(&((struct bench *)*state)->file, "SELECT detail FROM event WHERE kind = "
+                                                                           "'audit_down'"),
+                           "disk is full"));
+}
+
+/* 1.27: in the middle of a transaction */
+static void test_disk_full_later(void **state)
+{
+    run_fault(*state, FAULT_DISK_FULL, 4);
+}
+
+static void test_write_error(void **state)
+{
+    run_fault(*state, FAULT_WRITE, 2);
+}
+
+/* After a failed sync the rows can be read and yet may be gone tomorrow: nothing of them counts. */
+static void test_sync_error(void **state)
+{
+    run_fault(*state, FAULT_SYNC, 1);
+}
+
+static void test_sync_error_again_and_again(void **state)
+{
+    struct bench *bench = *state;
+
+    told_count = 0;
+    for (int round = 0; round < 4; round++) {
+        assert_int_equal(try_calls(bench, 5), 0);
+        fault_vfs_set(FAULT_SYNC, 1 + round);
+        for (int tries = 0; !audit_is_down(bench->ring) && tries < 500; tries++)
+            (void)try_calls(bench, 3);
+        nap_ms(120 * round);
+        fault_vfs_set(FAULT_NONE, 0);
+        wait_up(bench);
+    }
+    assert_int_equal(try_calls(bench, 5), 0);
+    audit_close(&bench->audit);
+    expect_whole(&bench->file);
+    expect_told_rows(&bench->file);
+}
+
+/* 1.25: an agent that goes while its row cannot be written */
+static void test_outcome_before_the_fate(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_decision decision = audit_call("acme", "c");
+    struct audit_result gone = {.time_us = 1, .outcome = OUTCOME_NOT_SENT, .reason = REASON_AGENT_GONE, .upstream_us = -1};
+    uint64_t tickets[8], seq;
+
+    told_count = 0;
+    fault_vfs_set(FAULT_SYNC, 1);
+    for (int i = 0; i < 8; i++) {
+        if (audit_put_decision(bench->ring, &decision, &tickets[i]) != CODE_OK)
+            tickets[i] = 0;
+        gone.ticket = tickets[i];
+        if (tickets[i] != 0)
+            audit_put_result(bench->ring, &gone);
+    }
+    for (int i = 0; i < 8; i++)
+        if (tickets[i] != 0)
+            assert_int_equal(audit_file_wait(bench->ring, tickets[i], &seq), AUDIT_FAILED);
+    fault_vfs_set(FAULT_NONE, 0);
+    wait_up(bench);
+    assert_int_equal(try_calls(bench, 20), 0);
+    audit_close(&bench->audit);
+    expect_whole(&bench->file);
+    expect_told_rows(&bench->file);
+}
+
+/* 1.27: a file that cannot be written when the gate ends: the next start finds what was left open */
+static void test_down_until_the_end(void **state)
+{
+    struct bench *bench = *state;
+
+    told_count = 0;
+    assert_int_equal(try_calls(bench, 3), 0);
+    fault_vfs_set(FAULT_DISK_FULL, 1);
+    for (int tries = 0; !audit_is_down(bench->ring) && tries < 500; tries++)
+        (void)try_calls(bench, 3);
+    audit_close(&bench->audit);
+    fault_vfs_set(FAULT_NONE, 0);
+    bench->audit = audit_file_open(&bench->file, 1);
+    audit_close(&bench->audit);
+    expect_whole(&bench->file);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM unfinished"), 0);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'crash'"), 1);
+}
+
+/* 1.27 */
+static void test_locked_by_somebody(void **state)
+{
+    struct bench *bench = *state;
+    struct why why = {0};
+    struct db *db;
+
+    told_count = 0;
+    assert_int_equal(try_calls(bench, 5), 0);
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, &why), CODE_OK);
+    while (db_begin(db) != CODE_OK)
+        continue;
+    assert_int_equal(try_calls(bench, 5), 5); /* after a quarter of a second */
+    assert_true(audit_is_down(bench->ring));
+    db_rollback(db);
+    db_close(&db);
+    wait_up(bench);
+    assert_int_equal(try_calls(bench, 5), 0);
+    audit_close(&bench->audit);
+    expect_whole(&bench->file);
+    expect_told_rows(&bench->file);
+}
+
+/* An auditor's read that stays open the whole time: the WAL grows, nothing waits for it. */
+static void test_read_for_hours(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_decision decision = {.time_us = 1, .reason = REASON_NO_RULE, .tenant = SPAN_LIT("acme")};
+    struct audit_gauges gauges;
+    struct why why = {0};
+    struct db_stmt *stmt;
+    struct db *db;
+    uint64_t ticket = 0, seq;
+
+    told_count = 0;
+    assert_int_equal(try_calls(bench, 5), 0);
+    assert_int_equal(db_open(bench->file.path, DB_READ, &db, &why), CODE_OK);
+    assert_int_equal(db_prepare(db, "SELECT seq FROM entry", &stmt), CODE_OK);
+    assert_int_equal(db_step(stmt), CODE_OK);
+    for (int i = 0; i < 30000; i++)
+        ticket = audit_file_put(bench->ring, &decision);
+    assert_int_equal(audit_file_wait(bench->ring, ticket, &seq), AUDIT_DURABLE);
+    audit_gauges(bench->audit, &gauges);
+    assert_true(gauges.wal_bytes > 2 * 1024 * 1024);
+    assert_false(gauges.down);
+    db_finalize(&stmt);
+    db_close(&db);
+    audit_close(&bench->audit);
+    expect_whole(&bench->file);
+}
+
+static void move(const char *from, const char *to)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    char old[160], new[160];
+
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        (void)snprintf(old, sizeof old, "%s%s", from, tails[i]);
+        (void)snprintf(new, sizeof new, "%s%s", to, tails[i]);
+        (void)unlink(new);
+        (void)rename(old, new);
+    }
+}
+
+/* Somebody takes the file away while it is down, and puts another in its place: the writer goes on behind neither, and
+ * does once the right one is back. */
+static void test_replaced_while_down(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_file other;
+    struct audit *audit;
+    char aside[128];
+
+    audit_file_init(&other);
+    audit = audit_file_open(&other, 1);
+    audit_close(&audit);
+    told_count = 0;
+    assert_int_equal(try_calls(bench, 5), 0);
+    fault_vfs_set(FAULT_DISK_FULL, 1);
+    for (int tries = 0; !audit_is_down(bench->ring) && tries < 500; tries++)
+        (void)try_calls(bench, 3);
+    (void)snprintf(aside, sizeof aside, "%s.copy", bench->file.path);
+    move(bench->file.path, aside);
+    fault_vfs_set(FAULT_NONE, 0);
+    nap_ms(400);
+    assert_true(audit_is_down(bench->ring));
+    assert_int_equal(access(bench->file.path, F_OK), -1);
+    move(other.path, bench->file.path);
+    nap_ms(1200);
+    assert_true(audit_is_down(bench->ring));
+    move(aside, bench->file.path);
+    wait_up(bench);
+    assert_int_equal(try_calls(bench, 5), 0);
+    audit_close(&bench->audit);
+    expect_whole(&bench->file);
+    expect_told_rows(&bench->file);
+    audit_file_fini(&other);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_disk_full), TEST(test_disk_full_later), TEST(test_write_error), TEST(test_sync_error),
+        TEST(test_sync_error_again_and_again), TEST(test_outcome_before_the_fate), TEST(test_down_until_the_end),
+        TEST(test_locked_by_somebody), TEST(test_read_for_hours), TEST(test_replaced_while_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
