@@ -391,26 +391,33 @@ static void close_report(struct verifier *verifier)
     memcpy(report->head, verifier->hash, DIGEST_BYTES);
 }
 
+/* A damaged page is a fault of the file: what can be read is checked. */
+static enum code survive(struct verifier *verifier, enum code code, const char *table)
+{
+    if (code != CODE_IO)
+        return code;
+    verify__fault(verifier, 0, table, "page", "cannot be read whole: the file is damaged");
+    return CODE_OK;
+}
+
 static enum code verify_all(struct verifier *verifier, verify_progress_fn progress, void *context)
 {
     enum code code = db_exec(verifier->db, "BEGIN"); /* one view of a file that may be growing */
 
     if (code == CODE_OK)
-        code = check_file(verifier);
+        code = survive(verifier, check_file(verifier), "file");
     if (code == CODE_OK)
-        code = read_erasures(verifier);
+        code = survive(verifier, read_erasures(verifier), "event");
     verifier->indexed_seq = number_of(verifier->db, "SELECT max(last_seq) FROM part");
     if (code == CODE_OK)
-        code = walk_rows(verifier, progress, context);
+        code = survive(verifier, walk_rows(verifier, progress, context), "entry");
     if (code == CODE_OK)
         close_report(verifier);
     if (code == CODE_OK)
-        code = verify__lookup(verifier);
+        code = survive(verifier, verify__lookup(verifier), "lookup");
     if (code == CODE_OK)
-        code = verify__index(verifier);
-    if (code == CODE_OK)
-        code = verify__schema(verifier);
-    return code;
+        code = survive(verifier, verify__index(verifier), "lookup");
+    return code == CODE_OK ? survive(verifier, verify__schema(verifier), "sqlite_schema") : code;
 }
 
 enum code audit_verify(const char *path, verify_progress_fn progress, void *context, struct verify_report *report,
@@ -434,7 +441,7 @@ enum code audit_verify(const char *path, verify_progress_fn progress, void *cont
     if (code == CODE_OK)
         code = verify_all(&verifier, progress, context);
     if (code != CODE_OK)
-        (void)why_set(why, code, "%s: %s", path, code == CODE_NOMEM ? "out of memory" : db_error(verifier.db));
+        (void)why_set(why, code, "%s: %s", path, code_text(code));
     db_rollback(verifier.db);
     permits__fini(&verifier.permits);
     heads__fini(&verifier.heads);
