@@ -416,7 +416,7 @@ static enum code verify_all(struct verifier *verifier, verify_progress_fn progre
     if (code == CODE_OK)
         code = survive(verifier, verify__lookup(verifier), "lookup");
     if (code == CODE_OK)
-        code = survive(verifier, verify__index(verifier), "lookup");
+        code = survive(verifier, verify__index(verifier), "outcome");
     return code == CODE_OK ? survive(verifier, verify__schema(verifier), "sqlite_schema") : code;
 }
 
