@@ -164,6 +164,93 @@ static void test_pass(void **state) /* 1.12 */
     in_every_weather(passing);
 }
 
+static void post_to(const char *target, const char *lines)
+{
+    char start[256], all[1024];
+
+    (void)snprintf(start, sizeof start, "POST %s", target);
+    (void)snprintf(all, sizeof all, "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 40\r\n%s", lines);
+    say_head(start, all);
+    sim_agent_says(sim, PING);
+}
+
+static void subtree(void)
+{
+    sim->route->subtree = true;
+    post_to("/mcp/a/b", "");
+    has(sim_upstream_hears(sim, 0), "POST /up/a/b HTTP/1.1\r\n");
+    post_to("/mcpx/a", "");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_ROUTE_UNKNOWN);
+    assert_int_equal(sim->upstream_count, 1);
+}
+
+static void query(void)
+{
+    sim->route->query_pass = true;
+    post_to("/mcp?a=%20b&c", "");
+    has(sim_upstream_hears(sim, 0), "POST /up?a=%20b&c HTTP/1.1\r\n");
+}
+
+static void forwarded(void)
+{
+    const char *text;
+
+    sim->route->forwarded = true;
+    sim->route->upstream.preserve_host = true;
+    post_to("/mcp", "X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Proto: https\r\n");
+    text = sim_upstream_hears(sim, 0);
+    has(text, "Host: localhost\r\n");
+    has(text, "X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: localhost\r\n");
+    has_not(text, "6.6.6.6");
+}
+
+static void behind_a_proxy(void)
+{
+    static struct sock_net net;
+
+    assert_ok(sock_net_parse(SPAN_LIT("127.0.0.0/8"), &net, NULL));
+    sim->lane.conf->trusted_proxies = &net;
+    sim->lane.conf->trusted_proxy_count = 1;
+    sim->route->forwarded = true;
+    post_to("/mcp", "X-Forwarded-For: 6.6.6.6, 5.5.5.5\r\nX-Forwarded-For: 4.4.4.4, 127.0.0.9\r\n");
+    has(sim_upstream_hears(sim, 0), "X-Forwarded-For: 4.4.4.4\r\n"); /* what stands before it may be anybody's word */
+}
+
+static void denials_as_events(void)
+{
+    const char *text;
+
+    sim->route->denials_sse = true;
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"forbidden\"}}",
+                    "Accept: application/json, text/event-stream\r\n");
+    text = sim_agent_hears(sim);
+    has(text, "Content-Type: text/event-stream\r\n");
+    has(text, "event: message\ndata: {");
+}
+
+static void configured_headers(void)
+{
+    static const struct proxy_header header = {SPAN_LIT("Authorization"), SPAN_LIT("Bearer of-the-gate")};
+    const char *text;
+
+    sim->route->upstream.headers = &header;
+    sim->route->upstream.header_count = 1;
+    sim_agent_posts(sim, PING, "authorization: Bearer of-the-agent\r\n");
+    text = sim_upstream_hears(sim, 0);
+    has(text, "Authorization: Bearer of-the-gate\r\n");
+    has_not(text, "of-the-agent");
+    sim->route->upstream.header_count = 0; /* constant here: not to be wiped */
+}
+
+static void test_route_options(void **state) /* 1.10, 1.12 */
+{
+    static const scene_fn scenes[] = {subtree, query, forwarded, behind_a_proxy, denials_as_events, configured_headers};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
+        in_every_weather(scenes[i]);
+}
+
 static void pipelined(void)
 {
 #define WHOLE \
@@ -249,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_refusals),  cmocka_unit_test(test_browser),   cmocka_unit_test(test_expecting),
         cmocka_unit_test(test_names),     cmocka_unit_test(test_pass),      cmocka_unit_test(test_pipelined),
         cmocka_unit_test(test_principal_limit), cmocka_unit_test(test_new_configuration),
+        cmocka_unit_test(test_route_options),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
