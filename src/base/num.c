@@ -88,7 +88,7 @@ void num_hex(const void *bytes, size_t len, char *out)
     }
 }
 
-static int hex_value(char c)
+int num_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -106,9 +106,9 @@ enum code num_unhex(struct span text, void *bytes, size_t len)
     if (text.len != 2 * len)
         return CODE_INVALID;
     for (size_t i = 0; i < text.len; i++)
-        if (hex_value(text.at[i]) < 0)
+        if (num_hex_digit(text.at[i]) < 0)
             return CODE_INVALID;
     for (size_t i = 0; i < len; i++)
-        out[i] = (unsigned char)(hex_value(text.at[2 * i]) << 4 | hex_value(text.at[2 * i + 1]));
+        out[i] = (unsigned char)(num_hex_digit(text.at[2 * i]) << 4 | num_hex_digit(text.at[2 * i + 1]));
     return CODE_OK;
 }

@@ -25,6 +25,9 @@ enum code num_size(struct span text, uint64_t *bytes) MUST_USE;
 /* "250ms", "10s", "5min", "2h", "30d": to milliseconds. A unit is required. */
 enum code num_duration(struct span text, uint64_t *ms) MUST_USE;
 
+/* Returns: 0 to 15, or -1. */
+int num_hex_digit(char c);
+
 /* Lower-case hexadecimal; `out` takes 2 * len bytes, no NUL. */
 void num_hex(const void *bytes, size_t len, char *out);
 

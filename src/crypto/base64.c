@@ -2,11 +2,9 @@
 /* Our own, because OpenSSL's decoder skips blanks and takes several spellings of one value. */
 #include "crypto/digest.h"
 
-static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-static const char url_safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static enum code encode(struct span bytes, const char *alphabet, bool padded, struct buf *out)
+enum code base64url_encode(struct span bytes, struct buf *out)
 {
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     size_t whole = bytes.len / 3, rest = bytes.len % 3, len;
     const unsigned char *from = (const unsigned char *)bytes.at;
     enum code code;
@@ -14,7 +12,7 @@ static enum code encode(struct span bytes, const char *alphabet, bool padded, st
 
     if (bytes.len > SIZE_MAX / 2)
         return CODE_LIMIT;
-    len = whole * 4 + (rest == 0 ? 0 : padded ? 4 : rest + 1);
+    len = whole * 4 + (rest == 0 ? 0 : rest + 1);
     code = buf_reserve(out, len, &at);
     if (code != CODE_OK)
         return code;
@@ -29,14 +27,12 @@ static enum code encode(struct span bytes, const char *alphabet, bool padded, st
         *at++ = alphabet[(from[0] & 3) << 4 | (rest == 2 ? from[1] >> 4 : 0)];
         if (rest == 2)
             *at++ = alphabet[(from[1] & 15) << 2];
-        for (size_t i = rest; padded && i < 3; i++)
-            *at++ = '=';
     }
     buf_commit(out, len);
     return CODE_OK;
 }
 
-static int value_of(char c, const char *alphabet)
+static int value_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -44,12 +40,13 @@ static int value_of(char c, const char *alphabet)
         return c - 'a' + 26;
     if (c >= '0' && c <= '9')
         return c - '0' + 52;
-    if (c == alphabet[62])
+    if (c == '+')
         return 62;
-    return c == alphabet[63] ? 63 : -1;
+    return c == '/' ? 63 : -1;
 }
 
-static enum code decode(struct span text, const char *alphabet, struct buf *out)
+/* Without padding. */
+static enum code decode(struct span text, struct buf *out)
 {
     size_t rest = text.len % 4, len = text.len / 4 * 3 + (rest == 0 ? 0 : rest - 1), written = 0;
     unsigned held = 0, bits = 0;
@@ -62,7 +59,7 @@ static enum code decode(struct span text, const char *alphabet, struct buf *out)
     if (code != CODE_OK)
         return code;
     for (size_t i = 0; i < text.len; i++) {
-        int value = value_of(text.at[i], alphabet);
+        int value = value_of(text.at[i]);
 
         if (value < 0)
             return CODE_INVALID; /* what was reserved is not committed */
@@ -79,26 +76,11 @@ static enum code decode(struct span text, const char *alphabet, struct buf *out)
     return CODE_OK;
 }
 
-enum code base64_encode(struct span bytes, struct buf *out)
-{
-    return encode(bytes, standard, true, out);
-}
-
-enum code base64url_encode(struct span bytes, struct buf *out)
-{
-    return encode(bytes, url_safe, false, out);
-}
-
 enum code base64_decode(struct span text, struct buf *out)
 {
     if (text.len % 4 != 0)
         return CODE_INVALID;
     for (int i = 0; i < 2 && text.len > 0 && text.at[text.len - 1] == '='; i++)
         text.len--;
-    return decode(text, standard, out);
-}
-
-enum code base64url_decode(struct span text, struct buf *out)
-{
-    return decode(text, url_safe, out);
+    return decode(text, out);
 }

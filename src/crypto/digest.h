@@ -34,11 +34,9 @@ void random_bytes(void *out, size_t len);
 /* Compares in time that depends on the lengths only. */
 bool secret_equals(struct span a, struct span b);
 
-/* Standard alphabet with padding / URL-safe alphabet without. Decoding is canonical: exactly one spelling a value. */
-enum code base64_encode(struct span bytes, struct buf *out) MUST_USE;
+/* Reads the standard alphabet with padding, exactly one spelling a value; writes the URL-safe one without. */
 enum code base64_decode(struct span text, struct buf *out) MUST_USE;
 enum code base64url_encode(struct span bytes, struct buf *out) MUST_USE;
-enum code base64url_decode(struct span text, struct buf *out) MUST_USE;
 
 /* The library behind this room and its version, for people. Threads: main. */
 const char *crypto_library(void);

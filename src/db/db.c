@@ -286,11 +286,6 @@ int64_t db_int(struct db_stmt *stmt, int column)
     return sqlite3_column_int64(stmt->handle, column);
 }
 
-double db_real(struct db_stmt *stmt, int column)
-{
-    return sqlite3_column_double(stmt->handle, column);
-}
-
 struct span db_text(struct db_stmt *stmt, int column)
 {
     const void *at;
@@ -342,11 +337,6 @@ const char *db_column_name(struct db_stmt *stmt, int column)
     const char *name = sqlite3_column_name(stmt->handle, column);
 
     return name != NULL ? name : "";
-}
-
-int64_t db_changes(struct db *db)
-{
-    return sqlite3_changes64(db->handle);
 }
 
 int64_t db_last_id(struct db *db)

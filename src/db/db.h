@@ -63,7 +63,6 @@ void db_reset(struct db_stmt *stmt); /* and clears the bindings */
 
 /* Columns count from 0. Spans are valid until the next step or reset. NULL gives 0 or a span with at == NULL. */
 int64_t db_int(struct db_stmt *stmt, int column);
-double db_real(struct db_stmt *stmt, int column);
 struct span db_text(struct db_stmt *stmt, int column);
 struct span db_blob(struct db_stmt *stmt, int column);
 bool db_is_null(struct db_stmt *stmt, int column);
@@ -72,7 +71,6 @@ enum db_type db_type(struct db_stmt *stmt, int column); /* as stored, before any
 int db_columns(struct db_stmt *stmt);
 const char *db_column_name(struct db_stmt *stmt, int column);
 
-int64_t db_changes(struct db *db);
 int64_t db_last_id(struct db *db);
 
 /* The library behind this room and its version, for people. Threads: main. */

@@ -28,28 +28,9 @@ size_t http_head_count(const struct http_head *head, struct span name)
     return count;
 }
 
-bool http_head_lists(const struct http_head *head, struct span name, struct span member)
-{
-    for (size_t i = 0; i < head->count; i++) {
-        struct span rest = SPAN_NONE;
-
-        if (is_named(head, i, name))
-            rest = http_head_value(head, i);
-        while (rest.len > 0)
-            if (span_equals_nocase(span_trim(span_cut(rest, ',', &rest)), member))
-                return true;
-    }
-    return false;
-}
-
 bool http_header_is_dropped(struct span name)
 {
     return (http__name_flags(name) & HTTP__DROP_REQUEST) != 0;
-}
-
-bool http_reply_header_is_dropped(struct span name)
-{
-    return (http__name_flags(name) & HTTP__DROP_REPLY) != 0;
 }
 
 bool http_head_drops(const struct http_head *head, size_t index)

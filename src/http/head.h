@@ -96,17 +96,13 @@ bool http_head_find(const struct http_head *head, struct span name, struct span 
 
 size_t http_head_count(const struct http_head *head, struct span name);
 
-/* Whether a comma-separated header has this member, over all its lines, without regard to case: "Connection", "close". */
-bool http_head_lists(const struct http_head *head, struct span name, struct span member);
-
 /* Whether the header at `index` stays here: hop-by-hop, named by Connection, or among those that only the gate may write
  * (strictness.md, HTTP). Host, Content-Length, Expect, Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped
  * from requests too: they are written anew. The tenant, correlation and credential headers are the caller's to know. */
 bool http_head_drops(const struct http_head *head, size_t index);
 
-/* The same lists by name alone, without what Connection names. */
-bool http_header_is_dropped(struct span name);       /* from a request */
-bool http_reply_header_is_dropped(struct span name); /* from a reply: hop-by-hop, Access-Control-*, X-Callgate-* */
+/* The same list for requests by name alone, without what Connection names. */
+bool http_header_is_dropped(struct span name);
 
 /* Returns: "GET" ...; "" for NONE. */
 const char *http_method_text(enum http_method method);

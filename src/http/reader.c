@@ -2,6 +2,7 @@
 #include "http/reader.h"
 
 #include "base/bug.h"
+#include "base/num.h"
 #include "http/name_priv.h"
 #include "http/scan_priv.h"
 #include "http/second_priv.h"
@@ -210,20 +211,9 @@ static enum http_step feed_identity(struct http_reader *reader, struct span in, 
     return HTTP_STEP_BODY;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static bool chunk_size_byte(struct http_reader *reader, char c)
 {
-    int digit = hex_value(c);
+    int digit = num_hex_digit(c);
 
     if (digit >= 0 && reader->chunk_digits < CHUNK_DIGITS_MAX) {
         reader->left = reader->left << 4 | (unsigned)digit;

@@ -51,12 +51,6 @@ struct doc *doc_object(void)
     return make_root(cJSON_CreateObject());
 }
 
-struct doc *doc_array(void)
-{
-    BUG_ON(pthread_once(&hooked, hook_cjson) != 0);
-    return make_root(cJSON_CreateArray());
-}
-
 void doc_free(struct doc **doc)
 {
     struct doc *root = *doc;
@@ -96,16 +90,6 @@ static void add_text(struct doc *doc, const char *key, struct buf *text, enum co
         code = buf_add_byte(text, '\0');
     (void)add_item(doc, key, code == CODE_OK ? cJSON_CreateRaw(buf_peek(text).at) : NULL);
     buf_fini(text);
-}
-
-void doc_raw(struct doc *object, const char *key, struct span canonical)
-{
-    struct buf text;
-
-    if (object == NULL)
-        return;
-    buf_init(&text, SIZE_MAX / 2);
-    add_text(object, key, &text, buf_add_span(&text, canonical));
 }
 
 void doc_text(struct doc *object, const char *key, struct span value)

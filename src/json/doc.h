@@ -18,14 +18,12 @@
 struct doc;
 
 struct doc *doc_object(void);
-struct doc *doc_array(void);
 void doc_free(struct doc **doc);
 
 void doc_text(struct doc *object, const char *key, struct span value);    /* key NULL: appends to an array */
 void doc_int(struct doc *object, const char *key, int64_t value);
 void doc_bool(struct doc *object, const char *key, bool value);
 void doc_null(struct doc *object, const char *key);
-void doc_raw(struct doc *object, const char *key, struct span canonical); /* canonical JSON as it stands */
 struct doc *doc_add_object(struct doc *object, const char *key);          /* borrowed */
 struct doc *doc_add_array(struct doc *object, const char *key);           /* borrowed */
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/num.h"
+#include "base/utf8.h"
 #include "json/json_priv.h"
 
 /* What a lead byte announces: how many bytes, and where the second one may lie. Overlong forms, surrogates and points
@@ -113,30 +115,6 @@ static char short_escape(uint32_t point)
     return point == '"' || point == '\\' ? (char)point : 0;
 }
 
-static size_t put_utf8(char *out, uint32_t point)
-{
-    if (point < 0x80) {
-        out[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = (char)(0xc0 | point >> 6);
-        out[1] = (char)(0x80 | (point & 0x3f));
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = (char)(0xe0 | point >> 12);
-        out[1] = (char)(0x80 | (point >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (point & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | point >> 18);
-    out[1] = (char)(0x80 | (point >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (point >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (point & 0x3f));
-    return 4;
-}
-
 size_t json__put_point(char *out, uint32_t point)
 {
     static const char digits[] = "0123456789abcdef";
@@ -148,20 +126,12 @@ size_t json__put_point(char *out, uint32_t point)
         return 2;
     }
     if (point >= 0x20 && point != 0x85 && point != 0x2028 && point != 0x2029)
-        return put_utf8(out, point);
+        return utf8_put(out, point);
     out[0] = '\\';
     out[1] = 'u';
     for (int i = 0; i < 4; i++)
         out[2 + i] = digits[point >> (12 - 4 * i) & 15];
     return 6;
-}
-
-static int hex_digit(unsigned char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Four hexadecimal digits, or -1. */
@@ -172,7 +142,7 @@ static int32_t hex_unit(const unsigned char *at, const unsigned char *end)
     if (end - at < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(at[i]);
+        int digit = num_hex_digit((char)at[i]);
 
         if (digit < 0)
             return -1;
@@ -287,7 +257,7 @@ size_t json__unescape(struct span text, char *out)
         if (escape == NULL)
             break;
         if (at[1] == 'u') {
-            out += put_utf8(out, (uint32_t)hex_unit(at + 2, end));
+            out += utf8_put(out, (uint32_t)hex_unit(at + 2, end));
             at += 6;
         } else {
             static const char points[128] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/path.h"
 
+#include "base/num.h"
+#include "base/utf8.h"
 #include "unicode/unicode.h"
 
 #define SELECTORS_MAX 64
@@ -51,43 +53,15 @@ static struct span read_word(struct reader *r)
     return span_part(r->text, begin, r->at - begin);
 }
 
-static size_t put_point(char *to, uint32_t point)
-{
-    if (point < 0x80) {
-        to[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        to[0] = (char)(0xc0 | point >> 6);
-        to[1] = (char)(0x80 | (point & 0x3f));
-        return 2;
-    }
-    if (point < 0x10000) {
-        to[0] = (char)(0xe0 | point >> 12);
-        to[1] = (char)(0x80 | (point >> 6 & 0x3f));
-        to[2] = (char)(0x80 | (point & 0x3f));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | point >> 18);
-    to[1] = (char)(0x80 | (point >> 12 & 0x3f));
-    to[2] = (char)(0x80 | (point >> 6 & 0x3f));
-    to[3] = (char)(0x80 | (point & 0x3f));
-    return 4;
-}
-
 static bool read_hex4(struct reader *r, uint32_t *value)
 {
     *value = 0;
     for (int i = 0; i < 4; i++, r->at++) {
-        char c = r->at < r->text.len ? r->text.at[r->at] : '\0';
-        char lower = (char)(c | 32);
+        int digit = r->at < r->text.len ? num_hex_digit(r->text.at[r->at]) : -1;
 
-        if (c >= '0' && c <= '9')
-            *value = *value << 4 | (uint32_t)(c - '0');
-        else if (lower >= 'a' && lower <= 'f')
-            *value = *value << 4 | (uint32_t)(lower - 'a' + 10);
-        else
+        if (digit < 0)
             return false;
+        *value = *value << 4 | (uint32_t)digit;
     }
     return true;
 }
@@ -152,7 +126,7 @@ static enum code read_quoted(struct reader *r, struct span *name)
         code = read_escape(r, quote, &point);
         if (code != CODE_OK)
             return code;
-        len += put_point(out + len, point);
+        len += utf8_put(out + len, point);
     }
     r->at++;
     *name = span_of(out, len);

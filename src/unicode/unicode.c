@@ -22,20 +22,6 @@ size_t unicode_next(struct span text, uint32_t *point)
     return (size_t)taken;
 }
 
-bool unicode_is_utf8(struct span text)
-{
-    uint32_t point;
-
-    while (text.len > 0) {
-        size_t taken = unicode_next(text, &point);
-
-        if (taken == 0)
-            return false;
-        text = span_part(text, taken, SIZE_MAX);
-    }
-    return true;
-}
-
 size_t unicode_count(struct span text)
 {
     size_t count = 0;
@@ -50,6 +36,11 @@ size_t unicode_count(struct span text)
         count++;
     }
     return count;
+}
+
+bool unicode_is_utf8(struct span text)
+{
+    return unicode_count(text) != SIZE_MAX;
 }
 
 #define ZWNJ 0x200cu

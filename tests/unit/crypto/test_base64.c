@@ -27,20 +27,23 @@ static void test_vectors(void **state)
     (void)state;
     buf_init(&buf, 100);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(base64_encode(span_text(rows[i].plain), &buf), CODE_OK);
-        expect(&buf, span_text(rows[i].padded));
-        buf_clear(&buf);
         assert_int_equal(base64url_encode(span_text(rows[i].plain), &buf), CODE_OK);
         expect(&buf, span_text(rows[i].bare));
         buf_clear(&buf);
         assert_int_equal(base64_decode(span_text(rows[i].padded), &buf), CODE_OK);
         expect(&buf, span_text(rows[i].plain));
         buf_clear(&buf);
-        assert_int_equal(base64url_decode(span_text(rows[i].bare), &buf), CODE_OK);
-        expect(&buf, span_text(rows[i].plain));
-        buf_clear(&buf);
     }
     buf_fini(&buf);
+}
+
+/* The other alphabet, padded. */
+static void to_standard(struct buf *text)
+{
+    while (buf_len(text) % 4 != 0)
+        assert_int_equal(buf_add_byte(text, '='), CODE_OK);
+    for (char *at = text->block + text->head; at < text->block + text->tail; at++)
+        *at = *at == '-' ? '+' : *at == '_' ? '/' : *at;
 }
 
 static void test_every_byte_comes_back(void **state)
@@ -58,7 +61,8 @@ static void test_every_byte_comes_back(void **state)
         buf_clear(&back);
         assert_int_equal(base64url_encode(span_of(bytes, len), &text), CODE_OK);
         assert_int_equal(span_find(buf_peek(&text), '='), buf_len(&text));
-        assert_int_equal(base64url_decode(buf_peek(&text), &back), CODE_OK);
+        to_standard(&text);
+        assert_int_equal(base64_decode(buf_peek(&text), &back), CODE_OK);
         expect(&back, span_of(bytes, len));
     }
     buf_fini(&text);
@@ -70,15 +74,12 @@ static void test_other_spellings_are_refused(void **state)
 {
     static const char *const padded[] = {"Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Zg==Zg==", "Z===", "====", "=", "Zm 9v",
                                          "Zm9v\n", "Zm-_", "Zm8=\n\n\n\n", "Z"};
-    static const char *const bare[] = {"Zg==", "Zh", "Zm9", "Z", "Zm9vY", "Zm+/", "Zm9v ", "Zm\n9"};
     struct buf buf;
 
     (void)state;
     buf_init(&buf, 100);
     for (size_t i = 0; i < sizeof padded / sizeof padded[0]; i++)
         assert_int_equal(base64_decode(span_text(padded[i]), &buf), CODE_INVALID);
-    for (size_t i = 0; i < sizeof bare / sizeof bare[0]; i++)
-        assert_int_equal(base64url_decode(span_text(bare[i]), &buf), CODE_INVALID);
     assert_int_equal(base64_decode(span_of("Zm9v\0", 5), &buf), CODE_INVALID);
     assert_int_equal(buf_len(&buf), 0);
     buf_fini(&buf);
@@ -90,7 +91,7 @@ static void test_limits(void **state)
 
     (void)state;
     buf_init(&buf, 3);
-    assert_int_equal(base64_encode(SPAN_LIT("foo"), &buf), CODE_LIMIT);
+    assert_int_equal(base64url_encode(SPAN_LIT("foo"), &buf), CODE_LIMIT);
     assert_int_equal(base64_decode(SPAN_LIT("Zm9vYg=="), &buf), CODE_LIMIT);
     mem_fail_at(1, 1);
     assert_int_equal(base64_decode(SPAN_LIT("Zm9v"), &buf), CODE_NOMEM);

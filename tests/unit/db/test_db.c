@@ -70,7 +70,6 @@ static void test_values_come_back(void **state)
     db_bind_blob(put, 3, SPAN_LIT(""));
     db_bind_text(put, 4, SPAN_NONE);
     assert_int_equal(db_run(put), CODE_OK);
-    assert_int_equal(db_changes(db), 1);
     assert_int_equal(db_last_id(db), 1);
     assert_int_equal(db_run(put), CODE_OK); /* bindings were cleared */
     assert_int_equal(db_prepare(db, "SELECT i, s, b, n, r, typeof(i), typeof(b) AS kind FROM t ORDER BY rowid", &get),
@@ -82,7 +81,6 @@ static void test_values_come_back(void **state)
     assert_true(span_equals(db_text(get, 1), span_of("a\0b", 3)));
     assert_true(db_blob(get, 2).at != NULL && db_blob(get, 2).len == 0);
     assert_true(db_text(get, 3).at == NULL && db_is_null(get, 3) && db_blob(get, 3).at == NULL);
-    assert_true(db_real(get, 4) > 0.4 && db_real(get, 4) < 0.6);
     assert_true(span_is(db_text(get, 6), "blob"));
     assert_int_equal(db_step(get), CODE_OK);
     assert_true(span_is(db_text(get, 5), "null"));

@@ -15,7 +15,6 @@ static struct doc *sample(void)
     doc_bool(doc, "yes", true);
     doc_bool(doc, "no", false);
     doc_null(doc, "none");
-    doc_raw(doc, "raw", SPAN_LIT("{\"n\":1e1,\"l\":[]}"));
     list = doc_add_array(doc, "list");
     doc_int(list, NULL, 1);
     inner = doc_add_object(list, NULL);
@@ -28,11 +27,11 @@ static const char printed[] =
     "{\"text\":\"a\\\"b\\\\\\n\\u0001\\u2028\",\"nul\":\"a\xef\xbf\xbd" "b\",\"broken\":\"\xef\xbf\xbd\xef\xbf\xbd\","
     "\"empty\":\"\","
     "\"big\":9223372036854775807,\"small\":-9223372036854775808,\"yes\":true,\"no\":false,\"none\":null,"
-    "\"raw\":{\"n\":1e1,\"l\":[]},\"list\":[1,{\"k\":\"v\"},[]]}";
+    "\"list\":[1,{\"k\":\"v\"},[]]}";
 
 static void prints_what_was_built(void **state)
 {
-    struct doc *doc = sample(), *list = doc_array();
+    struct doc *doc = sample();
     struct buf out;
 
     (void)state;
@@ -41,12 +40,9 @@ static void prints_what_was_built(void **state)
     assert_true(span_is(buf_peek(&out), printed));
     accept_text(printed, printed); /* what we write is canonical */
     buf_clear(&out);
-    assert_int_equal(doc_print(list, &out), CODE_OK);
-    assert_true(span_is(buf_peek(&out), "[]"));
     doc_free(&doc);
     assert_null(doc);
     doc_free(&doc);
-    doc_free(&list);
     buf_fini(&out);
 }
 
