@@ -358,7 +358,7 @@ static bool keep(struct pair *pair, struct span piece)
         exchange__refuse(pair, REASON_BODY_TOO_LARGE);
         return false;
     }
-    if (buf_add_span(&exchange->body, piece) != CODE_OK) {
+    if (lane__is_tight(pair->lane, buf_len(&exchange->body)) || buf_add_span(&exchange->body, piece) != CODE_OK) {
         exchange__refuse(pair, REASON_MEMORY);
         return false;
     }

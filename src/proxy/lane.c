@@ -166,6 +166,13 @@ bool lane__may_log(struct lane *lane)
     return ++lane->log_lines <= LOG_LINES_A_SECOND;
 }
 
+#define TIGHT_BYTES 65536 /* a message may grow as large when memory is short */
+
+bool lane__is_tight(const struct lane *lane, size_t held_bytes)
+{
+    return held_bytes > TIGHT_BYTES && budget_is_tight(lane->worker.budget);
+}
+
 /* ---- life ---- */
 
 void lane__drain(struct lane *lane)

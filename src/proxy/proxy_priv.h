@@ -217,6 +217,7 @@ void lane__woken(struct lane *lane);                     /* the audit settled so
 void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
 void lane__random_hex(struct lane *lane, char out[32]);
+bool lane__is_tight(const struct lane *lane, size_t held_bytes); /* memory is short, and this message holds much already */
 bool lane__may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
 void lane__drain(struct lane *lane);
 enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,

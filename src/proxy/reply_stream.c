@@ -333,5 +333,9 @@ bool stream__step(struct pair *pair)
     /* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */
     if (buf_len(&pair->front.out) > STREAM_HIGH_WATER)
         return false;
+    if (lane__is_tight(pair->lane, pair->events.event_bytes)) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_MEMORY);
+        return true;
+    }
     return exchange->sse_left > 0 ? parse(pair) : read_body(pair);
 }

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define TIGHT_REPLY_BYTES 65536 /* a reply may be as long where memory is short */
-
 /* ---- delivering ---- */
 
 /* Where the reply ended cleanly and nothing follows it. */
@@ -172,8 +170,7 @@ static bool keep(struct pair *pair, struct span piece)
     }
     if (exchange->drops_body)
         return true;
-    if (!(budget_is_tight(pair->lane->worker.budget) && buf_len(&exchange->reply) > TIGHT_REPLY_BYTES) &&
-        buf_add_span(&exchange->reply, piece) == CODE_OK)
+    if (!lane__is_tight(pair->lane, buf_len(&exchange->reply)) && buf_add_span(&exchange->reply, piece) == CODE_OK)
         return true;
     reply__fail(pair, OUTCOME_REFUSED, REASON_MEMORY);
     return false;

@@ -300,6 +300,29 @@ static void test_principal_limit(void **state) /* 1.7 */
     in_every_weather(principal_limit);
 }
 
+static void short_of_memory(void)
+{
+    const char *text;
+    uint64_t held = 0;
+
+    sim->budget.memory_max_bytes = 100000;
+    budget_hold(&sim->budget, &held, 200000); /* by others */
+    sim_agent_posts(sim, PING, "");
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 503 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_MEMORY);
+    budget_hold(&sim->budget, &held, 0);
+    sim_connect(sim);
+    sim_agent_posts(sim, PING, "");
+    has(sim_upstream_hears(sim, 0), PING);
+}
+
+static void test_memory(void **state) /* 1.7 */
+{
+    (void)state;
+    in_every_weather(short_of_memory);
+}
+
 static void new_configuration(void)
 {
     struct proxy_conf *old = sim->lane.conf, *fresh = proxy_conf_new();
@@ -336,7 +359,7 @@ int main(void)
         cmocka_unit_test(test_refusals),  cmocka_unit_test(test_browser),   cmocka_unit_test(test_expecting),
         cmocka_unit_test(test_names),     cmocka_unit_test(test_pass),      cmocka_unit_test(test_pipelined),
         cmocka_unit_test(test_principal_limit), cmocka_unit_test(test_new_configuration),
-        cmocka_unit_test(test_route_options),
+        cmocka_unit_test(test_route_options), cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
