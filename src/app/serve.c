@@ -14,6 +14,7 @@
 
 #define INHERITED_MAX 64
 #define DRAIN_LOOK_US 20000
+#define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; whoever holds it is asked again at the next look */
 
 static void take_names(void *context)
 {
@@ -49,8 +50,10 @@ static enum code open_shared(struct serve *serve, struct why *why)
         code = store_session_key(serve->store, true, conf.session_key, why);
     if (code == CODE_OK)
         code = serve__redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
-    if (code == CODE_OK)
+    if (code == CODE_OK) {
+        db_busy_wait(serve->store, STORE_WAIT_MS);
         code = gate_shared_new(&conf, &serve->shared);
+    }
     mem_wipe(&conf, sizeof conf);
     return code;
 }
