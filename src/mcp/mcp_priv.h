@@ -14,6 +14,7 @@
 
 #define MCP__ID_MAX 128     /* characters */
 #define MCP__METHOD_MAX 128 /* bytes */
+#define MCP__NAME_MAX 128   /* bytes of a tool's name */
 
 /* The members of an envelope, as bits; 0: not one of them (also in another spelling). */
 enum mcp__member {

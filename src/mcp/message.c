@@ -5,7 +5,6 @@
 #include "mcp/method.h"
 
 #define MODERN_VERSION "io.modelcontextprotocol/protocolVersion"
-#define NAME_MAX_BYTES 128
 
 static enum reason reason_of_fault(enum json_fault_kind kind)
 {
@@ -125,7 +124,7 @@ static enum reason read_params(struct mcp_message *message)
 
 static bool is_tool_name(struct span name, bool printable)
 {
-    if (name.len == 0 || name.len > NAME_MAX_BYTES)
+    if (name.len == 0 || name.len > MCP__NAME_MAX)
         return false;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.at[i];

@@ -9,6 +9,7 @@
 
 #define OWN_META "dev.callgate/"
 #define DEPTH_MAX 128
+#define TOOLS_MAX 4096 /* in one list: each costs a look at the policy */
 
 /* Messages from a server that a policy judges: as bounded as an agent's. */
 static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE};
@@ -28,6 +29,7 @@ struct walk {
     bool has_error_code;
     bool has_tools;
     bool in_tools;
+    uint32_t tools;
     bool is_deceptive;       /* the element holds a string that deceives */
     bool lists_tools;        /* the answer to tools/list, or to a request that is not known here */
     bool is_meta[DEPTH_MAX + 1]; /* whether the open object at this depth is a `_meta` */
@@ -124,6 +126,8 @@ static enum code on_tools(struct walk *walk, const struct json_event *event)
     if (event->depth == 3 && event->kind != JSON_EVENT_END) {
         walk->tool = SPAN_NONE;
         walk->is_deceptive = false;
+        if (++walk->tools > TOOLS_MAX)
+            return refuse_json(walk, "more than 4,096 tools in one list");
         return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "a tool in result.tools is not an object");
     }
     if (event->depth > 3) {
@@ -137,7 +141,8 @@ static enum code on_tools(struct walk *walk, const struct json_event *event)
     }
     if (walk->tool.len == 0)
         return refuse_json(walk, "a tool in result.tools has no name");
-    if (walk->rules->keep != NULL && !walk->rules->keep(walk->rules->keep_context, walk->tool)) {
+    if (walk->rules->keep != NULL && (walk->tool.len > MCP__NAME_MAX || /* no call could name it */
+                                      !walk->rules->keep(walk->rules->keep_context, walk->tool))) {
         walk->reply->removed++;
         return mcp__cuts_add(&walk->cuts, event->begin, event->end);
     }

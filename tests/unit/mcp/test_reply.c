@@ -290,6 +290,39 @@ static void refuses_odd_lists(void **state)
     expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}", "tools/list", REASON_PERMITTED);
 }
 
+static bool keep_and_count(void *context, struct span tool)
+{
+    *(size_t *)context += tool.len;
+    return true;
+}
+
+/* 1.19: each tool costs a look at the policy, so that a server cannot choose how many, nor how long their names are */
+static void bounds_what_a_list_costs(void **state)
+{
+    static char text[200000];
+    struct got g;
+
+    (void)state;
+    for (int tools = 4096; tools <= 4097; tools++) {
+        size_t len = (size_t)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[");
+
+        for (int i = 0; i < tools; i++)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s{\"name\":\"t%d\"}", i > 0 ? "," : "", i);
+        snprintf(text + len, sizeof text - len, "]}}");
+        expect(text, "tools/list", tools == 4096 ? REASON_PERMITTED : REASON_UPSTREAM_JSON);
+    }
+    for (int name = 128; name <= 129; name++) {
+        size_t seen = 0;
+
+        snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"%0*d\"}]}}", name, 7);
+        get(&g, text, "tools/list", keep_and_count, &seen);
+        assert_int_equal(g.reason, REASON_PERMITTED);
+        assert_int_equal(g.reply.removed, name == 128 ? 0 : 1); /* no call could name it */
+        assert_int_equal(seen, name == 128 ? 128 : 0);
+        get_end(&g);
+    }
+}
+
 /* 1.19: definitions that deceive a reader */
 static void refuses_deceptive_definitions(void **state)
 {
@@ -399,6 +432,7 @@ static void fails_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_what_a_list_costs),
         cmocka_unit_test(refuses_folded_keys_in_questions),
         cmocka_unit_test(classifies),
         cmocka_unit_test(builds_what_is_judged),
