@@ -77,14 +77,14 @@ static void complain(struct audit *audit, const char *text)
     if (strncmp(audit->down_text, text, sizeof audit->down_text - 1) == 0)
         return;
     (void)snprintf(audit->down_text, sizeof audit->down_text, "%s", text);
-    log_error("audit", "%s: %s; every call is denied until rows can be written again", audit->ledger.path, text);
+    log_error("audit", "%s; every call is denied until rows can be written again", text);
 }
 
 void writer__go_down(struct audit *audit, enum code code)
 {
     char text[sizeof audit->down_text];
 
-    (void)snprintf(text, sizeof text, "%s (%s)", db_error(audit->ledger.db), code_text(code));
+    (void)snprintf(text, sizeof text, "%s: %s (%s)", audit->ledger.path, db_error(audit->ledger.db), code_text(code));
     audit->sound = audit->ledger.committed;
     audit->in_doubt = audit->ledger.tip;
     if (!atomic_load(&audit->shared.down)) {
@@ -153,11 +153,11 @@ static enum code look_at_tail(struct audit *audit, struct why *why)
     if (same_tip(&audit->ledger.tip, &audit->sound))
         return CODE_OK;
     if (!same_tip(&audit->ledger.tip, &audit->in_doubt))
-        return why_set(why, CODE_INVALID, "its end is not what was written last (row %llu expected, %llu found)",
-                       (unsigned long long)audit->sound.seq, (unsigned long long)audit->ledger.tip.seq);
+        return why_set(why, CODE_INVALID, "%s: its end is not what was written last (row %llu expected, %llu found)",
+                       audit->ledger.path, (unsigned long long)audit->sound.seq, (unsigned long long)audit->ledger.tip.seq);
     code = make_durable(audit);
     if (code != CODE_OK)
-        return why_set(why, code, "%s", db_error(audit->ledger.db));
+        return why_set(why, code, "%s: %s", audit->ledger.path, db_error(audit->ledger.db));
     pass_over_batch(audit);
     audit->sound = audit->ledger.tip;
     return CODE_OK;

@@ -331,26 +331,30 @@ static enum code read_erasures(struct verifier *verifier)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static int64_t number_of(struct db *db, const char *sql)
+static enum code ask_number(struct db *db, const char *sql, int64_t *number)
 {
     struct db_stmt *stmt;
-    int64_t number = 0;
+    enum code code = db_prepare(db, sql, &stmt);
 
-    if (db_prepare(db, sql, &stmt) == CODE_OK && db_step(stmt) == CODE_OK)
-        number = db_int(stmt, 0);
+    *number = 0;
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK)
+        *number = db_int(stmt, 0);
     db_finalize(&stmt);
-    return number;
+    return code;
 }
 
 static enum code walk_rows(struct verifier *verifier, verify_progress_fn progress, void *context)
 {
-    uint64_t total = (uint64_t)number_of(verifier->db, LEDGER_MAX_SEQ);
-    int64_t begin = verifier->seq;
+    int64_t begin = verifier->seq, last;
     bool passed_index = false;
     struct walk walk;
     struct walk_row row;
-    enum code code = walk__init(&walk, verifier->db, INT64_MIN, INT64_MAX);
+    enum code code = ask_number(verifier->db, LEDGER_MAX_SEQ, &last);
 
+    if (code == CODE_OK)
+        code = walk__init(&walk, verifier->db, INT64_MIN, INT64_MAX);
     if (code != CODE_OK)
         return code;
     while ((code = walk__next(&walk, &row)) == CODE_OK) {
@@ -365,7 +369,7 @@ static enum code walk_rows(struct verifier *verifier, verify_progress_fn progres
         if (verifier->report->first_seq == 0)
             verifier->report->first_seq = row.seq;
         if (progress != NULL && verifier->report->rows % PROGRESS_ROWS == 0)
-            progress(context, (uint64_t)(row.seq - begin), total - (uint64_t)begin);
+            progress(context, (uint64_t)(row.seq - begin), (uint64_t)(last - begin));
     }
     walk__fini(&walk);
     if (code == CODE_NOT_FOUND)
@@ -408,7 +412,8 @@ static enum code verify_all(struct verifier *verifier, verify_progress_fn progre
         code = survive(verifier, check_file(verifier), "file");
     if (code == CODE_OK)
         code = survive(verifier, read_erasures(verifier), "event");
-    verifier->indexed_seq = number_of(verifier->db, "SELECT max(last_seq) FROM part");
+    if (code == CODE_OK)
+        code = survive(verifier, ask_number(verifier->db, "SELECT max(last_seq) FROM part", &verifier->indexed_seq), "part");
     if (code == CODE_OK)
         code = survive(verifier, walk_rows(verifier, progress, context), "entry");
     if (code == CODE_OK)
@@ -420,6 +425,15 @@ static enum code verify_all(struct verifier *verifier, verify_progress_fn progre
     return code == CODE_OK ? survive(verifier, verify__schema(verifier), "sqlite_schema") : code;
 }
 
+static enum code check_kind(struct verifier *verifier, const char *path, struct why *why)
+{
+    int64_t tables;
+    enum code code = ask_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', "
+                                              "'decision', 'outcome', 'event')", &tables);
+
+    return code != CODE_OK || tables == 4 ? code : why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
+}
+
 enum code audit_verify(const char *path, verify_progress_fn progress, void *context, struct verify_report *report,
                        struct why *why)
 {
@@ -429,18 +443,15 @@ enum code audit_verify(const char *path, verify_progress_fn progress, void *cont
     *report = (struct verify_report){0};
     if (code != CODE_OK)
         return code;
-    if (number_of(verifier.db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', 'decision', "
-                               "'outcome', 'event')") != 4) {
-        db_close(&verifier.db);
-        return why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
-    }
     arena_init(&verifier.arena, (size_t)16 << 20);
-    code = heads__init(&verifier.heads);
+    code = check_kind(&verifier, path, why);
+    if (code == CODE_OK)
+        code = heads__init(&verifier.heads);
     if (code == CODE_OK)
         code = permits__init(&verifier.permits);
     if (code == CODE_OK)
         code = verify_all(&verifier, progress, context);
-    if (code != CODE_OK)
+    if (code != CODE_OK && code != CODE_INVALID)
         (void)why_set(why, code, "%s: %s", path, code_text(code));
     db_rollback(verifier.db);
     permits__fini(&verifier.permits);

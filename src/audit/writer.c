@@ -291,7 +291,7 @@ static enum code make(struct audit *audit, const struct audit_conf *conf, struct
         return why_set(why, CODE_IO, "the audit has no eventfd: %s", strerror(errno));
     if (code == CODE_OK)
         code = make_lanes(audit, conf);
-    return code == CODE_OK ? CODE_OK : why_set(why, code, "%s: %s", conf->path, code_text(code));
+    return code;
 }
 
 static void give_back(struct audit *audit)
@@ -318,7 +318,8 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     BUG_ON(conf->rings == 0);
     *out = NULL;
     if (audit == NULL)
-        return why_set(why, CODE_NOMEM, "%s: out of memory", conf->path);
+        return why_set(why, CODE_NOMEM, "%s: %s", conf->path, code_text(CODE_NOMEM));
+    why->text[0] = '\0';
     audit->lock_fd = audit->shared.wake_fd = -1;
     code = make(audit, conf, why);
     if (code == CODE_OK)
@@ -327,12 +328,14 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
     if (code == CODE_OK) {
         code = write_start(audit);
-        if (code != CODE_OK)
+        if (code != CODE_OK && code != CODE_NOMEM)
             (void)why_set(why, code, "%s: %s", conf->path, db_error(audit->ledger.db));
     }
     if (code == CODE_OK)
         code = keeper__init(&audit->keeper, audit->ledger.path, &audit->shared, why);
     if (code != CODE_OK) {
+        if (why->text[0] == '\0')
+            (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
         give_back(audit);
         return code;
     }

@@ -53,7 +53,7 @@ struct audit {
     struct ledger_tip in_doubt; /* what the failed batch would have made it */
     uint64_t doubt_seq;        /* permits above it were denied, should they turn up */
     int64_t down_wall_us, down_us, retry_us, backoff_us;
-    char down_text[160];
+    char down_text[300];
 
     _Atomic uint64_t last_seq, commits, rows_total, wal_bytes, open_permits;
 };

@@ -8,11 +8,12 @@
 struct fault_file {
     sqlite3_file base;
     sqlite3_file *real; /* behind this struct */
+    int is_wal;
 };
 
 static sqlite3_vfs *under;
 static sqlite3_vfs vfs;
-static atomic_int kind_now, left, failed;
+static atomic_int kind_now, left, failed, unsynced, syncs;
 
 static int fails(enum fault_kind a, enum fault_kind b)
 {
@@ -39,6 +40,16 @@ int fault_vfs_failed(void)
     return atomic_load(&failed);
 }
 
+int fault_vfs_unsynced(void)
+{
+    return atomic_load(&unsynced);
+}
+
+int fault_vfs_syncs(void)
+{
+    return atomic_load(&syncs);
+}
+
 static sqlite3_file *real(sqlite3_file *file)
 {
     return ((struct fault_file *)file)->real;
@@ -58,6 +69,8 @@ static int file_write(sqlite3_file *file, const void *from, int amount, sqlite3_
 {
     if (fails(FAULT_DISK_FULL, FAULT_WRITE))
         return atomic_load(&kind_now) == FAULT_DISK_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    if (((struct fault_file *)file)->is_wal)
+        atomic_fetch_add(&unsynced, 1);
     return real(file)->pMethods->xWrite(real(file), from, amount, at);
 }
 
@@ -68,7 +81,13 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int file_sync(sqlite3_file *file, int flags)
 {
-    return fails(FAULT_SYNC, FAULT_SYNC) ? SQLITE_IOERR_FSYNC : real(file)->pMethods->xSync(real(file), flags);
+    int result = fails(FAULT_SYNC, FAULT_SYNC) ? SQLITE_IOERR_FSYNC : real(file)->pMethods->xSync(real(file), flags);
+
+    if (((struct fault_file *)file)->is_wal && result == SQLITE_OK) {
+        atomic_store(&unsynced, 0);
+        atomic_fetch_add(&syncs, 1);
+    }
+    return result;
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -141,6 +160,7 @@ static int open_file(sqlite3_vfs *self, const char *name, sqlite3_file *file, in
 
     (void)self;
     mine->real = (sqlite3_file *)(mine + 1);
+    mine->is_wal = (flags & SQLITE_OPEN_WAL) != 0;
     result = under->xOpen(under, name, mine->real, flags, out_flags);
     mine->base.pMethods = result == SQLITE_OK ? &methods : NULL;
     return result;

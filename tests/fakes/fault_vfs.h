@@ -23,4 +23,8 @@ void fault_vfs_set(enum fault_kind kind, int nth);
 
 int fault_vfs_failed(void); /* how many calls were failed since fault_vfs_set */
 
+/* Writes to -wal files since the last sync of one; and all syncs so far. */
+int fault_vfs_unsynced(void);
+int fault_vfs_syncs(void);
+
 #endif

@@ -4,6 +4,7 @@
 #include "audit/writer.h"
 
 #include "audit/verify.h"
+#include "base/mem.h"
 #include "db/db.h"
 #include "fakes/audit_file.h"
 #include "fakes/fault_vfs.h"
@@ -14,7 +15,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -340,6 +341,72 @@ static void test_replaced_while_down(void **state)
     audit_file_fini(&other);
 }
 
+static atomic_int early, wakes;
+
+static void look_at_disk(void *context)
+{
+    (void)context;
+    atomic_fetch_add(&wakes, 1);
+    if (fault_vfs_unsynced() != 0)
+        atomic_fetch_add(&early, 1);
+}
+
+/* 1.25: the WAL is written, then synced, and only then is a worker woken, which only then can see a fate */
+static void test_written_synced_woken(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .lock_wait_us = 1000000};
+    struct why why = {0};
+    int syncs;
+
+    audit_close(&bench->audit);
+    assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_OK);
+    audit_on_settled(bench->audit, 0, look_at_disk, NULL);
+    assert_int_equal(audit_start(bench->audit, &why), CODE_OK);
+    bench->ring = audit_ring(bench->audit, 0);
+    syncs = fault_vfs_syncs();
+    told_count = 0;
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(try_calls(bench, 1 + i % 9), 0);
+    assert_true(wakes >= 50);
+    assert_int_equal(early, 0);
+    assert_true(fault_vfs_syncs() - syncs >= 50);
+}
+
+/* Each allocation of opening, of a verification: an error with a sentence, no crash, and the next try works. */
+static void test_out_of_memory(void **state)
+{
+    static struct verify_report report;
+    struct bench *bench = *state;
+    const struct audit_conf conf = {.path = bench->file.path, .rings = 2, .lock_wait_us = 1000000, .node = "n"};
+    struct audit *audit = NULL;
+    struct why why;
+    enum code code = CODE_NOMEM;
+
+    told_count = 0;
+    assert_int_equal(try_calls(bench, 5), 0);
+    audit_close(&bench->audit);
+    for (uint64_t n = 1; code != CODE_OK; n++) {
+        assert_true(n < 2000);
+        why.text[0] = '\0';
+        mem_fail_at(n, 0);
+        code = audit_open(&conf, &audit, &why);
+        mem_fail_at(0, 0);
+        if (code != CODE_OK && (code != CODE_NOMEM || audit != NULL || why.text[0] == 0))
+            fail_msg("allocation %llu: %s: %s", (unsigned long long)n, code_text(code), why.text);
+    }
+    audit_close(&audit);
+    code = CODE_NOMEM;
+    for (uint64_t n = 1; code != CODE_OK; n++) {
+        assert_true(n < 2000);
+        mem_fail_at(n, 0);
+        code = audit_verify(bench->file.path, NULL, NULL, &report, &why);
+        mem_fail_at(0, 0);
+        assert_true(code == CODE_OK || code == CODE_NOMEM);
+    }
+    assert_int_equal(report.fault_count, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -347,6 +414,7 @@ int main(void)
         TEST(test_disk_full), TEST(test_disk_full_later), TEST(test_write_error), TEST(test_sync_error),
         TEST(test_sync_error_again_and_again), TEST(test_outcome_before_the_fate), TEST(test_down_until_the_end),
         TEST(test_locked_by_somebody), TEST(test_read_for_hours), TEST(test_replaced_while_down),
+        TEST(test_written_synced_woken), TEST(test_out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
