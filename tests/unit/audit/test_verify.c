@@ -157,6 +157,18 @@ static const char *new_copy(struct bench *bench)
     return bench->copies[bench->copy_count - 1];
 }
 
+static long long changed_rows(struct db *db)
+{
+    struct db_stmt *stmt;
+    long long rows;
+
+    assert_int_equal(db_prepare(db, "SELECT changes()", &stmt), CODE_OK);
+    assert_int_equal(db_step(stmt), CODE_OK);
+    rows = db_int(stmt, 0);
+    db_finalize(&stmt);
+    return rows;
+}
+
 /* Changes a copy as somebody who knows the triggers would. Returns: false where a constraint does not even allow it. */
 static bool tamper(struct bench *bench, const char *path, const char *sql)
 {
@@ -169,7 +181,7 @@ static bool tamper(struct bench *bench, const char *path, const char *sql)
         (void)snprintf(drop, sizeof drop, "DROP TRIGGER %s", bench->triggers[i][0]);
         assert_int_equal(db_exec(db, drop), CODE_OK);
     }
-    changed = db_exec(db, sql) == CODE_OK && db_changes(db) > 0;
+    changed = db_exec(db, sql) == CODE_OK && changed_rows(db) > 0;
     for (int i = 0; i < bench->trigger_count; i++)
         assert_int_equal(db_exec(db, bench->triggers[i][1]), CODE_OK);
     assert_int_equal(db_commit(db), CODE_OK);
