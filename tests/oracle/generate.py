@@ -49,10 +49,14 @@ class Generator:
         keys = self.random.sample(KEYS, self.random.randrange(len(KEYS)))
         return {key: self.value(depth) for key in keys}
 
+    def slice(self):
+        begin, end = (self.random.choice([None, None, 0, 1, 2, 5, -1, -2, -5]) for _ in range(2))
+        return slice(begin, end, self.random.choice([None, None, 1, 2, -1, -2]))
+
     def steps(self):
         steps = []
         for _ in range(self.random.choice([1, 1, 1, 2, 2, 3])):
-            selector = self.random.choice(KEYS[:3] + [self.random.choice(KEYS), WILD, WILD, 0, -1])
+            selector = self.random.choice(KEYS[:3] + [self.random.choice(KEYS), WILD, WILD, 0, -1, self.slice()])
             steps.append(("..", selector) if self.maybe(0.15) else selector)
         if self.maybe(0.1):
             steps = [("..", WILD)]
@@ -160,12 +164,18 @@ def text_of(value):
     return json.dumps(value)
 
 
+def selector_text(selector):
+    if isinstance(selector, slice):
+        parts = [selector.start, selector.stop] + ([selector.step] if selector.step is not None else [])
+        return ":".join("" if part is None else str(part) for part in parts)
+    return "*" if selector is WILD else f"'{selector}'" if isinstance(selector, str) else str(selector)
+
+
 def path_of(steps):
     text = "$"
     for step in steps:
         descends, selector = (True, step[1]) if isinstance(step, tuple) else (False, step)
-        inner = "*" if selector is WILD else f"'{selector}'" if isinstance(selector, str) else str(selector)
-        text += (".." if descends else "") + f"[{inner}]"
+        text += (".." if descends else "") + f"[{selector_text(selector)}]"
     return text
 
 

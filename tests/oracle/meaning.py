@@ -116,7 +116,7 @@ def operator_truth(name, operand, value, whole, opening):
     return truth(len(text) >= int(operand.lexeme) if name == "min_length" else len(text) <= int(operand.lexeme))
 
 
-# ---- paths: a list of steps; each is (selector) or ("..", selector); a selector is a name, an index, or "*" as WILD ----
+# ---- paths: a list of steps, each a selector or ("..", selector); a selector is a name, an index, a slice or WILD ----
 
 WILD = object()
 ABSENT = object()
@@ -135,6 +135,8 @@ def select_one(selector, value):
         return children(value)
     if isinstance(selector, str):
         return [value[selector]] if isinstance(value, dict) and selector in value else []
+    if isinstance(selector, slice):
+        return value[selector] if isinstance(value, list) else []
     if isinstance(value, list) and -len(value) <= selector < len(value):
         return [value[selector]]
     return []
