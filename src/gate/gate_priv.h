@@ -41,6 +41,7 @@ struct gate_shared {
 #define RULES_TEXT_BYTES 16384
 #define MONITOR_TEXT_BYTES 1024
 #define REDACTED_TEXT_BYTES 128
+#define REDACTED_MAX 1000 /* values in one call; with more all arguments are redacted as one */
 
 /* The JSON texts of one record. Whatever memory there is, a record can be written: the fixed ones are made with the gate,
  * and arguments that cannot be copied are replaced as a whole. */

@@ -104,6 +104,9 @@ static enum code replace_values(struct record_text *text, const unsigned char ke
     const char *cursor = whole.at, *end = whole.at + whole.len;
     struct buf *out = &text->arguments;
 
+    /* Each stand-in costs a digest and a hundred bytes: an agent does not choose how many. */
+    if (verdict->redact_count > REDACTED_MAX)
+        return CODE_LIMIT;
     for (uint32_t i = 0; i < verdict->redact_count; i++) {
         struct span value = verdict->redact[i]->raw;
         enum code code;

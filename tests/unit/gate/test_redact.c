@@ -132,6 +132,30 @@ static void a_redaction_that_cannot_be_decided_redacts_all(void **state)
     assert_true(span_is(recorded(bench, &redacted), whole));
 }
 
+/* Each stand-in costs a digest and a hundred bytes: an agent does not choose how many. */
+static void very_many_redactions_redact_all(void **state)
+{
+    struct bench *bench = *state;
+    const struct json_node *many[1001], *node;
+    char json[2004] = "[", all[128];
+    bool redacted;
+    size_t count = 0;
+
+    for (size_t i = 0; i < 1001; i++)
+        memcpy(json + 1 + 2 * i, i < 1000 ? "1," : "1]", 2);
+    json[2003] = '\0';
+    read_arguments(bench, json);
+    for (node = bench->root->child; node != NULL; node = node->next)
+        many[count++] = node;
+    bench->verdict.redact = many;
+    bench->verdict.redact_count = 1000;
+    assert_true(recorded(bench, &redacted).len > 100000);
+    bench->verdict.redact_count = 1001;
+    expect_for(json, all);
+    assert_true(span_is(recorded(bench, &redacted), all));
+    assert_true(redacted);
+}
+
 static void without_memory_nothing_secret_is_recorded(void **state)
 {
     struct bench *bench = *state;
@@ -206,6 +230,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(values_are_replaced_where_they_stand, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(what_lies_inside_a_replaced_value_goes_with_it, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(a_redaction_that_cannot_be_decided_redacts_all, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(very_many_redactions_redact_all, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(without_memory_nothing_secret_is_recorded, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(rules_and_monitors_are_named, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(too_many_rules_are_counted, make_bench, drop_bench),
