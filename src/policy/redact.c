@@ -7,13 +7,19 @@ struct redacting {
     struct policy_scratch *scratch;
     const struct json_node **nodes;
     uint32_t count, size;
-    bool no_memory;
+    bool no_memory, too_many;
 };
+
+#define SELECTED_MAX 65536 /* values, the same one each time it is selected; with more all arguments go */
 
 static bool collect(struct path_walk *walk, const struct json_node *value)
 {
     struct redacting *redacting = walk->context;
 
+    if (redacting->count == SELECTED_MAX) {
+        redacting->too_many = walk->stop = true;
+        return true;
+    }
     if (redacting->count == redacting->size) {
         uint32_t size = redacting->size ? redacting->size * 2 : 16;
         const struct json_node **nodes = arena_alloc(&redacting->scratch->arena, size * sizeof *nodes);
@@ -70,7 +76,7 @@ enum code policy__redact(const struct policy *policy, const struct candidates *c
                 .path = &redaction->paths[p], .visit = collect, .context = &redacting, .visits_left = &visits_left};
 
             path_run(&walk, question->root);
-            verdict->redact_all |= walk.spent || path_is_root(&redaction->paths[p]);
+            verdict->redact_all |= walk.spent || redacting.too_many || path_is_root(&redaction->paths[p]);
         }
     }
     if (redacting.no_memory)

@@ -104,12 +104,35 @@ static void test_many(void **state)
     free(json);
 }
 
+/* A path that selects the same values over and over does not choose how much memory that takes. */
+static void test_too_many(void **state)
+{
+    struct court court;
+    char *json = malloc(400000);
+    size_t at = (size_t)snprintf(json, 32, "{\"v\":[0");
+
+    (void)state;
+    for (int i = 0; i < 2000; i++, at += 121) {
+        memset(json + at + 1, '[', 60);
+        memset(json + at + 61, ']', 60);
+        json[at] = ',';
+    }
+    snprintf(json + at, 16, "]}");
+    court_open(&court, "policy: p\nredact: [{args: ['$.v[*]..*..*']}]\n");
+    judge_args(&court, json);
+    assert_true(court.verdict.redact_all);
+    assert_int_equal(court.verdict.redact_count, 0);
+    court_close(&court);
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_redact),
         cmocka_unit_test(test_undecided),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_too_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
