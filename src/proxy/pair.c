@@ -212,12 +212,35 @@ static void note_movement(struct pair *pair)
     }
 }
 
-/* The agent is gone: nobody is left to answer, whatever the state. HEAD reads the reason from its reader. */
+/* Whether what is under way needs an agent that is still there. One that has ended its side may be gone, or may read on: it
+ * gets the answer that is ready, but nothing goes up in its name. HEAD and BODY ask their reader; JUDGE comes to its record. */
+static bool needs_agent(const struct pair *pair)
+{
+    switch (pair->state) {
+    case STATE_HEAD:
+    case STATE_BODY:
+    case STATE_JUDGE:
+    case STATE_DENY:
+    case STATE_CLOSING:
+        return false;
+    case STATE_AUDIT:
+        return pair->exchange.is_permitted;
+    case STATE_CONNECT:
+    case STATE_SEND:
+        return true;
+    case STATE_REPLY:
+        return !pair->exchange.upstream_done;
+    case STATE_COUNT:
+        break;
+    }
+    return true;
+}
+
 static bool agent_left(struct pair *pair)
 {
-    if (pair->state == STATE_HEAD || pair->state == STATE_BODY || pair->state == STATE_CLOSING)
-        return false;
-    if (!pair->front.is_broken && !pair->front.is_eof)
+    bool is_gone = pair->front.is_broken && pair->state > STATE_BODY && pair->state != STATE_CLOSING;
+
+    if (!is_gone && !(pair->front.is_eof && needs_agent(pair)))
         return false;
     pair__close(pair, REASON_AGENT_GONE);
     return true;

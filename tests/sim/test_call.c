@@ -2,6 +2,8 @@
 /* One call in every weather: permitted, denied, unrecorded, cut, late. */
 #include "sim/sim_check.h"
 
+#include <stdio.h>
+
 #define CALL \
     "{\"jsonrpc\": \"2.0\", \"id\": 3, \"method\": \"tools/call\", \"params\": {\"name\": \"search\", " \
     "\"arguments\": {\"q\": 1.50}}}"
@@ -105,6 +107,17 @@ static void gone_while_committing(void)
     assert_int_equal(sim->ring->outcome_count, 1);
 }
 
+/* A whole request, before the gate has read any of it. */
+static void put_whole(const char *json)
+{
+    char head[256];
+
+    (void)snprintf(head, sizeof head, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                   "Content-Length: %zu\r\n\r\n", strlen(json));
+    assert_true(mem_stream_put(sim->agent, head, strlen(head)));
+    assert_true(mem_stream_put(sim->agent, json, strlen(json)));
+}
+
 static void gone_while_calling(void)
 {
     sim_agent_posts(sim, CALL, "");
@@ -113,11 +126,33 @@ static void gone_while_calling(void)
     assert_true(mem_stream_twin_closed(sim->upstreams[0]));
 }
 
+static void ends_its_side(void)
+{
+    /* whoever asks and hears no answer yet may be gone: recorded, and nothing goes up */
+    put_whole(CALL);
+    assert_int_equal(stream_end(sim->agent), IO_OK);
+    sim_run(sim);
+    assert_int_equal(sim_last_decision(sim)->verdict, AUDIT_PERMIT);
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_NOT_SENT);
+    assert_true(sim->upstream_count == 0 || sim_upstream_hears(sim, 0)[0] == '\0');
+}
+
+static void ends_its_side_and_reads(void)
+{
+    put_whole(FORBIDDEN);
+    assert_int_equal(stream_end(sim->agent), IO_OK);
+    sim_run(sim);
+    has(sim_agent_hears(sim), "\"isError\":true"); /* a denial is ready: it may be read */
+    assert_null(sim_pair(sim));
+}
+
 static void test_agent_gone(void **state) /* 1.25, 1.26 */
 {
     (void)state;
     in_every_weather(gone_while_committing);
     in_every_weather(gone_while_calling);
+    in_every_weather(ends_its_side);
+    in_every_weather(ends_its_side_and_reads);
 }
 
 static void audit_down(void)
