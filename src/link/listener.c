@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#define TELL_US (INT64_C(60000000))
 #define ACCEPTS_A_TURN 64          /* so that a flood of new connections does not starve those that are there */
 #define SLEEP_US (INT64_C(1000000)) /* when descriptors are used up: asking again at once would only spin */
 
@@ -25,11 +26,24 @@ static void wake_up(void *context)
         loop_watch_want(listener->worker->loop, &listener->watch, LOOP_READ);
 }
 
+/* Said now and then, since a flood of agents must not become a flood of lines. */
+static void refuse(struct listener *listener, int *fd)
+{
+    int64_t now_us = loop_now_us(listener->worker->loop);
+
+    reason_count(REASON_CONNECTION_LIMIT);
+    sock_close(fd);
+    if (listener->told_us != 0 && now_us - listener->told_us < TELL_US)
+        return;
+    listener->told_us = now_us;
+    log_warn("link", "%u connections are open, as many as the descriptor limit allows; new ones are closed unheard",
+             listener->worker->budget->connections_max);
+}
+
 static void take_one(struct listener *listener, int fd, const struct sock_address *peer)
 {
     if (!budget_take_connection(listener->worker->budget)) {
-        reason_count(REASON_CONNECTION_LIMIT);
-        sock_close(&fd);
+        refuse(listener, &fd);
         return;
     }
     listener->accepted(listener->context, fd, peer);

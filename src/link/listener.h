@@ -23,6 +23,7 @@ struct listener {
     void *context;
     int fd;
     bool is_stopped;
+    int64_t told_us; /* when it last said that there are too many connections; 0: never */
 };
 
 enum code listener_open(struct listener *listener, struct worker *worker, int fd_take, listener_accepted_fn accepted,
