@@ -33,7 +33,7 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
     enum code code;
 
     if (decision == 0) { /* of a decision that failed: its room was given back already, so it is not lost after all */
-        atomic_fetch_sub(&lane->ring->rooms_lost, 1);
+        lane->rooms_back++;
         return CODE_OK;
     }
     code = ledger__outcome(&audit->ledger, decision, result);
@@ -115,6 +115,7 @@ static void settle(struct audit *audit)
         bool wakes = lane->ticket > audit_settled(lane->ring);
 
         lane->pressing += lane->taken;
+        atomic_fetch_sub(&lane->ring->rooms_lost, lane->rooms_back); /* not before: a failed batch is taken again */
         if (wakes)
             ring__settle(lane->ring, lane->ticket);
         if (lane->end != ring__head(lane->ring))
@@ -148,7 +149,7 @@ bool writer__batch(struct audit *audit)
     audit->closing_count = audit->decisions = audit->rows = 0;
     for (unsigned i = 0; i < audit->lane_count; i++) {
         audit->lanes[i].end = ring__head(audit->lanes[i].ring);
-        audit->lanes[i].ticket = audit->lanes[i].taken = 0;
+        audit->lanes[i].ticket = audit->lanes[i].taken = audit->lanes[i].rooms_back = 0;
     }
     (void)pthread_mutex_lock(&audit->keeper.commit_lock);
     code = write_batch(audit, &part_done);

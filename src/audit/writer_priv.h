@@ -24,6 +24,7 @@ struct lane {
     uint64_t ticket;   /* last one in the batch */
     uint64_t pressing; /* decisions and events taken so far */
     uint64_t taken;    /* of these, in the batch */
+    uint64_t rooms_back; /* of outcomes in the batch whose decisions failed */
 };
 
 struct audit {

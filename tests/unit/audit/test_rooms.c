@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The room that a permit reserves for its outcome, when record and outcome share a batch that fails, and fails again. */
+#include "audit/writer_priv.h"
+#include "fakes/audit_file.h"
+#include "fakes/cm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct audit *open_still(const struct audit_file *file)
+{
+    const struct audit_conf conf = {.path = file->path, .rings = 1, .node = "node-1", .version = SPAN_LIT("test")};
+    struct audit *audit;
+    struct why why = {0};
+
+    if (audit_open(&conf, &audit, &why) != CODE_OK) /* its thread is not started: the test is the writer */
+        fail_msg("%s", why.text);
+    return audit;
+}
+
+static void put_large(struct audit_ring *ring)
+{
+    static char text[60000];
+    struct audit_decision decision = {.time_us = 1, .tenant = SPAN_LIT("t"), .verdict = AUDIT_PERMIT,
+                                      .reason = REASON_PERMITTED, .arguments = {text, sizeof text}};
+    uint64_t ticket;
+
+    memset(text, '1', sizeof text);
+    assert_ok(audit_put_decision(ring, &decision, &ticket));
+}
+
+/* The disk is full for whatever needs new pages. */
+static void fail_a_batch(struct audit *audit)
+{
+    assert_ok(db_exec(audit->ledger.db, "PRAGMA max_page_count = 1"));
+    assert_false(writer__batch(audit));
+}
+
+/* 1.25, 1.26 */
+static void test_room_comes_back_once(void **state)
+{
+    struct audit_file file;
+    struct audit *audit;
+    struct audit_ring *ring;
+    struct audit_decision call = audit_call("t", "c");
+    struct audit_result result = {.outcome = OUTCOME_NOT_SENT, .reason = REASON_AGENT_GONE, .upstream_us = -1};
+
+    (void)state;
+    audit_file_init(&file);
+    audit = open_still(&file);
+    ring = audit_ring(audit, 0);
+    assert_ok(audit_put_decision(ring, &call, &result.ticket));
+    audit_put_result(ring, &result); /* the agent is gone while the row commits */
+    put_large(ring);
+    fail_a_batch(audit);
+    assert_int_equal(atomic_load(&ring->rooms_lost), 1);
+    for (int i = 0; i < 3; i++) {
+        assert_true(writer__recover(audit));
+        put_large(ring);
+        fail_a_batch(audit);
+    }
+    assert_true(writer__recover(audit));
+    assert_true(writer__batch(audit));
+    assert_int_equal(atomic_load(&ring->rooms_lost), 0);
+    assert_int_equal(ring->reserved, 0);
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(&file, "SELECT count(*) FROM unfinished"), 0);
+    audit_file_fini(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_comes_back_once)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
