@@ -53,6 +53,13 @@ enum code heads__find(struct heads *heads, struct span tenant, struct head **out
     return CODE_OK;
 }
 
+void heads__list(const struct heads *heads, struct head **out)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct head *head = heads->buckets[i]; head != NULL; head = head->next)
+            *out++ = head;
+}
+
 void heads__forget(struct heads *heads)
 {
     for (size_t i = 0; i < BUCKETS; i++)

@@ -31,6 +31,7 @@ struct heads {
 enum code heads__init(struct heads *heads) MUST_USE;
 void heads__fini(struct heads *heads);
 enum code heads__find(struct heads *heads, struct span tenant, struct head **head) MUST_USE; /* or makes an unknown one */
+void heads__list(const struct heads *heads, struct head **out); /* all of them, in no order */
 void heads__forget(struct heads *heads);                    /* all become unknown */
 void heads__trim(struct heads *heads, uint64_t indexed_seq); /* table tenant_head holds all rows up to indexed_seq */
 

@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define PART_MEMORY_BYTES ((size_t)64 * 1024 * 1024)
@@ -18,20 +19,16 @@ struct key {
     struct span value;
 };
 
-struct tenant_row {
-    struct span tenant;
-    int64_t seq;
-    unsigned char hash[DIGEST_BYTES];
-};
-
 struct part {
     struct arena arena;
     uint64_t number;
     int64_t first_seq, last_seq, first_us, last_us;
+    uint64_t rows;
     struct key *keys;
     size_t key_count, key_next; /* next: the first that is not written */
-    struct tenant_row *heads;
-    size_t head_count, head_next;
+    struct heads heads;     /* the last row of each tenant in it */
+    struct head **head_list;
+    size_t head_next;
     struct buf seqs; /* of the entry that is being written */
 };
 
@@ -42,14 +39,6 @@ static int by_key(const void *left, const void *right)
 
     if (order == 0)
         order = span_compare(a->value, b->value);
-    return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
-}
-
-static int by_tenant(const void *left, const void *right)
-{
-    const struct tenant_row *a = left, *b = right;
-    int order = span_compare(a->tenant, b->tenant);
-
     return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
 }
 
@@ -79,24 +68,56 @@ static enum lookup_kind kind_of(struct span verdict)
     return span_is(verdict, "hold") ? LOOKUP_HELD : LOOKUP_DENIED;
 }
 
-static enum code read_keys(struct part *part, struct db *db)
+static enum code add_keys(struct part *part, struct db_stmt *decision)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT seq, correlation, tenant, tool, verdict FROM decision "
-                                    "WHERE seq BETWEEN ? AND ? ORDER BY seq", &stmt);
+    int64_t seq = db_int(decision, 0);
+    enum code code = add_key(part, LOOKUP_TENANT, seq, db_text(decision, 2));
 
+    if (code == CODE_OK)
+        code = add_key(part, LOOKUP_CORRELATION, seq, db_text(decision, 4));
+    return code == CODE_OK ? add_key(part, kind_of(db_text(decision, 6)), seq, db_text(decision, 5)) : code;
+}
+
+/* What every row has: a number, a time, perhaps a tenant. */
+static enum code add_row(struct part *part, struct db_stmt *row)
+{
+    int64_t seq = db_int(row, 0), time_us = db_int(row, 1);
+    struct span tenant = db_text(row, 2), hash = db_blob(row, 3);
+    bool first = part->rows++ == 0;
+    struct head *head;
+    enum code code;
+
+    part->first_seq = first || seq < part->first_seq ? seq : part->first_seq;
+    part->first_us = first || time_us < part->first_us ? time_us : part->first_us;
+    part->last_us = first || time_us > part->last_us ? time_us : part->last_us;
+    if (tenant.at == NULL || hash.len != DIGEST_BYTES)
+        return CODE_OK;
+    code = heads__find(&part->heads, tenant, &head);
+    if (code != CODE_OK || (uint64_t)seq < head->seq)
+        return code;
+    head->seq = (uint64_t)seq;
+    memcpy(head->hash, hash.at, DIGEST_BYTES);
+    return CODE_OK;
+}
+
+static enum code read_table(struct part *part, struct db *db, enum row_table table)
+{
+    const char *more = table == ROW_DECISION ? ", correlation, tool, verdict" : "";
+    struct db_stmt *stmt;
+    char sql[160];
+    enum code code;
+
+    (void)snprintf(sql, sizeof sql, "SELECT seq, time_us, tenant, hash%s FROM %s WHERE seq BETWEEN ? AND ? ORDER BY seq", more,
+                   row__shape(table)->name);
+    code = db_prepare(db, sql, &stmt);
     if (code != CODE_OK)
         return code;
-    db_bind_int(stmt, 1, part->first_seq);
+    db_bind_int(stmt, 1, part->last_seq - LEDGER_PART_ROWS + 1);
     db_bind_int(stmt, 2, part->last_seq);
     while ((code = db_step(stmt)) == CODE_OK) {
-        int64_t seq = db_int(stmt, 0);
-
-        code = add_key(part, LOOKUP_CORRELATION, seq, db_text(stmt, 1));
-        if (code == CODE_OK)
-            code = add_key(part, LOOKUP_TENANT, seq, db_text(stmt, 2));
-        if (code == CODE_OK)
-            code = add_key(part, kind_of(db_text(stmt, 4)), seq, db_text(stmt, 3));
+        code = add_row(part, stmt);
+        if (code == CODE_OK && table == ROW_DECISION)
+            code = add_keys(part, stmt);
         if (code != CODE_OK)
             break;
     }
@@ -104,70 +125,31 @@ static enum code read_keys(struct part *part, struct db *db)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* Every row's time and tenant; `heads` then keeps the last of each tenant. */
-static enum code read_rows(struct part *part, struct db *db, int64_t *first, int64_t *rows)
+static enum code list_heads(struct part *part)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT seq, time_us, tenant, hash FROM decision WHERE seq BETWEEN ?1 AND ?2 UNION ALL "
-                                    "SELECT seq, time_us, tenant, hash FROM outcome WHERE seq BETWEEN ?1 AND ?2 UNION ALL "
-                                    "SELECT seq, time_us, tenant, hash FROM event WHERE seq BETWEEN ?1 AND ?2", &stmt);
-
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, part->first_seq);
-    db_bind_int(stmt, 2, part->last_seq);
-    for (*rows = 0; (code = db_step(stmt)) == CODE_OK; ++*rows) {
-        int64_t seq = db_int(stmt, 0), time_us = db_int(stmt, 1);
-        struct span tenant = db_text(stmt, 2), hash = db_blob(stmt, 3);
-        struct tenant_row *row = &part->heads[part->head_count];
-
-        *first = *rows == 0 || seq < *first ? seq : *first;
-        part->first_us = *rows == 0 || time_us < part->first_us ? time_us : part->first_us;
-        part->last_us = *rows == 0 || time_us > part->last_us ? time_us : part->last_us;
-        if (tenant.at == NULL || hash.len != DIGEST_BYTES)
-            continue;
-        part->head_count++;
-        row->seq = seq;
-        memcpy(row->hash, hash.at, DIGEST_BYTES);
-        code = keep(part, tenant, &row->tenant);
-        if (code != CODE_OK)
-            break;
-    }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
-static void keep_last_heads(struct part *part)
-{
-    size_t kept = 0;
-
-    qsort(part->heads, part->head_count, sizeof part->heads[0], by_tenant);
-    for (size_t i = 0; i < part->head_count; i++)
-        if (i + 1 == part->head_count || !span_equals(part->heads[i].tenant, part->heads[i + 1].tenant))
-            part->heads[kept++] = part->heads[i];
-    part->head_count = kept;
+    part->head_list = arena_alloc(&part->arena, (part->heads.count + 1) * sizeof part->head_list[0]);
+    if (part->head_list == NULL)
+        return CODE_NOMEM;
+    heads__list(&part->heads, part->head_list);
+    return CODE_OK;
 }
 
 static enum code fill(struct part *part, struct db *db)
 {
-    int64_t rows, first = part->first_seq;
-    enum code code;
+    enum code code = heads__init(&part->heads);
 
     part->keys = arena_alloc(&part->arena, 3 * LEDGER_PART_ROWS * sizeof part->keys[0]);
-    part->heads = arena_alloc(&part->arena, LEDGER_PART_ROWS * sizeof part->heads[0]);
-    if (part->keys == NULL || part->heads == NULL)
+    if (code != CODE_OK || part->keys == NULL)
         return CODE_NOMEM;
-    code = read_keys(part, db);
-    if (code == CODE_OK)
-        code = read_rows(part, db, &first, &rows);
-    if (code != CODE_OK)
-        return code;
-    if (rows == 0) /* not a finished part */
+    for (int table = ROW_DECISION; table < ROW_TABLES && code == CODE_OK; table++)
+        code = read_table(part, db, (enum row_table)table);
+    if (code == CODE_OK && part->rows == 0) /* not a finished part */
         return CODE_NOT_FOUND;
-    part->first_seq = first;
-    qsort(part->keys, part->key_count, sizeof part->keys[0], by_key);
-    keep_last_heads(part);
-    return CODE_OK;
+    if (code == CODE_OK)
+        code = list_heads(part);
+    if (code == CODE_OK)
+        qsort(part->keys, part->key_count, sizeof part->keys[0], by_key);
+    return code;
 }
 
 enum code part__build(struct db *db, uint64_t number, struct part **out)
@@ -182,7 +164,6 @@ enum code part__build(struct db *db, uint64_t number, struct part **out)
     buf_init(&part->seqs, SIZE_MAX / 2);
     part->number = number;
     part->last_seq = (int64_t)part__last(number);
-    part->first_seq = part->last_seq - LEDGER_PART_ROWS + 1;
     code = fill(part, db);
     if (code != CODE_OK)
         part__free(&part);
@@ -194,6 +175,7 @@ void part__free(struct part **part)
 {
     if (*part == NULL)
         return;
+    heads__fini(&(*part)->heads);
     arena_fini(&(*part)->arena);
     buf_fini(&(*part)->seqs);
     mem_free(*part);
@@ -244,12 +226,12 @@ static enum code write_key(struct part *part, struct ledger *ledger)
 
 static enum code write_head(struct part *part, struct ledger *ledger)
 {
-    const struct tenant_row *row = &part->heads[part->head_next];
+    const struct head *head = part->head_list[part->head_next];
     enum code code;
 
-    db_bind_text(ledger->put_head, 1, row->tenant);
-    db_bind_int(ledger->put_head, 2, row->seq);
-    db_bind_blob(ledger->put_head, 3, span_of(row->hash, DIGEST_BYTES));
+    db_bind_text(ledger->put_head, 1, span_of(head->tenant, head->len));
+    db_bind_int(ledger->put_head, 2, (int64_t)head->seq);
+    db_bind_blob(ledger->put_head, 3, span_of(head->hash, DIGEST_BYTES));
     code = db_run(ledger->put_head);
     if (code == CODE_OK)
         part->head_next++;
@@ -264,7 +246,7 @@ enum code part__write(struct part *part, struct ledger *ledger, int max, bool *d
     *done = false;
     for (; max > 0 && part->key_next < part->key_count && code == CODE_OK; max--)
         code = write_key(part, ledger);
-    for (; max > 0 && part->head_next < part->head_count && code == CODE_OK; max--)
+    for (; max > 0 && part->head_next < part->heads.count && code == CODE_OK; max--)
         code = write_head(part, ledger);
     if (code != CODE_OK || max <= 0)
         return code;
