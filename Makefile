@@ -273,7 +273,7 @@ check:
 test:
 	@tools/install-deps --tests
 	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
-	    oracle integration interop
+	    oracle integration interop asan
 
 deps:
 	@tools/install-deps
@@ -324,7 +324,7 @@ help:
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
 #: make torture      the n-th allocation, system call or commit fails
-#: make asan tsan    unit, sim and fuzz inputs under AddressSanitizer+UBSan, or ThreadSanitizer
+#: make asan tsan    unit, sim and fuzz inputs under AddressSanitizer+UBSan (also in make test), or ThreadSanitizer
 #: make valgrind     unit and sim under valgrind (CALLGATE_SLOW=1 takes the heavy ones too)
 #: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
 #: make cover        line coverage by folder
