@@ -187,6 +187,20 @@ bool upstream__send(struct pair *pair)
 
 /* ---- the head, written anew ---- */
 
+/* On a declared path nobody looked for a credential; the gate's own must not go up for that. */
+static size_t list_credentials(const struct proxy_route *route, struct span *except, size_t count, size_t max)
+{
+    for (size_t i = 0; i < route->identity_count && count < max; i++) {
+        const struct identity_source *source = &route->identity[i];
+
+        if (source->kind == IDENTITY_API_KEY && !source->forward)
+            except[count++] = span_text(source->header);
+        if (source->kind == IDENTITY_BEARER && !source->forward)
+            except[count++] = SPAN_LIT("Authorization");
+    }
+    return count;
+}
+
 /* What the gate writes itself must not come twice. */
 static size_t list_except(const struct pair *pair, bool is_ours, struct span *except, size_t max)
 {
@@ -207,7 +221,7 @@ static size_t list_except(const struct pair *pair, bool is_ours, struct span *ex
     }
     for (size_t i = 0; i < upstream->header_count && count < max; i++)
         except[count++] = upstream->headers[i].name;
-    return count;
+    return exchange->pass != NULL ? list_credentials(exchange->route, except, count, max) : count;
 }
 
 static enum code write_path(const struct pair *pair, enum http_method method, struct buf *out)

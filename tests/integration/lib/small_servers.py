@@ -31,7 +31,7 @@ class SmallServer:
                                    "headers": {k.lower(): v for k, v in self.headers.items()}})
                 outer.answer(self)
 
-            do_GET = do_POST = do_DELETE = handle_one
+            do_GET = do_HEAD = do_POST = do_DELETE = handle_one
 
             def reply(self, status, body=b"", kind="application/json", **headers):
                 if not isinstance(body, bytes):
