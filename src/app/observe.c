@@ -43,6 +43,7 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_streams", "Event streams that are open.", "gauge", proxy.streams},
         {"callgate_body_bytes", "Memory of bodies and replies.", "gauge", proxy.memory_bytes},
         {"callgate_upstream_connections_total", "Connections made to upstreams.", "counter", proxy.upstream_connections},
+        {"callgate_events_dropped_total", "Server events of unknown types, not delivered.", "counter", proxy.events_dropped},
         {"callgate_audit_up", "1 while records can be written.", "gauge", audit.down ? 0 : 1},
         {"callgate_audit_seq", "Number of the last durable record.", "gauge", audit.last_seq},
         {"callgate_audit_rows_total", "Records written since the start.", "counter", audit.rows},

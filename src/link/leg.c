@@ -30,7 +30,7 @@ void leg_open(struct leg *leg, struct stream *stream)
     leg->read_bytes = leg->written_bytes = 0;
     leg->read_size = LEG_READ_MIN_BYTES;
     leg->wanted = 0;
-    leg->is_ready = leg->is_eof = leg->is_broken = leg->is_paused = leg->is_ended = false;
+    leg->is_ready = leg->is_eof = leg->is_broken = leg->is_ended = false;
     leg->write_blocked = leg->reads_on_write = leg->writes_on_read = false;
     leg->handshake_wants = LOOP_READ | LOOP_WRITE;
     loop_watch_init(&leg->watch, stream->fd, watch_ready, leg);
@@ -123,7 +123,7 @@ static bool read_once(struct leg *leg)
 
 void leg_fill(struct leg *leg)
 {
-    if (!leg->is_ready || leg->is_paused)
+    if (!leg->is_ready)
         return;
     for (int i = 0; i < READS_A_TURN; i++)
         if (leg->is_eof || leg->is_broken || !read_once(leg))
@@ -167,7 +167,7 @@ static unsigned wants(const struct leg *leg)
         return 0;
     if (!leg->is_ready)
         return leg->handshake_wants;
-    if (!leg->is_eof && !leg->is_paused && buf_room(&leg->in) > 0)
+    if (!leg->is_eof && buf_room(&leg->in) > 0)
         wanted |= leg->reads_on_write ? LOOP_WRITE : LOOP_READ;
     if (!buf_is_empty(&leg->out) && !leg->is_ended)
         wanted |= leg->writes_on_read ? LOOP_READ : LOOP_WRITE;
@@ -185,6 +185,6 @@ void leg_settle(struct leg *leg)
 
 bool leg_has_pending(const struct leg *leg)
 {
-    return leg->is_ready && !leg->is_paused && !leg->is_eof && !leg->is_broken && buf_room(&leg->in) > 0 &&
+    return leg->is_ready && !leg->is_eof && !leg->is_broken && buf_room(&leg->in) > 0 &&
            stream_pending(leg->stream) > 0;
 }

@@ -36,7 +36,6 @@ struct leg {
     bool is_ready;          /* connected, handshake done */
     bool is_eof;            /* the peer sends no more */
     bool is_broken;
-    bool is_paused;         /* the connection does not want to read now */
     bool is_ended;          /* we send no more */
     bool write_blocked;     /* the last write could not take all */
     bool reads_on_write;    /* TLS: reading waits for the socket to take bytes */

@@ -359,5 +359,6 @@ void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges)
         gauges->in_flight += sum_of(&lane->in_flight);
         gauges->streams += sum_of(&lane->streams);
         gauges->upstream_connections += sum_of(&lane->upstream_connections);
+        gauges->events_dropped += sum_of(&lane->events_dropped);
     }
 }

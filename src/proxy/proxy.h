@@ -71,6 +71,7 @@ struct proxy_gauges {
     uint64_t streams;        /* event streams open now */
     uint64_t memory_bytes;   /* of bodies and replies */
     uint64_t upstream_connections; /* made since the start */
+    uint64_t events_dropped; /* of types that the dialect does not know, since the start */
 };
 void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges);
 

@@ -58,7 +58,7 @@ typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstrea
 
 /* What counters a lane shows; written by its worker, read by anybody. */
 struct lane_gauges {
-    atomic_uint_fast64_t accepted, requests, upstream_connections;
+    atomic_uint_fast64_t accepted, requests, upstream_connections, events_dropped;
     atomic_uint_fast64_t pairs, in_flight, streams;
 };
 
@@ -141,7 +141,7 @@ struct exchange {
     int64_t error_code;
     uint64_t response_bytes;
     struct digest digest;
-    uint32_t server_requests, server_notifications, server_denied, events_dropped;
+    uint32_t server_requests, server_notifications, server_denied;
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
     /* a message from the server that waits for its record */
     struct gate_message question;

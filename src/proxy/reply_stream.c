@@ -218,7 +218,8 @@ static bool take_event(struct pair *pair)
     const struct sse_event *event = &pair->events.event;
 
     if (event->has_data && !span_is_empty(event->data) && !span_is(event->type, "message")) {
-        exchange->events_dropped++; /* `ping`, `keepalive`: nothing that a client of this dialect could read */
+        /* `ping`, `keepalive`: nothing that a client of this dialect could read */
+        atomic_fetch_add_explicit(&pair->lane->gauges.events_dropped, 1, memory_order_relaxed);
         return true;
     }
     exchange->saw_event_id = exchange->saw_event_id || (event->has_id && !span_is_empty(event->id));

@@ -116,6 +116,7 @@ static void unknown_events_are_not_delivered(void)
     has_not(text, "ping");
     has_not(text, "hello");
     has(text, RESULT);
+    assert_int_equal(atomic_load(&sim->lane.gauges.events_dropped), 1);
 }
 
 static void test_other_events(void **state) /* 1.14 */
