@@ -17,7 +17,6 @@
 
 #define CONNECT_WAIT_MS 2000
 #define NAMES_WAIT_MS 3000
-#define DISK_LOW_BYTES (UINT64_C(64) << 20)
 #define RECENT_ROWS 1000
 
 /* Findings as they are made: printed at once, or kept for --json. */

@@ -11,6 +11,8 @@
 #include "os/resolve.h"
 #include "proxy/conf.h"
 
+#define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: not ready, and `status` says so */
+
 struct conf_audit {
     const char *database;          /* audit.db */
     const char *checkpoints;       /* audit.db.heads */

@@ -10,7 +10,6 @@
 
 #include "app/serve.h"
 
-#define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less than this on the audit's disk: not ready any more */
 #define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
 #define NAMES_WAIT_MS 2000
 
