@@ -14,7 +14,7 @@
 
 #define INHERITED_MAX 64
 #define DRAIN_LOOK_US 20000
-#define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; whoever holds it is asked again at the next look */
+#define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
 
 static void take_names(void *context)
 {
