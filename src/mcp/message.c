@@ -105,9 +105,6 @@ static enum reason read_params(struct mcp_message *message)
         message->params = NULL;
         return REASON_PARAMS_INVALID;
     }
-    for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
-        if (is_misspelled(node->key))
-            return REASON_PARAMS_INVALID;
     message->meta = json_member(message->params, SPAN_LIT("_meta"));
     version = json_member(message->meta, SPAN_LIT(MODERN_VERSION));
     if (version != NULL || span_is(message->method, "server/discover")) {
@@ -115,6 +112,9 @@ static enum reason read_params(struct mcp_message *message)
         message->modern_version = version != NULL ? version->raw : SPAN_NONE;
         return REASON_VERSION_UNSUPPORTED;
     }
+    for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
+        if (is_misspelled(node->key))
+            return REASON_PARAMS_INVALID;
     if (message->meta != NULL && message->meta->type != JSON_OBJECT) {
         message->meta = NULL;
         return REASON_PARAMS_INVALID;

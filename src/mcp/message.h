@@ -43,8 +43,9 @@ struct mcp_read_rules {
 /* Reads a body: strict JSON, canonical bytes appended to `canonical` (empty before), the envelope's rules.
  * On a fault after the id was read, message->id holds it for the answer; message->kind is NONE unless the envelope was
  * good. *fault tells the JSON place for the log; where the JSON was good and the envelope is not, its text says why.
- * Returns: PERMITTED, or MEMORY, JSON_*, BATCH, ENVELOPE, VERSION_UNSUPPORTED (a modern request, or server/discover: before
- * anything about its parameters), PARAMS_INVALID, TOOL_NAME_INVALID, ARGUMENTS_INVALID, HEADER_MISMATCH. */
+ * Returns: PERMITTED, or MEMORY, JSON_*, BATCH, ENVELOPE, METHOD_UNKNOWN (what only servers say, a pseudo-method),
+ * VERSION_UNSUPPORTED (a modern request, or server/discover: before anything about its parameters), PARAMS_INVALID,
+ * TOOL_NAME_INVALID, ARGUMENTS_INVALID, HEADER_MISMATCH. */
 enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                      struct mcp_message *message, struct json_fault *fault);
 

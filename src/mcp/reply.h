@@ -14,7 +14,8 @@
 
 /* Removed from every message: members of any `_meta` whose names begin with "dev.callgate/". In the answer to tools/list
  * (and, where the request is not known, in any result with `tools`): tools that `keep` does not keep. Where nothing is
- * removed, every value, member and order stays. Tools that are kept must not hold deceptive characters. */
+ * removed, every value, member and order stays. Tools that are kept must not hold deceptive characters. A name over 128 bytes,
+ * which no call could use, is not asked about and not kept; over 4,096 tools are refused. */
 
 /* Whether tools/list may show a tool. */
 typedef bool (*mcp_keep_fn)(void *context, struct span tool);
