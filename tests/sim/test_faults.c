@@ -128,12 +128,64 @@ static void test_sessions(void **state) /* 1.17 */
     in_every_weather(unfit_session_stream);
 }
 
+/* ---- memory ---- */
+
+static char large[400001];
+
+static const char *pad(void)
+{
+    memset(large, ' ', sizeof large - 1);
+    return large;
+}
+
+/* Each began while there was room; those that hold much end when there is none any more. */
+static void body_grows(void)
+{
+    sim->budget.memory_max_bytes = 200000;
+    sim_agent_says(sim, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                        "Content-Length: 4000000\r\n\r\n");
+    sim_agent_says(sim, pad());
+    has(sim_agent_hears(sim), "HTTP/1.1 503 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_MEMORY);
+}
+
+static void reply_grows(void)
+{
+    sim->budget.memory_max_bytes = 200000;
+    sim_agent_posts(sim, CALL, "");
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n");
+    sim_upstream_says(sim, 0, pad());
+    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_MEMORY);
+}
+
+static void event_grows(void)
+{
+    sim->budget.memory_max_bytes = 200000;
+    sim_agent_posts(sim, CALL, "");
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ");
+    sim_upstream_says(sim, 0, pad());
+    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_MEMORY);
+}
+
+static void test_memory(void **state) /* 1.7 */
+{
+    (void)state;
+    in_every_weather(body_grows);
+    in_every_weather(reply_grows);
+    in_every_weather(event_grows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_unasked),
         cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
