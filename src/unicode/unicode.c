@@ -99,14 +99,30 @@ static bool joiner_is_needed(uint32_t joiner, uint32_t before, struct span after
     return needs_joiners(before) && needs_joiners(next);
 }
 
+/* How many bytes from the front are letters, digits and marks of ASCII, which deceive nobody: nearly all there is. */
+static size_t plain_run(struct span text)
+{
+    size_t len = 0;
+
+    while (len < text.len && text.at[len] >= 0x20 && text.at[len] < 0x7f)
+        len++;
+    return len;
+}
+
 bool unicode_is_deceptive(struct span text)
 {
     uint32_t point, before = 0;
 
     while (text.len > 0) {
-        size_t taken = unicode_next(text, &point);
+        size_t plain = plain_run(text), taken;
         utf8proc_category_t category;
 
+        if (plain > 0) {
+            before = (unsigned char)text.at[plain - 1];
+            text = span_part(text, plain, SIZE_MAX);
+            continue;
+        }
+        taken = unicode_next(text, &point);
         if (taken == 0)
             return true;
         text = span_part(text, taken, SIZE_MAX);
