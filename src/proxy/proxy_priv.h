@@ -253,6 +253,7 @@ void exchange__finish(struct pair *pair);                /* the outcome, if it i
 struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange);
 
 /* ---- upstream.c: CONNECT, SEND ---- */
+void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* a line in the log */
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
 bool upstream__begin(struct pair *pair);                 /* starts connecting where there is no connection */
 bool upstream__connect(struct pair *pair);

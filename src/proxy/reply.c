@@ -2,34 +2,17 @@
 #include "proxy/proxy_priv.h"
 
 #include "base/bug.h"
-#include "base/log.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- failing ---- */
 
-static void tell_failure(struct pair *pair, enum reason reason, const char *detail)
-{
-    const struct exchange *exchange = &pair->exchange;
-    char route[128];
-
-    if (!lane__may_log(pair->lane))
-        return;
-    (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
-    log_line(LOG_WARN,
-             &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route, .reason = reason_name(reason)},
-             "the upstream's reply (status %d) cannot be delivered: %s", exchange->reply_status, detail);
-}
-
-void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+static void fail(struct pair *pair, enum audit_outcome outcome, enum reason reason, const char *detail)
 {
     struct exchange *exchange = &pair->exchange;
-    const char *detail = *pair->answers.detail ? pair->answers.detail : reason_text(reason);
 
-    if (pair->back.stream != NULL && pair->back.is_broken)
-        detail = stream_fault(pair->back.stream);
-    tell_failure(pair, reason, *pair->events.detail ? pair->events.detail : detail);
+    upstream__tell(pair, reason, detail);
     pair__drop_back(pair);
     exchange->upstream_done = true;
     if (exchange->answers_sse) {
@@ -38,6 +21,17 @@ void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
     }
     exchange__settle(pair, outcome, reason);
     deny__answer(pair, reason);
+}
+
+void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
+{
+    const char *detail = *pair->answers.detail ? pair->answers.detail : reason_text(reason);
+
+    if (pair->back.stream != NULL && pair->back.is_broken)
+        detail = stream_fault(pair->back.stream);
+    if (pair->exchange.answers_sse && *pair->events.detail)
+        detail = pair->events.detail;
+    fail(pair, outcome, reason, detail);
 }
 
 /* ---- the reply's head, as it goes down ---- */
@@ -94,13 +88,13 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 
 /* ---- what kind of reply it is ---- */
 
-static void tell_redirect(struct pair *pair)
+static void refuse_redirect(struct pair *pair)
 {
     char text[320];
 
     (void)snprintf(text, sizeof text, "it redirects to %.*s; write that URL into the route's upstream if it is right",
                    SPAN_ARG(span_part(head__value(&pair->answers.head, SPAN_LIT("Location")), 0, 200)));
-    tell_failure(pair, REASON_UPSTREAM_REDIRECT, text);
+    fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_REDIRECT, text);
 }
 
 static bool is_call(const struct exchange *exchange)
@@ -159,11 +153,11 @@ static bool head_done(struct pair *pair)
     else
         reason = sort_success(pair);
     if (reason == REASON_UPSTREAM_REDIRECT)
-        tell_redirect(pair);
-    if (reason != REASON_UNSET) {
+        refuse_redirect(pair);
+    else if (reason != REASON_UNSET)
         reply__fail(pair, OUTCOME_REFUSED, reason);
+    if (reason != REASON_UNSET)
         return true;
-    }
     return exchange->answers_sse ? stream__begin(pair) : true;
 }
 

@@ -11,19 +11,30 @@
 
 /* ---- connecting ---- */
 
-static void tell_failure(struct pair *pair, enum reason reason)
+void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
 {
     const struct exchange *exchange = &pair->exchange;
-    const struct leg *back = &pair->back;
-    char route[128];
+    const struct proxy_upstream *upstream = &exchange->route->upstream;
+    char route[128], correlation[130], status[32] = "";
 
     if (!lane__may_log(pair->lane))
         return;
     (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
+    (void)snprintf(correlation, sizeof correlation, "%.*s", SPAN_ARG(exchange->asked.correlation));
+    if (exchange->reply_status != 0)
+        (void)snprintf(status, sizeof status, " answers %d", exchange->reply_status);
     log_line(LOG_WARN,
-             &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route, .reason = reason_name(reason)},
-             "upstream %s port %u: %s", exchange->route->upstream.host, exchange->route->upstream.port,
-             back->stream != NULL && back->is_broken ? stream_fault(back->stream) : reason_text(reason));
+             &(struct log_about){.room = "proxy", .decision = exchange->seq, .correlation = correlation, .upstream = route,
+                                 .reason = reason_name(reason)},
+             "upstream %s port %u%s: %s", upstream->host, upstream->port, status, detail);
+}
+
+static void tell_failure(struct pair *pair, enum reason reason)
+{
+    const struct leg *back = &pair->back;
+
+    upstream__tell(pair, reason,
+                   back->stream != NULL && back->is_broken ? stream_fault(back->stream) : reason_text(reason));
 }
 
 static void give_up(struct pair *pair, enum audit_outcome outcome, enum reason reason)
