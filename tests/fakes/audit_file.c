@@ -3,6 +3,7 @@
 
 #include "db/db.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +27,18 @@ void audit_file_init(struct audit_file *file)
     (void)snprintf(file->path, sizeof file->path, "%s/audit.db", file->folder);
 }
 
+/* With whatever a test has put beside the file. */
 void audit_file_fini(struct audit_file *file)
 {
-    static const char *const tails[] = {"", "-wal", "-shm", "-journal", ".lock", ".copy", ".copy-wal", ".copy-shm"};
-    char path[128];
+    DIR *folder = opendir(file->folder);
+    const struct dirent *entry;
 
-    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s%s", file->path, tails[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(file->folder);
+    must(folder != NULL, "opendir", file->folder);
+    while ((entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)closedir(folder);
+    must(rmdir(file->folder) == 0, "rmdir", file->folder);
 }
 
 struct audit *audit_file_open(const struct audit_file *file, unsigned rings)

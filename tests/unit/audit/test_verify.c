@@ -124,10 +124,8 @@ static int teardown(void **state)
         free(bench->triggers[i][0]);
         free(bench->triggers[i][1]);
     }
-    for (int i = 0; i < bench->copy_count; i++) {
-        (void)unlink(bench->copies[i]);
+    for (int i = 0; i < bench->copy_count; i++)
         free(bench->copies[i]);
-    }
     audit_file_fini(&bench->file);
     free(bench);
     return 0;
