@@ -4,6 +4,7 @@
 #include "mcp/mcp_priv.h"
 
 #define DECODED_MAX_BYTES 8192 /* no header line is longer */
+#define SEARCH_MAX 10000       /* values that one header is looked for among */
 
 static const struct span wrap_begin = {"=?base64?", 9};
 static const struct span wrap_end = {"?=", 2};
@@ -63,17 +64,20 @@ static bool node_agrees(const struct json_node *node, struct span text)
     return false;
 }
 
-/* Some scalar below `node`. Recursion goes no deeper than a request may be (64). */
-static bool any_agrees(const struct json_node *node, struct span text)
+/* Some scalar below `node`, among the first *left values. Recursion goes no deeper than a request may be (64). */
+static bool any_agrees(const struct json_node *node, struct span text, uint32_t *left)
 {
-    for (const struct json_node *child = node->child; child != NULL; child = child->next)
-        if (node_agrees(child, text) || any_agrees(child, text))
+    for (const struct json_node *child = node->child; child != NULL && *left > 0; child = child->next) {
+        *left -= 1;
+        if (node_agrees(child, text) || any_agrees(child, text, left))
             return true;
+    }
     return false;
 }
 
 static bool arguments_agree(const struct json_node *arguments, struct span name, struct span text)
 {
+    uint32_t left = SEARCH_MAX;
     bool named = false;
 
     for (const struct json_node *node = arguments->child; node != NULL; node = node->next)
@@ -82,7 +86,7 @@ static bool arguments_agree(const struct json_node *arguments, struct span name,
                 return true;
             named = true;
         }
-    return !named && any_agrees(arguments, text);
+    return !named && any_agrees(arguments, text, &left);
 }
 
 bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value)

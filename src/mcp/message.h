@@ -54,7 +54,7 @@ const struct json_node *mcp_message_subject(const struct mcp_message *message);
 
 /* An Mcp-Param-* header against the arguments. Takes: name: what follows "Mcp-Param-". The argument of that name, whatever
  * the case, must have the header's value (after =?base64?…?= decoding) as its text; which argument another name stands for
- * only the tool's schema says, so then some argument must have it, at any depth. */
+ * only the tool's schema says, so then some argument must have it, at any depth, among the first 10,000 values. */
 bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value);
 
 #endif

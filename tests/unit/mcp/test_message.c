@@ -256,6 +256,29 @@ static void takes_printable_names_where_told(void **state)
     }
 }
 
+/* 1.11: looking for an argument without knowing its name ends somewhere */
+static void bounds_the_search_for_a_mirrored_argument(void **state)
+{
+    size_t at;
+    char *body = malloc(100000);
+    struct asked a;
+
+    (void)state;
+    assert_non_null(body);
+    for (int nodes = 9998; nodes <= 10000; nodes += 2) {
+        at = (size_t)snprintf(body, 256, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+                                         "\"params\":{\"name\":\"t\",\"arguments\":{\"v\":[");
+        for (int i = 0; i < nodes; i++)
+            at += (size_t)snprintf(body + at, 8, "%s0", i > 0 ? "," : "");
+        snprintf(body + at, 32, ",\"Bonn\"]}}}");
+        ask(&a, body);
+        assert_int_equal(a.reason, REASON_PERMITTED);
+        assert_int_equal(mcp_param_header_agrees(&a.message, SPAN_LIT("Region"), SPAN_LIT("Bonn")), nodes == 9998);
+        ask_end(&a);
+    }
+    free(body);
+}
+
 /* 1.19: names of ours for what has no method, and what only servers say, are no methods of an agent */
 static void refuses_methods_of_others(void **state)
 {
@@ -442,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_other_spellings_in_params),
         cmocka_unit_test(refuses_methods_of_others),
+        cmocka_unit_test(bounds_the_search_for_a_mirrored_argument),
         cmocka_unit_test(reads_a_call),
         cmocka_unit_test(reads_ordinary_messages),
         cmocka_unit_test(reads_initialize),
