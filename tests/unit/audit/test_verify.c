@@ -243,8 +243,8 @@ static const struct {
     const char *which;
 } changes[] = {
     {"CASE typeof(@) WHEN 'integer' THEN @ + 1000 WHEN 'text' THEN @ || 'x' ELSE CAST(substr(@, 1, length(@) - 1) || "
-     "x'fe' AS "
-     "BLOB) END", "SELECT max(seq) FROM # WHERE @ IS NOT NULL"},
+     "CASE substr(@, -1) WHEN x'fe' THEN x'01' ELSE x'fe' END AS BLOB) END",
+     "SELECT max(seq) FROM # WHERE @ IS NOT NULL"},
     {"NULL", "SELECT min(seq) FROM # WHERE @ IS NOT NULL"},
     {"1", "SELECT min(seq) FROM # WHERE @ IS NULL"},
     {"x'30313233343536373031323334353637'", "SELECT min(seq) FROM # WHERE @ IS NULL"},
