@@ -82,7 +82,7 @@ class Generator:
 
     def leaf(self, effect):
         steps = self.steps()
-        names = self.random.sample(OPERATORS, 1 if steps[-1:] == [("..", WILD)] else self.random.choice([1, 1, 1, 2, 3]))
+        names = self.random.sample(OPERATORS, self.random.choice([1, 1, 1, 2, 3]))
         if "exists" in names:
             names = ["exists"]
         options = {}
