@@ -95,7 +95,6 @@
     X(UPSTREAM_DEFINITION, "upstream_definition", UPSTREAM, 502, 5030, UNAVAILABLE, "A tool's definition holds characters that deceive a reader.") \
     X(QUESTION_DENIED, "question_denied", POLICY, 0, 4030, POLICY, "The server's request is not permitted.")                   \
     X(QUESTION_LIMIT, "question_limit", UPSTREAM, 0, 4290, RATE, "The server has too many open requests in this session.")     \
-    X(NOTE_DENIED, "note_denied", POLICY, 0, 0, NONE, "The server's notification is not permitted.")                           \
     X(STREAM_ENDED, "stream_ended", NOBODY, 0, 0, NONE, "The event stream ended.")                                             \
     X(STREAM_IDLE, "stream_idle", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream fell silent in the middle of its answer.")   \
     X(GATE_DIED, "gate_died", GATE, 0, 0, NONE, "The gate ended before the outcome was known.")                                \
