@@ -32,15 +32,17 @@ static void count_uses(struct index *index, const struct rule *rule)
 {
     for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
         const struct names *names = &rule->match.by[d];
+        bool exact = is_exact(names);
 
-        if (!is_exact(names))
-            continue;
         for (uint32_t i = 0; i < names->count; i++) {
-            struct bucket *bucket = slot_of(index, d, names->name[i].text);
+            struct bucket *bucket;
 
+            if (names->name[i].kind != NAME_LITERAL)
+                continue;
+            bucket = slot_of(index, d, names->name[i].text);
             bucket->key = names->name[i].text;
             bucket->dimension = d;
-            bucket->uses++;
+            bucket->uses += exact;
         }
     }
 }
@@ -196,4 +198,11 @@ bool policy__names_method(const struct policy *policy, const struct question *qu
         }
     }
     return false;
+}
+
+bool policy_names_tool(const struct policy *policy, struct span tool)
+{
+    const struct bucket *bucket = slot_of(&policy->index, DIM_TOOL, tool);
+
+    return bucket != NULL && bucket->key.at != NULL;
 }

@@ -33,6 +33,10 @@ struct span policy_hash(const struct policy *policy); /* of the set: names and t
 size_t policy_rule_count(const struct policy *policy);
 struct span policy_rule_id(const struct policy *policy, size_t at); /* by effect, then id in byte order */
 
+/* Whether some rule names this tool letter by letter: of such names there are as many as the authors wrote, however many
+ * agents make up. */
+bool policy_names_tool(const struct policy *policy, struct span tool);
+
 /* The `policy:` name of one file's text, for load and remove. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
 

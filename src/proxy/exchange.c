@@ -374,7 +374,8 @@ static void report(struct pair *pair)
         .method = exchange->asked.method,
         .tool = exchange->asked.tool,
         .verdict = verdict->kind,
-        .names_tool = verdict->rule_count > 0,
+        .names_tool = exchange->decision.policy != NULL &&
+                      policy_names_tool(exchange->decision.policy, exchange->asked.tool),
         .reason = exchange->is_permitted ? REASON_PERMITTED : exchange->refusal,
         .judge_us = exchange->decision.judge_us,
         .audit_us = exchange->durable_us ? exchange->durable_us - exchange->recorded_us : -1,

@@ -81,7 +81,7 @@ struct proxy_call {
     struct span method;
     struct span tool;
     enum verdict_kind verdict;
-    bool names_tool;         /* some rule applied by naming this tool, so it may be a label */
+    bool names_tool;         /* some rule names this tool, so it may be a label */
     enum reason reason;
     int64_t judge_us, audit_us, upstream_us; /* -1: not reached */
 };
