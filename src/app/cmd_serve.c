@@ -77,14 +77,15 @@ static int read_ready_fd(const char *text, int *fd)
 static int run_serve(int argc, char **argv)
 {
     const char *config = NULL, *ready = NULL;
-    bool check = false;
+    bool check = false, verbose = false;
     const struct option options[] = {
         {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &config},
         {.name = "check", .help = "load everything, change nothing", .flag = &check},
+        {.name = "verbose", .help = "also log why each request was refused and how each connection ended", .flag = &verbose},
         {.name = "ready-fd", .takes = "N", .help = "write one JSON line with the addresses there when ready", .value = &ready},
         {0},
     };
-    const struct usage usage = {"callgate serve [--config FILE] [--check]",
+    const struct usage usage = {"callgate serve [--config FILE] [--check] [--verbose]",
                                 "Stands between agents and their tool servers. SIGHUP reloads, SIGTERM drains.",
                                 options, 0, 0};
     struct conf *conf = NULL;
@@ -97,6 +98,8 @@ static int run_serve(int argc, char **argv)
     status = load_conf(config != NULL ? config : "callgate.yaml", &conf);
     if (status != OPTIONS_GO)
         return status;
+    if (verbose)
+        log_init(LOG_DEBUG, LOG_AUTO);
     return check ? check_only(&conf) : serve_all(conf, ready_fd);
 }
 
