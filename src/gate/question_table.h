@@ -18,7 +18,7 @@ struct question_key {
     struct span id;                                /* canonical JSON */
 };
 
-/* Asking the same again, as a resumed stream does, renews it. */
+/* Asking the same again, as a resumed stream does, renews it. Takes: now_us: monotonic. */
 enum code question_open(struct gate *gate, const struct question_key *key, struct span method, int64_t now_us) MUST_USE;
 
 /* Finds and takes the question; its method goes into `method` (at most 128 bytes). CODE_NOT_FOUND: nobody asked. */

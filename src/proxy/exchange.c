@@ -114,10 +114,7 @@ static bool params_agree(const struct pair *pair)
 static enum reason find_question(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct question_key key = {
-        .route = exchange->route->name, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
-        .session = exchange->session_id, .id = exchange->message.id,
-    };
+    struct question_key key = question__key(exchange, exchange->message.id);
     char method[128];
     size_t len;
     char *kept;
@@ -398,6 +395,7 @@ void exchange__finish(struct pair *pair)
     report(pair);
     pair__stop_waiting(pair);
     question__forget(pair);
+    question__put_back(pair);
     if (exchange->slot_taken)
         budget_leave(pair->lane->worker.budget, exchange->slot);
     exchange->slot_taken = false;

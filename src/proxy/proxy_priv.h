@@ -281,6 +281,8 @@ bool stream__emit(struct pair *pair, const struct sse_event *event, struct span 
 bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
 bool question__step(struct pair *pair);
 void question__forget(struct pair *pair);
+void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
+struct question_key question__key(const struct exchange *exchange, struct span id);
 
 /* ---- deny.c ---- */
 bool deny__step(struct pair *pair);

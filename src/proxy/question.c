@@ -5,19 +5,31 @@
 #include "mcp/method.h"
 #include "os/clock.h"
 
-static struct question_key key_of(const struct exchange *exchange)
+struct question_key question__key(const struct exchange *exchange, struct span id)
 {
     return (struct question_key){
         .route = exchange->route->name, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
-        .session = exchange->session_id, .id = exchange->question_reply.id,
+        .session = exchange->session_id, .id = id,
     };
+}
+
+void question__put_back(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    struct question_key key;
+
+    if (span_is_empty(exchange->asked.answers) || exchange->sent_us != 0)
+        return;
+    key = question__key(exchange, exchange->message.id);
+    if (question_open(pair->lane->gate, &key, exchange->asked.answers, pair__now_us(pair)) != CODE_OK)
+        return; /* others were asked meanwhile, as many as may be */
 }
 
 /* What was opened for an agent that never sees it is closed again. */
 static void close_question(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct question_key key = key_of(exchange);
+    struct question_key key = question__key(exchange, exchange->question_reply.id);
     char method[128];
     size_t len;
 
@@ -174,10 +186,10 @@ bool question__take(struct pair *pair, const struct sse_event *event, const stru
         return deliver(pair);
     }
     if (exchange->question_permitted && reply->kind == MCP_REQUEST) {
-        struct question_key key = key_of(exchange);
+        struct question_key key = question__key(exchange, exchange->question_reply.id);
 
         exchange->question_open =
-            question_open(pair->lane->gate, &key, reply->method, exchange->question.time_us) == CODE_OK;
+            question_open(pair->lane->gate, &key, reply->method, exchange->question.began_us) == CODE_OK;
         if (!exchange->question_open)
             judge(pair, REASON_QUESTION_LIMIT);
     }

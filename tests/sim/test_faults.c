@@ -128,6 +128,65 @@ static void test_sessions(void **state) /* 1.17 */
     in_every_weather(unfit_session_stream);
 }
 
+/* ---- questions ---- */
+
+static void ask_agent(const char *id)
+{
+    char reply[1024];
+
+    sim_agent_posts(sim, CALL, "");
+    (void)sim_upstream_hears(sim, sim->upstream_count - 1);
+    (void)snprintf(reply, sizeof reply, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+                   "data: {\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"sampling/createMessage\",\"params\":{}}\n\n"
+                   "data: " RESULT "\n\n", id);
+    sim_upstream_says(sim, sim->upstream_count - 1, reply);
+    sim_upstream_leaves(sim, sim->upstream_count - 1);
+    has(sim_agent_hears(sim), id);
+}
+
+/* By the clock that never jumps: the one on the wall stands still here. */
+static void old_question_is_forgotten(void)
+{
+    ask_agent("first");
+    sim_pass(sim, 3601 * INT64_C(1000000));
+    sim_connect(sim);
+    ask_agent("second");
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"id\":\"first\",\"result\":{}}", "");
+    has(sim_agent_hears(sim), "HTTP/1.1 403 ");
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"id\":\"second\",\"result\":{}}", "");
+    has(sim_upstream_hears(sim, sim->upstream_count - 1), "second");
+}
+
+/* An answer that did not go up may be given again. */
+static void answer_is_not_lost(void)
+{
+    static const char yes[] = "{\"jsonrpc\":\"2.0\",\"id\":\"first\",\"result\":{}}";
+
+    ask_agent("first");
+    sim->ring->is_down = true;
+    sim_agent_posts(sim, yes, "");
+    has(sim_agent_hears(sim), "HTTP/1.1 ");
+    sim->ring->is_down = false;
+    sim->refuses_dials = true;
+    sim_agent_posts(sim, yes, "");
+    has(sim_agent_hears(sim), "HTTP/1.1 ");
+    sim->refuses_dials = false;
+    sim_agent_posts(sim, yes, "");
+    assert_int_equal(sim->upstream_count, 2);
+    has(sim_upstream_hears(sim, sim->upstream_count - 1), "first");
+    sim_upstream_says(sim, sim->upstream_count - 1, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+    sim_agent_posts(sim, yes, ""); /* but only once */
+    has(sim_agent_hears(sim), "HTTP/1.1 403 ");
+}
+
+static void test_questions(void **state) /* 1.15, 1.19 */
+{
+    (void)state;
+    in_every_weather(old_question_is_forgotten);
+    in_every_weather(answer_is_not_lost);
+}
+
 /* ---- memory ---- */
 
 static char large[400001];
@@ -185,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_unasked),
         cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_questions),
         cmocka_unit_test(test_memory),
     };
 
