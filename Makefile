@@ -221,7 +221,7 @@ interop: all
 
 torture: all $(TORT_BIN) $(PRELOADS)
 	@$(if $(TORT_BIN),$(RUN_TESTS) torture $(TORT_BIN))
-	@$(RUN_SCENARIOS) tests/torture
+	@CALLGATE_SCENARIO_SECONDS=900 $(RUN_SCENARIOS) tests/torture
 
 valgrind: all $(UNIT_BIN) $(SIM_BIN)
 	@CALLGATE_SLOW=$${CALLGATE_SLOW:-0} CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)

@@ -25,12 +25,13 @@
 
 enum name {
     N_write, N_pwrite64, N_fdatasync, N_fsync, N_ftruncate64, N_open64, N_socket, N_connect, N_accept4, N_recv, N_send,
-    N_epoll_ctl, N_epoll_wait, N_eventfd, N_setsockopt, N_getsockopt, N_pread64, N_pthread_create, N_COUNT
+    N_epoll_ctl, N_epoll_wait, N_eventfd, N_setsockopt, N_getsockopt, N_pread64, N_pthread_create, N_read_socket,
+    N_write_socket, N_COUNT
 };
 
 static const char *const names[N_COUNT] = {
     "write", "pwrite64", "fdatasync", "fsync", "ftruncate64", "open64", "socket", "connect", "accept4", "recv", "send",
-    "epoll_ctl", "epoll_wait", "eventfd", "setsockopt", "getsockopt", "pread64", "pthread_create"};
+    "epoll_ctl", "epoll_wait", "eventfd", "setsockopt", "getsockopt", "pread64", "pthread_create", "read_socket", "write_socket"};
 
 static atomic_long counts[N_COUNT];
 static long fault_at, fault_len = 1;
@@ -88,17 +89,32 @@ static bool must_fail(enum name name)
         return must_fail(N_##call) ? (result)-1 : real given;       \
     }
 
-/* Writes to files only: one to an eventfd cannot fail as a disk can. */
+static bool is_kind(int fd, mode_t kind)
+{
+    struct stat stat;
+
+    return fstat(fd, &stat) == 0 && (stat.st_mode & S_IFMT) == kind;
+}
+
+/* Files and sockets apart (OpenSSL reads and writes sockets so); never an eventfd, which cannot fail as they can. */
 ssize_t write(int fd, const void *at, size_t len)
 {
     static ssize_t (*real)(int, const void *, size_t);
-    struct stat stat;
 
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "write");
-    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && must_fail(N_write))
+    if ((is_kind(fd, S_IFREG) && must_fail(N_write)) || (is_kind(fd, S_IFSOCK) && must_fail(N_write_socket)))
         return -1;
     return real(fd, at, len);
+}
+
+ssize_t read(int fd, void *at, size_t len)
+{
+    static ssize_t (*real)(int, void *, size_t);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "read");
+    return is_kind(fd, S_IFSOCK) && must_fail(N_read_socket) ? -1 : real(fd, at, len);
 }
 
 WRAP(ssize_t, pwrite64, (int fd, const void *at, size_t len, off64_t offset), (fd, at, len, offset))
