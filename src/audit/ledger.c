@@ -17,12 +17,6 @@ enum code ledger__commit(struct ledger *ledger)
     return code;
 }
 
-void ledger__rollback(struct ledger *ledger)
-{
-    if (ledger->db != NULL)
-        db_rollback(ledger->db);
-}
-
 enum code ledger__insert(struct ledger *ledger, enum row_table table, const struct row_value *values,
                          const unsigned char hash[DIGEST_BYTES], const struct row_value *outside)
 {

@@ -50,7 +50,6 @@ void ledger__close(struct ledger *ledger);
 
 enum code ledger__begin(struct ledger *ledger) MUST_USE;
 enum code ledger__commit(struct ledger *ledger) MUST_USE;
-void ledger__rollback(struct ledger *ledger);
 
 /* One whole row as it is. */
 enum code ledger__insert(struct ledger *ledger, enum row_table table, const struct row_value *values,

@@ -231,7 +231,6 @@ void lane__wait_for_room(struct pair *pair);
 bool front__head(struct pair *pair);
 bool front__body(struct pair *pair);
 struct span head__value(const struct http_head *head, struct span name); /* at == NULL: absent */
-bool route__host_is_served(const struct pair *pair, struct span value);
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);
 void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */

@@ -54,13 +54,6 @@ static bool name_is_served(const struct pair *pair, struct span name)
     return false;
 }
 
-bool route__host_is_served(const struct pair *pair, struct span value)
-{
-    struct http_authority authority;
-
-    return http_authority_read(value, &authority) && name_is_served(pair, authority.name);
-}
-
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin)
 {
     struct http_origin parts;
