@@ -224,7 +224,7 @@ torture: all $(TORT_BIN) $(PRELOADS)
 	@CALLGATE_SCENARIO_SECONDS=900 $(RUN_SCENARIOS) tests/torture
 
 valgrind: all $(UNIT_BIN) $(SIM_BIN)
-	@CALLGATE_SLOW=$${CALLGATE_SLOW:-0} CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)
+	@CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)
 
 asan tsan:
 	@MAKE="$(MAKE) FLAVOUR=$@" tools/run-all unit sim fuzz-replay
@@ -248,8 +248,10 @@ fuzz-run: $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
 	    mkdir -p $(B)/corpus/$$name tests/fuzz/$$name.in; \
 	    echo "fuzz $$name, $(FUZZ_SECONDS) s"; \
 	    $(B)/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
-	        -artifact_prefix=$(B)/corpus/$$name- $(B)/corpus/$$name tests/fuzz/$$name.in; \
-	done
+	        -artifact_prefix=$(B)/corpus/$$name- $(B)/corpus/$$name tests/fuzz/$$name.in > $(B)/corpus/$$name.log 2>&1 || \
+	        { tail -n 60 $(B)/corpus/$$name.log >&2; exit 1; }; \
+	    sed -n 's/^stat::\(number_of_executed_units\|new_units_added\): */    \1: /p' $(B)/corpus/$$name.log; \
+	done; echo "fuzz: no fault found; inputs that reached something new are in $(B)/corpus"
 
 floors:
 	@tools/check-floors
@@ -325,7 +327,7 @@ help:
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
 #: make torture      the n-th allocation, system call or commit fails
 #: make asan tsan    unit, sim and fuzz inputs under AddressSanitizer+UBSan (also in make test), or ThreadSanitizer
-#: make valgrind     unit and sim under valgrind (CALLGATE_SLOW=1 takes the heavy ones too)
+#: make valgrind     unit and sim under valgrind
 #: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
 #: make cover        line coverage by folder
 #: make bench        side by side with nginx, as a table and JSON

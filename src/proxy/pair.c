@@ -296,7 +296,7 @@ static void pair_drive(struct connection *connection)
             return;
         if (!goes_on) {
             /* Bitwise, so that both legs move. */
-            goes_on = (move(&pair->front) | move(&pair->back)) != 0;
+            goes_on = ((int)move(&pair->front) | (int)move(&pair->back)) != 0;
         }
     }
     if (goes_on)

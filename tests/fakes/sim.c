@@ -174,7 +174,7 @@ static bool poke_all(struct sim *sim)
         struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
 
         if (pair != NULL)
-            moved = (poke(&pair->front) | poke(&pair->back)) || moved;
+            moved = ((int)poke(&pair->front) | (int)poke(&pair->back)) != 0 || moved;
         else
             moved = poke(errand__leg(LIST_ENTRY(link, struct connection, all))) || moved;
     }

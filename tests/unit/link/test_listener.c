@@ -3,6 +3,7 @@
 #include "fakes/fake_clock.h"
 #include "link/listener.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -87,9 +88,14 @@ static void test_exhaustion(void **state) /* 1.7: without descriptors it sleeps 
 {
     struct rlimit old, none;
     struct fake_clock clock = {.now_us = 1000000};
-    int fd = knock();
+    int fd;
 
     (void)state;
+    if (getenv("CALLGATE_VALGRIND")) {
+        print_message("skipped: valgrind accepts first and looks at the limit then, so the connection is lost\n");
+        skip();
+    }
+    fd = knock();
     fake_clock_install(&clock, worker.loop);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
     none = old;
