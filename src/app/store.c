@@ -59,21 +59,6 @@ enum code store_why(struct why *why, enum code code, const struct db *db, const 
     return why_set(why, code, "%s failed: %s", doing, db != NULL ? db_error(db) : code_text(code));
 }
 
-/* A pragma's or a query's one number. */
-static enum code ask_number(struct db *db, const char *sql, int64_t *number)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, sql, &stmt);
-
-    if (code != CODE_OK)
-        return code;
-    code = db_step(stmt);
-    if (code == CODE_OK)
-        *number = db_int(stmt, 0);
-    db_finalize(&stmt);
-    return code;
-}
-
 static enum code run_step(struct db *db, int64_t number)
 {
     char mark[96];
@@ -93,7 +78,7 @@ static enum code migrate(struct db *db, struct why *why)
 
     if (code != CODE_OK)
         return store_why(why, code, db, "locking the store");
-    code = ask_number(db, "PRAGMA user_version", &at);
+    code = db_number(db, "PRAGMA user_version", &at);
     for (; code == CODE_OK && at < STEPS; at++)
         code = run_step(db, at);
     if (code == CODE_OK)
@@ -108,10 +93,10 @@ static enum code migrate(struct db *db, struct why *why)
 static enum code settle_version(struct db *db, const char *path, bool may_write, struct why *why)
 {
     int64_t at = 0, application = 0;
-    enum code code = ask_number(db, "PRAGMA user_version", &at);
+    enum code code = db_number(db, "PRAGMA user_version", &at);
 
     if (code == CODE_OK)
-        code = ask_number(db, "PRAGMA application_id", &application);
+        code = db_number(db, "PRAGMA application_id", &application);
     if (code != CODE_OK)
         return store_why(why, code, db, "reading the store");
     if (application != APPLICATION_ID && (at != 0 || application != 0))
@@ -158,7 +143,7 @@ enum code store_open(const char *path, enum db_mode mode, struct db **db, struct
 
 enum code store_data_version(struct db *db, int64_t *version, struct why *why)
 {
-    enum code code = ask_number(db, "PRAGMA data_version", version);
+    enum code code = db_number(db, "PRAGMA data_version", version);
 
     return code == CODE_OK ? code : store_why(why, code, db, "asking the store for changes");
 }

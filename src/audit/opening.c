@@ -48,21 +48,6 @@ void ledger__close(struct ledger *ledger)
     db_close(&ledger->db);
 }
 
-/* The first column of the first row; NULL and no row give 0. */
-static enum code ask_number(struct db *db, const char *sql, int64_t *out)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, sql, &stmt);
-
-    *out = 0;
-    if (code == CODE_OK)
-        code = db_step(stmt);
-    if (code == CODE_OK)
-        *out = db_int(stmt, 0);
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
 static enum code make_file_row(struct ledger *ledger, int64_t time_us)
 {
     static const unsigned char zeros[DIGEST_BYTES];
@@ -103,12 +88,12 @@ static enum code make_schema(struct ledger *ledger, int64_t time_us)
 static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
 {
     int64_t version, application, tables;
-    enum code code = ask_number(ledger->db, "PRAGMA user_version", &version);
+    enum code code = db_number(ledger->db, "PRAGMA user_version", &version);
 
     if (code == CODE_OK)
-        code = ask_number(ledger->db, "PRAGMA application_id", &application);
+        code = db_number(ledger->db, "PRAGMA application_id", &application);
     if (code == CODE_OK)
-        code = ask_number(ledger->db, "SELECT count(*) FROM sqlite_schema", &tables);
+        code = db_number(ledger->db, "SELECT count(*) FROM sqlite_schema", &tables);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
     *fresh = tables == 0;
@@ -234,7 +219,7 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
 
     ledger->is_open_ended = false;
     if (code == CODE_OK)
-        code = ask_number(ledger->db, LEDGER_MAX_SEQ, &last);
+        code = db_number(ledger->db, LEDGER_MAX_SEQ, &last);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
     ledger->is_new = last == 0;
@@ -254,7 +239,7 @@ static enum code read_heads(struct ledger *ledger)
 {
     struct db_stmt *stmt;
     int64_t indexed;
-    enum code code = ask_number(ledger->db, "SELECT max(last_seq) FROM part", &indexed);
+    enum code code = db_number(ledger->db, "SELECT max(last_seq) FROM part", &indexed);
 
     ledger->indexed_seq = (uint64_t)indexed;
     heads__forget(&ledger->heads);

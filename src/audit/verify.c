@@ -331,27 +331,13 @@ static enum code read_erasures(struct verifier *verifier)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static enum code ask_number(struct db *db, const char *sql, int64_t *number)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, sql, &stmt);
-
-    *number = 0;
-    if (code == CODE_OK)
-        code = db_step(stmt);
-    if (code == CODE_OK)
-        *number = db_int(stmt, 0);
-    db_finalize(&stmt);
-    return code;
-}
-
 static enum code walk_rows(struct verifier *verifier, verify_progress_fn progress, void *context)
 {
     int64_t begin = verifier->seq, last;
     bool passed_index = false;
     struct walk walk;
     struct walk_row row;
-    enum code code = ask_number(verifier->db, LEDGER_MAX_SEQ, &last);
+    enum code code = db_number(verifier->db, LEDGER_MAX_SEQ, &last);
 
     if (code == CODE_OK)
         code = walk__init(&walk, verifier->db, INT64_MIN, INT64_MAX);
@@ -413,7 +399,7 @@ static enum code verify_all(struct verifier *verifier, verify_progress_fn progre
     if (code == CODE_OK)
         code = survive(verifier, read_erasures(verifier), "event");
     if (code == CODE_OK)
-        code = survive(verifier, ask_number(verifier->db, "SELECT max(last_seq) FROM part", &verifier->indexed_seq), "part");
+        code = survive(verifier, db_number(verifier->db, "SELECT max(last_seq) FROM part", &verifier->indexed_seq), "part");
     if (code == CODE_OK)
         code = survive(verifier, walk_rows(verifier, progress, context), "entry");
     if (code == CODE_OK)
@@ -428,7 +414,7 @@ static enum code verify_all(struct verifier *verifier, verify_progress_fn progre
 static enum code check_kind(struct verifier *verifier, const char *path, struct why *why)
 {
     int64_t tables;
-    enum code code = ask_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', "
+    enum code code = db_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', "
                                               "'decision', 'outcome', 'event')", &tables);
 
     return code != CODE_OK || tables == 4 ? code : why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);

@@ -339,6 +339,20 @@ const char *db_column_name(struct db_stmt *stmt, int column)
     return name != NULL ? name : "";
 }
 
+enum code db_number(struct db *db, const char *sql, int64_t *number)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, sql, &stmt);
+
+    *number = 0;
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK)
+        *number = db_int(stmt, 0);
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 int64_t db_last_id(struct db *db)
 {
     return sqlite3_last_insert_rowid(db->handle);

@@ -71,6 +71,9 @@ enum db_type db_type(struct db_stmt *stmt, int column); /* as stored, before any
 int db_columns(struct db_stmt *stmt);
 const char *db_column_name(struct db_stmt *stmt, int column);
 
+/* The first column of a query's first row; NULL and no row give 0. */
+enum code db_number(struct db *db, const char *sql, int64_t *number) MUST_USE;
+
 int64_t db_last_id(struct db *db);
 
 /* The library behind this room and its version, for people. Threads: main. */

@@ -269,7 +269,10 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
 bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */
 bool reply__whole(struct pair *pair);
 void reply__end_upstream(struct pair *pair);             /* keeps the connection where it may be kept */
-struct mcp_reply_rules reply__rules(struct pair *pair);
+/* A JSON-RPC message of the upstream; its canonical bytes are in exchange->event. VERSION_NEGOTIATED: it is an answer that may
+ * be delivered as it was changed. */
+enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply);
+void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_refused); /* the outcome, by the answer */
 bool stream__begin(struct pair *pair);
 bool stream__step(struct pair *pair);
 void stream__tick(struct pair *pair);

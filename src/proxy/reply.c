@@ -2,6 +2,7 @@
 #include "proxy/proxy_priv.h"
 
 #include "base/bug.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +85,50 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
     if (code == CODE_OK && !span_is_empty(session_id))
         code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), session_id);
     return code == CODE_OK ? deny__common_headers(pair, out) : code;
+}
+
+/* ---- the message in it ---- */
+
+static bool may_see(void *context, struct span tool)
+{
+    struct pair *pair = context;
+    const struct exchange *exchange = &pair->exchange;
+
+    return gate_may_see(pair->lane->gate, exchange->decision.policy, &exchange->asked, tool);
+}
+
+enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct json_fault fault = {0};
+    const struct mcp_reply_rules rules = {
+        .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
+        .revisions = exchange->route->revisions,
+        .keep = may_see,
+        .keep_context = pair,
+    };
+    enum reason reason;
+
+    arena_reset(&exchange->event_arena);
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = max_bytes;
+    reason = mcp_reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &fault);
+    if (fault.kind != JSON_FAULT_NONE)
+        log_debug("proxy", "a message of %zu bytes is refused at offset %zu: %s", raw.len, fault.offset,
+                  fault.text ? fault.text : "");
+    return reason;
+}
+
+void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_refused)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum audit_outcome outcome = reply->is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT;
+
+    exchange->has_error_code = reply->is_error;
+    exchange->error_code = reply->error_code;
+    if (reply->is_error)
+        outcome = OUTCOME_PROTOCOL_ERROR;
+    exchange__settle(pair, is_refused ? OUTCOME_REFUSED : outcome, is_refused ? REASON_VERSION_NEGOTIATED : REASON_COMPLETED);
 }
 
 /* ---- what kind of reply it is ---- */

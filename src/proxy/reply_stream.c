@@ -2,7 +2,6 @@
 #include "proxy/proxy_priv.h"
 
 #include "base/bug.h"
-#include "base/log.h"
 
 #define PENDING_MAX_BYTES 65536 /* of events before the one that the reply's head waits for */
 
@@ -123,26 +122,6 @@ void stream__tick(struct pair *pair)
 
 /* ---- coming up ---- */
 
-static bool may_see(void *context, struct span tool)
-{
-    struct pair *pair = context;
-    const struct exchange *exchange = &pair->exchange;
-
-    return gate_may_see(pair->lane->gate, exchange->decision.policy, &exchange->asked, tool);
-}
-
-struct mcp_reply_rules reply__rules(struct pair *pair)
-{
-    const struct exchange *exchange = &pair->exchange;
-
-    return (struct mcp_reply_rules){
-        .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
-        .revisions = exchange->route->revisions,
-        .keep = may_see,
-        .keep_context = pair,
-    };
-}
-
 bool stream__begin(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -173,13 +152,7 @@ static bool take_response(struct pair *pair, const struct sse_event *event, cons
         return false;
     }
     exchange->is_answered = true;
-    exchange->has_error_code = reply->is_error;
-    exchange->error_code = reply->error_code;
-    if (is_refused)
-        exchange__settle(pair, OUTCOME_REFUSED, REASON_VERSION_NEGOTIATED);
-    else if (reply->is_error)
-        exchange__settle(pair, OUTCOME_PROTOCOL_ERROR, REASON_COMPLETED);
-    exchange__settle(pair, reply->is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
+    reply__settle(pair, reply, is_refused);
     if (!exchange->head_written && write_stream_head(pair, is_refused ? NULL : reply) != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return false;
@@ -190,18 +163,9 @@ static bool take_response(struct pair *pair, const struct sse_event *event, cons
 static bool take_message(struct pair *pair, const struct sse_event *event)
 {
     struct exchange *exchange = &pair->exchange;
-    struct mcp_reply_rules rules = reply__rules(pair);
     struct mcp_reply reply = {0};
-    struct json_fault fault = {0};
-    enum reason reason;
+    enum reason reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, &reply);
 
-    arena_reset(&exchange->event_arena);
-    buf_clear(&exchange->event);
-    exchange->event.cap_bytes = exchange->route->limits.event_bytes;
-    reason = mcp_reply_read(event->data, &rules, &exchange->event, &exchange->event_arena, &reply, &fault);
-    if (fault.kind != JSON_FAULT_NONE)
-        log_debug("proxy", "an event of %zu bytes is refused at offset %zu: %s", event->data.len, fault.offset,
-                  fault.text ? fault.text : "");
     if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return false;

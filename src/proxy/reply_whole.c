@@ -2,7 +2,6 @@
 #include "proxy/proxy_priv.h"
 
 #include "base/bug.h"
-#include "base/log.h"
 #include "unicode/unicode.h"
 
 #include <string.h>
@@ -54,17 +53,9 @@ static void deliver(struct pair *pair, int status, bool passes, struct span medi
 static void deliver_message(struct pair *pair, struct span raw)
 {
     struct exchange *exchange = &pair->exchange;
-    struct mcp_reply_rules rules = reply__rules(pair);
     struct mcp_reply reply = {0};
-    struct json_fault fault = {0};
-    enum reason reason;
+    enum reason reason = reply__read(pair, raw, exchange->route->limits.response_bytes, &reply);
 
-    buf_clear(&exchange->event);
-    exchange->event.cap_bytes = exchange->route->limits.response_bytes;
-    reason = mcp_reply_read(raw, &rules, &exchange->event, &exchange->event_arena, &reply, &fault);
-    if (fault.kind != JSON_FAULT_NONE)
-        log_debug("proxy", "a reply of %zu bytes is refused at offset %zu: %s", raw.len, fault.offset,
-                  fault.text ? fault.text : "");
     if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
     if (reason == REASON_PERMITTED && !reply__session_is_fit(pair, &reply))
@@ -73,13 +64,7 @@ static void deliver_message(struct pair *pair, struct span raw)
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;
     }
-    if (reason == REASON_VERSION_NEGOTIATED)
-        exchange__settle(pair, OUTCOME_REFUSED, REASON_VERSION_NEGOTIATED);
-    else if (reply.is_error)
-        exchange__settle(pair, OUTCOME_PROTOCOL_ERROR, REASON_COMPLETED);
-    exchange->has_error_code = reply.is_error;
-    exchange->error_code = reply.error_code;
-    exchange__settle(pair, reply.is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
+    reply__settle(pair, &reply, reason == REASON_VERSION_NEGOTIATED);
     deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body,
             reason == REASON_PERMITTED ? &reply : NULL);
 }
