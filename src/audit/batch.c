@@ -100,6 +100,8 @@ static enum code write_batch(struct audit *audit, bool *part_done)
         code = take_lane(audit, &audit->lanes[(audit->lane_first + i) % audit->lane_count]);
     if (code == CODE_OK)
         code = index_slice(audit, part_done);
+    if (code == CODE_OK && !ledger__is_in_place(&audit->ledger))
+        code = CODE_NOT_FOUND;
     if (code == CODE_OK)
         code = ledger__commit(&audit->ledger);
     return code;

@@ -13,6 +13,8 @@
 #include "audit/row_priv.h"
 #include "base/why.h"
 
+#include <sys/types.h>
+
 #define LEDGER_PART_ROWS 4096
 
 #define LEDGER_MAX_SEQ "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), " \
@@ -28,6 +30,8 @@ struct ledger {
     char *path;
     char *node;
     struct db *db; /* NULL: closed */
+    dev_t device;  /* where the file was when it was opened first, with `inode`; 0 before that */
+    ino_t inode;
     struct db_stmt *insert[ROW_TABLES];
     struct db_stmt *begin, *commit, *find_head;
     struct db_stmt *put_lookup, *put_head, *put_part;
@@ -47,6 +51,10 @@ void ledger__fini(struct ledger *ledger);
  * Returns: CODE_INVALID where the end is broken or the file is not ours, CODE_DENIED for a newer schema. */
 enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
 void ledger__close(struct ledger *ledger);
+
+/* Whether the path still names the file that was opened: what is written to one that was moved nobody finds. */
+bool ledger__is_in_place(const struct ledger *ledger);
+#define LEDGER_GONE "is not the file that was written until now: put it back, or restart the gate"
 
 enum code ledger__begin(struct ledger *ledger) MUST_USE;
 enum code ledger__commit(struct ledger *ledger) MUST_USE;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define TAIL_ROWS 64 /* whose hashes are checked at every opening */
 #define BUSY_WAIT_MS 250
@@ -268,12 +269,48 @@ static enum code read_heads(struct ledger *ledger)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+bool ledger__is_in_place(const struct ledger *ledger)
+{
+    struct stat there;
+
+    return stat(ledger->path, &there) == 0 && there.st_dev == ledger->device && there.st_ino == ledger->inode;
+}
+
+/* SQLite would take a -wal file for that of any database of its name, and spoil both. */
+static enum code check_place(const struct ledger *ledger, struct why *why)
+{
+    char wal[4096];
+    struct stat there;
+
+    if (ledger->inode != 0 && !ledger__is_in_place(ledger))
+        return why_set(why, CODE_NOT_FOUND, "%s " LEDGER_GONE, ledger->path);
+    if (stat(ledger->path, &there) == 0 && there.st_size > 0)
+        return CODE_OK;
+    if ((size_t)snprintf(wal, sizeof wal, "%s-wal", ledger->path) < sizeof wal && stat(wal, &there) == 0 && there.st_size > 0)
+        return why_set(why, CODE_INVALID, "%s is missing, but the last rows of one are in %s: put the file back, or take both "
+                       "away", ledger->path, wal);
+    return CODE_OK;
+}
+
+static void remember_place(struct ledger *ledger)
+{
+    struct stat there;
+
+    if (ledger->inode == 0 && stat(ledger->path, &there) == 0) {
+        ledger->device = there.st_dev;
+        ledger->inode = there.st_ino;
+    }
+}
+
 enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why)
 {
-    enum code code = db_open(ledger->path, mode, &ledger->db, why);
+    enum code code = check_place(ledger, why);
 
+    if (code == CODE_OK)
+        code = db_open(ledger->path, mode, &ledger->db, why);
     if (code != CODE_OK)
         return code;
+    remember_place(ledger);
     code = set_up(ledger, time_us, why);
     if (code == CODE_OK)
         code = check_tail(ledger, why);

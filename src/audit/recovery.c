@@ -84,7 +84,10 @@ void writer__go_down(struct audit *audit, enum code code)
 {
     char text[sizeof audit->down_text];
 
-    (void)snprintf(text, sizeof text, "%s: %s (%s)", audit->ledger.path, db_error(audit->ledger.db), code_text(code));
+    if (ledger__is_in_place(&audit->ledger))
+        (void)snprintf(text, sizeof text, "%s: %s (%s)", audit->ledger.path, db_error(audit->ledger.db), code_text(code));
+    else
+        (void)snprintf(text, sizeof text, "%s " LEDGER_GONE, audit->ledger.path);
     audit->sound = audit->ledger.committed;
     audit->in_doubt = audit->ledger.tip;
     if (!atomic_load(&audit->shared.down)) {
