@@ -52,6 +52,7 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_audit_wal_bytes", "Size of the audit's write-ahead log.", "gauge", audit.wal_bytes},
         {"callgate_audit_open_permits", "Permits without their outcome yet.", "gauge", audit.open_permits},
         {"callgate_disk_free_bytes", "Room on the audit's disk.", "gauge", room_bytes},
+        {"callgate_log_lines_lost_total", "Log lines that nobody took in time.", "counter", log_lost()},
         {"callgate_policy_version", "The active policy's version; 0: none.", "gauge", serve->policy_active},
     };
 

@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -116,6 +117,15 @@ static void put_time(struct line *line)
     put_text(line, text);
 }
 
+/* A pipe whose reader stands still must not hold up a worker: where a line would have to wait it is left out and counted. A
+ * pipe says that it is writable while a whole line fits. */
+static bool has_room(void)
+{
+    struct pollfd watch = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    return poll(&watch, 1, 0) != 0;
+}
+
 void log_line(enum log_level level, const struct log_about *about, const char *format, ...)
 {
     int saved = errno;
@@ -145,7 +155,7 @@ void log_line(enum log_level level, const struct log_about *about, const char *f
     put_field(&line, "reason", about->reason);
     line.text[line.len++] = as_json ? '}' : ' ';
     line.text[line.len++] = '\n';
-    if (write(STDERR_FILENO, line.text, line.len) != (ssize_t)line.len)
+    if (!has_room() || write(STDERR_FILENO, line.text, line.len) != (ssize_t)line.len)
         (void)atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
     errno = saved;
 }

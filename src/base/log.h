@@ -4,7 +4,8 @@
  * Threads: any; a line is one write(2), so lines do not mix.
  * Owns: nothing.
  * Lifetime: log_init once at start, before threads.
- * Errors: a line that cannot be written is lost and counted; logging never fails its caller. errno is preserved.
+ * Errors: a line that cannot be written at once is lost and counted; logging never fails its caller and never makes it wait.
+ *   errno is preserved.
  *
  * Secrets never get in: credentials, header values and argument values are not parameters of any log call. */
 #ifndef BASE_LOG_H

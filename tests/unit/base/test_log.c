@@ -125,12 +125,33 @@ static void what_is_lost_is_counted(void **state)
     assert_int_equal(log_lost(), before + 1);
 }
 
+/* Whoever reads the log may stand still; who writes it must not. */
+static void a_stuck_reader_holds_up_nobody(void **state)
+{
+    int ends[2], kept = dup(STDERR_FILENO);
+    uint64_t before = log_lost();
+
+    (void)state;
+    log_init(LOG_INFO, LOG_JSON);
+    assert_int_equal(pipe(ends), 0); /* it would block */
+    assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+    (void)alarm(10);
+    for (int i = 0; i < 2000; i++)
+        log_info("test", "a line of some length, so that the pipe is full after a while: %d", i);
+    (void)alarm(0);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    (void)close(kept);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    assert_true(log_lost() > before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_object_a_line),         cmocka_unit_test(plain_text),
         cmocka_unit_test(everything_odd_is_escaped), cmocka_unit_test(long_lines_stay_json),
-        cmocka_unit_test(what_is_lost_is_counted),
+        cmocka_unit_test(what_is_lost_is_counted),    cmocka_unit_test(a_stuck_reader_holds_up_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
