@@ -5,6 +5,7 @@
 #include "audit/part_priv.h"
 
 #include "base/bug.h"
+#include "base/num.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,14 @@ void part__rewind(struct part *part)
     part->key_next = part->head_next = 0;
 }
 
+static enum code add_seq(struct buf *seqs, char before, uint64_t seq)
+{
+    char number[NUM_TEXT_BYTES];
+    enum code code = buf_add_byte(seqs, before);
+
+    return code == CODE_OK ? buf_add(seqs, number, num_text(seq, number)) : code;
+}
+
 /* Gathers one row of `lookup`, a value and every decision that has it, and moves behind it. */
 static enum code next_entry(struct part *part, const struct key **entry)
 {
@@ -202,7 +211,7 @@ static enum code next_entry(struct part *part, const struct key **entry)
     buf_clear(&part->seqs);
     for (; end < part->key_count && part->keys[end].kind == key->kind &&
            span_equals(part->keys[end].value, key->value) && code == CODE_OK; end++)
-        code = buf_addf(&part->seqs, "%c%lld", end == part->key_next ? '[' : ',', (long long)part->keys[end].seq);
+        code = add_seq(&part->seqs, end == part->key_next ? '[' : ',', (uint64_t)part->keys[end].seq);
     if (code == CODE_OK)
         code = buf_add_byte(&part->seqs, ']');
     part->key_next = end;

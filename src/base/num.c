@@ -77,6 +77,20 @@ enum code num_duration(struct span text, uint64_t *ms)
     return with_unit(text, units, ms);
 }
 
+size_t num_text(uint64_t value, char out[NUM_TEXT_BYTES])
+{
+    char backwards[NUM_TEXT_BYTES];
+    size_t len = 0;
+
+    do {
+        backwards[len++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    for (size_t i = 0; i < len; i++)
+        out[i] = backwards[len - 1 - i];
+    return len;
+}
+
 void num_hex(const void *bytes, size_t len, char *out)
 {
     static const char digits[] = "0123456789abcdef";

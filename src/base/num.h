@@ -28,6 +28,10 @@ enum code num_duration(struct span text, uint64_t *ms) MUST_USE;
 /* Returns: 0 to 15, or -1. */
 int num_hex_digit(char c);
 
+/* Decimal digits, no NUL; returns how many. For the data path, where printf(3) costs more than the rest of a line. */
+#define NUM_TEXT_BYTES 20
+size_t num_text(uint64_t value, char out[NUM_TEXT_BYTES]);
+
 /* Lower-case hexadecimal; `out` takes 2 * len bytes, no NUL. */
 void num_hex(const void *bytes, size_t len, char *out);
 

@@ -32,8 +32,11 @@ static enum code add_rule(struct buf *out, const struct verdict_rule *rule)
     if (code == CODE_OK)
         code = json_write_string(out, rule->id);
     if (code == CODE_OK)
-        code = buf_addf(out, ",\"effect\":\"%s\",\"monitor\":%s}", effect_text(rule->effect),
-                        rule->monitor ? "true" : "false");
+        code = buf_add_text(out, ",\"effect\":\"");
+    if (code == CODE_OK)
+        code = buf_add_text(out, effect_text(rule->effect));
+    if (code == CODE_OK)
+        code = buf_add_text(out, rule->monitor ? "\",\"monitor\":true}" : "\",\"monitor\":false}");
     return code;
 }
 

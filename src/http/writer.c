@@ -46,14 +46,14 @@ enum code http_write_request(struct buf *out, enum http_method method, struct sp
 
 enum code http_write_status(struct buf *out, int status)
 {
-    char number[16];
-    struct span parts[PARTS_MAX] = {SPAN_LIT("HTTP/1.1 "), SPAN_NONE, span_text(http_status_text(status)),
+    char number[NUM_TEXT_BYTES];
+    struct span parts[PARTS_MAX] = {SPAN_LIT("HTTP/1.1 "), SPAN_NONE, SPAN_LIT(" "), span_text(http_status_text(status)),
                                     SPAN_LIT("\r\n")};
 
     if (status < 100 || status > 599)
         return CODE_INVALID;
-    parts[1] = span_of(number, (size_t)snprintf(number, sizeof number, "%d ", status));
-    return add_all(out, parts, 4);
+    parts[1] = span_of(number, num_text((uint64_t)status, number));
+    return add_all(out, parts, 5);
 }
 
 bool http_name_is_writable(struct span name)
@@ -77,10 +77,9 @@ enum code http_write_header(struct buf *out, struct span name, struct span value
 
 enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value)
 {
-    char number[24];
-    int len = snprintf(number, sizeof number, "%llu", (unsigned long long)value);
+    char number[NUM_TEXT_BYTES];
 
-    return http_write_header(out, name, span_of(number, (size_t)len));
+    return http_write_header(out, name, span_of(number, num_text(value, number)));
 }
 
 static bool is_among(struct span name, const struct span *names, size_t count)

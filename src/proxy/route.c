@@ -35,9 +35,11 @@ static bool is_own_name(const struct pair *pair, struct span name)
     const struct sock_address *listen = &pair->conf->listens[pair->listen].address;
     char ip[SOCK_TEXT_BYTES], text[SOCK_TEXT_BYTES + 2];
 
+    if (is_among(own, sizeof own / sizeof own[0], name))
+        return true;
     sock_ip_text(listen, ip);
     (void)snprintf(text, sizeof text, strchr(ip, ':') ? "[%s]" : "%s", ip);
-    return is_among(own, sizeof own / sizeof own[0], name) || span_equals_nocase(span_text(text), name);
+    return span_equals_nocase(span_text(text), name);
 }
 
 static bool name_is_served(const struct pair *pair, struct span name)

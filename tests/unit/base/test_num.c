@@ -151,10 +151,27 @@ static void hashes(void **state)
     assert_int_equal(hash_bytes(NULL, 0), seen[0]);
 }
 
+static void writes_decimals(void **state)
+{
+    const struct { uint64_t value; const char *text; } cases[] = {
+        {0, "0"}, {7, "7"}, {10, "10"}, {200, "200"}, {UINT64_MAX, "18446744073709551615"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char out[NUM_TEXT_BYTES];
+        size_t len = num_text(cases[i].value, out);
+
+        assert_int_equal(len, strlen(cases[i].text));
+        assert_memory_equal(out, cases[i].text, len);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unsigned_numbers), cmocka_unit_test(signed_numbers), cmocka_unit_test(sizes_and_times),
+        cmocka_unit_test(unsigned_numbers),
+        cmocka_unit_test(writes_decimals), cmocka_unit_test(signed_numbers), cmocka_unit_test(sizes_and_times),
         cmocka_unit_test(hexadecimal),      cmocka_unit_test(hashes),
     };
 
