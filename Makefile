@@ -198,7 +198,7 @@ RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) tools/run-tests
 RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
-.PHONY: unit sim fuzz-replay oracle fuzz integration interop torture valgrind asan ubsan tsan cover check test demo bench
+.PHONY: unit sim fuzz-replay oracle fuzz integration interop torture valgrind asan asan-units ubsan tsan cover check test demo bench
 .PHONY: floors headers lint promises drawings
 
 unit: all $(UNIT_BIN)
@@ -227,7 +227,9 @@ valgrind: all $(UNIT_BIN) $(SIM_BIN)
 	@CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)
 
 asan tsan:
-	@MAKE="$(MAKE) FLAVOUR=$@" tools/run-all unit sim fuzz-replay
+	@MAKE="$(MAKE) FLAVOUR=$@" tools/run-all unit sim fuzz-replay integration
+asan-units:
+	@MAKE="$(MAKE) FLAVOUR=asan" tools/run-all unit sim fuzz-replay
 
 # AddressSanitizer and UBSan run together in one build.
 ubsan: asan
@@ -276,7 +278,7 @@ test:
 	@tools/install-deps
 	@tools/install-deps --tests || echo "going on; tests that need what is missing are skipped and say so"
 	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
-	    oracle integration interop asan
+	    oracle integration interop asan-units
 
 deps:
 	@tools/install-deps
@@ -327,7 +329,7 @@ help:
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
 #: make torture      the n-th allocation, system call or commit fails
-#: make asan tsan    unit, sim and fuzz inputs under AddressSanitizer+UBSan (also in make test), or ThreadSanitizer
+#: make asan tsan    unit, sim, fuzz inputs and integration under AddressSanitizer+UBSan, or ThreadSanitizer
 #: make valgrind     unit and sim under valgrind
 #: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
 #: make cover        line coverage by folder
