@@ -144,11 +144,22 @@ static enum code take_head(struct post *post, struct why *why)
     return buf_add_span(&post->exchange->session, session);
 }
 
-/* Events other than a response (progress, log messages) are passed over. */
-static bool is_response(const struct post *post, struct span data)
+static enum code parse(struct exchange *exchange, struct span text, const struct json_node **root, struct json_fault *fault)
 {
-    return !span_is_empty(data) && memmem(data.at, data.len, "\"id\"", 4) != NULL &&
-           memmem(data.at, data.len, "\"method\"", 8) == NULL && !post->is_whole;
+    buf_clear(&exchange->canonical);
+    arena_reset(&exchange->arena);
+    return json_read(text, &json_file_rules, &exchange->canonical, &exchange->arena, root, fault);
+}
+
+/* Other messages in the stream (progress, log lines, requests) are passed over; what cannot be read is told as the answer. */
+static bool is_answer(const struct post *post, struct span data)
+{
+    const struct json_node *root;
+    struct json_fault fault;
+
+    if (post->is_whole || span_is_empty(data))
+        return false;
+    return parse(post->exchange, data, &root, &fault) != CODE_OK || json_member(root, SPAN_LIT("method")) == NULL;
 }
 
 static enum code take_events(struct post *post, struct span bytes, struct why *why)
@@ -160,7 +171,7 @@ static enum code take_events(struct post *post, struct span bytes, struct why *w
         bytes = span_part(bytes, used, SIZE_MAX);
         if (step == SSE_STEP_FAULT)
             return why_set(why, CODE_INVALID, "the server's event stream: %s", post->parser.detail);
-        if (step == SSE_STEP_EVENT && is_response(post, post->parser.event.data)) {
+        if (step == SSE_STEP_EVENT && is_answer(post, post->parser.event.data)) {
             post->is_whole = true;
             return buf_add_span(&post->body, post->parser.event.data);
         }
@@ -219,13 +230,9 @@ static enum code receive(struct post *post, bool wants_answer, struct why *why)
 
 static enum code read_answer(struct post *post, const struct json_node **answer, struct why *why)
 {
-    struct exchange *exchange = post->exchange;
     struct json_fault fault;
-    enum code code;
+    enum code code = parse(post->exchange, buf_peek(&post->body), answer, &fault);
 
-    buf_clear(&exchange->canonical);
-    arena_reset(&exchange->arena);
-    code = json_read(buf_peek(&post->body), &json_file_rules, &exchange->canonical, &exchange->arena, answer, &fault);
     if (code != CODE_OK)
         return why_set(why, code, "the server's answer is no acceptable JSON: %s at byte %zu", fault.text, fault.offset);
     if ((*answer)->type != JSON_OBJECT || json_member(*answer, SPAN_LIT("result")) == NULL)
