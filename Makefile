@@ -11,7 +11,8 @@ V       ?= 0
 PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
-ORACLE_POLICIES ?= 150
+ORACLE_AGREEMENTS ?= 60000
+ORACLE_SEED ?= 1
 
 ifneq ($(filter $(FLAVOUR),release debug asan tsan cover fuzz),$(FLAVOUR))
 $(error FLAVOUR=$(FLAVOUR) is unknown; use release, debug, asan, tsan, cover or fuzz)
@@ -38,7 +39,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wsw
 HARDEN_CC := -fstack-protector-strong -fPIE
 HARDEN_LD := -pie -Wl,-z,relro,-z,now
 
-FLAGS_release := -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(HARDEN_CC)
+FLAGS_release := -O3 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(HARDEN_CC)
 FLAGS_debug   := -Og -fno-omit-frame-pointer $(HARDEN_CC)
 FLAGS_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
@@ -94,6 +95,7 @@ SIM       := $(sort $(wildcard tests/sim/test_*.c))
 TORTURE   := $(sort $(wildcard tests/torture/test_*.c))
 PRELOADS  := $(patsubst tests/%.c,$(B)/tests/%.so,$(sort $(wildcard tests/torture/preload_*.c)))
 FUZZ      := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+ORACLE    := $(sort $(wildcard tests/oracle/*.c))
 
 # T=json/test_canon (or json, or test_canon) narrows unit, sim, valgrind and the scenarios.
 ifneq ($(T),)
@@ -113,7 +115,8 @@ SIM_BIN   := $(call prog,$(SIM))
 TORT_BIN  := $(call prog,$(TORTURE))
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE))
+ORACLE_BIN := $(call prog,$(ORACLE))
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE))
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -144,7 +147,7 @@ $(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o: EXTRA += $(LLHTTP_CFLAGS)
 $(B)/obj/tests/%.o: EXTRA += -Itests
 
 # .incbin is not among the dependencies that the compiler writes down.
-$(B)/obj/src/audit/schema.o: schema/audit.sql
+$(B)/obj/src/audit/schema.o: schema/audit.sql $(wildcard schema/history/*.sql)
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(call say,CC,$<)
@@ -184,6 +187,10 @@ $(B)/tests/bench/%: $(B)/obj/tests/bench/%.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D); $(LINK) $^ $(LIBS) -o $@
 
+$(ORACLE_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D); $(LINK) $^ $(LIBS) -o $@
+
 programs: all $(UNIT_BIN) $(SIM_BIN) $(REPLAY_BIN)
 
 strict: $(ALL_OBJ)
@@ -210,8 +217,9 @@ sim: all $(SIM_BIN)
 fuzz-replay: all $(REPLAY_BIN)
 	@$(RUN_TESTS) fuzz-replay $(REPLAY_BIN)
 
-oracle: all
-	@tests/oracle/run $(BIN) --policies $(ORACLE_POLICIES)
+oracle: all $(ORACLE_BIN)
+	@tests/oracle/run $(B)/tests/oracle/judge --agreements $(ORACLE_AGREEMENTS) --seed $(ORACLE_SEED)
+	@tests/oracle/properties $(B)/tests/oracle/judge --seed $(ORACLE_SEED)
 
 integration: all
 	@$(RUN_SCENARIOS) tests/integration
@@ -249,7 +257,8 @@ fuzz-run: $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
 	@set -e; for name in $(FUZZ_NAMES); do \
 	    mkdir -p $(B)/corpus/$$name tests/fuzz/$$name.in; \
 	    echo "fuzz $$name, $(FUZZ_SECONDS) s"; \
-	    $(B)/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+	    dict=tests/fuzz/$$name.dict; if [ -e $$dict ]; then dict=-dict=$$dict; else dict=; fi; \
+	    $(B)/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 -timeout=60 $$dict \
 	        -artifact_prefix=$(B)/corpus/$$name- $(B)/corpus/$$name tests/fuzz/$$name.in > $(B)/corpus/$$name.log 2>&1 || \
 	        { tail -n 60 $(B)/corpus/$$name.log >&2; exit 1; }; \
 	    sed -n 's/^stat::\(number_of_executed_units\|new_units_added\): */    \1: /p' $(B)/corpus/$$name.log; \
@@ -288,8 +297,11 @@ demo:
 	@$(MAKE) --no-print-directory all
 	@tools/demo
 
-bench: all
+BENCH_BIN := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
+bench: all $(BENCH_BIN)
 	@tests/bench/run
+	@tests/bench/policy
+	@tests/bench/audit
 
 # ---- install --------------------------------------------------------------------------------------------------------
 
@@ -303,6 +315,7 @@ install: $(BIN) $(BIN:=.1)
 	install -m 0644 $(wildcard README.md SECURITY.md LICENSE) $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
+	install -m 0755 tools/verify-audit $(DESTDIR)$(DATA)/verify-audit
 	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
 	for u in $(wildcard tools/dist/*.service tools/dist/*.socket); do \
 	    mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
@@ -325,7 +338,7 @@ help:
 #: make unit         unit tests; T=json/test_canon picks by name (also for sim, integration, interop)
 #: make sim          the pair against memory streams, in virtual time
 #: make fuzz-replay  every fuzz target over its stored inputs, whole and cut short
-#: make oracle       a second evaluator judges random policies and calls (ORACLE_POLICIES=150)
+#: make oracle       a second evaluator judges random policies and calls (ORACLE_AGREEMENTS=60000, ORACLE_SEED=1)
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
 #: make torture      the n-th allocation, system call or commit fails
@@ -333,7 +346,7 @@ help:
 #: make valgrind     unit and sim under valgrind
 #: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
 #: make cover        line coverage by folder
-#: make bench        side by side with nginx, as a table and JSON
+#: make bench        side by side with nginx and with other policy engines, as tables and JSON
 #: make install      PREFIX=/usr/local DESTDIR=
 #: make deps         tools/install-deps: the packages that the build needs (--tests: also what `make test` needs; --all: everything)
 #: make drawings     writes the tables of states, reasons and floors into the documents anew

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- The audit trail of Callgate, format 1. This is the text that the gate itself runs when it makes a new audit.db.
--- audit-format.md beside it says how the rows are chained and how to verify them without our programs.
+-- audit-format.md beside it says how the rows are chained and how to verify them without our programs; cookbook.md has ten
+-- questions with their SQL.
 --
 -- For a first look:
 --     sqlite3 -readonly audit.db
@@ -104,7 +105,8 @@ CREATE TABLE outcome (
 ) STRICT;
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
--- audit_up, folded, erased ...
+-- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), migrated (the tables around the
+-- chain were brought to a newer version), sealed (the last row of a file), continued (the first of the next one) ...
 CREATE TABLE event (
     seq             INTEGER PRIMARY KEY,
     time_us         INTEGER NOT NULL,
@@ -114,6 +116,15 @@ CREATE TABLE event (
     actor           TEXT,         -- who: a user's name, a principal, or gate
     detail          TEXT,         -- a JSON object
     hash            BLOB NOT NULL
+) STRICT;
+
+-- Signed checkpoints: how many rows there were, and the root of the Merkle tree over their hashes. Not in the chain, so that
+-- the last one covers every row; their signatures stand for them, and events `checkpoint` name one in so many.
+CREATE TABLE checkpoint (
+    size    INTEGER PRIMARY KEY,  -- number of the last row that it covers
+    time_us INTEGER NOT NULL,
+    peaks   BLOB NOT NULL,        -- what the tree goes on from at the next start
+    note    TEXT NOT NULL         -- a C2SP signed note, as in audit.db.heads
 ) STRICT;
 
 -- ---- nobody changes a row -------------------------------------------------------------------------------------------
@@ -127,6 +138,9 @@ CREATE TRIGGER outcome_delete BEFORE DELETE ON outcome BEGIN SELECT RAISE(ABORT,
 CREATE TRIGGER event_update BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER event_delete BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
+CREATE TRIGGER checkpoint_update BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER checkpoint_delete BEFORE DELETE ON checkpoint BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+
 CREATE TRIGGER decision_update BEFORE UPDATE OF
     seq, time_us, tenant_previous, tenant, principal, authentication, client, session, node, correlation,
     correlation_replaced, trace, upstream, dialect, protocol_version, direction, method, tool, rpc_id, arguments_bytes,
@@ -136,10 +150,12 @@ CREATE TRIGGER decision_update BEFORE UPDATE OF
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 -- An erasure empties all three values of a row at once, after an event `erased` of the row's tenant that names a later
--- number and a later time: {"before_us": ...}.
+-- number and a later time: {"before_us": ...}. A sealed file takes no event: `erasure` says which of a later file's it is.
 CREATE TRIGGER decision_erase BEFORE UPDATE OF salt, arguments, arguments_begin ON decision
 WHEN NEW.salt IS NOT NULL OR NEW.arguments IS NOT NULL OR NEW.arguments_begin IS NOT NULL
-  OR NOT EXISTS (SELECT 1 FROM event AS e CROSS JOIN json_each(e.detail) AS j
+  OR NOT EXISTS (SELECT 1 FROM erasure AS l
+                 WHERE l.tenant IS OLD.tenant AND l.seq > OLD.seq AND OLD.time_us < l.before_us)
+ AND NOT EXISTS (SELECT 1 FROM event AS e CROSS JOIN json_each(e.detail) AS j
                  WHERE e.kind = 'erased' AND e.tenant IS OLD.tenant AND e.seq > OLD.seq
                    AND j.key = 'before_us' AND OLD.time_us < j.value)
 BEGIN SELECT RAISE(ABORT, 'values are erased only, and only after the erasure was recorded'); END;
@@ -157,6 +173,8 @@ CREATE TABLE part (
     last_us   INTEGER NOT NULL
 ) STRICT;
 
+-- Kind 6, in every sixteenth part: which of the 16 parts that end here may hold a correlation. `value` is a bucket of what the
+-- correlation's hash leaves, `seqs` holds 16 * fingerprint + place of the part (audit/part.c). It only saves time.
 CREATE TABLE lookup (
     part  INTEGER NOT NULL,
     kind  INTEGER NOT NULL, -- 1 correlation, 2 tenant, 3 tool denied, 4 tool held, 5 tool permitted
@@ -171,6 +189,26 @@ CREATE TABLE tenant_head (
     seq    INTEGER NOT NULL,
     hash   BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The last row of each tenant before this file's first one; empty in the first file of a log.
+CREATE TABLE tenant_start (
+    tenant TEXT PRIMARY KEY,
+    seq    INTEGER NOT NULL,
+    hash   BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Permits of the files before this one that had no outcome when it began: theirs stand here, or in a file behind it.
+CREATE TABLE permit_start (
+    decision INTEGER PRIMARY KEY,
+    tenant   TEXT
+) STRICT;
+
+-- Events `erased` that reach into this file; once it is sealed, those of files behind it. They are the evidence, not these rows.
+CREATE TABLE erasure (
+    seq       INTEGER PRIMARY KEY, -- the event's
+    tenant    TEXT,
+    before_us INTEGER NOT NULL
+) STRICT;
 
 CREATE VIEW by_correlation AS
     SELECT l.value AS correlation, j.value AS seq
@@ -213,9 +251,9 @@ CREATE VIEW call AS
            o.reason AS outcome_reason, o.error_code, o.response_bytes, o.upstream_us,
            o.server_requests, o.server_notifications, o.server_denied, o.seq AS outcome_seq,
            d.rule_reason, d.rules, d.undecided, d.monitor, d.judge_us,
-           d.authentication, d.client, lower(hex(d.session)) AS session, d.node, d.direction, d.protocol_version,
+           d.authentication, d.client, nullif(lower(hex(d.session)), '') AS session, d.node, d.direction, d.protocol_version,
            d.rpc_id, d.trace, d.correlation_replaced, d.arguments_bytes, d.arguments_cut, d.arguments_redacted,
-           d.arguments_begin, d.body_bytes, d.query_bytes, lower(hex(d.policy_hash)) AS policy_hash,
+           d.arguments_begin, d.body_bytes, d.query_bytes, nullif(lower(hex(d.policy_hash)), '') AS policy_hash,
            d.expects_outcome, d.time_us
     FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq;
 
@@ -223,9 +261,16 @@ CREATE VIEW call AS
 CREATE VIEW denial AS
     SELECT * FROM call WHERE verdict <> 'permit';
 
--- Permits that nothing came of yet: calls under way, or what a crash left open until the next start.
+-- Permits that nothing came of yet: calls under way, or what a crash left open until the next start. A sealed file has none:
+-- what was under way when it was sealed ended in the next one, which lists it in `carried`.
 CREATE VIEW unfinished AS
-    SELECT * FROM call WHERE expects_outcome = 1 AND outcome IS NULL;
+    SELECT * FROM call
+    WHERE expects_outcome = 1 AND outcome IS NULL AND (SELECT kind FROM event ORDER BY seq DESC LIMIT 1) IS NOT 'sealed';
+
+-- Permits of the files before this one that were under way when it began, and what came of them; outcome NULL: nothing here yet.
+CREATE VIEW carried AS
+    SELECT p.decision, p.tenant, o.outcome, o.seq AS outcome_seq, o.status, o.latency_us
+    FROM permit_start AS p LEFT JOIN outcome AS o ON o.decision = p.decision;
 
 -- Everything in the order in which it was written. A number missing here is a missing row.
 CREATE VIEW entry AS
@@ -242,18 +287,25 @@ CREATE VIEW event_log AS
            kind, actor, tenant, detail, time_us
     FROM event;
 
--- Who uses which tool, and how it goes.
+-- Who uses which tool, and how it goes. Reads every call: a second or two for a million.
 CREATE VIEW tool_use AS
-    SELECT tenant, upstream, tool, count(*) AS calls,
-           sum(verdict = 'permit') AS permitted, sum(verdict = 'deny') AS denied, sum(verdict = 'hold') AS held,
-           sum(coalesce(outcome IN ('tool_error', 'protocol_error', 'http_error', 'upstream_failure', 'timeout'), 0)) AS failed,
-           count(DISTINCT principal) AS principals,
-           CAST(avg(latency_us) AS INTEGER) AS mean_latency_us, max(latency_us) AS max_latency_us,
-           min(time) AS first, max(time) AS last
-    FROM call WHERE tool IS NOT NULL GROUP BY tenant, upstream, tool;
+    SELECT tenant, upstream, tool, calls, permitted, denied, held, failed, principals, mean_latency_us, max_latency_us,
+           strftime('%Y-%m-%dT%H:%M:%S', first_us / 1000000, 'unixepoch') || printf('.%06dZ', first_us % 1000000) AS first,
+           strftime('%Y-%m-%dT%H:%M:%S', last_us / 1000000, 'unixepoch') || printf('.%06dZ', last_us % 1000000) AS last
+    FROM (SELECT d.tenant, d.upstream, d.tool, count(*) AS calls,
+                 sum(d.verdict = 'permit') AS permitted, sum(d.verdict = 'deny') AS denied, sum(d.verdict = 'hold') AS held,
+                 sum(coalesce(o.outcome IN ('tool_error', 'protocol_error', 'http_error', 'upstream_failure', 'timeout'), 0))
+                     AS failed,
+                 count(DISTINCT d.principal) AS principals,
+                 CAST(avg(coalesce(o.latency_us, d.latency_us)) AS INTEGER) AS mean_latency_us,
+                 max(coalesce(o.latency_us, d.latency_us)) AS max_latency_us,
+                 min(d.time_us) AS first_us, max(d.time_us) AS last_us
+          FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq
+          WHERE d.tool IS NOT NULL GROUP BY d.tenant, d.upstream, d.tool);
 
+-- How much each tenant does, by day (UTC). Reads the decisions only.
 CREATE VIEW tenant_day AS
-    SELECT tenant, substr(time, 1, 10) AS day, count(*) AS calls,
+    SELECT tenant, strftime('%Y-%m-%d', time_us / 1000000, 'unixepoch') AS day, count(*) AS calls,
            sum(verdict = 'permit') AS permitted, sum(verdict = 'deny') AS denied, sum(verdict = 'hold') AS held,
            count(DISTINCT principal) AS principals, count(DISTINCT tool) AS tools
-    FROM call GROUP BY tenant, day;
+    FROM decision GROUP BY tenant, day;

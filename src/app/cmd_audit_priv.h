@@ -8,11 +8,26 @@
 #ifndef APP_CMD_AUDIT_PRIV_H
 #define APP_CMD_AUDIT_PRIV_H
 
+#include "audit/trail.h"
+
 /* The database that a command means: its operand, or the configuration's. Returns: OPTIONS_GO with *path, which is the
  * caller's (mem_free), or the exit status. */
 int cmd_audit__find(const char *operand, const char *config, char **path);
 
+/* Says on stderr where the first rows of the trail are missing. */
+void cmd_audit__tell_missing(const struct trail *trail);
+
+/* What ended a command. Returns: an exit status. */
+int cmd_audit__complain(enum code code, const struct why *why);
+
+int cmd_audit__archive(int argc, char **argv);
+int cmd_audit__erase(int argc, char **argv);
+int cmd_audit__export(int argc, char **argv);
 int cmd_audit__query(int argc, char **argv);
+int cmd_audit__show(int argc, char **argv);
+int cmd_audit__stats(int argc, char **argv);
+int cmd_audit__tail(int argc, char **argv);
 int cmd_audit__verify(int argc, char **argv);
+int cmd_audit__prove(int argc, char **argv);
 
 #endif

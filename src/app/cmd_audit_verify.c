@@ -2,22 +2,30 @@
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 #include "app/print.h"
+#include "app/progress.h"
 
+#include "audit/prove.h"
 #include "audit/verify.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "os/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
+
+#define KEY_BYTES ((size_t)65536)
+#define HEADS_BYTES ((size_t)1 << 30)
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
-    (void)context;
-    fprintf(stderr, "\r%3u %%  row %" PRIu64 " of %" PRIu64, total > 0 ? (unsigned)(done * 100 / total) : 100, done, total);
+    struct progress *progress = context;
+
+    progress->total = total;
+    progress_tell(progress, done);
 }
 
-static int print_json(const struct verify_report *report)
+static int print_json(const struct verify_conf *conf, const struct verify_report *report)
 {
     size_t shown = report->fault_count < VERIFY_FAULTS_MAX ? report->fault_count : VERIFY_FAULTS_MAX;
     struct doc *doc = doc_object(), *faults;
@@ -26,7 +34,13 @@ static int print_json(const struct verify_report *report)
 
     num_hex(report->head, DIGEST_BYTES, head);
     doc_text(doc, "verdict", report->fault_count == 0 ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
-    doc_bool(doc, "proven", false);
+    doc_bool(doc, "proven", conf->key != NULL && report->fault_count == 0);
+    doc_int(doc, "proven_seq", (int64_t)report->proven_seq);
+    doc_int(doc, "checkpoints", (int64_t)report->checkpoints);
+    doc_int(doc, "outside_checkpoints", (int64_t)report->heads);
+    doc_int(doc, "outside_seq", (int64_t)report->heads_seq);
+    doc_int(doc, "outside_elsewhere", (int64_t)report->heads_elsewhere);
+    doc_bool(doc, "sealed", report->is_sealed);
     doc_int(doc, "rows", (int64_t)report->rows);
     doc_int(doc, "decisions", (int64_t)report->decisions);
     doc_int(doc, "outcomes", (int64_t)report->outcomes);
@@ -36,6 +50,8 @@ static int print_json(const struct verify_report *report)
     doc_int(doc, "last_seq", report->last_seq);
     doc_int(doc, "under_way", (int64_t)report->under_way);
     doc_int(doc, "erased", (int64_t)report->erased);
+    doc_int(doc, "erasures_elsewhere", (int64_t)report->erasures_elsewhere);
+    doc_text(doc, "file", span_text(conf->path));
     doc_text(doc, "head", span_of(head, sizeof head));
     doc_int(doc, "fault_count", (int64_t)report->fault_count);
     faults = doc_add_array(doc, "faults");
@@ -53,19 +69,44 @@ static int print_json(const struct verify_report *report)
     return status != STATUS_DONE ? status : report->fault_count == 0 ? STATUS_DONE : STATUS_NEGATIVE;
 }
 
-static int print_text(const char *path, const struct verify_report *report)
+/* What the checkpoints say: how far the rows are proven, and against what. */
+static void print_proof(const struct verify_report *report, const struct verify_conf *conf, const char *heads_path)
+{
+    uint64_t last = (uint64_t)report->last_seq;
+
+    printf("checkpoints that agree with the rows: %" PRIu64 " in the database", report->checkpoints);
+    if (conf->heads.at != NULL)
+        printf(", %" PRIu64 " in %s", report->heads, heads_path);
+    printf("\n");
+    if (report->heads_elsewhere > 0)
+        printf("checkpoints in %s about other files: %" PRIu64 "\n", heads_path, report->heads_elsewhere);
+    if (conf->key == NULL)
+        printf("consistent, not proven: whoever can write the file could have written it anew; --key says who signed it\n");
+    else if (report->proven_seq == last)
+        printf("proven: every row up to %" PRIu64 " is signed\n", last);
+    else
+        printf("proven up to row %" PRIu64 "; the %" PRIu64 " behind it are consistent and not signed yet\n",
+               report->proven_seq, last - report->proven_seq);
+    if (conf->heads.at == NULL)
+        printf("rows cut off at the end are found with --checkpoint FILE, which somebody else has kept\n");
+}
+
+static int print_text(const struct verify_conf *conf, const char *heads_path, const struct verify_report *report)
 {
     size_t shown = report->fault_count < VERIFY_FAULTS_MAX ? report->fault_count : VERIFY_FAULTS_MAX;
     char head[2 * DIGEST_BYTES + 1] = {0};
 
     num_hex(report->head, DIGEST_BYTES, head);
     printf("%s: %" PRIu64 " rows (%" PRIu64 " decisions, %" PRIu64 " outcomes, %" PRIu64 " events) of %" PRIu64 " tenants, "
-           "numbers %" PRId64 " to %" PRId64 "\n", path, report->rows, report->decisions, report->outcomes, report->events,
-           report->tenants, report->first_seq, report->last_seq);
+           "numbers %" PRId64 " to %" PRId64 "%s\n", conf->path, report->rows, report->decisions, report->outcomes,
+           report->events, report->tenants, report->first_seq, report->last_seq, report->is_sealed ? ", sealed" : "");
     if (report->under_way > 0)
-        printf("calls under way: %" PRIu64 "\n", report->under_way);
+        printf(report->is_sealed ? "calls that ended in the next file: %" PRIu64 "\n" : "calls under way: %" PRIu64 "\n",
+               report->under_way);
     if (report->erased > 0)
         printf("decisions whose values were erased, as recorded: %" PRIu64 "\n", report->erased);
+    if (report->erasures_elsewhere > 0)
+        printf("of these, some by erasures that files behind this one record; `audit verify --all` looks there\n");
     for (size_t i = 0; i < shown; i++) {
         const struct verify_fault *fault = &report->fault[i];
 
@@ -81,43 +122,191 @@ static int print_text(const char *path, const struct verify_report *report)
         printf("BROKEN: this is not what the gate wrote\n");
         return STATUS_NEGATIVE;
     }
-    printf("consistent, not proven: whoever can write the file could have cut off its end or written it anew\n");
+    print_proof(report, conf, heads_path);
     return STATUS_DONE;
+}
+
+static int read_key(const char *path, struct note_key *key)
+{
+    struct why why = {0};
+    struct buf text;
+    enum code code;
+    int status = OPTIONS_GO;
+
+    buf_init(&text, KEY_BYTES);
+    code = strchr(path, '+') != NULL ? buf_add_text(&text, path) : file_read(path, FILE_ANY, KEY_BYTES, &text, &why);
+    if (code != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
+    else if (note_key_read(buf_peek(&text), key) != CODE_OK)
+        status = complain(STATUS_USAGE, "%s is no public key of checkpoints; take audit-key.pub, a PEM file of an Ed25519 "
+                          "key, or name+id+key", path);
+    buf_fini(&text);
+    return status;
+}
+
+/* The file that was named, or the one beside the database where there is one. Returns: OPTIONS_GO or the exit status. */
+static int read_heads(const char *database, const char *named, char **path, struct buf *text)
+{
+    struct why why = {0};
+    enum code code;
+
+    size_t size = strlen(named != NULL ? named : database) + sizeof ".heads";
+
+    *path = mem_alloc(size);
+    if (*path == NULL)
+        return complain(STATUS_CANNOT, "not enough memory");
+    (void)snprintf(*path, size, "%s%s", named != NULL ? named : database, named != NULL ? "" : ".heads");
+    code = file_read(*path, FILE_ANY, HEADS_BYTES, text, &why);
+    if (code == CODE_OK || (code == CODE_NOT_FOUND && named == NULL))
+        return OPTIONS_GO;
+    return complain(STATUS_CANNOT, "%s", why.text);
+}
+
+static int check_proof(const char *path, struct span text, const struct note_key *key, struct span tenant, bool as_json)
+{
+    struct proof_report report;
+    enum code code = audit_check_proof(text, key, tenant, &report);
+    bool good = report.fault[0] == '\0';
+    struct doc *doc;
+
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", code_text(code));
+    if (as_json) {
+        doc = doc_object();
+        doc_text(doc, "verdict", good ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
+        doc_bool(doc, "proven", good && report.is_signed);
+        doc_text(doc, "text", span_text(good ? report.what : report.fault));
+        return print_doc(&doc) != STATUS_DONE ? STATUS_CANNOT : good ? STATUS_DONE : STATUS_NEGATIVE;
+    }
+    if (!good)
+        printf("%s: BROKEN: %s\n", path, report.fault);
+    else
+        printf("%s: %s: %s\n", path, report.is_signed ? "proven" : "consistent, not proven without --key", report.what);
+    return good ? STATUS_DONE : STATUS_NEGATIVE;
+}
+
+/* Returns: OPTIONS_GO where the file is no proof, and the database is meant. */
+static int try_proof(const char *path, const struct note_key *key, const char *tenant, bool as_json)
+{
+    struct why why = {0};
+    struct buf text;
+    char begin[64] = "";
+    FILE *file = fopen(path, "re");
+    int status = OPTIONS_GO;
+
+    if (file != NULL && fgets(begin, sizeof begin, file) == NULL)
+        begin[0] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+    if (!audit_is_proof(span_text(begin)) && tenant != NULL)
+        return complain(STATUS_USAGE, "%s is no proof; `callgate audit prove --tenant %s` writes one", path, tenant);
+    if (!audit_is_proof(span_text(begin)))
+        return OPTIONS_GO;
+    buf_init(&text, HEADS_BYTES);
+    if (file_read(path, FILE_ANY, HEADS_BYTES, &text, &why) != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text);
+    else
+        status = check_proof(path, buf_peek(&text), key, span_text(tenant), as_json);
+    buf_fini(&text);
+    return status;
+}
+
+static int verify_file(struct verify_conf *conf, const char *heads_path, bool as_json)
+{
+    static struct verify_report report;
+    struct progress progress;
+    struct why why = {0};
+    enum code code;
+
+    conf->progress = show_progress;
+    conf->context = &progress;
+    progress_begin(&progress, "verifying", 0);
+    code = audit_verify(conf, &report, &why);
+    progress_end(&progress);
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", why.text);
+    return as_json ? print_json(conf, &report) : print_text(conf, heads_path, &report);
+}
+
+/* The worst status of all files. One that cannot be read keeps nobody from the others. */
+static int verify_all(struct verify_conf *conf, const char *heads_path, bool as_json)
+{
+    struct trail trail = {0};
+    struct why why = {""};
+    enum code code = trail_find(conf->path, true, &trail, &why);
+    int worst = STATUS_DONE;
+
+    if (code == CODE_OK)
+        cmd_audit__tell_missing(&trail);
+    if (code == CODE_OK)
+        code = verify_sequence_new(&trail, &conf->sequence, &why);
+    if (code != CODE_OK)
+        worst = complain(STATUS_CANNOT, "%s", why.text);
+    for (size_t i = 0; code == CODE_OK && i < trail.count; i++) {
+        int status;
+
+        conf->path = trail.files[i].path;
+        status = verify_file(conf, heads_path, as_json);
+        worst = status > worst ? status : worst;
+    }
+    verify_sequence_free(&conf->sequence);
+    trail_fini(&trail);
+    return worst;
+}
+
+static int verify(struct verify_conf *conf, const char *checkpoints, bool all, bool as_json)
+{
+    struct buf heads;
+    char *heads_path;
+    int status;
+
+    buf_init(&heads, HEADS_BYTES);
+    status = read_heads(conf->path, checkpoints, &heads_path, &heads); /* before the database: what it covers must be there */
+    conf->heads = buf_peek(&heads);
+    if (status == OPTIONS_GO)
+        status = all ? verify_all(conf, heads_path, as_json) : verify_file(conf, heads_path, as_json);
+    mem_free(heads_path);
+    buf_fini(&heads);
+    return status;
 }
 
 int cmd_audit__verify(int argc, char **argv)
 {
-    static struct verify_report report;
-    const char *config = NULL;
+    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL;
     char *path = NULL;
-    bool as_json = false;
+    bool all = false, as_json = false;
     const struct option options[] = {
+        {.name = "all", .help = "also sealed files beside the database, each against the one before", .flag = &all},
+        {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed", .value = &key_path},
+        {.name = "checkpoint", .takes = "FILE", .help = "checkpoints kept elsewhere; DATABASE.heads by default, if it is there",
+         .value = &checkpoints},
+        {.name = "tenant", .takes = "NAME", .help = "the file is a proof of this tenant's rows", .value = &tenant},
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
         {.name = "json", .help = "the answer as JSON", .flag = &as_json},
         {0},
     };
-    const struct usage usage = {"callgate audit verify [DATABASE] [--json]",
+    const struct usage usage = {"callgate audit verify [DATABASE|PROOF] [--all] [--key PUB] [--checkpoint FILE] [--json]",
                                 "Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
-                                "has its one outcome, and that values match their digests. The gate may go on writing.\n"
+                                "has its one outcome, that values match their digests, and signed checkpoints against all\n"
+                                "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
+                                "A file that `callgate audit prove` wrote is checked by itself.\n"
                                 "Exit status: 0 consistent, 1 broken, 3 not readable.",
                                 options, 0, 1};
-    struct why why = {0};
-    enum code code;
-    bool watched;
+    struct note_key key;
+    struct verify_conf conf = {.path = NULL};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO)
         status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
-    if (status != OPTIONS_GO)
-        return status;
-    watched = isatty(STDERR_FILENO) && !as_json;
-    code = audit_verify(path, watched ? show_progress : NULL, NULL, &report, &why);
-    if (watched && report.rows > 65536)
-        fprintf(stderr, "\r%40s\r", "");
-    if (code != CODE_OK)
-        status = complain(STATUS_CANNOT, "%s", why.text);
-    else
-        status = as_json ? print_json(&report) : print_text(path, &report);
+    if (status == OPTIONS_GO && key_path != NULL)
+        status = read_key(key_path, &key);
+    if (status == OPTIONS_GO)
+        status = try_proof(path, key_path != NULL ? &key : NULL, tenant, as_json);
+    if (status == OPTIONS_GO) {
+        conf.path = path;
+        conf.key = key_path != NULL ? &key : NULL;
+        status = verify(&conf, checkpoints, all, as_json);
+    }
     mem_free(path);
     return status;
 }

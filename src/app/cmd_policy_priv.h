@@ -15,6 +15,9 @@ int cmd_policy__remove(int argc, char **argv);
 int cmd_policy__activate(int argc, char **argv);
 int cmd_policy__list(int argc, char **argv);
 int cmd_policy__show(int argc, char **argv);
+int cmd_policy__diff(int argc, char **argv);
 int cmd_policy__explain(int argc, char **argv);
+int cmd_policy__replay(int argc, char **argv);
+int cmd_policy__learn(int argc, char **argv);
 
 #endif

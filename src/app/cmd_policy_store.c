@@ -16,7 +16,7 @@
 static int complain_store(bool is_open, enum code code, const struct faults *faults, const struct why *why)
 {
     if (code == CODE_INVALID && faults != NULL && faults->count > 0) {
-        policy_faults_print(faults, "");
+        print_faults(faults, "");
         return complain(STATUS_USAGE, "nothing was stored; mend the lines above");
     }
     if (is_open && code == CODE_NOT_FOUND)
@@ -59,7 +59,7 @@ static void tell_fate(void *context, struct span name, enum policy_store_fate fa
 static int tell_stored(struct storing *storing, uint64_t version, const struct faults *warnings)
 {
     if (!storing->as_json) {
-        policy_faults_print(warnings, "warning: ");
+        print_faults(warnings, "warning: ");
         printf("version %" PRIu64 " is %s\n", version, storing->no_activate ? "stored, not active" : "active");
         return STATUS_DONE;
     }
@@ -159,7 +159,14 @@ int cmd_policy__activate(int argc, char **argv)
 {
     static struct faults faults;
     struct store_place place = {0};
-    const struct option options[] = {STORE_OPTIONS(&place), {0}};
+    const char *message = NULL;
+    bool as_json = false;
+    const struct option options[] = {
+        {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &message},
+        {.name = "json", .help = "the answer as JSON", .flag = &as_json},
+        STORE_OPTIONS(&place),
+        {0},
+    };
     const struct usage usage = {"callgate policy activate VERSION [OPTIONS]",
                                 "Makes a stored version the active one; an old one is how a change is rolled back.",
                                 options, 1, 1};
@@ -178,14 +185,14 @@ int cmd_policy__activate(int argc, char **argv)
     actor_name(actor);
     code = store_find(&place, DB_WRITE, &db, &why);
     if (code == CODE_OK)
-        code = policy_store_activate(db, version, span_text(actor), clock_wall_us(), &faults, &why);
+        code = policy_store_activate(db, version, span_text(actor), span_text(message), clock_wall_us(), &faults, &why);
     if (code == CODE_INVALID && faults.count > 0) {
-        policy_faults_print(&faults, "");
+        print_faults(&faults, "");
         status = complain(STATUS_USAGE, "version %" PRIu64 " does not compile here and was not activated", version);
     } else if (code != CODE_OK) {
         status = complain_store(db != NULL, code, NULL, &why);
     } else {
-        printf("version %" PRIu64 " is active\n", version);
+        printf(as_json ? "{\"version\":%" PRIu64 ",\"active\":true}\n" : "version %" PRIu64 " is active\n", version);
         status = STATUS_DONE;
     }
     db_close(&db);
@@ -202,9 +209,10 @@ static enum code list_line(void *context, const struct policy_store_version *ver
     if ((*count)++ == 0)
         printf("%8s  %-6s %-28s %-12s %5s  %s\n", "version", "state", "created", "by", "files", "message");
     clock_text(version->created_us, created);
-    printf("%8" PRIu64 "  %-6s %-28s %-12.*s %5" PRIu64 "  %.*s\n", version->version,
-           version->is_active ? "active" : version->activated_us != 0 ? "was" : "stored", created, SPAN_ARG(version->author),
-           version->files, SPAN_ARG(version->message));
+    print_safely(stdout, "%8" PRIu64 "  %-6s %-28s %-12.*s %5" PRIu64 "  %.*s", version->version,
+                 version->is_active ? "active" : version->activated_us != 0 ? "was" : "stored", created,
+                 SPAN_ARG(version->author), version->files, SPAN_ARG(version->message));
+    putchar('\n');
     return CODE_OK;
 }
 
@@ -221,6 +229,8 @@ static void fill_version(struct doc *doc, const struct policy_store_version *ver
     print_time(doc, "activated", version->activated_us);
     if (version->activated_us != 0)
         doc_text(doc, "activated_by", version->activated_by);
+    if (version->activated_why.at != NULL)
+        doc_text(doc, "activated_why", version->activated_why);
 }
 
 static enum code list_json(void *context, const struct policy_store_version *version)
@@ -232,13 +242,45 @@ static enum code list_json(void *context, const struct policy_store_version *ver
     return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
 }
 
+static enum code activation_line(void *context, const struct policy_store_activation *activation)
+{
+    size_t *count = context;
+    char activated[CLOCK_TEXT_BYTES];
+
+    if ((*count)++ == 0)
+        printf("%-28s %8s  %-12s %s\n", "activated", "version", "by", "message");
+    clock_text(activation->activated_us, activated);
+    print_safely(stdout, "%-28s %8" PRIu64 "  %-12.*s %.*s", activated, activation->version,
+                 SPAN_ARG(activation->activated_by), SPAN_ARG(activation->message));
+    putchar('\n');
+    return CODE_OK;
+}
+
+static enum code activation_json(void *context, const struct policy_store_activation *activation)
+{
+    struct doc *doc = doc_object();
+
+    (void)context;
+    print_time(doc, "activated", activation->activated_us);
+    doc_int(doc, "version", (int64_t)activation->version);
+    doc_text(doc, "by", activation->activated_by);
+    if (activation->message.at != NULL)
+        doc_text(doc, "message", activation->message);
+    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+}
+
 int cmd_policy__list(int argc, char **argv)
 {
     struct store_place place = {0};
-    bool as_json = false;
+    bool as_json = false, activations = false;
     const struct option options[] = {
-        {.name = "json", .help = "one JSON object a line", .flag = &as_json}, STORE_OPTIONS(&place), {0}};
-    const struct usage usage = {"callgate policy list [OPTIONS]", "Shows all versions, the newest first.", options, 0, 0};
+        {.name = "activations", .help = "what was in force when, by whom and why", .flag = &activations},
+        {.name = "json", .help = "one JSON object a line", .flag = &as_json},
+        STORE_OPTIONS(&place),
+        {0},
+    };
+    const struct usage usage = {"callgate policy list [OPTIONS]",
+                                "Shows all versions, or all activations, the newest first.", options, 0, 0};
     struct why why = {""};
     struct db *db = NULL;
     size_t count = 0;
@@ -249,7 +291,8 @@ int cmd_policy__list(int argc, char **argv)
         return status;
     code = store_find(&place, DB_READ, &db, &why);
     if (code == CODE_OK)
-        code = policy_store_list(db, as_json ? list_json : list_line, &count, &why);
+        code = activations ? policy_store_activations(db, as_json ? activation_json : activation_line, &count, &why)
+                           : policy_store_list(db, as_json ? list_json : list_line, &count, &why);
     status = code == CODE_OK ? STATUS_DONE : complain_store(db != NULL, code, NULL, &why);
     db_close(&db);
     return status;
@@ -266,7 +309,7 @@ struct showing {
 static enum code show_head(void *context, const struct policy_store_version *version)
 {
     struct showing *showing = context;
-    char created[CLOCK_TEXT_BYTES];
+    char created[CLOCK_TEXT_BYTES], activated[CLOCK_TEXT_BYTES];
 
     if (version->version != showing->version)
         return CODE_OK;
@@ -275,9 +318,16 @@ static enum code show_head(void *context, const struct policy_store_version *ver
         return CODE_OK;
     }
     clock_text(version->created_us, created);
-    printf("# version %" PRIu64 "%s, created %s by %.*s%s%.*s\n# sha-256 %.*s\n", version->version,
-           version->is_active ? " (active)" : "", created, SPAN_ARG(version->author), version->message.len > 0 ? ": " : "",
-           SPAN_ARG(version->message), SPAN_ARG(version->hash));
+    print_safely(stdout, "# version %" PRIu64 "%s, created %s by %.*s%s%.*s", version->version,
+                 version->is_active ? " (active)" : "", created, SPAN_ARG(version->author),
+                 version->message.len > 0 ? ": " : "", SPAN_ARG(version->message));
+    printf("\n# sha-256 %.*s\n", SPAN_ARG(version->hash));
+    if (version->activated_us != 0) {
+        clock_text(version->activated_us, activated);
+        print_safely(stdout, "# last activated %s by %.*s%s%.*s", activated, SPAN_ARG(version->activated_by),
+                     version->activated_why.len > 0 ? ": " : "", SPAN_ARG(version->activated_why));
+        putchar('\n');
+    }
     return CODE_OK;
 }
 
@@ -295,7 +345,9 @@ static enum code show_file(void *context, const struct policy_store_file *file)
         doc_text(one, "text", file->text);
         return CODE_OK;
     }
-    printf("\n# ---- %.*s, loaded from %.*s\n%.*s", SPAN_ARG(file->name), SPAN_ARG(file->path), SPAN_ARG(file->text));
+    putchar('\n');
+    print_safely(stdout, "# ---- %.*s, loaded from %.*s", SPAN_ARG(file->name), SPAN_ARG(file->path));
+    printf("\n%.*s", SPAN_ARG(file->text));
     if (file->text.len == 0 || file->text.at[file->text.len - 1] != '\n')
         putchar('\n');
     return CODE_OK;

@@ -4,8 +4,11 @@
 #include "app/commands.h"
 #include "app/conf.h"
 #include "app/store.h"
+#include "app/store_approvals.h"
+#include "audit/writer.h"
 
 #include "json/doc.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/resolve.h"
 
@@ -75,6 +78,21 @@ static void look_at_policy(struct report *report, const struct conf *conf)
     db_close(&store);
 }
 
+/* Whoever decides is easily forgotten by those who wait. */
+static void look_at_approvals(struct report *report, const struct conf *conf)
+{
+    struct why why = {0};
+    struct db *store = NULL;
+    int64_t waiting = 0;
+    enum code code = store_open(conf->store, DB_READ, &store, &why);
+
+    if (code == CODE_OK)
+        code = store_approvals_count(store, clock_wall_us(), &waiting, &why);
+    if (code == CODE_OK && waiting > 0)
+        find(report, "approvals", true, "%" PRId64 " calls wait for a person: `callgate approvals list` shows them", waiting);
+    db_close(&store);
+}
+
 /* One text out of the audit; empty where there is none. */
 static enum code ask_audit(struct db *audit, const char *sql, char *out, size_t size)
 {
@@ -101,8 +119,12 @@ static void look_at_audit(struct report *report, const struct conf *conf)
 {
     struct why why = {0};
     struct db *audit = NULL;
-    char kind[64], life[64], denials[256];
-    enum code code = db_open(conf->audit.database, DB_READ, &audit, &why);
+    char kind[64], life[64], denials[256], said[512];
+    enum code code = CODE_OK;
+
+    if (audit_is_said_down(conf->audit.database, said, sizeof said))
+        find(report, "audit", false, "the gate cannot record calls and denies every one: %s", said);
+    code = db_open(conf->audit.database, DB_READ, &audit, &why);
 
     if (code == CODE_NOT_FOUND) {
         find(report, "audit", true, "there is no %s yet; the first start makes it", conf->audit.database);
@@ -118,9 +140,10 @@ static void look_at_audit(struct report *report, const struct conf *conf)
         find(report, "audit", false, "%s cannot be read: %s", conf->audit.database,
              audit != NULL ? db_error(audit) : why.text);
     } else {
-        find(report, "audit", strcmp(kind, "audit_down") != 0, "%s",
-             strcmp(kind, "audit_down") == 0 ? "the gate could not write it when it last tried: calls are denied until it can"
-                                             : "can be written, as far as the gate recorded");
+        if (said[0] == '\0')
+            find(report, "audit", strcmp(kind, "audit_down") != 0, "%s",
+                 strcmp(kind, "audit_down") == 0 ? "the gate could not write it when it last tried: every call is denied"
+                                                 : "can be written, as far as the gate recorded");
         find(report, "gate", strcmp(life, "stop") != 0, "%s",
              strcmp(life, "stop") == 0 ? "was stopped; `callgate serve` starts it" : "was started and has recorded no stop");
         if (denials[0] != '\0')
@@ -206,6 +229,7 @@ static int tell_status(const struct conf *conf, bool as_json)
 
     find(&report, "conf", true, "%s is good, %zu routes", conf->path, conf->proxy->route_count);
     look_at_policy(&report, conf);
+    look_at_approvals(&report, conf);
     look_at_audit(&report, conf);
     look_at_disk(&report, conf);
     code = look_at_upstreams(&report, conf, &why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/command.h"
+#include "app/print.h"
 
 #include <pwd.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@ int complain(enum exit_status status, const char *format, ...)
 
     fputs("callgate: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    print_safely_v(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
     return (int)status;
@@ -30,18 +31,7 @@ int complain_why(enum code code, const struct why *why)
 
 int complain_faults(const struct faults *faults)
 {
-    size_t told = faults->count < FAULTS_MAX ? faults->count : FAULTS_MAX;
-
-    for (size_t i = 0; i < told; i++) {
-        const struct fault *fault = &faults->fault[i];
-
-        if (fault->line > 0)
-            fprintf(stderr, "%s:%d:%d: %s\n", fault->file, fault->line, fault->column, fault->text);
-        else
-            fprintf(stderr, "%s: %s\n", fault->file, fault->text);
-    }
-    if (faults->count > told)
-        fprintf(stderr, "and %zu more\n", faults->count - told);
+    print_faults(faults, "");
     return STATUS_USAGE;
 }
 
@@ -180,27 +170,33 @@ static int unknown_command(const struct command *commands, const char *path, con
     return complain(STATUS_USAGE, "unknown command \"%s\"; `%s --help` lists them", word, path);
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 int command_run(const struct command *commands, const char *path, int argc, char **argv)
 {
+    static char option[] = "--help";
     const struct command *command = commands;
+    const bool helps = argc > 0 && is_help(argv[0]); /* `help policy check` says what `policy check --help` does */
+    const char *word = helps ? argv[1] : argv[0];
     char deeper[128];
 
-    if (argc == 0) {
-        print_commands(stderr, commands, path);
-        return STATUS_USAGE;
+    if (argc == 0 || (helps && argc == 1)) {
+        print_commands(helps ? stdout : stderr, commands, path);
+        return helps ? STATUS_DONE : STATUS_USAGE;
     }
-    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0) {
-        print_commands(stdout, commands, path);
-        return STATUS_DONE;
-    }
-    while (command->name != NULL && strcmp(command->name, argv[0]) != 0)
+    while (command->name != NULL && strcmp(command->name, word) != 0)
         command++;
     if (command->name == NULL)
-        return unknown_command(commands, path, argv[0]);
-    if (command->subs == NULL)
-        return command->run(argc - 1, argv + 1);
+        return unknown_command(commands, path, word);
     snprintf(deeper, sizeof deeper, "%s %s", path, command->name);
-    return command_run(command->subs, deeper, argc - 1, argv + 1);
+    if (helps)
+        argv[1] = option; /* the command's first word now */
+    if (helps && command->subs == NULL)
+        return command->run(1, argv + 1);
+    return command->subs != NULL ? command_run(command->subs, deeper, argc - 1, argv + 1) : command->run(argc - 1, argv + 1);
 }
 
 void actor_name(char out[ACTOR_BYTES])

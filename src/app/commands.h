@@ -15,6 +15,7 @@ extern const struct command cmd_init;
 extern const struct command cmd_serve;
 extern const struct command cmd_status;
 extern const struct command cmd_policy;
+extern const struct command cmd_approvals;
 extern const struct command cmd_key;
 extern const struct command cmd_audit;
 extern const struct command cmd_version;

@@ -68,7 +68,8 @@ static unsigned read_workers(struct conf_reader *reader, const struct yaml_node 
 
 static void read_audit(struct conf_reader *reader, const struct yaml_node *root, struct conf_audit *audit)
 {
-    static const char *const known[] = {"database", "checkpoints", "checkpoint_key", "redact_key", "arguments", NULL};
+    static const char *const known[] = {"database", "checkpoints", "checkpoint_key", "checkpoint_interval", "checkpoint_rows",
+                                        "redact_key", "arguments", "rotate", NULL};
     const struct yaml_node *node = yaml_member(root, "audit");
     char heads[4200];
 
@@ -82,11 +83,15 @@ static void read_audit(struct conf_reader *reader, const struct yaml_node *root,
         return;
     }
     /* The default is a path already: only a relative one would be seen from the file's folder a second time. */
-    audit->checkpoints = yaml_member(node, "checkpoints") != NULL ? conf__path(reader, node, "checkpoints", NULL)
-                                                                  : conf__copy(reader, span_text(heads)).at;
-    audit->checkpoint_key = conf__path(reader, node, "checkpoint_key", NULL);
+    if (!conf__checkpoint_server(reader, yaml_member(node, "checkpoints"), &audit->checkpoint_server))
+        audit->checkpoints = yaml_member(node, "checkpoints") != NULL ? conf__path(reader, node, "checkpoints", NULL)
+                                                                      : conf__copy(reader, span_text(heads)).at;
+    audit->checkpoint_key = conf__path(reader, node, "checkpoint_key", "audit-key.pem");
+    audit->checkpoint_interval_ms = conf__duration(reader, node, "checkpoint_interval", 3600 * 1000);
+    audit->checkpoint_rows = conf__number(reader, node, "checkpoint_rows", 1000000);
     audit->redact_key = conf__path(reader, node, "redact_key", "redact.key");
     audit->arguments_max_bytes = conf__size(reader, node, "arguments", 1024, (uint64_t)16 << 20);
+    audit->rotate_bytes = conf__size(reader, node, "rotate", (uint64_t)1 << 20, (uint64_t)1 << 44);
     if (audit->arguments_max_bytes == 0)
         audit->arguments_max_bytes = ARGUMENTS_BYTES;
 }
@@ -248,6 +253,7 @@ void conf_free(struct conf **conf)
 {
     if (*conf != NULL) {
         proxy_conf_unref(&(*conf)->proxy);
+        tls_unref(&(*conf)->audit.checkpoint_server.tls);
         arena_fini(&(*conf)->arena);
     }
     mem_free(*conf);

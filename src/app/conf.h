@@ -15,10 +15,14 @@
 
 struct conf_audit {
     const char *database;          /* audit.db */
-    const char *checkpoints;       /* audit.db.heads */
-    const char *checkpoint_key;    /* NULL: made at first start */
+    const char *checkpoints;       /* audit.db.heads: what signed checkpoints are appended to; NULL: they are posted */
+    struct proxy_upstream checkpoint_server; /* to this one; host == NULL: none */
+    const char *checkpoint_key;    /* audit-key.pem; made at first start where it is missing */
+    uint32_t checkpoint_interval_ms; /* 1 s */
+    uint64_t checkpoint_rows;      /* 16,384 */
     const char *redact_key;        /* redact.key; made at first start where it is missing */
     uint64_t arguments_max_bytes;  /* 64 KiB */
+    uint64_t rotate_bytes;         /* a file of this size is sealed; 0: never, the default */
 };
 
 struct conf_admin {

@@ -67,6 +67,8 @@ bool conf__host_is_plain(struct span host); /* a name or an address, without a p
 void conf__listens(struct conf_reader *reader, const struct yaml_node *root);
 void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
+/* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
+bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 
 #endif

@@ -74,7 +74,8 @@ static void check_openness(struct conf_reader *reader, const struct yaml_node *m
                    "write https, or accept that with `insecure: true`");
 }
 
-static void make_tls(struct conf_reader *reader, const struct yaml_node *map, bool tls, struct proxy_upstream *out)
+static void make_tls(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *place, bool tls,
+                     struct proxy_upstream *out)
 {
     static const char *const files[] = {"ca", "certificate", "key"};
     struct tls_client_conf conf = {0};
@@ -90,14 +91,14 @@ static void make_tls(struct conf_reader *reader, const struct yaml_node *map, bo
         *paths[i] = conf__path(reader, map, files[i], NULL);
     }
     if ((conf.certificate == NULL) != (conf.key == NULL))
-        CONF_FAULT(reader, map, "`certificate` and `key` come together; write both, or none");
+        CONF_FAULT(reader, place, "`certificate` and `key` come together; write both, or none");
     if (!tls || reader->out_of_memory || (conf.certificate == NULL) != (conf.key == NULL))
         return;
     code = tls_client_new(&conf, &out->tls, &why);
     if (code == CODE_NOMEM)
         reader->out_of_memory = true;
     else if (code != CODE_OK)
-        CONF_FAULT(reader, map, "%s", why.text);
+        CONF_FAULT(reader, place, "%s", why.text);
 }
 
 /* ---- credentials ---- */
@@ -185,19 +186,15 @@ static void read_headers(struct conf_reader *reader, const struct yaml_node *nod
     }
 }
 
-void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out)
+/* Takes: map: what else is said of it, or NULL. */
+static void read_server(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node, bool subtree,
+                        struct proxy_upstream *out)
 {
-    static const char *const known[] = {"url", "ca", "certificate", "key", "insecure", "preserve_host", "headers", NULL};
-    const struct yaml_node *map = conf__need(reader, route, "upstream", "{url: 'https://shop.internal/mcp'}"), *node;
     struct url url = {0};
     const char *fault;
 
-    if (map == NULL || !conf__map(reader, map, known, "`upstream`"))
-        return;
-    out->preserve_host = conf__bool(reader, map, "preserve_host");
     if (yaml_member(map, "headers") != NULL)
         read_headers(reader, yaml_member(map, "headers"), out);
-    node = conf__need(reader, map, "url", "'https://shop.internal/mcp'");
     if (node == NULL || conf__text(reader, node).at == NULL)
         return;
     fault = split_url(node->text, &url);
@@ -206,11 +203,39 @@ void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, b
         return;
     }
     check_openness(reader, map, node, &url);
-    make_tls(reader, map, url.tls, out);
+    make_tls(reader, map, map != NULL ? map : node, url.tls, out);
     while (subtree && url.path.len > 0 && url.path.at[url.path.len - 1] == '/')
         url.path.len--;
     out->host = conf__lower(reader, url.host).at;
     out->port = url.port;
     out->path = conf__copy(reader, url.path);
     out->authority = conf__copy(reader, url.authority);
+}
+
+void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out)
+{
+    static const char *const known[] = {"url", "ca", "certificate", "key", "insecure", "preserve_host", "headers", NULL};
+    const struct yaml_node *map = conf__need(reader, route, "upstream", "{url: 'https://shop.internal/mcp'}");
+
+    if (map == NULL || !conf__map(reader, map, known, "`upstream`"))
+        return;
+    out->preserve_host = conf__bool(reader, map, "preserve_host");
+    read_server(reader, map, conf__need(reader, map, "url", "'https://shop.internal/mcp'"), subtree, out);
+}
+
+bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
+{
+    static const char *const known[] = {"url", "ca", "certificate", "key", "insecure", "headers", NULL};
+
+    if (node == NULL)
+        return false;
+    if (node->type == YAML_MAP) {
+        if (conf__map(reader, node, known, "`checkpoints`"))
+            read_server(reader, node, conf__need(reader, node, "url", "'https://log.internal/checkpoints'"), false, out);
+        return true;
+    }
+    if (!span_starts_with(node->text, SPAN_LIT("http://")) && !span_starts_with(node->text, SPAN_LIT("https://")))
+        return false;
+    read_server(reader, NULL, node, false, out);
+    return true;
 }

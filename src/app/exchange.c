@@ -21,6 +21,7 @@ struct post {
     struct http_reader reader;
     struct sse_parser parser;
     int64_t until_us;
+    const char *media; /* of a text whose answer says nothing; NULL: JSON-RPC */
     bool is_sse;
     bool is_whole;  /* the answer is in `body` */
     bool is_over;   /* the HTTP message ended */
@@ -47,9 +48,10 @@ static enum code write_headers(struct post *post, size_t len)
 {
     const struct exchange *exchange = post->exchange;
     struct buf *out = &post->out;
-    enum code code = http_write_header(out, SPAN_LIT("Content-Type"), SPAN_LIT("application/json"));
+    enum code code = http_write_header(out, SPAN_LIT("Content-Type"),
+                                       post->media != NULL ? span_text(post->media) : SPAN_LIT("application/json"));
 
-    if (code == CODE_OK)
+    if (code == CODE_OK && post->media == NULL)
         code = http_write_header(out, SPAN_LIT("Accept"), SPAN_LIT("application/json, text/event-stream"));
     if (code == CODE_OK)
         code = http_write_header(out, SPAN_LIT("Connection"), SPAN_LIT("close"));
@@ -133,6 +135,9 @@ static enum code take_head(struct post *post, struct why *why)
     const struct http_head *head = &post->reader.head;
     struct span session;
 
+    if (post->media != NULL)
+        return head->status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", post->exchange->upstream->host,
+                                                           head->status);
     if (head->status == 401 || head->status == 403)
         return why_set(why, CODE_DENIED, "the server answered HTTP %d; give it a credential with --bearer-file", head->status);
     if (head->status / 100 != 2)
@@ -241,33 +246,48 @@ static enum code read_answer(struct post *post, const struct json_node **answer,
     return CODE_OK;
 }
 
-enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
+static enum code run(struct post *post, struct span message, const struct json_node **answer, struct why *why)
 {
-    struct post post = {.exchange = exchange, .until_us = clock_monotonic_us() + WAIT_US};
+    int64_t wait_us = post->exchange->wait_us != 0 ? post->exchange->wait_us : WAIT_US;
     enum code code;
 
-    buf_init(&post.in, 65536);
-    buf_init(&post.out, REPLY_MAX_BYTES);
-    buf_init(&post.body, REPLY_MAX_BYTES);
-    http_reader_init_reply(&post.reader);
-    http_reader_next(&post.reader, HTTP_METHOD_POST);
-    sse_parser_init(&post.parser, REPLY_MAX_BYTES);
-    code = write_post(&post, message);
+    post->until_us = clock_monotonic_us() + wait_us;
+    buf_init(&post->in, 65536);
+    buf_init(&post->out, REPLY_MAX_BYTES);
+    buf_init(&post->body, REPLY_MAX_BYTES);
+    http_reader_init_reply(&post->reader);
+    http_reader_next(&post->reader, HTTP_METHOD_POST);
+    sse_parser_init(&post->parser, REPLY_MAX_BYTES);
+    code = write_post(post, message);
     if (code != CODE_OK)
         why_set(why, code, "the request cannot be written: %s", code_text(code));
     if (code == CODE_OK)
-        code = open_stream(&post, why);
+        code = open_stream(post, why);
     if (code == CODE_OK)
-        code = send_all(&post, why);
+        code = send_all(post, why);
     if (code == CODE_OK)
-        code = receive(&post, answer != NULL, why);
+        code = receive(post, answer != NULL, why);
     if (code == CODE_OK && answer != NULL)
-        code = read_answer(&post, answer, why);
-    stream_close(&post.stream);
-    sse_parser_fini(&post.parser);
-    http_reader_fini(&post.reader);
-    buf_fini(&post.body);
-    buf_fini(&post.out);
-    buf_fini(&post.in);
+        code = read_answer(post, answer, why);
+    stream_close(&post->stream);
+    sse_parser_fini(&post->parser);
+    http_reader_fini(&post->reader);
+    buf_fini(&post->body);
+    buf_fini(&post->out);
+    buf_fini(&post->in);
     return code;
+}
+
+enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
+{
+    struct post post = {.exchange = exchange};
+
+    return run(&post, message, answer, why);
+}
+
+enum code exchange_send(struct exchange *exchange, const char *media, struct span text, struct why *why)
+{
+    struct post post = {.exchange = exchange, .media = media};
+
+    return run(&post, text, NULL, why);
 }

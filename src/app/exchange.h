@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One JSON-RPC message to an upstream and its answer, for commands: it blocks, and it is not the way of a call.
  *
- * Threads: main.
+ * Threads: one at a time.
  * Owns: its buffers.
  * Lifetime: exchange_init to exchange_fini.
  * Errors: enum code with a sentence. */
@@ -19,6 +19,7 @@ struct exchange {
     struct buf revision;  /* MCP-Protocol-Version to send; empty: none */
     struct buf canonical; /* the last answer */
     struct arena arena;
+    int64_t wait_us;      /* at most so long for each message; 0: 15 s */
 };
 
 void exchange_init(struct exchange *exchange, const struct proxy_upstream *upstream, const struct sock_address *address);
@@ -28,5 +29,8 @@ void exchange_fini(struct exchange *exchange);
  * Blocks: 15 s at most. Takes: answer NULL: none is due (a notification); otherwise *answer lives until the next post. */
 enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
     MUST_USE;
+
+/* Posts a text of another kind; an answer with a status of 200 to 299 says that it was taken, and is not read further. */
+enum code exchange_send(struct exchange *exchange, const char *media, struct span text, struct why *why) MUST_USE;
 
 #endif

@@ -3,14 +3,17 @@
 
 #include "app/store.h"
 #include "base/log.h"
+#include "gate/remember.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* The store is asked four times a second: one sentence is logged once, not four times a second. */
-static void tell_fault(struct serve *serve, const struct why *why)
+static void tell_fault(struct serve *serve, enum code code, const struct why *why)
 {
+    if (code == CODE_BUSY && ++serve->store_busy < BUSY_LOOKS)
+        return;
     if (strcmp(serve->store_fault.text, why->text) == 0)
         return;
     serve->store_fault = *why;
@@ -35,6 +38,16 @@ static void refuse_policy(struct serve *serve, uint64_t version, const struct wh
               why->text);
 }
 
+/* A rule that asks for earlier calls shall know those before it. */
+static void recall(const struct serve *serve, const struct policy *coming)
+{
+    struct why why = {0};
+
+    if (coming != NULL && serve->policy_active != 0 &&
+        gate_remember_watches(serve->shared, coming, serve->conf->audit.database, clock_wall_us(), &why) != CODE_OK)
+        log_warn("app", "%s; new rules that ask for earlier calls know none", why.text);
+}
+
 static enum code take_policy(struct serve *serve, struct why *why)
 {
     struct policy *policy = NULL;
@@ -51,6 +64,7 @@ static enum code take_policy(struct serve *serve, struct why *why)
     }
     if (code != CODE_OK)
         return code;
+    recall(serve, policy);
     gate_publish_policy(serve->shared, policy);
     serve->policy_active = version;
     serve->policy_refused = 0;
@@ -67,16 +81,19 @@ void serve__follow_store(struct serve *serve)
     int64_t now;
     enum code code = store_data_version(serve->store, &now, &why);
 
-    if (code == CODE_OK && now == serve->store_seen)
+    if (code == CODE_OK && now == serve->store_seen) {
+        serve->store_busy = 0;
         return;
+    }
     if (code == CODE_OK)
         code = take_keys(serve, &why);
     if (code == CODE_OK)
         code = take_policy(serve, &why);
     if (code != CODE_OK) { /* asked again at the next look */
-        tell_fault(serve, &why);
+        tell_fault(serve, code, &why);
         return;
     }
+    serve->store_busy = 0;
     serve->store_seen = now;
     serve->store_fault.text[0] = '\0';
     serve->owes_events = true;

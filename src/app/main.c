@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 
 int main(int argc, char **argv)
@@ -14,6 +15,7 @@ int main(int argc, char **argv)
         cmd_serve,
         cmd_status,
         cmd_policy,
+        cmd_approvals,
         cmd_key,
         cmd_audit,
         cmd_version,
@@ -25,5 +27,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     hash_seed();
     log_init(LOG_INFO, LOG_AUTO);
+    if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        return cmd_version.run(argc - 2, argv + 2);
     return command_run(commands, "callgate", argc - 1, argv + 1);
 }

@@ -24,14 +24,35 @@ static enum code unready(void *context, struct buf *out)
     return code;
 }
 
+/* Twice the room before it counts as enough again, so that a disk at the edge says so once. */
+void serve__watch_disk(struct serve *serve)
+{
+    uint64_t room_bytes;
+
+    if (file_disk_room(serve->conf->audit.database, &room_bytes) != CODE_OK)
+        return;
+    if (!serve->disk_is_low && room_bytes < DISK_LOW_BYTES) {
+        serve->disk_is_low = true;
+        log_warn("app", "the disk of the audit has %llu MiB left: when it is full, every call is denied; make room",
+                 (unsigned long long)(room_bytes >> 20));
+    } else if (serve->disk_is_low && room_bytes >= 2 * DISK_LOW_BYTES) {
+        serve->disk_is_low = false;
+        log_info("app", "the disk of the audit has %llu MiB left again", (unsigned long long)(room_bytes >> 20));
+    }
+}
+
 static enum code measure(void *context, struct buf *out)
 {
     const struct serve *serve = context;
     struct audit_gauges audit;
+    struct poster_gauges poster;
     struct proxy_gauges proxy;
+    struct tally_stats state;
     uint64_t room_bytes = 0;
 
     audit_gauges(serve->audit, &audit);
+    poster_gauges(serve->poster, &poster);
+    gate_state_stats(gate_state_of(serve->shared), &state);
     proxy_gauges(serve->proxy, &proxy);
     if (file_disk_room(serve->conf->audit.database, &room_bytes) != CODE_OK)
         room_bytes = 0;
@@ -51,8 +72,22 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_audit_ring_bytes", "Records that wait for the writer.", "gauge", audit.ring_bytes_used},
         {"callgate_audit_wal_bytes", "Size of the audit's write-ahead log.", "gauge", audit.wal_bytes},
         {"callgate_audit_open_permits", "Permits without their outcome yet.", "gauge", audit.open_permits},
+        {"callgate_audit_checkpoint_seq", "Number of the last record that a signed checkpoint covers.", "gauge",
+         audit.signed_seq},
+        {"callgate_audit_checkpoint_failures_total", "Checkpoints that could not be appended to their file.", "counter",
+         audit.checkpoint_failures},
+        {"callgate_checkpoints_waiting", "Checkpoints that wait to be posted.", "gauge", poster.waiting},
+        {"callgate_checkpoints_posted_total", "Checkpoints that were posted.", "counter", poster.posted},
+        {"callgate_checkpoint_posts_failed_total", "Attempts to post a checkpoint that failed.", "counter", poster.failed},
+        {"callgate_checkpoints_dropped_total", "Checkpoints that were given up, since later ones say as much.", "counter",
+         poster.dropped},
+        {"callgate_audit_rotations_total", "Files of the audit that were sealed since the start.", "counter", audit.rotations},
         {"callgate_disk_free_bytes", "Room on the audit's disk.", "gauge", room_bytes},
         {"callgate_log_lines_lost_total", "Log lines that nobody took in time.", "counter", log_lost()},
+        {"callgate_approvals_waiting", "Held calls that wait for a person.", "gauge", (uint64_t)serve->approvals.waiting},
+        {"callgate_state_keys", "Limits and called tools that are counted.", "gauge", state.keys},
+        {"callgate_state_bytes", "Memory of what is counted.", "gauge", state.bytes},
+        {"callgate_state_refused_total", "Times that there was no room to count one more.", "counter", state.refused},
         {"callgate_policy_version", "The active policy's version; 0: none.", "gauge", serve->policy_active},
     };
 

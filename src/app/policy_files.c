@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/policy_files.h"
+#include "app/print.h"
 
 #include "base/mem.h"
 #include "os/file.h"
@@ -41,17 +42,6 @@ int policy_files_read(struct policy_files *files, const char *const *paths, size
     return OPTIONS_GO;
 }
 
-void policy_faults_print(const struct faults *faults, const char *before)
-{
-    size_t told = faults->count < FAULTS_MAX ? faults->count : FAULTS_MAX;
-
-    for (size_t i = 0; i < told; i++)
-        fprintf(stderr, "%s:%d:%d: %s%s\n", faults->fault[i].file, faults->fault[i].line, faults->fault[i].column, before,
-                faults->fault[i].text);
-    if (faults->count > told)
-        fprintf(stderr, "%sand %zu more\n", before, faults->count - told);
-}
-
 void policy_faults_doc(const struct faults *faults, struct doc *list)
 {
     for (size_t i = 0; i < faults->count && i < FAULTS_MAX; i++) {
@@ -72,7 +62,7 @@ int policy_files_compile(const struct policy_files *files, struct policy **polic
     faults_init(&faults);
     code = policy_compile(files->files, files->count, 0, policy, &faults, NULL);
     if (code == CODE_INVALID) {
-        policy_faults_print(&faults, "");
+        print_faults(&faults, "");
         return STATUS_USAGE;
     }
     return code == CODE_OK ? OPTIONS_GO : complain(STATUS_CANNOT, "%s", code_text(code));

@@ -22,8 +22,7 @@ struct policy_files {
 int policy_files_read(struct policy_files *files, const char *const *paths, size_t count);
 void policy_files_fini(struct policy_files *files);
 
-/* Faults as lines `file:line:column: text`, with `before` in front ("warning: "), and the count of those past 20. */
-void policy_faults_print(const struct faults *faults, const char *before);
+/* Up to 20 of them, each as an object. */
 void policy_faults_doc(const struct faults *faults, struct doc *list);
 
 /* Compiles; faults are told. Returns: OPTIONS_GO with *policy, or the exit status. */

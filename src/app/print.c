@@ -2,10 +2,57 @@
 #include "app/print.h"
 
 #include "app/command.h"
+#include "app/terminal.h"
 #include "base/mem.h"
 #include "os/clock.h"
 
-#include <stdio.h>
+void print_safely_v(FILE *out, const char *format, va_list args)
+{
+    va_list again;
+    struct buf safe;
+    char *text = NULL;
+    int len;
+
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    buf_init(&safe, SIZE_MAX / 2);
+    if (len >= 0)
+        text = mem_alloc((size_t)len + 1);
+    if (text != NULL && vsnprintf(text, (size_t)len + 1, format, args) == len &&
+        terminal_add(&safe, span_of(text, (size_t)len)) == CODE_OK)
+        (void)fwrite(buf_peek(&safe).at, 1, buf_len(&safe), out);
+    else
+        fputs("(not enough memory to say it)", out);
+    mem_free(text);
+    buf_fini(&safe);
+}
+
+void print_safely(FILE *out, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_safely_v(out, format, args);
+    va_end(args);
+}
+
+void print_faults(const struct faults *faults, const char *before)
+{
+    size_t told = faults->count < FAULTS_MAX ? faults->count : FAULTS_MAX;
+
+    for (size_t i = 0; i < told; i++) {
+        const struct fault *fault = &faults->fault[i];
+
+        if (fault->line > 0)
+            print_safely(stderr, "%s:%d:%d: %s%s", fault->file, fault->line, fault->column, before, fault->text);
+        else
+            print_safely(stderr, "%s: %s%s", fault->file, before, fault->text);
+        fputc('\n', stderr);
+    }
+    if (faults->count > told)
+        fprintf(stderr, "%sand %zu more\n", before, faults->count - told);
+}
 
 void print_time(struct doc *doc, const char *key, int64_t time_us)
 {
@@ -21,15 +68,20 @@ void print_time(struct doc *doc, const char *key, int64_t time_us)
 
 int print_doc(struct doc **doc)
 {
-    struct buf out;
+    struct buf out, safe;
     enum code code;
 
     buf_init(&out, SIZE_MAX / 2);
+    buf_init(&safe, SIZE_MAX / 2);
     code = doc_print(*doc, &out);
     if (code == CODE_OK)
-        printf("%.*s\n", SPAN_ARG(buf_peek(&out)));
+        code = terminal_add(&safe, buf_peek(&out));
+    if (code == CODE_OK)
+        printf("%.*s\n", SPAN_ARG(buf_peek(&safe)));
     mem_wipe(out.block, out.size);
+    mem_wipe(safe.block, safe.size);
     buf_fini(&out);
+    buf_fini(&safe);
     doc_free(doc);
     return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
 }

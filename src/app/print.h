@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands print as JSON.
+/* What commands print: JSON, and lines whose words others chose.
  *
  * Threads: main.
  * Owns: nothing.
@@ -8,9 +8,20 @@
 #ifndef APP_PRINT_H
 #define APP_PRINT_H
 
+#include "base/why.h"
 #include "json/doc.h"
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* As printf, for files, messages and names that somebody else wrote: what is no visible character, line ends too, stands as
+ * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. */
+void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
+void print_safely_v(FILE *out, const char *format, va_list args);
+
+/* Up to 20 of them on stderr, each as `file:line:column: text`. Takes: before: what stands in front of the text. */
+void print_faults(const struct faults *faults, const char *before);
 
 /* One line on stdout; frees the document and wipes the text, which may hold a key. Returns: an exit status. */
 int print_doc(struct doc **doc);

@@ -4,16 +4,19 @@
 #include "app/store.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gate/remember.h"
 #include "http/selftest.h"
 #include "json/doc.h"
 #include "os/clock.h"
 #include "os/service.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <unistd.h>
 
 #define INHERITED_MAX 64
 #define DRAIN_LOOK_US 20000
+#define START_WAIT_MS 5000
 #define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
 
 static void take_names(void *context)
@@ -47,7 +50,9 @@ static enum code open_shared(struct serve *serve, struct why *why)
     enum code code = store_open(serve->conf->store, DB_CREATE, &serve->store, why);
 
     if (code == CODE_OK)
-        code = store_session_key(serve->store, true, conf.session_key, why);
+        code = store_secret(serve->store, "session", true, conf.session_key, why);
+    if (code == CODE_OK)
+        code = store_secret(serve->store, "approval", true, conf.approval_key, why);
     if (code == CODE_OK)
         code = serve__redact_key(serve->conf->audit.redact_key, true, conf.redact_key, why);
     if (code == CODE_OK) {
@@ -58,23 +63,43 @@ static enum code open_shared(struct serve *serve, struct why *why)
     return code;
 }
 
-static enum code open_audit(struct serve *serve, struct why *why)
+enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why)
 {
     char node[256];
     struct audit_conf conf = {
         .path = serve->conf->audit.database, .rings = serve->conf->workers + 1,
         .arguments_max_bytes = serve->conf->audit.arguments_max_bytes,
-        .lock_wait_us = (int64_t)serve->conf->drain_ms * 1000, .node = node, .version = span_text(CALLGATE_VERSION),
+        .lock_wait_us = lock_wait_us, .node = node, .version = span_text(CALLGATE_VERSION),
+        .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
+                        .rows = serve->conf->audit.checkpoint_rows},
+        .rotate_bytes = serve->conf->audit.rotate_bytes,
     };
-    enum code code;
+    enum code code = serve__checkpoint_key(serve->conf->audit.checkpoint_key, true, &serve->checkpoint_key, why);
 
     if (gethostname(node, sizeof node - 1) != 0)
         node[0] = '\0';
     node[sizeof node - 1] = '\0';
-    code = audit_open(&conf, &serve->audit, why);
+    conf.checkpoints.key = serve->checkpoint_key;
+    if (code == CODE_OK && serve->conf->audit.checkpoint_server.host != NULL) {
+        code = poster_new(&serve->conf->audit.checkpoint_server, &serve->poster, why);
+        conf.checkpoints.publish = poster_put;
+        conf.checkpoints.context = serve->poster;
+    }
+    if (code == CODE_OK)
+        code = audit_open(&conf, &serve->audit, why);
+    if (code == CODE_OK)
+        code = serve__tell_checkpoint_key(serve, why);
     if (code == CODE_OK)
         serve->ring = audit_ring(serve->audit, serve->conf->workers);
+    serve__mark_audit(serve);
     return code;
+}
+
+void serve__close_audit(struct serve *serve)
+{
+    audit_close(&serve->audit);
+    poster_free(&serve->poster); /* after the last checkpoint */
+    sign_key_free(&serve->checkpoint_key);
 }
 
 static enum code open_gates(struct serve *serve)
@@ -131,14 +156,15 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *wh
 {
     enum code code;
 
-    *serve = (struct serve){.conf = conf_take, .store_seen = -1};
+    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .attending = {.store_seen = -1}};
+    list_init(&serve->approvals.asks);
     code = http_selftest(why);
     if (code == CODE_OK)
         code = open_loop(serve, why);
     if (code == CODE_OK)
         code = open_shared(serve, why);
     if (code == CODE_OK)
-        code = open_audit(serve, why);
+        code = serve__open_audit(serve, (int64_t)conf_take->drain_ms * 1000, why);
     if (code == CODE_OK)
         code = open_gates(serve);
     if (code == CODE_OK)
@@ -146,6 +172,19 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *wh
     if (code == CODE_OK)
         code = serve__open_admin(serve, why);
     return code;
+}
+
+/* What was counted before the gate ended. Without it the gate still serves, as after the first start. */
+static void remember(struct serve *serve)
+{
+    struct remembered remembered;
+    struct why why = {0};
+
+    if (gate_remember(serve->shared, serve->conf->audit.database, clock_wall_us(), &remembered, &why) != CODE_OK)
+        log_warn("app", "%s; limits and sequences begin anew", why.text);
+    else if (remembered.calls > 0)
+        log_info("app", "%" PRIu64 " recorded calls count for limits and sequences%s", remembered.calls,
+                 remembered.is_cut ? "; older ones were too many to be read" : "");
 }
 
 /* Threads come last: whatever confines the process must come before the first of them. */
@@ -156,7 +195,9 @@ static enum code start_threads(struct serve *serve, struct why *why)
 
     for (unsigned i = 0; i < serve->conf->workers; i++)
         audit_on_settled(serve->audit, i, proxy_wake, proxy_wake_context(serve->proxy, i));
-    code = audit_start(serve->audit, why);
+    code = serve->poster != NULL ? poster_start(serve->poster, why) : CODE_OK;
+    if (code == CODE_OK)
+        code = audit_start(serve->audit, why);
     if (code == CODE_OK)
         code = resolver_new(&serve->resolver, &conf, serve->conf->names, serve->conf->name_count, why);
     if (code != CODE_OK)
@@ -172,7 +213,10 @@ static void poll_store(void *context)
     struct serve *serve = context;
 
     serve__follow_store(serve);
+    serve__mind_approvals(serve);
     serve__tell_audit(serve);
+    serve__attend(serve);
+    serve__watch_disk(serve);
     gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
     if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
         /* Without the timer revoked keys would go on working. */
@@ -264,6 +308,13 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     if (code != CODE_OK)
         return code;
     serve__follow_store(serve);
+    remember(serve);
+    db_busy_wait(serve->store, START_WAIT_MS);
+    code = serve__open_approvals(serve, why);
+    db_busy_wait(serve->store, STORE_WAIT_MS);
+    if (code != CODE_OK)
+        return code;
+    serve__mind_approvals(serve);
     code = start_threads(serve, why);
     if (code != CODE_OK)
         return code;
@@ -305,15 +356,17 @@ void serve_close(struct serve *serve)
     metrics_free(&serve->metrics);
     if (serve->shared != NULL && serve->ring != NULL) {
         gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
+        serve__close_approvals(serve);
         serve__tell_audit(serve);
         audit_gauges(serve->audit, &gauges);
     }
     for (unsigned i = 0; serve->gates != NULL && i < serve->conf->workers; i++)
         gate_free(&serve->gates[i]);
     mem_free(serve->gates);
-    audit_close(&serve->audit);
+    serve__close_audit(serve);
     if (!gauges.down)
         serve__mark_told(serve);
+    serve__drop_asks(serve);
     gate_shared_free(&serve->shared);
     db_close(&serve->store);
     if (serve->has_signals)
@@ -328,6 +381,7 @@ void serve_close(struct serve *serve)
 enum code serve_check(const struct conf *conf, struct why *why)
 {
     unsigned char key[DIGEST_BYTES];
+    struct sign_key *checkpoint_key = NULL;
     struct db *store = NULL;
     struct policy *policy = NULL;
     uint64_t version = 0;
@@ -336,8 +390,11 @@ enum code serve_check(const struct conf *conf, struct why *why)
     if (code == CODE_OK)
         code = serve__redact_key(conf->audit.redact_key, false, key, why);
     mem_wipe(key, sizeof key);
+    if (code == CODE_OK || code == CODE_NOT_FOUND)
+        code = serve__checkpoint_key(conf->audit.checkpoint_key, false, &checkpoint_key, why);
+    sign_key_free(&checkpoint_key);
     if (code == CODE_NOT_FOUND)
-        code = CODE_OK; /* the first start makes it */
+        code = CODE_OK; /* the first start makes them */
     if (code == CODE_OK)
         code = store_open(conf->store, DB_READ, &store, why);
     if (code == CODE_NOT_FOUND) {

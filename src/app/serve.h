@@ -13,6 +13,7 @@
 #include "admin/admin.h"
 #include "admin/metrics.h"
 #include "app/conf.h"
+#include "app/poster.h"
 #include "audit/writer.h"
 #include "db/db.h"
 #include "gate/gate.h"
@@ -21,7 +22,34 @@
 #include "os/signal.h"
 #include "proxy/proxy.h"
 
-#define SERVE_SOURCES 3 /* append-only tables of the store that the audit is told of */
+#define SERVE_SOURCES 7 /* append-only tables of the store that the audit is told of */
+
+#define SERVE_USES 64
+
+struct serve_approvals {
+    bool is_open;             /* what a crash left open is settled */
+    struct list asks;         /* taken from the workers, not stored yet */
+    size_t ask_count;
+    struct approval_use uses[SERVE_USES]; /* likewise */
+    size_t use_count;
+    uint64_t round;           /* of handing in what people said */
+    int64_t store_seen;       /* as below */
+    bool look_again;          /* though the store has not changed */
+    bool recount;
+    int64_t waiting;          /* for people, in the store */
+    int64_t confirmed_us;     /* when the store was told last up to where the audit holds no use that it does not know */
+    struct why fault;         /* what was logged last */
+    unsigned busy;            /* looks in a row that found the store locked */
+};
+
+struct serve_attending {         /* to what people ask of the audit */
+    int64_t request;             /* the one that is under way; 0: none */
+    bool is_over;                /* but not answered yet */
+    struct audit_done done;
+    int64_t store_seen;          /* the store when nothing more was asked */
+    struct why fault;            /* what was logged last */
+    unsigned busy;
+};
 
 struct serve {
     struct conf *conf;
@@ -38,13 +66,20 @@ struct serve {
     uint64_t policy_active;      /* the version in force; 0: none */
     uint64_t policy_refused;     /* one that did not compile, not to be tried four times a second */
     struct why store_fault;      /* what was logged last */
+    unsigned store_busy;         /* looks in a row that found it locked */
     bool owes_events;            /* rows may be there that the audit does not know yet */
     bool awaits_audit;           /* rows up to put_to were put and are not known to be durable */
     int64_t put_to[SERVE_SOURCES];
+    char told_mark[17];          /* which audit was told: several gates on one store have one each */
     uint64_t commits_then;       /* the audit's, before they were put */
+
+    struct serve_approvals approvals;
+    struct serve_attending attending;
 
     struct gate_shared *shared;
     struct gate **gates;         /* one a worker */
+    struct sign_key *checkpoint_key;
+    struct poster *poster;       /* of checkpoints; NULL: they go to a file */
     struct audit *audit;
     struct audit_ring *ring;     /* main's own */
     struct proxy *proxy;
@@ -52,6 +87,7 @@ struct serve {
     struct admin *admin;         /* NULL: none is configured; likewise metrics */
     struct metrics *metrics;
 
+    bool disk_is_low;            /* and the log says so */
     bool is_draining;
     bool is_over;
     int64_t drain_until_us;

@@ -12,15 +12,44 @@
 
 #define POLL_US 250000 /* so that a new version or a revoked key counts within a second */
 #define NAMES_WAIT_MS 2000
+#define BUSY_LOOKS 8 /* so often in a row somebody else writes the store before it is worth a line in the log */
 
 /* The key of redactions: read from its file, which is made where may_make says so. */
 enum code serve__redact_key(const char *path, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why) MUST_USE;
 
+/* Likewise the key that signs checkpoints, a PEM file; and its public half, into the file beside it and the log. */
+enum code serve__checkpoint_key(const char *path, bool may_make, struct sign_key **key, struct why *why) MUST_USE;
+enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
+
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
 void serve__follow_store(struct serve *serve);
 
+/* Names the audit, once it is open, in what the store remembers of it. */
+void serve__mark_audit(struct serve *serve);
+
+/* Before workers start: what was used before a crash, and what waits. */
+enum code serve__open_approvals(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__settle_claims(struct serve *serve, struct why *why) MUST_USE;
+
+/* Asks and uses into the store, answers out of it. */
+void serve__mind_approvals(struct serve *serve);
+void serve__drop_asks(struct serve *serve);
+
+/* After the workers have ended: the last uses; what was not used is left to other gates. */
+void serve__close_approvals(struct serve *serve);
+
 /* Puts what the store knows and the audit does not yet into the audit. */
 void serve__tell_audit(struct serve *serve);
+
+/* A line in the log when the audit's disk gets nearly full, and one when it is not any more. */
+void serve__watch_disk(struct serve *serve);
+
+/* What people ask of the audit. After serve__follow_store. */
+void serve__attend(struct serve *serve);
+
+/* Opens the audit as the configuration has it. */
+enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why) MUST_USE;
+void serve__close_audit(struct serve *serve);
 
 /* What was put is durable: the store remembers that. */
 void serve__mark_told(struct serve *serve);

@@ -2,6 +2,8 @@
 #include "app/store.h"
 
 #include "app/command.h"
+#include "app/store_approvals.h"
+#include "app/store_audit.h"
 #include "os/file.h"
 #include "policy/store.h"
 
@@ -49,6 +51,12 @@ static const char *const steps[] = {
     "  BEGIN SELECT raise(ABORT, 'revocations are append-only'); END;",
     /* 2 */
     policy_store_schema,
+    /* 3 */
+    policy_store_schema_why,
+    /* 4 */
+    store_approvals_schema,
+    /* 5 */
+    store_audit_schema,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))
@@ -148,13 +156,14 @@ enum code store_data_version(struct db *db, int64_t *version, struct why *why)
     return code == CODE_OK ? code : store_why(why, code, db, "asking the store for changes");
 }
 
-static enum code read_secret(struct db *db, unsigned char key[DIGEST_BYTES])
+static enum code read_secret(struct db *db, const char *name, unsigned char key[DIGEST_BYTES])
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT value FROM secret WHERE name = 'session'", &stmt);
+    enum code code = db_prepare(db, "SELECT value FROM secret WHERE name = ?1", &stmt);
 
     if (code != CODE_OK)
         return code;
+    db_bind_text(stmt, 1, span_text(name));
     code = db_step(stmt);
     if (code == CODE_OK && db_blob(stmt, 0).len != DIGEST_BYTES)
         code = CODE_INVALID;
@@ -164,35 +173,36 @@ static enum code read_secret(struct db *db, unsigned char key[DIGEST_BYTES])
     return code;
 }
 
-enum code store_session_key(struct db *db, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why)
+enum code store_secret(struct db *db, const char *name, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why)
 {
     struct db_stmt *stmt;
     unsigned char made[DIGEST_BYTES];
-    enum code code = read_secret(db, key);
+    enum code code = read_secret(db, name, key);
 
     if (code == CODE_NOT_FOUND && may_make) {
-        /* Of two gates that start at once the first one's key stays: sessions must hold on both. */
-        code = db_prepare(db, "INSERT INTO secret(name, value) VALUES ('session', ?1) ON CONFLICT DO NOTHING", &stmt);
+        /* Of two gates that start at once the first one's key stays: it must hold on both. */
+        code = db_prepare(db, "INSERT INTO secret(name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING", &stmt);
         if (code == CODE_OK) {
             random_bytes(made, sizeof made);
-            db_bind_blob(stmt, 1, span_of(made, sizeof made));
+            db_bind_text(stmt, 1, span_text(name));
+            db_bind_blob(stmt, 2, span_of(made, sizeof made));
             code = db_run(stmt);
             db_finalize(&stmt);
         }
         if (code == CODE_OK)
-            code = read_secret(db, key);
+            code = read_secret(db, name, key);
     }
-    return code == CODE_OK ? code : store_why(why, code, db, "reading the sessions' key");
+    return code == CODE_OK ? code : store_why(why, code, db, "reading a key of the store");
 }
 
-enum code store_told(struct db *db, const char *table, int64_t *id, struct why *why)
+enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(db, "SELECT id FROM told WHERE name = ?1", &stmt);
 
     *id = 0;
     if (code == CODE_OK) {
-        db_bind_text(stmt, 1, span_text(table));
+        db_bind_text(stmt, 1, span_text(name));
         code = db_step(stmt);
         if (code == CODE_OK)
             *id = db_int(stmt, 0);
@@ -201,14 +211,14 @@ enum code store_told(struct db *db, const char *table, int64_t *id, struct why *
     return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : store_why(why, code, db, "reading the store");
 }
 
-enum code store_set_told(struct db *db, const char *table, int64_t id, struct why *why)
+enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(db, "INSERT INTO told(name, id) VALUES (?1, ?2) "
                                     "ON CONFLICT (name) DO UPDATE SET id = excluded.id WHERE excluded.id > id", &stmt);
 
     if (code == CODE_OK) {
-        db_bind_text(stmt, 1, span_text(table));
+        db_bind_text(stmt, 1, span_text(name));
         db_bind_int(stmt, 2, id);
         code = db_run(stmt);
         db_finalize(&stmt);

@@ -22,8 +22,10 @@ enum code store_open(const char *path, enum db_mode mode, struct db **db, struct
 /* Changes whenever another connection has written. */
 enum code store_data_version(struct db *db, int64_t *version, struct why *why) MUST_USE;
 
-/* The MAC key of sessions; made when it is first asked for (not on a DB_READ connection: CODE_NOT_FOUND then). */
-enum code store_session_key(struct db *db, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why) MUST_USE;
+/* A key that all gates on the store share: "session", of the sessions' MAC; "approval", by which held calls are recognised.
+ * Made when it is first asked for (not on a DB_READ connection: CODE_NOT_FOUND then). */
+enum code store_secret(struct db *db, const char *name, bool may_make, unsigned char key[DIGEST_BYTES],
+                       struct why *why) MUST_USE;
 
 struct store_key {
     int64_t id;
@@ -49,9 +51,9 @@ enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **
 /* policy_store_compile, with the first fault as a sentence; CODE_INVALID where this build cannot compile it. */
 enum code store_compile_policy(struct db *db, uint64_t version, struct policy **policy, struct why *why) MUST_USE;
 
-/* Up to which row of an append-only table the audit has been told. */
-enum code store_told(struct db *db, const char *table, int64_t *id, struct why *why) MUST_USE;
-enum code store_set_told(struct db *db, const char *table, int64_t id, struct why *why) MUST_USE;
+/* Up to which row of an append-only table an audit has been told; `name` is that of the table and the audit. */
+enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why) MUST_USE;
+enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why) MUST_USE;
 
 /* "what went wrong with the store" out of the connection's own sentence. Returns: code. */
 enum code store_why(struct why *why, enum code code, const struct db *db, const char *doing);

@@ -2,8 +2,13 @@
 #include "app/serve_priv.h"
 
 #include "app/store.h"
+#include "app/store_audit.h"
 #include "base/log.h"
 #include "os/clock.h"
+
+#include <stdio.h>
+
+#define TOLD_NAME_BYTES 96
 
 /* Each source is an append-only table; its query gives id, tenant, actor and detail of the rows past ?1. */
 struct source {
@@ -11,6 +16,11 @@ struct source {
     const char *kind;
     const char *sql;
 };
+
+#define SELECT_ANSWERS \
+    "SELECT w.id, a.tenant, w.given_by, json_object('approval', a.id, 'principal', a.principal, 'upstream', a.upstream, " \
+    "'method', a.method, 'tool', a.tool, 'rule', a.rule, 'given_us', w.given_us, 'until_us', w.until_us, 'login', w.login, " \
+    "'why', w.why) FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
 
 static const struct source sources[] = {
     {"agent_key", "key_made",
@@ -21,8 +31,18 @@ static const struct source sources[] = {
      "FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 ORDER BY r.id LIMIT 64"},
     {"policy_activation", "policy_activated",
      "SELECT a.id, NULL, a.activated_by, json_object('version', a.version, 'hash', v.hash, 'message', v.message, "
-     "'author', v.author, 'activated_us', a.activated_us) "
+     "'author', v.author, 'activated_us', a.activated_us, 'why', a.message) "
      "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
+    {"approval_ask", "approval_asked",
+     "SELECT id, tenant, principal, json_object('approval', id, 'gate', gate, 'decision', decision, 'upstream', upstream, "
+     "'method', method, 'tool', tool, 'rule', rule, 'policy_version', policy_version, 'asked_us', asked_us) "
+     "FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
+    {"approval_answer/given", "approval_given", SELECT_ANSWERS "AND w.granted = 1 ORDER BY w.id LIMIT 64"},
+    {"approval_answer/refused", "approval_refused", SELECT_ANSWERS "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
+    {"approval_use", "approval_used",
+     "SELECT u.id, a.tenant, a.principal, json_object('approval', a.id, 'gate', u.gate, 'decision', u.decision, 'upstream', "
+     "a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "
+     "FROM approval_use u JOIN approval_ask a ON a.id = u.ask WHERE u.id > ?1 ORDER BY u.id LIMIT 64"},
 };
 
 _Static_assert(sizeof sources / sizeof sources[0] == SERVE_SOURCES, "struct serve has a place for each source");
@@ -51,7 +71,7 @@ static enum code put_rows(struct serve *serve, const struct source *source, stru
 
         code = audit_put_event(serve->ring, &event);
         if (code == CODE_BUSY || code == CODE_DOWN)
-            return CODE_OK; /* the next look goes on */
+            return CODE_BUSY; /* the next look goes on */
         if (code != CODE_OK)
             return code;
         *put_to = db_int(stmt, 0);
@@ -59,12 +79,26 @@ static enum code put_rows(struct serve *serve, const struct source *source, stru
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+void serve__mark_audit(struct serve *serve)
+{
+    store_audit_mark(serve->conf->audit.database, serve->told_mark);
+}
+
+/* Each gate on a store tells an audit of its own, so each remembers for itself how far it has come. */
+static void told_name(const struct serve *serve, const struct source *source, char name[TOLD_NAME_BYTES])
+{
+    (void)snprintf(name, TOLD_NAME_BYTES, "%s@%s", source->table, serve->told_mark);
+}
+
 static enum code put_source(struct serve *serve, const struct source *source, int64_t *put_to, struct why *why)
 {
     struct db_stmt *stmt = NULL;
+    char name[TOLD_NAME_BYTES];
     int64_t told;
-    enum code code = store_told(serve->store, source->table, &told, why);
+    enum code code;
 
+    told_name(serve, source, name);
+    code = store_told(serve->store, name, &told, why);
     if (code != CODE_OK)
         return code;
     if (*put_to < told)
@@ -73,7 +107,7 @@ static enum code put_source(struct serve *serve, const struct source *source, in
     if (code == CODE_OK)
         code = put_rows(serve, source, stmt, put_to);
     db_finalize(&stmt);
-    return code == CODE_OK ? code : store_why(why, code, serve->store, "reading the store");
+    return code == CODE_OK || code == CODE_BUSY ? code : store_why(why, code, serve->store, "reading the store");
 }
 
 /* Events have no ticket. What was put before a commit began is in it: so after two more commits, or with nothing left in
@@ -86,16 +120,38 @@ static bool is_durable(const struct serve *serve)
     return !gauges.down && (gauges.ring_bytes_used == 0 || gauges.commits >= serve->commits_then + 2);
 }
 
+/* Returns: CODE_OK where all that was put is remembered. */
+static enum code write_told(struct serve *serve, struct why *why)
+{
+    enum code code = db_begin(serve->store);
+
+    if (code != CODE_OK)
+        return store_why(why, code, serve->store, "locking the store");
+    for (size_t i = 0; i < SERVE_SOURCES && code == CODE_OK; i++) {
+        char name[TOLD_NAME_BYTES];
+
+        told_name(serve, &sources[i], name);
+        if (serve->put_to[i] > 0)
+            code = store_set_told(serve->store, name, serve->put_to[i], why);
+    }
+    if (code == CODE_OK) {
+        code = db_commit(serve->store);
+        if (code == CODE_OK)
+            return CODE_OK;
+        store_why(why, code, serve->store, "writing the store");
+    }
+    db_rollback(serve->store);
+    return code;
+}
+
 void serve__mark_told(struct serve *serve)
 {
-    for (size_t i = 0; i < SERVE_SOURCES; i++) {
-        struct why why = {0};
+    struct why why = {0};
+    enum code code = write_told(serve, &why);
 
-        if (serve->put_to[i] > 0 &&
-            store_set_told(serve->store, sources[i].table, serve->put_to[i], &why) != CODE_OK)
-            log_error("app", "%s; a restart may tell the audit again", why.text);
-    }
-    serve->awaits_audit = false;
+    if (code != CODE_OK && code != CODE_BUSY)
+        log_error("app", "%s; a restart may tell the audit again", why.text);
+    serve->awaits_audit = code == CODE_BUSY; /* somebody writes: at the next look */
 }
 
 /* A batch at a time: put, wait until it is durable, remember that; so a crash at any moment tells twice at worst, and
@@ -103,24 +159,26 @@ void serve__mark_told(struct serve *serve)
 void serve__tell_audit(struct serve *serve)
 {
     struct audit_gauges gauges;
-    bool put = false;
+    bool put = false, goes_on = false;
 
     if (serve->awaits_audit && !is_durable(serve))
         return;
     if (serve->awaits_audit)
         serve__mark_told(serve);
-    if (!serve->owes_events)
+    if (serve->awaits_audit || !serve->owes_events)
         return;
     audit_gauges(serve->audit, &gauges);
     for (size_t i = 0; i < SERVE_SOURCES; i++) {
         int64_t before = serve->put_to[i];
         struct why why = {0};
+        enum code code = put_source(serve, &sources[i], &serve->put_to[i], &why);
 
-        if (put_source(serve, &sources[i], &serve->put_to[i], &why) != CODE_OK)
+        if (code != CODE_OK && code != CODE_BUSY)
             log_error("app", "%s; the audit will be told later", why.text);
+        goes_on = goes_on || code != CODE_OK;
         put = put || serve->put_to[i] > before;
     }
     serve->commits_then = gauges.commits;
     serve->awaits_audit = put;
-    serve->owes_events = put; /* until a look finds nothing more */
+    serve->owes_events = put || goes_on; /* until a look finds nothing more */
 }

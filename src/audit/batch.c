@@ -7,6 +7,7 @@
 #include "os/clock.h"
 
 #define PART_SLICE 64      /* index entries a commit at least, and two for each row of it */
+#define PART_IDLE_SLICE 512 /* where there is nothing else to write: half a millisecond */
 #define CHECKPOINT_PAGES 500
 
 static enum code take_decision(struct audit *audit, struct lane *lane, const struct ring_view *view)
@@ -88,7 +89,8 @@ static enum code index_slice(struct audit *audit, bool *done)
         part__free(&audit->part); /* built twice */
     if (audit->part == NULL)
         return CODE_OK;
-    return part__write(audit->part, &audit->ledger, PART_SLICE + 2 * (int)audit->rows, done);
+    return part__write(audit->part, &audit->ledger, audit->rows == 0 ? PART_IDLE_SLICE : PART_SLICE + 2 * (int)audit->rows,
+                       done);
 }
 
 static enum code write_batch(struct audit *audit, bool *part_done)
@@ -96,8 +98,12 @@ static enum code write_batch(struct audit *audit, bool *part_done)
     enum code code = ledger__begin(&audit->ledger);
 
     *part_done = false;
+    if (code == CODE_OK)
+        code = rotate__begin(audit);
     for (unsigned i = 0; i < audit->lane_count && code == CODE_OK; i++)
         code = take_lane(audit, &audit->lanes[(audit->lane_first + i) % audit->lane_count]);
+    if (code == CODE_OK)
+        code = writer__checkpoint(audit);
     if (code == CODE_OK)
         code = index_slice(audit, part_done);
     if (code == CODE_OK && !ledger__is_in_place(&audit->ledger))
@@ -130,7 +136,8 @@ static void settle(struct audit *audit)
 static void ask_keeper(struct audit *audit)
 {
     int pages = db_wal_pages(audit->ledger.db);
-    uint64_t next = part__of(audit->ledger.indexed_seq + 1);
+    uint64_t after = audit->part != NULL ? part__end(audit->part) : audit->ledger.indexed_seq;
+    uint64_t next = part__of(after + 1);
 
     if (pages < audit->wal_pages) /* the WAL has begun anew */
         audit->checkpoint_pages = CHECKPOINT_PAGES;
@@ -139,7 +146,9 @@ static void ask_keeper(struct audit *audit)
         audit->checkpoint_pages = pages + CHECKPOINT_PAGES;
         keeper__ask_checkpoint(&audit->keeper);
     }
-    if (audit->part == NULL && audit->ledger.committed.seq >= part__last(next))
+    /* The next one is sorted while this one is written, but for one that reads what those before it have written. */
+    if (atomic_load_explicit(&audit->keeper.ready, memory_order_relaxed) == NULL &&
+        (audit->part == NULL || !part__ends_group(next)) && audit->ledger.committed.seq >= part__last(next))
         keeper__ask_part(&audit->keeper, next);
 }
 
@@ -148,6 +157,10 @@ bool writer__batch(struct audit *audit)
     bool part_done;
     enum code code;
 
+    if (atomic_load(&audit->keeper.is_in_doubt)) {
+        writer__go_down(audit, CODE_IO);
+        return false;
+    }
     audit->closing_count = audit->decisions = audit->rows = 0;
     for (unsigned i = 0; i < audit->lane_count; i++) {
         audit->lanes[i].end = ring__head(audit->lanes[i].ring);
@@ -161,6 +174,8 @@ bool writer__batch(struct audit *audit)
         return false;
     }
     settle(audit);
+    audit->rotation.begins = false;
+    writer__committed(audit);
     if (part_done) {
         audit->ledger.indexed_seq = part__end(audit->part);
         part__free(&audit->part);
@@ -170,6 +185,7 @@ bool writer__batch(struct audit *audit)
     audit->pace_x8 = audit->pace_x8 - audit->pace_x8 / 8 + audit->decisions;
     audit->committed_us = clock_monotonic_us();
     ask_keeper(audit);
+    writer__watch_size(audit);
     writer__publish(audit);
     return true;
 }

@@ -5,6 +5,8 @@
 
 enum code ledger__begin(struct ledger *ledger)
 {
+    buf_clear(&ledger->leaves);
+    ledger->leaf_count = 0;
     return db_run(ledger->begin);
 }
 
@@ -50,6 +52,26 @@ static enum code know_head(struct ledger *ledger, struct head *head)
     return head->known ? CODE_OK : code;
 }
 
+/* Where they find no room, whoever wants them reads the file. */
+static void note_leaf(struct ledger *ledger, const unsigned char hash[DIGEST_BYTES], const struct head *head)
+{
+    uint32_t len = head != NULL ? head->len : UINT32_MAX;
+    size_t bytes = sizeof len + DIGEST_BYTES + (head != NULL ? len : 0);
+    char *at;
+
+    if (buf_reserve(&ledger->leaves, bytes, &at) != CODE_OK) {
+        buf_clear(&ledger->leaves);
+        ledger->leaf_count = 0;
+        return;
+    }
+    memcpy(at, &len, sizeof len);
+    memcpy(at + sizeof len, hash, DIGEST_BYTES);
+    if (head != NULL)
+        memcpy(at + sizeof len + DIGEST_BYTES, head->tenant, len);
+    buf_commit(&ledger->leaves, bytes);
+    ledger->leaf_count++;
+}
+
 /* Fills in what every row has in the same places: seq, tenant_previous. */
 static enum code append(struct ledger *ledger, enum row_table table, struct row_value *values, struct head *head,
                         const struct row_value *outside)
@@ -73,6 +95,8 @@ static enum code append(struct ledger *ledger, enum row_table table, struct row_
         return code;
     ledger->tip.seq++;
     memcpy(ledger->tip.hash, hash, DIGEST_BYTES);
+    if (ledger->keeps_leaves)
+        note_leaf(ledger, hash, head);
     if (head != NULL) {
         head->seq = ledger->tip.seq;
         memcpy(head->hash, hash, DIGEST_BYTES);
@@ -218,11 +242,14 @@ enum code ledger__close_permits(struct ledger *ledger, enum audit_outcome outcom
 enum code ledger__find_open(struct ledger *ledger)
 {
     struct db_stmt *stmt;
-    /* Each start closes what was open before it, so nothing older than the last one can be. */
+    /* Each start closes what was open before it, so nothing older than the last one can be. The salt of one from a file before
+     * is not here: nothing that a gate did not see has a response to digest. */
     enum code code = db_prepare(ledger->db,
+                                "SELECT p.decision, p.tenant, NULL FROM permit_start AS p WHERE NOT EXISTS (SELECT 1 FROM "
+                                "outcome AS o WHERE o.decision = p.decision) UNION ALL "
                                 "SELECT d.seq, d.tenant, d.salt FROM decision AS d WHERE d.seq > coalesce((SELECT max(seq) "
                                 "FROM event WHERE kind = 'start'), 0) AND d.expects_outcome = 1 AND NOT EXISTS (SELECT 1 "
-                                "FROM outcome AS o WHERE o.decision = d.seq) ORDER BY d.seq",
+                                "FROM outcome AS o WHERE o.decision = d.seq) ORDER BY 1",
                                 &stmt);
 
     if (code != CODE_OK)

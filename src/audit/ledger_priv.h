@@ -11,11 +11,13 @@
 #include "audit/heads_priv.h"
 #include "audit/ring_priv.h"
 #include "audit/row_priv.h"
+#include "base/buf.h"
 #include "base/why.h"
 
 #include <sys/types.h>
 
 #define LEDGER_PART_ROWS 4096
+#define LEDGER_BUSY_WAIT_MS 250
 
 #define LEDGER_MAX_SEQ "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), " \
                        "coalesce((SELECT max(seq) FROM outcome), 0), " \
@@ -34,14 +36,18 @@ struct ledger {
     ino_t inode;
     struct db_stmt *insert[ROW_TABLES];
     struct db_stmt *begin, *commit, *find_head;
-    struct db_stmt *put_lookup, *put_head, *put_part;
+    struct db_stmt *put_lookup, *put_head, *put_part, *put_checkpoint;
     struct ledger_tip tip;       /* with what the open transaction appended */
     struct ledger_tip committed;
+    uint64_t begin_seq;          /* number before the file's first row */
     uint64_t indexed_seq;        /* of the last finished part */
     bool is_open_ended;          /* at opening: the last row was no `stop` event */
-    bool is_new;                 /* at opening: no row yet */
+    int64_t migrated_from;       /* at opening: the schema that the file had; 0: this build's */
     struct heads heads;
     struct permits permits;
+    bool keeps_leaves;           /* somebody wants them: */
+    struct buf leaves;           /* of each row of the transaction: length of the tenant or UINT32_MAX, hash, tenant */
+    uint64_t leaf_count;
 };
 
 enum code ledger__init(struct ledger *ledger, const char *path, const char *node) MUST_USE;
@@ -54,6 +60,8 @@ void ledger__close(struct ledger *ledger);
 
 /* Whether the path still names the file that was opened: what is written to one that was moved nobody finds. */
 bool ledger__is_in_place(const struct ledger *ledger);
+void ledger__remember_place(struct ledger *ledger); /* where it was not known */
+uint64_t ledger__bytes(const struct ledger *ledger); /* of the file; 0 where it is not there */
 #define LEDGER_GONE "is not the file that was written until now: put it back, or restart the gate"
 
 enum code ledger__begin(struct ledger *ledger) MUST_USE;

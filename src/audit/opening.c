@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 
 #define TAIL_ROWS 64 /* whose hashes are checked at every opening */
-#define BUSY_WAIT_MS 250
+#define LEAVES_BYTES ((size_t)256 * 1024)
 
 enum code ledger__init(struct ledger *ledger, const char *path, const char *node)
 {
     *ledger = (struct ledger){.path = mem_dup(path, strlen(path)), .node = mem_dup(node, strlen(node))};
+    buf_init(&ledger->leaves, LEAVES_BYTES);
     if (ledger->path == NULL || ledger->node == NULL || heads__init(&ledger->heads) != CODE_OK ||
         permits__init(&ledger->permits) != CODE_OK) {
         ledger__fini(ledger);
@@ -28,6 +29,7 @@ void ledger__fini(struct ledger *ledger)
     ledger__close(ledger);
     permits__fini(&ledger->permits);
     heads__fini(&ledger->heads);
+    buf_fini(&ledger->leaves);
     mem_free(ledger->path);
     mem_free(ledger->node);
     *ledger = (struct ledger){0};
@@ -46,6 +48,7 @@ void ledger__close(struct ledger *ledger)
     db_finalize(&ledger->put_lookup);
     db_finalize(&ledger->put_head);
     db_finalize(&ledger->put_part);
+    db_finalize(&ledger->put_checkpoint);
     db_close(&ledger->db);
 }
 
@@ -86,7 +89,7 @@ static enum code make_schema(struct ledger *ledger, int64_t time_us)
     return code;
 }
 
-static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
+static enum code check_kind(struct ledger *ledger, bool *fresh, bool *older, struct why *why)
 {
     int64_t version, application, tables;
     enum code code = db_number(ledger->db, "PRAGMA user_version", &version);
@@ -98,7 +101,8 @@ static enum code check_kind(struct ledger *ledger, bool *fresh, struct why *why)
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
     *fresh = tables == 0;
-    if (!*fresh && application != AUDIT_APPLICATION_ID)
+    *older = !*fresh && version < AUDIT_SCHEMA_VERSION;
+    if (!*fresh && (application != AUDIT_APPLICATION_ID || version < 1))
         return why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", ledger->path);
     if (!*fresh && version > AUDIT_SCHEMA_VERSION)
         return why_set(why, CODE_DENIED, "%s: was written by a newer callgate (schema %lld, this one knows %d); use that",
@@ -117,13 +121,16 @@ static enum code prepare_all(struct ledger *ledger)
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "COMMIT", &ledger->commit);
     if (code == CODE_OK)
-        code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_head WHERE tenant = ?", &ledger->find_head);
+        code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_head WHERE tenant = ?1 UNION ALL "
+                          "SELECT seq, hash FROM tenant_start WHERE tenant = ?1", &ledger->find_head);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "INSERT INTO lookup VALUES (?, ?, ?, ?)", &ledger->put_lookup);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "INSERT OR REPLACE INTO tenant_head VALUES (?, ?, ?)", &ledger->put_head);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "INSERT INTO part VALUES (?, ?, ?, ?, ?)", &ledger->put_part);
+    if (code == CODE_OK) /* one that a commit in doubt wrote already comes a second time */
+        code = db_prepare(ledger->db, "INSERT OR IGNORE INTO checkpoint VALUES (?, ?, ?, ?)", &ledger->put_checkpoint);
     return code;
 }
 
@@ -143,20 +150,24 @@ static enum code check_wal(struct ledger *ledger)
 
 static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
 {
-    bool fresh;
-    enum code code = check_kind(ledger, &fresh, why);
+    bool fresh, older = false;
+    enum code code = check_kind(ledger, &fresh, &older, why);
 
     if (code != CODE_OK)
         return code;
-    db_busy_wait(ledger->db, BUSY_WAIT_MS);
+    db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
     db_keep_wal(ledger->db);
     /* An index part that a crash left half written has no row in `part`; it is made again. */
     code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
-                   "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
+                   "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024; PRAGMA secure_delete = ON");
     if (code == CODE_OK)
         code = check_wal(ledger);
+    if (code == CODE_OK) /* what the last gate copied may have met with a sync that failed */
+        code = db_copy_again(ledger->db);
     if (code == CODE_OK && fresh)
         code = make_schema(ledger, time_us);
+    if (code == CODE_OK && older)
+        code = audit__migrate(ledger->db, &ledger->migrated_from);
     if (code == CODE_OK)
         code = db_exec(ledger->db, "DELETE FROM lookup WHERE part > coalesce((SELECT max(part) FROM part), -1)");
     if (code == CODE_OK)
@@ -167,8 +178,8 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
     return CODE_OK;
 }
 
-/* Takes the row that the chain stood at: seq and hash. */
-static enum code start_of_chain(struct ledger *ledger, int64_t *first)
+/* Takes the row that the chain stood at: seq and hash. *continues: there was a file before. */
+static enum code start_of_chain(struct ledger *ledger, int64_t *first, bool *continues)
 {
     struct db_stmt *stmt;
     struct walk_row row;
@@ -177,6 +188,8 @@ static enum code start_of_chain(struct ledger *ledger, int64_t *first)
     if (code != CODE_OK)
         return code == CODE_NOT_FOUND ? CODE_INVALID : code;
     *first = row.seq;
+    *continues = row.values[F_PREVIOUS].kind == ROW_BLOB;
+    ledger->begin_seq = (uint64_t)row.seq;
     if (row.hash.bytes.len == DIGEST_BYTES)
         memcpy(ledger->tip.hash, row.hash.bytes.at, DIGEST_BYTES);
     ledger->tip.seq = (uint64_t)row.seq;
@@ -215,24 +228,26 @@ static enum code check_rows(struct ledger *ledger, struct walk *walk, int64_t be
 static enum code check_tail(struct ledger *ledger, struct why *why)
 {
     struct walk walk;
-    int64_t first, last, from;
-    enum code code = start_of_chain(ledger, &first);
+    int64_t first = 0, last, from;
+    bool continues = false;
+    enum code code = start_of_chain(ledger, &first, &continues);
 
-    ledger->is_open_ended = false;
     if (code == CODE_OK)
         code = db_number(ledger->db, LEDGER_MAX_SEQ, &last);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
-    ledger->is_new = last == 0;
+    ledger->is_open_ended = last == 0 && continues; /* killed before the first row after a rotation */
     from = last - TAIL_ROWS > first ? last - TAIL_ROWS : first + 1;
     code = walk__init(&walk, ledger->db, from, INT64_MAX);
     if (code == CODE_OK) {
         code = check_rows(ledger, &walk, from == first + 1 ? first : -1, why);
+        if (code != CODE_OK && why != NULL && why->text[0] == '\0') /* before other statements end well */
+            (void)why_set(why, code, "%s: its last rows cannot be read: %s; keep the file as evidence and name another",
+                          ledger->path, db_error(ledger->db));
         walk__fini(&walk);
+        return code;
     }
-    if (code != CODE_OK && why != NULL && why->text[0] == '\0')
-        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
-    return code;
+    return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
 }
 
 /* What table tenant_head does not know yet. */
@@ -240,7 +255,8 @@ static enum code read_heads(struct ledger *ledger)
 {
     struct db_stmt *stmt;
     int64_t indexed;
-    enum code code = db_number(ledger->db, "SELECT max(last_seq) FROM part", &indexed);
+    enum code code = db_number(ledger->db, "SELECT max(coalesce((SELECT max(last_seq) FROM part), 0), (SELECT seq FROM file))",
+                               &indexed);
 
     ledger->indexed_seq = (uint64_t)indexed;
     heads__forget(&ledger->heads);
@@ -292,7 +308,14 @@ static enum code check_place(const struct ledger *ledger, struct why *why)
     return CODE_OK;
 }
 
-static void remember_place(struct ledger *ledger)
+uint64_t ledger__bytes(const struct ledger *ledger)
+{
+    struct stat there;
+
+    return stat(ledger->path, &there) == 0 ? (uint64_t)there.st_size : 0;
+}
+
+void ledger__remember_place(struct ledger *ledger)
 {
     struct stat there;
 
@@ -306,11 +329,13 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
 {
     enum code code = check_place(ledger, why);
 
+    if (code == CODE_OK) /* before anybody trusts what it says */
+        code = db_rewrite_wal(ledger->path, why);
     if (code == CODE_OK)
-        code = db_open(ledger->path, mode, &ledger->db, why);
+        code = db_open_gathering(ledger->path, mode, &ledger->db, why);
     if (code != CODE_OK)
         return code;
-    remember_place(ledger);
+    ledger__remember_place(ledger);
     code = set_up(ledger, time_us, why);
     if (code == CODE_OK)
         code = check_tail(ledger, why);

@@ -12,7 +12,8 @@
 
 #define PART_MEMORY_BYTES ((size_t)64 * 1024 * 1024)
 
-enum lookup_kind { LOOKUP_CORRELATION = 1, LOOKUP_TENANT, LOOKUP_DENIED, LOOKUP_HELD, LOOKUP_PERMITTED };
+enum lookup_kind { LOOKUP_CORRELATION = 1, LOOKUP_TENANT, LOOKUP_DENIED, LOOKUP_HELD, LOOKUP_PERMITTED,
+                   LOOKUP_GROUP = PART_GROUP_KIND };
 
 struct key {
     enum lookup_kind kind;
@@ -135,7 +136,105 @@ static enum code list_heads(struct part *part)
     return CODE_OK;
 }
 
-static enum code fill(struct part *part, struct db *db)
+/* ---- groups ---- */
+
+int64_t part__print(struct span correlation, char bucket[PART_BUCKET_BYTES])
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a: stored, so that no seed may go in */
+
+    for (size_t i = 0; i < correlation.len; i++)
+        hash = (hash ^ (unsigned char)correlation.at[i]) * UINT64_C(0x100000001b3);
+    hash ^= hash >> 32;
+    (void)snprintf(bucket, PART_BUCKET_BYTES, "%03x", (unsigned)(hash & 0x3ff));
+    return (int64_t)(hash >> 10 & 0xffffff);
+}
+
+static enum code add_print(struct part *part, struct buf *keys, uint64_t number, struct span correlation)
+{
+    char bucket[PART_BUCKET_BYTES];
+    struct key key = {.kind = LOOKUP_GROUP};
+    enum code code;
+
+    key.seq = part__print(correlation, bucket) * PART_GROUP_PARTS + (int64_t)(number % PART_GROUP_PARTS);
+    code = keep(part, span_of(bucket, PART_BUCKET_BYTES - 1), &key.value);
+    return code == CODE_OK ? buf_add(keys, &key, sizeof key) : code;
+}
+
+static enum code add_part_before(struct part *part, struct db_stmt *stmt, struct buf *keys, uint64_t number)
+{
+    enum code code;
+
+    db_bind_int(stmt, 1, (int64_t)number);
+    while ((code = db_step(stmt)) == CODE_OK) {
+        code = add_print(part, keys, number, db_text(stmt, 0));
+        if (code != CODE_OK)
+            break;
+    }
+    db_reset(stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* Where one of them is not there yet, no group is better than half of one. */
+static enum code has_parts_before(struct part *part, struct db *db, bool *has)
+{
+    char sql[160];
+    int64_t missing = 0;
+    enum code code;
+
+    /* a file that continues another may begin within the group */
+    (void)snprintf(sql, sizeof sql, "SELECT %lld - max(%lld, min(part)) - sum(part BETWEEN %lld AND %lld) FROM part",
+                   (long long)part->number, (long long)part->number - PART_GROUP_PARTS + 1,
+                   (long long)part->number - PART_GROUP_PARTS + 1, (long long)part->number - 1);
+    code = db_number(db, sql, &missing);
+    *has = code == CODE_OK && missing == 0;
+    return code;
+}
+
+static enum code add_group(struct part *part, struct db *db, struct buf *keys)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT value FROM lookup WHERE part = ? AND kind = 1", &stmt);
+
+    for (uint64_t i = PART_GROUP_PARTS - 1; code == CODE_OK && i > 0; i--)
+        code = add_part_before(part, stmt, keys, part->number - i);
+    db_finalize(&stmt);
+    for (size_t i = 0; i < part->key_count && code == CODE_OK; i++)
+        if (part->keys[i].kind == LOOKUP_CORRELATION &&
+            (i == 0 || !span_equals(part->keys[i].value, part->keys[i - 1].value))) /* they stand first */
+            code = add_print(part, keys, part->number, part->keys[i].value);
+    return code;
+}
+
+/* Takes: the part's own keys, sorted. */
+static enum code join_group(struct part *part, struct db *db)
+{
+    struct buf keys;
+    struct key *all;
+    bool has;
+    enum code code = has_parts_before(part, db, &has);
+
+    if (code != CODE_OK || !has)
+        return code;
+    buf_init(&keys, PART_MEMORY_BYTES);
+    code = add_group(part, db, &keys);
+    all = code == CODE_OK ? arena_alloc(&part->arena, part->key_count * sizeof *all + buf_len(&keys)) : NULL;
+    if (all == NULL && code == CODE_OK)
+        code = CODE_NOMEM;
+    if (code == CODE_OK) {
+        size_t count = buf_len(&keys) / sizeof *all;
+
+        memcpy(all, part->keys, part->key_count * sizeof *all);
+        if (count > 0)
+            memcpy(all + part->key_count, buf_peek(&keys).at, count * sizeof *all);
+        qsort(all + part->key_count, count, sizeof *all, by_key);
+        part->keys = all;
+        part->key_count += count;
+    }
+    buf_fini(&keys);
+    return code;
+}
+
+static enum code fill(struct part *part, struct db *db, bool group)
 {
     enum code code = heads__init(&part->heads);
 
@@ -150,10 +249,10 @@ static enum code fill(struct part *part, struct db *db)
         code = list_heads(part);
     if (code == CODE_OK)
         qsort(part->keys, part->key_count, sizeof part->keys[0], by_key);
-    return code;
+    return code == CODE_OK && group && part__ends_group(part->number) ? join_group(part, db) : code;
 }
 
-enum code part__build(struct db *db, uint64_t number, struct part **out)
+enum code part__build(struct db *db, uint64_t number, bool group, struct part **out)
 {
     struct part *part = mem_zalloc(sizeof *part);
     enum code code;
@@ -165,7 +264,7 @@ enum code part__build(struct db *db, uint64_t number, struct part **out)
     buf_init(&part->seqs, SIZE_MAX / 2);
     part->number = number;
     part->last_seq = (int64_t)part__last(number);
-    code = fill(part, db);
+    code = fill(part, db, group);
     if (code != CODE_OK)
         part__free(&part);
     *out = part;
@@ -296,12 +395,31 @@ static enum code compare(struct part *part, struct db_stmt *range, struct db_stm
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+/* Earlier versions wrote none, which costs time and loses nothing. */
+static enum code has_group(struct db *db, uint64_t number, bool *has)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT 1 FROM lookup WHERE part = ? AND kind = 6 LIMIT 1", &stmt);
+
+    *has = false;
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, (int64_t)number);
+    code = db_step(stmt);
+    *has = code == CODE_OK;
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 enum code part__matches(struct db *db, uint64_t number, bool *matches)
 {
     struct db_stmt *range = NULL, *entries = NULL;
-    struct part *part;
-    enum code code = part__build(db, number, &part);
+    struct part *part = NULL;
+    bool group;
+    enum code code = has_group(db, number, &group);
 
+    if (code == CODE_OK)
+        code = part__build(db, number, group, &part);
     *matches = false;
     if (code == CODE_NOT_FOUND) /* a part without rows */
         return CODE_OK;

@@ -24,8 +24,23 @@ static inline uint64_t part__last(uint64_t part)
     return (part + 1) * LEDGER_PART_ROWS;
 }
 
-/* Reads the rows of a finished part over any connection. */
-enum code part__build(struct db *db, uint64_t number, struct part **part) MUST_USE;
+/* Of every 16 parts the last one also says which of them hold which correlation, so that looking for one asks few parts:
+ * entries of kind 6, whose value is a bucket ("000" to "3ff") and whose numbers are print * 16 + place of the part. */
+#define PART_GROUP_PARTS 16
+#define PART_GROUP_KIND 6
+#define PART_BUCKET_BYTES 4 /* with its NUL */
+
+static inline bool part__ends_group(uint64_t part)
+{
+    return part % PART_GROUP_PARTS == PART_GROUP_PARTS - 1;
+}
+
+/* 24 bits that a correlation leaves, the same in every build; and its bucket. */
+int64_t part__print(struct span correlation, char bucket[PART_BUCKET_BYTES]);
+
+/* Reads the rows of a finished part over any connection. Takes: whether to write the group's entries, too, where it ends one
+ * and the other parts are there. */
+enum code part__build(struct db *db, uint64_t number, bool group, struct part **part) MUST_USE;
 void part__free(struct part **part);
 
 /* Inside a transaction of the writer: writes up to `max` entries more. Entries that a rollback undid are written again

@@ -1,85 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows may match is asked of the finding tables first: parts whose times overlap, in them the rows of one value, and
- * what is above the last part. SQLite then filters these few. */
-#include "audit/query.h"
+#include "audit/query_priv.h"
 
-#include "base/buf.h"
-#include "db/db.h"
+#include "audit/reader_priv.h"
 
 #define COLUMNS_MAX 64
-#define SQL_BYTES 4096
 
-/* Parameters: the same in every statement. */
-#define CANDIDATES_BY(kinds, value) \
-    "SELECT j.value FROM part AS p CROSS JOIN lookup AS l ON l.part = p.part AND l.kind IN (" kinds ") AND l.value = " value \
-    " CROSS JOIN json_each(l.seqs) AS j WHERE p.last_us >= ?8 AND p.first_us < ?9"
-#define CANDIDATES_IN_TIME \
-    "SELECT d.seq FROM part AS p CROSS JOIN decision AS d ON d.seq BETWEEN p.first_seq AND p.last_seq " \
-    "WHERE p.last_us >= ?8 AND p.first_us < ?9"
-#define CANDIDATES_TAIL " UNION ALL SELECT seq FROM decision WHERE seq > (SELECT coalesce(max(last_seq), 0) FROM part)"
+/* As schema/audit.sql has them; tests/unit/audit/test_query.c holds the two together. */
+static const char *const columns[] = {
+    "seq", "time", "tenant", "principal", "correlation", "upstream", "dialect", "method", "tool", "arguments", "verdict",
+    "reason", "rule", "policy_version", "outcome", "status", "latency_us", "outcome_reason", "error_code", "response_bytes",
+    "upstream_us", "server_requests", "server_notifications", "server_denied", "outcome_seq", "rule_reason", "rules",
+    "undecided", "monitor", "judge_us", "authentication", "client", "session", "node", "direction", "protocol_version",
+    "rpc_id", "trace", "correlation_replaced", "arguments_bytes", "arguments_cut", "arguments_redacted", "arguments_begin",
+    "body_bytes", "query_bytes", "policy_hash", "expects_outcome", "time_us", NULL,
+};
 
-static const char *candidates(const struct query *query)
+const char *const *audit_columns(void)
 {
-    if (query->correlation.at != NULL)
-        return CANDIDATES_BY("1", "?2") CANDIDATES_TAIL;
-    if (query->tool.at != NULL && span_is(query->verdict, "deny"))
-        return CANDIDATES_BY("3", "?4") CANDIDATES_TAIL;
-    if (query->tool.at != NULL && span_is(query->verdict, "hold"))
-        return CANDIDATES_BY("4", "?4") CANDIDATES_TAIL;
-    if (query->tool.at != NULL)
-        return CANDIDATES_BY("3, 4, 5", "?4") CANDIDATES_TAIL;
-    if (query->tenant.at != NULL)
-        return CANDIDATES_BY("2", "?1") CANDIDATES_TAIL;
-    if (query->since_us != 0 || query->until_us != 0)
-        return CANDIDATES_IN_TIME CANDIDATES_TAIL;
-    return NULL;
+    return columns;
 }
 
-static enum code write_sql(const struct query *query, struct buf *sql)
+bool audit_has_column(struct span name)
 {
-    static const char *const filters[] = {"tenant", "correlation", "principal", "tool", "verdict", "rule", "reason"};
-    const struct span texts[] = {query->tenant, query->correlation, query->principal, query->tool, query->verdict,
-                                 query->rule, query->reason};
-    const char *among = candidates(query);
-    enum code code = buf_add_text(sql, "SELECT seq FROM call WHERE time_us >= ?8 AND time_us < ?9");
-
-    for (size_t i = 0; i < sizeof filters / sizeof filters[0] && code == CODE_OK; i++)
-        if (texts[i].at != NULL)
-            code = buf_addf(sql, " AND %s = ?%zu", filters[i], i + 1);
-    if (code == CODE_OK && among != NULL)
-        code = buf_addf(sql, " AND seq IN (%s)", among);
-    /* The newest are chosen, then told in their order. */
-    if (code == CODE_OK)
-        code = buf_add_text(sql, " ORDER BY seq DESC LIMIT ?10");
-    return code == CODE_OK ? buf_add(sql, "", 1) : code;
+    for (size_t i = 0; columns[i] != NULL; i++)
+        if (span_is(name, columns[i]))
+            return true;
+    return false;
 }
 
-static void bind_all(struct db_stmt *stmt, const struct query *query)
+struct span query_value(const struct query_row *row, const char *name)
 {
-    const struct span texts[] = {query->tenant, query->correlation, query->principal, query->tool, query->verdict,
-                                 query->rule, query->reason};
-
-    for (int i = 0; i < 7; i++)
-        db_bind_text(stmt, i + 1, texts[i]);
-    db_bind_int(stmt, 8, query->since_us != 0 ? query->since_us : INT64_MIN);
-    db_bind_int(stmt, 9, query->until_us != 0 ? query->until_us : INT64_MAX);
-    db_bind_int(stmt, 10, query->limit != 0 ? (int64_t)query->limit + 1 : -1); /* one more tells that there are more */
+    for (int i = 0; i < row->count; i++)
+        if (strcmp(row->names[i], name) == 0)
+            return row->values[i].text;
+    return SPAN_NONE;
 }
 
-static enum code prepare(struct db *db, const struct query *query, struct db_stmt **stmt)
+static struct query_value read_value(struct db_stmt *stmt, int column)
 {
-    struct buf sql;
-    enum code code;
+    bool is_number = db_type(stmt, column) == DB_INT;
 
-    buf_init(&sql, SQL_BYTES);
-    code = write_sql(query, &sql);
-    if (code == CODE_OK)
-        code = db_prepare(db, buf_peek(&sql).at, stmt);
-    buf_fini(&sql);
-    return code;
+    return (struct query_value){db_text(stmt, column), is_number};
 }
 
-static enum code give_row(struct db_stmt *stmt, query_row_fn row, void *context)
+enum code query__give(struct db_stmt *stmt, struct db_stmt *overlay, query_row_fn row, void *context)
 {
     const char *names[COLUMNS_MAX];
     struct query_value values[COLUMNS_MAX];
@@ -87,77 +51,200 @@ static enum code give_row(struct db_stmt *stmt, query_row_fn row, void *context)
 
     for (int i = 0; i < count; i++) {
         names[i] = db_column_name(stmt, i);
-        values[i].is_number = db_type(stmt, i) == DB_INT;
-        values[i].text = db_text(stmt, i);
+        values[i] = read_value(stmt, i);
+        for (int at = 0; overlay != NULL && at < db_columns(overlay); at++)
+            if (strcmp(names[i], db_column_name(overlay, at)) == 0)
+                values[i] = read_value(overlay, at);
     }
     return row(context, &(struct query_row){count, names, values});
 }
 
-/* Newest first is how they are found; the numbers are kept to go through them the other way round. */
-static enum code collect(struct db_stmt *stmt, uint64_t limit, struct buf *seqs, bool *more)
+/* ---- numbers found, and told ---- */
+
+struct found {
+    size_t file;
+    int64_t seq;
+};
+
+struct asking {
+    const struct trail *trail;
+    const struct query *query;
+    query_row_fn row;
+    void *context;
+    struct db *db;        /* the file that is open */
+    struct db_stmt *tell; /* on it */
+    size_t file;
+    bool next;            /* the file behind it is attached */
+    uint64_t count;       /* of rows found so far */
+    struct db *later_db;  /* a later file, where outcomes of calls may be that were open when this one was sealed */
+    struct db_stmt *later;
+    size_t later_file;
+    bool more;
+    bool keep;            /* QUERY_NEWEST_FORWARD: found now, told later */
+    struct buf kept;      /* struct found */
+};
+
+static void leave_later(struct asking *asking)
 {
-    enum code code;
-
-    *more = false;
-    while ((code = db_step(stmt)) == CODE_OK) {
-        int64_t seq = db_int(stmt, 0);
-
-        if (limit != 0 && buf_len(seqs) / sizeof seq == limit) {
-            *more = true;
-            return CODE_OK;
-        }
-        code = buf_add(seqs, &seq, sizeof seq);
-        if (code != CODE_OK)
-            return code;
-    }
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    db_finalize(&asking->later);
+    db_close(&asking->later_db);
+    asking->later_file = 0;
 }
 
-static enum code tell(struct db *db, struct span seqs, query_row_fn row, void *context)
+static enum code enter_later(struct asking *asking, size_t file)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT * FROM call WHERE seq = ?", &stmt);
+    struct why passed = {""};
+    enum code code;
 
-    for (size_t left = seqs.len / sizeof(int64_t); left > 0 && code == CODE_OK; left--) {
-        int64_t seq;
-
-        memcpy(&seq, seqs.at + (left - 1) * sizeof seq, sizeof seq);
-        db_bind_int(stmt, 1, seq);
-        code = db_step(stmt);
-        if (code == CODE_OK)
-            code = give_row(stmt, row, context);
-        db_reset(stmt);
-    }
-    db_finalize(&stmt);
+    if (asking->later_file == file)
+        return CODE_OK;
+    leave_later(asking);
+    code = reader__open(asking->trail->files[file].path, &asking->later_db, &passed);
+    if (code == CODE_OK)
+        code = db_prepare(asking->later_db, "SELECT outcome, status, latency_us, reason AS outcome_reason, error_code, "
+                          "response_bytes, upstream_us, server_requests, server_notifications, server_denied, "
+                          "seq AS outcome_seq FROM outcome WHERE decision = ?", &asking->later);
+    if (code == CODE_OK)
+        asking->later_file = file;
     return code;
 }
 
-enum code audit_query(const char *path, const struct query *query, query_row_fn row, void *context, bool *more,
+/* *overlay: the outcome of a call that was under way when its file was sealed, or NULL. */
+static enum code find_later(struct asking *asking, int64_t seq, struct db_stmt **overlay)
+{
+    enum code code = CODE_OK;
+
+    *overlay = NULL;
+    for (size_t file = asking->file + 1; file < asking->trail->count && code == CODE_OK && *overlay == NULL; file++) {
+        code = enter_later(asking, file);
+        if (code != CODE_OK)
+            break;
+        db_reset(asking->later);
+        db_bind_int(asking->later, 1, seq);
+        code = db_step(asking->later);
+        if (code == CODE_OK)
+            *overlay = asking->later;
+        else if (code == CODE_NOT_FOUND)
+            code = CODE_OK;
+    }
+    return code;
+}
+
+static bool is_open(struct db_stmt *call)
+{
+    bool expects = false, has = false;
+
+    for (int i = 0; i < db_columns(call); i++) {
+        expects = expects || (strcmp(db_column_name(call, i), "expects_outcome") == 0 && db_int(call, i) == 1);
+        has = has || (strcmp(db_column_name(call, i), "outcome_seq") == 0 && !db_is_null(call, i));
+    }
+    return expects && !has;
+}
+
+static enum code tell(struct asking *asking, int64_t seq)
+{
+    struct db_stmt *overlay = NULL;
+    enum code code;
+
+    db_bind_int(asking->tell, 1, seq);
+    code = db_step(asking->tell);
+    if (code == CODE_OK && asking->file + 1 < asking->trail->count && is_open(asking->tell))
+        code = find_later(asking, seq, &overlay);
+    if (code == CODE_OK)
+        code = query__give(asking->tell, overlay, asking->row, asking->context);
+    db_reset(asking->tell);
+    return code == CODE_NOT_FOUND ? CODE_INVALID : code;
+}
+
+static enum code take(void *context, int64_t seq, bool *enough)
+{
+    struct asking *asking = context;
+    const struct found found = {asking->file, seq};
+
+    if (asking->query->limit != 0 && asking->count == asking->query->limit) {
+        asking->more = *enough = true;
+        return CODE_OK;
+    }
+    asking->count++;
+    return asking->keep ? buf_add(&asking->kept, &found, sizeof found) : tell(asking, found.seq);
+}
+
+static void leave_file(struct asking *asking)
+{
+    db_finalize(&asking->tell);
+    if (asking->db != NULL)
+        db_rollback(asking->db);
+    db_close(&asking->db);
+}
+
+static enum code enter_file(struct asking *asking, size_t file, struct why *why)
+{
+    const char *path = asking->trail->files[file].path;
+    enum code code;
+
+    leave_file(asking);
+    asking->file = file;
+    code = reader__open(path, &asking->db, why);
+    asking->next = code == CODE_OK && (asking->query->outcome.at != NULL || asking->query->status != 0) &&
+                   file + 1 < asking->trail->count && reader__attach_next(asking->db, asking->trail->files[file + 1].path);
+    if (code == CODE_OK)
+        code = db_exec(asking->db, "BEGIN"); /* one view of a file that may be growing */
+    if (code == CODE_OK)
+        code = db_prepare(asking->db, QUERY_CALL, &asking->tell);
+    return code;
+}
+
+static enum code find_all(struct asking *asking, bool newest_first, struct why *why)
+{
+    size_t count = asking->trail->count;
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < count && code == CODE_OK && !asking->more; i++) {
+        size_t file = newest_first ? count - 1 - i : i;
+
+        if (asking->query->after_seq >= asking->trail->files[file].last_seq && file + 1 < count)
+            continue;
+        code = enter_file(asking, file, why);
+        if (code == CODE_OK)
+            code = query__seqs(asking->db, asking->query, newest_first, asking->next, take, asking);
+    }
+    return code;
+}
+
+/* Newest first is how they were found. */
+static enum code tell_kept(struct asking *asking, struct why *why)
+{
+    struct span kept = buf_peek(&asking->kept);
+    enum code code = CODE_OK;
+
+    for (size_t left = kept.len / sizeof(struct found); left > 0 && code == CODE_OK; left--) {
+        struct found found;
+
+        memcpy(&found, kept.at + (left - 1) * sizeof found, sizeof found);
+        if (found.file != asking->file)
+            code = enter_file(asking, found.file, why);
+        if (code == CODE_OK)
+            code = tell(asking, found.seq);
+    }
+    return code;
+}
+
+enum code audit_query(const struct trail *trail, const struct query *query, query_row_fn row, void *context, bool *more,
                       struct why *why)
 {
-    struct db *db;
-    struct db_stmt *stmt = NULL;
-    struct buf seqs;
-    enum code code = db_open(path, DB_READ, &db, why);
+    struct asking asking = {.trail = trail, .query = query, .row = row, .context = context};
+    enum code code;
 
-    *more = false;
-    if (code != CODE_OK)
-        return code;
-    buf_init(&seqs, SIZE_MAX / 2);
-    code = db_exec(db, "BEGIN"); /* one view of a file that may be growing */
-    if (code == CODE_OK)
-        code = prepare(db, query, &stmt);
-    if (code == CODE_OK) {
-        bind_all(stmt, query);
-        code = collect(stmt, query->limit, &seqs, more);
-    }
-    db_finalize(&stmt);
-    if (code == CODE_OK)
-        code = tell(db, buf_peek(&seqs), row, context);
+    asking.keep = query->order == QUERY_NEWEST_FORWARD && query->limit != 0;
+    buf_init(&asking.kept, SIZE_MAX / 2);
+    code = find_all(&asking, asking.keep || query->order == QUERY_NEWEST_FIRST, why);
+    if (code == CODE_OK && asking.keep)
+        code = tell_kept(&asking, why);
     if (code != CODE_OK && why->text[0] == '\0')
-        (void)why_set(why, code, "%s: %s", path, code == CODE_NOMEM ? "out of memory" : db_error(db));
-    db_rollback(db);
-    buf_fini(&seqs);
-    db_close(&db);
+        (void)reader__why(why, code, trail->files[asking.file].path, asking.db);
+    leave_file(&asking);
+    leave_later(&asking);
+    buf_fini(&asking.kept);
+    *more = asking.more;
     return code;
 }

@@ -76,7 +76,8 @@ static void complain(struct audit *audit, const char *text)
 {
     if (strncmp(audit->down_text, text, sizeof audit->down_text - 1) == 0)
         return;
-    (void)snprintf(audit->down_text, sizeof audit->down_text, "%s", text);
+    (void)snprintf(audit->down_text, sizeof audit->down_text, "%.*s", (int)sizeof audit->down_text - 1, text);
+    writer__say(audit, text);
     log_error("audit", "%s; every call is denied until rows can be written again", text);
 }
 
@@ -84,7 +85,9 @@ void writer__go_down(struct audit *audit, enum code code)
 {
     char text[sizeof audit->down_text];
 
-    if (ledger__is_in_place(&audit->ledger))
+    if (atomic_exchange(&audit->keeper.is_in_doubt, false))
+        (void)snprintf(text, sizeof text, "%s: copying its -wal file into it failed (%s)", audit->ledger.path, code_text(code));
+    else if (ledger__is_in_place(&audit->ledger))
         (void)snprintf(text, sizeof text, "%s: %s (%s)", audit->ledger.path, db_error(audit->ledger.db), code_text(code));
     else
         (void)snprintf(text, sizeof text, "%s " LEDGER_GONE, audit->ledger.path);
@@ -109,7 +112,8 @@ void writer__go_down(struct audit *audit, enum code code)
     writer__publish(audit);
 }
 
-/* The batch that was given up is in the file after all. Its outcomes and events must not be written twice. */
+/* The batch that was given up is in the file after all, and since it was opened anew also on the disk. Its outcomes and events
+ * must not be written twice. */
 static void pass_over_batch(struct audit *audit)
 {
     for (unsigned i = 0; i < audit->lane_count; i++) {
@@ -129,9 +133,7 @@ static void pass_over_batch(struct audit *audit)
     }
 }
 
-/* Its pages may only be in the kernel's memory, marked clean by the sync that failed. Copying them into the main file
- * writes them anew. */
-static enum code make_durable(struct audit *audit)
+enum code writer__empty_wal(struct audit *audit)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", &stmt);
@@ -151,16 +153,11 @@ static bool same_tip(const struct ledger_tip *a, const struct ledger_tip *b)
 
 static enum code look_at_tail(struct audit *audit, struct why *why)
 {
-    enum code code;
-
     if (same_tip(&audit->ledger.tip, &audit->sound))
         return CODE_OK;
     if (!same_tip(&audit->ledger.tip, &audit->in_doubt))
         return why_set(why, CODE_INVALID, "%s: its end is not what was written last (row %llu expected, %llu found)",
                        audit->ledger.path, (unsigned long long)audit->sound.seq, (unsigned long long)audit->ledger.tip.seq);
-    code = make_durable(audit);
-    if (code != CODE_OK)
-        return why_set(why, code, "%s: %s", audit->ledger.path, db_error(audit->ledger.db));
     pass_over_batch(audit);
     audit->sound = audit->ledger.tip;
     return CODE_OK;
@@ -251,9 +248,11 @@ bool writer__recover(struct audit *audit)
     uint64_t counts[REASON_COUNT];
     struct why why = {0};
     struct buf text;
-    /* Never makes a file anew: one that is missing may have been moved, and its -wal file with it or not. */
-    enum code code = ledger__open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
+    enum code code;
 
+    atomic_store(&audit->keeper.is_in_doubt, false); /* opening writes the -wal file and what was copied of it once more */
+    /* Never makes a file anew: one that is missing may have been moved, and its -wal file with it or not. */
+    code = ledger__open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
     if (code == CODE_OK)
         code = look_at_tail(audit, &why);
     if (code != CODE_OK) {
@@ -274,9 +273,12 @@ bool writer__recover(struct audit *audit)
         return false;
     }
     permits__drop_closed(&audit->ledger.permits);
+    notary__distrust(&audit->notary); /* it may have read rows that were in doubt and are gone */
+    writer__tell_notary(audit, 0);
     take_counts(audit, counts);
     writer__sweep(audit);
     atomic_store(&audit->shared.down, false);
+    writer__say(audit, "");
     audit->wal_pages = audit->checkpoint_pages = 0;
     audit->committed_us = clock_monotonic_us();
     log_info("audit", "%s: rows can be written again", audit->ledger.path);

@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -130,14 +131,9 @@ struct cut_text {
 
 static struct cut_text cut(struct span text, size_t max)
 {
-    size_t len;
-
     if (text.len <= max)
         return (struct cut_text){text, SPAN_LIT("")};
-    len = max - (sizeof CUT_MARK - 1);
-    while (len > 0 && ((unsigned char)text.at[len] & 0xc0) == 0x80)
-        len--;
-    return (struct cut_text){span_part(text, 0, len), SPAN_LIT(CUT_MARK)};
+    return (struct cut_text){utf8_cut(text, max - (sizeof CUT_MARK - 1)), SPAN_LIT(CUT_MARK)};
 }
 
 static struct span bounded_json(struct span json)

@@ -26,13 +26,23 @@ const struct row_shape *row__shape(enum row_table table)
 /* Canonical bytes are gathered here first: one call of the digest for many small fields costs half. */
 struct sink {
     struct digest digest;
+    struct buf *out; /* or NULL; then it is not the digest that is wanted */
+    enum code code;
     size_t len;
     unsigned char bytes[1024];
 };
 
+static void sink_out(struct sink *sink, const void *bytes, size_t len)
+{
+    if (sink->out == NULL)
+        digest_add(&sink->digest, bytes, len);
+    else if (sink->code == CODE_OK)
+        sink->code = buf_add(sink->out, bytes, len);
+}
+
 static void sink_flush(struct sink *sink)
 {
-    digest_add(&sink->digest, sink->bytes, sink->len);
+    sink_out(sink, sink->bytes, sink->len);
     sink->len = 0;
 }
 
@@ -62,7 +72,7 @@ static void sink_value(struct sink *sink, const struct row_value *value)
     if (value->bytes.len > sizeof sink->bytes - sink->len) {
         sink_flush(sink);
         if (value->bytes.len > sizeof sink->bytes) {
-            digest_add(&sink->digest, value->bytes.at, value->bytes.len);
+            sink_out(sink, value->bytes.at, value->bytes.len);
             return;
         }
     }
@@ -71,24 +81,42 @@ static void sink_value(struct sink *sink, const struct row_value *value)
     sink->len += value->bytes.len;
 }
 
-void row__hash(enum row_table table, const struct row_value *values, const unsigned char previous[DIGEST_BYTES],
-               unsigned char hash[DIGEST_BYTES])
+static void sink_row(struct sink *sink, enum row_table table, const struct row_value *values)
 {
     const struct row_shape *shape = row__shape(table);
     int count = shape->count;
-    struct sink sink;
 
     /* NULLs at the end are left out: a column that a later format adds changes no row that lacks it. */
     while (count > 0 && values[count - 1].kind == ROW_NULL)
         count--;
+    sink->bytes[sink->len++] = (unsigned char)shape->tag;
+    for (int i = 0; i < count; i++)
+        sink_value(sink, &values[i]);
+    sink_flush(sink);
+}
+
+void row__hash(enum row_table table, const struct row_value *values, const unsigned char previous[DIGEST_BYTES],
+               unsigned char hash[DIGEST_BYTES])
+{
+    struct sink sink;
+
+    sink.out = NULL;
     digest_init(&sink.digest);
     memcpy(sink.bytes, previous, DIGEST_BYTES);
     sink.len = DIGEST_BYTES;
-    sink.bytes[sink.len++] = (unsigned char)shape->tag;
-    for (int i = 0; i < count; i++)
-        sink_value(&sink, &values[i]);
-    sink_flush(&sink);
+    sink_row(&sink, table, values);
     digest_final(&sink.digest, hash);
+}
+
+enum code row__bytes(enum row_table table, const struct row_value *values, struct buf *out)
+{
+    struct sink sink;
+
+    sink.out = out;
+    sink.code = CODE_OK;
+    sink.len = 0;
+    sink_row(&sink, table, values);
+    return sink.code;
 }
 
 enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt)

@@ -8,6 +8,7 @@
 #ifndef AUDIT_ROW_PRIV_H
 #define AUDIT_ROW_PRIV_H
 
+#include "base/buf.h"
 #include "base/span.h"
 #include "crypto/digest.h"
 #include "db/db.h"
@@ -100,6 +101,9 @@ const struct row_shape *row__shape(enum row_table table);
 /* SHA-256(previous || canonical bytes of the values). */
 void row__hash(enum row_table table, const struct row_value *values, const unsigned char previous[DIGEST_BYTES],
                unsigned char hash[DIGEST_BYTES]);
+
+/* Appends the canonical bytes themselves. */
+enum code row__bytes(enum row_table table, const struct row_value *values, struct buf *out) MUST_USE;
 
 /* "INSERT INTO decision VALUES (?, ...)": the statement for a whole row. */
 enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt) MUST_USE;

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The auditor's schema/audit.sql is the one that the gate runs: taken in as it is, so that no second copy can differ. */
+/* The auditor's schema/audit.sql is the one that the gate runs: taken in as it is, so that no second copy can differ. Those of
+ * earlier versions are kept, since a sealed file stays as it was made. */
 #include "audit/schema_priv.h"
 
-__asm__(".pushsection .rodata\n"
-        ".global audit__schema\n"
-        ".type audit__schema, @object\n"
-        "audit__schema:\n"
-        ".incbin \"schema/audit.sql\"\n"
-        ".byte 0\n"
-        ".size audit__schema, . - audit__schema\n"
-        ".popsection\n");
+#define TAKE_IN(name, file)            \
+    __asm__(".pushsection .rodata\n"   \
+            ".global " #name "\n"      \
+            ".type " #name ", @object\n" \
+            #name ":\n"                \
+            ".incbin \"" file "\"\n"   \
+            ".byte 0\n"                \
+            ".size " #name ", . - " #name "\n" \
+            ".popsection\n")
+
+extern const char audit__schema_1[];
+
+TAKE_IN(audit__schema, "schema/audit.sql");
+TAKE_IN(audit__schema_1, "schema/history/audit-1.sql");
+
+const char *audit__schema_of(int64_t version)
+{
+    if (version == AUDIT_SCHEMA_VERSION)
+        return audit__schema;
+    return version == 1 ? audit__schema_1 : NULL;
+}

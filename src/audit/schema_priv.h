@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema/audit.sql inside the program.
+/* schema/audit.sql inside the program, what it was in earlier versions, and how a file of those is brought up.
  *
- * Threads: any.
+ * Threads: any; a migration belongs to the thread of its connection.
  * Owns: nothing.
  * Lifetime: static.
- * Errors: none. */
+ * Errors: enum code; a failed migration has changed nothing. */
 #ifndef AUDIT_SCHEMA_PRIV_H
 #define AUDIT_SCHEMA_PRIV_H
 
+#include "base/code.h"
+#include "db/db.h"
+
+#include <stdint.h>
+
 #define AUDIT_APPLICATION_ID 0x43474155 /* "CGAU" */
-#define AUDIT_SCHEMA_VERSION 1          /* user_version; format 1 */
+#define AUDIT_SCHEMA_VERSION 2          /* user_version; the rows' format stays 1 */
 
 extern const char audit__schema[];
+
+/* The whole text of a version; NULL for one that never was. */
+const char *audit__schema_of(int64_t version);
+
+/* An empty database in memory with the tables of `version`, to compare with. CODE_NOT_FOUND for one that never was. */
+enum code audit__schema_model(int64_t version, struct db **model) MUST_USE;
+
+/* Brings an older file to AUDIT_SCHEMA_VERSION, step by step, in one transaction. Rows of the chain and their tables stay
+ * as they are: views, triggers and finding tables may change.
+ * Takes: *from, which is set to the version that was found. */
+enum code audit__migrate(struct db *db, int64_t *from) MUST_USE;
 
 #endif

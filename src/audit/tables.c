@@ -3,7 +3,6 @@
  * an index that does not find them deceives as well as a changed row. */
 #include "audit/verify_priv.h"
 
-#include "audit/part_priv.h"
 #include "audit/schema_priv.h"
 
 static void compare_objects(struct verifier *verifier, struct db_stmt *ours, struct db_stmt *theirs, int order)
@@ -41,12 +40,17 @@ enum code verify__schema(struct verifier *verifier)
     static const char objects[] = "SELECT name, sql FROM sqlite_schema "
                                   "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
     struct db_stmt *ours = NULL, *theirs = NULL;
-    struct db *model;
-    enum code code = db_open(":memory:", DB_CREATE, &model, NULL);
+    struct db *model = NULL;
+    int64_t version;
+    enum code code = db_number(verifier->db, "PRAGMA user_version", &version);
 
-    if (code != CODE_OK)
-        return code;
-    code = db_exec(model, audit__schema);
+    if (code == CODE_OK)
+        code = audit__schema_model(version, &model);
+    if (code == CODE_NOT_FOUND) {
+        verify__fault(verifier, 0, "schema", "user_version", "%lld is no version that this callgate knows; a newer one may",
+                      (long long)version);
+        return CODE_OK;
+    }
     if (code == CODE_OK)
         code = db_prepare(model, objects, &ours);
     if (code == CODE_OK)
@@ -83,7 +87,7 @@ static enum code check_head(struct verifier *verifier, struct db_stmt *heads, st
 
     if (code != CODE_OK)
         return code;
-    *known += head->known;
+    *known += head->known && head->seq > (uint64_t)verifier->begin;
     if (seq > verifier->indexed_seq)
         code = is_row_of(find, heads, &right);
     else if (head->known)
@@ -99,7 +103,7 @@ static enum code check_head(struct verifier *verifier, struct db_stmt *heads, st
 enum code verify__heads(struct verifier *verifier)
 {
     struct db_stmt *heads = NULL, *find = NULL;
-    size_t expected = verifier->heads.count, known = 0;
+    size_t expected = verifier->report->tenants, known = 0;
     enum code code = db_prepare(verifier->db, "SELECT tenant, seq, hash FROM tenant_head", &heads);
 
     if (code == CODE_OK)
@@ -116,41 +120,13 @@ enum code verify__heads(struct verifier *verifier)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* The index by which the view `call` finds a permit's outcome. */
-enum code verify__index(struct verifier *verifier)
+/* Tables that files of the first schema do not have. */
+enum code verify__has_checkpoints(struct db *db, bool *has)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(verifier->db, "PRAGMA integrity_check('outcome')", &stmt);
+    int64_t tables;
+    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('checkpoint', "
+                               "'tenant_start')", &tables);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
-    if (code == CODE_OK && !span_is(db_text(stmt, 0), "ok"))
-        verify__fault(verifier, 0, "outcome", "index", "%.*s", db_text(stmt, 0).len > 200 ? 200 : (int)db_text(stmt, 0).len,
-                      db_text(stmt, 0).at);
-    db_finalize(&stmt);
+    *has = tables == 2;
     return code;
-}
-
-enum code verify__lookup(struct verifier *verifier)
-{
-    struct db_stmt *parts = NULL;
-    uint64_t next = 0;
-    enum code code = db_exec(verifier->db, "SELECT 1 FROM lookup LIMIT 1"); /* read it even where no part needs it */
-
-    if (code == CODE_OK)
-        code = db_prepare(verifier->db, "SELECT part FROM part ORDER BY part", &parts);
-    while (code == CODE_OK && (code = db_step(parts)) == CODE_OK) {
-        uint64_t part = (uint64_t)db_int(parts, 0);
-        bool matches;
-
-        if (part != next && (next != 0 || !verifier->continues))
-            verify__fault(verifier, 0, "part", "part", "part %llu is missing", (unsigned long long)next);
-        next = part + 1;
-        code = part__matches(verifier->db, part, &matches);
-        if (code == CODE_OK && !matches)
-            verify__fault(verifier, 0, "lookup", "part", "part %llu does not find its rows; the rows are judged above",
-                          (unsigned long long)part);
-    }
-    db_finalize(&parts);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
 }

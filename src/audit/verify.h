@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verifies an audit.db: chain, tenants' chains, numbers without gaps, one outcome a permit, values against their digests,
- * finding tables and schema. Reads only, also while a gate writes.
+ * signed checkpoints, finding tables and schema. Reads only, also while a gate writes.
  *
- * Threads: one.
+ * Threads: one calls; it works on several of its own.
  * Owns: nothing; the report is the caller's.
  * Lifetime: one call.
  * Errors: CODE_OK with a report, which may hold faults; anything else with a sentence: the file could not be read at all. */
 #ifndef AUDIT_VERIFY_H
 #define AUDIT_VERIFY_H
 
+#include "audit/note.h"
 #include "base/why.h"
 #include "crypto/digest.h"
 
@@ -19,7 +20,7 @@
 
 struct verify_fault {
     int64_t seq;     /* 0: of no row */
-    char table[24];  /* decision, outcome, event, file, lookup, tenant_head, schema */
+    char table[24];  /* decision, outcome, event, file, checkpoint, heads, lookup, tenant_head, schema */
     char field[32];
     char text[224];
 };
@@ -29,15 +30,34 @@ struct verify_report {
     int64_t first_seq, last_seq;           /* 0: no rows */
     uint64_t under_way;                    /* permits of the running gate that wait for their outcome */
     uint64_t erased;                       /* decisions whose values were erased, as recorded */
+    uint64_t erasures_elsewhere;           /* recorded in files behind this one, if table `erasure` is right: not looked at */
+    uint64_t checkpoints;                  /* of the database, that agree with the rows */
+    uint64_t proven_seq;                   /* rows up to this one are covered by a checkpoint that the given key signed */
+    uint64_t heads, heads_seq;             /* checkpoints from outside that agree; what the largest of them covers */
+    uint64_t heads_elsewhere;              /* of these, about files before this one or after it */
+    bool is_sealed;                        /* the last row says so */
     unsigned char head[DIGEST_BYTES];      /* hash of the last row */
     size_t fault_count;                    /* all, also those that found no place below */
     struct verify_fault fault[VERIFY_FAULTS_MAX]; /* in the order of the rows, then what concerns none */
 };
 
-typedef void (*verify_progress_fn)(void *context, uint64_t done, uint64_t total);
+struct trail;
 
-/* Takes: progress may be NULL; it is called now and then. */
-enum code audit_verify(const char *path, verify_progress_fn progress, void *context, struct verify_report *report,
-                       struct why *why) MUST_USE;
+/* What files say of each other: where the last one ended, and what those behind erase. */
+struct verify_sequence;
+enum code verify_sequence_new(const struct trail *trail, struct verify_sequence **sequence, struct why *why) MUST_USE;
+void verify_sequence_free(struct verify_sequence **sequence);
+
+struct verify_conf {
+    const char *path;
+    const struct note_key *key; /* whose signatures prove; NULL: none is known */
+    struct verify_sequence *sequence; /* of the files of a trail, one after the other; NULL: the file by itself */
+    struct span heads;          /* checkpoints kept outside the file, as in audit.db.heads; at == NULL: none */
+    unsigned threads;           /* 0: one a core */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* or NULL; rows, now and then */
+    void *context;
+};
+
+enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why) MUST_USE;
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/writer_priv.h"
 
+#include "audit/schema_priv.h"
+
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -8,18 +10,15 @@
 #include "os/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #define RING_BYTES ((uint64_t)2 << 20)
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
-#define LOCK_PAUSE_MS 20
 #define RESULTS_WAIT_US 10000   /* how long outcomes wait for somebody else's commit */
 #define LAST_TRIES_US 2000000   /* how long a closing gate goes on trying to write */
 
@@ -99,6 +98,12 @@ static void down_turn(struct audit *audit)
         return; /* EAGAIN: the time is over */
 }
 
+static bool has_idle_work(const struct audit *audit)
+{
+    return audit->part != NULL || atomic_load(&audit->keeper.ready) != NULL || atomic_load(&audit->notary.ready) != NULL ||
+           atomic_load(&audit->keeper.is_in_doubt);
+}
+
 static void up_turn(struct audit *audit)
 {
     int64_t now = clock_monotonic_us();
@@ -106,16 +111,22 @@ static void up_turn(struct audit *audit)
 
     if (work == WORK_NONE)
         audit->empty_us = now;
+    if (writer__job_wait_us(audit) == 0) {
+        writer__job_turn(audit);
+        work = look(audit);
+    }
+    if (atomic_load(&audit->shared.down))
+        return;
     if (work == WORK_NOW || (work == WORK_RESULTS && now - audit->empty_us >= RESULTS_WAIT_US))
         batch_and_pace(audit);
     else if (work == WORK_RESULTS)
         doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->empty_us));
-    else if (audit->part != NULL || atomic_load(&audit->keeper.ready) != NULL)
-        (void)writer__batch(audit); /* nothing else to do: the index catches up */
+    else if (has_idle_work(audit))
+        (void)writer__batch(audit); /* nothing else to do: the index catches up, a checkpoint is kept */
     else if (now - audit->committed_us < RESULTS_WAIT_US)
         doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->committed_us));
     else
-        doze(audit, RING_SLEEPS, -1);
+        doze(audit, RING_SLEEPS, writer__job_wait_us(audit));
 }
 
 static enum code write_stop(struct audit *audit)
@@ -159,6 +170,8 @@ static void finish(struct audit *audit)
         code = write_stop(audit);
         if (code != CODE_OK)
             writer__go_down(audit, code);
+        else
+            writer__tell_notary(audit, 0);
     }
     if (code != CODE_OK)
         log_error("audit", "%s: the last rows could not be written; outcomes are found open at the next start",
@@ -169,6 +182,7 @@ static void run(void *argument)
 {
     struct audit *audit = argument;
 
+    thread_ask_short_slices(); /* every call in flight waits for this thread: on a busy machine a third of the throughput */
     (void)prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds; the default of 50 microseconds would blur the pacing */
     while (!atomic_load(&audit->stopping)) {
         if (atomic_load(&audit->shared.down))
@@ -179,31 +193,6 @@ static void run(void *argument)
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
-
-static enum code take_lock(struct audit *audit, int64_t wait_us, struct why *why)
-{
-    int64_t until_us = clock_monotonic_us() + wait_us;
-    char *path = mem_alloc(strlen(audit->ledger.path) + sizeof ".lock");
-
-    if (path == NULL)
-        return CODE_NOMEM;
-    (void)snprintf(path, strlen(audit->ledger.path) + sizeof ".lock", "%s.lock", audit->ledger.path);
-    audit->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-    mem_free(path);
-    if (audit->lock_fd < 0)
-        return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit->ledger.path, strerror(errno));
-    while (flock(audit->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000};
-
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return why_set(why, CODE_IO, "%s.lock: %s", audit->ledger.path, strerror(errno));
-        if (clock_monotonic_us() >= until_us)
-            return why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database",
-                           audit->ledger.path);
-        (void)nanosleep(&pause, NULL);
-    }
-    return CODE_OK;
-}
 
 enum code writer__event(struct audit *audit, const char *kind, int64_t time_us, struct span detail)
 {
@@ -225,6 +214,16 @@ static enum code describe_start(const struct audit *audit, struct buf *out)
     if (code == CODE_OK)
         code = json_write_string(out, span_text(audit->version));
     return code == CODE_OK ? buf_addf(out, ",\"pid\":%d}", (int)getpid()) : code;
+}
+
+static enum code tell_migration(struct audit *audit, int64_t now_us, struct buf *text)
+{
+    enum code code;
+
+    buf_clear(text);
+    code = buf_addf(text, "{\"from\":%lld,\"to\":%d}", (long long)audit->ledger.migrated_from, AUDIT_SCHEMA_VERSION);
+    audit->ledger.migrated_from = 0;
+    return code == CODE_OK ? writer__event(audit, "migrated", now_us, buf_peek(text)) : code;
 }
 
 /* What the last run left open, then that this one begins. */
@@ -253,6 +252,10 @@ static enum code write_start(struct audit *audit)
         code = describe_start(audit, &text);
     if (code == CODE_OK)
         code = writer__event(audit, "start", now, buf_peek(&text));
+    if (code == CODE_OK && ledger->migrated_from != 0)
+        code = tell_migration(audit, now, &text);
+    if (code == CODE_OK)
+        code = writer__checkpoint_start(audit, now);
     if (code == CODE_OK)
         code = ledger__commit(ledger);
     buf_fini(&text);
@@ -296,6 +299,8 @@ static enum code make(struct audit *audit, const struct audit_conf *conf, struct
 
 static void give_back(struct audit *audit)
 {
+    notary__fini(&audit->notary);
+    mem_free(audit->checkpoint);
     ledger__fini(&audit->ledger);
     part__free(&audit->part);
     for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
@@ -321,13 +326,23 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         return why_set(why, CODE_NOMEM, "%s: %s", conf->path, code_text(CODE_NOMEM));
     why->text[0] = '\0';
     audit->lock_fd = audit->shared.wake_fd = -1;
+    audit->rotate_bytes = conf->rotate_bytes;
     code = make(audit, conf, why);
     if (code == CODE_OK)
-        code = take_lock(audit, conf->lock_wait_us, why);
+        code = writer__take_lock(audit, conf->lock_wait_us, why);
+    if (code == CODE_OK)
+        code = rotate__tidy(conf->path, why);
     if (code == CODE_OK)
         code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
     if (code == CODE_OK) {
+        rotate__tidy_name(&audit->ledger);
+        code = notary__init(&audit->notary, &conf->checkpoints, &audit->ledger, &audit->shared, why);
+    }
+    if (code == CODE_OK) {
+        audit->ledger.keeps_leaves = audit->notary.is_on;
         code = write_start(audit);
+        if (code == CODE_OK)
+            code = erase__resume(audit);
         if (code != CODE_OK && code != CODE_NOMEM)
             (void)why_set(why, code, "%s: %s", conf->path, db_error(audit->ledger.db));
     }
@@ -340,6 +355,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         return code;
     }
     permits__drop_closed(&audit->ledger.permits);
+    writer__tell_notary(audit, 0);
     writer__publish(audit);
     *out = audit;
     return CODE_OK;
@@ -349,6 +365,8 @@ enum code audit_start(struct audit *audit, struct why *why)
 {
     enum code code = keeper__start(&audit->keeper, why);
 
+    if (code == CODE_OK)
+        code = notary__start(&audit->notary, why);
     return code == CODE_OK ? thread_start(&audit->thread, "audit-writer", run, audit, why) : code;
 }
 
@@ -375,6 +393,9 @@ void audit_close(struct audit **out)
     ring__wake_writer(&audit->shared, RING_DOZES);
     thread_join(&audit->thread);
     finish(audit);
+    notary__stop(&audit->notary);
+    if (writer__checkpoint_end(audit) != CODE_OK)
+        log_info("audit", "%s: the last checkpoint could not be kept in it", audit->ledger.path);
     keeper__stop(&audit->keeper);
     keeper__fini(&audit->keeper);
     if (audit->ledger.db != NULL && db_exec(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)") != CODE_OK)
@@ -403,6 +424,9 @@ void audit_gauges(const struct audit *audit, struct audit_gauges *gauges)
         .wal_bytes = atomic_load_explicit(&audit->wal_bytes, memory_order_relaxed),
         .open_permits = atomic_load_explicit(&audit->open_permits, memory_order_relaxed),
         .down = atomic_load(&audit->shared.down),
+        .signed_seq = atomic_load(&audit->notary.signed_size),
+        .checkpoint_failures = atomic_load(&audit->notary.failures),
+        .rotations = atomic_load(&audit->rotations),
     };
     for (unsigned i = 0; i < audit->lane_count; i++)
         gauges->ring_bytes_used += ring__tail(audit->lanes[i].ring) - ring__head(audit->lanes[i].ring);

@@ -10,8 +10,20 @@
 
 #include "audit/ring.h"
 #include "base/why.h"
+#include "crypto/sign.h"
 
 struct audit;
+
+/* Signed checkpoints: after every so many rows, after every so long while rows come, and at the end. They are kept in the
+ * database, and go out of it to a file or a function. */
+struct audit_checkpoints {
+    const struct sign_key *key; /* borrowed until audit_close; NULL: no checkpoints */
+    const char *file;           /* appended to, made 0640 where it is missing; NULL: none */
+    void (*publish)(void *context, struct span note); /* or NULL; called by a thread of the audit's; must not block */
+    void *context;
+    uint32_t interval_ms;       /* 0: 1 s */
+    uint64_t rows;              /* 0: 16,384 */
+};
 
 struct audit_conf {
     const char *path;             /* audit.db */
@@ -21,6 +33,8 @@ struct audit_conf {
     int64_t lock_wait_us;         /* how long to wait for another gate's lock on the file (drain) */
     const char *node;             /* host name, recorded */
     struct span version;          /* of this build, for the start event */
+    struct audit_checkpoints checkpoints;
+    uint64_t rotate_bytes;        /* a file of this size is sealed, and the audit goes on in another; 0: never */
 };
 
 /* Opens or makes the database (0640), takes the lock that one gate holds, writes `unknown` outcomes for permits that a
@@ -34,12 +48,44 @@ struct audit_ring *audit_ring(struct audit *audit, unsigned index);
  * Set before audit_start. */
 void audit_on_settled(struct audit *audit, unsigned index, void (*wake)(void *context), void *context);
 
+/* The key's public half under this log's name, "name+id+key" (C2SP's vkey), for people and audit-key.pub. CODE_NOT_FOUND
+ * where there are no checkpoints. */
+enum code audit_checkpoint_key(const struct audit *audit, struct buf *out) MUST_USE;
+
+/* Asks the writer to seal the file and to go on in another one. Calls go on meanwhile, but for a few syncs; it waits as long as
+ * somebody's read of the file keeps the WAL from being copied. On main, after audit_start.
+ * Returns: CODE_BUSY where what was asked before is not over, or its end was not asked for. */
+enum code audit_archive(struct audit *audit, struct span actor) MUST_USE;
+
+/* Likewise, to erase the argument values of a tenant's decisions that were made before a time, in this file and in the sealed
+ * ones beside it. An event `erased` of the tenant is on disk first. One that was begun goes on at the next start by itself.
+ * Takes: request: one that the file knows already is not recorded twice; 0: none. CODE_LIMIT: no tenant is called so long. */
+struct audit_erasure {
+    struct span tenant, actor;
+    int64_t before_us;
+    int64_t request;
+};
+enum code audit_erase(struct audit *audit, const struct audit_erasure *erasure) MUST_USE;
+
+/* Whether what was asked is over; true once. */
+struct audit_done {
+    enum code code;
+    char text[4200]; /* archive: the sealed file's path; erase: what was done */
+};
+bool audit_job_over(struct audit *audit, struct audit_done *done);
+
 /* Settles everything that is in the rings, writes the `stop` event, checkpoints, ends the thread, releases the lock. */
 void audit_close(struct audit **audit);
+
+/* For another process: whether a gate that writes this audit says that it cannot, and why. Any thread. */
+bool audit_is_said_down(const char *path, char *text, size_t size);
 
 /* For status and metrics; any thread. */
 struct audit_gauges {
     uint64_t last_seq, commits, rows, ring_bytes_used, wal_bytes, open_permits;
+    uint64_t signed_seq;          /* rows that the last checkpoint covers */
+    uint64_t checkpoint_failures; /* that could not be appended to their file */
+    uint64_t rotations;           /* since the start */
     bool down;
 };
 void audit_gauges(const struct audit *audit, struct audit_gauges *gauges);

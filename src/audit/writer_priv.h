@@ -10,6 +10,7 @@
 
 #include "audit/keeper_priv.h"
 #include "audit/ledger_priv.h"
+#include "audit/notary_priv.h"
 #include "audit/writer.h"
 #include "base/buf.h"
 
@@ -27,6 +28,28 @@ struct lane {
     uint64_t rooms_back; /* of outcomes in the batch whose decisions failed */
 };
 
+enum audit_job_kind { AUDIT_JOB_ARCHIVE = 0, AUDIT_JOB_ERASE };
+enum job_state { JOB_NONE = 0, JOB_ASKED /* the writer's */, JOB_OVER /* main's again */ };
+
+struct job {
+    _Atomic int state; /* enum job_state */
+    enum audit_job_kind kind;
+    char actor[256];
+    char tenant[ERASE_TENANT_BYTES]; /* erase */
+    int64_t before_us, request;
+    struct audit_done done;
+};
+
+struct rotation {
+    bool wanted;
+    int64_t due_us, since_us;   /* the next try; since when it is tried */
+    char actor[256];
+    char sealed[ROTATE_PATH_BYTES];
+    unsigned char file_hash[DIGEST_BYTES]; /* of the new file's own row */
+    bool begins;                /* the new file's first events are due */
+    char waits_for[64];         /* what was logged last */
+};
+
 struct audit {
     struct ring_shared shared;
     struct lane *lanes;
@@ -35,6 +58,13 @@ struct audit {
     struct ledger ledger;
     struct keeper keeper;
     struct part *part;       /* index part that is being written, or NULL */
+    struct notary notary;
+    struct checkpoint *checkpoint; /* that is being written, or NULL */
+    uint64_t checkpoint_event_seq; /* size that the last event `checkpoint` names */
+    struct job job;
+    struct rotation rotation;
+    struct erasing erasing;
+    uint64_t rotate_bytes;
     struct thread thread;
     char *version;
     int lock_fd;
@@ -56,16 +86,27 @@ struct audit {
     int64_t down_wall_us, down_us, retry_us, backoff_us;
     char down_text[300];
 
-    _Atomic uint64_t last_seq, commits, rows_total, wal_bytes, open_permits;
+    _Atomic uint64_t rotations, last_seq, commits, rows_total, wal_bytes, open_permits;
 };
 
 /* batch.c: one transaction of everything that is in the rings. False: the writer is down now. */
 bool writer__batch(struct audit *audit);
 
+/* job.c: on the writer's thread while the audit is up. wait_us: until something is to be done; -1: nothing is asked. */
+int64_t writer__job_wait_us(const struct audit *audit);
+void writer__job_turn(struct audit *audit);
+void writer__job_over(struct audit *audit, enum code code);
+void writer__watch_size(struct audit *audit);
+
+/* lock.c */
+enum code writer__take_lock(struct audit *audit, int64_t wait_us, struct why *why) MUST_USE;
+void writer__say(const struct audit *audit, const char *text); /* why it is down, for audit_is_said_down; "" when it is up */
+
 /* recovery.c */
 void writer__go_down(struct audit *audit, enum code code);
 void writer__sweep(struct audit *audit);   /* while down: fails the decisions that slipped into the rings */
 bool writer__recover(struct audit *audit); /* true: up again */
+enum code writer__empty_wal(struct audit *audit) MUST_USE; /* CODE_BUSY: somebody reads */
 
 /* Appends `"denied":{...}`: what was refused without a row since the last `audit_up`, by reason. */
 enum code writer__describe_denied(const struct audit *audit, uint64_t counts[REASON_COUNT], struct buf *out) MUST_USE;
@@ -74,5 +115,14 @@ enum code writer__describe_denied(const struct audit *audit, uint64_t counts[REA
 enum code writer__event(struct audit *audit, const char *kind, int64_t time_us, struct span detail) MUST_USE;
 
 void writer__publish(struct audit *audit); /* the gauges */
+
+/* notarize.c: inside a transaction, what the notary has ready; after its commit, what the notary has to know. */
+enum code writer__checkpoint(struct audit *audit) MUST_USE;
+void writer__committed(struct audit *audit);
+void writer__tell_notary(struct audit *audit, uint64_t own); /* after any other commit; own: events about checkpoints */
+
+/* At the start, inside the transaction: with which key checkpoints are signed from here on, and where the last one stands. */
+enum code writer__checkpoint_start(struct audit *audit, int64_t time_us) MUST_USE;
+enum code writer__checkpoint_end(struct audit *audit) MUST_USE; /* after the notary has ended: its last one */
 
 #endif

@@ -19,6 +19,8 @@
     X(METHOD_UNKNOWN, "method_unknown", POLICY, 403, -32601, POLICY, "Method not found.")                                      \
     X(FORBIDDEN, "forbidden", POLICY, 403, 4030, POLICY, "A rule forbids the call.")                                           \
     X(APPROVAL_REQUIRED, "approval_required", POLICY, 403, 4031, APPROVAL, "The call needs a person's approval.")              \
+    X(APPROVAL_REFUSED, "approval_refused", POLICY, 403, 4030, POLICY, "A person has refused the call.")                       \
+    X(APPROVAL_LIMIT, "approval_limit", POLICY, 429, 4290, RATE, "Too many calls wait for a person's approval.")               \
     X(RATE_LIMITED, "rate_limited", POLICY, 429, 4290, RATE, "Too many calls; try again later.")                               \
     X(NO_POLICY, "no_policy", GATE, 503, 5030, UNAVAILABLE, "The gate has no active policy.")                                  \
     X(TOO_COSTLY, "too_costly", POLICY, 403, 4030, POLICY, "Judging the call would take too long.")                            \

@@ -24,3 +24,10 @@ size_t utf8_put(char *out, uint32_t point)
     out[3] = (char)(0x80 | (point & 0x3f));
     return 4;
 }
+
+struct span utf8_cut(struct span text, size_t max)
+{
+    while (max > 0 && max < text.len && ((unsigned char)text.at[max] & 0xc0) == 0x80)
+        max--;
+    return span_part(text, 0, max);
+}

@@ -2,9 +2,8 @@
 /* Our own, because OpenSSL's decoder skips blanks and takes several spellings of one value. */
 #include "crypto/digest.h"
 
-enum code base64url_encode(struct span bytes, struct buf *out)
+static enum code encode(struct span bytes, const char alphabet[65], bool pads, struct buf *out)
 {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     size_t whole = bytes.len / 3, rest = bytes.len % 3, len;
     const unsigned char *from = (const unsigned char *)bytes.at;
     enum code code;
@@ -12,7 +11,7 @@ enum code base64url_encode(struct span bytes, struct buf *out)
 
     if (bytes.len > SIZE_MAX / 2)
         return CODE_LIMIT;
-    len = whole * 4 + (rest == 0 ? 0 : rest + 1);
+    len = whole * 4 + (rest == 0 ? 0 : pads ? 4 : rest + 1);
     code = buf_reserve(out, len, &at);
     if (code != CODE_OK)
         return code;
@@ -27,9 +26,21 @@ enum code base64url_encode(struct span bytes, struct buf *out)
         *at++ = alphabet[(from[0] & 3) << 4 | (rest == 2 ? from[1] >> 4 : 0)];
         if (rest == 2)
             *at++ = alphabet[(from[1] & 15) << 2];
+        for (; pads && rest < 3; rest++)
+            *at++ = '=';
     }
     buf_commit(out, len);
     return CODE_OK;
+}
+
+enum code base64_encode(struct span bytes, struct buf *out)
+{
+    return encode(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", true, out);
+}
+
+enum code base64url_encode(struct span bytes, struct buf *out)
+{
+    return encode(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", false, out);
 }
 
 static int value_of(char c)
@@ -83,4 +94,61 @@ enum code base64_decode(struct span text, struct buf *out)
     for (int i = 0; i < 2 && text.len > 0 && text.at[text.len - 1] == '='; i++)
         text.len--;
     return decode(text, out);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static int loose_value_of(char c)
+{
+    return c == '-' ? 62 : c == '_' ? 63 : value_of(c);
+}
+
+static bool is_loose(struct span text, size_t *letters)
+{
+    size_t pads = 0;
+
+    *letters = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (is_blank(text.at[i]))
+            continue;
+        if (text.at[i] == '=')
+            pads++;
+        else if (pads > 0 || loose_value_of(text.at[i]) < 0)
+            return false;
+        else
+            *letters += 1;
+    }
+    return *letters % 4 != 1 && (pads == 0 || (pads < 3 && (*letters + pads) % 4 == 0));
+}
+
+enum code base64_decode_loose(struct span text, struct buf *out)
+{
+    size_t letters, len, written = 0;
+    unsigned held = 0, bits = 0;
+    enum code code;
+    char *at;
+
+    if (!is_loose(text, &letters))
+        return CODE_INVALID;
+    len = letters / 4 * 3 + (letters % 4 == 0 ? 0 : letters % 4 - 1);
+    code = buf_reserve(out, len, &at);
+    if (code != CODE_OK)
+        return code;
+    for (size_t i = 0; i < text.len; i++) {
+        int value = loose_value_of(text.at[i]);
+
+        if (value < 0)
+            continue;
+        held = held << 6 | (unsigned)value;
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            at[written++] = (char)(held >> bits & 0xff);
+        }
+    }
+    buf_commit(out, written);
+    return CODE_OK;
 }

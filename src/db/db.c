@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "db/db.h"
+#include "db/db_priv.h"
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "db/db.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +27,7 @@ struct db_stmt {
     int fault; /* of a bind that failed; the next step reports it */
 };
 
-static enum code code_of(int result)
+enum code db__code_of(int result)
 {
     switch (result & 0xff) {
     case SQLITE_OK:
@@ -56,6 +58,14 @@ static enum code code_of(int result)
 static void configure_library(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    (void)db__gather_register(); /* else db_open_gathering finds no such layer, and says so */
+}
+
+void db__configure(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, configure_library);
 }
 
 /* SQLite would make the file with 0644 less the umask; its -wal and -shm files take the main file's mode. */
@@ -91,36 +101,75 @@ static int harden(sqlite3 *handle)
     return result;
 }
 
-static enum code open_handle(const char *path, enum db_mode mode, struct db *db, struct why *why)
+/* Opening is lazy: only a read tells whether this is a database. */
+static int try_open(const char *name, int flags, const char *layer, struct db *db)
 {
-    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+    int result = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer);
+
+    if (result == SQLITE_OK)
+        result = harden(db->handle);
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(db->handle, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+    return result;
+}
+
+/* A database in WAL mode that nobody writes and that lies where we must not write, such as a sealed file in a folder of
+ * archives: SQLite lacks its -shm file and may not make it. Without a -wal file nobody has it open for writing, so that it can
+ * be taken as one that does not change. */
+static int open_at_rest(const char *path, int before, struct db *db)
+{
+    static const char digits[] = "0123456789abcdef";
+    char name[4 * 4096], *at = name + sizeof "file:" - 1;
+    struct stat wal;
+
+    if ((before & 0xff) != SQLITE_READONLY && (before & 0xff) != SQLITE_CANTOPEN)
+        return before;
+    if ((size_t)snprintf(name, sizeof name, "%s-wal", path) >= 4096 || (stat(name, &wal) == 0 && wal.st_size > 0))
+        return before;
+    memcpy(name, "file:", sizeof "file:" - 1);
+    for (; *path != '\0'; path++) {
+        if (strchr("%?#", *path) == NULL) {
+            *at++ = *path;
+            continue;
+        }
+        *at++ = '%';
+        *at++ = digits[(unsigned char)*path >> 4];
+        *at++ = digits[*path & 15];
+    }
+    memcpy(at, "?immutable=1", sizeof "?immutable=1");
+    (void)sqlite3_close(db->handle);
+    return try_open(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, db);
+}
+
+static enum code open_handle(const char *path, enum db_mode mode, const char *layer, struct db *db, struct why *why)
+{
+    int flags = mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     int result;
 
     if (mode == DB_CREATE && strcmp(path, ":memory:") == 0)
         flags |= SQLITE_OPEN_CREATE;
-    result = sqlite3_open_v2(path, &db->handle, flags, NULL);
-    if (result == SQLITE_OK)
-        result = harden(db->handle);
-    if (result == SQLITE_OK) /* opening is lazy: only a read tells whether this is a database */
-        result = sqlite3_exec(db->handle, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+    result = try_open(path, flags, layer, db);
+    if (result != SQLITE_OK && mode == DB_READ && layer == NULL)
+        result = open_at_rest(path, result, db);
     if (result == SQLITE_OK)
         return CODE_OK;
-    return why_set(why, code_of(result), "%s: %s", path,
+    return why_set(why, db__code_of(result), "%s: %s", path,
                    db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result));
 }
 
-enum code db_open(const char *path, enum db_mode mode, struct db **out, struct why *why)
+static enum code open_on(const char *path, enum db_mode mode, const char *layer, struct db **out, struct why *why)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     bool is_file = strcmp(path, ":memory:") != 0;
+    struct stat there;
     struct db *db;
     enum code code;
 
     *out = NULL;
-    (void)pthread_once(&once, configure_library);
+    db__configure();
     if (is_file && mode != DB_CREATE && access(path, F_OK) != 0)
         return why_set(why, errno == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s: %s", path, strerror(errno));
+    if (is_file && stat(path, &there) == 0 && S_ISDIR(there.st_mode))
+        return why_set(why, CODE_INVALID, "%s: is a folder; name the database in it", path);
     if (is_file && mode == DB_CREATE) {
         code = make_file(path, why);
         if (code != CODE_OK)
@@ -129,11 +178,26 @@ enum code db_open(const char *path, enum db_mode mode, struct db **out, struct w
     db = mem_zalloc(sizeof *db);
     if (db == NULL)
         return why_set(why, CODE_NOMEM, "%s: out of memory", path);
-    code = open_handle(path, mode, db, why);
+    code = open_handle(path, mode, layer, db, why);
     if (code != CODE_OK)
         db_close(&db);
     *out = db;
     return code;
+}
+
+enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why)
+{
+    return open_on(path, mode, NULL, db, why);
+}
+
+enum code db_open_gathering(const char *path, enum db_mode mode, struct db **db, struct why *why)
+{
+    return open_on(path, mode, DB__GATHER, db, why);
+}
+
+struct sqlite3 *db__handle(const struct db *db)
+{
+    return db->handle;
 }
 
 void db_close(struct db **db)
@@ -185,7 +249,7 @@ int db_wal_pages(const struct db *db)
 
 enum code db_exec(struct db *db, const char *sql)
 {
-    return code_of(sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
+    return db__code_of(sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
 }
 
 enum code db_begin(struct db *db)
@@ -216,7 +280,7 @@ enum code db_prepare(struct db *db, const char *sql, struct db_stmt **out)
     result = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt->handle, NULL);
     if (result != SQLITE_OK) {
         mem_free(stmt);
-        return code_of(result);
+        return db__code_of(result);
     }
     *out = stmt;
     return CODE_OK;
@@ -262,7 +326,7 @@ enum code db_step(struct db_stmt *stmt)
 {
     int result = stmt->fault != SQLITE_OK ? stmt->fault : sqlite3_step(stmt->handle);
 
-    return result == SQLITE_DONE ? CODE_NOT_FOUND : code_of(result);
+    return result == SQLITE_DONE ? CODE_NOT_FOUND : db__code_of(result);
 }
 
 enum code db_run(struct db_stmt *stmt)

@@ -23,7 +23,19 @@ enum db_mode { DB_READ = 0, DB_WRITE, DB_CREATE }; /* CREATE: make it where it i
 /* Takes: a path; ":memory:" is a database that dies with its connection.
  * Returns: CODE_NOT_FOUND where there is no such file (READ, WRITE); CODE_INVALID for a file that is no database. */
 enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+/* The same for a connection that commits all the time: what a commit writes goes to the -wal file in few calls. Only under
+ * `synchronous` FULL, where every commit ends with a sync. */
+enum code db_open_gathering(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 void db_close(struct db **db);
+
+/* After a copying of the -wal file into the main one whose sync failed: makes the next one begin with the first page again.
+ * SQLite goes on behind the pages that an earlier copying wrote, although nobody had synced those either. CODE_BUSY: somebody
+ * copies, for a quarter of a second already. */
+enum code db_copy_again(struct db *db) MUST_USE;
+
+/* Writes what the -wal file of a database holds over itself and syncs it: what can be read of it afterwards is on the disk,
+ * also where an earlier sync had failed. Only while nobody else writes the database. No such file: CODE_OK. Blocks. */
+enum code db_rewrite_wal(const char *path, struct why *why) MUST_USE;
 const char *db_error(const struct db *db);
 
 /* How long a statement waits for another connection's lock; 5 seconds at first. */

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "os/clock.h"
 
+#define ROUNDS_MAX 4 /* evaluations of one call that each lost the race for an approval */
+
 enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **out)
 {
     struct gate_shared *shared = mem_zalloc(sizeof *shared);
@@ -17,7 +19,9 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     atomic_init(&shared->generation, 1);
     BUG_ON(pthread_mutex_init(&shared->lock, NULL) != 0);
     gate__questions_init(shared);
-    if (fold_new(&shared->fold) != CODE_OK) {
+    shared->clock_us = clock_wall_us() - clock_monotonic_us();
+    if (fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->state) != CODE_OK ||
+        approvals_new(conf->approval_key, &shared->approvals) != CODE_OK) {
         gate_shared_free(out);
         return CODE_NOMEM;
     }
@@ -34,6 +38,8 @@ void gate_shared_free(struct gate_shared **shared)
     policy_unref(&gone->policy);
     identity_keys_unref(&gone->keys);
     fold_free(&gone->fold);
+    gate_state_free(&gone->state);
+    approvals_free(&gone->approvals);
     gate__questions_fini(gone);
     pthread_mutex_destroy(&gone->lock);
     mem_wipe(gone, sizeof *gone);
@@ -72,6 +78,16 @@ void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_ta
     atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
     unlock(shared);
     identity_keys_unref(&old);
+}
+
+struct gate_state *gate_state_of(struct gate_shared *shared)
+{
+    return shared->state;
+}
+
+struct approvals *gate_approvals(struct gate_shared *shared)
+{
+    return shared->approvals;
 }
 
 enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct gate **out)
@@ -142,32 +158,28 @@ const unsigned char *gate_session_key(const struct gate *gate)
     return gate->shared->session_key;
 }
 
-static struct question question_of(const struct gate_message *message)
+void gate__aim(struct question *question, struct span target)
 {
-    return (struct question){
+    if (span_is(question->method, "tools/call"))
+        question->tool = target;
+    else if (span_is(question->method, "prompts/get"))
+        question->prompt = target;
+    else if (span_starts_with(question->method, SPAN_LIT("resources/")))
+        question->resource = target;
+}
+
+struct question gate__question_of(const struct gate_message *message)
+{
+    struct question question = {
         .tenant = message->tenant, .principal = message->principal, .upstream = message->upstream,
-        .method = message->method, .answers = message->answers, .tool = message->tool,
+        .method = message->method, .answers = message->answers,
         .root = message->root, .meta = message->meta, .time_us = message->time_us, .client = message->client,
         .session = message->session, .correlation = message->correlation,
     };
-}
 
-/* Every use of the scratch spoils what an earlier evaluation left in it. */
-static void evaluate(struct gate *gate, const struct policy *policy, const struct gate_message *message,
-                     bool timed, struct verdict *verdict)
-{
-    struct question question = question_of(message);
-
-    gate->serial++;
-    policy_eval(policy, &question, timed, gate->scratch, verdict);
-}
-
-/* What was never asked of a policy cannot say what its redactions are. */
-static void settle_unjudged(const struct gate_message *message, struct verdict *verdict)
-{
-    *verdict = (struct verdict){.reason = message->refused, .redact_all = true};
-    if (message->refused == REASON_PERMITTED)
-        verdict->kind = VERDICT_PERMIT;
+    gate__aim(&question, message->target);
+    question.tool = message->tool;
+    return question;
 }
 
 /* Belt and braces around the evaluation: kind and reason must agree, and where it came to no end nothing is recorded open. */
@@ -181,6 +193,44 @@ static void make_consistent(struct verdict *verdict)
     }
     if (verdict->reason == REASON_NO_POLICY || verdict->reason == REASON_MEMORY || verdict->reason == REASON_INTERNAL)
         verdict->redact_all = true;
+}
+
+/* Nobody can make a server ask again: its messages are held for good. */
+static struct gate_moment moment_of(const struct gate *gate, const struct gate_message *message)
+{
+    return (struct gate_moment){
+        .state = gate->shared->state, .approvals = message->from_server ? NULL : gate->shared->approvals,
+        .now_us = message->began_us + gate->shared->clock_us,
+    };
+}
+
+/* Every use of the scratch spoils what an earlier evaluation left in it. Where another call took the approval between the
+ * question and the taking, it is judged again: the one that came too late is held. */
+static void evaluate(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
+{
+    struct question question = gate__question_of(message);
+    struct gate_moment moment = moment_of(gate, message);
+    bool settled = false;
+
+    for (unsigned round = 0; round < ROUNDS_MAX && !settled; round++) {
+        gate_token_give_back(&decision->token);
+        gate->serial++;
+        gate_state_judge(&moment, gate->policy, &question, true, gate->scratch, &decision->verdict, &decision->token);
+        make_consistent(&decision->verdict);
+        settled = message->from_server || gate__mind_approvals(gate, &question, decision);
+    }
+    if (!settled) {
+        decision->verdict.kind = VERDICT_HOLD;
+        decision->verdict.reason = REASON_APPROVAL_REQUIRED;
+    }
+}
+
+/* What was never asked of a policy cannot say what its redactions are. */
+static void settle_unjudged(const struct gate_message *message, struct verdict *verdict)
+{
+    *verdict = (struct verdict){.reason = message->refused, .redact_all = true};
+    if (message->refused == REASON_PERMITTED)
+        verdict->kind = VERDICT_PERMIT;
 }
 
 static bool is_before_identity(const struct gate_message *message)
@@ -199,8 +249,7 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
     if (message->refused != REASON_UNSET) {
         settle_unjudged(message, &decision->verdict);
     } else {
-        evaluate(gate, gate->policy, message, true, &decision->verdict);
-        make_consistent(&decision->verdict);
+        evaluate(gate, message, decision);
     }
     decision->serial = gate->serial;
     decision->folded = is_before_identity(message) &&
@@ -212,22 +261,34 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
     decision->judge_us = clock_monotonic_us() - began_us;
 }
 
-/* The scratch has been used since: the values to redact are looked for again. The verdict itself stands, and work alone
- * bounds this evaluation, so that a busy machine changes nothing. */
+/* The scratch has been used since: the values to redact are looked for again. The verdict itself stands, and
+ * redactions are found whatever the clock says, so that a busy machine changes nothing of them. */
 static void redact_again(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
 {
     struct verdict *verdict = &decision->verdict;
+    struct question question = gate__question_of(message);
+    struct gate_moment moment = moment_of(gate, message);
     struct verdict again;
 
     if (message->refused != REASON_UNSET || decision->serial == gate->serial)
         return;
-    evaluate(gate, decision->policy, message, false, &again);
+    question.state = gate_moment_view(&moment);
+    gate->serial++;
+    policy_eval(decision->policy, &question, true, gate->scratch, &again);
     make_consistent(&again);
     verdict->redact = again.redact;
     verdict->redact_count = again.redact_count;
     verdict->redact_all = verdict->redact_all || again.redact_all;
-    verdict->undecided = again.undecided;
+    /* Its text may have been the scratch's; under what happened since, another rule may be the one that decides. */
+    verdict->undecided = span_equals(again.rule, verdict->rule) ? again.undecided : SPAN_NONE;
     decision->serial = gate->serial;
+}
+
+struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
+                            bool *redacted)
+{
+    redact_again(gate, message, decision);
+    return gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, &decision->verdict, redacted);
 }
 
 static enum audit_verdict recorded_verdict(enum verdict_kind kind)
@@ -243,11 +304,12 @@ static enum audit_verdict recorded_verdict(enum verdict_kind kind)
     return AUDIT_DENY;
 }
 
-static void fill_record(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+static void fill_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                         int status, struct audit_decision *record)
 {
     const struct verdict *verdict = &decision->verdict;
-    bool permits = verdict->kind == VERDICT_PERMIT;
+    bool permits = verdict->kind == VERDICT_PERMIT, redacted;
+    struct span arguments = gate__arguments(gate, message, decision, &redacted); /* first: it may renew the verdict's texts */
 
     *record = (struct audit_decision){
         .time_us = message->time_us,
@@ -264,12 +326,23 @@ static void fill_record(struct gate *gate, const struct gate_message *message, c
         .policy_version = verdict->policy_version, .policy_hash = verdict->policy_hash,
         .judge_us = decision->judge_us, .status = permits ? 0 : status,
         .latency_us = permits ? 0 : clock_monotonic_us() - message->began_us,
-        .expects_outcome = permits && message->expects_outcome,
+        .expects_outcome = permits && message->expects_outcome, .arguments = arguments, .arguments_redacted = redacted,
     };
-    record->arguments = gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, verdict,
-                                             &record->arguments_redacted);
-    record->rules = gate__rules_text(&gate->text, verdict);
+    record->rules = gate__rules_text(&gate->text, verdict, &decision->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
+}
+
+/* Before a byte of the call goes up, so before anybody can know what it says. A version that came meanwhile may watch other
+ * tools than the one that judged. */
+static void note(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
+{
+    struct question question = gate__question_of(message);
+    struct gate_moment moment = moment_of(gate, message);
+
+    gate_state_note(&moment, decision->policy, &question);
+    follow(gate);
+    if (gate->policy != decision->policy)
+        gate_state_note(&moment, gate->policy, &question);
 }
 
 enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
@@ -278,9 +351,24 @@ enum code gate_record(struct gate *gate, const struct gate_message *message, str
 
     if (decision->folded)
         return CODE_OK;
-    redact_again(gate, message, decision);
     fill_record(gate, message, decision, status, &record);
     return audit_put_decision(gate->ring, &record, &decision->ticket);
+}
+
+void gate_settle(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, uint64_t seq)
+{
+    if (seq != 0 && decision->verdict.kind == VERDICT_PERMIT)
+        note(gate, message, decision);
+    if (seq != 0)
+        gate_token_spend(&decision->token);
+    else
+        gate_token_give_back(&decision->token);
+    gate__settle_approvals(gate, message, decision, seq);
+}
+
+void gate_pass(struct gate_decision *decision)
+{
+    gate_token_spend(&decision->token);
 }
 
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq)
@@ -295,12 +383,16 @@ void gate_outcome(struct gate *gate, const struct audit_result *result)
 
 void gate_decision_fini(struct gate_decision *decision)
 {
+    if (decision->ticket != 0) /* recorded, and its fate unknown: it counts, as it would after a restart */
+        gate_token_spend(&decision->token);
+    gate_token_give_back(&decision->token);
+    gate__drop_approvals(decision);
     policy_unref(&decision->policy);
 }
 
 bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span tool)
 {
-    struct question question = question_of(message);
+    struct question question = gate__question_of(message);
 
     if (policy == NULL)
         return false;
@@ -309,4 +401,9 @@ bool gate_may_see(struct gate *gate, const struct policy *policy, const struct g
     question.root = NULL;
     gate->serial++;
     return policy_could_permit(policy, &question, gate->scratch);
+}
+
+void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT])
+{
+    gate_state_learn(gate->shared->state, upstream, tool, said);
 }

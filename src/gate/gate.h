@@ -5,13 +5,15 @@
  * (gate_record). A permitted message may go on, and a denial may be answered, only after gate_fate says DURABLE.
  *
  * Threads: gate_shared is for all; a gate belongs to one worker. gate_publish_* from main.
- * Owns: gate_shared: the current snapshots and the open questions. A gate: its scratch and snapshot references.
+ * Owns: gate_shared: the current snapshots, the state (gate/state.h), the open questions. A gate: its scratch and snapshot
+ *   references.
  * Lifetime: gates are freed before gate_shared.
  * Errors: a verdict that cannot be reached is a denial with its reason; nothing here ever opens. */
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
 
 #include "audit/ring.h"
+#include "gate/state.h"
 #include "identity/identity.h"
 #include "policy/policy.h"
 
@@ -21,6 +23,7 @@ struct gate;
 struct gate_shared_conf {
     unsigned char redact_key[DIGEST_BYTES];  /* HMAC key for redacted values; kept outside the database */
     unsigned char session_key[DIGEST_BYTES]; /* MAC key of sessions, of the store */
+    unsigned char approval_key[DIGEST_BYTES]; /* HMAC key by which held calls are recognised, of the store */
 };
 
 enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **shared) MUST_USE;
@@ -29,6 +32,11 @@ void gate_shared_free(struct gate_shared **shared);
 /* Makes a snapshot the current one; takes the caller's reference. Workers follow at their next call. */
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);
+
+struct gate_state *gate_state_of(struct gate_shared *shared);
+
+/* What people are asked and what they said; for main's verbs. */
+struct approvals *gate_approvals(struct gate_shared *shared);
 
 enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct gate **gate) MUST_USE;
 void gate_free(struct gate **gate);
@@ -66,6 +74,9 @@ struct gate_decision {
     struct policy *policy;      /* the snapshot that judged, one reference; NULL: none */
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
+    struct gate_token token;    /* of the deciding permit's limit, until the call goes on */
+    uint64_t asked;             /* held and settled: the decision by whose number people find the call */
+    struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
     bool folded;                /* one of a flood of refusals before identity: counted in an event, no row of its own */
     uint64_t serial;            /* which evaluation of this gate its scratch belongs to */
 };
@@ -80,13 +91,26 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
 enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
     MUST_USE;
 
+/* What a transport asks after gate_record has said CODE_OK. */
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq);
+
+/* Once its fate is known and before anything else is done: the token and the approvals that a permit took are used, or are
+ * given back, and later calls find this one; a person is asked about a held call. Takes: seq: of the durable record; 0: it
+ * failed. */
+void gate_settle(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, uint64_t seq);
 
 /* Exactly one for each permit that expects one. */
 void gate_outcome(struct gate *gate, const struct audit_result *result);
 
-/* Drops the policy reference. */
+/* A permitted message goes on without a record of its own, as a server's notification does. */
+void gate_pass(struct gate_decision *decision);
+
+/* Drops the policy reference; the token of a call that did not go on is given back. An approval is given back where nothing
+ * was recorded, and used up where the record's fate was not settled. */
 void gate_decision_fini(struct gate_decision *decision);
+
+/* tools/list: what the upstream says of a tool, for closing rules. */
+void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT]);
 
 /* tools/list: whether this principal may see a tool, under the snapshot that judged the list. */
 bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span tool);

@@ -35,6 +35,9 @@ struct gate_shared {
     struct policy *policy;
     struct identity_keys *keys;
     struct fold *fold;
+    struct gate_state *state;
+    int64_t clock_us; /* what is added to the clock that never jumps, for the state's time */
+    struct approvals *approvals;
     struct question_shard shards[QUESTION_SHARDS];
 };
 
@@ -66,8 +69,8 @@ struct gate {
 enum code gate__record_text_init(struct record_text *text) MUST_USE;
 void gate__record_text_fini(struct record_text *text);
 
-/* JSON array of the applying rules. */
-struct span gate__rules_text(struct record_text *text, const struct verdict *verdict);
+/* JSON array of the applying rules, with the approvals that a permit takes. */
+struct span gate__rules_text(struct record_text *text, const struct verdict *verdict, const struct approval_marks *taken);
 
 /* JSON object of what monitored rules would have done; at == NULL where none applied. */
 struct span gate__monitor_text(struct record_text *text, const struct verdict *verdict);
@@ -75,6 +78,21 @@ struct span gate__monitor_text(struct record_text *text, const struct verdict *v
 /* The arguments as they may be recorded. *redacted: whether anything was replaced. */
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                                  const struct json_node *root, const struct verdict *verdict, bool *redacted);
+
+/* The tool, prompt or resource that a method is about, which the audit calls the row's tool. */
+void gate__aim(struct question *question, struct span target);
+struct question gate__question_of(const struct gate_message *message);
+
+/* The arguments as they may be recorded, also where the scratch has been used since. */
+struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
+                            bool *redacted);
+
+/* people.c: takes the approvals that the verdict is due to, or notes what it waits for. Returns: false: somebody was faster,
+ * the call is to be judged again. */
+bool gate__mind_approvals(struct gate *gate, const struct question *question, struct gate_decision *decision);
+void gate__settle_approvals(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
+                            uint64_t seq);
+void gate__drop_approvals(struct gate_decision *decision);
 
 void gate__questions_init(struct gate_shared *shared);
 void gate__questions_fini(struct gate_shared *shared);

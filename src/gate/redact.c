@@ -25,7 +25,7 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->arguments);
 }
 
-static enum code add_rule(struct buf *out, const struct verdict_rule *rule)
+static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
 {
     enum code code = buf_add_text(out, buf_len(out) > 1 ? ",{\"id\":" : "{\"id\":");
 
@@ -36,27 +36,70 @@ static enum code add_rule(struct buf *out, const struct verdict_rule *rule)
     if (code == CODE_OK)
         code = buf_add_text(out, effect_text(rule->effect));
     if (code == CODE_OK)
-        code = buf_add_text(out, rule->monitor ? "\",\"monitor\":true}" : "\",\"monitor\":false}");
-    return code;
+        code = buf_add_text(out, rule->monitor ? "\",\"monitor\":true" : "\",\"monitor\":false");
+    if (code == CODE_OK && rule->limited)
+        code = buf_add_text(out, ",\"limited\":true");
+    if (code == CODE_OK && approval != 0)
+        code = buf_addf(out, ",\"approval\":%lld", (long long)approval);
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
 }
 
-struct span gate__rules_text(struct record_text *text, const struct verdict *verdict)
+/* The approval that the call takes for this rule; 0: none. */
+static int64_t approval_of(const struct verdict *verdict, const struct approval_marks *taken, struct span rule)
 {
-    enum { TAIL_BYTES = 32 }; /* `,{"more":4294967295}]` */
+    if (verdict->kind != VERDICT_PERMIT)
+        return 0;
+    for (uint32_t i = 0; i < verdict->approval_count && i < taken->count; i++)
+        if (span_equals(verdict->approvals[i].rule, rule))
+            return taken->mark[i].number;
+    return 0;
+}
+
+#define RULES_TAIL_BYTES 32 /* `,{"more":4294967295}]` */
+
+/* Returns: whether it was written; where it does not fit, nothing of it is. */
+static bool write_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
+{
+    size_t before = buf_len(out);
+
+    if (add_rule(out, rule, approval) == CODE_OK && buf_room(out) >= RULES_TAIL_BYTES)
+        return true;
+    buf_truncate(out, before);
+    return false;
+}
+
+/* Those that a person approved come first: that an approval is used up is known by this text alone, should the gate die. */
+static uint32_t write_approved(struct buf *out, const struct verdict *verdict, const struct approval_marks *taken)
+{
+    uint32_t written = 0;
+
+    for (uint32_t i = 0; i < verdict->approval_count; i++) {
+        const struct verdict_rule rule = {.id = verdict->approvals[i].rule, .effect = EFFECT_REQUIRE_APPROVAL};
+        int64_t approval = approval_of(verdict, taken, rule.id);
+
+        written += approval != 0 && write_rule(out, &rule, approval);
+    }
+    return written;
+}
+
+struct span gate__rules_text(struct record_text *text, const struct verdict *verdict, const struct approval_marks *taken)
+{
     struct buf *out = &text->rules;
     uint32_t named = verdict->rule_count < VERDICT_RULES_MAX ? verdict->rule_count : VERDICT_RULES_MAX;
-    uint32_t written = 0;
+    uint32_t written;
 
     buf_clear(out);
     if (buf_add_byte(out, '[') != CODE_OK)
         return SPAN_LIT("[]");
-    for (; written < named; written++) {
-        size_t before = buf_len(out);
+    written = write_approved(out, verdict, taken);
+    for (uint32_t i = 0; i < named; i++) {
+        const struct verdict_rule *rule = &verdict->rules[i];
 
-        if (add_rule(out, &verdict->rules[written]) != CODE_OK || buf_room(out) < TAIL_BYTES) {
-            buf_truncate(out, before);
+        if (approval_of(verdict, taken, rule->id) != 0)
+            continue;
+        if (!write_rule(out, rule, 0))
             break;
-        }
+        written++;
     }
     if (written < verdict->rule_count &&
         buf_addf(out, "%s{\"more\":%u}", written > 0 ? "," : "", verdict->rule_count - written) != CODE_OK)

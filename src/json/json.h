@@ -116,6 +116,13 @@ bool json_key_is_like(struct span key, struct span name);
  * as U+FFFD, so that what we write always parses. */
 enum code json_write_string(struct buf *out, struct span text) MUST_USE;
 
+/* Appends what a text says that is JSON for some reader: a string's own characters; of any other value its text without
+ * blanks, every string in it decoded between its quotes. As loose as a strict grammar can be: equal keys, NUL and numbers of
+ * any size pass.
+ * Takes: valid UTF-8. Returns: CODE_OK; CODE_INVALID: not RFC 8259, or half a surrogate pair; CODE_LIMIT: over 1,024 levels;
+ * CODE_NOMEM. */
+enum code json_say(struct span text, struct buf *out) MUST_USE;
+
 /* Exact decimal comparison of two number lexemes: <0, 0, >0. 10 = 10.0 = 1e1. Cost is linear in the lexemes. */
 int json_number_compare(struct span a, struct span b);
 

@@ -20,6 +20,25 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Most numbers are short and whole: up to 15 digits, no point, no exponent. A fifth of a small call's judging went into
+ * taking them apart. */
+static bool is_short_integer(struct span lexeme, int64_t *value)
+{
+    size_t i = lexeme.len > 0 && lexeme.at[0] == '-';
+    bool negative = i > 0;
+
+    if (lexeme.len == i || lexeme.len - i > 15)
+        return false;
+    for (*value = 0; i < lexeme.len; i++) {
+        if (!is_digit(lexeme.at[i]))
+            return false;
+        *value = *value * 10 + (lexeme.at[i] - '0');
+    }
+    if (negative)
+        *value = -*value;
+    return true;
+}
+
 static struct decimal decimal_of(struct span lexeme)
 {
     struct decimal d = {.negative = lexeme.len > 0 && lexeme.at[0] == '-'};
@@ -98,10 +117,16 @@ static int compare_magnitudes(const struct decimal *a, const struct decimal *b)
 
 int json_number_compare(struct span a, struct span b)
 {
-    struct decimal left = decimal_of(a), right = decimal_of(b);
-    int sign_a = left.zero ? 0 : left.negative ? -1 : 1;
-    int sign_b = right.zero ? 0 : right.negative ? -1 : 1;
+    struct decimal left, right;
+    int64_t value_a, value_b;
+    int sign_a, sign_b;
 
+    if (is_short_integer(a, &value_a) && is_short_integer(b, &value_b))
+        return (value_a > value_b) - (value_a < value_b);
+    left = decimal_of(a);
+    right = decimal_of(b);
+    sign_a = left.zero ? 0 : left.negative ? -1 : 1;
+    sign_b = right.zero ? 0 : right.negative ? -1 : 1;
     if (sign_a != sign_b)
         return sign_a < sign_b ? -1 : 1;
     return sign_a == 0 ? 0 : sign_a * compare_magnitudes(&left, &right);
@@ -110,9 +135,12 @@ int json_number_compare(struct span a, struct span b)
 bool json_number_is_integer(struct span lexeme)
 {
     static const struct decimal none;
-    struct decimal d = decimal_of(lexeme);
-    int64_t digits = 0, significant = 0;
+    struct decimal d;
+    int64_t digits = 0, significant = 0, value;
 
+    if (is_short_integer(lexeme, &value))
+        return true;
+    d = decimal_of(lexeme);
     if (d.zero)
         return true;
     while (d.digits.len > 0) {
@@ -128,7 +156,10 @@ bool json_number_is_integer(struct span lexeme)
 bool json_number_is_unsafe(struct span lexeme)
 {
     struct span magnitude = span_part(lexeme, lexeme.len > 0 && lexeme.at[0] == '-', SIZE_MAX);
+    int64_t value;
 
+    if (is_short_integer(lexeme, &value))
+        return false;
     return json_number_is_integer(lexeme) && json_number_compare(magnitude, SPAN_LIT("9007199254740991")) > 0;
 }
 

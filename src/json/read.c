@@ -86,12 +86,16 @@ static bool decode(struct json__reader *r, struct json__slice slice, struct buf 
 static struct json_node *take_node(struct json__reader *r)
 {
     if (r->spare_count == 0) {
-        r->spare = arena_zalloc(r->arena, SPARE_NODES * sizeof *r->spare);
+        /* Every further node takes two bytes of the input at least: an operand of a policy is mostly a single node. */
+        size_t left = (size_t)(r->end - r->at) / 2 + 1;
+        uint32_t count = left < SPARE_NODES ? (uint32_t)left : SPARE_NODES;
+
+        r->spare = arena_zalloc(r->arena, count * sizeof *r->spare);
         if (r->spare == NULL) {
             (void)json__fail(r, JSON_FAULT_MEMORY, r->at, "no memory");
             return NULL;
         }
-        r->spare_count = SPARE_NODES;
+        r->spare_count = count;
     }
     r->spare_count--;
     return r->spare++;

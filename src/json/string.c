@@ -52,7 +52,7 @@ size_t json__growth(struct span in)
     static const char leads[2] = {(char)0xc2, (char)0xe2};
     size_t growth = 0;
 
-    for (size_t i = 0; i < sizeof leads; i++) {
+    for (size_t i = 0; i < sizeof leads && in.len > 0; i++) {
         const char *at = in.at, *end = in.at + in.len;
 
         while (at < end && (at = memchr(at, leads[i], (size_t)(end - at))) != NULL) {

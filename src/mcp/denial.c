@@ -80,16 +80,52 @@ int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial
     return 403;
 }
 
+/* Who is to be asked knows the call by its decision number; what is approved is this very call. */
+static void put_approval(struct mcp__pen *pen, uint64_t asked)
+{
+    if (asked == 0) {
+        mcp__pen_text(pen, "This call was not made: it needs a person's approval. Do not retry it unchanged.");
+        return;
+    }
+    mcp__pen_text(pen, "This call was not made: it needs a person's approval, which was asked for. "
+                       "Whoever decides finds it with: callgate approvals show --decision ");
+    mcp__pen_int(pen, (int64_t)asked);
+    mcp__pen_text(pen, ". Once it is approved, make exactly the same call again; until then do not retry it.");
+}
+
+static void put_wait(struct mcp__pen *pen, uint64_t seconds)
+{
+    if (seconds == 0) {
+        mcp__pen_text(pen, "This call was not permitted: too many calls. Try again later.");
+        return;
+    }
+    mcp__pen_text(pen, "This call was not permitted: too many calls. Try again in ");
+    mcp__pen_int(pen, (int64_t)seconds);
+    mcp__pen_text(pen, seconds == 1 ? " second." : " seconds.");
+}
+
 /* What the model may do about it; nothing of a rule but what its author wants to be said. */
 static void put_text(struct mcp__pen *pen, const struct mcp_denial *denial)
 {
     switch (reason_denial(denial->reason)) {
     case DENIAL_APPROVAL:
+        put_approval(pen, denial->asked);
+        break;
     case DENIAL_POLICY:
         mcp__pen_text(pen, "This call was not permitted; do not retry it unchanged.");
+        if (denial->reason == REASON_APPROVAL_REFUSED) {
+            mcp__pen_text(pen, " ");
+            mcp__pen_text(pen, reason_text(denial->reason));
+        }
         break;
     case DENIAL_RATE:
-        mcp__pen_text(pen, "This call was not permitted: too many calls. Try again later.");
+        if (denial->reason == REASON_APPROVAL_LIMIT) {
+            mcp__pen_text(pen, "This call was not made. ");
+            mcp__pen_text(pen, reason_text(denial->reason));
+            mcp__pen_text(pen, " Try again when some of them are decided.");
+        } else {
+            put_wait(pen, denial->retry_after_s);
+        }
         break;
     case DENIAL_UNAVAILABLE:
         /* With an upstream at fault nobody knows whether the call was made. */
@@ -102,10 +138,6 @@ static void put_text(struct mcp__pen *pen, const struct mcp_denial *denial)
     case DENIAL_MALFORMED:
         mcp__pen_text(pen, reason_text(denial->reason));
         break;
-    }
-    if (reason_denial(denial->reason) == DENIAL_APPROVAL) {
-        mcp__pen_text(pen, " ");
-        mcp__pen_text(pen, reason_text(denial->reason));
     }
     if (denial->say.len > 0) {
         mcp__pen_text(pen, " ");

@@ -18,6 +18,8 @@ struct mcp_denial {
     enum reason reason;
     struct span say;         /* the rule's sentence for the agent; or empty */
     uint64_t decision;       /* seq; 0: none (JSON null) */
+    uint64_t asked;          /* APPROVAL: the decision by which people find the call; 0: nobody was asked */
+    uint64_t retry_after_s;  /* told to the model; 0: nothing is known */
     bool wants_sse;          /* what Accept and the route's `denials` come to */
     const char *const *revisions; /* NULL-terminated: data.supported */
     struct span requested;   /* canonical JSON: data.requested of VERSION_UNSUPPORTED; or empty */

@@ -30,6 +30,8 @@ struct walk {
     bool has_tools;
     bool in_tools;
     uint32_t tools;
+    struct mcp_hints hints;  /* of that element */
+    bool in_annotations;     /* of that element */
     bool is_deceptive;       /* the element holds a string that deceives */
     bool lists_tools;        /* the answer to tools/list, or to a request that is not known here */
     bool is_meta[DEPTH_MAX + 1]; /* whether the open object at this depth is a `_meta` */
@@ -120,12 +122,37 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
     return CODE_OK;
 }
 
+static void take_hint(struct mcp_hints *hints, const struct json_event *event)
+{
+    enum mcp_said said =
+        event->type == JSON_TRUE ? MCP_SAID_TRUE : event->type == JSON_FALSE ? MCP_SAID_FALSE : MCP_UNSAID;
+
+    if (span_is(event->key, "readOnlyHint"))
+        hints->read_only = said;
+    else if (span_is(event->key, "destructiveHint"))
+        hints->destructive = said;
+    else if (span_is(event->key, "idempotentHint"))
+        hints->idempotent = said;
+    else if (span_is(event->key, "openWorldHint"))
+        hints->open_world = said;
+}
+
+/* Members of a tool at depth 4, members of its `annotations` at depth 5. */
+static void on_annotations(struct walk *walk, const struct json_event *event)
+{
+    if (event->depth == 4)
+        walk->in_annotations = event->kind == JSON_EVENT_BEGIN && span_is(event->key, "annotations");
+    else if (event->depth == 5 && walk->in_annotations && event->kind == JSON_EVENT_SCALAR)
+        take_hint(&walk->hints, event);
+}
+
 /* Anything inside result.tools: depth 3 are its elements, depth 4 their members. */
 static enum code on_tools(struct walk *walk, const struct json_event *event)
 {
     if (event->depth == 3 && event->kind != JSON_EVENT_END) {
         walk->tool = SPAN_NONE;
-        walk->is_deceptive = false;
+        walk->hints = (struct mcp_hints){MCP_UNSAID, MCP_UNSAID, MCP_UNSAID, MCP_UNSAID};
+        walk->in_annotations = walk->is_deceptive = false;
         if (++walk->tools > TOOLS_MAX)
             return refuse_json(walk, "more than 4,096 tools in one list");
         return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "a tool in result.tools is not an object");
@@ -135,12 +162,15 @@ static enum code on_tools(struct walk *walk, const struct json_event *event)
 
         if (unicode_is_deceptive(event->key) || (is_text && unicode_is_deceptive(event->text)))
             walk->is_deceptive = true;
+        on_annotations(walk, event);
         if (event->depth == 4 && is_text && span_is(event->key, "name"))
             return keep_text(walk, event->text, &walk->tool);
         return CODE_OK;
     }
     if (walk->tool.len == 0)
         return refuse_json(walk, "a tool in result.tools has no name");
+    if (walk->rules->learn != NULL && walk->tool.len <= MCP__NAME_MAX)
+        walk->rules->learn(walk->rules->keep_context, walk->tool, &walk->hints);
     if (walk->rules->keep != NULL && (walk->tool.len > MCP__NAME_MAX || /* no call could name it */
                                       !walk->rules->keep(walk->rules->keep_context, walk->tool))) {
         walk->reply->removed++;

@@ -20,11 +20,21 @@
 /* Whether tools/list may show a tool. */
 typedef bool (*mcp_keep_fn)(void *context, struct span tool);
 
+/* What a tool's `annotations` say; anything but true and false is left unsaid. */
+enum mcp_said { MCP_UNSAID = 0, MCP_SAID_FALSE, MCP_SAID_TRUE };
+struct mcp_hints {
+    enum mcp_said read_only, destructive, idempotent, open_world;
+};
+
+/* Told of each tool of a list, kept or not. */
+typedef void (*mcp_learn_fn)(void *context, struct span tool, const struct mcp_hints *hints);
+
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
     const char *const *revisions; /* initialize: what the server may answer */
     mcp_keep_fn keep;             /* tools/list; NULL keeps all */
-    void *keep_context;
+    mcp_learn_fn learn;           /* NULL: nobody wants to know */
+    void *keep_context;           /* of both */
 };
 
 struct mcp_reply {

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -111,7 +112,7 @@ static bool write_all(int fd, struct span content)
 }
 
 /* A new name is durable only when its folder is synced, too. */
-static bool sync_folder(const char *path)
+bool file_sync_folder(const char *path)
 {
     char *folder = file_beside(path, SPAN_LIT("."));
     bool done = false;
@@ -140,7 +141,7 @@ enum code file_create(const char *path, unsigned mode, struct span content, stru
     if (fd == -1)
         return cannot(why, path, "made", errno);
     /* The mode that was asked for, whatever the umask took away. */
-    if (fchmod(fd, (mode_t)mode) == -1 || !write_all(fd, content) || fsync(fd) == -1 || !sync_folder(path)) {
+    if (fchmod(fd, (mode_t)mode) == -1 || !write_all(fd, content) || fsync(fd) == -1 || !file_sync_folder(path)) {
         error = errno;
         (void)unlink(path);
     }
@@ -149,6 +150,24 @@ enum code file_create(const char *path, unsigned mode, struct span content, stru
         (void)unlink(path);
     }
     return error == 0 ? CODE_OK : cannot(why, path, "written", error);
+}
+
+enum code file_replace(const char *path, unsigned mode, struct span content, struct why *why)
+{
+    size_t len = strlen(path);
+    char *fresh = mem_alloc(len + sizeof ".new");
+    enum code code;
+
+    if (fresh == NULL)
+        return why_set(why, CODE_NOMEM, "%s: %s", path, code_text(CODE_NOMEM));
+    memcpy(fresh, path, len);
+    memcpy(fresh + len, ".new", sizeof ".new");
+    (void)unlink(fresh); /* what one that was killed left */
+    code = file_create(fresh, mode, content, why);
+    if (code == CODE_OK && (rename(fresh, path) != 0 || !file_sync_folder(path)))
+        code = cannot(why, path, "replaced", errno);
+    mem_free(fresh);
+    return code;
 }
 
 char *file_beside(const char *base, struct span path)

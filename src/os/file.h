@@ -23,6 +23,13 @@ enum code file_read(const char *path, enum file_kind kind, size_t max_bytes, str
 /* Makes a new file with this mode and content; fsyncs it. CODE_EXISTS when it is there already. */
 enum code file_create(const char *path, unsigned mode, struct span content, struct why *why) MUST_USE;
 
+/* Puts this content in the place of a file, or makes it, durably and in one step: by way of PATH.new, which nobody else may
+ * be writing at the same time. */
+enum code file_replace(const char *path, unsigned mode, struct span content, struct why *why) MUST_USE;
+
+/* Makes what was renamed, linked or removed in the folder of `path` durable. Returns: false, with errno. */
+bool file_sync_folder(const char *path) MUST_USE;
+
 /* How many bytes an ordinary process may still write on the disk that holds `path`. */
 enum code file_disk_room(const char *path, uint64_t *bytes) MUST_USE;
 

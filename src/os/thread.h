@@ -36,6 +36,11 @@ bool thread_join_within(struct thread *thread, unsigned wait_ms) MUST_USE;
 /* Lets it end by itself, whenever that is; what it uses must then be its own. */
 void thread_detach(struct thread *thread);
 
+/* For a thread that works in short bursts which others wait for: asks the scheduler for short slices, so that the calling
+ * thread gets its turn soon after it wakes, also where all processors are busy (Linux 6.12 and later; before that nothing
+ * changes). Its share of the processors stays the same. */
+void thread_ask_short_slices(void);
+
 /* How many processors this process may run on; at least 1. */
 unsigned thread_cores(void);
 

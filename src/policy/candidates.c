@@ -9,7 +9,7 @@
 #define CACHE_MAX_BYTES ((size_t)8 << 20)
 #define ENTRY_MAX_BYTES ((size_t)128 << 10)
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
-#define KEY_PARTS 6
+#define KEY_PARTS 8
 
 /* What one kind of call concerns. The candidates and then the key's bytes follow in the same block. */
 struct cache_entry {
@@ -30,7 +30,9 @@ struct key {
 static void make_key(const struct policy *policy, const struct question *question, struct key *key)
 {
     *key = (struct key){.part = {question->tenant, question->upstream, question->method, question->answers, question->tool,
-                                 policy->asks_principal ? question->principal : SPAN_NONE}};
+                                 policy->asks_principal ? question->principal : SPAN_NONE,
+                                 policy->asks_resource ? question->resource : SPAN_NONE,
+                                 policy->asks_prompt ? question->prompt : SPAN_NONE}};
     key->hash = policy->serial;
     for (int i = 0; i < KEY_PARTS; i++) {
         key->hash = hash_mix(key->hash, hash_span(key->part[i]));
@@ -209,6 +211,7 @@ enum code policy_scratch_new(struct policy_scratch **scratch)
     if (*scratch == NULL)
         return CODE_NOMEM;
     arena_init(&(*scratch)->arena, SCRATCH_MAX_BYTES);
+    arena_init(&(*scratch)->readings, SCRATCH_MAX_BYTES);
     (*scratch)->cache = mem_array(CACHE_SLOTS, sizeof(struct cache_entry *));
     if ((*scratch)->cache == NULL) {
         policy_scratch_free(scratch);
@@ -225,6 +228,7 @@ void policy_scratch_free(struct policy_scratch **scratch)
         drop_all(*scratch);
     mem_free((*scratch)->cache);
     arena_fini(&(*scratch)->arena);
+    arena_fini(&(*scratch)->readings);
     mem_free(*scratch);
     *scratch = NULL;
 }

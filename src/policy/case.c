@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/coverage.h"
 #include "policy/policy_priv.h"
+
+#include "base/glob.h"
 
 static enum code say(struct buf *out, enum verdict_kind kind, bool has_rule, struct span rule, bool has_reason,
                      enum reason reason)
@@ -22,16 +25,109 @@ static bool is_as_expected(const struct policy_case *kase, const struct verdict 
     return !kase->has_reason || kase->reason == verdict->reason;
 }
 
+/* In a test a person has approved what the test says, for just this call. */
+static enum policy_known is_granted(void *context, const struct question *question, struct span rule, struct span rule_hash)
+{
+    const struct policy_case *kase = context;
+
+    (void)question;
+    (void)rule_hash;
+    for (uint32_t i = 0; i < kase->approved_count; i++)
+        if (span_equals(kase->approved[i].rule, rule))
+            return POLICY_YES;
+    return POLICY_UNKNOWN;
+}
+
+/* A session is one of a principal on a route; a test is about one tenant. */
+static bool is_same(const struct question *a, const struct question *b, enum policy_by by)
+{
+    bool is_of_other = by == POLICY_BY_SESSION &&
+                       !(span_equals(a->principal, b->principal) && span_equals(a->upstream, b->upstream));
+
+    return !is_of_other && span_equals(question_value(a, by), question_value(b, by));
+}
+
+static enum policy_known was_called(void *context, const struct question *question, const struct policy_watch *watch,
+                                    enum policy_by by, int64_t within_us)
+{
+    const struct policy_case *kase = context;
+
+    for (uint32_t i = 0; i < kase->earlier_count; i++) {
+        const struct case_earlier *earlier = &kase->earlier[i];
+
+        if (earlier->ago_us <= within_us && is_same(&earlier->question, question, by) &&
+            policy__is_watched(policy__watch_of(watch), &earlier->question))
+            return POLICY_YES;
+    }
+    return POLICY_NO;
+}
+
+static enum policy_known has_room(void *context, const struct question *question, const struct policy_limit *limit,
+                                  int64_t *wait_us)
+{
+    const struct policy_case *kase = context;
+
+    (void)question;
+    *wait_us = limit->per_us;
+    for (uint32_t i = 0; i < kase->spent_count; i++)
+        if (span_equals(kase->spent[i].rule, limit->rule) && kase->spent[i].calls >= limit->calls)
+            return POLICY_NO;
+    return POLICY_YES;
+}
+
+static enum policy_known hint(void *context, const struct question *question, enum policy_hint which)
+{
+    const struct policy_case *kase = context;
+
+    (void)question;
+    return kase->hints[which];
+}
+
+static const struct policy_past past = {
+    .has_room = has_room, .was_called = was_called, .is_granted = is_granted, .hint = hint};
+
+static struct question question_of(const struct policy_case *kase)
+{
+    struct question question = kase->question;
+
+    question.state = (struct policy_state){.past = &past, .context = (void *)(uintptr_t)kase};
+    return question;
+}
+
+enum code policy_case_question(const struct policy *policy, struct span name, struct question *question)
+{
+    const struct policy_case *found = NULL;
+
+    for (uint32_t i = 0; i < policy->case_count; i++) {
+        if (name.at != NULL && !span_equals(policy->cases[i].name, name))
+            continue;
+        if (found != NULL)
+            return CODE_EXISTS;
+        found = &policy->cases[i];
+    }
+    if (found == NULL)
+        return CODE_NOT_FOUND;
+    *question = question_of(found);
+    return CODE_OK;
+}
+
 /* The gate's own judgement, bounded by work alone, so that a test says the same everywhere. */
-static enum code run_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
-                          struct verdict *verdict, struct buf *words, struct policy_test_result *result)
+void policy__judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
+                        struct trace *trace, struct verdict *verdict)
+{
+    struct question question = question_of(kase);
+    struct regex_budget budget;
+
+    regex_budget_init(&budget);
+    policy__judge(policy, &question, &budget, scratch, trace, verdict);
+}
+
+static enum code tell_case(const struct policy_case *kase, const struct verdict *verdict, struct buf *words,
+                           struct policy_test_result *result)
 {
     size_t middle;
     enum code code;
 
-    policy_eval(policy, &kase->question, false, scratch, verdict);
-    if (verdict->reason == REASON_MEMORY)
-        return CODE_NOMEM;
     *result = (struct policy_test_result){.file = kase->source->path, .name = kase->name, .line = kase->line};
     result->passed = is_as_expected(kase, verdict);
     result->rule = verdict->rule;
@@ -45,11 +141,13 @@ static enum code run_case(const struct policy *policy, const struct policy_case 
     return code;
 }
 
-enum code policy_test(const struct policy *policy, struct policy_scratch *scratch, policy_test_fn report, void *context,
-                      size_t *passed, size_t *failed)
+enum code coverage_test(const struct policy *policy, const char *filter, struct coverage *coverage,
+                        struct policy_scratch *scratch, policy_test_fn report, void *context, size_t *passed,
+                        size_t *failed)
 {
     struct verdict *verdict = mem_zalloc(sizeof *verdict);
-    enum code code = verdict ? CODE_OK : CODE_NOMEM;
+    struct trace *trace = mem_zalloc(sizeof *trace);
+    enum code code = verdict && trace ? CODE_OK : CODE_NOMEM;
     struct buf words;
 
     buf_init(&words, 4096);
@@ -57,14 +155,30 @@ enum code policy_test(const struct policy *policy, struct policy_scratch *scratc
     for (uint32_t i = 0; i < policy->case_count && code == CODE_OK; i++) {
         struct policy_test_result result;
 
-        code = run_case(policy, &policy->cases[i], scratch, verdict, &words, &result);
+        if (filter != NULL && !glob_matches(span_text(filter), policy->cases[i].name))
+            continue;
+        trace->coverage = coverage;
+        policy__judge_case(policy, &policy->cases[i], scratch, coverage ? trace : NULL, verdict);
+        if (verdict->reason == REASON_MEMORY)
+            code = CODE_NOMEM;
+        else
+            code = tell_case(&policy->cases[i], verdict, &words, &result);
         if (code != CODE_OK)
             break;
+        if (coverage != NULL)
+            policy__cover_verdict(coverage, verdict);
         *passed += result.passed;
         *failed += !result.passed;
         report(context, &result);
     }
     buf_fini(&words);
     mem_free(verdict);
+    mem_free(trace);
     return code;
+}
+
+enum code policy_test(const struct policy *policy, struct policy_scratch *scratch, policy_test_fn report, void *context,
+                      size_t *passed, size_t *failed)
+{
+    return coverage_test(policy, NULL, NULL, scratch, report, context, passed, failed);
 }

@@ -14,13 +14,11 @@ struct place {
 };
 
 static const char *const known[] = {
-    "arg", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
+    "arg", "meta", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
 #define X(name, word, reads_text) word,
     OPERATOR_TABLE(X)
 #undef X
-    "decode", "keys", "under", "url", "cidr", "format", "during", "session", "client", "annotations", "meta", NULL};
-static const char *const reserved[] = {"decode", "keys", "under", "url", "cidr", "format", "during", "session", "client",
-                                       "annotations", "meta", NULL};
+    "keys", "decode", "during", "session", "client", "annotations", NULL};
 
 static enum code compile_condition(struct compiler *c, const struct yaml_node *node, const struct place *place,
                                    struct condition *condition);
@@ -94,6 +92,60 @@ static void read_manner(struct compiler *c, const struct yaml_node *node, struct
     read_absence(c, node, manner);
 }
 
+/* What a leaf asks about: the same for all operators of one condition. */
+struct subject {
+    struct path path; /* without text: not usable, which was told */
+    bool meta, keys;
+    unsigned decoders;
+};
+
+static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
+{
+    unsigned decoders = 0;
+
+    if (list == NULL || !policy__is_list(c, list))
+        return 0;
+    if (list->count == 0)
+        FAULT(c, list, "an empty `decode` decodes nothing; leave it out");
+    for (const struct yaml_node *word = list->child; word != NULL; word = word->next) {
+        int decoder = policy__word(c, word, policy__decoder_text);
+
+        if (decoder >= 0 && (decoders >> decoder & 1) != 0)
+            FAULT(c, word, "`%.*s` stands here twice; name it once, nested readings are found all the same",
+                  SPAN_ARG(word->text));
+        decoders |= decoder >= 0 ? 1u << decoder : 0;
+    }
+    return decoders;
+}
+
+
+/* `arg: PATH` or `meta: PATH`, `keys` and `decode`. */
+static enum code read_subject(struct compiler *c, const struct yaml_node *node, struct subject *subject)
+{
+    const struct yaml_node *arg = yaml_member(node, "arg"), *meta = yaml_member(node, "meta");
+    const struct yaml_node *keys = yaml_member(node, "keys");
+    enum code code;
+
+    *subject = (struct subject){.meta = meta != NULL, .decoders = read_decoders(c, yaml_member(node, "decode"))};
+    if (arg != NULL && meta != NULL)
+        FAULT_KEY(c, meta, "a condition asks about `arg` or `meta`; write two conditions");
+    code = policy__path(c, arg ? arg : meta, &subject->path);
+    if (code != CODE_OK || keys == NULL)
+        return code;
+    subject->keys = keys->truth;
+    if (keys->type != YAML_BOOL)
+        FAULT(c, keys, "`keys` is yes or no; write true to ask for the members' names");
+    return keys->truth && subject->path.text.at ? path_select_members(&subject->path, &c->policy->arena) : CODE_OK;
+}
+
+static void set_subject(struct condition *leaf, const struct subject *subject)
+{
+    leaf->path = subject->path;
+    leaf->asks_meta = subject->meta;
+    leaf->asks_keys = subject->keys;
+    leaf->decoders = subject->decoders;
+}
+
 /* Meaning 7: what the leaf says of an absent value, all its operators together. */
 static enum truth absent_truth(const struct condition *leaf, const struct manner *manner, bool negated)
 {
@@ -112,7 +164,8 @@ static enum code label_leaf(struct compiler *c, const struct yaml_node *node, co
                             struct condition *leaf)
 {
     char more[320];
-    int len = snprintf(more, sizeof more, " %.200s", leaf->path.text.at);
+    int len = snprintf(more, sizeof more, " %s%s%.200s", leaf->asks_meta ? "meta " : "", leaf->asks_keys ? "keys of " : "",
+                       leaf->path.text.at);
 
     for (uint32_t i = 0; i < leaf->op_count && len > 0 && (size_t)len < sizeof more; i++)
         len += snprintf(more + len, sizeof more - (size_t)len, " %s", policy__op_text[leaf->ops[i].kind]);
@@ -133,6 +186,8 @@ static enum code finish_leaf(struct compiler *c, const struct yaml_node *node, c
         leaf->skips_containers |= leaf->path.ends_everywhere && policy__op_reads_text(leaf->ops[i].kind);
     if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
         policy__warn_absence(c, node, leaf);
+    policy__warn_decode(c, node, leaf);
+    policy__warn_ports(c, node, leaf);
     return label_leaf(c, node, place, leaf);
 }
 
@@ -164,7 +219,8 @@ static enum code compile_ops(struct compiler *c, const struct yaml_node *node, c
 
 /* Meaning 5: `not_matches` is exactly `not: {matches}`, so it becomes that, with a leaf of its own. */
 static enum code compile_not_matches(struct compiler *c, const struct yaml_node *node, const struct place *place,
-                                     const struct manner *manner, const struct path *path, struct condition *condition)
+                                     const struct manner *manner, const struct subject *subject,
+                                     struct condition *condition)
 {
     struct place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
     struct condition *leaf = policy__alloc(c, 1, sizeof *leaf);
@@ -173,7 +229,7 @@ static enum code compile_not_matches(struct compiler *c, const struct yaml_node 
 
     if (leaf == NULL || op == NULL)
         return CODE_NOMEM;
-    leaf->path = *path;
+    set_subject(leaf, subject);
     leaf->ops = op;
     leaf->op_count = 1;
     code = policy__compile_matches(c, yaml_member(node, "not_matches"),
@@ -193,18 +249,18 @@ static enum code compile_leaf(struct compiler *c, const struct yaml_node *node, 
     bool has_not = yaml_member(node, "not_matches") != NULL, has_others = false;
     struct condition *both = NULL, *leaf = condition;
     struct manner manner;
-    struct path path;
-    enum code code = policy__path(c, yaml_member(node, "arg"), &path);
+    struct subject subject;
+    enum code code = read_subject(c, node, &subject);
 
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         has_others |= policy__op_of(member->key) >= 0;
     if (!has_not && !has_others)
         FAULT(c, node, "this condition asks nothing; add an operator, as in {arg: limit, max: 100}");
-    if (code != CODE_OK || !path.text.at || (!has_not && !has_others))
+    if (code != CODE_OK || !subject.path.text.at || (!has_not && !has_others))
         return code;
     read_manner(c, node, &manner);
     if (has_not && !has_others)
-        return compile_not_matches(c, node, place, &manner, &path, condition);
+        return compile_not_matches(c, node, place, &manner, &subject, condition);
     if (has_not) {
         both = policy__alloc(c, 2, sizeof *both);
         if (both == NULL)
@@ -213,9 +269,9 @@ static enum code compile_leaf(struct compiler *c, const struct yaml_node *node, 
         leaf = &both[0];
         code = set_label(c, node, place, "", condition);
         if (code == CODE_OK)
-            code = compile_not_matches(c, node, place, &manner, &path, &both[1]);
+            code = compile_not_matches(c, node, place, &manner, &subject, &both[1]);
     }
-    leaf->path = path;
+    set_subject(leaf, &subject);
     if (code == CODE_OK)
         code = compile_ops(c, node, place, &manner, leaf);
     return code == CODE_OK ? finish_leaf(c, node, place, &manner, leaf) : code;
@@ -262,24 +318,41 @@ static enum code compile_not(struct compiler *c, const struct yaml_node *node, c
     return compile_condition(c, node, &below, inner);
 }
 
+static enum code compile_fact(struct compiler *c, const struct yaml_node *node, enum fact_kind kind, const struct place *place,
+                              struct condition *condition)
+{
+    char more[32];
+    enum code code = policy__compile_fact(c, node, place->negated, &condition->fact);
+
+    condition->kind = CONDITION_FACT;
+    condition->opening = is_opening(c, place);
+    snprintf(more, sizeof more, " %s", policy__fact_text[kind]);
+    return code == CODE_OK ? set_label(c, node, place, more, condition) : code;
+}
+
 static enum code compile_condition(struct compiler *c, const struct yaml_node *node, const struct place *place,
                                    struct condition *condition)
 {
-    static const char *const words[] = {"arg", "not", "any", "all", NULL};
+    static const char *const words[] = {"not", "any", "all", NULL};
     const struct yaml_node *word = NULL;
+    bool is_leaf = yaml_member(node, "arg") != NULL || yaml_member(node, "meta") != NULL;
+    enum fact_kind kind;
     enum code code;
 
     if (!policy__is_map(c, node))
         return CODE_OK;
-    policy__check_keys(c, node, known, reserved, "a condition");
+    policy__check_keys(c, node, known, "a condition");
+    if (policy__fact_node(node, &kind) != NULL)
+        return compile_fact(c, node, kind, place, condition);
     for (const char *const *w = words; *w != NULL && word == NULL; w++)
         word = yaml_member(node, *w);
+    if (word == NULL && is_leaf)
+        return compile_leaf(c, node, place, condition);
     if (word == NULL) {
-        FAULT(c, node, "a condition begins with `arg`, `not`, `any` or `all`; write {arg: NAME, OPERATOR: VALUE}");
+        FAULT(c, node, "a condition begins with `arg`, `meta`, `not`, `any`, `all`, `during`, `session`, `client` or "
+              "`annotations`; write {arg: NAME, OPERATOR: VALUE}");
         return CODE_OK;
     }
-    if (span_is(word->key, "arg") && !yaml_member(node, "not") && !yaml_member(node, "any") && !yaml_member(node, "all"))
-        return compile_leaf(c, node, place, condition);
     if (node->count != 1) {
         FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
         return CODE_OK;

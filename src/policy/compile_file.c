@@ -4,7 +4,6 @@
 #define NAME_BYTES 64
 
 static const char *const known[] = {"policy", "description", "mode", "patterns", "lists", "rules", "redact", "tests", NULL};
-static const char *const reserved[] = {NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -143,7 +142,7 @@ enum code policy__compile_file(struct compiler *c)
 
     if (root->type != YAML_MAP)
         return CODE_OK;
-    policy__check_keys(c, root, known, reserved, "a policy file");
+    policy__check_keys(c, root, known, "a policy file");
     c->patterns = member_map(c, "patterns");
     c->lists = member_map(c, "lists");
     c->pattern_used = policy__alloc(c, c->patterns ? c->patterns->count : 0, sizeof(bool));

@@ -5,17 +5,16 @@
 
 const char *const policy__dimension_text[DIM_COUNT] = {
     [DIM_TENANT] = "tenants", [DIM_PRINCIPAL] = "principals", [DIM_UPSTREAM] = "upstreams",
-    [DIM_METHOD] = "methods", [DIM_TOOL] = "tools",
+    [DIM_METHOD] = "methods", [DIM_TOOL] = "tools", [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts",
 };
 
 static enum code compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct name *name)
 {
     static const char *const known[] = {"regex", "anchor", NULL};
-    static const char *const reserved[] = {NULL};
     static const char *const anchors[] = {"whole", "anywhere", NULL};
     const struct yaml_node *regex = yaml_member(node, "regex"), *anchor = yaml_member(node, "anchor");
 
-    policy__check_keys(c, node, known, reserved, "a name");
+    policy__check_keys(c, node, known, "a name");
     name->kind = NAME_REGEX;
     name->whole = opening;
     if (anchor != NULL)
@@ -73,17 +72,47 @@ static enum code compile_names(struct compiler *c, const struct yaml_node *node,
     return CODE_OK;
 }
 
-static const struct name tools_call = {.kind = NAME_LITERAL, .text = {"tools/call", 10}};
+#define METHOD(word) {.kind = NAME_LITERAL, .text = {word, sizeof(word) - 1}}
+
+static const struct name tool_methods[] = {METHOD("tools/call")};
+static const struct name resource_methods[] = {METHOD("resources/read"), METHOD("resources/subscribe"),
+                                               METHOD("resources/unsubscribe")};
+static const struct name prompt_methods[] = {METHOD("prompts/get")};
+
+static const struct names of_tools = {.given = true, .count = 1, .name = tool_methods};
+static const struct names of_resources = {.given = true, .count = 3, .name = resource_methods};
+static const struct names of_prompts = {.given = true, .count = 1, .name = prompt_methods};
+
+const struct names *const policy__target_methods[DIM_COUNT] = {
+    [DIM_TOOL] = &of_tools, [DIM_RESOURCE] = &of_resources, [DIM_PROMPT] = &of_prompts,
+};
+
+/* Returns: what the match names of tools, resources and prompts; DIM_COUNT: nothing. */
+static enum dimension target_of(struct compiler *c, const struct yaml_node *node, const struct match *match)
+{
+    enum dimension target = DIM_COUNT;
+
+    for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++) {
+        if (!match->by[d].given)
+            continue;
+        if (target != DIM_COUNT)
+            FAULT(c, node, "no message is about %s and %s at once; write two rules", policy__dimension_text[target],
+                  policy__dimension_text[d]);
+        target = d;
+    }
+    return target;
+}
 
 enum code policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
 {
     static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "tools", "resources", "prompts",
                                         "annotations", "client", "session", "during", NULL};
-    static const char *const reserved[] = {"resources", "prompts", "annotations", "client", "session", "during", NULL};
+    enum dimension target;
 
     *match = (struct match){.opening = opening};
     if (node != NULL && policy__is_map(c, node)) {
-        policy__check_keys(c, node, known, reserved, "`match`");
+        policy__check_keys(c, node, known, "`match`");
+        policy__misplaced_fact(c, node);
         for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
             enum code code =
                 compile_names(c, yaml_member(node, policy__dimension_text[d]), d, opening, &match->by[d]);
@@ -93,9 +122,11 @@ enum code policy__compile_match(struct compiler *c, const struct yaml_node *node
         }
     }
     /* Meaning 10: what `methods` stands for where it is left out. */
-    if (!match->by[DIM_METHOD].given && (opening || match->by[DIM_TOOL].given))
-        match->by[DIM_METHOD] = (struct names){.given = true, .count = 1, .name = &tools_call};
-    if (match->by[DIM_PRINCIPAL].given)
-        c->policy->asks_principal = true;
+    target = target_of(c, node, match);
+    if (!match->by[DIM_METHOD].given && (opening || target != DIM_COUNT))
+        match->by[DIM_METHOD] = *policy__target_methods[target != DIM_COUNT ? target : DIM_TOOL];
+    c->policy->asks_principal |= match->by[DIM_PRINCIPAL].given;
+    c->policy->asks_resource |= match->by[DIM_RESOURCE].given;
+    c->policy->asks_prompt |= match->by[DIM_PROMPT].given;
     return CODE_OK;
 }

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define OPERAND_MAX_BYTES ((size_t)1 << 20)
+
 const char *const policy__op_text[OP_COUNT] = {
 #define X(name, word, reads_text) [OP_##name] = word,
     OPERATOR_TABLE(X)
@@ -135,6 +137,36 @@ static enum code compile_text(struct compiler *c, const struct yaml_node *node, 
     return policy__copy(c, node->text, &op->text);
 }
 
+enum code policy__written(struct compiler *c, const struct yaml_node *node, struct span *written)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, OPERAND_MAX_BYTES);
+    code = yaml_to_json(node, &text);
+    if (code == CODE_OK)
+        code = policy__copy(c, buf_peek(&text), written);
+    buf_fini(&text);
+    return code == CODE_NOMEM ? code : CODE_OK;
+}
+
+/* Operators whose compiled form no longer reads like what was written. */
+static enum code compile_written(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    enum code code = policy__written(c, node, &op->written);
+
+    if (code != CODE_OK)
+        return code;
+    if (op->kind == OP_UNDER)
+        return policy__compile_under(c, node, op);
+    if (op->kind == OP_URL)
+        return policy__compile_url(c, node, op);
+    if (op->kind == OP_CIDR)
+        return policy__compile_cidr(c, node, op);
+    policy__compile_format(c, node, op);
+    return CODE_OK;
+}
+
 enum code policy__compile_op(struct compiler *c, const struct yaml_node *node, enum op_kind kind, struct op *op)
 {
     op->kind = kind;
@@ -159,6 +191,10 @@ enum code policy__compile_op(struct compiler *c, const struct yaml_node *node, e
         if (node->type != YAML_BOOL)
             FAULT(c, node, "`exists` asks yes or no; write true or false");
         break;
+    case OP_UNDER:
+    case OP_URL:
+    case OP_CIDR:
+    case OP_FORMAT: return compile_written(c, node, op);
     }
     return CODE_OK;
 }

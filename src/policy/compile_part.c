@@ -26,15 +26,9 @@ enum code policy__copy(struct compiler *c, struct span text, struct span *copy)
     return CODE_OK;
 }
 
-void policy__check_keys(struct compiler *c, const struct yaml_node *map, const char *const *known,
-                        const char *const *reserved, const char *what)
+void policy__check_keys(struct compiler *c, const struct yaml_node *map, const char *const *known, const char *what)
 {
     yaml_check_keys(c->tree, map, known, what, c->faults);
-    for (const struct yaml_node *member = map->child; member != NULL; member = member->next)
-        for (const char *const *word = reserved; *word != NULL; word++)
-            if (span_is(member->key, *word))
-                FAULT_KEY(c, member, "`%s` is a word of the language that this version does not know yet (not yet); "
-                          "leave it out", *word);
 }
 
 static const char *type_text(enum yaml_type type)
@@ -236,4 +230,28 @@ const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node
     else
         FAULT(c, node, "this file has no %s `%.*s`; define it in this file under `%ss:`", what, SPAN_ARG(node->text), what);
     return NULL;
+}
+
+enum code policy__texts(struct compiler *c, const struct yaml_node *node, size_t bytes, policy__take_fn take, void **parts,
+                        uint32_t *count)
+{
+    bool is_list = node->type == YAML_LIST;
+    char *part = policy__alloc(c, is_list ? node->count : 1, bytes);
+
+    *parts = part;
+    if (part == NULL)
+        return CODE_NOMEM;
+    if (is_list && node->count == 0)
+        FAULT(c, node, "nothing is in an empty list; name at least one");
+    for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL) {
+        enum code code;
+
+        if (!policy__is_string(c, one))
+            continue;
+        code = take(c, one, part + bytes * *count);
+        if (code != CODE_OK)
+            return code;
+        *count += 1;
+    }
+    return CODE_OK;
 }

@@ -125,8 +125,7 @@ static enum code compile_only_args(struct compiler *c, const struct yaml_node *l
 enum code policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
-                                        "limit", "during", "session", "client", "annotations", "meta", NULL};
-    static const char *const reserved[] = {"limit", "during", "session", "client", "annotations", "meta", NULL};
+                                        "limit", "during", "session", "client", "annotations", NULL};
     const struct yaml_node *when;
     enum code code;
 
@@ -134,12 +133,15 @@ enum code policy__compile_rule(struct compiler *c, const struct yaml_node *node,
     rule->id = SPAN_LIT("?");
     if (!policy__is_map(c, node))
         return CODE_OK;
-    policy__check_keys(c, node, known, reserved, "a rule");
+    policy__check_keys(c, node, known, "a rule");
+    policy__misplaced_fact(c, node);
     code = compile_id(c, node, rule);
     if (code != CODE_OK)
         return code;
     compile_effect(c, node, rule);
     c->effect = rule->effect;
+    if (rule->effect == EFFECT_REQUIRE_APPROVAL)
+        policy__hash_rule(c, node, rule->hash);
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     code = policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
@@ -149,6 +151,8 @@ enum code policy__compile_rule(struct compiler *c, const struct yaml_node *node,
     if (code == CODE_OK)
         code = compile_only_args(c, yaml_member(node, "only_args"), rule);
     if (code == CODE_OK)
+        code = policy__compile_limit(c, yaml_member(node, "limit"), &rule->limit);
+    if (code == CODE_OK)
         code = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX, &rule->reason);
     if (code == CODE_OK)
         code = compile_sentence(c, yaml_member(node, "say"), SAY_MAX, &rule->say);
@@ -157,8 +161,7 @@ enum code policy__compile_rule(struct compiler *c, const struct yaml_node *node,
 
 enum code policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
 {
-    static const char *const known[] = {"match", "args", "keys", "meta", NULL};
-    static const char *const reserved[] = {"keys", "meta", NULL};
+    static const char *const known[] = {"match", "args", NULL};
     const struct yaml_node *args = yaml_member(node, "args");
     struct path *paths;
     enum code code;
@@ -166,7 +169,7 @@ enum code policy__compile_redaction(struct compiler *c, const struct yaml_node *
     *redaction = (struct redaction){.path_count = 0};
     if (!policy__is_map(c, node))
         return CODE_OK;
-    policy__check_keys(c, node, known, reserved, "a redaction");
+    policy__check_keys(c, node, known, "a redaction");
     c->slow_allowed = false;
     code = policy__compile_match(c, yaml_member(node, "match"), false, &redaction->match);
     if (code != CODE_OK)

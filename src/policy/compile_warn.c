@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
 
+#include <stdio.h>
+
 #define PAIRS_MAX 1000000 /* of permits and forbids that are compared */
 
 #define WARN(c, node, ...) \
@@ -27,23 +29,52 @@ void policy__warn_file(struct compiler *c)
 /* `..` looks everywhere; that it finds nothing is no absent argument. */
 void policy__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
-    if (c->warnings != NULL && !leaf->path.descends && !path_is_root(&leaf->path))
+    if (c->warnings != NULL && !leaf->path.descends && !span_is(leaf->path.text, "$"))
         WARN(c, node, "where `%.*s` is absent this %s does not apply; write `absent: applies` if it should, "
              "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), effect_text(c->effect));
 }
 
-/* ---- over the whole set ---- */
+/* Readings are of strings, for operators that look at strings. */
+void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    bool concerns = leaf->decoders == 0;
+
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        concerns |= policy__op_reads_readings(leaf->ops[i].kind);
+    if (c->warnings != NULL && !concerns)
+        WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
+}
+
+/* A closing `url` without ports lets the same host pass on another one. */
+void policy__warn_ports(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        if (c->warnings != NULL && leaf->ops[i].kind == OP_URL && !leaf->opening && !policy__url_asks_ports(&leaf->ops[i]))
+            WARN(c, node, "a `url` without `ports` holds for the scheme's default port only, so that another gets around it; "
+                 "write `ports: any`, or the ports that are meant");
+}
+
+/* ---- permits that a forbid covers ---- */
+
+static bool name_covers(const struct name *outer, const struct name *inner)
+{
+    struct regex_budget budget;
+
+    if (outer->kind == NAME_GLOB && span_is(outer->text, "*"))
+        return true;
+    if (outer->kind == inner->kind && span_equals(outer->text, inner->text) && outer->whole == inner->whole)
+        return true;
+    if (inner->kind != NAME_LITERAL)
+        return false;
+    regex_budget_init(&budget);
+    return policy__name_matches(outer, false, inner->text, &budget) == TRUTH_TRUE;
+}
 
 static bool holds(const struct names *names, const struct name *name)
 {
-    for (uint32_t i = 0; i < names->count; i++) {
-        const struct name *other = &names->name[i];
-
-        if (other->kind == NAME_GLOB && span_is(other->text, "*"))
+    for (uint32_t i = 0; i < names->count; i++)
+        if (name_covers(&names->name[i], name))
             return true;
-        if (other->kind == name->kind && span_equals(other->text, name->text) && other->whole == name->whole)
-            return true;
-    }
     return false;
 }
 
@@ -78,59 +109,150 @@ static void warn_covered(struct compiler *c, const struct rule *permit)
     }
 }
 
-/* A rule that names tools but whose methods cannot be tools/call. */
-static bool can_apply(const struct rule *rule)
-{
-    const struct names *methods = &rule->match.by[DIM_METHOD];
+/* ---- tools without the beginning of a session ---- */
 
-    if (!rule->match.by[DIM_TOOL].given || !methods->given)
+static bool permits_method(const struct rule *rule, struct span method)
+{
+    struct question question = {.method = method};
+    struct regex_budget budget;
+
+    regex_budget_init(&budget);
+    return rule->effect == EFFECT_PERMIT && !rule->monitor &&
+           policy__names_match(&rule->match.by[DIM_METHOD], DIM_METHOD, true, &question, &budget) != TRUTH_FALSE;
+}
+
+/* Whether one caller could be in both; of globs and regexes it is assumed. */
+static bool overlap(const struct names *a, const struct names *b)
+{
+    if (!a->given || !b->given)
         return true;
-    for (uint32_t i = 0; i < methods->count; i++)
-        if (methods->name[i].kind == NAME_GLOB || methods->name[i].kind == NAME_REGEX ||
-            span_is(methods->name[i].text, "tools/call"))
-            return true;
+    for (uint32_t i = 0; i < a->count; i++)
+        for (uint32_t j = 0; j < b->count; j++)
+            if ((a->name[i].kind != NAME_LITERAL && b->name[j].kind != NAME_LITERAL) ||
+                name_covers(&a->name[i], &b->name[j]) || name_covers(&b->name[j], &a->name[i]))
+                return true;
     return false;
 }
 
-static bool is_expected(const struct policy *policy, const struct rule *rule)
+static bool share_callers(const struct rule *a, const struct rule *b)
 {
-    for (uint32_t i = 0; i < policy->case_count; i++)
-        if (policy->cases[i].has_rule && span_equals(policy->cases[i].rule, rule->id))
-            return true;
-    return false;
+    return overlap(&a->match.by[DIM_TENANT], &b->match.by[DIM_TENANT]) &&
+           overlap(&a->match.by[DIM_PRINCIPAL], &b->match.by[DIM_PRINCIPAL]) &&
+           overlap(&a->match.by[DIM_UPSTREAM], &b->match.by[DIM_UPSTREAM]);
 }
 
-static void warn_rule(struct compiler *c, const struct rule *rule, uint32_t forbids)
+/* Told once for the callers that a rule shares with one that was told. */
+static void warn_protocol(struct compiler *c)
 {
     const struct policy *policy = c->policy;
+    const struct rule *told = NULL;
+    uint64_t pairs = 0;
 
-    if (!can_apply(rule))
-        faults_add(c->warnings, rule->source->path_text, rule->line, rule->column,
-                   "the rule `%.*s` can never apply: it names tools, but its methods are not tools/call; drop one of them",
-                   SPAN_ARG(rule->id));
-    if (rule->effect == EFFECT_PERMIT && (uint64_t)forbids * policy->rule_count <= PAIRS_MAX)
-        warn_covered(c, rule);
-    if (!rule->monitor && (uint64_t)policy->case_count * policy->rule_count <= PAIRS_MAX && !is_expected(policy, rule))
-        faults_add(c->warnings, rule->source->path_text, rule->line, rule->column,
-                   "no test expects that the rule `%.*s` decides; add one under `tests:`", SPAN_ARG(rule->id));
+    for (uint32_t i = 0; i < policy->rule_count && pairs < PAIRS_MAX; i++) {
+        const struct rule *permit = &policy->rules[i];
+        bool may_begin = !permits_method(permit, SPAN_LIT("tools/call"));
+
+        for (uint32_t j = 0; j < policy->rule_count && !may_begin; j++, pairs++)
+            may_begin = permits_method(&policy->rules[j], SPAN_LIT("initialize")) && share_callers(permit, &policy->rules[j]);
+        if (may_begin || (told != NULL && share_callers(told, permit)))
+            continue;
+        told = permit;
+        faults_add(c->warnings, permit->source->path_text, permit->line, permit->column,
+                   "`%.*s` permits tools where no rule permits `initialize`: agents cannot begin a session; add a permit "
+                   "with {methods: [protocol]} for the same callers", SPAN_ARG(permit->id));
+    }
 }
 
-void policy__warn_set(struct compiler *c)
+/* ---- rules that no test decides ---- */
+
+struct deciding {
+    const struct policy *policy;
+    bool *by_rule;
+};
+
+static void note_decided(void *context, const struct policy_test_result *result)
+{
+    struct deciding *deciding = context;
+    const struct rule *rule = result->rule.at ? policy__rule_by_id(deciding->policy, result->rule) : NULL;
+
+    if (rule != NULL)
+        deciding->by_rule[rule - deciding->policy->rules] = true;
+}
+
+static enum code warn_untested(struct compiler *c)
 {
     const struct policy *policy = c->policy;
-    uint32_t forbids = 0;
+    struct deciding deciding = {policy, mem_array(policy->rule_count, sizeof(bool))};
+    struct policy_scratch *scratch = NULL;
+    size_t passed, failed;
+    enum code code = deciding.by_rule ? policy_scratch_new(&scratch) : CODE_NOMEM;
 
-    if (c->warnings == NULL)
-        return;
-    while (forbids < policy->rule_count && policy->rules[forbids].effect == EFFECT_FORBID)
-        forbids++;
-    for (uint32_t i = 0; i < policy->rule_count; i++)
-        warn_rule(c, &policy->rules[i], forbids);
+    if (code == CODE_OK)
+        code = policy_test(policy, scratch, note_decided, &deciding, &passed, &failed);
+    for (uint32_t i = 0; i < policy->rule_count && code == CODE_OK; i++) {
+        const struct rule *rule = &policy->rules[i];
+
+        if (!deciding.by_rule[i] && !rule->monitor)
+            faults_add(c->warnings, rule->source->path_text, rule->line, rule->column,
+                       "no test is decided by the rule `%.*s`; add one under `tests:`", SPAN_ARG(rule->id));
+    }
+    policy_scratch_free(&scratch);
+    mem_free(deciding.by_rule);
+    return code;
+}
+
+/* The id that was meant, perhaps; or NULL. Takes: text: where it is kept. */
+static const char *nearest_id(const struct policy *policy, struct span id, char text[130])
+{
+    const char *nearest = NULL;
+
+    for (uint32_t i = 0; i < policy->rule_count && nearest == NULL; i++) {
+        const char *const one[] = {text, NULL};
+
+        snprintf(text, 130, "%.*s", SPAN_ARG(policy->rules[i].id));
+        nearest = why_nearest(id.at, id.len, one);
+    }
+    return nearest;
+}
+
+static void warn_expected(struct compiler *c)
+{
+    char text[130];
+
+    const struct policy *policy = c->policy;
+
     for (uint32_t i = 0; i < policy->case_count; i++) {
         const struct policy_case *kase = &policy->cases[i];
 
-        if (kase->rule.at != NULL && policy__rule_by_id(policy, kase->rule) == NULL)
-            faults_add(c->warnings, kase->source->path_text, kase->line, 1,
-                       "the test expects the rule `%.*s`, which does not exist; name one that does", SPAN_ARG(kase->rule));
+        const char *nearest = NULL;
+
+        if (kase->rule.at == NULL || policy__rule_by_id(policy, kase->rule) != NULL)
+            continue;
+        nearest = nearest_id(policy, kase->rule, text);
+        faults_add(c->warnings, kase->source->path_text, kase->line, kase->column,
+                   "the test expects the rule `%.*s`, which does not exist; %s%s%s", SPAN_ARG(kase->rule),
+                   nearest ? "did you mean `" : "name one that does", nearest ? nearest : "", nearest ? "`?" : "");
     }
+}
+
+/* The most frequent one comes last: only so many warnings are told. */
+enum code policy__warn_set(struct compiler *c)
+{
+    const struct policy *policy = c->policy;
+    uint32_t forbids = 0;
+    enum code code;
+
+    if (c->warnings == NULL)
+        return CODE_OK;
+    while (forbids < policy->rule_count && policy->rules[forbids].effect == EFFECT_FORBID)
+        forbids++;
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        policy__warn_never(c, &policy->rules[i]);
+        if (policy->rules[i].effect == EFFECT_PERMIT && (uint64_t)forbids * policy->rule_count <= PAIRS_MAX)
+            warn_covered(c, &policy->rules[i]);
+    }
+    warn_protocol(c);
+    warn_expected(c);
+    code = policy__warn_names(c);
+    return code == CODE_OK ? warn_untested(c) : code;
 }

@@ -17,9 +17,32 @@ static enum truth value_truth(struct walk *walk, const struct condition *leaf, c
 {
     enum truth all = TRUTH_TRUE;
 
-    for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++)
-        all = truth_and(all, policy__op(walk, leaf, &leaf->ops[i], value));
+    if (leaf->decoders != 0 && value->type == JSON_STRING)
+        return policy__decoded(walk, leaf, value);
+    for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
+        enum truth truth = policy__op(walk, leaf, &leaf->ops[i], value);
+
+        if (walk->trace != NULL)
+            policy__trace_op(walk->trace, &leaf->ops[i], truth);
+        all = truth_and(all, truth);
+    }
     return all;
+}
+
+bool policy__fulfils(const struct condition *leaf, const struct json_node *value)
+{
+    struct question question = {.root = NULL};
+    struct regex_budget budget;
+    struct arena arena;
+    struct walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX,
+                        .visits_told = VISITS_MAX, .arena = &arena};
+    bool fulfils;
+
+    regex_budget_init(&budget);
+    arena_init(&arena, (size_t)64 << 20);
+    fulfils = value_truth(&walk, leaf, value) == TRUTH_TRUE;
+    arena_fini(&arena);
+    return fulfils;
 }
 
 /* Meaning 6: every selected value, or any. Kleene's words decide early: false of `every`, true of `any`. */
@@ -38,27 +61,53 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     struct leaf_walk *leaf = path->context;
     enum truth truth;
 
+    struct json_node name;
+
+    if (leaf->leaf->asks_keys) {
+        if (value->key.at == NULL) /* an element of an array */
+            return false;
+        name = (struct json_node){.type = JSON_STRING, .text = value->key, .raw = value->key};
+        value = &name;
+    }
     if (policy__leaf_skips(leaf->leaf, value))
         return false;
-    truth = value_truth(leaf->walk, leaf->leaf, value);
+    arena_reset(leaf->walk->arena);
+    if (leaf->path.hidden != NULL && policy__leaf_is_blind(leaf->path.hidden, leaf->leaf, value))
+        truth = policy__guess(leaf->walk, leaf->leaf->opening);
+    else
+        truth = value_truth(leaf->walk, leaf->leaf, value);
     policy__trace_value(leaf->walk->trace, leaf->leaf, value, truth);
     fold(leaf, truth);
     return true;
 }
 
+/* Now and then, so that a long walk is not only found too costly at its end. */
+static bool look(struct path_walk *path)
+{
+    struct leaf_walk *leaf = path->context;
+    uint64_t left = leaf->walk->visits_left;
+
+    path->look_at = left > VISITS_EACH ? left - VISITS_EACH : 0;
+    return policy__spend_visits(leaf->walk);
+}
+
 static enum truth leaf_truth(struct walk *walk, const struct condition *condition)
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
-    uint64_t visits = walk->visits_left;
 
     leaf.path = (struct path_walk){
-        .path = &condition->path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left};
+        .path = &condition->path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left, .look = look,
+        .look_at = walk->visits_left > VISITS_EACH ? walk->visits_left - VISITS_EACH : 0, .hidden = walk->question->hidden};
+    if (condition->asks_meta && walk->question->hidden != NULL && walk->question->hidden->meta)
+        return policy__guess(walk, condition->opening);
     if (!walk->budget->spent) /* else the call is denied, whatever was still to be seen */
-        path_run(&leaf.path, walk->question->root);
-    if (leaf.path.spent || walk->spent || !regex_budget_spend(walk->budget, (visits - walk->visits_left) * VISIT_WORK)) {
+        path_run(&leaf.path, condition->asks_meta ? walk->question->meta : walk->question->root);
+    if (!policy__spend_visits(walk) || leaf.path.spent) {
         walk->spent = true;
         return TRUTH_UNDECIDED;
     }
+    if (leaf.path.met_hidden)
+        return policy__guess(walk, condition->opening);
     if (condition->counts_lacks && leaf.path.element_lacks) {
         policy__trace_absent(walk->trace, condition, true);
         fold(&leaf, condition->absent);
@@ -103,6 +152,10 @@ static enum truth condition_truth(struct walk *walk, const struct condition *con
         truth = leaf_truth(walk, condition);
         *undecided = condition->label;
         break;
+    case CONDITION_FACT:
+        truth = policy__fact(walk, condition->fact);
+        *undecided = condition->label;
+        break;
     case CONDITION_ALL:
     case CONDITION_ANY: truth = group_truth(walk, condition, undecided); break;
     case CONDITION_NOT: truth = truth_not(condition_truth(walk, condition->members, undecided)); break;
@@ -137,6 +190,8 @@ static enum truth only_args_truth(struct walk *walk, const struct rule *rule)
 
     if (root == NULL)
         return TRUTH_TRUE;
+    if (walk->question->hidden != NULL && question_is_hidden(walk->question->hidden, root))
+        return policy__guess(walk, true);
     if (root->type != JSON_OBJECT)
         return TRUTH_UNDECIDED;
     for (const struct json_node *member = root->child; member != NULL; member = member->next)

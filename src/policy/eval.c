@@ -35,7 +35,13 @@ const char *policy__truth_text(enum truth truth)
 struct applying {
     const struct rule *rule; /* NULL: does not apply */
     struct span undecided;   /* label, or the empty span */
+    enum policy_known granted; /* require_approval: what a person said */
+    const struct rule *limited; /* a permit that only its limit keeps from applying; or NULL */
+    int64_t wait_us;            /* until that has room */
 };
+
+/* What an applying rule comes to, what beats all others first (Meaning 1 and 11). */
+enum weight { WEIGHT_FORBIDS = 0, WEIGHT_REFUSED, WEIGHT_HOLDS, WEIGHT_GRANTED, WEIGHT_PERMITS, WEIGHT_NONE };
 
 struct judging {
     const struct policy *policy;
@@ -43,25 +49,49 @@ struct judging {
     struct candidates candidates;
     struct applying *applying; /* one for each candidate */
     struct trace *trace;
-    bool spent, monitor_spent, no_memory;
+    struct verdict *verdict;
+    bool spent, monitor_spent, no_memory, guessed;
 };
 
-static enum verdict_kind kind_of(enum effect effect)
+static enum weight weight_of(const struct applying *applying)
 {
-    switch (effect) {
-    case EFFECT_FORBID: return VERDICT_DENY;
-    case EFFECT_REQUIRE_APPROVAL: return VERDICT_HOLD;
-    case EFFECT_PERMIT: return VERDICT_PERMIT;
+    if (applying->rule == NULL)
+        return WEIGHT_NONE;
+    switch (applying->rule->effect) {
+    case EFFECT_FORBID: return WEIGHT_FORBIDS;
+    case EFFECT_PERMIT: return WEIGHT_PERMITS;
+    case EFFECT_REQUIRE_APPROVAL: break;
+    }
+    switch (applying->granted) {
+    case POLICY_YES: return WEIGHT_GRANTED;
+    case POLICY_NO: return WEIGHT_REFUSED;
+    case POLICY_UNKNOWN: break;
+    }
+    return WEIGHT_HOLDS;
+}
+
+static enum verdict_kind kind_of(enum weight weight)
+{
+    switch (weight) {
+    case WEIGHT_HOLDS: return VERDICT_HOLD;
+    case WEIGHT_GRANTED:
+    case WEIGHT_PERMITS: return VERDICT_PERMIT;
+    case WEIGHT_FORBIDS:
+    case WEIGHT_REFUSED:
+    case WEIGHT_NONE: break;
     }
     return VERDICT_DENY;
 }
 
-static enum reason reason_of(enum effect effect)
+static enum reason reason_of(enum weight weight)
 {
-    switch (effect) {
-    case EFFECT_FORBID: return REASON_FORBIDDEN;
-    case EFFECT_REQUIRE_APPROVAL: return REASON_APPROVAL_REQUIRED;
-    case EFFECT_PERMIT: return REASON_PERMITTED;
+    switch (weight) {
+    case WEIGHT_REFUSED: return REASON_APPROVAL_REFUSED;
+    case WEIGHT_HOLDS: return REASON_APPROVAL_REQUIRED;
+    case WEIGHT_GRANTED:
+    case WEIGHT_PERMITS: return REASON_PERMITTED;
+    case WEIGHT_FORBIDS:
+    case WEIGHT_NONE: break;
     }
     return REASON_FORBIDDEN;
 }
@@ -83,6 +113,42 @@ static struct span match_label(struct judging *judging, const struct rule *rule,
     return span_of(at, len);
 }
 
+/* Asks the past, for as many as the verdict can name. */
+static enum policy_known ask_granted(struct judging *judging, const struct question *question, const struct rule *rule)
+{
+    const struct policy_past *past = question->state.past;
+    struct verdict *verdict = judging->verdict;
+    struct verdict_approval approval = {
+        .rule = rule->id, .rule_reason = rule->reason, .rule_hash = span_of(rule->hash, sizeof rule->hash),
+    };
+    enum policy_known granted = POLICY_UNKNOWN;
+
+    if (verdict->approval_count == VERDICT_APPROVALS_MAX)
+        return POLICY_UNKNOWN;
+    if (past != NULL && past->is_granted != NULL)
+        granted = past->is_granted(question->state.context, question, rule->id, approval.rule_hash);
+    approval.is_granted = granted == POLICY_YES;
+    if (granted != POLICY_NO)
+        verdict->approvals[verdict->approval_count++] = approval;
+    return granted;
+}
+
+/* Meaning 12: over its limit a permit does not apply. */
+static bool has_room(struct judging *judging, const struct question *question, const struct rule *rule, int64_t *wait_us)
+{
+    const struct policy_state *state = &question->state;
+    bool has;
+
+    *wait_us = 0;
+    if (rule->limit == NULL || state->past == NULL || state->past->has_room == NULL)
+        return true;
+    has = state->past->has_room(state->context, question, rule->limit, wait_us) == POLICY_YES;
+    if (!has && *wait_us <= 0)
+        *wait_us = 1;
+    policy__trace_limit(judging->trace, rule, has);
+    return has;
+}
+
 /* Meaning 3: an undecided rule applies if it closes. */
 static void judge_rule(struct judging *judging, struct walk *walk, const struct candidate *candidate,
                        struct applying *applying)
@@ -95,8 +161,18 @@ static void judge_rule(struct judging *judging, struct walk *walk, const struct 
     policy__trace_rule(judging->trace, rule, candidate->match, candidate->undecided);
     truth = truth_and(candidate->match, policy__rule_conditions(walk, rule, &undecided));
     applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
+    *applying = (struct applying){.limited = NULL};
+    if (applies && !has_room(judging, walk->question, rule, &applying->wait_us)) {
+        applying->limited = rule;
+        applies = false;
+        truth = TRUTH_FALSE;
+    }
     policy__trace_applies(judging->trace, rule, truth, applies);
-    *applying = (struct applying){.rule = applies ? rule : NULL};
+    applying->rule = applies ? rule : NULL;
+    if (applies && rule->effect == EFFECT_REQUIRE_APPROVAL && !rule->monitor) {
+        applying->granted = ask_granted(judging, walk->question, rule);
+        policy__trace_granted(judging->trace, applying->granted);
+    }
     if (applies && truth == TRUTH_UNDECIDED)
         applying->undecided =
             candidate->match == TRUTH_UNDECIDED ? match_label(judging, rule, candidate->undecided) : undecided;
@@ -106,7 +182,9 @@ static void judge_rule(struct judging *judging, struct walk *walk, const struct 
  * their order. Monitored rules come after the others, on a budget of their own. */
 static void judge_rules(struct judging *judging, const struct question *question, struct regex_budget *budget, bool monitor)
 {
-    struct walk walk = {.question = question, .budget = budget, .visits_left = VISITS_MAX, .trace = judging->trace};
+    struct walk walk = {.question = question, .budget = budget, .visits_left = VISITS_MAX,
+                        .visits_told = VISITS_MAX, .trace = judging->trace,
+                        .arena = &judging->scratch->readings};
 
     for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
         const struct candidate *candidate = &judging->candidates.rules[i];
@@ -114,16 +192,19 @@ static void judge_rules(struct judging *judging, const struct question *question
         if (judging->policy->rules[candidate->at].monitor == monitor)
             judge_rule(judging, &walk, candidate, &judging->applying[i]);
     }
-    if (monitor)
+    judging->no_memory |= walk.no_memory;
+    if (monitor) {
         judging->monitor_spent |= walk.spent || budget->spent;
-    else
-        judging->spent |= walk.spent || budget->spent;
+        return;
+    }
+    judging->spent |= walk.spent || budget->spent;
+    judging->guessed |= walk.guessed;
 }
 
-static void note_rule(struct verdict *verdict, const struct rule *rule)
+static void note_rule(struct verdict *verdict, const struct rule *rule, bool limited)
 {
     if (verdict->rule_count < VERDICT_RULES_MAX)
-        verdict->rules[verdict->rule_count] = (struct verdict_rule){rule->id, rule->effect, rule->monitor};
+        verdict->rules[verdict->rule_count] = (struct verdict_rule){rule->id, rule->effect, rule->monitor, limited};
     verdict->rule_count++;
 }
 
@@ -131,36 +212,49 @@ static void decide(struct verdict *verdict, const struct applying *applying)
 {
     const struct rule *rule = applying->rule;
 
-    verdict->kind = kind_of(rule->effect);
-    verdict->reason = reason_of(rule->effect);
+    verdict->kind = kind_of(weight_of(applying));
+    verdict->reason = reason_of(weight_of(applying));
     verdict->rule = rule->id;
     verdict->rule_reason = rule->reason;
     verdict->say = rule->say;
     verdict->undecided = applying->undecided;
+    verdict->limit = rule->limit;
 }
 
-/* Candidates come by effect and then id, so that the first that applies decides (Meaning 1 and 2). */
+/* Of several limits the one that ends first: from then on some permit applies. */
+static void note_limited(struct verdict *verdict, const struct applying *applying)
+{
+    note_rule(verdict, applying->limited, true);
+    if (!applying->limited->monitor && (verdict->wait_us == 0 || applying->wait_us < verdict->wait_us))
+        verdict->wait_us = applying->wait_us;
+}
+
+/* Candidates come by effect and then id, so that of equal weight the first that applies decides (Meaning 2). */
 static void combine(struct judging *judging, struct verdict *verdict)
 {
-    bool decided = false, monitor_decided = false;
+    const struct applying *first = NULL, *first_monitored = NULL;
 
     for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
         const struct applying *applying = &judging->applying[i];
 
+        if (applying->limited != NULL)
+            note_limited(verdict, applying);
         if (applying->rule == NULL)
             continue;
-        note_rule(verdict, applying->rule);
+        note_rule(verdict, applying->rule, false);
         verdict->has_monitor |= applying->rule->monitor;
-        if (!monitor_decided) {
-            verdict->monitor_kind = kind_of(applying->rule->effect);
-            verdict->monitor_rule = applying->rule->id;
-            monitor_decided = true;
-        }
-        if (!decided && !applying->rule->monitor) {
-            decide(verdict, applying);
-            decided = true;
-        }
+        if (first_monitored == NULL || weight_of(applying) < weight_of(first_monitored))
+            first_monitored = applying;
+        if (!applying->rule->monitor && (first == NULL || weight_of(applying) < weight_of(first)))
+            first = applying;
     }
+    if (first_monitored != NULL) {
+        verdict->monitor_kind = kind_of(weight_of(first_monitored));
+        verdict->monitor_rule = first_monitored->rule->id;
+        verdict->monitor_limit = first_monitored->rule->monitor ? first_monitored->rule->limit : NULL;
+    }
+    if (first != NULL)
+        decide(verdict, first);
 }
 
 static void deny(struct verdict *verdict, enum reason reason)
@@ -168,6 +262,8 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->kind = verdict->monitor_kind = VERDICT_DENY;
     verdict->reason = reason;
     verdict->rule = verdict->rule_reason = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
+    verdict->approval_count = 0;
+    verdict->limit = verdict->monitor_limit = NULL;
 }
 
 /* Default deny. A call of a tool is always about a rule that is missing, never about an unknown method. */
@@ -175,8 +271,8 @@ static void name_default(const struct policy *policy, const struct question *que
 {
     struct regex_budget budget;
 
-    verdict->reason = REASON_NO_RULE;
-    if (span_is(question->method, "tools/call"))
+    verdict->reason = verdict->wait_us > 0 ? REASON_RATE_LIMITED : REASON_NO_RULE;
+    if (span_is(question->method, "tools/call") || verdict->reason == REASON_RATE_LIMITED)
         return;
     regex_budget_init(&budget);
     if (!policy__names_method(policy, question, &budget))
@@ -208,6 +304,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     if (has_monitored(judging))
         judge_rules(judging, question, &monitor_budget, true);
     verdict->work = budget->work + monitor_budget.work;
+    verdict->guessed = judging->guessed;
     if (judging->no_memory)
         return CODE_NOMEM;
     combine(judging, verdict);
@@ -226,7 +323,7 @@ static enum code judge(struct judging *judging, const struct question *question,
 void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
                    struct policy_scratch *scratch, struct trace *trace, struct verdict *verdict)
 {
-    struct judging judging = {.policy = policy, .scratch = scratch, .trace = trace};
+    struct judging judging = {.policy = policy, .scratch = scratch, .trace = trace, .verdict = verdict};
 
     /* All but the long list of rules, which rule_count guards. */
     memset(verdict, 0, offsetof(struct verdict, rules));

@@ -103,12 +103,13 @@ static uint64_t hash_names(const struct names *names)
     uint64_t hash = names->given;
 
     for (uint32_t i = 0; i < names->count; i++)
-        hash = hash_mix(hash_mix(hash, names->name[i].kind), hash_span(names->name[i].text));
+        hash = hash_mix(hash_mix(hash, names->name[i].kind * 2 + names->name[i].whole), hash_span(names->name[i].text));
     return hash;
 }
 
 /* Rules mostly share their upstreams and methods: each pair is kept once. The seeded hash of 64 bits stands for the
- * lists; were two ever equal, a refusal would be worded as an unknown method. */
+ * lists; were two ever equal, a refusal would be worded as an unknown method. A monitored rule names nothing: the agent
+ * would see it. */
 static void collect_namings(struct policy *policy)
 {
     struct index *index = &policy->index;
@@ -118,7 +119,7 @@ static void collect_namings(struct policy *policy)
         uint64_t hash = hash_mix(hash_names(&match->by[DIM_UPSTREAM]), hash_names(&match->by[DIM_METHOD]));
         uint32_t at = 0;
 
-        if (!match->by[DIM_METHOD].given)
+        if (!match->by[DIM_METHOD].given || policy->rules[r].monitor)
             continue;
         while (at < index->naming_count && index->namings[at].hash != hash)
             at++;
@@ -170,7 +171,8 @@ enum code policy__index_each(const struct index *index, const struct question *q
         enum dimension dimension;
         struct span key;
     } keys[] = {{DIM_TENANT, question->tenant},     {DIM_PRINCIPAL, question->principal}, {DIM_UPSTREAM, question->upstream},
-                {DIM_METHOD, question->method},     {DIM_METHOD, question->answers},      {DIM_TOOL, question->tool}};
+                {DIM_METHOD, question->method},     {DIM_METHOD, question->answers},      {DIM_TOOL, question->tool},
+                {DIM_RESOURCE, question->resource}, {DIM_PROMPT, question->prompt}};
     enum code code = add(context, index->general, index->general_count);
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys && code == CODE_OK; i++) {

@@ -33,7 +33,7 @@ static bool is_protocol(struct span method)
     return span_starts_with(method, SPAN_LIT("notifications/"));
 }
 
-static enum truth name_matches(const struct name *name, bool opening, struct span value, struct regex_budget *budget)
+enum truth policy__name_matches(const struct name *name, bool opening, struct span value, struct regex_budget *budget)
 {
     bool matches = false;
 
@@ -54,6 +54,8 @@ static struct span value_of(const struct question *question, enum dimension dime
     case DIM_UPSTREAM: return question->upstream;
     case DIM_METHOD: return question->method;
     case DIM_TOOL: return question->tool;
+    case DIM_RESOURCE: return question->resource;
+    case DIM_PROMPT: return question->prompt;
     case DIM_COUNT: break;
     }
     return SPAN_NONE;
@@ -68,14 +70,14 @@ enum truth policy__names_match(const struct names *names, enum dimension dimensi
 
     if (!names->given)
         return TRUTH_TRUE;
-    /* A message that calls no tool has no name that could match, not even under `*`. */
-    if (dimension == DIM_TOOL && value.len == 0)
+    /* A message that calls no tool has no name that could match, not even under `*`; nor for resources and prompts. */
+    if (dimension >= DIM_TARGET && value.len == 0)
         return TRUTH_FALSE;
     for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {
-        truth = truth_or(truth, name_matches(&names->name[i], opening, value, budget));
+        truth = truth_or(truth, policy__name_matches(&names->name[i], opening, value, budget));
         /* An answer is judged by the name `response` and by the method that it answers. */
         if (is_response && truth != TRUTH_TRUE)
-            truth = truth_or(truth, name_matches(&names->name[i], opening, question->answers, budget));
+            truth = truth_or(truth, policy__name_matches(&names->name[i], opening, question->answers, budget));
     }
     return truth;
 }

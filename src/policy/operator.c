@@ -14,16 +14,24 @@ static bool is_container(const struct json_node *value)
     return value->type == JSON_ARRAY || value->type == JSON_OBJECT;
 }
 
-/* Long values cost more than one visit. Returns: false where the call became too costly. */
-static bool charge(struct walk *walk, uint64_t cost)
+bool policy__spend_visits(struct walk *walk)
 {
-    if (cost > walk->visits_left) {
+    uint64_t work = (walk->visits_told - walk->visits_left) * VISIT_WORK;
+
+    walk->visits_told = walk->visits_left;
+    walk->spent |= !regex_budget_spend(walk->budget, work);
+    return !walk->spent;
+}
+
+bool policy__charge(struct walk *walk, uint64_t visits)
+{
+    if (visits > walk->visits_left) {
         walk->visits_left = 0;
         walk->spent = true;
         return false;
     }
-    walk->visits_left -= cost;
-    return true;
+    walk->visits_left -= visits;
+    return walk->visits_told - walk->visits_left < VISITS_EACH || policy__spend_visits(walk);
 }
 
 static enum truth op_in(struct walk *walk, const struct op *op, const struct json_node *value)
@@ -31,7 +39,7 @@ static enum truth op_in(struct walk *walk, const struct op *op, const struct jso
     uint32_t from = 0, to = op->string_count;
 
     if (value->type != JSON_STRING) {
-        if (!charge(walk, (op->value_count - op->string_count) / 4))
+        if (!policy__charge(walk, op->value_count - op->string_count))
             return TRUTH_UNDECIDED;
         for (uint32_t i = op->string_count; i < op->value_count; i++)
             if (json_equal(op->values[i], value))
@@ -81,7 +89,7 @@ static enum truth op_items(const struct op *op, const struct json_node *value)
 
 static enum truth contains_member(struct walk *walk, const struct op *op, const struct json_node *array)
 {
-    if (!charge(walk, array->count / 4))
+    if (!policy__charge(walk, array->count))
         return TRUTH_UNDECIDED;
     for (const struct json_node *member = array->child; member != NULL; member = member->next)
         if (json_equal(member, op->value))
@@ -97,12 +105,23 @@ static enum truth contains_text(const struct op *op, struct span text)
                     (text.len > 0 && memmem(text.at, text.len, op->value->text.at, op->value->text.len) != NULL));
 }
 
-/* In visits, for what reads the whole text; regexes count for themselves. A glob may try its pattern at each place. */
+/* In visits, for what reads the whole text; regexes count for themselves. A glob may try its pattern at each place; a path
+ * is read for each directory. */
 static uint64_t cost_of(const struct op *op, struct span text)
 {
+    uint64_t times = 1, length = (uint64_t)text.len / 16;
+
     if (op->kind == OP_MATCHES || op->kind == OP_STARTS_WITH || op->kind == OP_ENDS_WITH)
         return 0;
-    return (uint64_t)text.len / 16 * (op->kind == OP_GLOB && op->text.len > 0 ? op->text.len : 1);
+    if (op->kind == OP_GLOB && op->text.len > 0)
+        times = op->text.len;
+    else if (op->kind == OP_UNDER)
+        times = 2 + op->part_count;
+    else if (op->kind == OP_URL)
+        return length + policy__url_cost(op);
+    else if (op->kind == OP_CIDR)
+        return length + op->part_count / 4;
+    return length * times;
 }
 
 /* Meaning 4: string operators read scalars as the text that was sent. */
@@ -113,7 +132,7 @@ static enum truth op_text(struct walk *walk, const struct condition *leaf, const
 
     if (op->kind == OP_CONTAINS && value->type == JSON_ARRAY)
         return contains_member(walk, op, value);
-    if (is_container(value) || !charge(walk, cost_of(op, text)))
+    if (is_container(value) || !policy__charge(walk, cost_of(op, text)))
         return TRUTH_UNDECIDED;
     if (op->kind == OP_MATCHES)
         return policy__regex(op->regex, leaf->opening, text, op->whole, walk->budget);
@@ -125,6 +144,14 @@ static enum truth op_text(struct walk *walk, const struct condition *leaf, const
         return truth_of(span_ends_with(text, op->text));
     if (op->kind == OP_CONTAINS)
         return contains_text(op, text);
+    if (op->kind == OP_UNDER)
+        return policy__op_under(walk, op, text);
+    if (op->kind == OP_URL)
+        return policy__op_url(op, text);
+    if (op->kind == OP_CIDR)
+        return policy__op_cidr(op, text);
+    if (op->kind == OP_FORMAT)
+        return policy__op_format(op, text);
     count = unicode_count(text);
     return truth_of(op->kind == OP_MIN_LENGTH ? count >= op->count : count <= op->count);
 }
@@ -140,7 +167,11 @@ enum truth policy__op(struct walk *walk, const struct condition *leaf, const str
     case OP_ENDS_WITH:
     case OP_CONTAINS:
     case OP_MIN_LENGTH:
-    case OP_MAX_LENGTH: return op_text(walk, leaf, op, value);
+    case OP_MAX_LENGTH:
+    case OP_UNDER:
+    case OP_URL:
+    case OP_CIDR:
+    case OP_FORMAT: return op_text(walk, leaf, op, value);
     case OP_IS: return op_is(op, value);
     case OP_MIN:
     case OP_MAX: return op_limit(op, value);

@@ -4,7 +4,8 @@
  * X(NAME, "word", reads text)    reads text: takes scalars as the text that was sent (policy-language.md, Meaning 4)
  *
  * To add an operator: one line here; the compiler then asks for its operand (compile_operator.c) and its truth
- * (operator.c); one block in schema/policy.schema.json; one table of cases in tests/unit/policy/test_operator.c. */
+ * (operator.c); one block in schema/policy.schema.json; one row in
+ * tests/unit/policy/test_operator_matrix.c, which misses it otherwise, and a table of its own cases beside. */
 #ifndef OPERATOR_TABLE
 #define OPERATOR_TABLE(X)              \
     X(EQUALS, "equals", false)           \
@@ -21,5 +22,9 @@
     X(MAX_LENGTH, "max_length", true)    \
     X(MIN_ITEMS, "min_items", false)     \
     X(MAX_ITEMS, "max_items", false)     \
-    X(EXISTS, "exists", false)
+    X(EXISTS, "exists", false)           \
+    X(UNDER, "under", true)              \
+    X(URL, "url", true)                  \
+    X(CIDR, "cidr", true)                \
+    X(FORMAT, "format", true)
 #endif

@@ -8,12 +8,21 @@ static bool walk_from(struct path_walk *walk, uint32_t segment, const struct jso
 /* Counts one more node. Returns: false when the walk must end. */
 static bool count_visit(struct path_walk *walk)
 {
-    if (*walk->visits_left == 0) {
+    if (*walk->visits_left == 0 ||
+        (walk->look != NULL && *walk->visits_left <= walk->look_at && !walk->stop && !walk->look(walk))) {
         walk->spent = walk->stop = true;
         return false;
     }
     *walk->visits_left -= 1;
     return !walk->stop;
+}
+
+/* What lies below a stand-in is not what was asked. */
+static bool meets_hidden(struct path_walk *walk, const struct json_node *node)
+{
+    if (walk->hidden != NULL && question_is_hidden(walk->hidden, node))
+        walk->met_hidden = walk->stop = true;
+    return walk->met_hidden;
 }
 
 static bool walk_named(struct path_walk *walk, uint32_t segment, const struct json_node *node, struct span name)
@@ -123,8 +132,11 @@ static bool walk_selectors(struct path_walk *walk, uint32_t segment, const struc
 /* The selectors on the node and on everything below it. Depth is that of the tree, which its reader bounds. */
 static bool walk_down(struct path_walk *walk, uint32_t segment, const struct json_node *node)
 {
-    bool got = walk_selectors(walk, segment, node);
+    bool got;
 
+    if (meets_hidden(walk, node))
+        return false;
+    got = walk_selectors(walk, segment, node);
     for (const struct json_node *child = node->child; child != NULL && count_visit(walk); child = child->next)
         if (child->type == JSON_ARRAY || child->type == JSON_OBJECT)
             got |= walk_down(walk, segment, child);
@@ -137,6 +149,8 @@ static bool walk_from(struct path_walk *walk, uint32_t segment, const struct jso
         return false;
     if (segment == walk->path->count)
         return walk->visit(walk, node);
+    if (meets_hidden(walk, node))
+        return false;
     if (node->type != JSON_ARRAY && node->type != JSON_OBJECT)
         return false;
     return walk->path->segments[segment].descends ? walk_down(walk, segment, node) : walk_selectors(walk, segment, node);
@@ -144,7 +158,7 @@ static bool walk_from(struct path_walk *walk, uint32_t segment, const struct jso
 
 void path_run(struct path_walk *walk, const struct json_node *root)
 {
-    walk->stop = walk->spent = walk->element_lacks = false;
+    walk->stop = walk->spent = walk->element_lacks = walk->met_hidden = false;
     if (root != NULL)
         (void)walk_from(walk, 0, root);
 }

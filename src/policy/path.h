@@ -13,6 +13,7 @@
 #include "base/span.h"
 #include "base/why.h"
 #include "json/json.h"
+#include "policy/question.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,6 +50,10 @@ struct path {
  * Returns: CODE_OK; CODE_INVALID with *offset into `text`; CODE_NOMEM. */
 enum code path_compile(struct span text, struct arena *arena, struct path *path, size_t *offset, struct why *why) MUST_USE;
 
+/* Selects the members of what a path without `*` in its last step selects; one with it selects members already. The text
+ * stays as it was written. */
+enum code path_select_members(struct path *path, struct arena *arena) MUST_USE;
+
 static inline bool path_is_root(const struct path *path)
 {
     return path->count == 0;
@@ -61,8 +66,13 @@ struct path_walk {
     bool (*visit)(struct path_walk *walk, const struct json_node *value);
     void *context;
     uint64_t *visits_left; /* nodes that may still be looked at; at 0 the walk stops and `spent` is set */
+    /* Called once *visits_left has come down to look_at; sets that anew. Returns: false: the walk stops, `spent` is set. */
+    bool (*look)(struct path_walk *walk); /* NULL: never */
+    uint64_t look_at;
     bool stop;
     bool spent;
+    const struct question_hidden *hidden; /* NULL, or values that must not be entered */
+    bool met_hidden; /* the walk ended before one */
     bool element_lacks; /* an element of a `[*]` before further steps in which the rest of the path selected nothing */
 };
 

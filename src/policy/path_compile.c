@@ -113,7 +113,7 @@ static enum code read_quoted(struct reader *r, struct span *name)
         return CODE_NOMEM;
     while (!peek(r, quote)) {
         enum code code;
-        uint32_t point;
+        uint32_t point = 0;
 
         if (r->at >= r->text.len)
             return why_set(r->why, CODE_INVALID, "a quoted name does not end; add %c", quote);
@@ -320,6 +320,23 @@ static enum code read_path(struct reader *r)
     if (strchr(" \t\r\n", r->text.at[r->text.len - 1]) != NULL)
         return why_set(r->why, CODE_INVALID, "blanks at the end; take them away");
     return keep_segments(r, count);
+}
+
+enum code path_select_members(struct path *path, struct arena *arena)
+{
+    static const struct path_selector wild = {.kind = SELECTOR_WILD};
+    struct path_segment *segments;
+
+    if (path->count > 0 && has_wild(&path->segments[path->count - 1]))
+        return CODE_OK;
+    segments = arena_zalloc(arena, (path->count + 1) * sizeof *segments);
+    if (segments == NULL)
+        return CODE_NOMEM;
+    if (path->count > 0)
+        memcpy(segments, path->segments, path->count * sizeof *segments);
+    segments[path->count++] = (struct path_segment){.count = 1, .selectors = &wild};
+    path->segments = segments;
+    return CODE_OK;
 }
 
 enum code path_compile(struct span text, struct arena *arena, struct path *path, size_t *offset, struct why *why)

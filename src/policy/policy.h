@@ -31,11 +31,26 @@ void policy_unref(struct policy **policy);
 uint64_t policy_version(const struct policy *policy);
 struct span policy_hash(const struct policy *policy); /* of the set: names and texts, length-prefixed, in byte order of names */
 size_t policy_rule_count(const struct policy *policy);
-struct span policy_rule_id(const struct policy *policy, size_t at); /* by effect, then id in byte order */
+
+/* What an approval under this require_approval is bound to; at == NULL where there is no such rule. */
+struct span policy_approval_hash(const struct policy *policy, struct span rule_id);
 
 /* Whether some rule names this tool letter by letter: of such names there are as many as the authors wrote, however many
  * agents make up. */
 bool policy_names_tool(const struct policy *policy, struct span tool);
+
+/* The limit of the rule with this id; or NULL. */
+const struct policy_limit *policy_limit_of(const struct policy *policy, struct span rule);
+
+/* How far back limits and watches ask; 0: nothing of the past is asked. */
+int64_t policy_memory_us(const struct policy *policy);
+
+/* Whether `policy` watches all that `other` watches, by all of it and as long. */
+bool policy_watches_all_of(const struct policy *policy, const struct policy *other);
+
+/* Calls `told` for each watch (question.h) that the call of a tool is one of: so many that a version may have 1,024. */
+void policy_each_watch(const struct policy *policy, const struct question *question,
+                       void (*told)(void *context, const struct policy_watch *watch), void *context);
 
 /* The `policy:` name of one file's text, for load and remove. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
@@ -51,6 +66,11 @@ void policy_scratch_free(struct policy_scratch **scratch);
 void policy_eval(const struct policy *policy, const struct question *question, bool timed,
                  struct policy_scratch *scratch, struct verdict *verdict);
 
+/* The verdicts that a call with hidden parts may really have had, as bits 1 << enum verdict_kind: two evaluations of it, with
+ * question_hidden.favours_permit false and true. One bit: what is hidden does not matter. */
+#define POLICY_ALL_POSSIBLE 7U
+unsigned policy_possible(const struct verdict *against, const struct verdict *favouring);
+
 /* Whether tools/list may show this tool: false where no rule could permit it for this principal or a forbid without
  * `when` covers it. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
@@ -58,6 +78,20 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
 /* The same walk in words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
 enum code policy_explain(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
                          struct verdict *verdict, struct buf *out) MUST_USE;
+
+/* The same as a document: `rules`, an array, takes an object for each candidate, with its conditions in it,
+ * and for each rule that misses the call by one part of its match ("match": "false"). */
+struct doc;
+enum code policy_explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                             struct verdict *verdict, struct doc *rules) MUST_USE;
+
+/* The call of one test, by its name (at == NULL: of the only test). It lives as long as the policy.
+ * Returns: CODE_NOT_FOUND; CODE_EXISTS where several tests have the name. */
+enum code policy_case_question(const struct policy *policy, struct span name, struct question *question) MUST_USE;
+
+/* One call alone, written like `call:` of a test. Returns: CODE_OK with *holder, a policy without rules that holds the call as
+ * its only test; CODE_INVALID with faults; CODE_NOMEM. */
+enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults) MUST_USE;
 
 /* Runs the `tests:` of all files. `report` is called for each, in order. */
 struct policy_test_result {

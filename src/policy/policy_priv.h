@@ -10,10 +10,13 @@
 #define POLICY_POLICY_PRIV_H
 
 #include "base/mem.h"
+#include "crypto/digest.h"
 #include "json/json.h"
+#include "policy/address.h"
 #include "policy/operator_tbl.h"
 #include "policy/path.h"
 #include "policy/policy.h"
+#include "policy/zone.h"
 #include "regex/regex.h"
 #include "yaml/yaml.h"
 
@@ -41,7 +44,13 @@ const char *policy__truth_text(enum truth truth);
 
 /* ---- names: the lists of `match` ---- */
 
-enum dimension { DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_TOOL, DIM_COUNT };
+/* The last three are targets, of which a message has one or none. */
+enum dimension {
+    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT, DIM_COUNT
+};
+
+#define DIM_TARGET DIM_TOOL /* the first of them */
+
 
 extern const char *const policy__dimension_text[DIM_COUNT]; /* "tenants" ... */
 
@@ -65,7 +74,9 @@ struct match {
     bool opening;
 };
 
-/* ---- conditions ---- */
+extern const struct names *const policy__target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
+
+/* ---- operators ---- */
 
 enum op_kind {
 #define X(name, word, reads_text) OP_##name,
@@ -79,6 +90,14 @@ bool policy__op_reads_text(enum op_kind kind);      /* Meaning 4: the string ope
 
 #define IS_INTEGER JSON_NONE /* in op.is_type: a number without fractional value */
 
+enum format { FORMAT_NONE = 0, FORMAT_UUID, FORMAT_EMAIL, FORMAT_DATE, FORMAT_DATE_TIME, FORMAT_IPV4, FORMAT_IPV6 };
+
+struct url_terms; /* operator_url.c */
+
+enum decoder { DECODER_PERCENT = 0, DECODER_BASE64, DECODER_UNICODE, DECODER_HTML, DECODER_JSON, DECODER_COUNT };
+
+extern const char *const policy__decoder_text[DECODER_COUNT + 1]; /* "percent" ..., NULL */
+
 struct op {
     enum op_kind kind;
     bool whole;                            /* MATCHES */
@@ -90,9 +109,54 @@ struct op {
     const struct json_node *value;         /* EQUALS, CONTAINS, MIN, MAX */
     const struct json_node *const *values; /* IN: strings first, in byte order */
     uint32_t value_count, string_count;
+    enum format format;                    /* FORMAT */
+    const struct url_terms *url;           /* URL */
+    const struct address_range *ranges;    /* CIDR */
+    const struct span *directories;        /* UNDER: without a slash at the end */
+    uint32_t part_count;                   /* of ranges or directories */
+    struct span written;                   /* UNDER, URL, CIDR, FORMAT: the operand as JSON, for words */
 };
 
-enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT };
+/* ---- what conditions ask about beyond arguments ---- */
+
+/* Tools that some `session` watches; one for each set of names. */
+struct watch {
+    struct watch *next;
+    struct policy_watch view;
+    struct names tools, upstreams;
+};
+
+struct hours { /* of the local day, in minutes; from > to: past midnight, of the day on which it begins */
+    int from, to;
+};
+
+enum fact_kind { FACT_DURING = 0, FACT_SESSION, FACT_CLIENT, FACT_ANNOTATIONS, FACT_COUNT };
+
+extern const char *const policy__fact_text[FACT_COUNT]; /* "during" ... */
+extern const char *const policy__by_text[POLICY_BY_COUNT + 1]; /* "tenant" ..., NULL */
+extern const char *const policy__hint_text[]; /* "readOnlyHint" ..., NULL */
+
+struct fact {
+    enum fact_kind kind;
+    uint32_t days;                 /* DURING: bits, 0 is Sunday */
+    const struct hours *hours;     /* DURING */
+    uint32_t count;                /* of hours */
+    const struct zone *zone;       /* DURING */
+    struct span zone_name;
+    const struct watch *watch;     /* SESSION */
+    uint32_t by;                   /* SESSION: bits of enum policy_by */
+    int64_t within_us;             /* SESSION */
+    struct span written;           /* as JSON, for words */
+    struct op ranges;              /* CLIENT: a `cidr` */
+    bool asks[POLICY_HINT_COUNT];  /* ANNOTATIONS */
+    bool wants[POLICY_HINT_COUNT];
+    enum truth absent;             /* ANNOTATIONS: of a hint that is not known */
+    bool opening;                  /* ANNOTATIONS */
+};
+
+/* ---- conditions ---- */
+
+enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT };
 
 struct condition {
     enum condition_kind kind;
@@ -100,8 +164,12 @@ struct condition {
     int line;
     uint32_t count;    /* ALL, ANY, NOT (one) */
     const struct condition *members;
+    const struct fact *fact; /* FACT */
     /* LEAF */
     struct path path;
+    bool asks_meta; /* the path begins at params._meta */
+    bool asks_keys; /* names of members in place of their values */
+    unsigned decoders; /* 1 << enum decoder; 0: strings are read as they are */
     const struct op *ops;
     uint32_t op_count;
     bool opening;
@@ -122,6 +190,8 @@ struct rule {
     struct condition only_args;   /* for its label and line */
     const struct span *args;      /* in byte order */
     uint32_t arg_count;
+    unsigned char hash[DIGEST_BYTES]; /* REQUIRE_APPROVAL: of what the author wrote */
+    const struct policy_limit *limit; /* of a permit, or NULL */
     const struct source *source;
     int line, column;
 };
@@ -132,11 +202,35 @@ struct redaction {
     uint32_t path_count;
 };
 
+struct case_approved {
+    struct span rule;
+    int line, column;
+};
+
+/* A call that was permitted before; what it does not say is as in the call that is tested. */
+struct case_earlier {
+    struct question question;
+    int64_t ago_us;
+};
+
+struct case_spent { /* calls that count under a permit's limit */
+    struct span rule;
+    uint64_t calls;
+    int line, column;
+};
+
 struct policy_case { /* one of `tests:` */
     const struct source *source;
     struct span name;
-    int line;
+    int line, column;
     struct question question;
+    const struct case_approved *approved; /* rules whose approval a person has given */
+    uint32_t approved_count;
+    const struct case_earlier *earlier;
+    uint32_t earlier_count;
+    const struct case_spent *spent;
+    uint32_t spent_count;
+    enum policy_known hints[POLICY_HINT_COUNT];
     enum verdict_kind verdict;
     bool has_rule, has_reason;
     struct span rule; /* at == NULL: none may decide */
@@ -162,6 +256,12 @@ struct pattern { /* a regex; one for each text of the set */
         bool done, affordable;
         const char *example;
     } pumped[2]; /* anywhere, whole */
+};
+
+struct known_zone { /* one for each name of the set */
+    struct known_zone *next;
+    struct span name;
+    const struct zone *zone;
 };
 
 struct kept { /* a buffer that parsed operands point into */
@@ -202,6 +302,9 @@ struct policy {
     struct arena arena;
     struct pattern *patterns[PATTERN_BUCKETS];
     struct kept *kept;
+    struct known_zone *zones;
+    struct watch *watches;
+    uint32_t watch_count;
     struct source *sources;
     uint32_t source_count;
     struct rule *rules; /* by effect, then id in byte order */
@@ -211,7 +314,7 @@ struct policy {
     uint32_t redaction_count;
     struct policy_case *cases;
     uint32_t case_count;
-    bool asks_principal; /* some rule or redaction restricts principals */
+    bool asks_principal, asks_resource, asks_prompt; /* some rule or redaction restricts them */
     struct index index;
 };
 
@@ -225,28 +328,67 @@ const struct rule *policy__rule_by_id(const struct policy *policy, struct span i
 
 /* ---- evaluation ---- */
 
-struct trace; /* explain.c: words about a walk */
 
 #define VISITS_MAX UINT64_C(20000000) /* values looked at in one call; more is too costly */
 #define VISIT_WORK 5                  /* units of a regex budget: one budget bounds all that a call costs */
+#define VISITS_EACH 4096              /* spent from it at once, so that its clock is looked at within a leaf too */
+
+struct trace;
 
 /* One walk over conditions. */
 struct walk {
     const struct question *question;
     struct regex_budget *budget;
-    uint64_t visits_left;
+    uint64_t visits_left, visits_told; /* what is between them is not spent from the budget yet */
+    struct arena *arena; /* what one value is turned into; emptied for the next */
     bool spent;          /* the visits were used up */
+    bool guessed;        /* see verdict.guessed */
+    bool no_memory;
     struct trace *trace; /* NULL: nobody listens */
 };
 
+enum truth policy__name_matches(const struct name *name, bool opening, struct span value, struct regex_budget *budget);
 enum truth policy__names_match(const struct names *names, enum dimension dimension, bool opening,
                                const struct question *question, struct regex_budget *budget);
 /* *undecided: the first undecided dimension, where the result is undecided. */
 enum truth policy__match(const struct match *match, const struct question *question, struct regex_budget *budget,
                          enum dimension *undecided);
+/* Whether a name of `called` or its `upstreams` holds; both are names and globs only, which need no budget. */
+const struct watch *policy__watch_of(const struct policy_watch *view);
+bool policy__is_watched(const struct watch *watch, const struct question *question);
+enum truth policy__fact(struct walk *walk, const struct fact *fact);
 /* *undecided: the label of the first undecided condition, where the result is undecided. */
 enum truth policy__rule_conditions(struct walk *walk, const struct rule *rule, struct span *undecided);
+/* hidden.c: what a condition asks of a hidden value. Marks the walk. */
+enum truth policy__guess(struct walk *walk, bool opening);
+/* Whether some operator of the leaf looks at what is hidden in this value. */
+bool policy__leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value);
 enum truth policy__op(struct walk *walk, const struct condition *leaf, const struct op *op, const struct json_node *value);
+enum truth policy__op_cidr(const struct op *op, struct span text);
+enum truth policy__op_format(const struct op *op, struct span text);
+enum truth policy__op_under(struct walk *walk, const struct op *op, struct span text);
+enum truth policy__op_url(const struct op *op, struct span text);
+bool policy__date_time(struct span text, int64_t *time_us); /* RFC 3339; false for anything else */
+bool policy__url_asks_ports(const struct op *op); /* otherwise the scheme's default is meant */
+uint64_t policy__url_cost(const struct op *op); /* in visits, whatever the text */
+
+/* Spends the visits from the budget. Returns: false where the call became too costly. */
+bool policy__spend_visits(struct walk *walk);
+
+/* Counts what costs more than one visit. Returns: as policy__spend_visits. */
+bool policy__charge(struct walk *walk, uint64_t visits);
+
+/* decode.c: all operators of a leaf with decoders, on all readings of a string. */
+enum truth policy__decoded(struct walk *walk, const struct condition *leaf, const struct json_node *string);
+bool policy__op_reads_readings(enum op_kind kind); /* the others see the value as it is */
+
+/* decode_text.c. Takes: out: room for text.len bytes, and policy__html_growth() more. Returns: how many were written. */
+size_t policy__read_percent(struct span text, char *out);
+size_t policy__read_html(struct span text, char *out);
+size_t policy__html_growth(size_t len);
+
+/* Whether the value alone makes the leaf's operators true. */
+bool policy__fulfils(const struct condition *leaf, const struct json_node *value);
 /* Whether one of the leaf's operators is undecided on this array or object. */
 bool policy__leaf_skips(const struct condition *leaf, const struct json_node *value);
 enum truth policy__regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget);
@@ -271,7 +413,8 @@ enum code policy__candidates(const struct policy *policy, const struct question 
 struct cache_entry;
 
 struct policy_scratch {
-    struct arena arena; /* of one verdict */
+    struct arena arena;    /* of one verdict */
+    struct arena readings; /* of one value */
     struct cache_entry **cache;
     size_t cache_bytes;
 };
@@ -283,12 +426,90 @@ enum code policy__redact(const struct policy *policy, const struct candidates *c
 void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
                    struct policy_scratch *scratch, struct trace *trace, struct verdict *verdict);
 
+/* call_text.c: appends a call's text so that the YAML reader takes it, if it is JSON. */
+enum code policy__call_text(struct span text, struct buf *out) MUST_USE;
+
+/* ---- listening to a walk ---- */
+
+struct coverage;
+
+#define TRACE_DEPTH_MAX 64 /* conditions in each other; more are not in documents */
+
+/* The documents of a rule or condition; the lists are made with their first member. */
+struct trace_level {
+    struct doc *self, *members, *values, *readings;
+};
+
+/* The listener. After a failed line nothing more is written; the code is told at the end. */
+struct trace {
+    struct buf *out;           /* words; NULL: none */
+    struct doc *rules;         /* the same as a document, an array; NULL: none */
+    struct coverage *coverage; /* what the walk met is counted there; NULL: nowhere */
+    const struct question *question;
+    enum code code;
+    unsigned depth;
+    unsigned values;           /* shown of the leaf at hand */
+    const struct op *failed;   /* the operator that decided the value at hand */
+    struct trace_level levels[TRACE_DEPTH_MAX]; /* the rule, and the conditions down to the one at hand */
+};
+
+#define TRACE_VALUES_SHOWN 20 /* of one leaf */
+
+/* The reading of a string that decided for an operator. */
+struct trace_reading {
+    const struct op *op;
+    struct span text;
+    const enum decoder *chain; /* that made it, the first one first */
+    size_t depth;              /* of the chain; 0: the string itself */
+    uint32_t count;            /* of all readings */
+    enum truth truth;
+};
+
+/* Why a value of a leaf was false or undecided, for people; NULL: the leaf's only operator. */
+const struct op *policy__trace_blame(const struct trace *trace, const struct condition *leaf, enum truth truth);
+struct span policy__short_label(const struct condition *condition); /* without the rule's id */
+
+/* explain_doc.c: the same walk as a document. */
+void policy__doc_rule(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
+void policy__doc_missed(struct trace *trace, const struct rule *rule, enum dimension missed);
+void policy__doc_known(struct trace *trace, const char *key, enum policy_known known);
+void policy__doc_applies(struct trace *trace, enum truth truth, bool applies);
+void policy__doc_enter(struct trace *trace, const struct condition *condition);
+void policy__doc_leave(struct trace *trace, enum truth truth);
+void policy__doc_value(struct trace *trace, const struct condition *leaf, const struct json_node *value, enum truth truth);
+void policy__doc_reading(struct trace *trace, const struct trace_reading *seen);
+void policy__doc_fact(struct trace *trace, struct span seen);
+void policy__doc_absent(struct trace *trace, const struct condition *leaf, bool is_element);
+
+/* coverage.c */
+void policy__cover_rule(struct coverage *coverage, const struct rule *rule, bool applies);
+void policy__cover_condition(struct coverage *coverage, const struct condition *condition, enum truth truth);
+void policy__cover_verdict(struct coverage *coverage, const struct verdict *verdict);
+
+/* case.c: a test's call, judged by any policy, also one that it does not belong to. `trace` may be NULL. */
+void policy__judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
+                        struct trace *trace, struct verdict *verdict);
+
+/* words.c: parts of rules as their authors write them, cut where they are long. */
+enum code policy__say_op(struct buf *out, const struct op *op) MUST_USE;             /* "max 100" */
+enum code policy__say_fact(struct buf *out, const struct fact *fact) MUST_USE;       /* "client [...]" */
+enum code policy__say_limit(struct buf *out, const struct policy_limit *limit) MUST_USE; /* "limit of 5 calls in 60 s" */
+enum code policy__say_ops(struct buf *out, const struct condition *leaf) MUST_USE;   /* "is integer, max 100" */
+enum code policy__say_names(struct buf *out, const struct names *names) MUST_USE;    /* "[shop, 'team-*']" */
+enum code policy__say_text(struct buf *out, struct span text) MUST_USE;              /* in quotes where it needs them */
+
 /* What explain.c says along the walk. All do nothing without a trace. */
 void policy__trace_rule(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
 void policy__trace_applies(struct trace *trace, const struct rule *rule, enum truth truth, bool applies);
+void policy__trace_granted(struct trace *trace, enum policy_known granted);
+void policy__trace_limit(struct trace *trace, const struct rule *rule, bool has_room);
+void policy__trace_fact(struct trace *trace, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void policy__trace_enter(struct trace *trace, const struct condition *condition);
 void policy__trace_leave(struct trace *trace, const struct condition *condition, enum truth truth);
+void policy__trace_op(struct trace *trace, const struct op *op, enum truth truth); /* of the value that is then traced */
 void policy__trace_value(struct trace *trace, const struct condition *leaf, const struct json_node *value, enum truth truth);
+void policy__trace_reading(struct trace *trace, const struct trace_reading *seen);
+void policy__trace_too_many(struct trace *trace);
 void policy__trace_absent(struct trace *trace, const struct condition *leaf, bool is_element);
 
 #endif

@@ -11,13 +11,73 @@
 #include "base/span.h"
 #include "json/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Limits, sequences, approvals: what evaluation may know about the past. Still empty; evaluation takes it as a value so
- * that it stays pure. */
-struct policy_state {
-    uint32_t reserved;
+struct question;
+
+/* What is known of something past. Zero is the safe value: who does not know, does not open. */
+enum policy_known { POLICY_UNKNOWN = 0, POLICY_NO, POLICY_YES };
+
+/* What calls are counted together by, and in whose company a tool was called. */
+enum policy_by {
+    POLICY_BY_TENANT = 0, POLICY_BY_PRINCIPAL, POLICY_BY_UPSTREAM, POLICY_BY_TOOL, POLICY_BY_SESSION, POLICY_BY_CLIENT,
+    POLICY_BY_CORRELATION, POLICY_BY_COUNT
 };
+
+/* A permit's limit (Meaning 12). The same rule with the same limit is the same limit in every snapshot. */
+struct policy_limit {
+    struct span rule; /* its id */
+    uint64_t calls;
+    int64_t per_us;
+    uint32_t by;      /* bits: 1 << enum policy_by */
+};
+
+/* Tools whose calls a `session` condition asks for. The same names are the same watch in every snapshot. */
+struct policy_watch {
+    struct span key; /* the names, unambiguously */
+    uint32_t by;     /* bits: by what some condition asks */
+    int64_t longest_us;
+};
+
+/* What a server says of its tool in tools/list; untrusted. */
+enum policy_hint { POLICY_READ_ONLY = 0, POLICY_DESTRUCTIVE, POLICY_IDEMPOTENT, POLICY_OPEN_WORLD, POLICY_HINT_COUNT };
+
+/* The past, as questions that evaluation may ask. Asking changes nothing: whoever acts on the verdict takes the limit's token,
+ * spends the approval, notes the call. Within one evaluation the same question gets the same answer, or the loser of a race
+ * finds out when it takes. A member may be NULL: of that nothing is known, as of a first call. */
+struct policy_past {
+    /* Whether one more call fits under the limit; POLICY_UNKNOWN counts as no. *wait_us: where not, how long it lasts. */
+    enum policy_known (*has_room)(void *context, const struct question *question, const struct policy_limit *limit,
+                                  int64_t *wait_us);
+    /* Whether one of the watched tools was permitted within so long, in the same session, correlation ... */
+    enum policy_known (*was_called)(void *context, const struct question *question, const struct policy_watch *watch,
+                                    enum policy_by by, int64_t within_us);
+    /* Whether a person has granted what this require_approval holds. POLICY_NO: a person has refused it; POLICY_UNKNOWN:
+     * nobody has said anything, so that it is held. */
+    enum policy_known (*is_granted)(void *context, const struct question *question, struct span rule, struct span rule_hash);
+    /* What the upstream said of the tool; POLICY_UNKNOWN: nothing. */
+    enum policy_known (*hint)(void *context, const struct question *question, enum policy_hint hint);
+};
+
+struct policy_state {
+    const struct policy_past *past; /* NULL: nothing is known of the past */
+    void *context;
+};
+
+/* What is asked again may have lost parts. A condition that asks for one of them is guessed, all in favour of a permit or
+ * all against it: policy_possible says what both leave open. verdict.guessed tells that one was made. */
+struct question_hidden {
+    const struct json_node *const *nodes; /* values under `root`, or `root` itself, that stand in for others */
+    uint32_t count;
+    bool meta;                            /* nothing is known of params._meta */
+    bool hints;                           /* nor of what the server said of the tool, but for what `state` knows */
+    bool favours_permit;
+};
+
+/* Whether a value is a hidden one; whether it is, holds or lies in one. */
+bool question_is_hidden(const struct question_hidden *hidden, const struct json_node *value);
+bool question_hides(const struct question_hidden *hidden, const struct json_node *value);
 
 struct question {
     struct span tenant;
@@ -26,6 +86,8 @@ struct question {
     struct span method;            /* or a pseudo-name: stream/open, session/end, response, stream/message */
     struct span answers;           /* method `response`: the method that is answered; otherwise empty */
     struct span tool;              /* params.name of tools/call; otherwise empty */
+    struct span resource;          /* params.uri of resources/read and its like; otherwise empty */
+    struct span prompt;            /* params.name of prompts/get; otherwise empty */
     const struct json_node *root;  /* `$`: params.arguments for tools/call and prompts/get, else params; NULL: absent */
     const struct json_node *meta;  /* params._meta, or NULL */
     int64_t time_us;               /* UTC */
@@ -33,6 +95,10 @@ struct question {
     struct span session;
     struct span correlation;
     struct policy_state state;
+    const struct question_hidden *hidden; /* NULL: all is known, as of every call at the gate */
 };
+
+/* What the call has of it; empty: nothing. */
+struct span question_value(const struct question *question, enum policy_by by);
 
 #endif

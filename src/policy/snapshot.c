@@ -32,9 +32,35 @@ size_t policy_rule_count(const struct policy *policy)
     return policy->rule_count;
 }
 
-struct span policy_rule_id(const struct policy *policy, size_t at)
+const struct policy_limit *policy_limit_of(const struct policy *policy, struct span id)
 {
-    return policy->rules[at].id;
+    const struct rule *rule = policy__rule_by_id(policy, id);
+
+    return rule != NULL ? rule->limit : NULL;
+}
+
+int64_t policy_memory_us(const struct policy *policy)
+{
+    int64_t longest_us = 0;
+
+    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
+        longest_us = longest_us > watch->view.longest_us ? longest_us : watch->view.longest_us;
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        const struct policy_limit *limit = policy->rules[i].limit;
+
+        if (limit != NULL && limit->per_us > longest_us)
+            longest_us = limit->per_us;
+    }
+    return longest_us;
+}
+
+struct span policy_approval_hash(const struct policy *policy, struct span rule_id)
+{
+    const struct rule *rule = policy__rule_by_id(policy, rule_id);
+
+    if (rule == NULL || rule->effect != EFFECT_REQUIRE_APPROVAL || rule->monitor)
+        return SPAN_NONE;
+    return span_of(rule->hash, sizeof rule->hash);
 }
 
 struct policy *policy_ref(struct policy *policy)
@@ -141,6 +167,8 @@ static enum code sort_rules(struct compiler *c)
         policy->by_id[i] = &policy->rules[i];
     qsort(policy->by_id, policy->rule_count, sizeof(struct rule *), by_id);
     check_ids(c);
+    policy__check_approved(c);
+    policy__check_spent(c);
     return CODE_OK;
 }
 
@@ -169,23 +197,30 @@ static void hash_sources(struct policy *policy)
 
 /* ---- the set of files ---- */
 
+static enum code read_source(struct compiler *c, const struct policy_file *file, struct parsed *parsed)
+{
+    struct source *source = &parsed->source;
+    enum code code = policy__copy(c, file->path, &source->path);
+
+    if (code == CODE_OK)
+        code = policy__copy(c, file->text, &source->text);
+    if (code != CODE_OK)
+        return code;
+    source->path_text = source->path.at;
+    code = yaml_read(source->text, source->path_text, &parsed->tree, c->faults);
+    return code == CODE_NOMEM ? code : CODE_OK;
+}
+
 static enum code read_files(struct compiler *c, const struct policy_file *files, size_t count, struct parsed *parsed)
 {
     for (size_t i = 0; i < count; i++) {
-        struct source *source = &parsed[i].source;
-        enum code code = policy__copy(c, files[i].path, &source->path);
+        enum code code = read_source(c, &files[i], &parsed[i]);
 
-        if (code == CODE_OK)
-            code = policy__copy(c, files[i].text, &source->text);
         if (code != CODE_OK)
-            return code;
-        source->path_text = source->path.at;
-        code = yaml_read(source->text, source->path_text, &parsed[i].tree, c->faults);
-        if (code == CODE_NOMEM)
             return code;
         if (parsed[i].tree == NULL)
             continue;
-        c->source = source;
+        c->source = &parsed[i].source;
         c->tree = parsed[i].tree;
         code = policy__compile_name(c);
         if (code != CODE_OK)
@@ -243,12 +278,36 @@ static enum code compile_files(struct compiler *c, const struct policy_file *fil
     if (code == CODE_OK)
         code = compile_set(c, parsed, count);
     if (code == CODE_OK && c->faults->count == 0) {
-        policy__warn_set(c);
         hash_sources(c->policy);
+        code = policy__warn_set(c);
     }
     for (size_t i = 0; i < count; i++)
         yaml_tree_free(&parsed[i].tree);
     mem_free(parsed);
+    return code;
+}
+
+static struct policy *new_policy(uint64_t version)
+{
+    struct policy *policy = mem_zalloc(sizeof *policy);
+
+    if (policy == NULL)
+        return NULL;
+    atomic_init(&policy->refs, 1);
+    policy->version = version;
+    policy->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
+    arena_init(&policy->arena, SNAPSHOT_MAX_BYTES);
+    return policy;
+}
+
+static enum code hand_over(struct compiler *c, enum code code, struct policy **policy)
+{
+    if (code == CODE_OK && c->faults->count > 0)
+        code = CODE_INVALID;
+    if (code == CODE_OK)
+        *policy = c->policy;
+    else
+        free_policy(c->policy);
     return code;
 }
 
@@ -261,13 +320,9 @@ enum code policy_compile(const struct policy_file *files, size_t count, uint64_t
 
     *policy = NULL;
     faults_init(&mine);
-    c.policy = mem_zalloc(sizeof *c.policy);
+    c.policy = new_policy(version);
     if (c.policy == NULL)
         return CODE_NOMEM;
-    atomic_init(&c.policy->refs, 1);
-    c.policy->version = version;
-    c.policy->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
-    arena_init(&c.policy->arena, SNAPSHOT_MAX_BYTES);
     if (count > FILES_MAX)
         faults_add(&mine, "", 0, 0, "more than %d files; put more rules into each", FILES_MAX);
     code = count > FILES_MAX ? CODE_OK : compile_files(&c, files, count);
@@ -276,11 +331,47 @@ enum code policy_compile(const struct policy_file *files, size_t count, uint64_t
             faults->fault[faults->count] = mine.fault[i];
         faults->count++;
     }
-    if (code == CODE_OK && mine.count > 0)
-        code = CODE_INVALID;
-    if (code == CODE_OK)
-        *policy = c.policy;
-    else
-        free_policy(c.policy);
+    return hand_over(&c, code, policy);
+}
+
+/* ---- a call alone ---- */
+
+static enum code read_call(struct compiler *c, const struct policy_file *file)
+{
+    struct policy *policy = c->policy;
+    struct parsed parsed = {.tree = NULL};
+    enum code code;
+
+    policy->cases = policy__alloc(c, 1, sizeof *policy->cases);
+    code = policy->cases ? read_source(c, file, &parsed) : CODE_NOMEM;
+    if (code != CODE_OK || parsed.tree == NULL)
+        return code;
+    policy->cases[0] = (struct policy_case){.source = &parsed.source, .name = SPAN_LIT("call")};
+    policy->case_count = 1;
+    c->source = &parsed.source;
+    c->tree = parsed.tree;
+    if (policy__is_map(c, yaml_root(parsed.tree)))
+        code = policy__compile_case_call(c, yaml_root(parsed.tree), &policy->cases[0]);
+    policy->cases[0].source = NULL; /* which was ours; nobody asks a call for its place */
+    yaml_tree_free(&parsed.tree);
     return code;
+}
+
+enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults)
+{
+    struct compiler c = {.faults = faults, .policy = new_policy(0)};
+    struct policy_file readable = *file;
+    struct buf text;
+    enum code code;
+
+    *holder = NULL;
+    if (c.policy == NULL)
+        return CODE_NOMEM;
+    buf_init(&text, SNAPSHOT_MAX_BYTES);
+    code = policy__call_text(file->text, &text);
+    readable.text = buf_peek(&text);
+    if (code == CODE_OK)
+        code = read_call(&c, &readable);
+    buf_fini(&text);
+    return hand_over(&c, code, holder);
 }

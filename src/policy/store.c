@@ -3,12 +3,14 @@
 
 #include "base/num.h"
 #include "crypto/digest.h"
+#include "unicode/unicode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SET_MAX_BYTES ((size_t)256 << 20)
+#define MESSAGE_MAX 500
 
 const char policy_store_schema[] =
     "CREATE TABLE policy_version("
@@ -42,6 +44,8 @@ const char policy_store_schema[] =
     "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;"
     "CREATE TRIGGER policy_activation_remains BEFORE DELETE ON policy_activation"
     "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;";
+
+const char policy_store_schema_why[] = "ALTER TABLE policy_activation ADD COLUMN message TEXT;";
 
 static enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing)
 {
@@ -142,7 +146,8 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
         return code;
     code = db_prepare(db,
                       "SELECT v.version, v.created_us, v.author, v.message, v.hash,"
-                      " (SELECT count(*) FROM policy_file f WHERE f.version = v.version), a.activated_us, a.activated_by"
+                      " (SELECT count(*) FROM policy_file f WHERE f.version = v.version), a.activated_us, a.activated_by,"
+                      " a.message"
                       " FROM policy_version v LEFT JOIN policy_activation a"
                       " ON a.id = (SELECT max(id) FROM policy_activation WHERE version = v.version)"
                       " ORDER BY v.version DESC", &stmt);
@@ -152,7 +157,7 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
         struct policy_store_version version = {
             .version = (uint64_t)db_int(stmt, 0), .created_us = db_int(stmt, 1), .author = db_text(stmt, 2),
             .message = db_text(stmt, 3), .hash = db_text(stmt, 4), .files = (uint64_t)db_int(stmt, 5),
-            .activated_us = db_int(stmt, 6), .activated_by = db_text(stmt, 7)};
+            .activated_us = db_int(stmt, 6), .activated_by = db_text(stmt, 7), .activated_why = db_text(stmt, 8)};
 
         version.is_active = version.version == active;
         told = each(context, &version);
@@ -161,6 +166,27 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
     if (told != CODE_OK)
         return told;
     return db_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
+}
+
+enum code policy_store_activations(struct db *db, policy_store_activation_fn each, void *context, struct why *why)
+{
+    struct db_stmt *stmt;
+    enum code told = CODE_OK, code = db_prepare(db, "SELECT version, activated_us, activated_by, message"
+                                                    " FROM policy_activation ORDER BY id DESC", &stmt);
+
+    if (code != CODE_OK)
+        return db_why(why, code, db, "listing activations");
+    while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+        struct policy_store_activation activation = {
+            .version = (uint64_t)db_int(stmt, 0), .activated_us = db_int(stmt, 1), .activated_by = db_text(stmt, 2),
+            .message = db_text(stmt, 3)};
+
+        told = each(context, &activation);
+    }
+    db_finalize(&stmt);
+    if (told != CODE_OK)
+        return told;
+    return db_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing activations");
 }
 
 /* ---- sets of files in memory ---- */
@@ -385,17 +411,36 @@ static enum code insert_version(struct db *db, const struct policy_store_change 
     return code;
 }
 
-static enum code insert_activation(struct db *db, uint64_t version, struct span author, int64_t now_us)
+static bool is_one_line(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] < ' ')
+            return false;
+    return true;
+}
+
+/* Who asks for the history sees these words on a terminal, in one line. */
+static enum code check_message(struct span message, struct why *why)
+{
+    if (unicode_count(message) > MESSAGE_MAX)
+        return why_set(why, CODE_DENIED, "the message holds more than %d characters; say it shorter", MESSAGE_MAX);
+    if (unicode_is_deceptive(message) || !is_one_line(message))
+        return why_set(why, CODE_DENIED, "the message holds invisible or control characters; write one line of plain text");
+    return CODE_OK;
+}
+
+static enum code insert_activation(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us)
 {
     struct db_stmt *stmt;
-    enum code code =
-        db_prepare(db, "INSERT INTO policy_activation(version, activated_us, activated_by) VALUES (?1, ?2, ?3)", &stmt);
+    enum code code = db_prepare(
+        db, "INSERT INTO policy_activation(version, activated_us, activated_by, message) VALUES (?1, ?2, ?3, ?4)", &stmt);
 
     if (code != CODE_OK)
         return code;
     db_bind_int(stmt, 1, (int64_t)version);
     db_bind_int(stmt, 2, now_us);
     db_bind_text(stmt, 3, author);
+    db_bind_text(stmt, 4, message.len > 0 ? message : SPAN_NONE);
     code = db_run(stmt);
     db_finalize(&stmt);
     return code;
@@ -409,17 +454,16 @@ static enum code store_set(struct db *db, const struct policy_store_change *chan
     if (code == CODE_OK)
         code = insert_files(db, set, *version);
     if (code == CODE_OK && change->activate)
-        code = insert_activation(db, *version, change->author, change->now_us);
+        code = insert_activation(db, *version, change->author, change->message, change->now_us);
     if (code == CODE_OK)
         code = db_commit(db);
     return db_why(why, code, db, "storing the policy");
 }
 
-/* Inside the transaction: read what is active, change it, compile it, store it. */
-static enum code apply(struct db *db, const struct policy_store_change *change, struct set *set, uint64_t *version,
-                       struct faults *faults, struct faults *warnings, struct why *why)
+/* Reads what is active, changes it, compiles it. */
+static enum code compile_change(struct db *db, const struct policy_store_change *change, struct set *set,
+                                struct policy **policy, struct faults *faults, struct faults *warnings, struct why *why)
 {
-    struct policy *policy = NULL;
     uint64_t active = 0;
     enum code code = policy_store_active(db, &active, why);
 
@@ -432,10 +476,20 @@ static enum code apply(struct db *db, const struct policy_store_change *change, 
     if (code == CODE_OK) {
         if (set->count > 0)
             qsort(set->members, set->count, sizeof *set->members, by_name);
-        code = compile_members(set, 0, &policy, faults, warnings);
+        code = compile_members(set, 0, policy, faults, warnings);
     }
     if (code == CODE_NOMEM)
         why_set(why, code, "not enough memory for the policy");
+    return code;
+}
+
+/* Inside the transaction. */
+static enum code apply(struct db *db, const struct policy_store_change *change, struct set *set, uint64_t *version,
+                       struct faults *faults, struct faults *warnings, struct why *why)
+{
+    struct policy *policy = NULL;
+    enum code code = compile_change(db, change, set, &policy, faults, warnings, why);
+
     if (code == CODE_OK)
         code = store_set(db, change, set, policy, version, why);
     policy_unref(&policy);
@@ -446,9 +500,12 @@ enum code policy_store_apply(struct db *db, const struct policy_store_change *ch
                              struct faults *faults, struct faults *warnings, struct why *why)
 {
     struct set set;
-    enum code code = db_begin(db);
+    enum code code = check_message(change->message, why);
 
     *version = 0;
+    if (code != CODE_OK)
+        return code;
+    code = db_begin(db);
     if (code != CODE_OK)
         return db_why(why, code, db, "locking the store");
     set_init(&set);
@@ -461,14 +518,29 @@ enum code policy_store_apply(struct db *db, const struct policy_store_change *ch
     return code;
 }
 
-enum code policy_store_activate(struct db *db, uint64_t version, struct span author, int64_t now_us, struct faults *faults,
-                                struct why *why)
+enum code policy_store_preview(struct db *db, const struct policy_store_change *change, struct policy **policy,
+                               struct faults *faults, struct why *why)
+{
+    struct set set;
+    enum code code;
+
+    *policy = NULL;
+    set_init(&set);
+    code = compile_change(db, change, &set, policy, faults, NULL, why);
+    set_fini(&set);
+    return code;
+}
+
+enum code policy_store_activate(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us,
+                                struct faults *faults, struct why *why)
 {
     struct policy *policy = NULL;
-    enum code code = policy_store_compile(db, version, &policy, faults, why);
+    enum code code = check_message(message, why);
 
+    if (code == CODE_OK)
+        code = policy_store_compile(db, version, &policy, faults, why);
     policy_unref(&policy);
     if (code != CODE_OK)
         return code;
-    return db_why(why, insert_activation(db, version, author, now_us), db, "activating the policy");
+    return db_why(why, insert_activation(db, version, author, message, now_us), db, "activating the policy");
 }

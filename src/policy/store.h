@@ -12,8 +12,9 @@
 #include "db/db.h"
 #include "policy/policy.h"
 
-/* SQL that makes the tables, for the store's migrations. */
+/* SQL that makes the tables, for the store's migrations, each a step of its own. */
 extern const char policy_store_schema[];
+extern const char policy_store_schema_why[]; /* activations say why */
 
 /* The active version; 0: none. Cheap enough to be asked every second. */
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why) MUST_USE;
@@ -46,8 +47,12 @@ struct policy_store_change {
 enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
                              struct faults *faults, struct faults *warnings, struct why *why) MUST_USE;
 
-/* Rollback is activation of an old version. It must compile here. */
-enum code policy_store_activate(struct db *db, uint64_t version, struct span author, int64_t now_us,
+/* Compiles what policy_store_apply would store, and stores nothing; its version is 0. Errors as there. */
+enum code policy_store_preview(struct db *db, const struct policy_store_change *change, struct policy **policy,
+                               struct faults *faults, struct why *why) MUST_USE;
+
+/* Rollback is activation of an old version. It must compile here. Takes: message, why; may be empty. */
+enum code policy_store_activate(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us,
                                 struct faults *faults, struct why *why) MUST_USE;
 
 struct policy_store_version {
@@ -56,13 +61,22 @@ struct policy_store_version {
     struct span author, message, hash;
     uint64_t files;
     int64_t activated_us; /* when last; 0: never */
-    struct span activated_by;
+    struct span activated_by, activated_why;
     bool is_active;
 };
 
 /* Newest first. */
 typedef enum code (*policy_store_version_fn)(void *context, const struct policy_store_version *version);
 enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why) MUST_USE;
+
+/* Every activation, the newest first: what was in force when, by whom and why. */
+struct policy_store_activation {
+    uint64_t version;
+    int64_t activated_us;
+    struct span activated_by, message;
+};
+typedef enum code (*policy_store_activation_fn)(void *context, const struct policy_store_activation *activation);
+enum code policy_store_activations(struct db *db, policy_store_activation_fn each, void *context, struct why *why) MUST_USE;
 
 /* The files of a version, by name. CODE_NOT_FOUND where there is no such version. */
 struct policy_store_file {

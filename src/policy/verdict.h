@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct policy_limit;
+
 enum verdict_kind { VERDICT_DENY = 0, VERDICT_HOLD, VERDICT_PERMIT };
 
 enum effect { EFFECT_FORBID = 0, EFFECT_REQUIRE_APPROVAL, EFFECT_PERMIT };
@@ -24,27 +26,44 @@ struct verdict_rule {
     struct span id;
     enum effect effect;
     bool monitor; /* would have applied; changed nothing */
+    bool limited; /* a permit that would have applied, were it not over its limit */
+};
+
+/* A require_approval that applies. */
+#define VERDICT_APPROVALS_MAX 8 /* a call that more of them hold is held whatever people say */
+struct verdict_approval {
+    struct span rule;
+    struct span rule_reason;
+    struct span rule_hash;
+    bool is_granted;
 };
 
 struct verdict {
     enum verdict_kind kind;
-    enum reason reason;               /* PERMITTED, NO_RULE, METHOD_UNKNOWN, FORBIDDEN, APPROVAL_REQUIRED, TOO_COSTLY,
-                                       * NO_POLICY, MEMORY */
+    enum reason reason;               /* PERMITTED, NO_RULE, METHOD_UNKNOWN, FORBIDDEN, APPROVAL_REQUIRED, APPROVAL_REFUSED,
+                                       * RATE_LIMITED, TOO_COSTLY, NO_POLICY, MEMORY */
     struct span rule;                 /* deciding rule's id; at == NULL: none */
     struct span rule_reason;          /* the author's `reason:`, for the audit */
     struct span say;                  /* the author's `say:`, for the agent */
     struct span undecided;            /* "rule-id: condition" of the deciding rule's first undecided condition; or empty */
     struct verdict_rule rules[VERDICT_RULES_MAX]; /* all applying ones, by effect and then id, monitored ones too */
     uint32_t rule_count;              /* may exceed VERDICT_RULES_MAX */
+    const struct policy_limit *limit; /* of the deciding permit: who lets the call go takes one token; NULL: none */
+    const struct policy_limit *monitor_limit; /* of monitor_rule, where that is a monitored permit; NULL: none */
+    int64_t wait_us;                  /* RATE_LIMITED: until one of the limits has room again */
     enum verdict_kind monitor_kind;   /* what the verdict would be were monitored rules active */
     struct span monitor_rule;
     bool has_monitor;                 /* some monitored rule applied */
     uint64_t policy_version;          /* 0: no policy */
     struct span policy_hash;          /* lower-case hex SHA-256 of the version's text */
+    bool guessed;                     /* a condition asked for what is hidden: question_hidden.favours_permit */
     bool redact_all;                  /* a redaction could not be decided, or names `$` */
     const struct json_node *const *redact; /* values under question.root that must not be recorded; sorted in document order */
     uint32_t redact_count;
     uint64_t work;                    /* regex work units */
+    struct verdict_approval approvals[VERDICT_APPROVALS_MAX]; /* HOLD: what is granted and what is to be asked for; PERMIT: all
+                                                               * are granted, and are spent by whoever acts on the verdict */
+    uint32_t approval_count;
 };
 
 const char *verdict_text(enum verdict_kind kind); /* "permit", "deny", "hold" */

@@ -39,17 +39,26 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
     return code;
 }
 
+/* Whole seconds, rounded up: who waits so long finds room. */
+static uint64_t retry_after_s(const struct exchange *exchange, enum reason reason)
+{
+    int64_t wait_us = reason == REASON_RATE_LIMITED ? exchange->decision.verdict.wait_us : 1;
+
+    return wait_us > 0 ? ((uint64_t)wait_us + 999999) / 1000000 : 1;
+}
+
 /* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
 static enum code write_hints(const struct pair *pair, enum reason reason, int status, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
+    enum code code = CODE_OK;
 
     if (status == 401)
         return http_write_header(out, SPAN_LIT("WWW-Authenticate"), SPAN_LIT("Bearer realm=\"callgate\""));
-    if (status == 429)
-        return http_write_header(out, SPAN_LIT("Retry-After"), SPAN_LIT("1"));
-    if (status != 405)
-        return CODE_OK;
+    if (status == 429 || reason == REASON_RATE_LIMITED)
+        code = http_write_header_u64(out, SPAN_LIT("Retry-After"), retry_after_s(exchange, reason));
+    if (status != 405 || code != CODE_OK)
+        return code;
     /* A stream or session end that policy denies leaves the POST; a method that nobody speaks here leaves all three. */
     return http_write_header(out, SPAN_LIT("Allow"),
                              reason == REASON_HTTP_METHOD || exchange->route == NULL ? ALLOW_METHODS : SPAN_LIT("POST"));
@@ -88,6 +97,8 @@ void deny__answer(struct pair *pair, enum reason reason)
         .reason = reason,
         .say = reason == exchange->decision.verdict.reason ? exchange->decision.verdict.say : SPAN_NONE,
         .decision = exchange->seq,
+        .asked = exchange->decision.asked,
+        .retry_after_s = reason == REASON_RATE_LIMITED ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = exchange->message.modern_version,

@@ -264,6 +264,7 @@ static bool recorded(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
 
     exchange->is_durable = true;
+    gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, exchange->seq);
     exchange->durable_us = pair__now_us(pair);
     if (!exchange->is_permitted) {
         deny__answer(pair, exchange->refusal);
@@ -324,6 +325,7 @@ bool exchange__audit(struct pair *pair)
         return recorded(pair);
     case AUDIT_FAILED:
         exchange->owes_outcome = false; /* of what has no row none is due */
+        gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, 0);
         break;
     case AUDIT_WAITING:
         if (!pair->timed_out) {

@@ -15,7 +15,7 @@ static uint64_t ticket_of(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
 
-    return exchange->question_waits ? exchange->question_decision.ticket : exchange->decision.ticket;
+    return exchange->question_waits ? exchange->question_decision->ticket : exchange->decision.ticket;
 }
 
 enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq)

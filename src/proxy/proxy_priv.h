@@ -145,7 +145,7 @@ struct exchange {
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
     /* a message from the server that waits for its record */
     struct gate_message question;
-    struct gate_decision question_decision;
+    struct gate_decision *question_decision; /* NULL: there is none */
     bool question_waits;     /* for room or for its fate */
     bool question_recorded;
     bool question_permitted;

@@ -2,6 +2,7 @@
 #include "proxy/proxy_priv.h"
 
 #include "base/bug.h"
+#include "base/mem.h"
 #include "mcp/method.h"
 #include "os/clock.h"
 
@@ -40,6 +41,15 @@ static void close_question(struct pair *pair)
         return; /* it was forgotten for its age */
 }
 
+static void drop_decision(struct exchange *exchange)
+{
+    if (exchange->question_decision == NULL)
+        return;
+    gate_decision_fini(exchange->question_decision);
+    mem_free(exchange->question_decision);
+    exchange->question_decision = NULL;
+}
+
 void question__forget(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -47,17 +57,24 @@ void question__forget(struct pair *pair)
     if (exchange->question_waits)
         close_question(pair);
     exchange->question_waits = false;
-    gate_decision_fini(&exchange->question_decision);
+    drop_decision(exchange);
 }
 
-static void judge(struct pair *pair, enum reason refused)
+/* Few connections ever see a question of the server: its decision, nearly 3 KB, is theirs only while there is one. */
+static bool judge(struct pair *pair, enum reason refused)
 {
     struct exchange *exchange = &pair->exchange;
 
+    drop_decision(exchange);
+    exchange->question_decision = mem_zalloc(sizeof *exchange->question_decision);
+    if (exchange->question_decision == NULL) {
+        pair__close(pair, REASON_MEMORY);
+        return false;
+    }
     exchange->question.refused = refused;
-    gate_decision_fini(&exchange->question_decision);
-    gate_judge(pair->lane->gate, &exchange->question, &exchange->question_decision);
-    exchange->question_permitted = exchange->question_decision.verdict.kind == VERDICT_PERMIT;
+    gate_judge(pair->lane->gate, &exchange->question, exchange->question_decision);
+    exchange->question_permitted = exchange->question_decision->verdict.kind == VERDICT_PERMIT;
+    return true;
 }
 
 static void fill_message(struct pair *pair, const struct mcp_reply *reply)
@@ -129,8 +146,8 @@ static bool resolve(struct pair *pair, enum reason reason, uint64_t seq)
     if (reason == REASON_UNSET && exchange->question_permitted)
         (void)deliver(pair);
     else
-        (void)refuse(pair, reason == REASON_UNSET ? exchange->question_decision.verdict.reason : reason, seq);
-    gate_decision_fini(&exchange->question_decision);
+        (void)refuse(pair, reason == REASON_UNSET ? exchange->question_decision->verdict.reason : reason, seq);
+    drop_decision(exchange);
     return true;
 }
 
@@ -143,7 +160,7 @@ bool question__step(struct pair *pair)
         enum code code;
 
         pair__stop_waiting(pair);
-        code = gate_record(pair->lane->gate, &exchange->question, &exchange->question_decision, 0);
+        code = gate_record(pair->lane->gate, &exchange->question, exchange->question_decision, 0);
         if (code == CODE_BUSY) {
             lane__wait_for_room(pair);
             return false;
@@ -151,10 +168,10 @@ bool question__step(struct pair *pair)
         if (code != CODE_OK)
             return resolve(pair, REASON_AUDIT_DOWN, 0);
         exchange->question_recorded = true;
-        if (exchange->question_decision.ticket == 0)
+        if (exchange->question_decision->ticket == 0)
             return resolve(pair, REASON_UNSET, 0);
     }
-    switch (lane__fate(pair, exchange->question_decision.ticket, &seq)) {
+    switch (lane__fate(pair, exchange->question_decision->ticket, &seq)) {
     case AUDIT_DURABLE:
         return resolve(pair, REASON_UNSET, seq);
     case AUDIT_FAILED:
@@ -180,9 +197,11 @@ bool question__take(struct pair *pair, const struct sse_event *event, const stru
     exchange->question_reply = *reply;
     exchange->question_recorded = exchange->question_open = false;
     fill_message(pair, reply);
-    judge(pair, mcp_method_may_come(reply->method, true) ? REASON_UNSET : REASON_METHOD_UNKNOWN);
+    if (!judge(pair, mcp_method_may_come(reply->method, true) ? REASON_UNSET : REASON_METHOD_UNKNOWN))
+        return false;
     if (exchange->question_permitted && reply->kind == MCP_NOTIFICATION) {
-        gate_decision_fini(&exchange->question_decision);
+        gate_pass(exchange->question_decision);
+        drop_decision(exchange);
         return deliver(pair);
     }
     if (exchange->question_permitted && reply->kind == MCP_REQUEST) {
@@ -190,8 +209,8 @@ bool question__take(struct pair *pair, const struct sse_event *event, const stru
 
         exchange->question_open =
             question_open(pair->lane->gate, &key, reply->method, exchange->question.began_us) == CODE_OK;
-        if (!exchange->question_open)
-            judge(pair, REASON_QUESTION_LIMIT);
+        if (!exchange->question_open && !judge(pair, REASON_QUESTION_LIMIT))
+            return false;
     }
     exchange->question_waits = true;
     return true;

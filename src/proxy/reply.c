@@ -97,6 +97,19 @@ static bool may_see(void *context, struct span tool)
     return gate_may_see(pair->lane->gate, exchange->decision.policy, &exchange->asked, tool);
 }
 
+static void learn(void *context, struct span tool, const struct mcp_hints *hints)
+{
+    static const enum policy_known known[] = {
+        [MCP_UNSAID] = POLICY_UNKNOWN, [MCP_SAID_FALSE] = POLICY_NO, [MCP_SAID_TRUE] = POLICY_YES};
+    const enum policy_known said[POLICY_HINT_COUNT] = {
+        [POLICY_READ_ONLY] = known[hints->read_only], [POLICY_DESTRUCTIVE] = known[hints->destructive],
+        [POLICY_IDEMPOTENT] = known[hints->idempotent], [POLICY_OPEN_WORLD] = known[hints->open_world],
+    };
+    struct pair *pair = context;
+
+    gate_learn(pair->lane->gate, pair->exchange.asked.upstream, tool, said);
+}
+
 enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
@@ -105,6 +118,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
         .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
         .revisions = exchange->route->revisions,
         .keep = may_see,
+        .learn = learn,
         .keep_context = pair,
     };
     enum reason reason;

@@ -11,7 +11,7 @@
 #define MATCH_WORK 8000000u
 #define MATCH_WORK_PER_BYTE 16u
 #define CALL_WORK 100000000u
-#define CALL_CPU_US 20000
+#define CALL_CPU_US 18000      /* of 20 ms: up to 2 pass between two looks, and the rest of judging is in it too */
 #define LOOK_EVERY 200000u /* units of work, about 0.2 ms, between two looks at the clock */
 #define CALLOUT_WORK 16u
 #define REPEAT_FREE 32u    /* counts up to this are in CALLOUT_WORK already */

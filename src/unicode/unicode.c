@@ -143,3 +143,17 @@ bool unicode_is_deceptive(struct span text)
     }
     return false;
 }
+
+int unicode_cells(uint32_t point)
+{
+    utf8proc_category_t category;
+
+    if (point >= 0x20 && point < 0x7f)
+        return 1;
+    category = utf8proc_category((utf8proc_int32_t)point);
+    if (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP ||
+        category == UTF8PROC_CATEGORY_CS || is_blank_letter(point) ||
+        (category == UTF8PROC_CATEGORY_CF && !is_visible_format(point)))
+        return -1;
+    return utf8proc_charwidth((utf8proc_int32_t)point);
+}

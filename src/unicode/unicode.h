@@ -8,6 +8,8 @@
 #ifndef UNICODE_UNICODE_H
 #define UNICODE_UNICODE_H
 
+#include "base/buf.h"
+#include "base/code.h"
 #include "base/span.h"
 
 #include <stdbool.h>
@@ -25,6 +27,15 @@ size_t unicode_next(struct span text, uint32_t *point);
  * characters; invisible format characters: what must not be in a tool's definition. ZWJ and ZWNJ between letters of
  * scripts that need them, and within emoji sequences, are allowed. */
 bool unicode_is_deceptive(struct span text);
+
+/* How many cells of a terminal a code point takes: 0, 1 or 2; -1 for what must not reach one as it is: control, format and
+ * other invisible characters, those that turn the direction of writing among them. */
+int unicode_cells(uint32_t point);
+
+/* Appends NFKC of the text without its format characters (general category Cf).
+ * Takes: valid UTF-8. Returns: CODE_OK; CODE_LIMIT: 1 Mi code points without one of ASCII between; or past the cap of `out`;
+ * CODE_NOMEM. Linear in the text, however marks are piled up. */
+enum code unicode_plain(struct span text, struct buf *out) MUST_USE;
 
 /* The library behind this room and its version, for people. Threads: main. */
 const char *unicode_library(void);

@@ -36,8 +36,10 @@ struct reader {
     size_t depth;
     uint32_t nodes;
     /* libyaml counts characters; people's editors and our messages count bytes. Events come in order, so that one
-     * cursor over the text turns the first into the second. */
+     * cursor over the text turns the first into the second. Lines are counted here, too: at the end of the text libyaml's
+     * line is one that is not there. */
     size_t characters, offset, line_begin;
+    int lines_before;
     bool stop;
 };
 
@@ -52,17 +54,21 @@ static bool is_line_end(struct span text, size_t at)
 
 static struct place place_of(struct reader *reader, const yaml_mark_t *mark)
 {
-    if (mark->index < reader->characters)
+    if (mark->index < reader->characters) {
         reader->characters = reader->offset = reader->line_begin = 0;
+        reader->lines_before = 0;
+    }
     while (reader->characters < mark->index && reader->offset < reader->text.len) {
-        if (is_line_end(reader->text, reader->offset))
+        if (is_line_end(reader->text, reader->offset)) {
             reader->line_begin = reader->offset + 1;
+            reader->lines_before++;
+        }
         do
             reader->offset++;
         while (reader->offset < reader->text.len && ((unsigned char)reader->text.at[reader->offset] & 0xc0) == 0x80);
         reader->characters++;
     }
-    return (struct place){(int)mark->line + 1, (int)(reader->offset - reader->line_begin) + 1};
+    return (struct place){reader->lines_before + 1, (int)(reader->offset - reader->line_begin) + 1};
 }
 
 static struct place place_of_offset(struct span text, size_t offset)

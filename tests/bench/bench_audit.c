@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The audit writer alone: workers that keep a number of calls open each, every call a decision and an outcome, durable.
  *
- * usage: bench_audit [CALLS-OPEN [SECONDS [WORKERS [FOLDER]]]]
+ * usage: bench_audit [CALLS-OPEN [SECONDS [WORKERS [FOLDER [signed]]]]]
  * Prints one JSON object: rows a second, rows a commit, time from put to durable, bytes a call, and what a bare
  * fdatasync takes on the same disk. */
 #include "audit/writer.h"
@@ -135,6 +135,19 @@ static double sync_ms(const char *folder)
     return us[32] / 1000.0;
 }
 
+/* The fifth argument: checkpoints are signed. */
+static struct sign_key *new_key(void)
+{
+    struct sign_key *key;
+    struct buf pem;
+
+    buf_init(&pem, 4096);
+    if (sign_key_make(&pem) != CODE_OK || sign_key_read(buf_peek(&pem), &key) != CODE_OK)
+        exit(3);
+    buf_fini(&pem);
+    return key;
+}
+
 int main(int argc, char **argv)
 {
     unsigned calls = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 64;
@@ -156,7 +169,8 @@ int main(int argc, char **argv)
     if (workers == 0 || workers > 15 || calls == 0 || calls / workers > OPEN_MAX_CALLS || samples == NULL)
         return 2;
     (void)snprintf(path, sizeof path, "%s/bench-audit.db", folder);
-    if (audit_open(&(struct audit_conf){.path = path, .rings = workers + 1, .node = "bench", .version = SPAN_LIT("0")},
+    if (audit_open(&(struct audit_conf){.path = path, .rings = workers + 1, .node = "bench", .version = SPAN_LIT("0"),
+                                        .checkpoints = {.key = argc > 5 ? new_key() : NULL, .file = "/dev/null"}},
                    &audit, &why) != CODE_OK) {
         (void)fprintf(stderr, "bench_audit: %s\n", why.text);
         return 3;

@@ -19,6 +19,7 @@ void audit_file_init(struct audit_file *file);
 void audit_file_fini(struct audit_file *file);
 
 struct audit *audit_file_open(const struct audit_file *file, unsigned rings); /* and start */
+struct audit *audit_file_open_signed(const struct audit_file *file, unsigned rings, const struct audit_checkpoints *checkpoints);
 
 /* An ordinary permitted call. */
 struct audit_decision audit_call(const char *tenant, const char *correlation);

@@ -1,38 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/fault_vfs.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define BLOCK 4096
+#define DISK_BYTES ((sqlite3_int64)16 << 20)
+#define DISKS 2
+
+/* What of a file is on the disk, and which of its pages the next sync writes. */
+struct disk {
+    char path[256];
+    unsigned char *bytes;
+    sqlite3_int64 size;
+    bool dirty[DISK_BYTES / BLOCK];
+    int errors; /* each is told once to every file that was open then, as Linux does since 4.13 */
+};
 
 struct fault_file {
     sqlite3_file base;
     sqlite3_file *real; /* behind this struct */
     int is_wal;
+    struct disk *disk; /* NULL: not kept track of */
+    int errors_told;
 };
 
 static sqlite3_vfs *under;
 static sqlite3_vfs vfs;
-static atomic_int kind_now, left, failed, unsynced, syncs;
+static atomic_int kind_now, left, matched, failed, unsynced, syncs;
+static atomic_bool once;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one writes or syncs at a time */
+static struct disk disks[DISKS];
+static enum fault_pages pages_then;
+static char tracked[256];
 
 static int fails(enum fault_kind a, enum fault_kind b)
 {
-    int kind = atomic_load(&kind_now);
+    int kind = atomic_load(&kind_now), before;
 
     if (kind == FAULT_NONE || (kind != (int)a && kind != (int)b))
         return 0;
-    if (atomic_fetch_sub(&left, 1) > 1)
+    atomic_fetch_add(&matched, 1);
+    before = atomic_fetch_sub(&left, 1);
+    if (before > 1 || (before < 1 && atomic_load(&once)))
         return 0;
     atomic_fetch_add(&failed, 1);
     return 1;
 }
 
-void fault_vfs_set(enum fault_kind kind, int nth)
+static void set(enum fault_kind kind, int nth, bool only_once)
 {
     atomic_store(&kind_now, FAULT_NONE);
+    atomic_store(&once, only_once);
+    atomic_store(&matched, 0);
     atomic_store(&left, nth);
     atomic_store(&failed, 0);
     atomic_store(&kind_now, kind);
+}
+
+void fault_vfs_set(enum fault_kind kind, int nth)
+{
+    set(kind, nth, false);
+}
+
+void fault_vfs_set_once(enum fault_kind kind, int nth)
+{
+    set(kind, nth, true);
+}
+
+int fault_vfs_matched(void)
+{
+    return atomic_load(&matched);
 }
 
 int fault_vfs_failed(void)
@@ -55,6 +98,113 @@ static sqlite3_file *real(sqlite3_file *file)
     return ((struct fault_file *)file)->real;
 }
 
+/* ---- what is on the disk ----------------------------------------------------------------------------------------- */
+
+static sqlite3_int64 size_of(sqlite3_file *file)
+{
+    sqlite3_int64 size = 0;
+
+    if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size > DISK_BYTES)
+        abort();
+    return size;
+}
+
+static void read_block(sqlite3_file *file, sqlite3_int64 at, unsigned char *into)
+{
+    int result = file->pMethods->xRead(file, into, BLOCK, at); /* a short one is filled up with zeros */
+
+    if (result != SQLITE_OK && result != SQLITE_IOERR_SHORT_READ)
+        abort();
+}
+
+/* The same for all connections of a path. What the file holds when it is first seen counts as on the disk. */
+static struct disk *disk_of(const char *path, sqlite3_file *file)
+{
+    struct disk *disk = disks;
+
+    while (disk < disks + DISKS && disk->bytes != NULL && strcmp(disk->path, path) != 0)
+        disk++;
+    if (disk == disks + DISKS)
+        abort();
+    if (disk->bytes != NULL)
+        return disk;
+    (void)snprintf(disk->path, sizeof disk->path, "%s", path);
+    disk->bytes = calloc(1, DISK_BYTES + BLOCK);
+    if (disk->bytes == NULL)
+        abort();
+    disk->size = size_of(file);
+    for (sqlite3_int64 at = 0; at < disk->size; at += BLOCK)
+        read_block(file, at, disk->bytes + at);
+    return disk;
+}
+
+static void mark_dirty(struct disk *disk, sqlite3_int64 at, int amount)
+{
+    if (at + amount > DISK_BYTES)
+        abort();
+    for (sqlite3_int64 block = at / BLOCK; block * BLOCK < at + amount; block++)
+        disk->dirty[block] = true;
+}
+
+static void sync_disk(struct disk *disk, sqlite3_file *file)
+{
+    sqlite3_int64 size = size_of(file);
+
+    for (sqlite3_int64 at = 0; at < size; at += BLOCK)
+        if (disk->dirty[at / BLOCK])
+            read_block(file, at, disk->bytes + at);
+    if (size < disk->size)
+        memset(disk->bytes + size, 0, (size_t)(disk->size - size));
+    disk->size = size;
+    memset(disk->dirty, 0, sizeof disk->dirty);
+}
+
+static void fail_sync(struct disk *disk, sqlite3_file *file)
+{
+    sqlite3_int64 size = size_of(file);
+
+    for (sqlite3_int64 at = 0; at < size && pages_then == PAGES_DROPPED; at += BLOCK)
+        if (disk->dirty[at / BLOCK])
+            (void)file->pMethods->xWrite(file, disk->bytes + at, (int)(size - at < BLOCK ? size - at : BLOCK), at);
+    memset(disk->dirty, 0, sizeof disk->dirty);
+}
+
+void fault_vfs_track(const char *path, enum fault_pages pages)
+{
+    for (int i = 0; i < DISKS; i++) {
+        free(disks[i].bytes);
+        memset(&disks[i], 0, sizeof disks[i]);
+    }
+    pages_then = pages;
+    (void)snprintf(tracked, sizeof tracked, "%s", path);
+}
+
+static void put_disk(const char *path, const char *to)
+{
+    FILE *file = fopen(to, "wb");
+
+    for (int i = 0; i < DISKS; i++)
+        if (disks[i].bytes != NULL && strcmp(disks[i].path, path) == 0 &&
+            (file == NULL || fwrite(disks[i].bytes, 1, (size_t)disks[i].size, file) != (size_t)disks[i].size))
+            abort();
+    if (file == NULL || fclose(file) != 0)
+        abort();
+}
+
+void fault_vfs_cut_power(const char *path, const char *to)
+{
+    char wal[256], wal_to[256];
+
+    (void)snprintf(wal, sizeof wal, "%s-wal", path);
+    (void)snprintf(wal_to, sizeof wal_to, "%s-wal", to);
+    (void)pthread_mutex_lock(&lock);
+    put_disk(path, to);
+    put_disk(wal, wal_to);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* ---- the layer --------------------------------------------------------------------------------------------------- */
+
 static int file_close(sqlite3_file *file)
 {
     return real(file)->pMethods->xClose(real(file));
@@ -67,11 +217,19 @@ static int file_read(sqlite3_file *file, void *into, int amount, sqlite3_int64 a
 
 static int file_write(sqlite3_file *file, const void *from, int amount, sqlite3_int64 at)
 {
+    struct disk *disk = ((struct fault_file *)file)->disk;
+    int result;
+
     if (fails(FAULT_DISK_FULL, FAULT_WRITE))
         return atomic_load(&kind_now) == FAULT_DISK_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE;
     if (((struct fault_file *)file)->is_wal)
         atomic_fetch_add(&unsynced, 1);
-    return real(file)->pMethods->xWrite(real(file), from, amount, at);
+    (void)pthread_mutex_lock(&lock);
+    result = real(file)->pMethods->xWrite(real(file), from, amount, at);
+    if (disk != NULL)
+        mark_dirty(disk, at, amount);
+    (void)pthread_mutex_unlock(&lock);
+    return result;
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
@@ -81,8 +239,21 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int file_sync(sqlite3_file *file, int flags)
 {
-    int result = fails(FAULT_SYNC, FAULT_SYNC) ? SQLITE_IOERR_FSYNC : real(file)->pMethods->xSync(real(file), flags);
+    struct fault_file *mine = (struct fault_file *)file;
+    int result;
 
+    (void)pthread_mutex_lock(&lock);
+    result = SQLITE_IOERR_FSYNC;
+    if ((tracked[0] != '\0' && mine->disk == NULL) || !fails(FAULT_SYNC, FAULT_SYNC))
+        result = real(file)->pMethods->xSync(real(file), flags);
+    if (mine->disk != NULL) {
+        (result == SQLITE_OK ? sync_disk : fail_sync)(mine->disk, real(file));
+        mine->disk->errors += result != SQLITE_OK;
+        if (mine->errors_told != mine->disk->errors)
+            result = SQLITE_IOERR_FSYNC;
+        mine->errors_told = mine->disk->errors;
+    }
+    (void)pthread_mutex_unlock(&lock);
     if (((struct fault_file *)file)->is_wal && result == SQLITE_OK) {
         atomic_store(&unsynced, 0);
         atomic_fetch_add(&syncs, 1);
@@ -163,6 +334,13 @@ static int open_file(sqlite3_vfs *self, const char *name, sqlite3_file *file, in
     mine->is_wal = (flags & SQLITE_OPEN_WAL) != 0;
     result = under->xOpen(under, name, mine->real, flags, out_flags);
     mine->base.pMethods = result == SQLITE_OK ? &methods : NULL;
+    mine->disk = NULL;
+    (void)pthread_mutex_lock(&lock);
+    if (result == SQLITE_OK && (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_DB)) != 0 && tracked[0] != '\0' &&
+        strncmp(name, tracked, strlen(tracked)) == 0)
+        mine->disk = disk_of(name, mine->real);
+    mine->errors_told = mine->disk != NULL ? mine->disk->errors : 0;
+    (void)pthread_mutex_unlock(&lock);
     return result;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a policy file: compiled, or refused with a place for every fault; what compiles judges, the same twice. */
+/* 2.10: any bytes as a policy file: compiled, or refused with a place for every fault; every warning has one, too; what
+ * compiles judges, the same twice. */
 #include "base/bug.h"
 #include "policy/policy.h"
 
@@ -7,12 +8,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static struct verdict first, second;
 
-static void check_faults(const struct faults *faults)
+static void check_faults(const struct faults *faults, int lines)
 {
     for (size_t i = 0; i < faults->count && i < FAULTS_MAX; i++) {
         const struct fault *fault = &faults->fault[i];
 
-        BUG_ON(fault->line < 1 || fault->column < 1 || fault->text[0] == '\0');
+        BUG_ON(fault->line < 1 || fault->column < 1 || fault->line > lines || fault->text[0] == '\0');
         BUG_ON(strcmp(fault->file, "fuzz.yaml") != 0);
     }
 }
@@ -39,7 +40,7 @@ static void judge(const struct policy *policy, const struct question *question, 
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static struct faults faults;
+    static struct faults faults, warnings;
     struct policy_file file = {SPAN_LIT("fuzz.yaml"), span_of(bytes, len)};
     struct question question = {.tenant = SPAN_LIT("test"), .principal = SPAN_LIT("test"), .upstream = SPAN_LIT("test"),
                                 .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("t")};
@@ -47,12 +48,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct policy *policy;
     size_t passed, failed;
     enum code code;
+    int lines = 1;
 
+    for (size_t i = 0; i < len; i++)
+        lines += bytes[i] == '\n' || bytes[i] == '\r';
     faults_init(&faults);
-    /* As a stored version: the regexes are not pumped, which costs milliseconds each. */
-    code = policy_compile(&file, 1, 1, &policy, &faults, NULL);
+    faults_init(&warnings);
+    /* Mostly as a stored version: the regexes are not pumped, which costs milliseconds each. */
+    code = policy_compile(&file, 1, len <= 256 && len % 16 == 3 ? 0 : 1, &policy, &faults, &warnings);
     BUG_ON((code == CODE_OK) != (policy != NULL) || (code == CODE_INVALID) != (faults.count > 0));
-    check_faults(&faults);
+    check_faults(&faults, lines);
+    check_faults(&warnings, lines);
     if (policy == NULL || policy_scratch_new(&scratch) != CODE_OK)
         return 0;
     judge(policy, &question, scratch);

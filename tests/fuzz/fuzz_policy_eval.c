@@ -17,6 +17,12 @@ static const char *const conditions[] = {
     "{arg: b, not_matches: 'x.y'}",
     "{any: [{arg: a, min: 1}, {not: {arg: b, matches: '(?i)k'}}]}", "{all: [{arg: a, max: 9}, {not: {arg: '$.b[*]', min: 2}}]}",
     "{arg: '$', min_items: 1}",
+    "{arg: '$..*', contains: drop, decode: [percent, base64, unicode, html, json]}",
+    "{arg: '$..*', keys: true, equals: a, decode: [json, html]}", "{arg: '$.a[*].b', keys: true, max_length: 2}",
+    "{arg: a, in: [x, /b], decode: [percent], under: [/b, /c/d], not_matches: 'y'}", "{arg: '$..*', under: /a/b}",
+    "{arg: '$..*', url: {schemes: [https, s3], hosts: ['*.a.b', '[::1]', 10.0.0.1], ports: [443, 8443]}}",
+    "{arg: '$..a', url: {hosts: ['*']}}", "{arg: '$..*', cidr: [10.0.0.0/8, '2001:db8::/33']}",
+    "{arg: '$..*', format: date-time}", "{arg: '$..b', format: email}",
 };
 
 #define CONDITIONS (sizeof conditions / sizeof *conditions)

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random policies and calls, small on purpose: few names and values, so that most of what could meet does meet."""
 
+import base64
+import datetime
+import html.entities
 import json
+import re
+import zlib
 
-from meaning import WILD, Number, type_of
+from meaning import DECODED_OPERATORS, WILD, Number, Several, descends, type_of
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
+URIS = ["file:///a", "file:///srv/x", "FILE:///a", "db://x?y", "x", ""]
 METHODS = ["tools/call", "initialize", "ping", "notifications/x", "tools/list", "prompts/get", "resources/read",
+           "resources/subscribe",
            "sampling/createMessage", "stream/open", "response"]
 KEYS = ["a", "b", "list", "a b", "\u00e4"]
 STRINGS = ["", "x", "xy", "yx", "drop", "DROP table", "a/b", "a\nb", "xy\n", "\u017f", "S", "\u212a", "k", "\u00e4", "a\u0308",
@@ -18,21 +25,111 @@ PATTERNS = ["x", "x+", "[a-z]+", "xy?", "(?i)drop", "(?i)s", "(?i)k", ".*", "a.b
             "", "[^x]"]
 GLOBS = ["*", "x*", "*y", "?", "??", "a*b", "\\*", "a\\*b", "x", "", "*x*y*", "1*", "?*"]
 OPERATORS = ["equals", "in", "matches", "not_matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
-             "min_length", "max_length", "min_items", "max_items", "exists"]
+             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format"]
+SPECIAL = ["under", "url", "cidr", "format"]  # their values must be drawn on purpose: chance makes none
+PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srvx", "srv/a", "/srv/%2e%2e/x", "/srv/%252e%252e/x",
+         "/a/../srv/b", "/..//srv", "/srv/a%", "/srv\\a", "/srv/%00", "/srv/\u0085", "%2Fsrv%2fa", "/%ff", "/srv/%C3%A4",
+         "/srv/a/../../srv/b", "/", ".", "/etc/passwd", "/srv/a/b/..", "/srv/a/b/../..", "/srv/.../a", "/\u00e4/x", "/srv/%5ca",
+         "/srv/a/../../etc", "/srv/a\n", "/srv/..%2f..%2fetc", "/srv//..//srv/a", "/SRV/a", "/srv/a/%2E", "/%73rv/a", "/srvx/a", "/sr/v", "/srv/ab", "/srv/a/b", "/srv/./../srv/a",
+         "/srv/a/%25", "/../../srv", "/srv/..", "/srv/\u00e4/..", "/srv/x/..//../etc"]
+DIRECTORIES = ["/srv", "/srv/", "/srv/a", "/", "/etc", "/\u00e4"]
+SCHEMES = ["http", "https", "HTTPS", "ws", "wss", "ftp", "file", "x-y+1", "mailto"]
+HOSTS = ["example.com", "Example.COM", "a.example.com", "evil-example.com", "example.com.", "10.0.0.1", "010.0.0.1", "0x0a.0.0.1",
+         "10.1", "[::1]", "[::ffff:10.0.0.1]", "[zz]", "", "ex%61mple.com", "a_b.example.com", "a..example.com", "1.2.3.4.5", "0X1f",
+         "[::1]x", "::1", "localhost", "9", "x.9", "-", "[0:0::1]", "[::1%25x]", "*", "999.0.0.1", "[]"]
+PORTS = ["", "", ":", ":80", ":443", ":8080", ":65535", ":65536", ":x", ":-1", ":+80", ":80:80", ":21"]
+TAILS = ["", "/", "/a?b@c", "?q", "#f", "/a\\b", "/\u00e4", "/ a", "/a\n", "?a:b@c/d"]
+URL_HOSTS = ["example.com", "EXAMPLE.com", "*.example.com", "*", "10.0.0.1", "10.*", "[::1]", "localhost", "?", "*example*"]
+ADDRESSES = ["10.0.0.1", "10.255.255.255", "11.0.0.0", "192.168.1.1", "::1", "2001:db8::1", "2001:DB8:0::1", "::ffff:10.0.0.1",
+             "010.0.0.1", "10.0.0.1x", "10.0.0", "10.0.0.1/8", "fe80::1%eth0", "::", "0.0.0.0", "[::1]", "1.2.3.4.5", "10.0.0.256",
+             "::ffff:a00:1", "2001:db8:ffff::", "::10.0.0.1"]
+RANGES = ["10.0.0.0/8", "10.0.0.1", "192.168.0.0/16", "0.0.0.0/0", "::/0", "::1", "2001:db8::/32", "10.0.0.0/31", "128.0.0.0/1",
+          "2001:db8::/33"]
+FORMED = ["123e4567-e89b-12d3-a456-426614174000", "123E4567-E89B-12D3-A456-42661417400", "2024-02-29", "2023-02-29", "2024-13-01",
+          "2024-1-01", "0000-02-29", "2024-02-29T23:59:60Z", "2024-02-29t23:58:60z", "2024-02-29T12:00:00+01:00",
+          "2024-06-30T18:59:60-05:00", "2024-02-29T12:00:00.5Z", "2024-02-29T12:00:00.Z", "2024-02-29 12:00:00Z", "2024-02-29T24:00:00Z",
+          "2024-02-29T12:00:00", "2024-02-29T12:00:00+24:00", "a@b", "a.b@c.d", ".a@b", "a@-b", "a@b.", "a@@b", "@b", "a@b..c",
+          "a..b@c", "x" * 64 + "@b", "x" * 65 + "@b", "a@" + "b" * 63, "a@" + "b" * 64, "a+b@c-d.e", "\u00e4@b", "a@b\n",
+          "2024-02-29\n", "\u0662024-02-29", "10.0.0.1", "::1", "10.0.0.01", "1" * 8 + "-1111-1111-1111-" + "1" * 12]
+HIDDEN = ["", "x", "xy", "drop", "DROP table", "a/b", "../x", "<b>", "\"", "\u00e4", "k", "10", "\\", "{\"a\": [1, \"x\\u0079\"]}", "a\u00adb",
+          "\ufb01", "\uff41", "dr\u200bop", "a\u0308"]
+BROKEN = ["%", "%2", "%zz", "%c3", "%c3%a4", "&lt", "&nope;", "&#0;", "&#xd800;", "&#x110000;", "&amp;lt;", "YQ=", "YQ", "YR==", "Y Q==\n",
+          "_-8", "/+8", "YQ==YQ==", "=", "\"\\ud800\"", "\"\\ud83d\\ude00\"", "\"a", "[1 , 2]", "{\"a\":1,\"a\":2}", "01", "1e999", "nul", " null ",
+          "&sol;", "&NewLine;", "&nldr;/", "&eacute;", "&fjlig;", "&Afr;", "&#00120;", "&#X78;", "&#x;", "NaN", "[\"\\u0000\"]", "%00", "%25252e",
+          "\u0130", "\u212b", "&ZeroWidthSpace;x", "&shy;x", "&#120x", "&#x78 y",
+          "&lt x", "&#120", "&nGt;", "%2520", "%E2%80%8Bx", "eHk", "e Hk=", "eHk==", "\"\\/\"", "{}", "\"\"", "[]"]
+ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "America/St_Johns"]
+HOURS = ["08:00-17:30", "22:00-06:00", "00:00-24:00", "18:00-24:00", "00:00-00:01", "23:59-00:00", "02:00-03:00", "12:00-11:59"]
+HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
+# Around changes of clocks, of days and of calendars; seconds since 1970.
+MOMENTS = [1700000000, 1711846800, 1711843200, 1729990800, 1729994400, 1730613600, 1710054000, 1709164800, 100000, 4102444800, 951782400,
+           1325242800, 2524607999, 1699999999, 32503679999]
+ENTITIES = sorted(name for name in html.entities.html5 if name.endswith(";"))
+DECODERS = ["percent", "base64", "unicode", "html", "json"]
+DECODED = {*DECODED_OPERATORS, "not_matches"}
 EFFECTS = ["permit", "permit", "forbid", "require_approval"]
 
 
+def disguise(random, text):
+    """One of the many ways in which a string may be written for somebody else to decode."""
+    for _ in range(random.choice([1, 1, 1, 2, 2, 3, 4])):
+        way = random.randrange(5)
+        if way == 0:
+            text = "".join("".join(f"%{byte:02{random.choice('xX')}}" for byte in c.encode()) if random.random() < 0.5 else c
+                           for c in text)
+        elif way == 1:
+            text = base64.b64encode(text.encode()).decode()
+            if random.random() < 0.5:
+                text = text.rstrip("=").replace("+", "-")
+        elif way == 2:
+            text = "".join(random.choice([f"&#{ord(c)};", f"&#x{ord(c):x};", c, c]) for c in text)
+        elif way == 3:
+            text = json.dumps(text, ensure_ascii=random.random() < 0.5)
+        else:
+            text = "".join(random.choice([c, c, c + "\u200b", chr(ord(c) + 0xfee0)]) if "!" <= c <= "~" else c for c in text)
+    return text
+
+
 class Generator:
-    def __init__(self, random):
+    def __init__(self, random, without=()):
         self.random = random
+        self.without = without  # words of the language that are left out
+        self.wanted = set()     # what the rules ask of strings
+        self.named = []         # strings that stand in rules, so that calls may hide them
+        self.wanted_facts = set()
+        self.drills = True
+        self.past = False       # whether calls leave something behind for later ones
+        self.focused = random.random() < 0.4  # on few paths and flat arguments, so that operators see many values
 
     def maybe(self, share):
         return self.random.random() < share
 
+    def url(self):
+        choice = self.random.choice
+        if self.maybe(0.7):  # ordinary, or in its host alone not
+            hosts = HOSTS if self.maybe(0.5) else HOSTS[:3] + ["10.0.0.1", "[::1]", "[::ffff:10.0.0.1]", "localhost"]
+            return choice(SCHEMES[:3]) + "://" + choice(hosts) + choice(["", "", ":80", ":443", ":8080"]) + choice(TAILS[:5])
+        return (choice(SCHEMES) + choice(["://"] * 6 + [":", ":/", ":///", ""]) + choice([""] * 8 + ["u@", "u:p@"])
+                + choice(HOSTS[:4] + HOSTS) + choice(PORTS) + choice(TAILS))
+
+    def string(self):
+        """Mostly one of those that the rules ask about."""
+        if not self.wanted or self.maybe(0.3):
+            return self.random.choice(STRINGS)
+        wanted = "decode" if "decode" in self.wanted and self.maybe(0.6) else self.random.choice(sorted(self.wanted))
+        if wanted == "url":
+            text = self.url()
+        elif wanted == "decode":
+            text = (self.random.choice(BROKEN) if self.maybe(0.25) else f"a&{self.random.choice(ENTITIES)}" if self.maybe(0.1) else
+                    disguise(self.random, self.random.choice(HIDDEN + self.named)))
+        else:
+            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED}[wanted])
+        return disguise(self.random, text) if "decode" in self.wanted and self.maybe(0.2) else text
+
     def scalar(self):
         kind = self.random.randrange(10)
-        if kind < 4:
-            return self.random.choice(STRINGS)
+        if kind < (7 if self.wanted else 4):
+            return self.string()
         if kind < 8:
             return Number(self.random.choice(NUMBERS))
         return self.random.choice([True, False, None])
@@ -53,10 +150,17 @@ class Generator:
         begin, end = (self.random.choice([None, None, 0, 1, 2, 5, -1, -2, -5]) for _ in range(2))
         return slice(begin, end, self.random.choice([None, None, 1, 2, -1, -2]))
 
+    def selector(self):
+        return self.random.choice(KEYS[:3] + [self.random.choice(KEYS), WILD, WILD, 0, -1, self.slice()])
+
     def steps(self):
+        if self.focused:
+            return self.random.choice([["a"], ["a"], ["b"], [WILD], [("..", WILD)]])
         steps = []
         for _ in range(self.random.choice([1, 1, 1, 2, 2, 3])):
-            selector = self.random.choice(KEYS[:3] + [self.random.choice(KEYS), WILD, WILD, 0, -1, self.slice()])
+            selector = self.selector()
+            if self.maybe(0.05):
+                selector = Several(self.selector() for _ in range(self.random.choice([2, 2, 3])))
             steps.append(("..", selector) if self.maybe(0.15) else selector)
         if self.maybe(0.1):
             steps = [("..", WILD)]
@@ -74,15 +178,36 @@ class Generator:
             return [self.value(1) for _ in range(self.random.randrange(1, 5))]
         if name == "is":
             return choice(["integer", "null", "boolean", "number", "string", "array", "object"])
+        if name in ("under", "cidr"):
+            pool = DIRECTORIES if name == "under" else RANGES
+            return choice(pool) if self.maybe(0.5) else self.random.sample(pool, 2)
+        if name == "url":
+            return self.url_terms()
+        if name == "format":
+            return choice(["uuid", "email", "date", "date-time", "ipv4", "ipv6"])
         if name in ("min", "max"):
             return Number(choice(NUMBERS))
         if name.startswith(("min_", "max_")):
             return Number(str(self.random.randrange(4)))
         return self.maybe(0.5) if name == "exists" else self.value(1)
 
-    def leaf(self, effect):
+    def url_terms(self):
+        terms = {}
+        while not terms:
+            if self.maybe(0.5):
+                terms["schemes"] = self.random.sample(["http", "https"] if self.maybe(0.6) else SCHEMES[:2] + SCHEMES[3:], 2)
+            if self.maybe(0.6):
+                terms["hosts"] = self.random.sample(URL_HOSTS, self.random.randrange(1, 3))
+            if self.maybe(0.15):
+                terms["ports"] = "any"
+            elif self.maybe(0.3):
+                terms["ports"] = [Number(one) for one in self.random.sample(["80", "443", "8080", "65535", "21"], 2)]
+        return terms
+
+    def leaf(self, effect, names=None, decodes=False):
         steps = self.steps()
-        names = self.random.sample(OPERATORS, self.random.choice([1, 1, 1, 2, 3]))
+        known = [name for name in OPERATORS if name not in self.without]
+        names = names or self.random.sample(known, self.random.choice([1, 1, 1, 2, 3]))
         if "exists" in names:
             names = ["exists"]
         options = {}
@@ -95,7 +220,46 @@ class Generator:
             options["quantify"] = self.random.choice(["every", "any"])
         if self.maybe(0.25) and ("matches" in names or "not_matches" in names):
             options["anchor"] = self.random.choice(["whole", "anywhere"])
-        return {"kind": "leaf", "steps": steps, "operators": {name: self.operand(name) for name in names}, "options": options}
+        if "decode" not in self.without and set(names) & DECODED and (decodes or self.maybe(0.25)):
+            options["decode"] = self.random.sample(DECODERS, self.random.randrange(1, 6))
+        if "keys" not in self.without and self.maybe(0.1):
+            options["keys"] = self.maybe(0.9)
+        self.wanted.update(name for name in names + list(options) if name in SPECIAL + ["decode"])
+        on = "meta" if "meta" not in self.without and self.maybe(0.1) else "arg"
+        operators = {name: self.operand(name) for name in names}
+        if "decode" in options:
+            for one in operators.values():
+                self.named += [text for text in (one if isinstance(one, list) else [one]) if isinstance(text, str)] * 5
+        return {"kind": "leaf", "steps": steps, "on": on, "operators": operators, "options": options}
+
+    def fact(self, effect):
+        """A condition beyond arguments."""
+        choice, sample = self.random.choice, self.random.sample
+        words = [word for word in ("during", "session", "client") + ("session",) * (4 * self.past) + (() if effect == "permit" else ("annotations",))
+                 if word not in self.without]
+        word, options = choice(words), {}
+        self.wanted_facts.add(word)
+        if word == "during":
+            value = {"zone": choice(ZONES)}
+            while len(value) == 1:
+                if self.maybe(0.5):
+                    value["days"] = sample(["mon", "tue", "wed-fri", "fri-mon", "sat-sun", "sun"], self.random.randrange(1, 3))
+                if self.maybe(0.6):
+                    hours = sample(HOURS, self.random.randrange(1, 3))
+                    value["hours"] = hours if self.maybe(0.5) else hours[0]
+        elif word == "session":
+            value = {"called": sample(TOOLS + ["re*", "*"], self.random.randrange(1, 3)), "within": choice(["1s", "5s", "1min", "1h", "24h"])}
+            if self.maybe(0.5):
+                value["by"] = sample(["session", "correlation", "principal", "tenant"], self.random.randrange(1, 3))
+            if self.maybe(0.2):
+                value["upstreams"] = choice([["shop"], ["test", "s*"], ["*"]])
+        elif word == "client":
+            value = choice(RANGES) if self.maybe(0.5) else sample(RANGES, 2)
+        else:
+            value = {hint: self.maybe(0.5) for hint in sample(HINTS, self.random.choice([1, 1, 2]))}
+            if self.maybe(0.5):
+                options["absent"] = choice(["applies", "ignored"])
+        return {"kind": "fact", "word": word, "value": value, "options": options}
 
     def condition(self, effect, depth):
         kind = self.random.randrange(10) if depth > 0 else 9
@@ -104,6 +268,8 @@ class Generator:
         if kind < 4:
             members = [self.condition(effect, depth - 1) for _ in range(self.random.randrange(1, 4))]
             return {"kind": self.random.choice(["all", "any"]), "of": members}
+        if "facts" not in self.without and self.maybe(0.6 if self.past else 0.15):
+            return self.fact(effect)
         return self.leaf(effect)
 
     def names(self, pool):
@@ -121,42 +287,138 @@ class Generator:
                 names.append(name)
         return names
 
+    def redaction(self):
+        """As one of the rules, so that it is made small like them."""
+        match = {word: self.names(pool) for word, pool in (("tools", TOOLS), ("tenants", TENANTS)) if self.maybe(0.3)}
+        return {"effect": "redact", "match": match, "args": [self.steps() for _ in range(self.random.choice([1, 1, 2]))]}
+
     def rule(self, number):
-        effect = self.random.choice(EFFECTS)
+        effect = self.random.choice(EFFECTS + ["permit"] * (4 * self.past))
         rule = {"id": self.random.choice("abAB_") + str(number), "effect": effect, "match": {}}
         for word, pool, share in (("tenants", TENANTS, 0.2), ("principals", ["bot", "test"], 0.1), ("upstreams", ["shop", "test"], 0.2),
                                   ("methods", METHODS + ["protocol", "protocol"], 0.2), ("tools", TOOLS, 0.5)):
-            if self.maybe(share):
+            if self.maybe(share * (0.4 if self.past else 1)):
                 rule["match"][word] = self.names(pool)
-        if self.maybe(0.75):
+        if "tools" not in rule["match"] and "resources" not in self.without and self.maybe(0.15):
+            word, pool = self.random.choice([("resources", URIS[:-1] + ["file:*", "*x"]), ("prompts", TOOLS)])
+            rule["match"][word] = self.names(pool)
+        if self.maybe(0.4 if self.past else 0.75):
             rule["when"] = [self.condition(effect, 2) for _ in range(self.random.choice([1, 1, 1, 2]))]
+        if effect == "permit" and "limit" not in self.without and self.maybe(0.6 if self.past else 0.15):
+            rule["limit"] = {"calls": Number(self.random.choice(["1", "1", "2", "3", "5"])),
+                             "per": self.random.choice(["second", "second", "minute", "hour", "day"])}
+            if self.maybe(0.5):
+                by = self.random.sample(["tenant", "principal", "upstream", "tool", "session", "client"], self.random.randrange(1, 3))
+                rule["limit"]["by"] = by if self.maybe(0.7) else by[0]
         if effect == "permit" and self.maybe(0.15):
             rule["only_args"] = self.random.sample(KEYS, 3)
         if self.maybe(0.1):
             rule["mode"] = self.random.choice(["monitor", "enforce"])
         return rule
 
-    def call(self):
+    def call(self, rules):
         method = "tools/call" if self.maybe(0.8) else self.random.choice(METHODS)
         call = {"tenant": self.random.choice(TENANTS), "principal": self.random.choice(["bot", "test"]),
                 "upstream": self.random.choice(["shop", "test"]), "method": method}
         if method == "tools/call":
             call["tool"] = self.random.choice(TOOLS)
+        self.circumstances(call)
+        held = [rule["id"] for rule in rules if rule["effect"] == "require_approval"]
+        if held and "approved" not in self.without and self.maybe(0.8 if self.past else 0.3):
+            call["approved"] = self.random.sample(held, self.random.randrange(1, len(held) + 1))
+        limited = [rule for rule in rules if "limit" in rule]
+        if limited and not self.past and self.maybe(0.5):
+            call["spent"] = {rule["id"]: self.random.randrange(1, 7) for rule in limited if self.maybe(0.7)}
         if method == "response":
-            call["answers"] = self.random.choice(METHODS[:-1])
+            call["answers"] = self.random.choice(METHODS[1:-1])
         if self.maybe(0.95) and method != "response":
-            call["root"] = self.object(3)
+            call["root"] = {key: self.value(self.random.randrange(2)) for key in "ab"} if self.focused else self.object(3)
+        if method.startswith("resources/") and self.maybe(0.9):
+            call.setdefault("root", {})["uri"] = self.random.choice(URIS) if self.maybe(0.9) else self.value(1)
+        if method == "prompts/get" and self.maybe(0.9):
+            call["prompt"] = self.random.choice(TOOLS)
+        if "meta" not in self.without and self.maybe(0.4):
+            call["meta"] = self.object(2)
         return call
+
+    def earlier(self):
+        """A call that was permitted before."""
+        if self.maybe(0.3):
+            return self.random.choice(TOOLS)
+        earlier = {"tool": self.random.choice(TOOLS)}
+        for word, pool in (("upstream", ["shop", "test"]), ("principal", ["bot", "test"]), ("session", ["s1", "s2", ""]),
+                           ("correlation", ["c1", "c2", ""]), ("ago", ["0s", "1s", "2s", "5s", "6s", "1min", "61s", "1h", "24h", "25h"])):
+            if self.maybe(0.3):
+                earlier[word] = self.random.choice(pool)
+        return earlier
+
+    def circumstances(self, call):
+        """Who calls from where and when, in whose company."""
+        if "facts" in self.without:
+            return
+        if self.maybe(0.9):
+            call["time"] = (self.random.choice(MOMENTS) + self.random.choice([0, -1, 1, 60, -60, 3600, 43200, 86400 * 3])) * 1000000
+        if self.maybe(0.8):
+            call["client"] = self.random.choice(ADDRESSES)
+        if self.maybe(0.6):
+            call["session"] = self.random.choice(["s1", "s2"])
+        if self.maybe(0.6):
+            call["correlation"] = self.random.choice(["c1", "c2"])
+        if "session" in self.wanted_facts and not self.past:
+            call["after"] = [self.earlier() for _ in range(self.random.randrange(3))]
+        if "annotations" in self.wanted_facts:
+            call["annotations"] = {hint: self.maybe(0.5) for hint in HINTS if self.maybe(0.6)}
+
+    def history(self, calls):
+        """Calls one after the other, which share most of what they have, so that what they leave behind matters."""
+        self.past, self.focused, self.drills = True, True, False
+        rules, made = self.case(calls)
+        now = self.random.choice(MOMENTS) * 1000000
+        for at in range(1, len(made)):
+            if self.maybe(0.4):  # an agent tries again
+                made[at] = dict(made[self.random.randrange(at)])
+        for call in made:
+            now += self.random.choice([0, 0, 1, 400000, 999999, 1000000, 1000001, 5000000, 30000000, 59000000, 3600000000, 43200000000])
+            call["time"] = now
+        return rules, made
+
+    def drill(self, calls):
+        """One leaf a rule and one string a call, so that what operators make of strings is seen often."""
+        self.focused = True
+        self.without = {*self.without, "meta", "keys", "facts"}
+        rules = []
+        for number in range(self.random.randrange(2, 5)):
+            effect = self.random.choice(EFFECTS[1:])
+            name = self.random.choice(SPECIAL + sorted(DECODED - {"contains"}))
+            leaf = self.leaf(effect, [name], name not in SPECIAL)
+            leaf["steps"] = ["a"]
+            of = {"kind": "not", "of": leaf} if self.maybe(0.3) else leaf
+            rules.append({"id": f"d{number}", "effect": effect, "match": {"methods": ["tools/call"]}, "when": [of]})
+        made = [{**self.call(rules), "method": "tools/call", "tool": "read"} for _ in range(calls)]
+        for call in made:
+            call["root"] = {"a": self.string()}
+            for word in ("answers", "prompt"):
+                call.pop(word, None)
+        return rules, made
+
+    def case(self, calls):
+        if self.drills and self.maybe(0.25):
+            return self.drill(calls)
+        rules = [self.rule(number) for number in range(self.random.randrange(1, 7))]
+        rules += [self.redaction() for _ in range(self.random.choice([0, 0, 1, 2]))]
+        return rules, [self.call(rules) for _ in range(calls)]
 
 
 # ---- as text: JSON, which is YAML ----
 
 
 def text_of(value):
+    if type(value) is int or isinstance(value, Written):
+        return str(value)
     if type_of(value) == "number":
         return value.lexeme
     if isinstance(value, str):  # YAML has no pairs of surrogates: beyond ASCII as it stands
-        return json.dumps(value, ensure_ascii=False)
+        return re.sub("[\x7f-\x9f\u2028\u2029]", lambda m: f"\\u{ord(m[0]):04x}", json.dumps(value, ensure_ascii=False))
     if isinstance(value, list):
         return "[" + ", ".join(map(text_of, value)) + "]"
     if isinstance(value, dict):
@@ -165,36 +427,96 @@ def text_of(value):
 
 
 def selector_text(selector):
+    if isinstance(selector, Several):
+        return ",".join(map(selector_text, selector))
     if isinstance(selector, slice):
         parts = [selector.start, selector.stop] + ([selector.step] if selector.step is not None else [])
         return ":".join("" if part is None else str(part) for part in parts)
     return "*" if selector is WILD else f"'{selector}'" if isinstance(selector, str) else str(selector)
 
 
+def picks(text, choices):
+    """One of the ways to write the same, by the text itself: what is printed stays what was asked."""
+    return choices[zlib.crc32(text.encode()) % len(choices)]
+
+
 def path_of(steps):
     text = "$"
     for step in steps:
-        descends, selector = (True, step[1]) if isinstance(step, tuple) else (False, step)
-        text += (".." if descends else "") + f"[{selector_text(selector)}]"
-    return text
+        selector = step[1] if descends(step) else step
+        written = f"[{selector_text(selector)}]"
+        short = selector if isinstance(selector, str) and selector.isascii() and selector.isalpha() else "*" if selector is WILD else None
+        if short and picks(text + written, [True, False]):
+            text += (".." if descends(step) else ".") + short
+        else:
+            text += (".." if descends(step) else "") + picks(text + written, [written, written.replace("'", '"')])
+    bare = text[2:]
+    return bare if text.startswith("$.") and bare.isalpha() and picks(text, [True, False]) else text
 
 
-def plain_condition(condition):
+class Written(str):
+    """Text that is YAML already."""
+
+
+def plain_operator(name, operand, named):
+    """Some patterns and lists stand under a name in the file."""
+    if name in ("matches", "not_matches") and operand and picks(operand, [True, False]):
+        return {"pattern": named["patterns"].setdefault(operand, f"p{len(named['patterns'])}")}
+    if name == "in" and picks(text_of(operand), [True, False]):
+        return {"list": named["lists"].setdefault(text_of(operand), f"l{len(named['lists'])}")}
+    return operand
+
+
+def plain_condition(condition, named):
     if condition["kind"] == "leaf":
-        return {"arg": path_of(condition["steps"]), **condition["operators"], **condition["options"]}
+        operators = {name: plain_operator(name, operand, named) for name, operand in condition["operators"].items()}
+        return {condition["on"]: path_of(condition["steps"]), **operators, **condition["options"]}
+    if condition["kind"] == "fact":
+        return {condition["word"]: condition["value"], **condition["options"]}
     if condition["kind"] == "not":
-        return {"not": plain_condition(condition["of"])}
-    return {condition["kind"]: [plain_condition(one) for one in condition["of"]]}
+        return {"not": plain_condition(condition["of"], named)}
+    return {condition["kind"]: [plain_condition(one, named) for one in condition["of"]]}
 
 
-def policy_text(rules, calls, verdicts):
-    tests = []
-    for at, (call, (verdict, rule, reason)) in enumerate(zip(calls, verdicts)):
-        plain = {key: value for key, value in call.items() if key != "root"}
-        if "root" in call:
-            plain["arguments" if call["method"] in ("tools/call", "prompts/get") else "params"] = call["root"]
-        tests.append({"name": str(at), "call": plain, "expect": {"verdict": verdict, "rule": rule, "reason": reason}})
-    plain_rules = [{**rule, **({"when": [plain_condition(one) for one in rule["when"]]} if "when" in rule else {})}
-                   for rule in rules]
-    lines = [f"policy: oracle\nrules:"] + ["  - " + text_of(rule) for rule in plain_rules]
-    return "\n".join(lines + ["tests:"] + ["  - " + text_of(test) for test in tests]) + "\n"
+def plain_modes(rules, name):
+    """Now and then the file is monitored, and what is not says so itself. Returns: the file's line, and the rules."""
+    if not picks(name + "".join(rule["id"] for rule in rules), [True] + [False] * 7):
+        return [], rules
+    return ["mode: monitor"], [{key: value for key, value in rule.items() if key != "mode"} if rule.get("mode") == "monitor" else
+                               {**rule, "mode": "enforce"} for rule in rules]
+
+
+def plain_rule(rule, named):
+    return {**rule, "when": [plain_condition(one, named) for one in rule["when"]]} if "when" in rule else rule
+
+
+def time_text(time_us):
+    moment = datetime.datetime.fromtimestamp(time_us // 1000000, datetime.timezone.utc)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{time_us % 1000000:06}Z"
+
+
+def plain_call(call):
+    plain = {key: value for key, value in call.items() if key not in ("root", "time", "resource")}
+    for word in ("session", "correlation"):
+        plain.setdefault(word, "")  # else a test has one of its own
+    if "time" in call:
+        plain["time"] = time_text(call["time"])
+    if "root" in call:
+        plain["arguments" if call["method"] in ("tools/call", "prompts/get") else "params"] = call["root"]
+    return plain
+
+
+def policy_text(rules, calls, name="oracle"):
+    """One file. What its tests expect is not looked at."""
+    named = {"patterns": {}, "lists": {}}
+    redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
+    mode, rules = plain_modes(rules, name)
+    lines = ["rules:" if rules else "rules: []"] + ["  - " + text_of(plain_rule(rule, named)) for rule in rules]
+    lines[:0] = [f"policy: {name}", *mode,
+                 "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
+                 "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()})]
+    lines += ["redact: " + text_of([{"match": one["match"], "args": list(map(path_of, one["args"]))} for one in redactions])]
+    lines += ["tests:" if calls else "tests: []"]
+    lines += ["  - " + text_of({"name": str(at), "call": plain_call(call), "expect": {"verdict": "deny"}})
+              for at, call in enumerate(calls)]
+    return "\n".join(lines) + "\n"

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second evaluator of policies: slow, obvious, written from the sentences "Meaning" 1-16 of the policy language and from
-nothing else. It reads the same structures that the generator prints: dicts, lists, strings, booleans, None and Number."""
+"""2.9: a second evaluator of policies: slow, obvious, written from the sentences of the policy language and, where these
+leave a choice, from "What the words mean exactly" in src/README.md, and from nothing else. It reads the same structures that the generator prints: dicts, lists, strings, booleans, None and Number."""
 
 import re
+import zoneinfo
+from datetime import datetime
 from decimal import Decimal
 
-TRUE, UNDECIDED, FALSE = 1, 0, -1
+import values
+from values import FALSE, TRUE, UNDECIDED, truth
+
 SAFE = 2**53 - 1
 PROTOCOL = ["initialize", "server/discover", "ping", "tools/list", "stream/open", "session/end"]
-STRING_OPERATORS = ["matches", "glob", "starts_with", "ends_with", "contains", "min_length", "max_length"]
-OPERATORS = STRING_OPERATORS + ["equals", "in", "is", "min", "max", "min_items", "max_items", "exists"]
+STRING_OPERATORS = ["matches", "glob", "starts_with", "ends_with", "contains", "min_length", "max_length", "under", "url", "cidr",
+                    "format"]
+DECODED_OPERATORS = STRING_OPERATORS + ["equals", "in"]  # those that are asked of every reading
 
 
 class Number:
@@ -21,10 +26,6 @@ class Number:
 
     def is_integer(self):
         return self.value == self.value.to_integral_value()
-
-
-def truth(is_true):
-    return TRUE if is_true else FALSE
 
 
 def type_of(value):
@@ -111,15 +112,35 @@ def operator_truth(name, operand, value, whole, opening):
         return truth(text.startswith(operand))
     if name == "ends_with":
         return truth(text.endswith(operand))
+    if name in ("under", "cidr"):
+        return getattr(values, name)(operand if isinstance(operand, list) else [operand], text)
+    if name == "url":
+        return values.url(operand, text, glob)
+    if name == "format":
+        return truth(values.has_format(operand, text))
     if name == "contains":
         return truth(operand in text) if isinstance(operand, str) else UNDECIDED
     return truth(len(text) >= int(operand.lexeme) if name == "min_length" else len(text) <= int(operand.lexeme))
 
 
-# ---- paths: a list of steps, each a selector or ("..", selector); a selector is a name, an index, a slice or WILD ----
+def decoded_truth(name, operand, value, whole, opening, decode):
+    """An operator is asked of every reading: where the leaf closes any suffices, where it opens every one must hold."""
+    if not decode or not isinstance(value, str) or name not in DECODED_OPERATORS:
+        return operator_truth(name, operand, value, whole, opening)
+    found = values.readings(value, decode)
+    if found is None:
+        return UNDECIDED
+    return (min if opening else max)(operator_truth(name, operand, one, whole, opening) for one in found)
+
+
+# ---- paths: a list of steps, each a selector or ("..", selector); a selector is a name, an index, a slice, WILD or Several ----
 
 WILD = object()
 ABSENT = object()
+
+
+class Several(tuple):
+    """The selectors of one step, one after the other."""
 
 
 def children(value):
@@ -131,6 +152,8 @@ def descendants(value):
 
 
 def select_one(selector, value):
+    if isinstance(selector, Several):
+        return [found for one in selector for found in select_one(one, value)]
     if selector is WILD:
         return children(value)
     if isinstance(selector, str):
@@ -142,21 +165,60 @@ def select_one(selector, value):
     return []
 
 
-def select(steps, value, lacks):
-    """All selected values; where `lacks`, also one ABSENT for each element of a [*] before further steps in which the rest
-    of the path selects nothing (6)."""
+def descends(step):
+    return isinstance(step, tuple) and not isinstance(step, Several)
+
+
+def selects_all(step):
+    """Whether the step has a `*`."""
+    selector = step[1] if descends(step) else step
+    return selector is WILD or (isinstance(selector, Several) and WILD in selector)
+
+
+def names_of(step, value):
+    """keys: the names of the members that a last step selects. Elements of arrays have none."""
+    selector = step[1] if descends(step) else step
+    names = []
+    for at in descendants(value) if descends(step) else [value]:
+        for one in selector if isinstance(selector, Several) else [selector]:
+            if isinstance(at, dict):
+                names += list(at) if one is WILD else [one] if isinstance(one, str) and one in at else []
+    return names
+
+
+def select(steps, value, lacks, keys, skips):
+    """All selected values, or names, but those that are skipped; where `lacks`, also one ABSENT for each element of a [*]
+    before further steps in which the rest of the path selects nothing (6)."""
     if not steps:
-        return [value]
+        return [] if skips(value) else [value]
     step, rest = steps[0], steps[1:]
-    if isinstance(step, tuple):
-        return [one for at in descendants(value) for child in select_one(step[1], at) for one in select(rest, child, lacks)]
+    if keys and not rest:
+        return names_of(step, value)
+    if descends(step):
+        return [one for at in descendants(value) for child in select_one(step[1], at)
+                for one in select(rest, child, lacks, keys, skips)]
     found = []
-    for child in select_one(step, value):
-        inner = select(rest, child, lacks)
-        if lacks and step is WILD and rest and not [one for one in inner if one is not ABSENT]:
-            inner = [ABSENT]
-        found += inner
+    for selector in step if isinstance(step, Several) else [step]:
+        for child in select_one(selector, value):
+            inner = select(rest, child, lacks, keys, skips)
+            if lacks and selector is WILD and rest and not [one for one in inner if one is not ABSENT]:
+                inner = [ABSENT]
+            found += inner
     return found
+
+
+def selected_by(leaf, call, opening):
+    root = call.get({"arg": "root", "meta": "meta"}[leaf["on"]], ABSENT)
+    steps, keys = leaf["steps"], leaf["options"].get("keys") is True
+    if keys and not (steps and selects_all(steps[-1])):
+        steps = steps + [WILD]  # asked are the names of the members of what is selected
+    everywhere = steps and descends(steps[-1]) and selects_all(steps[-1])
+    texts = [name for name in leaf["operators"] if name in STRING_OPERATORS]
+
+    def skips(value):
+        """4: at the end of `..*` what a string operator cannot read is skipped, since its members are selected, too."""
+        return everywhere and any(isinstance(value, dict) or (isinstance(value, list) and name != "contains") for name in texts)
+    return [] if root is ABSENT else select(steps, root, opening, keys, skips)
 
 
 # ---- conditions: (steps, operators, options) leaves, ("all", [...]), ("any", [...]), ("not", condition) ----
@@ -171,20 +233,14 @@ def any_of(truths):
     return max(truths, default=FALSE)
 
 
-def leaf_truth(leaf, root, closes, nots):
+def leaf_truth(leaf, call, closes, nots):
     """`closes`: of the rule; `nots`: how many stand above."""
     opening = closes == (nots % 2 == 1)  # 5
     operators, options = leaf["operators"], leaf["options"]
     lets_apply = options.get("optional") is True or options.get("absent") == "applies"
     whole = {"whole": True, "anywhere": False, None: opening}[options.get("anchor")]  # 8
     every = {"every": True, "any": False, None: opening}[options.get("quantify")]  # 6
-    values = [] if root is ABSENT else select(leaf["steps"], root, opening)
-    if leaf["steps"] and leaf["steps"][-1] == ("..", WILD):  # 4: containers are skipped
-        for name in operators:
-            if name in STRING_OPERATORS:
-                values = [v for v in values if v is ABSENT or not isinstance(v, (dict, list))
-                          or (name == "contains" and isinstance(v, list))]
-
+    found = selected_by(leaf, call, opening)
     # 7: what makes the rule apply is true at the top, and each `not` turns it round.
     absent = truth(lets_apply == (nots % 2 == 0))
     if "exists" in operators:
@@ -193,26 +249,122 @@ def leaf_truth(leaf, root, closes, nots):
     def one(value):
         if value is ABSENT:
             return absent
-        return all_of([operator_truth(name, operand, value, whole, opening) for name, operand in operators.items()])
+        return all_of([decoded_truth(name, operand, value, whole, opening, options.get("decode"))
+                       for name, operand in operators.items()])
 
-    if not values:
+    if not found:
         return absent
-    return (all_of if every else any_of)([one(value) for value in values])
+    return (all_of if every else any_of)([one(value) for value in found])
 
 
-def condition_truth(condition, root, closes, nots):
+def condition_truth(condition, call, closes, nots):
     kind = condition["kind"]
+    if kind == "fact":
+        return fact_truth(condition, call, nots)
     if kind == "not":
-        return -condition_truth(condition["of"], root, closes, nots + 1)
+        return -condition_truth(condition["of"], call, closes, nots + 1)
     if kind == "leaf":
         parts = dict(condition["operators"])
         if "not_matches" not in parts:
-            return leaf_truth(condition, root, closes, nots)
+            return leaf_truth(condition, call, closes, nots)
         pattern = parts.pop("not_matches")  # 5: exactly `not: {matches}`
-        negative = -leaf_truth({**condition, "operators": {"matches": pattern}}, root, closes, nots + 1)
-        return all_of([negative] + ([leaf_truth({**condition, "operators": parts}, root, closes, nots)] if parts else []))
-    truths = [condition_truth(one, root, closes, nots) for one in condition["of"]]
+        negative = -leaf_truth({**condition, "operators": {"matches": pattern}}, call, closes, nots + 1)
+        return all_of([negative] + ([leaf_truth({**condition, "operators": parts}, call, closes, nots)] if parts else []))
+    truths = [condition_truth(one, call, closes, nots) for one in condition["of"]]
     return all_of(truths) if kind == "all" else any_of(truths)
+
+
+def undecided_place(condition, call, closes, nots, where):
+    """3: where the first undecided condition stands, as messages name it."""
+    kind = condition["kind"]
+    if kind == "not":
+        return undecided_place(condition["of"], call, closes, nots + 1, where + ".not")
+    if kind in ("all", "any"):
+        for at, one in enumerate(condition["of"]):
+            if condition_truth(one, call, closes, nots) == UNDECIDED:
+                return undecided_place(one, call, closes, nots, f"{where}.{kind}[{at}]")
+    return where
+
+
+# ---- what is asked beyond arguments; `call["past"]` is what earlier calls left behind, or None ----
+
+DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+BY = {"session": ["tenant", "principal", "upstream", "session"], "correlation": ["tenant", "correlation"],
+      "principal": ["tenant", "principal"], "tenant": ["tenant"]}
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def us_of(seconds):
+    return seconds * 1000000
+
+
+def seconds_of(duration):
+    number, unit = re.fullmatch("([0-9]+)([a-z]+)", duration).group(1, 2)
+    return int(number) * {"s": 1, "min": 60, "h": 3600}[unit]
+
+
+def days_of(words):
+    days = set()
+    for word in words:
+        first, _, last = word.partition("-")
+        at, end = DAYS.index(first), DAYS.index(last or first)
+        while at != end:
+            days.add(at)
+            at = (at + 1) % 7
+        days.add(end)
+    return days
+
+
+def minutes_of(clock):
+    return int(clock[:2]) * 60 + int(clock[3:])
+
+
+def during_truth(fact, call):
+    if "time" not in call:
+        return UNDECIDED
+    moment = datetime.fromtimestamp(call["time"] // 1000000, zoneinfo.ZoneInfo(fact["zone"]))
+    days = days_of(fact.get("days", DAYS))
+    today, minute = moment.weekday(), moment.hour * 60 + moment.minute
+    for hours in listed(fact.get("hours", "00:00-24:00")):
+        begin, end = minutes_of(hours[:5]), minutes_of(hours[6:])
+        if begin < end:
+            holds = today in days and begin <= minute < end
+        else:  # hours past midnight belong to the day on which they begin
+            holds = (today in days and minute >= begin) or ((today - 1) % 7 in days and minute < end)
+        if holds:
+            return TRUE
+    return FALSE
+
+
+def session_truth(fact, call):
+    by = [one for one in listed(fact.get("by", ["session", "correlation"])) if call.get(one)]
+    if not by:
+        return UNDECIDED
+    for earlier in call["past"].permitted:
+        if (earlier["method"] == "tools/call" and any(glob(name, earlier["tool"]) for name in fact["called"])
+                and ("upstreams" not in fact or any(glob(name, earlier["upstream"]) for name in fact["upstreams"]))
+                and call.get("time", 0) - us_of(seconds_of(fact["within"])) <= earlier["time"]
+                and any(all(earlier.get(word) == call.get(word) for word in BY[one]) for one in by)):
+            return TRUE
+    return FALSE
+
+
+def fact_truth(condition, call, nots):
+    word, fact = condition["word"], condition["value"]
+    if word == "during":
+        return during_truth(fact, call)
+    if word == "session":
+        return session_truth(fact, call)
+    if word == "client":
+        return values.cidr(listed(fact), call.get("client", ""))
+    # annotations: a hint that the server has not given is absent (7)
+    absent = truth((condition["options"].get("absent") == "applies") == (nots % 2 == 0))
+    given = call["hints"]
+    return all_of([truth(given[hint] == wanted) if hint in given else absent
+                   for hint, wanted in fact.items()])
 
 
 # ---- rules ----
@@ -227,60 +379,290 @@ def name_truth(name, value, opening, is_method):
     return truth(glob(name, value))  # a literal is a glob without anything special
 
 
-def match_truth(rule, call):
+def methods_of(rule):
+    """10: what `methods` stands for where it is left out; None: every method."""
+    match = rule.get("match", {})
+    if "methods" in match:
+        return match["methods"]
+    if "resources" in match:
+        return ["resources/read", "resources/subscribe", "resources/unsubscribe"]
+    if "prompts" in match:
+        return ["prompts/get"]
+    return ["tools/call"] if rule["effect"] == "permit" or "tools" in match else None
+
+
+def values_of(word, call):
+    """What a list of `match` is asked about."""
+    if word == "methods":
+        return [call["method"]] + ([call["answers"]] if call["method"] == "response" else [])
+    if word == "resources":
+        uri = call.get("root", {}).get("uri") if call["method"].startswith("resources/") else None
+        return [uri] if isinstance(uri, str) and uri else []  # without one the gate refuses the message unjudged
+    return [call[word[:-1]]] if word[:-1] in call else []
+
+
+MATCHED = ["tenants", "principals", "upstreams", "methods", "tools", "resources", "prompts"]
+
+
+def match_truths(rule, call):
     opening = rule["effect"] == "permit"
-    match = dict(rule.get("match", {}))
-    if "methods" not in match and (opening or "tools" in match):  # 10
-        match["methods"] = ["tools/call"]
-    truths = []
-    for word in ("tenants", "principals", "upstreams", "methods", "tools"):
-        if word not in match:
-            continue
-        value = call.get(word[:-1])
-        values = [value] if value is not None else []
-        if word == "methods" and value == "response":
-            values.append(call["answers"])
-        truths.append(any_of([name_truth(n, v, opening, word == "methods") for n in match[word] for v in values]))
-    return all_of(truths)
+    match = {**rule.get("match", {}), "methods": methods_of(rule)}
+    return {word: any_of([name_truth(n, v, opening, word == "methods") for n in match[word] for v in values_of(word, call)])
+            for word in MATCHED if match.get(word) is not None}
 
 
 def rule_truth(rule, call):
-    root = call.get("root", ABSENT)
-    truths = [match_truth(rule, call)]
-    truths += [condition_truth(one, root, rule["effect"] != "permit", 0) for one in rule.get("when", [])]
+    """Returns: the truth, and the place of the first undecided condition or "-"."""
+    root, closes = call.get("root", ABSENT), rule["effect"] != "permit"
+    matched, when = match_truths(rule, call), rule.get("when", [])
+    truths = list(matched.values()) + [condition_truth(one, call, closes, 0) for one in when]
     if "only_args" in rule and root is not ABSENT:
         truths.append(truth(set(root) <= set(rule["only_args"])))
-    return all_of(truths)
+    if all_of(truths) != UNDECIDED:
+        return all_of(truths), "-"
+    at = truths.index(UNDECIDED)
+    if at < len(matched):
+        return UNDECIDED, f"match.{list(matched)[at]}"
+    at -= len(matched)
+    return UNDECIDED, undecided_place(when[at], call, closes, 0, f"when[{at}]")
 
 
 def names_method(rules, call):
+    """Whether some rule names the method for this upstream letter by letter, by glob or by `protocol` (mcp-wire.md). One
+    that is monitored changes nothing that an agent sees, so it names nothing."""
     for rule in rules:
-        match = rule.get("match", {})
-        methods = match.get("methods")
-        if methods is None and (rule["effect"] == "permit" or "tools" in match):
-            methods = ["tools/call"]
-        upstreams = match.get("upstreams")
-        if upstreams is not None and any_of([name_truth(n, call["upstream"], rule["effect"] == "permit", False)
-                                                for n in upstreams]) == FALSE:
+        if rule.get("mode") == "monitor":
             continue
-        values = [call["method"]] + ([call["answers"]] if call["method"] == "response" else [])
-        if any(not isinstance(n, dict) and name_truth(n, v, False, True) == TRUE for n in methods or [] for v in values):
+        upstreams = rule.get("match", {}).get("upstreams")
+        if upstreams is not None and any_of([name_truth(n, call["upstream"], rule["effect"] == "permit", False)
+                                             for n in upstreams]) == FALSE:
+            continue
+        if any(not isinstance(n, dict) and name_truth(n, v, False, True) == TRUE
+               for n in methods_of(rule) or [] for v in values_of("methods", call)):
             return True
     return False
 
 
-def judge(rules, call):
-    """1, 2, 3 and 13: (verdict, rule or None, reason)."""
-    applying = {"forbid": [], "require_approval": [], "permit": []}
+# ---- what is left out of the audit ----
+
+
+def members(value):
+    return list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+
+
+def below(value, place):
+    return [(place, value)] + [deeper for at, (_, child) in enumerate(members(value)) for deeper in below(child, place + (at,))]
+
+
+def keys_of(selector, value):
+    """The members that a selector selects, by their number."""
+    keys = [key for key, _ in members(value)]
+    if selector is WILD:
+        return range(len(keys))
+    if isinstance(selector, Several):
+        return [at for one in selector for at in keys_of(one, value)]
+    if isinstance(selector, str):
+        return [keys.index(selector)] if isinstance(value, dict) and selector in value else []
+    if not isinstance(value, list):
+        return []
+    return range(len(keys))[selector] if isinstance(selector, slice) else [at for at in (selector % max(len(keys), 1),)
+                                                                          if -len(keys) <= selector < len(keys)]
+
+
+def places(steps, value, place=()):
+    """Where the selected values stand, as numbers of members from the root."""
+    if not steps:
+        return [(place, value)]
+    step, rest = steps[0], steps[1:]
+    found = []
+    for here, one in below(value, place) if descends(step) else [(place, value)]:
+        for at in keys_of(step[1] if descends(step) else step, one):
+            found += places(rest, members(one)[at][1], here + (at,))
+    return found
+
+
+def redacted(redactions, call):
+    """Redactions stand among the rules, with the effect `redact`, and match like a forbid. The values that the audit leaves out, in the order in which they stand; those inside others go with them. What could not
+    be decided leaves out all."""
+    found = {}
+    for redaction in redactions:
+        matched = all_of(match_truths(redaction, call).values())
+        if matched == FALSE:
+            continue
+        if matched == UNDECIDED or [] in redaction["args"]:
+            return "all"
+        for steps in redaction["args"]:
+            found.update(places(steps, call["root"]) if "root" in call else [])
+    return [plain(found[place]) for place in sorted(found)
+            if not any(place[:length] in found for length in range(len(place)))]
+
+
+def plain(value):
+    """As Python reads JSON where it keeps numbers as they were written."""
+    if isinstance(value, Number):
+        return ("number", value.lexeme)
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return {key: plain(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+# ---- the past ----
+
+
+PERIODS = {"second": us_of(1), "minute": us_of(60), "hour": us_of(3600), "day": us_of(86400)}
+
+
+class Past:
+    """What earlier calls left behind. `taken`: the times of each limit's tokens, by what is counted together."""
+
+    def __init__(self):
+        self.taken = {}
+        self.permitted = []
+        self.granted = {}  # until when, by what an approval is bound to
+        self.hints = {}    # by upstream and tool
+
+    def tokens(self, rule, call):
+        by = listed(rule["limit"].get("by", []))
+        key = (rule["id"], repr(plain_limit(rule["limit"])), *((one, call.get(one, "")) for one in sorted(by)))
+        return self.taken.setdefault(key, [])
+
+    def wait_us(self, rule, call):
+        """12: how long until the permit has room; 0 where it has. A call fits at t where fewer than `calls` tokens were taken
+        in (t - per, t]."""
+        limit, now = rule["limit"], call["time"]
+        calls, per = int(limit["calls"].lexeme), PERIODS[limit["per"]]
+        inside = [at for at in self.tokens(rule, call) if at > now - per]
+        return 0 if len(inside) < calls else sorted(inside)[-calls] + per - now
+
+    def bound_to(self, rule, call):
+        """11: tenant, principal, upstream, tool (and what else the message is about), the canonical arguments, the rule."""
+        return (*(call.get(word) for word in ("tenant", "principal", "upstream", "method", "answers", "tool", "prompt")),
+                repr("root" in call and canonical(call["root"])), rule["id"])
+
+    def is_granted(self, rule, call):
+        return self.granted.get(self.bound_to(rule, call), 0) > call["time"]
+
+    def settle(self, verdict, rules, call):
+        """A permitted call counts for those that ask what was called, and uses its approvals up; one that is held is looked at
+        by a person."""
+        asking = [rule for rule in rules if rule["effect"] == "require_approval" and rule.get("mode") != "monitor"]
+        if verdict == "permit":
+            self.permitted.append(call)
+            for rule in asking:
+                self.granted.pop(self.bound_to(rule, call), None)
+        if verdict == "hold":
+            for rule in asking:
+                if rule["id"] in call.get("approved", []) and not self.is_granted(rule, call):
+                    self.granted[self.bound_to(rule, call)] = call["time"] + PERIODS["hour"]
+
+    def said_of(self, call):
+        """What the upstream says of the tool: the last that it said. Of what is no tool it says nothing."""
+        if "tool" not in call:
+            return {}
+        if call.get("annotations"):
+            self.hints[call["upstream"], call["tool"]] = call["annotations"]
+        return self.hints.get((call["upstream"], call["tool"]), {})
+
+    def take(self, rule, call):
+        if "limit" in rule and rule["effect"] == "permit":
+            self.tokens(rule, call).append(call["time"])
+
+
+class Told(Past):
+    """What a test says of the past: calls that were permitted, in all that they leave out like the tested one, and how many
+    calls count under a permit's limit."""
+
+    def __init__(self, call):
+        super().__init__()
+        self.spent = call.get("spent", {})
+        for earlier in call.get("after", []):
+            earlier = {"tool": earlier} if isinstance(earlier, str) else earlier
+            time = call.get("time", 0) - us_of(seconds_of(earlier.get("ago", "0s")))
+            self.permitted.append({**call, **earlier, "method": "tools/call", "time": time})
+
+    def is_granted(self, rule, call):
+        return rule["id"] in call.get("approved", [])
+
+    def settle(self, verdict, rules, call):
+        pass
+
+    def said_of(self, call):
+        return call.get("annotations", {})
+
+    def take(self, rule, call):
+        pass
+
+    def wait_us(self, rule, call):
+        limit = rule["limit"]
+        return PERIODS[limit["per"]] if self.spent.get(rule["id"], 0) >= int(limit["calls"].lexeme) else 0
+
+
+def canonical(value):
+    """Members in the order in which they were sent, numbers as they were written."""
+    if isinstance(value, Number):
+        return value.lexeme
+    if isinstance(value, list):
+        return [canonical(one) for one in value]
+    if isinstance(value, dict):
+        return [(key, canonical(one)) for key, one in value.items()]
+    return value
+
+
+def plain_limit(limit):
+    return limit["calls"].lexeme, limit["per"], sorted(listed(limit.get("by", [])))
+
+
+# ---- verdicts ----
+
+ORDER = ["forbid", "require_approval", "permit"]
+FORBIDS, HOLDS, GRANTED, PERMITS = range(4)  # what an applying rule comes to; the first beats the others
+KINDS = {FORBIDS: ("deny", "forbidden"), HOLDS: ("hold", "approval_required"), GRANTED: ("permit", "permitted"),
+         PERMITS: ("permit", "permitted")}
+
+
+def weight(rule, call):
+    """11: once granted, a require_approval permits by itself; what is only monitored nobody is asked to approve."""
+    if rule["effect"] == "require_approval":
+        return GRANTED if rule.get("mode") != "monitor" and call["past"].is_granted(rule, call) else HOLDS
+    return FORBIDS if rule["effect"] == "forbid" else PERMITS
+
+
+def named(rule, more=""):
+    return f"{rule['id']},{rule['effect']},{rule.get('mode', 'enforce')}{more}"
+
+
+def judge(rules, call, past=None):
+    """1, 2, 3, 11, 12 and 13. Returns: verdict, reason, deciding rule or "-", its first undecided condition or "-", the
+    verdict were monitored rules active or "-", its rule or "-", the wait in microseconds or "-", what the audit leaves out,
+    and each applying rule."""
+    applying, found, waits = [], [], []
+    redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
+    past = past or Told(call)
+    call = {**call, "past": past, "hints": past.said_of(call)}
     for rule in rules:
-        value = rule_truth(rule, call)
-        applies = value == TRUE or (value == UNDECIDED and rule["effect"] != "permit")
-        if applies and rule.get("mode") != "monitor":
-            applying[rule["effect"]].append(rule["id"])
-    for effect, verdict, reason in (("forbid", "deny", "forbidden"), ("require_approval", "hold", "approval_required"),
-                                    ("permit", "permit", "permitted")):
-        if applying[effect]:
-            return verdict, min(applying[effect], key=lambda name: name.encode()), reason
-    if call["method"] != "tools/call" and not names_method(rules, call):
-        return "deny", None, "method_unknown"
-    return "deny", None, "no_rule"
+        value, place = rule_truth(rule, call)
+        order = (ORDER.index(rule["effect"]), rule["id"].encode())
+        if value == TRUE or (value == UNDECIDED and rule["effect"] != "permit"):
+            wait = past.wait_us(rule, call) if "limit" in rule else 0
+            found.append((order, named(rule, ",limited" if wait else "")))
+            if wait and rule.get("mode") != "monitor":
+                waits.append(wait)
+            if not wait:
+                applying.append((weight(rule, call), order, place, rule))
+    applying.sort(key=lambda one: one[:2])
+    enforced = [one for one in applying if one[3].get("mode") != "monitor"]
+    would = applying[0] if len(enforced) != len(applying) else None
+    if would and would[3].get("mode") == "monitor":
+        past.take(would[3], call)
+    rest = (KINDS[would[0]][0], would[3]["id"]) if would else ("-", "-")
+    names = (redacted(redactions, call), *(name for _, name in sorted(found)))
+    if enforced:
+        heaviest, _, place, rule = enforced[0]
+        if KINDS[heaviest][0] == "permit":
+            past.take(rule, call)
+        past.settle(KINDS[heaviest][0], [one[3] for one in applying], call)
+        return (*KINDS[heaviest], rule["id"], place, *rest, "-", *names)
+    if waits:
+        return ("deny", "rate_limited", "-", "-", *rest, str(min(waits)), *names)
+    unknown = call["method"] != "tools/call" and not names_method(rules, call)
+    return ("deny", "method_unknown" if unknown else "no_rule", "-", "-", *rest, "-", *names)

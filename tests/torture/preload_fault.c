@@ -3,6 +3,7 @@
  * Loaded into the program by LD_PRELOAD: counts its system calls by name and fails the ones that are asked for.
  *
  * FAULT_CALL=fdatasync FAULT_AT=17 FAULT_LEN=1 FAULT_ERRNO=5   the 17th fdatasync, and FAULT_LEN-1 after it, say EIO
+ * FAULT_SHORT=1                                                those that write do half of it instead, and say so
  * FAULT_COUNTS=FILE                                            at the end the counts go there, `name number` a line
  */
 #include <dlfcn.h>
@@ -36,6 +37,7 @@ static const char *const names[N_COUNT] = {
 static atomic_long counts[N_COUNT];
 static long fault_at, fault_len = 1;
 static int fault_call = -1, fault_errno = EIO;
+static bool is_short;
 
 static long number_of(const char *variable, long otherwise)
 {
@@ -54,6 +56,7 @@ __attribute__((constructor)) static void read_orders(void)
     fault_at = number_of("FAULT_AT", 0);
     fault_len = number_of("FAULT_LEN", 1);
     fault_errno = (int)number_of("FAULT_ERRNO", EIO);
+    is_short = number_of("FAULT_SHORT", 0) != 0;
 }
 
 __attribute__((destructor)) static void tell_counts(void)
@@ -103,7 +106,9 @@ ssize_t write(int fd, const void *at, size_t len)
 
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "write");
-    if ((is_kind(fd, S_IFREG) && must_fail(N_write)) || (is_kind(fd, S_IFSOCK) && must_fail(N_write_socket)))
+    if (is_kind(fd, S_IFREG) && must_fail(N_write))
+        return is_short ? real(fd, at, (len + 1) / 2) : -1;
+    if (is_kind(fd, S_IFSOCK) && must_fail(N_write_socket))
         return -1;
     return real(fd, at, len);
 }
@@ -117,7 +122,17 @@ ssize_t read(int fd, void *at, size_t len)
     return is_kind(fd, S_IFSOCK) && must_fail(N_read_socket) ? -1 : real(fd, at, len);
 }
 
-WRAP(ssize_t, pwrite64, (int fd, const void *at, size_t len, off64_t offset), (fd, at, len, offset))
+ssize_t pwrite64(int fd, const void *at, size_t len, off64_t offset)
+{
+    static ssize_t (*real)(int, const void *, size_t, off64_t);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "pwrite64");
+    if (must_fail(N_pwrite64))
+        return is_short ? real(fd, at, (len + 1) / 2, offset) : -1;
+    return real(fd, at, len, offset);
+}
+
 WRAP(ssize_t, pread64, (int fd, void *at, size_t len, off64_t offset), (fd, at, len, offset))
 WRAP(int, fdatasync, (int fd), (fd))
 WRAP(int, fsync, (int fd), (fd))

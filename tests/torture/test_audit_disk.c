@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1.27: the n-th write or sync fails, for every n up to a bound: while the file is made, while calls run, at the end. After
+/* 1.27, 3.9, 3.10: the n-th write or sync fails, for every n up to a bound: while the file is made, while calls run, at the end. After
  * each: whoever was told a number finds its row, every permit has one outcome, and the chain is whole. */
 #include "audit/writer.h"
 
@@ -59,7 +59,7 @@ static void expect_told(const struct audit_file *file)
     static struct verify_report report;
     struct why why = {0};
 
-    assert_int_equal(audit_verify(file->path, NULL, NULL, &report, &why), CODE_OK);
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = file->path}, &report, &why), CODE_OK);
     if (report.fault_count > 0)
         fail_msg("row %lld %s.%s: %s", (long long)report.fault[0].seq, report.fault[0].table, report.fault[0].field,
                  report.fault[0].text);

@@ -1,13 +1,35 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A tool server as a process of its own that writes down each call before it answers: the upstream's own log, against
 which the audit is held. usage: counting_server.py LOG   (prints its port as the first line)
 
-Each line of LOG is arguments.id of one tools/call."""
+Each line of LOG is arguments.id of one tools/call. The tool `stream` is answered by server-sent events: a notification, a while
+later the result."""
 
 import asyncio
 import json
 import sys
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n%s\r\n\r\n"
+NOTE = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "half"}}
+
+
+def chunk(message):
+    text = f"event: message\ndata: {json.dumps(message)}\n\n".encode()
+    return b"%x\r\n%s\r\n" % (len(text), text)
+
+
+async def answer(writer, message):
+    reply = {"jsonrpc": "2.0", "id": message.get("id"), "result": {"content": [{"type": "text", "text": "done"}]}}
+    if message.get("params", {}).get("name") == "stream":
+        writer.write(HEAD % (b"text/event-stream", b"Transfer-Encoding: chunked") + chunk(NOTE))
+        await writer.drain()
+        await asyncio.sleep(0.01)
+        writer.write(chunk(reply) + b"0\r\n\r\n")
+    else:
+        body = json.dumps(reply).encode()
+        writer.write(HEAD % (b"application/json", b"Content-Length: %d" % len(body)) + body)
+    await writer.drain()
 
 
 async def connection(reader, writer, log):
@@ -22,10 +44,7 @@ async def connection(reader, writer, log):
             if message.get("method") == "tools/call":
                 log.write(str(message["params"]["arguments"]["id"]) + "\n")
                 log.flush()
-            body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"),
-                               "result": {"content": [{"type": "text", "text": "done"}]}}).encode()
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-            await writer.drain()
+            await answer(writer, message)
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
     finally:

@@ -154,12 +154,56 @@ static void commands_are_found_or_guessed(void **state)
     assert_int_equal(ran, -1);
 }
 
+static int run_told(int argc, char **argv)
+{
+    ran = argc;
+    return strcmp(argv[0], "--help") == 0 ? STATUS_DONE : STATUS_CANNOT;
+}
+
+static int ask_help(const char *const *words, int fd)
+{
+    static const struct command subs[] = {{"create", "make", run_told, NULL}, {0}};
+    const struct command commands[] = {{"key", "keys", NULL, subs}, {"version", "which", run_told, NULL}, {0}};
+    static char copies[4][16];
+    char *argv[5] = {NULL};
+    int argc = 0, saved, status;
+    FILE *file;
+
+    for (; words[argc] != NULL; argc++) {
+        snprintf(copies[argc], sizeof copies[argc], "%s", words[argc]);
+        argv[argc] = copies[argc];
+    }
+    ran = -1;
+    file = listen_to(&saved, fd);
+    status = command_run(commands, "callgate", argc, argv);
+    hear(file, saved, fd);
+    return status;
+}
+
+static void help_is_given_of_what_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_help(WORDS("help", "version"), STDOUT_FILENO), STATUS_DONE);
+    assert_int_equal(ran, 1);
+    assert_int_equal(ask_help(WORDS("help", "key", "create"), STDOUT_FILENO), STATUS_DONE);
+    assert_int_equal(ran, 1);
+    assert_int_equal(ask_help(WORDS("key", "help", "create"), STDOUT_FILENO), STATUS_DONE);
+    assert_int_equal(ran, 1);
+    assert_int_equal(ask_help(WORDS("help", "key"), STDOUT_FILENO), STATUS_DONE);
+    assert_non_null(strstr(said, "usage: callgate key COMMAND"));
+    assert_int_equal(ask_help(WORDS("help", "kez"), STDERR_FILENO), STATUS_USAGE);
+    assert_non_null(strstr(said, "did you mean \"callgate key\"?"));
+    assert_int_equal(ask_help(WORDS("help", "key", "frobnicate"), STDERR_FILENO), STATUS_USAGE);
+    assert_int_equal(ran, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_and_operands_mix),
         cmocka_unit_test(wrong_use_is_told),
         cmocka_unit_test(commands_are_found_or_guessed),
+        cmocka_unit_test(help_is_given_of_what_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

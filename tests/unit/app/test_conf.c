@@ -129,7 +129,7 @@ static void test_defaults(void **state)
     expect_path(conf->audit.database, "audit.db");
     expect_path(conf->audit.checkpoints, "audit.db.heads");
     expect_path(conf->audit.redact_key, "redact.key");
-    assert_null(conf->audit.checkpoint_key);
+    expect_path(conf->audit.checkpoint_key, "audit-key.pem");
     assert_int_equal(conf->audit.arguments_max_bytes, 65536);
     assert_int_equal(conf->workers, thread_cores());
     assert_int_equal(conf->drain_ms, 30000);
@@ -170,7 +170,8 @@ static const char everything[] =
     "trusted_proxies: [10.0.0.0/8, '2001:db8::/32', 192.0.2.1]\n"
     "workers: 3\n"
     "store: data/callgate.db\n"
-    "audit: {database: /var/lib/a.db, checkpoints: h.db, checkpoint_key: c.pem, redact_key: r.key, arguments: 1 MiB}\n"
+    "audit: {database: /var/lib/a.db, checkpoints: h.db, checkpoint_key: c.pem, checkpoint_interval: 250ms,\n"
+    "        checkpoint_rows: 100, redact_key: r.key, arguments: 1 MiB}\n"
     "admin: {address: '127.0.0.1:9902', public: [readyz]}\n"
     "drain: 5s\n"
     "routes:\n"
@@ -237,6 +238,7 @@ static void check_top(const struct conf *conf, const struct faults *warnings)
     assert_string_equal(conf->audit.database, "/var/lib/a.db");
     expect_path(conf->audit.checkpoints, "h.db");
     expect_path(conf->audit.checkpoint_key, "c.pem");
+    assert_true(conf->audit.checkpoint_interval_ms == 250 && conf->audit.checkpoint_rows == 100);
     assert_int_equal(conf->audit.arguments_max_bytes, 1 << 20);
     assert_true(conf->admin.is_on && conf->admin.public_readyz && !conf->admin.public_healthz && !conf->admin.public_metrics);
     assert_int_equal(sock_port(&conf->admin.address), 9902);
@@ -290,6 +292,24 @@ static void test_everything(void **state)
     conf_free(&conf);
 }
 
+/* 3.1 */
+static void test_checkpoint_server(void **state)
+{
+    struct faults warnings;
+    struct conf *conf = load(LEAST "audit: {checkpoints: {url: 'https://log.internal/c', ca: gate.pem}}\n", &warnings);
+
+    (void)state;
+    assert_null(conf->audit.checkpoints);
+    assert_string_equal(conf->audit.checkpoint_server.host, "log.internal");
+    assert_non_null(conf->audit.checkpoint_server.tls);
+    assert_true(conf->audit.checkpoint_server.port == 443 && span_is(conf->audit.checkpoint_server.path, "/c"));
+    conf_free(&conf);
+    conf = load(LEAST "audit: {checkpoints: 'http://127.0.0.1:99/'}\n", &warnings);
+    assert_null(conf->audit.checkpoint_server.tls);
+    assert_int_equal(conf->audit.checkpoint_server.port, 99);
+    conf_free(&conf);
+}
+
 /* ---- faults ---- */
 
 static const struct bad {
@@ -311,6 +331,11 @@ static const struct bad {
     {LEAST "drain: 2h\n", 2, 8, "between 1ms"},
     {LEAST "store: ''\n", 2, 8, "empty text"},
     {LEAST "store: 3\n", 2, 8, "text is expected"},
+    {LEAST "audit: {checkpoints: 'http://log.internal/'}\n", 2, 22, "write https"}, /* 3.1 */
+    {LEAST "audit: {checkpoints: 'https://:1/'}\n", 2, 22, "its host"},
+    {LEAST "audit: {checkpoints: {ca: gate.pem}}\n", 2, 22, "`url`"},
+    {LEAST "audit: {checkpoints: {uri: 'https://x/'}}\n", 2, 23, "did you mean"},
+    {LEAST "audit: {checkpoint_interval: 5}\n", 2, 30, "with its unit"},
     {LEAST "store: audit.db\n", 1, 1, "one file"},
     {LEAST "store: \"a\\tb\"\n", 2, 8, "control character"},
     {LEAST "hosts: ['https://a']\n", 2, 9, "no host name"},
@@ -563,7 +588,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_everything), cmocka_unit_test(test_checkpoint_server),
         cmocka_unit_test(test_bad_configurations),
         cmocka_unit_test(test_many_faults_in_one_run),
         cmocka_unit_test(test_the_file_itself),

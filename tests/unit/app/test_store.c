@@ -72,12 +72,17 @@ static void makes_it_private_and_keeps_the_session_key(void **state)
     db = open_store(DB_CREATE);
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0600);
-    assert_int_not_equal(store_session_key(db, false, first, &why), CODE_OK);
-    assert_int_equal(store_session_key(db, true, first, &why), CODE_OK);
+    assert_int_not_equal(store_secret(db, "session", false, first, &why), CODE_OK);
+    assert_int_equal(store_secret(db, "session", true, first, &why), CODE_OK);
     db_close(&db);
     db = open_store(DB_READ);
-    assert_int_equal(store_session_key(db, false, second, &why), CODE_OK);
+    assert_int_equal(store_secret(db, "session", false, second, &why), CODE_OK);
     assert_memory_equal(first, second, DIGEST_BYTES);
+    assert_int_not_equal(store_secret(db, "approval", false, second, &why), CODE_OK);
+    db_close(&db);
+    db = open_store(DB_WRITE);
+    assert_int_equal(store_secret(db, "approval", true, second, &why), CODE_OK);
+    assert_memory_not_equal(first, second, DIGEST_BYTES);
     db_close(&db);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1.25, 1.27: what the disk does to the audit: full, broken, locked, read for hours. After each: no permit was told that is
+/* 1.25, 1.27, 3.9: what the disk does to the audit: full, broken, locked, read for hours. After each: no permit was told that is
  * not there, nothing is written twice, the chain is whole, and the writer comes back by itself. */
 #include "audit/writer.h"
 
@@ -69,7 +69,7 @@ static void expect_whole(const struct audit_file *file)
     static struct verify_report report;
     struct why why = {0};
 
-    assert_int_equal(audit_verify(file->path, NULL, NULL, &report, &why), CODE_OK);
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = file->path}, &report, &why), CODE_OK);
     if (report.fault_count > 0)
         fail_msg("row %lld %s.%s: %s", (long long)report.fault[0].seq, report.fault[0].table, report.fault[0].field,
                  report.fault[0].text);
@@ -400,7 +400,7 @@ static void test_out_of_memory(void **state)
     for (uint64_t n = 1; code != CODE_OK; n++) {
         assert_true(n < 2000);
         mem_fail_at(n, 0);
-        code = audit_verify(bench->file.path, NULL, NULL, &report, &why);
+        code = audit_verify(&(struct verify_conf){.path = bench->file.path}, &report, &why);
         mem_fail_at(0, 0);
         assert_true(code == CODE_OK || code == CODE_NOMEM);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1.24, 1.28: whatever is changed in an audit.db is found, by our verifier and by the one that was written from the paper
+/* 1.24, 1.28, 3.3, 3.11: whatever is changed in an audit.db is found, by our verifier and by the one that was written from the paper
  * alone, and ours names the row. */
 #include "audit/verify.h"
 
@@ -191,14 +191,14 @@ static void verify(const char *path)
 {
     struct why why = {0};
 
-    if (audit_verify(path, NULL, NULL, &report, &why) != CODE_OK)
+    if (audit_verify(&(struct verify_conf){.path = path}, &report, &why) != CODE_OK)
         fail_msg("%s", why.text);
 }
 
 /* The one written from schema/audit-format.md: `broken` says whether every file must be found broken, or whole. */
 static void verify_by_paper(struct bench *bench, bool broken)
 {
-    char *arguments[COPIES_MAX + 3] = {(char *)"python3", (char *)"tests/unit/audit/verify_format.py"};
+    char *arguments[COPIES_MAX + 3] = {(char *)"python3", (char *)"tools/verify-audit"};
     char out[128], line[512];
     posix_spawn_file_actions_t actions;
     pid_t child;
@@ -458,7 +458,7 @@ static void test_damaged_pages(void **state)
             garbage[i] = (unsigned char)(i * 131 + (size_t)page);
         assert_int_equal(pwrite(fd, garbage, sizeof garbage, 4096 * page), sizeof garbage);
         (void)close(fd);
-        if (audit_verify(path, NULL, NULL, &report, &why) == CODE_OK && report.fault_count == 0)
+        if (audit_verify(&(struct verify_conf){.path = path}, &report, &why) == CODE_OK && report.fault_count == 0)
             fail_msg("page %d is garbage and nothing was found", page + 1);
     }
 }
@@ -492,10 +492,10 @@ static void test_what_cannot_be_verified(void **state)
     char path[128];
 
     (void)snprintf(path, sizeof path, "%s.copy", bench->file.path);
-    assert_int_equal(audit_verify(path, NULL, NULL, &report, &why), CODE_NOT_FOUND);
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = path}, &report, &why), CODE_NOT_FOUND);
     assert_int_equal(db_open(path, DB_CREATE, &db, &why), CODE_OK);
     db_close(&db);
-    assert_int_equal(audit_verify(path, NULL, NULL, &report, &why), CODE_INVALID);
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = path}, &report, &why), CODE_INVALID);
     assert_non_null(strstr(why.text, "no audit trail"));
 }
 

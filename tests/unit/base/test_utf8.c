@@ -24,9 +24,25 @@ static void test_first_and_last_of_each_length(void **state)
     }
 }
 
+static void test_cuts_between_code_points(void **state)
+{
+    struct span text = SPAN_LIT("a\xc3\xa4\xf0\x9f\x98\x80");
+
+    (void)state;
+    assert_int_equal(utf8_cut(text, 0).len, 0);
+    assert_int_equal(utf8_cut(text, 1).len, 1);
+    assert_int_equal(utf8_cut(text, 2).len, 1);
+    assert_int_equal(utf8_cut(text, 3).len, 3);
+    assert_int_equal(utf8_cut(text, 6).len, 3);
+    assert_int_equal(utf8_cut(text, 7).len, 7);
+    assert_int_equal(utf8_cut(text, 999).len, 7);
+    assert_int_equal(utf8_cut(SPAN_LIT("\x80\x80\x80"), 2).len, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_first_and_last_of_each_length)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_first_and_last_of_each_length),
+                                       cmocka_unit_test(test_cuts_between_code_points)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

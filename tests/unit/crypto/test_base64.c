@@ -30,6 +30,9 @@ static void test_vectors(void **state)
         assert_int_equal(base64url_encode(span_text(rows[i].plain), &buf), CODE_OK);
         expect(&buf, span_text(rows[i].bare));
         buf_clear(&buf);
+        assert_int_equal(base64_encode(span_text(rows[i].plain), &buf), CODE_OK);
+        expect(&buf, span_text(rows[i].padded));
+        buf_clear(&buf);
         assert_int_equal(base64_decode(span_text(rows[i].padded), &buf), CODE_OK);
         expect(&buf, span_text(rows[i].plain));
         buf_clear(&buf);
@@ -85,6 +88,38 @@ static void test_other_spellings_are_refused(void **state)
     buf_fini(&buf);
 }
 
+/* 2.1: `decode: [base64]` reads what some decoder reads. NULL: nothing. */
+static void test_loose(void **state)
+{
+    static const struct {
+        const char *text, *bytes;
+    } rows[] = {
+        {"Zm9vYg==", "foob"}, {"Zm9vYg", "foob"},   {"Zm9vYmE=", "fooba"}, {"Zm9vYmE", "fooba"}, {"Zm9v", "foo"},
+        {"Pz8/", "???"},      {"Pz8_", "???"},      {"fn5-", "~~~"},       {"fn5+", "~~~"},      {"fn5-Pz8/", "~~~???"},
+        {"Zm 9v\r\nYg ==\t", "foob"},              {"Zh==", "f"},         {"Zg", "f"},
+        {"Zg=", NULL},        {"Zg===", NULL},      {"Z", NULL},           {"Z===", NULL},       {"Zg==Zg==", NULL},
+        {"Zm9v=", NULL},      {"Zm9v====", NULL},   {"====", NULL},        {"=", NULL},          {"", ""},
+        {" ", ""},            {"Zm9v.", NULL},      {"Zm\x0b" "9v", NULL}, {"Zm9\xc3\xa9", NULL},
+    };
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 100);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        buf_clear(&buf);
+        assert_int_equal(base64_decode_loose(span_text(rows[i].text), &buf), rows[i].bytes ? CODE_OK : CODE_INVALID);
+        if (!span_is(buf_peek(&buf), rows[i].bytes ? rows[i].bytes : ""))
+            fail_msg("%s gave %.*s", rows[i].text, SPAN_ARG(buf_peek(&buf)));
+    }
+    mem_fail_at(1, 0);
+    buf_fini(&buf);
+    buf_init(&buf, 3);
+    assert_int_equal(base64_decode_loose(SPAN_LIT("Zm9v"), &buf), CODE_NOMEM);
+    mem_fail_at(0, 0);
+    assert_int_equal(base64_decode_loose(SPAN_LIT("Zm9vYg"), &buf), CODE_LIMIT);
+    buf_fini(&buf);
+}
+
 static void test_limits(void **state)
 {
     struct buf buf;
@@ -105,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors), cmocka_unit_test(test_every_byte_comes_back),
         cmocka_unit_test(test_other_spellings_are_refused), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_loose),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

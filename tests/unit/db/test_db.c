@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,6 +184,105 @@ static void test_codes(void **state)
     db_close(&other);
 }
 
+static int64_t ask(const char *path, const char *sql)
+{
+    struct why why = {0};
+    struct db *other;
+    int64_t number = -1;
+
+    assert_int_equal(db_open(path, DB_WRITE, &other, &why), CODE_OK);
+    assert_int_equal(db_number(other, sql, &number), CODE_OK);
+    db_close(&other);
+    return number;
+}
+
+/* What a gathering connection commits is in the file for everybody; what it writes before that it reads itself. 1.25 */
+static void test_gathering(void **state)
+{
+    struct place *place = *state;
+    struct why why = {0};
+    struct db *db;
+    int64_t number = 0;
+
+    assert_int_equal(db_open_gathering(place->path, DB_CREATE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -64;"
+                                 "CREATE TABLE t(n INTEGER PRIMARY KEY, b BLOB)"), CODE_OK);
+    for (int round = 1; round <= 40; round++) {
+        assert_int_equal(db_begin(db), CODE_OK);
+        /* The tenth is far larger than the cache and than what is gathered: pages go to the -wal file before the commit. */
+        assert_int_equal(db_exec(db, round == 10 ? "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 400)"
+                                                   "INSERT INTO t(b) SELECT zeroblob(3000) FROM c"
+                                                 : "INSERT INTO t(b) VALUES (zeroblob(100))"), CODE_OK);
+        assert_int_equal(db_number(db, "SELECT count(*) FROM t WHERE length(b) >= 100", &number), CODE_OK);
+        assert_int_equal(number, round + (round >= 10 ? 399 : 0));
+        assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), number - (round == 10 ? 400 : 1));
+        assert_int_equal(db_commit(db), CODE_OK);
+        assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), number);
+        if (round % 7 == 0) /* the -wal file begins anew */
+            assert_int_equal(ask(place->path, "PRAGMA wal_checkpoint(RESTART)"), 0);
+    }
+    assert_int_equal(db_begin(db), CODE_OK);
+    assert_int_equal(db_exec(db, "DELETE FROM t"), CODE_OK);
+    db_rollback(db);
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), number);
+    db_close(&db);
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), number);
+}
+
+/* A write that was put off and then fails makes the commit fail, and nobody sees anything of it. 3.9 */
+static void test_gathering_on_a_full_disk(void **state)
+{
+    struct place *place = *state;
+    struct rlimit before, small = {.rlim_cur = 256 << 10};
+    struct why why = {0};
+    struct db *db;
+
+    assert_int_equal(db_open_gathering(place->path, DB_CREATE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                                 "CREATE TABLE t(n INTEGER PRIMARY KEY, b BLOB); INSERT INTO t(b) VALUES (x'00')"), CODE_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small.rlim_max = before.rlim_max;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(db_begin(db), CODE_OK);
+    assert_int_equal(db_exec(db, "INSERT INTO t(b) VALUES (zeroblob(400000))"), CODE_OK);
+    assert_int_not_equal(db_commit(db), CODE_OK);
+    db_rollback(db);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), 1);
+    assert_int_equal(db_exec(db, "INSERT INTO t(b) VALUES (zeroblob(400000))"), CODE_OK);
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), 2);
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
+    db_close(&db);
+}
+
+/* 3.10: what a sync that failed may have left undone is done again, and changes nothing for anybody. */
+static void test_written_once_more(void **state)
+{
+    struct place *place = *state;
+    struct why why = {0};
+    struct db *db;
+
+    assert_int_equal(db_rewrite_wal(place->path, &why), CODE_OK); /* nothing there */
+    db = make(place->path);
+    assert_int_equal(db_copy_again(db), CODE_OK); /* nothing to copy: not in WAL mode yet */
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(b BLOB)"), CODE_OK);
+    for (int round = 1; round <= 6; round++) {
+        assert_int_equal(db_exec(db, "INSERT INTO t VALUES (zeroblob(70000))"), CODE_OK);
+        assert_int_equal(db_rewrite_wal(place->path, &why), CODE_OK);
+        if (round % 2 == 0)
+            assert_int_equal(ask(place->path, "PRAGMA wal_checkpoint(PASSIVE)"), 0);
+        assert_int_equal(db_copy_again(db), CODE_OK);
+        assert_int_equal(ask(place->path, "SELECT count(*) FROM t WHERE length(b) = 70000"), round);
+    }
+    assert_int_equal(ask(place->path, "PRAGMA wal_checkpoint(RESTART)"), 0);
+    assert_int_equal(db_exec(db, "INSERT INTO t VALUES (zeroblob(70000))"), CODE_OK); /* the -wal file begins anew */
+    assert_int_equal(db_rewrite_wal(place->path, &why), CODE_OK);
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), 7);
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
+    db_close(&db);
+}
+
 static void test_out_of_memory(void **state)
 {
     struct why why = {0};
@@ -224,6 +325,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_cannot_be_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hardened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gathering, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gathering_on_a_full_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),
     };

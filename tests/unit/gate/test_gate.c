@@ -162,6 +162,7 @@ static uint64_t run_call(struct house *house, const struct gate_message *message
     assert_int_equal(gate_record(house->gate, message, decision, 200), CODE_OK);
     assert_int_not_equal(decision->ticket, 0);
     seq = wait_for(house, decision->ticket);
+    gate_settle(house->gate, message, decision, seq);
     finish(house, decision, seq);
     return seq;
 }
@@ -259,6 +260,106 @@ static void redactions_survive_other_judgements(void **state)
                "1");
 }
 
+static const char held_policy[] =
+    "policy: held\n"
+    "rules:\n"
+    "  - {id: mail.all, effect: require_approval, match: {tools: [mail]}, reason: Somebody looks.}\n"
+    "redact:\n"
+    "  - {match: {tools: [mail]}, args: [password]}\n";
+
+static void expect_call(struct house *house, const struct gate_message *message, enum verdict_kind kind, enum reason reason)
+{
+    struct gate_decision decision;
+
+    run_call(house, message, &decision);
+    assert_int_equal(decision.verdict.kind, kind);
+    assert_int_equal(decision.verdict.reason, reason);
+    gate_decision_fini(&decision);
+}
+
+/* 2.2: held, asked about with what the audit may show, granted, used by one call, named in its row. */
+static void a_person_approves_one_call(void **state)
+{
+    struct house *house = *state;
+    struct gate_message mail = call_of(house, "mail", "{\"to\":\"x\",\"password\":\"hunter2\"}");
+    struct approvals *approvals = gate_approvals(house->shared);
+    struct approval_answer answer = {.number = 17, .tenant = mail.tenant, .principal = mail.principal, .is_granted = true};
+    struct approval_ask *ask;
+    struct approval_use use;
+    struct gate_decision decision;
+
+    gate_publish_policy(house->shared, compile(held_policy, 1));
+    expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
+    ask = approvals_next_ask(approvals);
+    assert_non_null(ask);
+    assert_true(ask->decision != 0 && ask->arguments_redacted);
+    assert_null(memmem(ask->arguments.at, ask->arguments.len, "hunter2", 7));
+    assert_true(span_is(ask->rule, "mail.all") && span_is(ask->rule_reason, "Somebody looks."));
+    memcpy(answer.digest, ask->digest, DIGEST_BYTES);
+    answer.time_us = mail.time_us + 60000000;
+    approval_ask_free(&ask);
+    assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
+    /* Not recorded: given back, and handed in again. */
+    gate_judge(house->gate, &mail, &decision);
+    assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
+    gate_decision_fini(&decision);
+    expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
+    assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
+    mail.from_server = true;
+    expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
+    mail.from_server = false;
+    expect_call(house, &mail, VERDICT_PERMIT, REASON_PERMITTED);
+    expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
+    assert_true(approvals_next_use(approvals, &use));
+    assert_int_equal(use.number, 17);
+    assert_int_not_equal(use.decision, 0);
+    expect_row(house, "SELECT group_concat(rules || verdict, ' ') FROM (SELECT * FROM decision WHERE verdict = 'permit')",
+               "[{\"id\":\"mail.all\",\"effect\":\"require_approval\",\"monitor\":false,\"approval\":17}]permit");
+    answer.number = 18;
+    answer.is_granted = false;
+    assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
+    expect_call(house, &mail, VERDICT_DENY, REASON_APPROVAL_REFUSED);
+}
+
+/* 2.2: an approval whose call went into the audit, but nobody saw arrive there, is used up. */
+static void an_unknown_fate_uses_it_up(void **state)
+{
+    struct house *house = *state;
+    struct gate_message mail = call_of(house, "mail", "{}");
+    struct approvals *approvals = gate_approvals(house->shared);
+    struct approval_answer answer = {
+        .number = 3, .tenant = mail.tenant, .principal = mail.principal, .is_granted = true,
+        .time_us = mail.time_us + 60000000,
+    };
+    struct approval_use use;
+    struct gate_decision decision;
+
+    gate_publish_policy(house->shared, compile(held_policy, 1));
+    gate_judge(house->gate, &mail, &decision);
+    assert_int_equal(decision.approvals.count, 1);
+    memcpy(answer.digest, decision.approvals.mark[0].digest, DIGEST_BYTES);
+    gate_decision_fini(&decision);
+    assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
+    gate_judge(house->gate, &mail, &decision);
+    assert_int_equal(gate_record(house->gate, &mail, &decision, 200), CODE_OK);
+    finish(house, &decision, wait_for(house, decision.ticket));
+    gate_decision_fini(&decision);
+    assert_true(approvals_next_use(approvals, &use));
+    assert_int_equal(use.number, 3);
+    assert_int_equal(use.decision, 0);
+    expect_call(house, &mail, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
+    /* A record that is known to have failed has used nothing. */
+    approvals_use_stored(approvals, 3);
+    answer.number = 4;
+    assert_int_equal(approvals_answer(approvals, &answer), CODE_OK);
+    gate_judge(house->gate, &mail, &decision);
+    assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
+    gate_settle(house->gate, &mail, &decision, 0);
+    gate_decision_fini(&decision);
+    assert_false(approvals_next_use(approvals, &use));
+    assert_true(approvals_tick(approvals, mail.time_us));
+}
+
 /* What is refused before it was judged has a row, and nothing of it is written openly. */
 static void refusals_are_recorded_and_redacted(void **state)
 {
@@ -332,6 +433,41 @@ static void calls_in_flight_keep_their_version(void **state)
     gate_decision_fini(&after);
 }
 
+/* 2.1: a version that comes between a call's judgement and its way up already watches that call. */
+static void a_new_version_watches_calls_in_flight(void **state)
+{
+    struct house *house = *state;
+    struct gate_message secret = call_of(house, "read_secret", "{}"), mail = secret;
+    struct gate_decision decision;
+
+    mail.tool = mail.target = SPAN_LIT("send_mail");
+    gate_publish_policy(house->shared, compile("policy: t\nrules:\n  - {id: all, effect: permit}\n", 1));
+    gate_judge(house->gate, &secret, &decision);
+    gate_publish_policy(house->shared, compile("policy: t\nrules:\n  - {id: all, effect: permit}\n  - id: leak\n    effect: forbid\n"
+                                               "    match: {tools: [send_mail]}\n"
+                                               "    when: [{session: {called: [read_secret], within: 10min}}]\n", 2));
+    assert_int_equal(gate_record(house->gate, &secret, &decision, 200), CODE_OK);
+    gate_settle(house->gate, &secret, &decision, wait_for(house, decision.ticket));
+    gate_decision_fini(&decision);
+    expect_call(house, &mail, VERDICT_DENY, REASON_FORBIDDEN);
+}
+
+/* 2.2: nobody can have a server ask again, so that nobody is asked about it. */
+static void a_servers_question_waits_for_nobody(void **state)
+{
+    struct house *house = *state;
+    struct gate_message question = call_of(house, "", "{}");
+
+    question.method = SPAN_LIT("sampling/createMessage");
+    question.tool = question.target = SPAN_NONE;
+    question.from_server = true;
+    gate_publish_policy(house->shared, compile("policy: t\nrules:\n  - {id: ask, effect: require_approval, "
+                                               "match: {methods: [sampling/createMessage]}}\n", 1));
+    expect_call(house, &question, VERDICT_HOLD, REASON_APPROVAL_REQUIRED);
+    assert_int_equal(approvals_waiting(gate_approvals(house->shared)), 0);
+    assert_null(approvals_next_ask(gate_approvals(house->shared)));
+}
+
 static void lists_show_what_could_be_permitted(void **state)
 {
     struct house *house = *state;
@@ -370,11 +506,48 @@ static void no_allocation_failure_opens(void **state)
     expect_row(house, "SELECT count(*) FROM call WHERE verdict = 'deny' AND instr(arguments, 'hunter2') = 0", "40");
 }
 
+/* The same where a call's redactions have to be looked for again: what is not found is not shown. */
+static void no_allocation_failure_shows_a_secret(void **state)
+{
+    struct house *house = *state;
+    struct gate_message login = call_of(house, "login", "{\"password\":\"hunter2\"}"), search = login;
+
+    gate_publish_policy(house->shared, compile(store_policy, 1));
+    search.tool = search.target = SPAN_LIT("search");
+    for (uint64_t n = 1; n <= 10; n++) {
+        struct gate_decision decision, other;
+        enum code code;
+
+        gate_free(&house->gate); /* whose scratch is empty */
+        assert_int_equal(gate_new(house->shared, audit_ring(house->audit, 0), &house->gate), CODE_OK);
+        gate_judge(house->gate, &login, &decision);
+        assert_int_equal(decision.verdict.kind, VERDICT_PERMIT);
+        gate_free(&house->gate);
+        assert_int_equal(gate_new(house->shared, audit_ring(house->audit, 0), &house->gate), CODE_OK);
+        gate_judge(house->gate, &search, &other);
+        gate_decision_fini(&other);
+        decision.serial = 0; /* of a scratch that is gone */
+        mem_fail_at(n, 1);
+        code = gate_record(house->gate, &login, &decision, 200);
+        mem_fail_at(0, 0);
+        assert_int_equal(code, CODE_OK);
+        finish(house, &decision, wait_for(house, decision.ticket));
+        gate_decision_fini(&decision);
+    }
+    close_audit(house);
+    expect_row(house, "SELECT count(*) FROM call WHERE verdict = 'permit' AND instr(arguments, 'hunter2') = 0", "10");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_person_approves_one_call, open_house, close_house),
+        cmocka_unit_test_setup_teardown(an_unknown_fate_uses_it_up, open_house, close_house),
         cmocka_unit_test_setup_teardown(without_a_policy_everything_is_denied, open_house, close_house),
         cmocka_unit_test_setup_teardown(a_rule_permits_and_a_rule_forbids, open_house, close_house),
+        cmocka_unit_test_setup_teardown(no_allocation_failure_shows_a_secret, open_house, close_house),
+        cmocka_unit_test_setup_teardown(a_new_version_watches_calls_in_flight, open_house, close_house),
+        cmocka_unit_test_setup_teardown(a_servers_question_waits_for_nobody, open_house, close_house),
         cmocka_unit_test_setup_teardown(redactions_survive_other_judgements, open_house, close_house),
         cmocka_unit_test_setup_teardown(refusals_are_recorded_and_redacted, open_house, close_house),
         cmocka_unit_test_setup_teardown(floods_before_identity_are_folded, open_house, close_house),

@@ -177,22 +177,24 @@ static void without_memory_nothing_secret_is_recorded(void **state)
     }
 }
 
+static const struct approval_marks no_marks;
+
 static void rules_and_monitors_are_named(void **state)
 {
     struct bench *bench = *state;
     struct verdict *verdict = &bench->verdict;
 
-    assert_true(span_is(gate__rules_text(&bench->text, verdict), "[]"));
+    assert_true(span_is(gate__rules_text(&bench->text, verdict, &no_marks), "[]"));
     assert_null(gate__monitor_text(&bench->text, verdict).at);
-    verdict->rules[0] = (struct verdict_rule){SPAN_LIT("guard.\"sql\""), EFFECT_FORBID, false};
-    verdict->rules[1] = (struct verdict_rule){SPAN_LIT("open"), EFFECT_PERMIT, true};
+    verdict->rules[0] = (struct verdict_rule){SPAN_LIT("guard.\"sql\""), EFFECT_FORBID, false, false};
+    verdict->rules[1] = (struct verdict_rule){SPAN_LIT("open"), EFFECT_PERMIT, true, true};
     verdict->rule_count = 2;
     verdict->has_monitor = true;
     verdict->monitor_kind = VERDICT_PERMIT;
     verdict->monitor_rule = SPAN_LIT("open");
-    assert_true(span_is(gate__rules_text(&bench->text, verdict),
+    assert_true(span_is(gate__rules_text(&bench->text, verdict, &no_marks),
                         "[{\"id\":\"guard.\\\"sql\\\"\",\"effect\":\"forbid\",\"monitor\":false},"
-                        "{\"id\":\"open\",\"effect\":\"permit\",\"monitor\":true}]"));
+                        "{\"id\":\"open\",\"effect\":\"permit\",\"monitor\":true,\"limited\":true}]"));
     assert_true(span_is(gate__monitor_text(&bench->text, verdict), "{\"verdict\":\"permit\",\"rule\":\"open\"}"));
     verdict->monitor_rule = SPAN_NONE;
     assert_true(span_is(gate__monitor_text(&bench->text, verdict), "{\"verdict\":\"permit\",\"rule\":null}"));
@@ -209,9 +211,9 @@ static void too_many_rules_are_counted(void **state)
 
     memset(name, 'n', sizeof name);
     for (int i = 0; i < VERDICT_RULES_MAX; i++)
-        verdict->rules[i] = (struct verdict_rule){span_of(name, sizeof name), EFFECT_FORBID, false};
+        verdict->rules[i] = (struct verdict_rule){span_of(name, sizeof name), EFFECT_FORBID, false, false};
     verdict->rule_count = 1000;
-    assert_int_equal(json_read(gate__rules_text(&bench->text, verdict), &json_request_rules, &bench->canonical,
+    assert_int_equal(json_read(gate__rules_text(&bench->text, verdict, &no_marks), &json_request_rules, &bench->canonical,
                                &bench->arena, &root, &fault), CODE_OK);
     last = root->child;
     while (last->next != NULL)

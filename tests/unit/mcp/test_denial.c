@@ -53,12 +53,24 @@ static void denies_calls(void **state)
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
                   "\"This call was not permitted: too many calls. Try again later. (decision 9)\"}],"
                   "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"rate_limited\",\"decision\":9}}}}");
-    denial = (struct mcp_denial){.reason = REASON_APPROVAL_REQUIRED, .decision = 9};
+    denial = (struct mcp_denial){.reason = REASON_APPROVAL_REQUIRED, .decision = 9, .asked = 8};
     expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
-                  "\"This call was not permitted; do not retry it unchanged. "
-                      "The call needs a person's approval. (decision 9)\"}],"
+                  "\"This call was not made: it needs a person's approval, which was asked for. "
+                      "Whoever decides finds it with: callgate approvals show --decision 8. "
+                      "Once it is approved, make exactly the same call again; until then do not retry it. (decision 9)\"}],"
                   "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"approval_required\",\"decision\":9}}}}");
+    denial.reason = REASON_APPROVAL_REFUSED;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not permitted; do not retry it unchanged. A person has refused the call. (decision 9)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"policy_denied\",\"decision\":9}}}}");
+    denial.reason = REASON_APPROVAL_LIMIT;
+    expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,
+                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"This call was not made. Too many calls wait for a person's approval. "
+                      "Try again when some of them are decided. (decision 9)\"}],"
+                  "\"_meta\":{\"dev.callgate/denial\":{\"code\":\"rate_limited\",\"decision\":9}}}}");
     /* A tool that no rule names is told no other way: whether it exists is nobody's business. */
     denial = (struct mcp_denial){.reason = REASON_METHOD_UNKNOWN, .decision = 9};
     expect_denial(CALL("{\"name\":\"t\"}"), &denial, 200, MCP_FORM_JSON,

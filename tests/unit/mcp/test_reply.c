@@ -429,9 +429,51 @@ static void fails_without_memory(void **state)
         }
 }
 
+/* Number: 2.1 */
+static void write_hints(void *context, struct span tool, const struct mcp_hints *hints)
+{
+    char *text = context;
+    size_t len = strlen(text);
+
+    snprintf(text + len, 256 - len, "%.*s %d%d%d%d;", SPAN_ARG(tool), (int)hints->read_only, (int)hints->destructive,
+             (int)hints->idempotent, (int)hints->open_world);
+}
+
+static void expect_hints(const char *tools, const char *wanted)
+{
+    char data[1024], text[256] = "";
+    struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/list"), .revisions = revisions, .learn = write_hints,
+                                    .keep_context = text};
+    struct got g;
+
+    snprintf(data, sizeof data, RESULT("{\"tools\":[%s]}"), tools);
+    buf_init(&g.out, CAP_BYTES);
+    arena_init(&g.arena, CAP_BYTES);
+    assert_int_equal(mcp_reply_read(span_text(data), &rules, &g.out, &g.arena, &g.reply, &g.fault), REASON_PERMITTED);
+    assert_string_equal(text, wanted);
+    get_end(&g);
+}
+
+static void test_hints_of_tools_are_told(void **state)
+{
+    (void)state;
+    expect_hints("", "");
+    expect_hints("{\"name\":\"a\"}", "a 0000;");
+    expect_hints("{\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false},\"name\":\"a\"},{\"name\":\"b\"}",
+                 "a 2100;b 0000;");
+    expect_hints("{\"name\":\"a\",\"annotations\":{\"idempotentHint\":true,\"openWorldHint\":false,\"title\":\"x\"}}", "a 0021;");
+    /* Nothing but a boolean, in the right place and spelling, says anything. */
+    expect_hints("{\"name\":\"a\",\"annotations\":{\"readOnlyHint\":\"true\",\"destructiveHint\":1,\"x\":{\"idempotentHint\":true}}}",
+                 "a 0000;");
+    expect_hints("{\"name\":\"a\",\"annotations\":{\"ReadOnlyHint\":true},\"inputSchema\":{\"readOnlyHint\":true}}", "a 0000;");
+    expect_hints("{\"name\":\"a\",\"annotations\":[true],\"x\":{\"annotations\":{\"readOnlyHint\":true}},\"readOnlyHint\":true}",
+                 "a 0000;");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hints_of_tools_are_told),
         cmocka_unit_test(bounds_what_a_list_costs),
         cmocka_unit_test(refuses_folded_keys_in_questions),
         cmocka_unit_test(classifies),

@@ -198,6 +198,24 @@ static void beside(void **state)
     }
 }
 
+static void replaces_in_one_step(void **state)
+{
+    struct why why = {""};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 100);
+    assert_ok(file_replace(in_folder("place"), 0640, SPAN_LIT("first\n"), &why));
+    assert_ok(file_create(in_folder("place.new"), 0600, SPAN_LIT("left behind"), &why));
+    assert_ok(file_replace(in_folder("place"), 0640, SPAN_LIT("second\n"), &why));
+    assert_ok(file_read(in_folder("place"), FILE_TRUSTED, 100, &out, &why));
+    assert_true(span_is(buf_peek(&out), "second\n"));
+    assert_int_equal(access(in_folder("place.new"), F_OK), -1);
+    assert_int_equal(file_replace(in_folder("nowhere/place"), 0640, SPAN_LIT("x"), &why), CODE_NOT_FOUND);
+    buf_fini(&out);
+    assert_int_equal(unlink(in_folder("place")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +226,7 @@ int main(void)
         cmocka_unit_test(nothing_is_made_over_a_link_or_nowhere),
         cmocka_unit_test(short_memory_is_an_error),
         cmocka_unit_test(beside),
+        cmocka_unit_test(replaces_in_one_step),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

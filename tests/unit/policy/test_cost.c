@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/policy/judge.h"
 
+#include "policy/policy_priv.h"
+
 /* 1.21: a call that uses up its budget is denied, too_costly,
     whatever else applies; monitored rules cannot do that. */
 static void test_too_costly(void **state)
@@ -40,7 +42,8 @@ static void test_costly_without_regexes(void **state)
 {
     static const char *const conditions[] = {"{arg: v, contains: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab}",
                                              "{arg: v, min_length: 5000000}",
-                                             "{arg: v, glob: '*aaaab'}", "{arg: '$.n..*..*', equals: x}"};
+                                             "{arg: v, glob: '*aaaab'}", "{arg: '$.n..*..*', equals: x}",
+                                             "{arg: v, equals: x, decode: [percent, base64, unicode, html, json]}"};
     size_t len = 4 << 20, at;
     char *json = malloc(len + 300000), *text = malloc(65536);
     struct court court;
@@ -75,11 +78,80 @@ static void test_costly_without_regexes(void **state)
     free(text);
 }
 
+static char *many(const char *element, size_t count)
+{
+    size_t len = strlen(element), at = 6;
+    char *json = malloc(at + count * (len + 1) + 2);
+
+    assert_non_null(json);
+    memcpy(json, "{\"v\":[", 6);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(json + at, element, len);
+        json[at + len] = ',';
+        at += len + 1;
+    }
+    memcpy(json + at - 1, "]}", 3);
+    return json;
+}
+
+/* 1.21: each comparison with a member of a list counts. */
+static void test_long_lists(void **state)
+{
+    char *json = many("{\"a\":1,\"b\":[0]}", 40000), *text = malloc(65536);
+    size_t at = (size_t)snprintf(text, 256, "policy: p\nrules:\n  - {id: a, effect: permit, when: [{not: {arg: '$..*', in: [");
+    struct court court;
+
+    (void)state;
+    for (int i = 1; i <= 300; i++)
+        at += (size_t)snprintf(text + at, 64, "{a: 1, b: [%d]},", i);
+    snprintf(text + at - 1, 64, "]}}]}\n");
+    court_open(&court, text);
+    judge_args(&court, json);
+    assert_int_equal(court.verdict.reason, REASON_TOO_COSTLY);
+    court_close(&court);
+    free(json);
+    free(text);
+}
+
+/* 1.21, 2.12: the clock is looked at within a leaf that has no regex, also where the path selects next to nothing. */
+static void test_clock_within_a_leaf(void **state)
+{
+    static const char *const conditions[] = {"{arg: '$..*', equals: x}", "{arg: '$..none..none', equals: x}",
+                                             "{arg: v, contains: x}", "{arg: '$..*', cidr: [10.0.0.0/8, '2001:db8::/32']}"};
+    char *json = many("\"192.0.2.1\"", 100000), text[256];
+    struct court court;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+        struct question question = plain_question();
+        struct regex_budget budget;
+        uint64_t whole;
+
+        snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: a, effect: permit}\n  - {id: f, effect: forbid, when: [%s]}\n",
+                 conditions[i]);
+        court_open(&court, text);
+        judge_args(&court, json);
+        assert_int_equal(court.verdict.reason, REASON_PERMITTED);
+        whole = court.verdict.work;
+        question.root = court_tree(&court, span_text(json));
+        regex_budget_init_timed(&budget);
+        budget.cpu_until_us = 1; /* long over */
+        budget.look_at = 0;
+        policy__judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
+        assert_int_equal(court.verdict.reason, REASON_TOO_COSTLY);
+        assert_true(court.verdict.work < whole / 2 || i == 2); /* one charge pays for the whole array */
+        court_close(&court);
+    }
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_too_costly),
         cmocka_unit_test(test_costly_without_regexes),
+        cmocka_unit_test(test_long_lists),
+        cmocka_unit_test(test_clock_within_a_leaf),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

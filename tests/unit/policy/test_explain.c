@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "json/doc.h"
 #include "unit/policy/judge.h"
 
 #include <pthread.h>
@@ -59,6 +60,101 @@ static void test_words(void **state)
     words = explain(&court, "{\"a\":1}");
     holds(words, "=> true: the rule applies");
     holds(words, "verdict: permit (permitted) by p");
+    court_close(&court);
+}
+
+/* 2.4: what is asked, what an absent value counts as, which operator decided, which rules are just missed, what else applies. */
+static void test_more_words(void **state)
+{
+    struct court court;
+    const char *words;
+
+    (void)state;
+    court_open(&court,
+               "policy: p\nrules:\n"
+               "  - {id: a, effect: permit, match: {tools: [t]}, when: [{arg: n, is: integer, min: 1, max: 5, optional: true}]}\n"
+               "  - {id: b, effect: permit, match: {tools: [t]}, only_args: [n], limit: {calls: 5, per: minute, by: [tenant, tool]}}\n"
+               "  - {id: c, effect: permit, match: {tools: [t], tenants: [other, 'x*', {regex: 'it''s'}]}}\n"
+               "  - {id: d, effect: permit, match: {tools: [u], tenants: [other]}}\n");
+    words = explain(&court, "{\"n\":9}");
+    holds(words, "  when[0] n is min max (opening, every value)\n"
+                 "    asks: is integer, min 1, max 5; absent: true\n"
+                 "    9: false by max 5\n");
+    holds(words, "permit b (p.yaml:4): its match holds\n  limit of 5 calls in 60 s by tenant, tool\n");
+    holds(words, "permit c (p.yaml:5): its match misses by tenants [other, 'x*', {regex: 'it''s', anchor: whole}]\n");
+    assert_null(strstr(words, "permit d"));
+    words = explain(&court, "{\"n\":\"9\"}");
+    holds(words, "\"9\": false by is integer\n");
+    words = explain(&court, "{}");
+    holds(words, "nothing there: true");
+    holds(words, "by a\nalso applying: permit b\n");
+    words = explain(&court, "{\"n\":3,\"\\u001b[2J\":1}");
+    holds(words, "`\"\\u001b[2J\"` is not listed");
+    court_close(&court);
+}
+
+/* 2.4: what conditions ask beyond arguments, and what they saw; nothing of an agent's reaches the terminal as it is. */
+static void test_facts(void **state)
+{
+    struct court court;
+    struct question question = plain_question();
+    struct buf out;
+    char words[4096];
+
+    (void)state;
+    court_open(&court,
+               "policy: p\nrules:\n"
+               "  - {id: a, effect: permit, match: {tools: [t]}, when: [{client: [10.0.0.0/8]},\n"
+               "     {not: {session: {called: [secret], within: 1h}}},\n"
+               "     {during: {days: [mon], hours: ['08:00-18:00'], zone: Europe/Berlin}}]}\n"
+               "  - {id: b, effect: forbid, match: {tools: [t]}, when: [{arg: n, under: [/srv], absent: ignored}]}\n");
+    question.client = SPAN_LIT("10.1.2.3");
+    question.session = SPAN_LIT("s");
+    question.time_us = INT64_C(1783330200000000); /* 2026-07-06T09:30:00Z, a Monday */
+    question.principal = SPAN_LIT("\x1b[2J");
+    question.root = court_tree(&court, SPAN_LIT("{\"n\":\"/srv/../etc\"}"));
+    buf_init(&out, 1 << 20);
+    assert_int_equal(policy_explain(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
+    holds(words, "\"\\u001b[2J\" of tenant acme asks tools/call t of shop\n");
+    holds(words, "when[0] client (opening)\n    asks: client [\"10.0.0.0/8\"]\n");
+    holds(words, "when[1].not session (closing)\n      asks: session {\"called\":[\"secret\"],\"within\":\"1h\"}\n");
+    holds(words, "when[2] during (opening)\n    asks: during {\"days\":[\"mon\"],\"hours\":[\"08:00-18:00\"]");
+    holds(words, "    Monday 11:30 in Europe/Berlin\n    = true\n");
+    holds(words, "n under (closing, any value)\n    asks: under [\"/srv\"]; absent: false\n    \"/srv/../etc\": false\n");
+    holds(words, "verdict: permit (permitted) by a");
+    buf_fini(&out);
+    court_close(&court);
+}
+
+/* 2.4: the same walk as a document. */
+static void test_document(void **state)
+{
+    struct court court;
+    struct question question = plain_question();
+    struct doc *doc = doc_object();
+    struct buf out;
+    char text[8192];
+
+    (void)state;
+    court_open(&court, POLICY);
+    buf_init(&out, 1 << 20);
+    question.root = court_tree(&court, SPAN_LIT("{\"a\":9,\"b\":\"y\"}"));
+    assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules")),
+                     CODE_OK);
+    assert_int_equal(doc_print(doc, &out), CODE_OK);
+    snprintf(text, sizeof text, "%.*s", SPAN_ARG(buf_peek(&out)));
+    holds(text, "{\"rules\":[{\"rule\":\"f\",\"effect\":\"forbid\",\"monitor\":false,\"file\":\"p.yaml\",\"line\":3,"
+                "\"match\":\"true\",\"conditions\":[{\"condition\":\"when[0] $..* matches\",\"kind\":\"leaf\",\"line\":3,"
+                "\"operators\":[{\"operator\":\"matches\",\"asks\":\"matches drop\",\"anchor\":\"anywhere\"}],"
+                "\"path\":\"$..*\",\"polarity\":\"closing\",\"quantifier\":\"any\",\"absent\":\"false\","
+                "\"values\":[{\"json\":\"9\",\"truth\":\"false\"},{\"json\":\"\\\"y\\\"\",\"truth\":\"false\"}],"
+                "\"truth\":\"false\"}],\"truth\":\"false\",\"applies\":false}");
+    holds(text, "\"kind\":\"any\",\"line\":6,\"members\":[{\"condition\":\"when[0].any[0] a max\"");
+    holds(text, "\"members\":[{\"condition\":\"when[0].any[1].not b matches\"");
+    holds(text, "\"kind\":\"only_args\",\"line\":5,\"values\":[{\"not_listed\":\"b\",\"json\":\"\\\"y\\\"\",\"truth\":\"false\"}]");
+    doc_free(&doc);
+    buf_fini(&out);
     court_close(&court);
 }
 
@@ -183,7 +279,8 @@ static void test_references(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),     cmocka_unit_test(test_same_as_eval), cmocka_unit_test(test_shortened),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_more_words), cmocka_unit_test(test_facts), cmocka_unit_test(test_document),
+        cmocka_unit_test(test_same_as_eval), cmocka_unit_test(test_shortened),
         cmocka_unit_test(test_cases),     cmocka_unit_test(test_references),
     };
 

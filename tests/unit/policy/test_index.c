@@ -5,14 +5,18 @@
 static const char *const tenants[] = {"acme", "team-a", "team-b", "zed"};
 static const char *const principals[] = {"bot", "bot2", "ann"};
 static const char *const upstreams[] = {"shop", "mail"};
-static const char *const methods[] = {"tools/call", "tools/list", "resources/read", "response", "ping"};
+static const char *const methods[] = {"tools/call", "prompts/get", "resources/read", "response", "ping"};
 static const char *const tools[] = {"search_a", "search_b", "send", "x"};
+static const char *const resources[] = {"file:///a", "file:///b/c", "db://x"};
+static const char *const prompts[] = {"review", "plan"};
 static const char *const names[DIM_COUNT][6] = {
     {"acme", "'team-*'", "team-a", "'*'", "{regex: 'z.*'}", "zed"},
     {"bot", "'bot?'", "ann", "'*'", "{regex: 'b'}", "nobody"},
     {"shop", "mail", "'*'", "'s*'", "{regex: 'm.*'}", "none"},
     {"tools/call", "protocol", "'tools/*'", "ping", "response", "resources/read"},
     {"send", "'search_*'", "search_a", "{regex: 's'}", "'*'", "x"},
+    {"'file:///a'", "'file:///*'", "'db://x'", "{regex: 'file'}", "'*'", "'x:'"},
+    {"review", "'re*'", "plan", "{regex: 'p'}", "'*'", "x"},
 };
 
 static unsigned next(unsigned *seed, unsigned below)
@@ -25,13 +29,14 @@ static size_t write_rule(char *text, size_t size, unsigned *seed, int number)
 {
     static const char *const effects[] = {"permit", "forbid", "require_approval"};
     size_t at = (size_t)snprintf(text, size, "  - {id: r%d, effect: %s, match: {", number, effects[next(seed, 3)]);
-    bool first = true;
+    bool first = true, target = false;
 
     for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
         unsigned count = next(seed, 3);
 
-        if (count == 0)
+        if (count == 0 || (d >= DIM_TARGET && target))
             continue;
+        target |= d >= DIM_TARGET;
         at += (size_t)snprintf(text + at, size - at, "%s%s: [%s", first ? "" : ", ", policy__dimension_text[d],
                                names[d][next(seed, 6)]);
         while (--count > 0)
@@ -51,6 +56,10 @@ static struct question random_question(unsigned *seed)
 
     if (span_is(question.method, "tools/call"))
         question.tool = span_text(tools[next(seed, 4)]);
+    if (span_is(question.method, "resources/read"))
+        question.resource = span_text(resources[next(seed, 3)]);
+    if (span_is(question.method, "prompts/get"))
+        question.prompt = span_text(prompts[next(seed, 2)]);
     if (span_is(question.method, "response"))
         question.answers = span_text(methods[next(seed, 5)]);
     return question;

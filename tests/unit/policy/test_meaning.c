@@ -390,6 +390,7 @@ static void test_unknown_methods(void **state)
                        "    effect: permit\n"
                        "    match: {tenants: [x], upstreams: [u], methods: [resources/read, 'tasks/*', protocol]}\n"
                        "  - {id: r, effect: permit, match: {tenants: [x], methods: [{regex: 'prompts/.*'}]}}\n"
+                       "  - {id: m, effect: permit, mode: monitor, match: {methods: [logging/setLevel]}}\n"
                        "  - {id: f, effect: forbid, match: {tenants: [y]}}\n");
     assert_int_equal(ask(&court, "t", "a", "u", "resources/read", "")->reason, REASON_NO_RULE);
     assert_int_equal(ask(&court, "t", "a", "u", "tasks/get", "")->reason, REASON_NO_RULE);
@@ -398,6 +399,8 @@ static void test_unknown_methods(void **state)
     assert_int_equal(ask(&court, "t", "a", "u", "resources/list", "")->reason, REASON_METHOD_UNKNOWN);
     assert_int_equal(ask(&court, "t", "a", "u", "prompts/get", "")->reason,
         REASON_METHOD_UNKNOWN); /* a regex names nothing */
+    assert_int_equal(ask(&court, "t", "a", "u", "logging/setLevel", "")->reason,
+        REASON_METHOD_UNKNOWN); /* nor a monitored rule: 2.9 */
     assert_int_equal(ask(&court, "t", "a", "v", "tools/call", "x")->reason, REASON_NO_RULE);
     assert_int_equal(ask(&court, "y", "a", "v", "resources/list", "")->reason, REASON_FORBIDDEN);
     court_close(&court);

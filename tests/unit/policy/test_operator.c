@@ -1,30 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/policy/judge.h"
-
-/* T, F or U of a condition on the argument `v`, in a closing place and in an opening one. */
-struct row {
-    const char *condition; /* the operators behind `arg: v` */
-    const char *value;     /* JSON */
-    char closing, opening;
-};
-
-static void check_rows(const struct row *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char condition[1024], arguments[1024];
-        char closing, opening;
-
-        snprintf(condition, sizeof condition, "{arg: v, %s}", rows[i].condition);
-        snprintf(arguments, sizeof arguments, "{\"v\":%s}", rows[i].value);
-        closing = truth_of_condition(condition, span_text(arguments), false);
-        opening = truth_of_condition(condition, span_text(arguments), true);
-        if (closing != rows[i].closing || opening != rows[i].opening)
-            fail_msg("%s on %s: closing %c, wanted %c; opening %c, wanted %c", condition, rows[i].value, closing,
-                     rows[i].closing, opening, rows[i].opening);
-    }
-}
-
-#define CHECK(rows) check_rows(rows, sizeof rows / sizeof *rows)
+#include "unit/policy/rows.h"
 
 /* 1.20 (Meaning 4): equals and in are never undecided; types differ, numbers by decimal value, strings byte for byte. */
 static void test_equals(void **state)

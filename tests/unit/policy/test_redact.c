@@ -56,6 +56,25 @@ static void test_redact(void **state)
     court_close(&court);
 }
 
+/* 2.1: slices and places counted from the end; what is selected twice is redacted once. */
+static void test_slices(void **state)
+{
+    struct court court;
+
+    (void)state;
+    court_open(&court, "policy: p\nrules: [{id: a, effect: permit}]\n"
+                       "redact:\n"
+                       "  - {match: {tools: [ends]}, args: ['$.l[-1]', '$.l[1:3]', '$.l[-2]']}\n"
+                       "  - {match: {tools: [steps]}, args: ['$.l[::-2]', '$.m[0,-1].x', '$.m[0:1].x']}\n"
+                       "  - {match: {tools: [none]}, args: ['$.l[3:1]', '$.l[::0]', '$.l[-9]']}\n");
+    assert_string_equal(redacted(&court, "ends", "{\"l\":[0,1,2,3,4]}"), "1 2 3 4");
+    assert_string_equal(redacted(&court, "ends", "{\"l\":[0]}"), "0");
+    assert_string_equal(redacted(&court, "ends", "{\"l\":{\"-1\":1}}"), "");
+    assert_string_equal(redacted(&court, "steps", "{\"l\":[0,1,2,3,4],\"m\":[{\"x\":7},{\"x\":8},{\"x\":9}]}"), "0 2 4 7 9");
+    assert_string_equal(redacted(&court, "none", "{\"l\":[0,1,2,3,4]}"), "");
+    court_close(&court);
+}
+
 /* A6: a redaction that cannot be decided redacts all. */
 static void test_undecided(void **state)
 {
@@ -129,7 +148,7 @@ static void test_too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_redact),
+        cmocka_unit_test(test_redact), cmocka_unit_test(test_slices),
         cmocka_unit_test(test_undecided),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_too_many),

@@ -30,6 +30,7 @@ static int open_shop(void **state)
     assert_non_null(shop);
     assert_int_equal(db_open(":memory:", DB_CREATE, &shop->db, &shop->why), CODE_OK);
     assert_int_equal(db_exec(shop->db, policy_store_schema), CODE_OK);
+    assert_int_equal(db_exec(shop->db, policy_store_schema_why), CODE_OK);
     *state = shop;
     return 0;
 }
@@ -171,16 +172,54 @@ static void test_activate(void **state)
         change(shop, (struct policy_store_change){.files = &a2, .file_count = 1, .message = SPAN_LIT("why")}), CODE_OK);
     assert_int_equal(shop->version, 2);
     assert_int_equal(active(shop), 1); /* --no-activate */
-    assert_int_equal(policy_store_activate(shop->db, 2, SPAN_LIT("bob"), 5, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_store_activate(shop->db, 2, SPAN_LIT("bob"), SPAN_LIT("back"), 5, &shop->faults, &shop->why), CODE_OK);
     assert_int_equal(active(shop), 2);
-    assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("bob"), 6, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("bob"), SPAN_LIT("back"), 6, &shop->faults, &shop->why), CODE_OK);
     assert_int_equal(active(shop), 1);
-    assert_int_equal(policy_store_activate(shop->db, 7, SPAN_LIT("bob"), 7, &shop->faults, &shop->why), CODE_NOT_FOUND);
+    assert_int_equal(policy_store_activate(shop->db, 7, SPAN_LIT("bob"), SPAN_LIT("back"), 7, &shop->faults, &shop->why), CODE_NOT_FOUND);
     assert_int_equal(policy_store_list(shop->db, note_version, &listed, &shop->why), CODE_OK);
     assert_string_equal(listed.text, "2 by ada (1) why;1* by ada (1) ;");
 }
 
-/* 1.20: versions are immutable and the history append-only, whoever holds the database. */
+static enum code note_activation(void *context, const struct policy_store_activation *activation)
+{
+    struct listed *listed = context;
+    size_t len = strlen(listed->text);
+
+    snprintf(listed->text + len, sizeof listed->text - len, "%d at %d by %.*s: %.*s;", (int)activation->version,
+             (int)activation->activated_us, SPAN_ARG(activation->activated_by), SPAN_ARG(activation->message));
+    return CODE_OK;
+}
+
+/* 2.7: what was in force when, by whom and why; a rollback says why like a load does, in one line of plain text. */
+static void test_why(void **state)
+{
+    struct shop *shop = *state;
+    struct policy_file a2 = {SPAN_LIT("1.yaml"), SPAN_LIT(A2)};
+    struct policy_store_change second = {.files = &a2, .file_count = 1, .activate = true, .message = SPAN_LIT("tighter")};
+    struct listed listed = {""};
+    char longest[502];
+
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    assert_int_equal(change(shop, second), CODE_OK);
+    assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("bob"), SPAN_LIT("too tight"), 5, &shop->faults, &shop->why),
+                     CODE_OK);
+    assert_int_equal(policy_store_activations(shop->db, note_activation, &listed, &shop->why), CODE_OK);
+    assert_string_equal(listed.text, "1 at 5 by bob: too tight;2 at 1000 by ada: tighter;1 at 1000 by ada: ;");
+    second.message = SPAN_LIT("all is well\n       1  active");
+    assert_int_equal(change(shop, second), CODE_DENIED);
+    assert_non_null(strstr(shop->why.text, "one line"));
+    memset(longest, 'x', sizeof longest);
+    second.message = span_of(longest, 501);
+    assert_int_equal(change(shop, second), CODE_DENIED);
+    assert_int_equal(policy_store_activate(shop->db, 2, SPAN_LIT("bob"), second.message, 5, &shop->faults, &shop->why),
+                     CODE_DENIED);
+    assert_int_equal(active(shop), 1);
+    second.message = span_of(longest, 500);
+    assert_int_equal(change(shop, second), CODE_OK);
+}
+
+/* 1.20, 2.7: versions are immutable and the history append-only, whoever holds the database. */
 static void test_immutable(void **state)
 {
     static const char *const statements[] = {
@@ -199,7 +238,7 @@ static void test_immutable(void **state)
                                        "UPDATE policy_file SET text = replace(text, 'a.1', 'a.9')"), CODE_OK);
     assert_int_equal(policy_store_compile(shop->db, 1, &policy, &shop->faults, &shop->why), CODE_INVALID);
     assert_null(policy);
-    assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("eve"), 5, &shop->faults, &shop->why), CODE_INVALID);
+    assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("eve"), SPAN_NONE, 5, &shop->faults, &shop->why), CODE_INVALID);
 }
 
 /* Whichever allocation fails: nothing is stored, or all. */
@@ -228,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_only_and_remove, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_activate, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_why, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_immutable, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_memory, open_shop, close_shop),
     };

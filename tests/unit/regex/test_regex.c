@@ -276,7 +276,7 @@ static void test_clock(void **state)
     for (int i = 0; i < 100 && !budget.spent; i++)
         assert_int_equal(regex_match(slow, span_of(subject, MIB), false, &budget), REGEX_UNDECIDED);
     assert_true(budget.spent);
-    assert_true(budget.cpu_until_us >= begin + 20000);
+    assert_true(budget.cpu_until_us >= begin + 18000); /* two of the twenty are for what comes between looks, and after */
     assert_true(clock_thread_cpu_us() - begin < 300000);
     regex_budget_init_timed(&budget);
     budget.cpu_until_us = begin - 1000000; /* past already: found out with the first heavy match */

@@ -205,6 +205,7 @@ static void test_bytes(void **state)
     expect_fault("a: [1, 2\nb: 3\n", 2, 2, "check quotes");
     expect_fault("a: 'open\n", 2, 1, "check quotes");
     expect_fault("a:\n\t- b\n", 2, 1, "check quotes");
+    expect_fault("a: b\nc: {d: e, ", 2, 11, "check quotes"); /* 2.10: the text has no third line */
 }
 
 static void test_several_faults(void **state)

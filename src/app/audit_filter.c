@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/audit_filter.h"
+
+#include "app/command.h"
+#include "app/when.h"
+#include "audit/record.h"
+#include "base/num.h"
+#include "base/reason.h"
+#include "os/clock.h"
+
+/* The words that there are; a wrong one would find nothing, and look like an answer. */
+static int check_word(const char *option, const char *word, const char *const *words)
+{
+    const char *near;
+
+    if (word == NULL || strchr(word, '*') != NULL)
+        return OPTIONS_GO;
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], word) == 0)
+            return OPTIONS_GO;
+    near = why_nearest(word, strlen(word), words);
+    if (near != NULL)
+        return complain(STATUS_USAGE, "--%s \"%s\" is none; did you mean %s?", option, word, near);
+    return complain(STATUS_USAGE, "--%s \"%s\" is none; `callgate audit stats --by %s` shows those that occur", option, word,
+                    option);
+}
+
+static int check_words(const struct audit_filter *filter)
+{
+    static const char *const verdicts[] = {"permit", "deny", "hold", NULL};
+    const char *outcomes[OUTCOME_NOT_SENT + 2] = {NULL}, *reasons[REASON_COUNT + 1] = {NULL};
+    int status;
+
+    for (int i = 0; i <= OUTCOME_NOT_SENT; i++)
+        outcomes[i] = audit_outcome_text((enum audit_outcome)i);
+    for (int i = 0; i < REASON_COUNT; i++)
+        reasons[i] = reason_name((enum reason)i);
+    status = check_word("verdict", filter->verdict, verdicts);
+    if (status == OPTIONS_GO)
+        status = check_word("outcome", filter->outcome, outcomes);
+    return status == OPTIONS_GO ? check_word("reason", filter->reason, reasons) : status;
+}
+
+int audit_filter_number(const char *option, const char *text, uint64_t least, uint64_t *number)
+{
+    if (text == NULL)
+        return OPTIONS_GO;
+    if (num_u64(span_text(text), number) != CODE_OK || *number < least || *number > INT64_MAX)
+        return complain(STATUS_USAGE, "--%s \"%s\" is no number from %llu on", option, text, (unsigned long long)least);
+    return OPTIONS_GO;
+}
+
+static int read_time(const char *option, const char *text, int64_t *time_us)
+{
+    struct why why = {""};
+
+    if (text == NULL)
+        return OPTIONS_GO;
+    if (when_parse(span_text(text), clock_wall_us(), time_us, &why) != CODE_OK)
+        return complain(STATUS_USAGE, "--%s: %s", option, why.text);
+    return OPTIONS_GO;
+}
+
+static void read_session(struct audit_filter *filter, struct query *query)
+{
+    struct digest digest;
+
+    if (filter->session == NULL)
+        return;
+    if (num_unhex(span_text(filter->session), filter->session_digest, DIGEST_BYTES) != CODE_OK) {
+        digest_init(&digest);
+        digest_add(&digest, filter->session, strlen(filter->session));
+        digest_final(&digest, filter->session_digest);
+    }
+    query->session = span_of(filter->session_digest, DIGEST_BYTES);
+}
+
+int audit_filter_read(struct audit_filter *filter, struct query *query)
+{
+    uint64_t http_status = 0, version = 0;
+    int status = check_words(filter);
+
+    *query = (struct query){
+        .tenant = span_text(filter->tenant), .correlation = span_text(filter->correlation),
+        .principal = span_text(filter->principal), .tool = span_text(filter->tool), .method = span_text(filter->method),
+        .upstream = span_text(filter->upstream), .verdict = span_text(filter->verdict), .reason = span_text(filter->reason),
+        .rule = span_text(filter->rule), .outcome = span_text(filter->outcome), .client = span_text(filter->client),
+        .text = span_text(filter->text),
+    };
+    read_session(filter, query);
+    if (status == OPTIONS_GO)
+        status = audit_filter_number("status", filter->status, 100, &http_status);
+    if (status == OPTIONS_GO)
+        status = audit_filter_number("policy-version", filter->policy_version, 1, &version);
+    query->status = (int64_t)http_status;
+    query->policy_version = (int64_t)version;
+    if (status == OPTIONS_GO)
+        status = read_time("since", filter->since, &query->since_us);
+    return status == OPTIONS_GO ? read_time("until", filter->until, &query->until_us) : status;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which calls an audit command means: the options that query, tail, stats and export share.
+ *
+ * Threads: main.
+ * Owns: the digest of a session.
+ * Lifetime: the query borrows from it and from argv.
+ * Errors: exit statuses, told on stderr. */
+#ifndef APP_AUDIT_FILTER_H
+#define APP_AUDIT_FILTER_H
+
+#include "audit/query.h"
+#include "crypto/digest.h"
+
+struct audit_filter {
+    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *outcome, *status;
+    const char *session, *client, *policy_version, *since, *until, *text;
+    unsigned char session_digest[DIGEST_BYTES];
+};
+
+/* What an outcome says; a decision that waits for its own matches none. */
+#define AUDIT_OUTCOME_OPTIONS(f)                                                                                       \
+    {.name = "outcome", .takes = "WORD", .help = "result, tool_error, timeout, unknown ...", .value = &(f)->outcome},  \
+    {.name = "status", .takes = "N", .help = "the HTTP status that the agent got", .value = &(f)->status}
+
+#define AUDIT_DECISION_OPTIONS(f)                                                                                      \
+    {.name = "tenant", .takes = "NAME", .help = "of this tenant; in texts * stands for anything", .value = &(f)->tenant},   \
+    {.name = "correlation", .takes = "ID", .help = "that belong together", .value = &(f)->correlation},                \
+    {.name = "principal", .takes = "NAME", .help = "of this agent", .value = &(f)->principal},                         \
+    {.name = "tool", .takes = "NAME", .help = "of this tool, prompt or resource", .value = &(f)->tool},                \
+    {.name = "method", .takes = "NAME", .help = "tools/call, initialize ...", .value = &(f)->method},                  \
+    {.name = "upstream", .takes = "ROUTE", .help = "of this route", .value = &(f)->upstream},                          \
+    {.name = "verdict", .takes = "WORD", .help = "permit, deny or hold", .value = &(f)->verdict},                      \
+    {.name = "reason", .takes = "CODE", .help = "decided for this reason: forbidden, no_rule ...", .value = &(f)->reason},  \
+    {.name = "rule", .takes = "ID", .help = "decided by this rule", .value = &(f)->rule},                              \
+    {.name = "session", .takes = "ID", .help = "as the agent sent it, or its SHA-256", .value = &(f)->session},        \
+    {.name = "client", .takes = "ADDRESS", .help = "from this address: 10.1.2.3, 10.1.*", .value = &(f)->client},      \
+    {.name = "policy-version", .takes = "N", .help = "judged by this version", .value = &(f)->policy_version},         \
+    {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &(f)->since},                                      \
+    {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &(f)->until},                    \
+    {.name = "text", .takes = "TEXT", .help = "anywhere in the call, its arguments included", .value = &(f)->text}
+
+/* After options_read. Returns: OPTIONS_GO with the query's filters set, or an exit status. */
+int audit_filter_read(struct audit_filter *filter, struct query *query);
+
+/* A number of an option, from `least` on. NULL leaves *number as it is. */
+int audit_filter_number(const char *option, const char *text, uint64_t least, uint64_t *number);
+
+#endif

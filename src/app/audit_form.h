@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the audit as other programs' formats: OCSF and CEF. What goes where is told in schema/export.md.
+ *
+ * Threads: any.
+ * Owns: nothing.
+ * Lifetime: one row.
+ * Errors: enum code of the buffer. */
+#ifndef APP_AUDIT_FORM_H
+#define APP_AUDIT_FORM_H
+
+#include "audit/entries.h"
+#include "base/buf.h"
+
+/* One JSON object: API Activity (class 6003) of OCSF 1.8.0, with the profile `security_control`. */
+enum code audit_form_ocsf(struct buf *out, enum entry_kind kind, const struct query_row *row) MUST_USE;
+
+/* "CEF:0|Callgate|Callgate|..." without a syslog head. */
+enum code audit_form_cef(struct buf *out, enum entry_kind kind, const struct query_row *row) MUST_USE;
+
+#endif

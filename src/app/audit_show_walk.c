@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/cmd_audit_show_priv.h"
+
+#include "app/recall.h"
+#include "app/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum code show__keep(struct show *show, struct show_row *to, const struct query_row *row)
+{
+    to->names = arena_alloc(&show->arena, (size_t)row->count * sizeof to->names[0]);
+    to->values = arena_alloc(&show->arena, (size_t)row->count * sizeof to->values[0]);
+    if (to->names == NULL || to->values == NULL)
+        return CODE_NOMEM;
+    for (int i = 0; i < row->count; i++) {
+        struct span text = row->values[i].text;
+
+        to->names[i] = arena_dup(&show->arena, row->names[i], strlen(row->names[i]));
+        to->values[i] = row->values[i];
+        if (text.at != NULL)
+            to->values[i].text.at = arena_dup(&show->arena, text.at, text.len);
+        if (to->names[i] == NULL || (text.at != NULL && to->values[i].text.at == NULL))
+            return CODE_NOMEM;
+    }
+    to->count = row->count;
+    return CODE_OK;
+}
+
+struct span show__value(const struct show_row *row, const char *name)
+{
+    return query_value(&(struct query_row){row->count, row->names, row->values}, name);
+}
+
+/* ---- the walk ---- */
+
+static enum code read_record(struct show *show, struct recorded *recorded, struct why *why)
+{
+    const struct trail *trail = &show->trail;
+    size_t file = trail->count - 1;
+    struct db *db;
+    enum code code;
+
+    while (file > 0 && trail->files[file].before_seq >= show->seq)
+        file--;
+    code = db_open(trail->files[file].path, DB_READ, &db, why);
+    if (code == CODE_OK)
+        code = recorded_find(recorded, db, (uint64_t)show->seq, why);
+    db_close(&db);
+    return code;
+}
+
+/* The version must be the very text that judged. */
+static enum code find_policy(struct show *show, const struct recorded *recorded, struct policy **policy, struct why *why)
+{
+    struct span hash = show__value(&show->call, "policy_hash");
+    struct db *db = NULL;
+    enum code code = store_find(&show->place, DB_READ, &db, why);
+
+    if (code == CODE_OK)
+        code = store_compile_policy(db, recorded->policy_version, policy, why);
+    db_close(&db);
+    if (code == CODE_OK && !span_equals(policy_hash(*policy), hash))
+        return why_set(why, CODE_INVALID, "the store's version %" PRIu64 " is not the one that judged; name that gate's store "
+                       "with --store", recorded->policy_version);
+    return code;
+}
+
+static enum code walk(struct show *show, struct recorded *recorded, const struct policy *policy, struct why *why)
+{
+    struct policy_scratch *scratch = NULL;
+    struct verdict *verdict = mem_zalloc(sizeof *verdict);
+    enum verdict_kind otherwise = VERDICT_DENY;
+    struct recall recall = {.state = NULL};
+    enum code code = policy_scratch_new(&scratch);
+
+    if (verdict == NULL)
+        code = CODE_NOMEM;
+    if (code == CODE_OK)
+        code = recall_make(&recall, policy, show->path, recorded, &recorded->question, why);
+    if (code == CODE_OK && recorded->question.hidden != NULL)
+        show->is_guessed = recorded_guess(recorded, &recorded->question, policy, scratch, verdict, &otherwise);
+    if (code == CODE_OK)
+        code = policy_explain(policy, &recorded->question, scratch, verdict, &show->words);
+    if (code == CODE_OK)
+        show->walked = verdict_text(verdict->kind);
+    show->otherwise = verdict_text(otherwise);
+    mem_free(verdict);
+    policy_scratch_free(&scratch);
+    recall_fini(&recall);
+    return code;
+}
+
+static enum code walk_record(struct show *show, struct recorded *recorded, struct why *why)
+{
+    struct policy *policy = NULL;
+    struct why hindrance = {""};
+    enum code code = read_record(show, recorded, why);
+
+    if (code != CODE_OK)
+        return code;
+    if (recorded->kind != RECORDED_JUDGED || recorded->policy_version == 0) {
+        (void)snprintf(show->no_walk, sizeof show->no_walk, "%s", recorded->kind == RECORDED_UNJUDGED
+                       ? "the configuration lets it pass: no policy was asked" : recorded->kind == RECORDED_REFUSED
+                       ? "it was refused before a policy was asked" : "no policy was active");
+        return CODE_OK;
+    }
+    code = find_policy(show, recorded, &policy, &hindrance);
+    if (code == CODE_OK)
+        code = walk(show, recorded, policy, why);
+    else if (code != CODE_NOMEM) {
+        (void)snprintf(show->no_walk, sizeof show->no_walk, "policy version %" PRIu64 " cannot be asked: %s",
+                       recorded->policy_version, hindrance.text);
+        code = CODE_OK;
+    }
+    policy_unref(&policy);
+    return code;
+}
+
+enum code show__walk(struct show *show, struct why *why)
+{
+    struct recorded *recorded = mem_zalloc(sizeof *recorded);
+    enum code code;
+
+    if (recorded == NULL)
+        return CODE_NOMEM;
+    recorded_init(recorded);
+    code = walk_record(show, recorded, why);
+    recorded_fini(recorded);
+    mem_free(recorded);
+    return code;
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate approvals: the calls that wait for a person, and what a person needs to know in order to decide. */
+#include "app/cmd_approvals_priv.h"
+#include "app/commands.h"
+#include "app/print.h"
+#include "app/store.h"
+#include "app/terminal.h"
+
+#include "base/num.h"
+#include "json/json.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_BYTES ((size_t)1 << 20)
+
+/* ---- finding ---- */
+
+struct finding {
+    struct approvals_meant *meant;
+    char gate[64];
+    bool is_mixed;
+};
+
+static enum code add_meant(void *context, const struct store_approval *approval)
+{
+    struct finding *finding = context;
+    char gate[sizeof finding->gate];
+
+    (void)snprintf(gate, sizeof gate, "%.*s", SPAN_ARG(approval->gate));
+    if (finding->meant->count == APPROVALS_MEANT_MAX)
+        return CODE_LIMIT;
+    if (finding->meant->count > 0 && strcmp(gate, finding->gate) != 0)
+        finding->is_mixed = true;
+    memcpy(finding->gate, gate, sizeof gate);
+    finding->meant->id[finding->meant->count++] = approval->id;
+    return CODE_OK;
+}
+
+static int find_by_decision(struct db *db, const char *text, struct approvals_meant *meant)
+{
+    struct finding finding = {.meant = meant};
+    struct why why = {0};
+    int64_t decision;
+    enum code code;
+
+    if (num_i64(span_text(text), &decision) != CODE_OK || decision <= 0)
+        return complain(STATUS_USAGE, "--decision \"%s\" is no decision's number; the agent was told one", text);
+    code = store_approvals_each(db, APPROVALS_OF_DECISION, decision, clock_wall_us(), add_meant, &finding, &why);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    if (meant->count == 0)
+        return complain(STATUS_NEGATIVE, "no approval was asked for by decision %s; `callgate approvals list` shows what waits",
+                        text);
+    if (finding.is_mixed)
+        return complain(STATUS_NEGATIVE, "several gates have a decision %s; name the approval, `callgate approvals list` shows "
+                        "them", text);
+    return OPTIONS_GO;
+}
+
+int cmd_approvals__find(struct db *db, const char *decision, char **operands, int count, struct approvals_meant *meant)
+{
+    meant->count = 0;
+    if ((decision != NULL) == (count > 0))
+        return complain(STATUS_USAGE, "name the approvals by their numbers, or one call by --decision N");
+    if (decision != NULL)
+        return find_by_decision(db, decision, meant);
+    if (count > APPROVALS_MEANT_MAX)
+        return complain(STATUS_USAGE, "more than %d at once; name fewer", APPROVALS_MEANT_MAX);
+    for (int i = 0; i < count; i++) {
+        if (num_i64(span_text(operands[i]), &meant->id[i]) != CODE_OK || meant->id[i] <= 0)
+            return complain(STATUS_USAGE, "\"%s\" is no approval's number; `callgate approvals list` shows them", operands[i]);
+        meant->count++;
+    }
+    return OPTIONS_GO;
+}
+
+/* ---- words ---- */
+
+static struct span subject_of(const struct store_approval *approval)
+{
+    return approval->tool.len > 0 ? approval->tool : approval->method;
+}
+
+/* "40 s", "5 min", "3 h", "2 d" */
+static const char *age_of(int64_t since_us, int64_t now_us, char text[32])
+{
+    int64_t s = now_us > since_us ? (now_us - since_us) / 1000000 : 0;
+
+    if (s < 120)
+        (void)snprintf(text, 32, "%" PRId64 " s", s);
+    else if (s < 7200)
+        (void)snprintf(text, 32, "%" PRId64 " min", s / 60);
+    else
+        (void)snprintf(text, 32, s < 172800 ? "%" PRId64 " h" : "%" PRId64 " d", s < 172800 ? s / 3600 : s / 86400);
+    return text;
+}
+
+static void add_object(struct doc *doc, const struct store_approval *approval, int64_t now_us)
+{
+    const struct {
+        const char *key;
+        struct span text;
+    } texts[] = {
+        {"tenant", approval->tenant}, {"principal", approval->principal}, {"client", approval->client},
+        {"correlation", approval->correlation}, {"upstream", approval->upstream}, {"method", approval->method},
+        {"tool", approval->tool}, {"arguments", approval->arguments}, {"rule", approval->rule},
+        {"rule_reason", approval->rule_reason}, {"gate", approval->gate}, {"given_by", approval->given_by},
+        {"login", approval->login}, {"why", approval->why},
+    };
+
+    doc_int(doc, "approval", approval->id);
+    doc_text(doc, "state", span_text(store_approval_state_text(store_approval_state(approval, now_us))));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].text.at != NULL)
+            doc_text(doc, texts[i].key, texts[i].text);
+        else
+            doc_null(doc, texts[i].key);
+    doc_int(doc, "arguments_bytes", (int64_t)approval->arguments_bytes);
+    doc_bool(doc, "arguments_redacted", approval->arguments_redacted);
+    doc_int(doc, "policy_version", approval->policy_version);
+    doc_int(doc, "decision", approval->decision);
+    print_time(doc, "asked", approval->asked_us);
+    print_time(doc, "last_asked", approval->seen_us);
+    print_time(doc, "given", approval->given_us);
+    print_time(doc, "until", approval->until_us);
+    print_time(doc, "used", approval->used_us);
+    if (approval->used_decision != 0)
+        doc_int(doc, "used_decision", approval->used_decision);
+    else
+        doc_null(doc, "used_decision");
+}
+
+static enum code print_json(const struct store_approval *approval, int64_t now_us)
+{
+    struct doc *doc = doc_object();
+
+    add_object(doc, approval, now_us);
+    return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
+}
+
+/* ---- list ---- */
+
+enum { LIST_NUMBER = 0, LIST_AGE, LIST_STATE, LIST_TENANT, LIST_PRINCIPAL, LIST_TOOL, LIST_RULE, LIST_ARGUMENTS, LIST_COLUMNS };
+
+#define LIST_TEXT_BYTES 1024 /* of a text, before it is fitted into its column */
+
+struct listing {
+    bool as_json, all;
+    const char *tenant;
+    int64_t now_us;
+    size_t count;
+    struct buf line, safe;
+};
+
+static enum code add_cell(struct listing *listing, struct span text, size_t cells)
+{
+    enum code code;
+
+    buf_clear(&listing->safe);
+    code = terminal_add(&listing->safe, text);
+    if (code == CODE_OK)
+        code = terminal_add_cell(&listing->line, buf_peek(&listing->safe), cells, true);
+    return code == CODE_OK ? buf_add_text(&listing->line, "  ") : code;
+}
+
+#define NARROW 20 /* cells of the arguments at least */
+#define WIDE 60   /* where nobody says how wide the terminal is */
+
+/* One line, of names or of values; the arguments take what is left of the terminal. */
+static enum code add_line(struct listing *listing, const struct span values[LIST_COLUMNS])
+{
+    static const size_t widths[LIST_COLUMNS] = {6, 7, 8, 12, 16, 20, 22, 0};
+    size_t width = terminal_width(), left = WIDE;
+    enum code code = CODE_OK;
+
+    buf_clear(&listing->line);
+    for (int i = 0; i < LIST_COLUMNS && code == CODE_OK; i++) {
+        if (i == LIST_STATE && !listing->all)
+            continue;
+        if (i == LIST_ARGUMENTS && width > 0)
+            left = width > terminal_cells(buf_peek(&listing->line)) + NARROW
+                       ? width - terminal_cells(buf_peek(&listing->line))
+                       : NARROW;
+        code = add_cell(listing, span_part(values[i], 0, LIST_TEXT_BYTES), widths[i] > 0 ? widths[i] : left);
+    }
+    while (buf_len(&listing->line) > 0 && buf_peek(&listing->line).at[buf_len(&listing->line) - 1] == ' ')
+        buf_truncate(&listing->line, buf_len(&listing->line) - 1);
+    if (code == CODE_OK)
+        printf("%.*s\n", SPAN_ARG(buf_peek(&listing->line)));
+    return code;
+}
+
+static enum code list_line(struct listing *listing, const struct store_approval *approval)
+{
+    enum store_approval_state state = store_approval_state(approval, listing->now_us);
+    char number[24], age[32];
+    const struct span values[LIST_COLUMNS] = {
+        [LIST_NUMBER] = span_of(number, (size_t)snprintf(number, sizeof number, "%" PRId64, approval->id)),
+        [LIST_AGE] = span_text(age_of(approval->asked_us, listing->now_us, age)),
+        [LIST_STATE] = span_text(store_approval_state_text(state)), [LIST_TENANT] = approval->tenant,
+        [LIST_PRINCIPAL] = approval->principal, [LIST_TOOL] = subject_of(approval), [LIST_RULE] = approval->rule,
+        [LIST_ARGUMENTS] = approval->arguments,
+    };
+
+    return add_line(listing, values);
+}
+
+static enum code list_one(void *context, const struct store_approval *approval)
+{
+    static const struct span names[LIST_COLUMNS] = {
+        {"number", 6}, {"age", 3}, {"state", 5}, {"tenant", 6}, {"principal", 9}, {"tool", 4}, {"rule", 4}, {"arguments", 9},
+    };
+    struct listing *listing = context;
+    enum code code = CODE_OK;
+
+    if (listing->tenant != NULL && !span_is(approval->tenant, listing->tenant))
+        return CODE_OK;
+    if (listing->count++ == 0 && !listing->as_json)
+        code = add_line(listing, names);
+    if (code != CODE_OK)
+        return code;
+    return listing->as_json ? print_json(approval, listing->now_us) : list_line(listing, approval);
+}
+
+static void end_list(const struct listing *listing)
+{
+    if (listing->as_json)
+        return;
+    if (listing->count == 0)
+        printf("nothing waits for a person\n");
+    else
+        printf("\nlook at one:  callgate approvals show NUMBER\n"
+               "decide:       callgate approvals approve NUMBER --why TEXT\n"
+               "              callgate approvals refuse NUMBER --why TEXT\n");
+}
+
+static int run_list(int argc, char **argv)
+{
+    struct store_place place = {0};
+    struct listing listing = {.now_us = clock_wall_us()};
+    const struct option options[] = {
+        {.name = "all", .help = "also what is decided, used or over", .flag = &listing.all},
+        {.name = "tenant", .takes = "NAME", .help = "only this tenant's", .value = &listing.tenant},
+        {.name = "json", .help = "one JSON object a line", .flag = &listing.as_json},
+        STORE_OPTIONS(&place),
+        {0},
+    };
+    const struct usage usage = {"callgate approvals list [OPTIONS]",
+                                "Lists the calls that a require_approval rule holds until a person decides.", options, 0, 0};
+    struct why why = {0};
+    struct db *db = NULL;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code;
+
+    if (status != OPTIONS_GO)
+        return status;
+    buf_init(&listing.line, TEXT_BYTES);
+    buf_init(&listing.safe, TEXT_BYTES);
+    code = store_find(&place, DB_READ, &db, &why);
+    if (code == CODE_OK)
+        code = store_approvals_each(db, listing.all ? APPROVALS_ALL : APPROVALS_WAITING, 0, listing.now_us, list_one, &listing,
+                                    &why);
+    db_close(&db);
+    buf_fini(&listing.line);
+    buf_fini(&listing.safe);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    end_list(&listing);
+    return STATUS_DONE;
+}
+
+/* ---- show ---- */
+
+/* What an agent chose must not steer the terminal of whoever decides, nor deceive the eye. */
+static void print_safe(struct span text)
+{
+    struct buf out;
+
+    buf_init(&out, TEXT_BYTES);
+    if (terminal_add(&out, text) == CODE_OK)
+        (void)fwrite(buf_peek(&out).at, 1, buf_len(&out), stdout);
+    else
+        fputs("(too long to be shown)", stdout);
+    buf_fini(&out);
+}
+
+static void print_members(const struct json_node *root)
+{
+    size_t widest = 0;
+
+    for (const struct json_node *member = root->child; member != NULL; member = member->next)
+        if (member->key.len > widest && member->key.len <= 24)
+            widest = member->key.len;
+    if (root->child == NULL)
+        printf("    (none)\n");
+    for (const struct json_node *member = root->child; member != NULL; member = member->next) {
+        printf("    ");
+        print_safe(member->key);
+        printf("%*s  ", member->key.len < widest ? (int)(widest - member->key.len) : 0, "");
+        print_safe(member->raw);
+        printf("\n");
+    }
+}
+
+static void print_arguments(const struct store_approval *approval)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf text;
+
+    arena_init(&arena, TEXT_BYTES * 16);
+    buf_init(&text, TEXT_BYTES);
+    if (approval->arguments.at == NULL) {
+        printf("    (%s)\n", approval->arguments_bytes > 0 ? "not kept any longer" : "without arguments");
+    } else if (json_read(approval->arguments, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK &&
+               root->type == JSON_OBJECT) {
+        print_members(root);
+    } else {
+        printf("    ");
+        print_safe(approval->arguments);
+        printf("\n");
+    }
+    if (approval->arguments.at != NULL && approval->arguments_bytes > approval->arguments.len)
+        printf("\n    These are the first %zu of %" PRIu64 " bytes: whoever approves the call approves the rest unseen.\n",
+               approval->arguments.len, approval->arguments_bytes);
+    if (approval->arguments_redacted)
+        printf("\n    Some values are redacted, as in the audit; the approval is bound to the real ones.\n");
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
+static void print_answer(const struct store_approval *approval)
+{
+    char given[CLOCK_TEXT_BYTES], until[CLOCK_TEXT_BYTES], used[CLOCK_TEXT_BYTES];
+
+    if (approval->is_answered) {
+        clock_text(approval->given_us, given);
+        clock_text(approval->until_us, until);
+        printf("%s  %s by ", approval->is_granted ? "given  " : "refused", given);
+        print_safe(approval->given_by);
+        if (!span_equals(approval->given_by, approval->login))
+            printf(" (logged in as %.*s)", SPAN_ARG(approval->login));
+        printf(", until %s\n", until);
+        if (approval->why.len > 0) {
+            printf("why      ");
+            print_safe(approval->why);
+            printf("\n");
+        }
+    }
+    if (approval->used_us != 0) {
+        clock_text(approval->used_us, used);
+        printf("used     %s", used);
+        if (approval->used_decision != 0)
+            printf(" by decision %" PRId64 "\n", approval->used_decision);
+        else
+            printf(", by which decision nobody can know\n");
+    }
+}
+
+static void print_hints(const struct store_approval *approval, enum store_approval_state state)
+{
+    long long id = (long long)approval->id;
+
+    if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_REFUSED)
+        printf("\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h\n", id);
+    if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_APPROVED)
+        printf("%s%-30scallgate approvals refuse %lld --why TEXT --for 24h\n", state == APPROVAL_IS_APPROVED ? "\n" : "",
+               state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
+}
+
+static void show_story(const struct store_approval *approval, int64_t now_us)
+{
+    enum store_approval_state state = store_approval_state(approval, now_us);
+    char asked[CLOCK_TEXT_BYTES], age[32];
+
+    clock_text(approval->asked_us, asked);
+    printf("approval %" PRId64 ": %s\n\n", approval->id, store_approval_state_text(state));
+    print_safe(approval->principal);
+    printf(" of tenant ");
+    print_safe(approval->tenant);
+    if (span_is(approval->method, "tools/call"))
+        printf(" wants to call ");
+    else
+        printf(" asks for %.*s ", SPAN_ARG(approval->method));
+    print_safe(approval->tool);
+    printf(" of %.*s with\n\n", SPAN_ARG(approval->upstream));
+    print_arguments(approval);
+    printf("\nrule     %.*s of policy version %" PRId64, SPAN_ARG(approval->rule), approval->policy_version);
+    if (approval->rule_reason.len > 0) {
+        printf(": ");
+        print_safe(approval->rule_reason);
+    }
+    printf("\nasked    %s, %s ago, decision %" PRId64, asked, age_of(approval->asked_us, now_us, age), approval->decision);
+    if (approval->times > 1)
+        printf("; last %s ago", age_of(approval->seen_us, now_us, age));
+    printf("\n");
+    print_answer(approval);
+    print_hints(approval, state);
+}
+
+struct showing {
+    bool as_json;
+    int64_t now_us;
+    size_t count;
+    struct policy *policy; /* the active one; NULL: there is none, or it is not known */
+};
+
+/* An approval of what is not asked for any more would do nothing. */
+static void print_change(const struct showing *showing, const struct store_approval *approval)
+{
+    enum store_approval_state state = store_approval_state(approval, showing->now_us);
+    struct span hash;
+
+    if (showing->policy == NULL || (state != APPROVAL_IS_WAITING && state != APPROVAL_IS_APPROVED))
+        return;
+    hash = policy_approval_hash(showing->policy, approval->rule);
+    if (span_equals(hash, approval->rule_hash))
+        return;
+    printf("\nThe active version %s: an approval would permit nothing. If the agent tries again, it is judged anew.\n",
+           hash.at == NULL ? "has no such rule any more" : "has this rule with another text");
+}
+
+static enum code show_one(void *context, const struct store_approval *approval)
+{
+    struct showing *showing = context;
+
+    if (showing->count++ > 0 && !showing->as_json)
+        printf("\n");
+    if (showing->as_json)
+        return print_json(approval, showing->now_us);
+    show_story(approval, showing->now_us);
+    print_change(showing, approval);
+    return CODE_OK;
+}
+
+/* Without it the story is told all the same. */
+static struct policy *find_active(struct db *db)
+{
+    struct policy *policy = NULL;
+    struct why why = {0};
+    uint64_t version = 0;
+
+    if (policy_store_active(db, &version, &why) != CODE_OK || version == 0 ||
+        store_compile_policy(db, version, &policy, &why) != CODE_OK)
+        return NULL;
+    return policy;
+}
+
+static int show_all(struct db *db, const struct approvals_meant *meant, struct showing *showing)
+{
+    struct why why = {0};
+
+    for (size_t i = 0; i < meant->count; i++) {
+        size_t before = showing->count;
+        enum code code = store_approvals_each(db, APPROVALS_ONE, meant->id[i], showing->now_us, show_one, showing, &why);
+
+        if (code != CODE_OK)
+            return complain_why(code, &why);
+        if (showing->count == before)
+            return complain(STATUS_NEGATIVE, "there is no approval %lld; `callgate approvals list --all` shows them",
+                            (long long)meant->id[i]);
+    }
+    return STATUS_DONE;
+}
+
+static int run_show(int argc, char **argv)
+{
+    struct store_place place = {0};
+    struct showing showing = {.now_us = clock_wall_us()};
+    struct approvals_meant meant;
+    const char *decision = NULL;
+    const struct option options[] = {
+        {.name = "decision", .takes = "N", .help = "by the number that the agent was told", .value = &decision},
+        {.name = "json", .help = "one JSON object a line", .flag = &showing.as_json},
+        STORE_OPTIONS(&place),
+        {0},
+    };
+    const struct usage usage = {"callgate approvals show (NUMBER... | --decision N) [OPTIONS]",
+                                "Tells the story of a held call: who asks for what, with which arguments, which rule holds it\n"
+                                "and why, and what people said. Arguments are redacted as in the audit.",
+                                options, 0, -1};
+    struct why why = {0};
+    struct db *db = NULL;
+    int operands, status = options_read(&usage, argc, argv, &operands);
+    enum code code;
+
+    if (status != OPTIONS_GO)
+        return status;
+    code = store_find(&place, DB_READ, &db, &why);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    status = cmd_approvals__find(db, decision, argv, operands, &meant);
+    if (status == OPTIONS_GO) {
+        showing.policy = showing.as_json ? NULL : find_active(db);
+        status = show_all(db, &meant, &showing);
+        policy_unref(&showing.policy);
+    }
+    db_close(&db);
+    return status;
+}
+
+static const struct command subs[] = {
+    {"list", "the calls that wait for a person", run_list, NULL},
+    {"show", "one of them, with its arguments, as a story", run_show, NULL},
+    {"approve", "permit exactly that call, once", cmd_approvals__approve, NULL},
+    {"refuse", "deny exactly that call for a while", cmd_approvals__refuse, NULL},
+    {NULL, NULL, NULL, NULL},
+};
+
+const struct command cmd_approvals = {"approvals", "calls that a person decides: list, show, approve, refuse", NULL, subs};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callgate approvals approve and refuse: what a person says of a held call. */
+#include "app/cmd_approvals_priv.h"
+#include "app/commands.h"
+#include "app/print.h"
+#include "app/store.h"
+
+#include "base/num.h"
+#include "os/clock.h"
+#include "unicode/unicode.h"
+
+#include <stdio.h>
+
+#define BY_MAX 128
+#define WHY_MAX 1000
+#define FOR_MAX_MS (UINT64_C(366) * 86400 * 1000)
+
+/* What is said goes into the audit and onto terminals. */
+static int check_text(const char *option, const char *text, size_t max)
+{
+    struct span span = span_text(text);
+
+    if (text == NULL)
+        return OPTIONS_GO;
+    if (span.len == 0 || !unicode_is_utf8(span) || unicode_is_deceptive(span) || span_find(span, '\n') < span.len)
+        return complain(STATUS_USAGE, "--%s must be one line of visible characters; write it plainly", option);
+    if (unicode_count(span) > max)
+        return complain(STATUS_USAGE, "--%s has more than %zu characters; say it shorter", option, max);
+    return OPTIONS_GO;
+}
+
+static int read_duration(const char *text, const char *usual, struct store_answer *answer)
+{
+    uint64_t ms;
+
+    if (num_duration(span_text(text != NULL ? text : usual), &ms) != CODE_OK || ms == 0 || ms > FOR_MAX_MS)
+        return complain(STATUS_USAGE, "--for \"%s\" is no time up to 366d; write for example 30min, 1h or 2d",
+                        text != NULL ? text : usual);
+    answer->until_us = answer->given_us + (int64_t)ms * 1000;
+    return OPTIONS_GO;
+}
+
+static int tell(const struct store_answer *answer, bool as_json)
+{
+    char until[CLOCK_TEXT_BYTES];
+    struct doc *doc;
+
+    if (as_json) {
+        doc = doc_object();
+        doc_int(doc, "approval", answer->ask);
+        doc_text(doc, "state", answer->is_granted ? SPAN_LIT("approved") : SPAN_LIT("refused"));
+        doc_text(doc, "by", answer->by);
+        print_time(doc, "until", answer->until_us);
+        return print_doc(&doc);
+    }
+    clock_text(answer->until_us, until);
+    if (answer->is_granted)
+        printf("approval %lld is given for one call until %s; within a second the agent's identical call passes\n",
+               (long long)answer->ask, until);
+    else
+        printf("approval %lld is refused until %s; within a second the identical call is denied\n", (long long)answer->ask,
+               until);
+    return STATUS_DONE;
+}
+
+/* Each for itself: one that cannot be answered any more keeps nobody from the others. Told is what is stored. */
+static int answer_all(struct db *db, const struct approvals_meant *meant, struct store_answer *answer, bool as_json)
+{
+    bool is_taken[APPROVALS_MEANT_MAX];
+    int status = STATUS_DONE;
+    struct why why = {0};
+    enum code code = store_approvals_begin(db, &why);
+
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    for (size_t i = 0; i < meant->count; i++) {
+        answer->ask = meant->id[i];
+        code = store_approval_answer(db, answer, &why);
+        is_taken[i] = code == CODE_OK;
+        if (code == CODE_NOT_FOUND || code == CODE_DENIED) {
+            status = complain(STATUS_NEGATIVE, "%s", why.text);
+        } else if (code != CODE_OK) {
+            store_approvals_undo(db);
+            return complain_why(code, &why);
+        }
+    }
+    code = store_approvals_commit(db, answer->given_us, &why);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    for (size_t i = 0; i < meant->count; i++) {
+        answer->ask = meant->id[i];
+        if (is_taken[i] && tell(answer, as_json) != STATUS_DONE)
+            return STATUS_CANNOT;
+    }
+    return status;
+}
+
+struct saying {
+    struct store_place place;
+    const char *by, *why, *lasts, *decision;
+    bool as_json;
+    struct store_answer answer;
+};
+
+static int check_saying(struct saying *saying)
+{
+    int status = check_text("by", saying->by, BY_MAX);
+
+    if (status == OPTIONS_GO)
+        status = check_text("why", saying->why, WHY_MAX);
+    if (status == OPTIONS_GO)
+        status = read_duration(saying->lasts, saying->answer.is_granted ? "1h" : "24h", &saying->answer);
+    return status;
+}
+
+static int store_saying(struct saying *saying, char **operands, int count)
+{
+    char actor[ACTOR_BYTES];
+    struct approvals_meant meant;
+    struct why why = {0};
+    struct db *db = NULL;
+    enum code code = store_find(&saying->place, DB_WRITE, &db, &why);
+    int status;
+
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    actor_name(actor);
+    saying->answer.login = span_text(actor);
+    saying->answer.by = saying->by != NULL ? span_text(saying->by) : saying->answer.login;
+    saying->answer.why = span_text(saying->why);
+    status = cmd_approvals__find(db, saying->decision, operands, count, &meant);
+    if (status == OPTIONS_GO)
+        status = answer_all(db, &meant, &saying->answer, saying->as_json);
+    db_close(&db);
+    return status;
+}
+
+static int run(bool is_granted, const char *synopsis, const char *about, const char *lasts, int argc, char **argv)
+{
+    struct saying saying = {.answer = {.is_granted = is_granted, .given_us = clock_wall_us()}};
+    const struct option options[] = {
+        {.name = "why", .takes = "TEXT", .help = "for those who read the audit", .value = &saying.why},
+        {.name = "for", .takes = "TIME", .help = lasts, .value = &saying.lasts},
+        {.name = "by", .takes = "NAME", .help = "who says so; else the login, which is recorded anyway", .value = &saying.by},
+        {.name = "decision", .takes = "N", .help = "by the number that the agent was told", .value = &saying.decision},
+        {.name = "json", .help = "the answer as JSON, one object a line", .flag = &saying.as_json},
+        STORE_OPTIONS(&saying.place),
+        {0},
+    };
+    const struct usage usage = {synopsis, about, options, 0, -1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status == OPTIONS_GO)
+        status = check_saying(&saying);
+    return status == OPTIONS_GO ? store_saying(&saying, argv, operands) : status;
+}
+
+int cmd_approvals__approve(int argc, char **argv)
+{
+    return run(true, "callgate approvals approve (NUMBER... | --decision N) [OPTIONS]",
+               "Permits exactly that call, once: same tenant, principal, upstream, tool and arguments, while the rule that\n"
+               "held it is unchanged. The agent's identical retry passes; a forbid still denies it. Exit status 1: one\n"
+               "could not be approved any more.",
+               "how long it may be used: 30min, 2h, 1d; 1h by default", argc, argv);
+}
+
+int cmd_approvals__refuse(int argc, char **argv)
+{
+    return run(false, "callgate approvals refuse (NUMBER... | --decision N) [OPTIONS]",
+               "Denies exactly that call for a while, and takes back an approval that was not used. Afterwards the same call\n"
+               "is held and asked for anew.",
+               "how long it stays denied: 30min, 2h, 7d; 24h by default", argc, argv);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sub-commands of `callgate approvals`, and how they find what is meant.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: exit statuses. */
+#ifndef APP_CMD_APPROVALS_PRIV_H
+#define APP_CMD_APPROVALS_PRIV_H
+
+#include "app/store_approvals.h"
+
+int cmd_approvals__approve(int argc, char **argv);
+int cmd_approvals__refuse(int argc, char **argv);
+
+/* --decision N or the operands, as numbers of approvals. */
+#define APPROVALS_MEANT_MAX 256
+struct approvals_meant {
+    int64_t id[APPROVALS_MEANT_MAX];
+    size_t count;
+};
+
+/* Takes: decision NULL: none was named. Returns: OPTIONS_GO, or an exit status after a word on stderr. */
+int cmd_approvals__find(struct db *db, const char *decision, char **operands, int count, struct approvals_meant *meant);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/audit_cursor.h"
+#include "app/audit_filter.h"
+#include "app/audit_form.h"
+#include "app/audit_out.h"
+#include "app/cmd_audit_priv.h"
+#include "app/command.h"
+#include "app/terminal.h"
+#include "app/when.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_BYTES ((size_t)64 << 20)
+#define FOLLOW_MS 1000
+
+enum form { FORM_JSON = 0, FORM_CSV, FORM_OCSF, FORM_CEF };
+
+struct exporting {
+    struct audit_filter filter;
+    const char *config, *format, *cursor_path, *output_path;
+    bool no_events, follow;
+    enum form form;
+    struct query query;
+    struct audit_cursor cursor;
+    FILE *output;
+    bool titled; /* CSV: the line of names is there */
+    struct buf line, safe;
+};
+
+/* ---- one row ---- */
+
+static enum code csv_titles(struct exporting *e)
+{
+    enum code code = CODE_OK;
+
+    for (const char *const *name = entry_columns(); *name != NULL && code == CODE_OK; name++)
+        code = buf_addf(&e->safe, "%s%s", name == entry_columns() ? "" : ",", *name);
+    return code == CODE_OK ? buf_add_text(&e->safe, "\r\n") : code;
+}
+
+static bool is_number(const struct query_row *row, const char *name)
+{
+    for (int i = 0; i < row->count; i++)
+        if (strcmp(row->names[i], name) == 0)
+            return row->values[i].is_number;
+    return false;
+}
+
+static enum code csv(struct exporting *e, const struct query_row *row)
+{
+    enum code code = e->titled ? CODE_OK : csv_titles(e);
+
+    e->titled = true;
+    for (const char *const *name = entry_columns(); *name != NULL && code == CODE_OK; name++) {
+        if (name != entry_columns())
+            code = buf_add_byte(&e->safe, ',');
+        if (code == CODE_OK)
+            code = audit_out_csv(&e->safe, query_value(row, *name), is_number(row, *name));
+    }
+    return code == CODE_OK ? buf_add_text(&e->safe, "\r\n") : code;
+}
+
+static enum code write_form(struct exporting *e, enum entry_kind kind, const struct query_row *row)
+{
+    static const struct audit_out every_column = {.as_json = true};
+    enum code code = CODE_OK;
+
+    buf_clear(&e->line);
+    switch (e->form) {
+    case FORM_CSV:
+        return csv(e, row);
+    case FORM_JSON:
+        code = audit_out_json(&e->line, &every_column, row);
+        break;
+    case FORM_OCSF:
+        code = audit_form_ocsf(&e->line, kind, row);
+        break;
+    case FORM_CEF:
+        code = audit_form_cef(&e->line, kind, row);
+        break;
+    }
+    if (code == CODE_OK)
+        code = terminal_add(&e->safe, buf_peek(&e->line));
+    return code == CODE_OK ? buf_add_byte(&e->safe, '\n') : code;
+}
+
+static enum code take(void *context, enum entry_kind kind, int64_t seq, const struct query_row *row)
+{
+    struct exporting *e = context;
+    enum code code = write_form(e, kind, row);
+    struct span text = buf_peek(&e->safe);
+
+    (void)seq;
+    if (code == CODE_OK && fwrite(text.at, 1, text.len, e->output) != text.len)
+        code = CODE_IO;
+    buf_clear(&e->safe);
+    return code;
+}
+
+/* ---- the output ---- */
+
+/* What a killed export had written behind its last cursor is cut off, so that nothing is there twice. */
+static enum code open_output(struct exporting *e, struct why *why)
+{
+    struct stat there;
+
+    if (e->output_path == NULL) {
+        e->output = stdout;
+        return CODE_OK;
+    }
+    e->output = fopen(e->output_path, "ae");
+    if (e->output == NULL || fstat(fileno(e->output), &there) != 0)
+        return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+    if (S_ISREG(there.st_mode) && e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes &&
+        ftruncate(fileno(e->output), (off_t)e->cursor.output_bytes) != 0)
+        return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+    if (e->cursor.output_inode == there.st_ino && (uint64_t)there.st_size > e->cursor.output_bytes)
+        there.st_size = (off_t)e->cursor.output_bytes;
+    e->titled = there.st_size > 0;
+    return CODE_OK;
+}
+
+/* The output first, and to the disk; then the cursor. */
+static enum code save(struct exporting *e, struct why *why)
+{
+    struct stat there;
+
+    if (fflush(e->output) != 0)
+        return why_set(why, CODE_IO, "the output cannot be written: %s", strerror(errno));
+    e->cursor.output_inode = e->cursor.output_bytes = 0;
+    if (e->output_path != NULL && e->cursor_path != NULL) {
+        if (fstat(fileno(e->output), &there) != 0 || (S_ISREG(there.st_mode) && fsync(fileno(e->output)) != 0))
+            return why_set(why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+        e->cursor.output_inode = S_ISREG(there.st_mode) ? there.st_ino : 0;
+        e->cursor.output_bytes = S_ISREG(there.st_mode) ? (uint64_t)there.st_size : 0;
+    }
+    return audit_cursor_save(&e->cursor, why);
+}
+
+/* From here on the next run knows what of the output is not covered. */
+static enum code begin(struct exporting *e, struct why *why)
+{
+    enum code code = open_output(e, why);
+
+    return code == CODE_OK ? save(e, why) : code;
+}
+
+/* ---- the command ---- */
+
+/* A turn over the trail as it is now, sealed files where the cursor is still in one. */
+static enum code export_turn(struct exporting *e, const char *path, bool *moved, struct why *why)
+{
+    struct trail trail;
+    int64_t before = e->cursor.place.seq;
+    enum code code = trail_find(path, true, &trail, why);
+
+    if (code == CODE_OK && !e->cursor.place.is_known && e->cursor_path == NULL && trail.missing_to > 0) {
+        cmd_audit__tell_missing(&trail); /* nobody relies on the first row */
+        e->cursor.place.seq = trail.missing_to;
+    }
+    if (code == CODE_OK)
+        code = audit_entries(&trail, &e->query, !e->no_events, &e->cursor.place, take, e, why);
+    trail_fini(&trail);
+    if (code == CODE_IO && why->text[0] == '\0')
+        (void)why_set(why, code, "the output cannot be written: %s", strerror(errno));
+    *moved = code == CODE_OK && e->cursor.place.seq != before;
+    return *moved ? save(e, why) : code;
+}
+
+static int run(const char *path, struct exporting *e)
+{
+    struct why why = {""};
+    enum code code = audit_cursor_open(&e->cursor, e->cursor_path, &why);
+    struct pollfd watch = {.fd = STDOUT_FILENO};
+
+    if (code == CODE_OK)
+        code = begin(e, &why);
+    while (code == CODE_OK) {
+        bool moved;
+
+        code = export_turn(e, path, &moved, &why);
+        if (moved)
+            continue;
+        if (code != CODE_OK || !e->follow)
+            break;
+        if (poll(&watch, e->output_path == NULL ? 1 : 0, FOLLOW_MS) > 0 && (watch.revents & (POLLERR | POLLHUP)) != 0)
+            break;
+    }
+    if (e->output != NULL && e->output != stdout && fclose(e->output) != 0 && code == CODE_OK)
+        code = why_set(&why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
+    audit_cursor_close(&e->cursor);
+    return code == CODE_OK ? STATUS_DONE : cmd_audit__complain(code, &why);
+}
+
+static int read_form(struct exporting *e)
+{
+    static const char *const names[] = {"json", "csv", "ocsf", "cef", NULL};
+    const char *near;
+
+    for (int i = 0; names[i] != NULL; i++)
+        if (e->format == NULL || strcmp(e->format, names[i]) == 0) {
+            e->form = (enum form)i;
+            return OPTIONS_GO;
+        }
+    near = why_nearest(e->format, strlen(e->format), names);
+    return complain(STATUS_USAGE, "--format \"%s\" is none; %s%s", e->format,
+                    near != NULL ? "did you mean " : "write json, csv, ocsf or cef", near != NULL ? near : "");
+}
+
+int cmd_audit__export(int argc, char **argv)
+{
+    struct exporting e = {.output = NULL};
+    bool as_json = false;
+    char *path = NULL;
+    const struct option options[] = {
+        {.name = "format", .takes = "FORM", .help = "json (lines; the default), csv, ocsf or cef", .value = &e.format},
+        {.name = "json", .help = "as --format json", .flag = &as_json},
+        {.name = "cursor", .takes = "FILE", .help = "go on where the last export with it stopped; made where missing",
+         .value = &e.cursor_path},
+        {.name = "output", .takes = "FILE", .help = "append to this file instead of stdout", .value = &e.output_path},
+        {.name = "follow", .help = "go on as rows come, until it is interrupted", .flag = &e.follow},
+        {.name = "no-events", .help = "decisions and outcomes only", .flag = &e.no_events},
+        AUDIT_DECISION_OPTIONS(&e.filter),
+        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &e.config},
+        {0},
+    };
+    const struct usage usage = {"callgate audit export [DATABASE] [OPTIONS]",
+                                "Writes every row for another program, in the order of its number: decisions, later their\n"
+                                "outcomes as records of their own, and events. Sealed files beside the database are gone\n"
+                                "through first. With --cursor and --output nothing is lost and nothing is there twice,\n"
+                                "even if it is killed; on stdout the rows of a killed run come again.",
+                                options, 0, 1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    buf_init(&e.line, LINE_BYTES);
+    buf_init(&e.safe, 2 * LINE_BYTES);
+    status = as_json && e.format != NULL && strcmp(e.format, "json") != 0
+                 ? complain(STATUS_USAGE, "--json and --format exclude each other; name one") : read_form(&e);
+    if (status == OPTIONS_GO)
+        status = audit_filter_read(&e.filter, &e.query);
+    if (status == OPTIONS_GO)
+        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, e.config, &path);
+    if (status == OPTIONS_GO)
+        status = run(path, &e);
+    buf_fini(&e.line);
+    buf_fini(&e.safe);
+    mem_free(path);
+    return status;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/audit_filter.h"
+#include "app/cmd_audit_priv.h"
+#include "app/command.h"
+#include "app/print.h"
+#include "app/terminal.h"
+#include "app/when.h"
+
+#include "audit/stats.h"
+#include "base/mem.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TOP_DEFAULT 10
+#define NAME_CELLS 32
+#define BAR_MAX 40
+#define FIGURES 78 /* columns that a line takes beside name and bar */
+
+struct asked {
+    struct audit_filter filter;
+    const char *config, *by, *top;
+    bool all, as_json;
+    unsigned bys;
+    uint64_t rows; /* of each table; 0: all */
+};
+
+static int read_by(const char *text, unsigned *bys)
+{
+    const char *words[STATS_BYS + 1] = {NULL};
+    struct span rest = span_text(text);
+
+    for (int by = 0; by < STATS_BYS; by++)
+        words[by] = stats_by_text((enum stats_by)by);
+    *bys = text == NULL ? 1u << STATS_TENANT | 1u << STATS_TOOL | 1u << STATS_VERDICT | 1u << STATS_REASON | 1u << STATS_RULE |
+                              1u << STATS_PRINCIPAL : 0;
+    while (rest.len > 0) {
+        struct span word = span_trim(span_cut(rest, ',', &rest));
+        const char *near = why_nearest(word.at, word.len, words);
+        int by = 0;
+
+        while (by < STATS_BYS && !span_is(word, words[by]))
+            by++;
+        if (by == STATS_BYS)
+            return complain(STATUS_USAGE, "--by: \"%.*s\" is no kind; %s%s", SPAN_ARG(word), near != NULL ? "did you mean " :
+                            "write tenant, tool, verdict, reason, rule, principal, upstream, method or outcome",
+                            near != NULL ? near : "");
+        *bys |= 1u << by;
+    }
+    return OPTIONS_GO;
+}
+
+/* ---- JSON ---- */
+
+static void print_figures(struct doc *to, const struct stats_group *group)
+{
+    doc_int(to, "calls", (int64_t)group->calls);
+    doc_int(to, "permitted", (int64_t)group->permitted);
+    doc_int(to, "denied", (int64_t)group->denied);
+    doc_int(to, "held", (int64_t)group->held);
+    doc_int(to, "failed", (int64_t)group->failed);
+    doc_int(to, "open", (int64_t)group->open);
+    doc_int(to, "p50_us", stats_percentile(group, 50));
+    doc_int(to, "p95_us", stats_percentile(group, 95));
+    doc_int(to, "p99_us", stats_percentile(group, 99));
+    doc_int(to, "max_us", group->max_latency_us);
+}
+
+static int print_json(const struct stats *stats, const struct asked *asked)
+{
+    struct doc *doc = doc_object(), *by_what;
+    int64_t first_us, last_us;
+
+    stats_range(stats, &first_us, &last_us);
+    print_time(doc, "first", first_us);
+    print_time(doc, "last", last_us);
+    print_figures(doc, stats_total(stats));
+    by_what = doc_add_object(doc, "by");
+    for (int by = 0; by < STATS_BYS; by++) {
+        const struct stats_group *const *groups;
+        struct doc *list;
+        size_t count;
+
+        if ((asked->bys & (1u << by)) == 0)
+            continue;
+        count = stats_groups(stats, (enum stats_by)by, &groups);
+        list = doc_add_array(by_what, stats_by_text((enum stats_by)by));
+        for (size_t i = 0; i < count && (asked->rows == 0 || i < asked->rows); i++) {
+            struct doc *one = doc_add_object(list, NULL);
+
+            if (groups[i]->name.at != NULL)
+                doc_text(one, "name", groups[i]->name);
+            else
+                doc_null(one, "name");
+            doc_bool(one, "rest", groups[i]->is_rest);
+            print_figures(one, groups[i]);
+        }
+    }
+    return print_doc(&doc);
+}
+
+/* ---- for people ---- */
+
+/* "850 us", "12.3 ms", "4.56 s": three figures. */
+static const char *duration(int64_t us, char out[24])
+{
+    static const struct { int64_t below; double unit; const char *name; } units[] = {
+        {1000, 1, "us"}, {1000000, 1e3, "ms"}, {INT64_MAX, 1e6, "s"},
+    };
+    double value;
+    size_t i = 0;
+
+    while (us >= units[i].below && i < 2)
+        i++;
+    value = (double)us / units[i].unit;
+    (void)snprintf(out, 24, "%.*f %s", i == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0, value, units[i].name);
+    return out;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+/* Eighths of a cell, so that small differences show. */
+static enum code add_bar(struct buf *line, uint64_t part, uint64_t whole, size_t cells)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    uint64_t filled = whole == 0 ? 0 : (uint64_t)((double)part * 8 * (double)cells / (double)whole + 0.5);
+    size_t used = filled / 8 + (filled % 8 != 0);
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < filled / 8 && code == CODE_OK; i++)
+        code = buf_add_text(line, "█");
+    if (code == CODE_OK)
+        code = buf_add_text(line, eighths[filled % 8]);
+    for (; used < cells + 1 && code == CODE_OK; used++)
+        code = buf_add_byte(line, ' ');
+    return code;
+}
+
+static enum code add_group(struct buf *line, const struct stats_group *group, uint64_t most, size_t bar)
+{
+    char p50[24], p95[24], p99[24];
+    struct buf name;
+    enum code code;
+
+    buf_init(&name, (size_t)1 << 20);
+    code = group->is_rest ? buf_add_text(&name, "(all others)")
+                          : terminal_add(&name, group->name.at != NULL ? group->name : SPAN_LIT("-"));
+    if (code == CODE_OK)
+        code = buf_add_text(line, "  ");
+    if (code == CODE_OK)
+        code = terminal_add_cell(line, buf_peek(&name), NAME_CELLS, true);
+    buf_fini(&name);
+    if (code == CODE_OK)
+        code = buf_addf(line, "%10" PRIu64 " ", group->calls);
+    if (code == CODE_OK && bar > 0)
+        code = add_bar(line, group->calls, most, bar);
+    if (code == CODE_OK)
+        code = buf_addf(line, "%7.1f %% %7.1f %% %7.1f %%  %9s  %9s  %9s\n", percent(group->denied, group->calls),
+                        percent(group->held, group->calls), percent(group->failed, group->calls),
+                        duration(stats_percentile(group, 50), p50), duration(stats_percentile(group, 95), p95),
+                        duration(stats_percentile(group, 99), p99));
+    return code;
+}
+
+static size_t bar_cells(void)
+{
+    size_t width = terminal_width(), room = width > NAME_CELLS + FIGURES ? width - NAME_CELLS - FIGURES : 0;
+
+    return room < 4 ? 0 : room < BAR_MAX ? room : BAR_MAX;
+}
+
+static enum code add_kind(struct buf *text, const struct stats *stats, enum stats_by by, uint64_t rows)
+{
+    const struct stats_group *const *groups;
+    size_t count = stats_groups(stats, by, &groups), bar = bar_cells(), shown = rows == 0 || count < rows ? count : rows;
+    enum code code = buf_addf(text, "\nby %-*s%10s %*s%9s %9s %9s  %9s  %9s  %9s\n", NAME_CELLS - 1, stats_by_text(by), "calls",
+                              bar > 0 ? (int)bar + 1 : 0, "", "denied", "held", "failed", "p50", "p95", "p99");
+
+    for (size_t i = 0; i < shown && code == CODE_OK; i++)
+        code = add_group(text, groups[i], groups[0]->calls, bar);
+    if (code == CODE_OK && shown < count)
+        code = buf_addf(text, "  and %zu more; --top 0 shows all\n", count - shown);
+    return code;
+}
+
+static enum code add_total(struct buf *text, const struct stats *stats)
+{
+    const struct stats_group *total = stats_total(stats);
+    char first[CLOCK_TEXT_BYTES], last[CLOCK_TEXT_BYTES], p50[24], p95[24], p99[24], max[24];
+    int64_t first_us, last_us;
+    enum code code;
+
+    stats_range(stats, &first_us, &last_us);
+    if (total->calls == 0)
+        return buf_add_text(text, "no call matches\n");
+    clock_text(first_us, first);
+    clock_text(last_us, last);
+    code = buf_addf(text, "%" PRIu64 " calls from %s to %s\n", total->calls, first, last);
+    if (code == CODE_OK)
+        code = buf_addf(text, "permitted %" PRIu64 ", denied %" PRIu64 ", held %" PRIu64 "; of the permitted, failed %" PRIu64
+                        ", without outcome yet %" PRIu64 "\n", total->permitted, total->denied, total->held, total->failed,
+                        total->open);
+    if (code == CODE_OK)
+        code = buf_addf(text, "latency p50 %s, p95 %s, p99 %s, longest %s\n", duration(stats_percentile(total, 50), p50),
+                        duration(stats_percentile(total, 95), p95), duration(stats_percentile(total, 99), p99),
+                        duration(total->max_latency_us, max));
+    return code;
+}
+
+static int print_text(const struct stats *stats, const struct asked *asked)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, (size_t)64 << 20);
+    code = add_total(&text, stats);
+    for (int by = 0; by < STATS_BYS && code == CODE_OK && stats_total(stats)->calls > 0; by++)
+        if ((asked->bys & (1u << by)) != 0)
+            code = add_kind(&text, stats, (enum stats_by)by, asked->rows);
+    if (code == CODE_OK)
+        printf("%.*s", SPAN_ARG(buf_peek(&text)));
+    buf_fini(&text);
+    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+static int run(const char *path, const struct asked *asked, const struct query *query)
+{
+    struct trail trail = {0};
+    struct stats *stats = NULL;
+    struct why why = {""};
+    enum code code = trail_find(path, asked->all, &trail, &why);
+    int status;
+
+    if (code == CODE_OK && asked->all)
+        cmd_audit__tell_missing(&trail);
+    if (code == CODE_OK)
+        code = audit_stats(&trail, query, asked->bys, &stats, &why);
+    trail_fini(&trail);
+    if (code != CODE_OK)
+        return cmd_audit__complain(code, &why);
+    status = asked->as_json ? print_json(stats, asked) : print_text(stats, asked);
+    stats_free(&stats);
+    return status;
+}
+
+int cmd_audit__stats(int argc, char **argv)
+{
+    struct asked asked = {.all = false};
+    struct query query;
+    char *path = NULL;
+    const struct option options[] = {
+        AUDIT_DECISION_OPTIONS(&asked.filter),
+        AUDIT_OUTCOME_OPTIONS(&asked.filter),
+        {.name = "by", .takes = "LIST", .help = "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome",
+         .value = &asked.by},
+        {.name = "top", .takes = "N", .help = "of each, those with most calls; 10 by default, 0 for all", .value = &asked.top},
+        {.name = "all", .help = "also sealed files beside the database", .flag = &asked.all},
+        {.name = "json", .help = "the figures as JSON; times in microseconds", .flag = &asked.as_json},
+        {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
+        {0},
+    };
+    const struct usage usage = {"callgate audit stats [DATABASE] [OPTIONS]",
+                                "Counts calls, denials, failures and latencies, whole and by tenant, tool, rule ...\n"
+                                "Percentiles are right within 3 %. Bars are drawn where the terminal is wide enough.",
+                                options, 0, 1};
+    int operands, status = options_read(&usage, argc, argv, &operands);
+
+    if (status != OPTIONS_GO)
+        return status;
+    status = audit_filter_read(&asked.filter, &query);
+    asked.rows = TOP_DEFAULT;
+    if (status == OPTIONS_GO)
+        status = audit_filter_number("top", asked.top, 0, &asked.rows);
+    if (status == OPTIONS_GO)
+        status = read_by(asked.by, &asked.bys);
+    if (status == OPTIONS_GO)
+        status = cmd_audit__find(operands > 0 ? argv[0] : NULL, asked.config, &path);
+    if (status == OPTIONS_GO)
+        status = run(path, &asked, &query);
+    mem_free(path);
+    return status;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/explain_call.h"
+
+#include "app/cmd_audit_priv.h"
+#include "app/policy_files.h"
+#include "app/print.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "os/file.h"
+
+#include <string.h>
+
+#define CALL_MAX_BYTES ((size_t)16 << 20)
+#define TREE_MAX_BYTES ((size_t)256 << 20)
+
+void explain_call_init(struct explain_call *call)
+{
+    *call = (struct explain_call){.call = NULL};
+    buf_init(&call->text, CALL_MAX_BYTES * 2);
+    recorded_init(&call->recorded);
+}
+
+void explain_call_fini(struct explain_call *call)
+{
+    policy_unref(&call->holder);
+    buf_fini(&call->text);
+    recorded_fini(&call->recorded);
+    mem_free(call->trail);
+}
+
+/* ---- one text, written like `call:` ---- */
+
+static int read_text(struct explain_call *call, const char *place)
+{
+    const struct policy_file file = {.path = span_text(place), .text = buf_peek(&call->text)};
+    struct faults faults;
+    enum code code;
+
+    faults_init(&faults);
+    code = policy_call_read(&file, &call->holder, &faults);
+    if (code == CODE_INVALID) {
+        print_faults(&faults, "");
+        return STATUS_USAGE;
+    }
+    if (code == CODE_OK)
+        code = policy_case_question(call->holder, SPAN_NONE, &call->question);
+    return code == CODE_OK ? OPTIONS_GO : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+static enum code add_member(struct buf *out, const char *key, struct span json)
+{
+    enum code code = json.at != NULL && buf_len(out) > 1 ? buf_add_byte(out, ',') : CODE_OK;
+
+    if (json.at == NULL)
+        return CODE_OK;
+    if (code == CODE_OK)
+        code = buf_addf(out, "\"%s\":", key);
+    return code == CODE_OK ? buf_add_span(out, json) : code;
+}
+
+static struct span raw_of(const struct json_node *object, const char *key)
+{
+    const struct json_node *member = object ? json_member(object, span_text(key)) : NULL;
+
+    return member != NULL ? member->raw : SPAN_NONE;
+}
+
+/* A JSON-RPC request becomes what a test would write. */
+static enum code convert_message(struct buf *out, const struct json_node *message)
+{
+    const struct json_node *method = json_member(message, SPAN_LIT("method"));
+    const struct json_node *params = json_member(message, SPAN_LIT("params"));
+    struct span name = method ? method->text : SPAN_NONE;
+    bool is_call = span_is(name, "tools/call"), by_arguments = is_call || span_is(name, "prompts/get");
+    enum code code = buf_add_byte(out, '{');
+
+    if (code == CODE_OK)
+        code = add_member(out, "method", raw_of(message, "method"));
+    if (code == CODE_OK && is_call)
+        code = add_member(out, "tool", raw_of(params, "name"));
+    if (code == CODE_OK && by_arguments && !is_call)
+        code = add_member(out, "prompt", raw_of(params, "name"));
+    if (code == CODE_OK && by_arguments)
+        code = add_member(out, "arguments", raw_of(params, "arguments"));
+    if (code == CODE_OK && !by_arguments)
+        code = add_member(out, "params", raw_of(message, "params"));
+    if (code == CODE_OK)
+        code = add_member(out, "meta", raw_of(params, "_meta"));
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+}
+
+/* Returns: whether the text was a JSON-RPC message, with *code of its conversion. */
+static bool take_message(struct explain_call *call, enum code *code)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf canonical, converted;
+    bool is_message;
+
+    arena_init(&arena, TREE_MAX_BYTES);
+    buf_init(&canonical, CALL_MAX_BYTES);
+    buf_init(&converted, CALL_MAX_BYTES * 2);
+    *code = CODE_OK;
+    is_message = json_read(buf_peek(&call->text), &json_file_rules, &canonical, &arena, &root, &fault) == CODE_OK &&
+                 root->type == JSON_OBJECT && json_member(root, SPAN_LIT("jsonrpc")) != NULL;
+    if (is_message) {
+        *code = convert_message(&converted, root);
+        buf_clear(&call->text);
+        if (*code == CODE_OK)
+            *code = buf_add_span(&call->text, buf_peek(&converted));
+    }
+    buf_fini(&converted);
+    buf_fini(&canonical);
+    arena_fini(&arena);
+    return is_message;
+}
+
+static int read_file(struct explain_call *call)
+{
+    struct why why = {""};
+    enum code code = file_read(call->call, FILE_ANY, CALL_MAX_BYTES, &call->text, &why);
+
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", why.text[0] ? why.text : code_text(code));
+    (void)take_message(call, &code);
+    return code == CODE_OK ? read_text(call, call->call) : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+/* ---- options ---- */
+
+static bool is_json(struct span text)
+{
+    const struct json_node *root;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf out;
+    bool valid;
+
+    arena_init(&arena, TREE_MAX_BYTES);
+    buf_init(&out, CALL_MAX_BYTES);
+    valid = json_read(text, &json_file_rules, &out, &arena, &root, &fault) == CODE_OK;
+    buf_fini(&out);
+    arena_fini(&arena);
+    return valid;
+}
+
+/* --arg KEY=VALUE: a value that is JSON is taken as such, anything else is a string. */
+static int add_arg(struct explain_call *call, const char *arg, bool first)
+{
+    struct span value, key = span_cut(span_text(arg), '=', &value);
+    enum code code;
+
+    if (strchr(arg, '=') == NULL)
+        return complain(STATUS_USAGE, "--arg \"%s\" has no value; write --arg KEY=VALUE", arg);
+    code = first ? CODE_OK : buf_add_byte(&call->text, ',');
+    if (code == CODE_OK)
+        code = json_write_string(&call->text, key);
+    if (code == CODE_OK)
+        code = buf_add_byte(&call->text, ':');
+    if (code == CODE_OK)
+        code = is_json(value) ? buf_add_span(&call->text, value) : json_write_string(&call->text, value);
+    return code == CODE_OK ? OPTIONS_GO : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+static enum code add_option(struct buf *out, const char *key, const char *value)
+{
+    enum code code = value != NULL ? buf_addf(out, "\"%s\":", key) : CODE_OK;
+
+    if (value != NULL && code == CODE_OK)
+        code = json_write_string(out, span_text(value));
+    return value != NULL && code == CODE_OK ? buf_add_byte(out, ',') : code;
+}
+
+static int read_options(struct explain_call *call)
+{
+    struct span method = call->method ? span_text(call->method) : SPAN_LIT("tools/call");
+    bool by_arguments = span_is(method, "tools/call") || span_is(method, "prompts/get");
+    enum code code = buf_add_byte(&call->text, '{');
+    int status = OPTIONS_GO;
+
+    if (call->tool == NULL && span_is(method, "tools/call"))
+        return complain(STATUS_USAGE, "no tool is named; add --tool NAME, or --method for another method");
+    if (code == CODE_OK)
+        code = add_option(&call->text, "method", call->method);
+    if (code == CODE_OK)
+        code = add_option(&call->text, "tool", call->tool);
+    if (code == CODE_OK)
+        code = add_option(&call->text, "prompt", call->prompt);
+    if (code == CODE_OK)
+        code = add_option(&call->text, "time", call->time);
+    if (code == CODE_OK)
+        code = add_option(&call->text, "client", call->client);
+    if (code == CODE_OK)
+        code = add_option(&call->text, "answers", call->answers);
+    if (code == CODE_OK)
+        code = buf_add_text(&call->text, by_arguments ? "\"arguments\":{" : "\"params\":{");
+    for (size_t i = 0; i < call->args.count && status == OPTIONS_GO && code == CODE_OK; i++)
+        status = add_arg(call, call->args.value[i], i == 0);
+    if (status == OPTIONS_GO && code == CODE_OK)
+        code = buf_add_text(&call->text, "}}");
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", code_text(code));
+    return status == OPTIONS_GO ? read_text(call, "the call") : status;
+}
+
+/* Who asks whom may be said beside a file too. */
+static void prefer(struct span *text, const char *given)
+{
+    if (given != NULL)
+        *text = span_text(given);
+}
+
+static void apply_options(struct explain_call *call)
+{
+    prefer(&call->question.tenant, call->tenant);
+    prefer(&call->question.principal, call->principal);
+    prefer(&call->question.upstream, call->upstream);
+}
+
+/* ---- the audit ---- */
+
+static enum code find_in_trail(struct explain_call *call, const char *path, uint64_t seq, struct why *why)
+{
+    const char *file = path;
+    struct trail trail;
+    struct db *db = NULL;
+    enum code code = trail_find(path, true, &trail, why);
+
+    if (code != CODE_OK)
+        return code;
+    for (size_t i = 0; i < trail.count; i++)
+        if ((int64_t)seq > trail.files[i].before_seq)
+            file = trail.files[i].path;
+    code = db_open(file, DB_READ, &db, why);
+    if (code == CODE_OK)
+        code = recorded_find(&call->recorded, db, seq, why);
+    db_close(&db);
+    trail_fini(&trail);
+    return code;
+}
+
+static int read_recorded(struct explain_call *call)
+{
+    struct why why = {""};
+    char *path = NULL;
+    uint64_t seq;
+    enum code code;
+    int status;
+
+    if (num_u64(span_text(call->seq), &seq) != CODE_OK || seq == 0 || seq > INT64_MAX)
+        return complain(STATUS_USAGE, "--seq \"%s\" is no number of a decision; `callgate audit query` shows them", call->seq);
+    status = cmd_audit__find(call->audit, call->config, &path);
+    if (status != OPTIONS_GO)
+        return status;
+    code = find_in_trail(call, path, seq, &why);
+    call->trail = path;
+    if (code == CODE_NOT_FOUND && why.text[0] != '\0')
+        return complain(STATUS_CANNOT, "%s", why.text);
+    if (code != CODE_OK)
+        return complain_why(code, &why);
+    call->question = call->recorded.question;
+    if (call->question.hidden != NULL)
+        call->question.hidden = &call->recorded.hidden;
+    call->is_recorded = true;
+    return OPTIONS_GO;
+}
+
+/* ---- all of them ---- */
+
+static bool describes(const struct explain_call *call)
+{
+    return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->time != NULL ||
+           call->client != NULL || call->args.count > 0;
+}
+
+static bool names_caller(const struct explain_call *call)
+{
+    return call->tenant != NULL || call->principal != NULL || call->upstream != NULL;
+}
+
+int explain_call_make(struct explain_call *call)
+{
+    int ways = (call->call != NULL) + (call->test != NULL) + (call->seq != NULL) + describes(call), status;
+
+    if (ways > 1)
+        return complain(STATUS_USAGE, "--call, --test, --seq and --tool or --method exclude each other; name one call");
+    if (call->seq != NULL && names_caller(call))
+        return complain(STATUS_USAGE, "the record says who asked; leave --tenant, --principal and --upstream out");
+    if (call->test != NULL)
+        return OPTIONS_GO;
+    if (call->seq != NULL)
+        return read_recorded(call);
+    status = call->call != NULL ? read_file(call) : read_options(call);
+    if (status == OPTIONS_GO)
+        apply_options(call);
+    return status;
+}
+
+int explain_call_of_test(struct explain_call *call, const struct policy *policy)
+{
+    enum code code = policy_case_question(policy, span_text(call->test), &call->question);
+
+    if (code == CODE_NOT_FOUND)
+        return complain(STATUS_USAGE, "no test is named \"%s\"; `callgate policy test --json` lists them", call->test);
+    if (code == CODE_EXISTS)
+        return complain(STATUS_USAGE, "several tests are named \"%s\"; give one of them another name", call->test);
+    apply_options(call);
+    return OPTIONS_GO;
+}

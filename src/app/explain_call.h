@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call that `policy explain` is asked about: from a file, from options, from a policy's tests, from the audit.
+ *
+ * Threads: main.
+ * Owns: what the question points to, once it is made.
+ * Lifetime: explain_call_init to explain_call_fini; the question of a test lives as long as its policy.
+ * Errors: exit statuses, told on stderr. */
+#ifndef APP_EXPLAIN_CALL_H
+#define APP_EXPLAIN_CALL_H
+
+#include "app/command.h"
+#include "gate/recorded.h"
+
+struct explain_call {
+    /* as they were given; NULL: not */
+    const char *call, *test, *seq, *audit, *config;
+    const char *tool, *prompt, *tenant, *principal, *upstream, *method, *answers, *time, *client;
+    struct option_values args;
+    /* what they became */
+    struct question question;
+    struct policy *holder;
+    struct buf text;
+    struct recorded recorded;
+    bool is_recorded;
+    char *trail; /* recorded: the audit in which it was found */
+};
+
+void explain_call_init(struct explain_call *call);
+void explain_call_fini(struct explain_call *call);
+
+/* Everything but --test, which needs its policy. Returns: OPTIONS_GO, or the exit status after a sentence. */
+int explain_call_make(struct explain_call *call);
+
+/* --test. */
+int explain_call_of_test(struct explain_call *call, const struct policy *policy);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The audit's files that a policy command reads: the one that is named or configured, after the sealed ones that lead to it.
+ *
+ * Threads: main.
+ * Owns: the paths.
+ * Lifetime: policy_trail_fini.
+ * Errors: exit statuses, told on stderr. */
+#ifndef APP_POLICY_TRAIL_H
+#define APP_POLICY_TRAIL_H
+
+#include "audit/trail.h"
+
+struct policy_trail {
+    struct trail trail;
+    const char **files; /* oldest first */
+    size_t count;
+};
+
+/* Takes: audit: a path; NULL: the configuration's. Returns: OPTIONS_GO, or the exit status after a sentence. */
+int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config);
+void policy_trail_fini(struct policy_trail *trail);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/recall.h"
+
+enum code recall_make(struct recall *recall, const struct policy *policy, const char *trail, const struct recorded *recorded,
+                      struct question *question, struct why *why)
+{
+    struct remembered remembered;
+    enum code code = gate_state_new(GATE_STATE_BYTES, &recall->state);
+
+    if (code != CODE_OK)
+        return code;
+    recall->moment = (struct gate_moment){
+        .state = recall->state, .now_us = recorded->question.time_us, .is_recorded = true, .recorded = recorded};
+    if (policy_memory_us(policy) > 0)
+        code = gate_state_remember(recall->state, policy, trail, recall->moment.now_us, (int64_t)recorded->seq, &remembered,
+                                   why);
+    if (code == CODE_OK)
+        question->state = gate_moment_view(&recall->moment);
+    return code;
+}
+
+void recall_fini(struct recall *recall)
+{
+    gate_state_free(&recall->state);
+}

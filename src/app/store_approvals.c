@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/store_approvals.h"
+
+#include "app/store.h"
+
+#define STAYS(table, what) \
+    "CREATE TRIGGER " table "_stays BEFORE UPDATE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;" \
+    "CREATE TRIGGER " table "_remains BEFORE DELETE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;"
+
+const char store_approvals_schema[] =
+    "CREATE TABLE approval_ask("
+    "  id                 INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  digest             BLOB NOT NULL CHECK (length(digest) = 32)," /* HMAC over all that it is bound to */
+    "  tenant             TEXT NOT NULL,"
+    "  principal          TEXT NOT NULL,"
+    "  upstream           TEXT NOT NULL,"
+    "  method             TEXT NOT NULL,"
+    "  tool               TEXT," /* or the prompt's name, the resource's URI */
+    "  arguments_bytes    INTEGER NOT NULL,"
+    "  arguments_redacted INTEGER NOT NULL,"
+    "  rule               TEXT NOT NULL,"
+    "  rule_hash          BLOB NOT NULL,"
+    "  rule_reason        TEXT,"
+    "  policy_version     INTEGER NOT NULL,"
+    "  client             TEXT,"
+    "  correlation        TEXT,"
+    "  gate               TEXT NOT NULL,"    /* which gate's audit holds the decision */
+    "  decision           INTEGER NOT NULL,"
+    "  asked_us           INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX approval_ask_digest ON approval_ask(digest);"
+    "CREATE TABLE approval_arguments("
+    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  arguments TEXT NOT NULL) STRICT;"
+    "CREATE TABLE approval_seen(" /* when, where and how often it was asked for; changes */
+    "  ask      INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  gate     TEXT NOT NULL,"
+    "  decision INTEGER NOT NULL,"
+    "  seen_us  INTEGER NOT NULL,"
+    "  times    INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX approval_seen_us ON approval_seen(seen_us);"
+    "CREATE TABLE approval_answer("
+    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  ask      INTEGER NOT NULL REFERENCES approval_ask(id),"
+    "  granted  INTEGER NOT NULL CHECK (granted IN (0, 1)),"
+    "  given_us INTEGER NOT NULL,"
+    "  until_us INTEGER NOT NULL,"
+    "  given_by TEXT NOT NULL,"
+    "  login    TEXT NOT NULL," /* the account that gave the command */
+    "  why      TEXT) STRICT;"
+    "CREATE INDEX approval_answer_ask ON approval_answer(ask);"
+    "CREATE INDEX approval_answer_until ON approval_answer(until_us);"
+    "CREATE TABLE approval_claim(" /* with which gate an approval is; changes */
+    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  gate      TEXT NOT NULL,"
+    "  since_us  INTEGER NOT NULL,"
+    "  audit_seq INTEGER NOT NULL) STRICT;" /* up to this number of its audit it was not used */
+    "CREATE TABLE approval_use("
+    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  ask      INTEGER NOT NULL UNIQUE REFERENCES approval_ask(id),"
+    "  gate     TEXT NOT NULL,"
+    "  decision INTEGER," /* NULL: nobody can know */
+    "  used_us  INTEGER NOT NULL) STRICT;"
+    STAYS("approval_ask", "asks") STAYS("approval_answer", "answers") STAYS("approval_use", "uses")
+    "CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool,"
+    "  t.arguments, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.arguments_redacted, a.policy_version,"
+    "  a.gate, a.decision, a.asked_us, s.gate AS seen_gate, s.decision AS seen_decision, s.seen_us, s.times, w.granted,"
+    "  w.given_us, w.until_us, w.given_by, w.login, w.why, c.gate AS claimed_by, u.used_us, u.decision AS used_decision,"
+    "  u.gate AS used_by "
+    "FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN approval_arguments t ON t.ask = a.id "
+    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id) "
+    "LEFT JOIN approval_claim c ON c.ask = a.id LEFT JOIN approval_use u ON u.ask = a.id;";
+
+const char *store_approval_state_text(enum store_approval_state state)
+{
+    switch (state) {
+    case APPROVAL_IS_WAITING: return "waiting";
+    case APPROVAL_IS_LAPSED: return "lapsed";
+    case APPROVAL_IS_APPROVED: return "approved";
+    case APPROVAL_IS_REFUSED: return "refused";
+    case APPROVAL_IS_USED: return "used";
+    case APPROVAL_IS_OVER: return "expired";
+    }
+    return "waiting";
+}
+
+enum store_approval_state store_approval_state(const struct store_approval *approval, int64_t now_us)
+{
+    if (approval->used_us != 0)
+        return APPROVAL_IS_USED;
+    if (!approval->is_answered)
+        return approval->seen_us > now_us - APPROVAL_FORGET_US ? APPROVAL_IS_WAITING : APPROVAL_IS_LAPSED;
+    if (approval->until_us <= now_us)
+        return APPROVAL_IS_OVER;
+    return approval->is_granted ? APPROVAL_IS_APPROVED : APPROVAL_IS_REFUSED;
+}
+
+/* ---- reading ---- */
+
+static struct store_approval approval_of_row(struct db_stmt *row)
+{
+    return (struct store_approval){
+        .id = db_int(row, 0), .digest = db_blob(row, 1), .rule_hash = db_blob(row, 2), .tenant = db_text(row, 3),
+        .principal = db_text(row, 4), .upstream = db_text(row, 5), .method = db_text(row, 6), .tool = db_text(row, 7),
+        .arguments = db_text(row, 8), .rule = db_text(row, 9), .rule_reason = db_text(row, 10), .client = db_text(row, 11),
+        .correlation = db_text(row, 12), .arguments_bytes = (uint64_t)db_int(row, 13),
+        .arguments_redacted = db_int(row, 14) != 0, .policy_version = db_int(row, 15), .gate = db_text(row, 16),
+        .decision = db_int(row, 17), .asked_us = db_int(row, 18), .seen_gate = db_text(row, 19),
+        .seen_decision = db_int(row, 20), .seen_us = db_int(row, 21), .times = db_int(row, 22),
+        .is_answered = !db_is_null(row, 23), .is_granted = db_int(row, 23) != 0, .given_us = db_int(row, 24),
+        .until_us = db_int(row, 25), .given_by = db_text(row, 26), .login = db_text(row, 27), .why = db_text(row, 28),
+        .claimed_by = db_text(row, 29), .used_us = db_int(row, 30), .used_decision = db_int(row, 31),
+        .used_by = db_text(row, 32),
+    };
+}
+
+#define COLUMNS(arguments) \
+    "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
+    "correlation, arguments_bytes, arguments_redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
+    "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, used_by "
+
+#define SELECT_APPROVALS "SELECT " COLUMNS("arguments") "FROM approval WHERE "
+#define IS_ASKED "id IN (SELECT ask FROM approval_seen WHERE seen_us > ?1) AND until_us IS NULL AND used_us IS NULL"
+
+static enum code find_rows(struct db *db, enum store_approvals which, int64_t number, int64_t now_us, struct db_stmt **rows)
+{
+    const char *sql = SELECT_APPROVALS "id > ?1 ORDER BY id";
+    int64_t first = 0;
+    enum code code;
+
+    switch (which) {
+    case APPROVALS_ALL:
+        break;
+    case APPROVALS_WAITING:
+        sql = SELECT_APPROVALS IS_ASKED " ORDER BY id";
+        first = now_us - APPROVAL_FORGET_US;
+        break;
+    case APPROVALS_OPEN:
+        sql = "SELECT " COLUMNS("NULL") "FROM approval WHERE " IS_ASKED " UNION ALL "
+              "SELECT " COLUMNS("NULL") "FROM approval WHERE id IN (SELECT ask FROM approval_answer WHERE until_us > ?2) "
+              "AND until_us > ?2 AND used_us IS NULL";
+        first = now_us - APPROVAL_FORGET_US;
+        break;
+    case APPROVALS_ONE:
+        sql = SELECT_APPROVALS "id = ?1";
+        first = number;
+        break;
+    case APPROVALS_OF_DECISION:
+        sql = SELECT_APPROVALS "decision = ?1 OR seen_decision = ?1 ORDER BY id";
+        first = number;
+        break;
+    }
+    code = db_prepare(db, sql, rows);
+    if (code == CODE_OK)
+        db_bind_int(*rows, 1, first);
+    if (code == CODE_OK && which == APPROVALS_OPEN)
+        db_bind_int(*rows, 2, now_us);
+    return code;
+}
+
+enum code store_approvals_each(struct db *db, enum store_approvals which, int64_t number, int64_t now_us,
+                               store_approval_fn each, void *context, struct why *why)
+{
+    struct db_stmt *rows = NULL;
+    enum code code = find_rows(db, which, number, now_us, &rows);
+
+    while (code == CODE_OK && (code = db_step(rows)) == CODE_OK) {
+        struct store_approval approval = approval_of_row(rows);
+
+        code = each(context, &approval);
+    }
+    db_finalize(&rows);
+    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : store_why(why, code, db, "reading the approvals");
+}
+
+static enum code count_one(void *context, const struct store_approval *approval)
+{
+    (void)approval;
+    ++*(int64_t *)context;
+    return CODE_OK;
+}
+
+enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting, struct why *why)
+{
+    *waiting = 0;
+    return store_approvals_each(db, APPROVALS_WAITING, 0, now_us, count_one, waiting, why);
+}
+
+/* ---- people ---- */
+
+struct found {
+    bool exists;
+    enum store_approval_state state;
+    int64_t now_us;
+};
+
+static enum code find_state(void *context, const struct store_approval *approval)
+{
+    struct found *found = context;
+
+    found->exists = true;
+    found->state = store_approval_state(approval, found->now_us);
+    return CODE_OK;
+}
+
+/* What is over stays over: the agent's next call asks anew, and the newer ask is the one that somebody looks at. */
+static enum code may_answer(struct db *db, const struct store_answer *answer, struct why *why)
+{
+    struct found found = {.now_us = answer->given_us};
+    enum code code = store_approvals_each(db, APPROVALS_ONE, answer->ask, answer->given_us, find_state, &found, why);
+    long long number = (long long)answer->ask;
+
+    if (code != CODE_OK)
+        return code;
+    if (!found.exists)
+        return why_set(why, CODE_NOT_FOUND, "there is no approval %lld; `callgate approvals list` shows what waits", number);
+    switch (found.state) {
+    case APPROVAL_IS_WAITING:
+    case APPROVAL_IS_APPROVED:
+    case APPROVAL_IS_REFUSED:
+        return CODE_OK;
+    case APPROVAL_IS_LAPSED:
+        return why_set(why, CODE_DENIED, "approval %lld has not been asked for in a day; if the agent tries again, a new one "
+                       "waits", number);
+    case APPROVAL_IS_USED:
+        return why_set(why, CODE_DENIED, "approval %lld is used already; another call asks anew", number);
+    case APPROVAL_IS_OVER:
+        return why_set(why, CODE_DENIED, "what was said of approval %lld is over; if the agent tries again, a new one waits",
+                       number);
+    }
+    return CODE_INVALID;
+}
+
+static enum code add_answer(struct db *db, const struct store_answer *answer)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_prepare(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why) "
+                                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", &stmt);
+
+    if (code == CODE_OK) {
+        db_bind_int(stmt, 1, answer->ask);
+        db_bind_int(stmt, 2, answer->is_granted);
+        db_bind_int(stmt, 3, answer->given_us);
+        db_bind_int(stmt, 4, answer->until_us);
+        db_bind_text(stmt, 5, answer->by);
+        db_bind_text(stmt, 6, answer->login);
+        db_bind_text(stmt, 7, answer->why);
+        code = db_run(stmt);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why)
+{
+    enum code code = may_answer(db, answer, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = add_answer(db, answer);
+    return code == CODE_OK ? code : store_why(why, code, db, "storing the answer");
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/writer_priv.h"
+
+#include "base/log.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SLICE_ROWS 256   /* about a millisecond: what a commit may be late by */
+#define RETRY_US 1000000
+#define LOOK_US 20000    /* for the keeper's end */
+
+enum code erase__slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
+{
+    struct db_stmt *stmt;
+    int64_t changed = 0;
+    enum code code = db_prepare(db, "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL "
+                                "WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND "
+                                "(salt IS NOT NULL OR arguments IS NOT NULL OR arguments_begin IS NOT NULL)", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, at);
+    db_bind_int(stmt, 2, at + count);
+    db_bind_int(stmt, 3, what->seq);
+    db_bind_text(stmt, 4, span_text(what->tenant));
+    db_bind_int(stmt, 5, what->before_us);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT changes()", &changed);
+    *rows += changed;
+    return code;
+}
+
+enum code erase__note(struct db *db, const struct erase_what *what)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, ERASE_NOTE, &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, what->seq);
+    db_bind_text(stmt, 2, span_text(what->tenant));
+    db_bind_int(stmt, 3, what->before_us);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    return code;
+}
+
+/* ---- recorded ---------------------------------------------------------------------------------------------------- */
+
+#define OF_ERASED "SELECT e.seq, e.tenant, json_extract(e.detail, '$.before_us'), json_extract(e.detail, '$.request'), " \
+                  "e.actor, d.seq IS NOT NULL, json_extract(d.detail, '$.rows') FROM event AS e LEFT JOIN event AS d " \
+                  "ON d.kind = 'erase_done' AND d.seq > e.seq AND json_extract(d.detail, '$.erased') = e.seq " \
+                  "WHERE e.kind = 'erased' AND json_extract(e.detail, '$.request') IS NOT NULL "
+
+static void take_up(struct erasing *erasing, struct db_stmt *stmt)
+{
+    struct span tenant = db_text(stmt, 1);
+
+    *erasing = (struct erasing){.phase = ERASE_LIVE, .is_resumed = true, .request = db_int(stmt, 3),
+                                .what = {.seq = db_int(stmt, 0), .before_us = db_int(stmt, 2)}};
+    (void)snprintf(erasing->what.tenant, sizeof erasing->what.tenant, "%.*s", SPAN_ARG(tenant));
+    (void)snprintf(erasing->actor, sizeof erasing->actor, "%.*s", SPAN_ARG(db_text(stmt, 4)));
+}
+
+enum code erase__resume(struct audit *audit)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(audit->ledger.db, OF_ERASED "AND d.seq IS NULL ORDER BY e.seq LIMIT 1", &stmt);
+
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK) {
+        take_up(&audit->erasing, stmt);
+        audit->erasing.at = (int64_t)audit->ledger.begin_seq;
+        log_info("audit", "%s: goes on erasing values of tenant %s, as recorded in row %" PRId64, audit->ledger.path,
+                 audit->erasing.what.tenant, audit->erasing.what.seq);
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* A request that this file knows already is not recorded twice. Returns: CODE_NOT_FOUND where it does not. */
+static enum code find_recorded(struct audit *audit, bool *is_done)
+{
+    struct erasing *erasing = &audit->erasing;
+    struct db_stmt *stmt;
+    enum code code;
+
+    if (erasing->request == 0)
+        return CODE_NOT_FOUND;
+    code = db_prepare(audit->ledger.db, OF_ERASED "AND json_extract(e.detail, '$.request') = ?1", &stmt);
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, erasing->request);
+    code = db_step(stmt);
+    if (code == CODE_OK) {
+        erasing->what.seq = db_int(stmt, 0);
+        *is_done = db_int(stmt, 5) != 0;
+        erasing->rows = db_int(stmt, 6);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code put_event(struct audit *audit, const char *kind, const char *detail)
+{
+    struct erasing *erasing = &audit->erasing;
+    const struct audit_event event = {
+        .time_us = clock_wall_us(), .kind = span_text(kind), .tenant = span_text(erasing->what.tenant),
+        .actor = span_text(erasing->actor), .detail = span_text(detail),
+    };
+    enum code code = ledger__begin(&audit->ledger);
+
+    if (code == CODE_OK)
+        code = rotate__begin(audit);
+    if (code == CODE_OK)
+        code = ledger__event(&audit->ledger, &event);
+    if (code == CODE_OK && erasing->phase == ERASE_RECORD) {
+        erasing->what.seq = (int64_t)audit->ledger.tip.seq;
+        code = erase__note(audit->ledger.db, &erasing->what);
+    }
+    if (code == CODE_OK && !ledger__is_in_place(&audit->ledger))
+        code = CODE_NOT_FOUND;
+    if (code == CODE_OK)
+        code = ledger__commit(&audit->ledger);
+    if (code == CODE_OK) {
+        audit->rotation.begins = false;
+        audit->rows = 1;
+        writer__tell_notary(audit, 0);
+        writer__publish(audit);
+    }
+    return code;
+}
+
+/* ---- the phases -------------------------------------------------------------------------------------------------- */
+
+static enum code record(struct audit *audit)
+{
+    struct erasing *erasing = &audit->erasing;
+    char detail[160];
+    bool is_done = false;
+    enum code code = find_recorded(audit, &is_done);
+
+    if (code == CODE_NOT_FOUND) {
+        (void)snprintf(detail, sizeof detail, "{\"before_us\":%" PRId64 ",\"request\":%" PRId64 "}",
+                       erasing->what.before_us, erasing->request);
+        code = put_event(audit, "erased", detail);
+    }
+    erasing->at = (int64_t)audit->ledger.begin_seq;
+    if (code == CODE_OK)
+        erasing->phase = is_done ? ERASE_IDLE : ERASE_LIVE;
+    return code;
+}
+
+static void ask_keeper(struct audit *audit)
+{
+    struct erase_sealed *sealed = &audit->keeper.erase;
+
+    sealed->what = audit->erasing.what;
+    atomic_store(&sealed->state, ERASE_ASKED);
+    keeper__poke(&audit->keeper);
+}
+
+static enum code live_slice(struct audit *audit)
+{
+    struct erasing *erasing = &audit->erasing;
+    int64_t began_us = clock_monotonic_us();
+    enum code code = ledger__begin(&audit->ledger);
+
+    if (code == CODE_OK)
+        code = erase__slice(audit->ledger.db, &erasing->what, erasing->at, SLICE_ROWS, &erasing->rows);
+    if (code == CODE_OK)
+        code = ledger__commit(&audit->ledger);
+    if (code != CODE_OK)
+        return code;
+    erasing->at += SLICE_ROWS;
+    erasing->due_us = 2 * clock_monotonic_us() - began_us; /* as long again for the calls alone */
+    if (erasing->at >= erasing->what.seq) {
+        erasing->phase = ERASE_SEALED;
+        ask_keeper(audit);
+    }
+    return CODE_OK;
+}
+
+static void await_keeper(struct audit *audit)
+{
+    struct erase_sealed *sealed = &audit->keeper.erase;
+    struct erasing *erasing = &audit->erasing;
+
+    erasing->due_us = clock_monotonic_us() + LOOK_US;
+    if (atomic_load(&sealed->state) != ERASE_OVER)
+        return;
+    atomic_store(&sealed->state, ERASE_NONE);
+    erasing->rows += sealed->rows;
+    erasing->phase = ERASE_WAL;
+    erasing->due_us = 0;
+    if (sealed->code == CODE_OK)
+        return;
+    log_error("audit", "%s: erasing values of tenant %s in sealed files: %s; it is tried again", audit->ledger.path,
+              erasing->what.tenant, sealed->text);
+    erasing->phase = ERASE_LIVE; /* whatever is done already is passed over */
+    erasing->due_us = clock_monotonic_us() + 60 * RETRY_US;
+}
+
+/* What was written before may still stand in the WAL. */
+static enum code empty_wal(struct audit *audit)
+{
+    struct erasing *erasing = &audit->erasing;
+    enum code code = CODE_BUSY;
+
+    if (pthread_mutex_trylock(&audit->keeper.work_lock) == 0) {
+        db_busy_wait(audit->ledger.db, 0);
+        code = writer__empty_wal(audit);
+        db_busy_wait(audit->ledger.db, LEDGER_BUSY_WAIT_MS);
+        (void)pthread_mutex_unlock(&audit->keeper.work_lock);
+    }
+    if (code == CODE_BUSY) {
+        erasing->due_us = clock_monotonic_us() + RETRY_US;
+        return CODE_OK;
+    }
+    audit->wal_pages = audit->checkpoint_pages = 0;
+    erasing->phase = ERASE_END;
+    return code;
+}
+
+static enum code end(struct audit *audit)
+{
+    struct erasing *erasing = &audit->erasing;
+    char detail[160];
+    enum code code;
+
+    (void)snprintf(detail, sizeof detail, "{\"erased\":%" PRId64 ",\"missing_to\":%" PRId64 ",\"rows\":%" PRId64 "}",
+                   erasing->what.seq, audit->keeper.erase.missing_to, erasing->rows);
+    code = put_event(audit, "erase_done", detail);
+    if (code == CODE_OK)
+        erasing->phase = ERASE_IDLE;
+    return code;
+}
+
+static void finish(struct audit *audit)
+{
+    struct erasing *erasing = &audit->erasing;
+    int64_t missing_to = audit->keeper.erase.missing_to;
+
+    log_info("audit", "%s: erased the values of %" PRId64 " calls of tenant %s", audit->ledger.path, erasing->rows,
+             erasing->what.tenant);
+    if (!erasing->is_resumed) {
+        int len = snprintf(audit->job.done.text, sizeof audit->job.done.text, "the values of %" PRId64 " calls were erased, as "
+                           "recorded in row %" PRId64, erasing->rows, erasing->what.seq);
+
+        if (missing_to > 0)
+            (void)snprintf(audit->job.done.text + len, sizeof audit->job.done.text - (size_t)len, "; rows 1 to %" PRId64
+                           " are in files that are not beside the audit: put them there and ask again", missing_to);
+        writer__job_over(audit, CODE_OK);
+    }
+    *erasing = (struct erasing){.phase = ERASE_IDLE};
+}
+
+void erase__turn(struct audit *audit)
+{
+    struct erasing *erasing = &audit->erasing;
+    enum code code = CODE_OK;
+
+    switch (erasing->phase) {
+    case ERASE_RECORD:
+        code = record(audit);
+        break;
+    case ERASE_LIVE:
+        code = live_slice(audit);
+        break;
+    case ERASE_SEALED:
+        await_keeper(audit);
+        break;
+    case ERASE_WAL:
+        code = empty_wal(audit);
+        break;
+    case ERASE_END:
+        code = end(audit);
+        break;
+    case ERASE_IDLE:
+        break;
+    }
+    if (code != CODE_OK) /* it goes on where it was when the audit is up again */
+        writer__go_down(audit, code);
+    else if (erasing->phase == ERASE_IDLE)
+        finish(audit);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PATH.lock: one gate holds it. What it says while it is held is why no row can be written; the audit itself cannot say so
+ * then. */
+#include "audit/writer_priv.h"
+
+#include "base/mem.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_PAUSE_MS 20
+#define SAID_BYTES 512
+
+void writer__say(const struct audit *audit, const char *text)
+{
+    char said[SAID_BYTES];
+
+    memset(said, ' ', sizeof said);
+    memcpy(said, text, strnlen(text, sizeof said - 1));
+    said[sizeof said - 1] = '\n';
+    if (pwrite(audit->lock_fd, said, sizeof said, 0) < 0)
+        return; /* the log has it, too */
+}
+
+enum code writer__take_lock(struct audit *audit, int64_t wait_us, struct why *why)
+{
+    int64_t until_us = clock_monotonic_us() + wait_us;
+    char *path = mem_alloc(strlen(audit->ledger.path) + sizeof ".lock");
+
+    if (path == NULL)
+        return CODE_NOMEM;
+    (void)snprintf(path, strlen(audit->ledger.path) + sizeof ".lock", "%s.lock", audit->ledger.path);
+    audit->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    mem_free(path);
+    if (audit->lock_fd < 0)
+        return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit->ledger.path, strerror(errno));
+    while (flock(audit->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000};
+
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return why_set(why, CODE_IO, "%s.lock: %s", audit->ledger.path, strerror(errno));
+        if (clock_monotonic_us() >= until_us)
+            return why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database",
+                           audit->ledger.path);
+        (void)nanosleep(&pause, NULL);
+    }
+    writer__say(audit, ""); /* and takes the room that a full disk would not give */
+    return CODE_OK;
+}
+
+bool audit_is_said_down(const char *path, char *text, size_t size)
+{
+    char name[4096];
+    int fd = snprintf(name, sizeof name, "%s.lock", path) < (int)sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    bool is_held;
+    ssize_t len;
+
+    text[0] = '\0';
+    if (fd < 0)
+        return false;
+    is_held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    len = is_held ? pread(fd, text, size - 1, 0) : 0;
+    (void)close(fd);
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\n'))
+        len--;
+    text[len > 0 ? len : 0] = '\0';
+    return text[0] != '\0';
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a step has to say in SQL is only what cannot be read off schema/audit.sql: things to drop, and values to carry over.
+ * What is new there is made from its own text, so that a file that was brought up is like a new one letter by letter, which
+ * `audit verify` checks. */
+#include "audit/schema_priv.h"
+
+#include <stdio.h>
+
+/* steps[n] leads from version n + 1 to n + 2. Never edited once released, only added; each has its test in
+ * tests/unit/audit/test_migrate.c. */
+static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
+    /* 2: views that a database of millions of rows answers */
+    "",
+};
+
+enum code audit__schema_model(int64_t version, struct db **model)
+{
+    const char *text = audit__schema_of(version);
+    enum code code;
+
+    *model = NULL;
+    if (text == NULL)
+        return CODE_NOT_FOUND;
+    code = db_open(":memory:", DB_CREATE, model, NULL);
+    if (code == CODE_OK)
+        code = db_exec(*model, text);
+    if (code != CODE_OK)
+        db_close(model);
+    return code;
+}
+
+static enum code drop(struct db *db, const char *type, struct span name)
+{
+    char sql[160];
+
+    (void)snprintf(sql, sizeof sql, "DROP %s %.*s", type, SPAN_ARG(name));
+    return db_exec(db, sql);
+}
+
+/* One object of the new version: made where it is missing, made anew where it differs and holds no rows. */
+static enum code renew(struct db *db, struct db_stmt *find, struct db_stmt *wanted)
+{
+    struct span type = db_text(wanted, 0), name = db_text(wanted, 1), sql = db_text(wanted, 2);
+    bool is_table = span_is(type, "table") || span_is(type, "index"), same;
+    enum code code;
+
+    db_bind_text(find, 1, name);
+    code = db_step(find);
+    same = code == CODE_OK && (is_table || span_equals(db_text(find, 0), sql));
+    db_reset(find);
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        return code;
+    if (same)
+        return CODE_OK;
+    if (code == CODE_OK)
+        code = drop(db, span_is(type, "view") ? "VIEW" : "TRIGGER", name);
+    else
+        code = CODE_OK;
+    return code == CODE_OK ? db_exec(db, sql.at) : code; /* SQLite ends its texts with NUL */
+}
+
+static enum code renew_all(struct db *db)
+{
+    struct db_stmt *wanted = NULL, *find = NULL;
+    struct db *model;
+    enum code code = audit__schema_model(AUDIT_SCHEMA_VERSION, &model);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_prepare(model, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL "
+                      "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid", &wanted);
+    if (code == CODE_OK)
+        code = db_prepare(db, "SELECT sql FROM sqlite_schema WHERE name = ?", &find);
+    while (code == CODE_OK && (code = db_step(wanted)) == CODE_OK) {
+        code = renew(db, find, wanted);
+        if (code != CODE_OK)
+            break;
+    }
+    db_finalize(&find);
+    db_finalize(&wanted);
+    db_close(&model);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code bring_up(struct db *db, int64_t *from)
+{
+    char pragma[64];
+    enum code code = db_number(db, "PRAGMA user_version", from);
+
+    for (int64_t at = *from; code == CODE_OK && at < AUDIT_SCHEMA_VERSION; at++)
+        code = at >= 1 ? db_exec(db, steps[at - 1]) : CODE_INVALID;
+    if (code == CODE_OK && *from < AUDIT_SCHEMA_VERSION)
+        code = renew_all(db);
+    (void)snprintf(pragma, sizeof pragma, "PRAGMA user_version = %d", AUDIT_SCHEMA_VERSION);
+    return code == CODE_OK ? db_exec(db, pragma) : code;
+}
+
+enum code audit__migrate(struct db *db, int64_t *from)
+{
+    enum code code = db_begin(db);
+
+    *from = 0;
+    if (code == CODE_OK)
+        code = bring_up(db, from);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    if (code != CODE_OK)
+        db_rollback(db);
+    return code;
+}

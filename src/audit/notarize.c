@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the writer and the notary. A checkpoint is a row of its own table and not of the chain, so that the last one may
+ * cover every row; an event that names it makes it missed if it is taken out, and comes once in so many rows only: one a
+ * second would be half of a quiet log, and each would make the next one due. */
+#include "audit/writer_priv.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "os/clock.h"
+
+static enum code put_event(struct audit *audit, uint64_t size, const unsigned char root[DIGEST_BYTES], int64_t time_us)
+{
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, AUDIT_JSON_BYTES);
+    code = buf_addf(&text, "{\"root\":\"");
+    if (code == CODE_OK)
+        code = base64_encode(span_of(root, DIGEST_BYTES), &text);
+    if (code == CODE_OK)
+        code = buf_addf(&text, "\",\"size\":%llu}", (unsigned long long)size);
+    if (code == CODE_OK)
+        code = writer__event(audit, "checkpoint", time_us, buf_peek(&text));
+    buf_fini(&text);
+    return code;
+}
+
+static enum code put(struct ledger *ledger, const struct checkpoint *checkpoint)
+{
+    struct db_stmt *stmt = ledger->put_checkpoint;
+
+    db_bind_int(stmt, 1, (int64_t)checkpoint->size);
+    db_bind_int(stmt, 2, checkpoint->time_us);
+    db_bind_blob(stmt, 3, span_of(checkpoint->peaks, checkpoint->peaks_len));
+    db_bind_text(stmt, 4, span_of(checkpoint->note, checkpoint->note_len));
+    return db_run(stmt);
+}
+
+static bool needs_event(const struct audit *audit)
+{
+    return audit->checkpoint->size - audit->checkpoint_event_seq >= audit->notary.conf.rows;
+}
+
+enum code writer__checkpoint(struct audit *audit)
+{
+    enum code code;
+
+    if (audit->checkpoint == NULL)
+        audit->checkpoint = notary__take(&audit->notary);
+    if (audit->checkpoint == NULL)
+        return CODE_OK;
+    code = put(&audit->ledger, audit->checkpoint);
+    if (code != CODE_OK || !needs_event(audit))
+        return code;
+    return put_event(audit, audit->checkpoint->size, audit->checkpoint->root, clock_wall_us());
+}
+
+void writer__tell_notary(struct audit *audit, uint64_t own)
+{
+    const struct ledger *ledger = &audit->ledger;
+
+    if (audit->notary.is_on)
+        notary__push(&audit->notary, ledger->committed.seq, buf_peek(&ledger->leaves), ledger->leaf_count, own);
+}
+
+void writer__committed(struct audit *audit)
+{
+    uint64_t own = 0;
+
+    if (audit->checkpoint != NULL && needs_event(audit)) {
+        audit->checkpoint_event_seq = audit->checkpoint->size;
+        own = 1;
+    }
+    mem_free(audit->checkpoint);
+    audit->checkpoint = NULL;
+    writer__tell_notary(audit, own);
+}
+
+/* Only where it differs from the one before. */
+static enum code put_key(struct audit *audit, int64_t time_us)
+{
+    struct db_stmt *stmt;
+    struct buf text;
+    enum code code = db_prepare(audit->ledger.db, "SELECT detail FROM event WHERE kind = 'checkpoint_key' "
+                                "ORDER BY seq DESC LIMIT 1", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    buf_init(&text, AUDIT_JSON_BYTES);
+    code = buf_add_text(&text, "{\"key\":\"");
+    if (code == CODE_OK)
+        code = notary__describe_key(&audit->notary, &text);
+    if (code == CODE_OK)
+        code = buf_add_text(&text, "\"}");
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_NOT_FOUND || (code == CODE_OK && !span_equals(db_text(stmt, 0), buf_peek(&text))))
+        code = writer__event(audit, "checkpoint_key", time_us, buf_peek(&text));
+    db_finalize(&stmt);
+    buf_fini(&text);
+    return code;
+}
+
+static enum code put_last(struct audit *audit, int64_t time_us)
+{
+    struct db_stmt *stmt;
+    struct note note;
+    enum code code = db_prepare(audit->ledger.db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", &stmt);
+
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK && note_read(db_text(stmt, 0), &note) == CODE_OK) {
+        audit->checkpoint_event_seq = note.size;
+        code = put_event(audit, note.size, note.root, time_us);
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code writer__checkpoint_start(struct audit *audit, int64_t time_us)
+{
+    enum code code = audit->notary.is_on ? put_last(audit, time_us) : CODE_OK;
+
+    return code == CODE_OK && audit->notary.is_on ? put_key(audit, time_us) : code;
+}
+
+enum code writer__checkpoint_end(struct audit *audit)
+{
+    enum code code;
+
+    if (audit->checkpoint == NULL)
+        audit->checkpoint = notary__take(&audit->notary);
+    if (audit->checkpoint == NULL || audit->ledger.db == NULL)
+        return CODE_OK;
+    code = ledger__begin(&audit->ledger);
+    if (code == CODE_OK)
+        code = put(&audit->ledger, audit->checkpoint);
+    return code == CODE_OK ? ledger__commit(&audit->ledger) : code;
+}
+
+enum code audit_checkpoint_key(const struct audit *audit, struct buf *out)
+{
+    return audit->notary.is_on ? notary__describe_key(&audit->notary, out) : CODE_NOT_FOUND;
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a thread of its own: three blocks of SHA-256 a row and a signature must not stand between a call and its commit, and a
+ * slow disk under the file of checkpoints must not hold up the keeper. What the queue could not take is read back. */
+#include "audit/notary_priv.h"
+
+#include "audit/leaves_priv.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define QUEUE_BYTES ((size_t)1 << 20)
+#define QUEUE_ROWS 4096   /* as many wake it early, so that the queue need not be large */
+#define INTERVAL_MS 1000
+#define ROWS ((uint64_t)16384)
+#define PAUSE_MS 1000     /* after a failure */
+
+/* ---- the origin -------------------------------------------------------------------------------------------------- */
+
+/* The log is named for its first file; a file that continues another begins with the last checkpoint of that one. */
+static enum code find_origin(struct notary *notary, struct ledger *ledger)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(ledger->db, "SELECT f.id, (SELECT note FROM checkpoint ORDER BY size LIMIT 1), "
+                                "f.previous IS NOT NULL FROM file AS f", &stmt);
+    char hex[33] = {0};
+
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK && db_int(stmt, 2) == 1 && db_text(stmt, 1).at != NULL) {
+        struct span rest, origin = span_cut(db_text(stmt, 1), '\n', &rest);
+
+        (void)snprintf(notary->origin, sizeof notary->origin, "%.*s", SPAN_ARG(origin));
+    } else if (code == CODE_OK) {
+        num_hex(db_blob(stmt, 0).at, db_blob(stmt, 0).len < 16 ? db_blob(stmt, 0).len : 16, hex);
+        (void)snprintf(notary->origin, sizeof notary->origin, "callgate/%s", hex);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+enum code notary__init(struct notary *notary, const struct audit_checkpoints *conf, struct ledger *ledger,
+                       struct ring_shared *shared, struct why *why)
+{
+    enum code code;
+
+    *notary = (struct notary){.path = ledger->path, .conf = *conf, .shared = shared, .wake_fd = -1,
+                              .queue_last = ledger->committed.seq, .wake_rows = UINT64_MAX};
+    if (conf->key == NULL)
+        return CODE_OK;
+    if (notary->conf.interval_ms == 0)
+        notary->conf.interval_ms = INTERVAL_MS;
+    if (notary->conf.rows == 0)
+        notary->conf.rows = ROWS;
+    (void)pthread_mutex_init(&notary->lock, NULL);
+    notary->is_on = true;
+    buf_init(&notary->queue, QUEUE_BYTES);
+    buf_init(&notary->taken, QUEUE_BYTES);
+    if (conf->file != NULL)
+        notary->file = mem_dup(conf->file, strlen(conf->file));
+    if (conf->file != NULL && notary->file == NULL)
+        return CODE_NOMEM;
+    notary->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (notary->wake_fd < 0)
+        return why_set(why, CODE_IO, "the audit's notary has no eventfd: %s", strerror(errno));
+    code = find_origin(notary, ledger);
+    return code == CODE_OK ? code : why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+}
+
+void notary__fini(struct notary *notary)
+{
+    if (!notary->is_on)
+        return;
+    mem_free(atomic_exchange(&notary->ready, NULL));
+    mem_free(notary->file);
+    buf_fini(&notary->queue);
+    buf_fini(&notary->taken);
+    tenants__fini(&notary->tenants);
+    if (notary->wake_fd >= 0)
+        (void)close(notary->wake_fd);
+    (void)pthread_mutex_destroy(&notary->lock);
+    *notary = (struct notary){.wake_fd = -1};
+}
+
+enum code notary__describe_key(const struct notary *notary, struct buf *out)
+{
+    unsigned char public[SIGN_PUBLIC_BYTES];
+    enum code code = sign_key_public(notary->conf.key, public);
+
+    return code == CODE_OK ? note_key_write(span_text(notary->origin), public, out) : code;
+}
+
+/* ---- from the writer --------------------------------------------------------------------------------------------- */
+
+static void poke(struct notary *notary)
+{
+    uint64_t one = 1;
+
+    while (write(notary->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, uint64_t own)
+{
+    bool pokes;
+
+    if (!notary->is_on)
+        return;
+    (void)pthread_mutex_lock(&notary->lock);
+    if (notary->queue_last + count != last || buf_add_span(&notary->queue, leaves) != CODE_OK) {
+        buf_clear(&notary->queue); /* what it held is read back from the file */
+        notary->queue_count = 0;
+        if (buf_add_span(&notary->queue, leaves) != CODE_OK)
+            count = 0;
+    }
+    notary->queue_last = last;
+    notary->queue_count += count;
+    notary->queue_own += own;
+    pokes = notary->queue_count >= notary->wake_rows || (count == 0 && notary->wake_rows == 1);
+    if (pokes)
+        notary->wake_rows = UINT64_MAX;
+    (void)pthread_mutex_unlock(&notary->lock);
+    if (pokes)
+        poke(notary);
+}
+
+void notary__hurry(struct notary *notary, uint64_t size)
+{
+    atomic_store(&notary->hurry, size);
+    poke(notary);
+}
+
+void notary__distrust(struct notary *notary)
+{
+    if (!notary->is_on)
+        return;
+    (void)pthread_mutex_lock(&notary->lock);
+    notary->is_distrusted = true;
+    (void)pthread_mutex_unlock(&notary->lock);
+}
+
+struct checkpoint *notary__take(struct notary *notary)
+{
+    if (atomic_load_explicit(&notary->ready, memory_order_relaxed) == NULL)
+        return NULL;
+    return atomic_exchange(&notary->ready, NULL);
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+
+static void set_tenant(struct notary *notary, struct span tenant, uint64_t seq, struct span hash)
+{
+    enum code code;
+
+    if (tenant.at == NULL || !notary->has_tenants || hash.len != DIGEST_BYTES)
+        return;
+    code = tenants__set(&notary->tenants, tenant, seq, (const unsigned char *)hash.at);
+    if (code == CODE_OK)
+        return;
+    log_warn("audit", "%s: %s; checkpoints bind no heads of tenants until the next start", notary->path,
+             code == CODE_LIMIT ? "there are too many tenants" : code_text(code));
+    notary->has_tenants = false;
+    tenants__fini(&notary->tenants);
+}
+
+static void add_row(struct notary *notary, uint64_t seq, struct span hash, struct span tenant)
+{
+    unsigned char leaf[DIGEST_BYTES];
+
+    merkle__leaf(hash, leaf);
+    merkle__add(&notary->tree, leaf);
+    set_tenant(notary, tenant, seq, hash);
+}
+
+static enum code read_rows(struct notary *notary, struct db *db, uint64_t last)
+{
+    uint64_t first = notary->tree.size + 1;
+    struct leaves leaves;
+    struct leaf leaf;
+    enum code code = leaves__init(&leaves, db, (int64_t)first, (int64_t)last);
+
+    if (code != CODE_OK)
+        return code;
+    while ((code = leaves__next(&leaves, &leaf)) == CODE_OK) {
+        if ((uint64_t)leaf.seq != notary->tree.size + 1) {
+            code = CODE_INVALID; /* a gap: nothing is signed over it */
+            break;
+        }
+        add_row(notary, (uint64_t)leaf.seq, leaf.hash, leaf.tenant);
+    }
+    leaves__fini(&leaves);
+    notary->fresh += notary->tree.size + 1 - first;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* The tree as it stood at the last checkpoint in the file; a first file begins with none. */
+static enum code load_tree(struct notary *notary, struct db *db)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size DESC LIMIT 1", &stmt);
+    unsigned char root[DIGEST_BYTES];
+    struct note note;
+
+    notary->tree = (struct merkle){.size = 0};
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK) {
+        if (!merkle__load(&notary->tree, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)) ||
+            note_read(db_text(stmt, 2), &note) != CODE_OK)
+            code = CODE_INVALID;
+        merkle__root(&notary->tree, root);
+        if (code == CODE_OK && (note.size != notary->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0))
+            code = CODE_INVALID;
+    }
+    db_finalize(&stmt);
+    if (code == CODE_INVALID) { /* `audit verify` names what was changed; the rows themselves are the truth */
+        log_warn("audit", "%s: the last checkpoint in it is not what was written; reading all rows", notary->path);
+        notary->tree = (struct merkle){.size = 0};
+        code = CODE_OK;
+    }
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* What is not in a finished part of the finding tables comes with the rows behind it, which are read anyway or here. */
+static enum code load_tenants(struct notary *notary, struct db *db)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT tenant, seq, hash FROM tenant_start UNION ALL "
+                                "SELECT tenant, seq, hash FROM tenant_head", &stmt);
+    struct leaves leaves;
+    struct leaf leaf;
+    int64_t indexed;
+
+    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
+        set_tenant(notary, db_text(stmt, 0), (uint64_t)db_int(stmt, 1), db_blob(stmt, 2));
+    db_finalize(&stmt);
+    if (code == CODE_NOT_FOUND)
+        code = db_number(db, "SELECT max(last_seq) FROM part", &indexed);
+    if (code == CODE_OK)
+        code = leaves__init(&leaves, db, indexed + 1, (int64_t)notary->tree.size);
+    if (code != CODE_OK)
+        return code;
+    while ((code = leaves__next(&leaves, &leaf)) == CODE_OK)
+        set_tenant(notary, leaf.tenant, (uint64_t)leaf.seq, leaf.hash);
+    leaves__fini(&leaves);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code load(struct notary *notary, struct db *db)
+{
+    enum code code = load_tree(notary, db);
+
+    tenants__fini(&notary->tenants);
+    notary->fresh = 0;
+    notary->has_tenants = code == CODE_OK && tenants__init(&notary->tenants) == CODE_OK;
+    if (code == CODE_OK && notary->has_tenants)
+        code = load_tenants(notary, db);
+    notary->is_loaded = code == CODE_OK;
+    return code;
+}
+
+/* Brings the tree up to `last` from the file: at the start, and where the queue had no room. */
+static enum code catch_up(struct notary *notary, uint64_t last)
+{
+    struct db *db;
+    int64_t there;
+    enum code code = db_open(notary->path, DB_READ, &db, NULL);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_exec(db, "PRAGMA cache_size = -256; BEGIN");
+    if (code == CODE_OK && !notary->is_loaded) {
+        code = load(notary, db);
+        if (code == CODE_OK) /* the tenants' last rows are those of all that is there */
+            code = db_number(db, LEDGER_MAX_SEQ, &there);
+        if (code == CODE_OK && (uint64_t)there > last)
+            last = (uint64_t)there;
+    }
+    if (code == CODE_OK)
+        code = read_rows(notary, db, last);
+    db_close(&db);
+    return code;
+}
+
+static void read_queue(struct notary *notary, uint64_t seq)
+{
+    struct span rest = buf_peek(&notary->taken);
+
+    for (; rest.len > 0; seq++) {
+        struct span tenant = SPAN_NONE;
+        uint32_t len;
+
+        memcpy(&len, rest.at, sizeof len);
+        if (len != UINT32_MAX)
+            tenant = span_part(rest, sizeof len + DIGEST_BYTES, len);
+        if (seq == notary->tree.size + 1) { /* what was read back may be in the queue, too */
+            add_row(notary, seq, span_part(rest, sizeof len, DIGEST_BYTES), tenant);
+            notary->fresh++;
+        }
+        rest = span_part(rest, sizeof len + DIGEST_BYTES + tenant.len, SIZE_MAX);
+    }
+}
+
+/* Takes what waits. */
+static enum code drain(struct notary *notary)
+{
+    struct buf empty = notary->taken;
+    uint64_t count, own;
+    enum code code = CODE_OK;
+
+    (void)pthread_mutex_lock(&notary->lock);
+    notary->taken = notary->queue;
+    notary->queue = empty;
+    notary->wanted = notary->queue_last > notary->wanted ? notary->queue_last : notary->wanted;
+    count = notary->queue_count;
+    own = notary->queue_own;
+    notary->queue_count = notary->queue_own = 0;
+    notary->is_loaded = notary->is_loaded && !notary->is_distrusted;
+    notary->is_distrusted = false;
+    (void)pthread_mutex_unlock(&notary->lock);
+    if (!notary->is_loaded || notary->tree.size < notary->wanted - count)
+        code = catch_up(notary, notary->wanted - count);
+    if (code == CODE_OK)
+        read_queue(notary, notary->wanted - count + 1);
+    buf_clear(&notary->taken);
+    notary->fresh -= own < notary->fresh ? own : notary->fresh;
+    return code;
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+static enum code write_all(int fd, struct span text)
+{
+    while (text.len > 0) {
+        ssize_t n = write(fd, text.at, text.len);
+
+        if (n < 0 && errno != EINTR)
+            return CODE_IO;
+        if (n > 0)
+            text = span_part(text, (size_t)n, SIZE_MAX);
+    }
+    return CODE_OK;
+}
+
+/* Empty lines before each, so that one torn by a crash spoils none behind it. One that a full disk tore is taken back. */
+static void append_to_file(struct notary *notary, struct span note)
+{
+    int fd = notary->file == NULL ? -1 : open(notary->file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+    struct buf text;
+    enum code code = CODE_IO;
+
+    if (notary->file == NULL)
+        return;
+    buf_init(&text, 2 * NOTE_BYTES);
+    if (fd >= 0) {
+        off_t end = lseek(fd, 0, SEEK_END);
+
+        code = buf_add_text(&text, end != 0 ? "\n\n" : "");
+        if (code == CODE_OK)
+            code = buf_add_span(&text, note);
+        if (code == CODE_OK)
+            code = write_all(fd, buf_peek(&text));
+        if (code != CODE_OK && end >= 0 && ftruncate(fd, end) != 0)
+            code = CODE_IO;
+        if (code == CODE_OK && fdatasync(fd) != 0 && errno != EINVAL) /* EINVAL: a pipe */
+            code = CODE_IO;
+        (void)close(fd);
+    }
+    buf_fini(&text);
+    if (code != CODE_OK) {
+        atomic_fetch_add(&notary->failures, 1);
+        if (!notary->complained)
+            log_warn("audit", "%s: checkpoints cannot be appended: %s; they are in the database alone", notary->file,
+                     code == CODE_IO ? strerror(errno) : code_text(code));
+    }
+    notary->complained = code != CODE_OK;
+}
+
+static enum code write_note(struct notary *notary, struct checkpoint *checkpoint)
+{
+    struct note note = {.origin = span_text(notary->origin), .size = checkpoint->size, .time_us = checkpoint->time_us,
+                        .has_tenants = notary->has_tenants, .tenants = notary->tenants.heads.count};
+    struct buf text, whole;
+    enum code code = CODE_OK;
+
+    buf_init(&text, NOTE_BYTES);
+    buf_init(&whole, NOTE_BYTES);
+    memcpy(note.root, checkpoint->root, DIGEST_BYTES);
+    if (note.has_tenants)
+        code = tenants__root(&notary->tenants, note.tenants_root);
+    if (code == CODE_OK)
+        code = note_write(&note, &text);
+    if (code == CODE_OK)
+        code = note_sign(buf_peek(&text), note.origin, notary->conf.key, &whole);
+    if (code == CODE_OK) {
+        checkpoint->note_len = buf_len(&whole);
+        memcpy(checkpoint->note, buf_peek(&whole).at, checkpoint->note_len);
+    }
+    buf_fini(&whole);
+    buf_fini(&text);
+    return code;
+}
+
+static enum code make_checkpoint(struct notary *notary)
+{
+    struct checkpoint *checkpoint = mem_zalloc(sizeof *checkpoint);
+    struct span note;
+    enum code code;
+
+    if (checkpoint == NULL)
+        return CODE_NOMEM;
+    checkpoint->size = notary->tree.size;
+    checkpoint->time_us = clock_wall_us();
+    checkpoint->peaks_len = merkle__save(&notary->tree, checkpoint->peaks);
+    merkle__root(&notary->tree, checkpoint->root);
+    code = write_note(notary, checkpoint);
+    if (code != CODE_OK) {
+        mem_free(checkpoint);
+        return code;
+    }
+    notary->fresh = 0;
+    note = span_of(checkpoint->note, checkpoint->note_len);
+    append_to_file(notary, note);
+    if (notary->conf.publish != NULL)
+        notary->conf.publish(notary->conf.context, note);
+    atomic_store(&notary->signed_size, checkpoint->size);
+    mem_free(atomic_exchange(&notary->ready, checkpoint)); /* one that the writer could not take yet says less */
+    ring__wake_writer(notary->shared, RING_DOZES);
+    return CODE_OK;
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
+
+static void wait_for_work(struct notary *notary, int64_t due_us, bool failed)
+{
+    struct pollfd watch = {.fd = notary->wake_fd, .events = POLLIN};
+    int64_t left_us = due_us - clock_monotonic_us();
+    int timeout_ms = failed ? PAUSE_MS : notary->fresh == 0 ? -1 : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
+    uint64_t count, enough = notary->conf.rows < QUEUE_ROWS ? notary->conf.rows : QUEUE_ROWS;
+    bool waits;
+
+    (void)pthread_mutex_lock(&notary->lock);
+    enough = notary->fresh == 0 ? 1 : enough;
+    waits = failed || notary->queue_count < enough;
+    if (waits)
+        notary->wake_rows = enough;
+    (void)pthread_mutex_unlock(&notary->lock);
+    if (waits && !atomic_load(&notary->stopping))
+        (void)poll(&watch, 1, timeout_ms);
+    (void)pthread_mutex_lock(&notary->lock);
+    notary->wake_rows = UINT64_MAX;
+    (void)pthread_mutex_unlock(&notary->lock);
+    if (read(notary->wake_fd, &count, sizeof count) < 0)
+        return; /* EAGAIN: nobody poked */
+}
+
+static bool is_due(const struct notary *notary, bool stopping, int64_t due_us)
+{
+    /* Nothing is signed that the writer did not call durable. */
+    if (notary->fresh == 0 || notary->tree.size > notary->wanted)
+        return false;
+    if (stopping || notary->tree.size == atomic_load(&notary->hurry))
+        return true;
+    return notary->fresh >= notary->conf.rows || clock_monotonic_us() >= due_us;
+}
+
+static void run(void *argument)
+{
+    struct notary *notary = argument;
+    bool complained = false, stopping;
+
+    do {
+        int64_t due_us;
+        enum code code;
+
+        stopping = atomic_load(&notary->stopping);
+        code = drain(notary);
+        if (notary->fresh == 0)
+            notary->fresh_us = 0;
+        else if (notary->fresh_us == 0)
+            notary->fresh_us = clock_monotonic_us();
+        due_us = notary->fresh_us + (int64_t)notary->conf.interval_ms * 1000;
+        if (code == CODE_OK && is_due(notary, stopping, due_us)) {
+            code = make_checkpoint(notary);
+            notary->fresh_us = 0;
+        }
+        if (code != CODE_OK && !complained)
+            log_warn("audit", "%s: no checkpoint can be made: %s; trying again", notary->path, code_text(code));
+        complained = code != CODE_OK;
+        if (!stopping)
+            wait_for_work(notary, due_us, complained);
+    } while (!stopping);
+}
+
+enum code notary__start(struct notary *notary, struct why *why)
+{
+    if (!notary->is_on)
+        return CODE_OK;
+    return thread_start(&notary->thread, "audit-notary", run, notary, why);
+}
+
+void notary__stop(struct notary *notary)
+{
+    if (!notary->is_on)
+        return;
+    atomic_store(&notary->stopping, true);
+    poke(notary);
+    thread_join(&notary->thread);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The notary: a thread beside the writer that grows the Merkle tree over committed rows and signs checkpoints of it.
+ *
+ * Threads: notary__push and notary__take by the writer (main before its start and after its end); start and stop by main.
+ * Owns: its thread, the queue of rows, the tree, the tenants' last rows, the checkpoint that is ready.
+ * Lifetime: notary__init to notary__fini.
+ * Errors: logged and tried again; calls never wait for a checkpoint. */
+#ifndef AUDIT_NOTARY_PRIV_H
+#define AUDIT_NOTARY_PRIV_H
+
+#include "audit/ledger_priv.h"
+#include "audit/note.h"
+#include "audit/tenants_priv.h"
+#include "audit/writer.h"
+#include "os/thread.h"
+
+/* A row of table `checkpoint`, in one block. */
+struct checkpoint {
+    uint64_t size;
+    int64_t time_us;
+    unsigned char root[DIGEST_BYTES];
+    unsigned char peaks[MERKLE_PEAKS * DIGEST_BYTES];
+    size_t peaks_len, note_len;
+    char note[NOTE_BYTES];
+};
+
+struct notary {
+    bool is_on;
+    const char *path;            /* the ledger's */
+    struct audit_checkpoints conf;
+    char *file;                  /* conf.file, ours */
+    char origin[NOTE_ORIGIN_BYTES];
+    struct ring_shared *shared;  /* to wake the writer */
+    struct thread thread;
+    int wake_fd;
+    atomic_bool stopping;
+    _Atomic(struct checkpoint *) ready;
+
+    pthread_mutex_t lock;        /* what follows, up to the empty line */
+    struct buf queue;            /* rows as ledger__note_leaf writes them */
+    uint64_t queue_last, queue_count; /* number of the last; how many */
+    uint64_t queue_own;          /* events of our own among them: they make no checkpoint due */
+    bool is_distrusted;          /* what was read of the file before does not count */
+    uint64_t wake_rows;          /* poke the thread when so many wait */
+
+    /* the thread's */
+    struct merkle tree;
+    struct tenants tenants;
+    struct buf taken;            /* the queue that is being read */
+    bool is_loaded, has_tenants, complained;
+    uint64_t wanted;             /* number of the last row that was told of */
+    uint64_t fresh;              /* rows since the last checkpoint */
+    int64_t fresh_us;            /* monotonic: when the first of them was seen */
+
+    _Atomic uint64_t signed_size, failures;
+    _Atomic uint64_t hurry;      /* a checkpoint over so many rows is waited for */
+};
+
+/* Takes: a ledger that is open. Nothing happens where conf has no key. */
+enum code notary__init(struct notary *notary, const struct audit_checkpoints *conf, struct ledger *ledger,
+                       struct ring_shared *shared, struct why *why) MUST_USE;
+enum code notary__start(struct notary *notary, struct why *why) MUST_USE;
+void notary__stop(struct notary *notary); /* blocks until the last checkpoint is made; fine where it was not started */
+void notary__fini(struct notary *notary);
+
+/* What was committed: rows up to `last`, of which `leaves` describes the last `count`. */
+void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, uint64_t own);
+
+void notary__hurry(struct notary *notary, uint64_t size); /* makes a checkpoint over so many rows as soon as it can */
+
+/* Makes it read the tree anew from the last checkpoint in the file, before anything else is signed. */
+void notary__distrust(struct notary *notary);
+
+struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's (mem_free) */
+
+/* "checkpoint_key" in an event: name+id+key. */
+enum code notary__describe_key(const struct notary *notary, struct buf *out) MUST_USE;
+
+#endif

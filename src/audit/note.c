@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/note.h"
+
+#include "base/num.h"
+
+#include <stdio.h>
+
+#define KEY_ID_BYTES 4
+#define KEY_TYPE 1 /* Ed25519 */
+#define DASH "\xe2\x80\x94 "
+
+/* ---- base64 of a known size -------------------------------------------------------------------------------------- */
+
+static enum code read_bytes(struct span text, void *out, size_t len)
+{
+    struct buf bytes;
+    enum code code;
+
+    buf_init(&bytes, NOTE_BYTES);
+    code = base64_decode(text, &bytes);
+    if (code == CODE_OK && buf_len(&bytes) != len)
+        code = CODE_INVALID;
+    if (code == CODE_OK)
+        memcpy(out, buf_peek(&bytes).at, len);
+    buf_fini(&bytes);
+    return code;
+}
+
+static enum code add_bytes(struct buf *out, const void *bytes, size_t len)
+{
+    return base64_encode(span_of(bytes, len), out);
+}
+
+static void key_id(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], unsigned char id[KEY_ID_BYTES])
+{
+    static const unsigned char middle[2] = {'\n', KEY_TYPE};
+    unsigned char hash[DIGEST_BYTES];
+    struct digest digest;
+
+    digest_init(&digest);
+    digest_add(&digest, name.at, name.len);
+    digest_add(&digest, middle, sizeof middle);
+    digest_add(&digest, public, SIGN_PUBLIC_BYTES);
+    digest_final(&digest, hash);
+    memcpy(id, hash, KEY_ID_BYTES);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+enum code note_write(const struct note *note, struct buf *out)
+{
+    enum code code = buf_addf(out, "%.*s\n%llu\n", SPAN_ARG(note->origin), (unsigned long long)note->size);
+
+    if (code == CODE_OK)
+        code = add_bytes(out, note->root, DIGEST_BYTES);
+    if (code == CODE_OK)
+        code = buf_addf(out, "\ntime %lld\n", (long long)note->time_us);
+    if (code != CODE_OK || !note->has_tenants)
+        return code;
+    code = buf_addf(out, "tenants %llu ", (unsigned long long)note->tenants);
+    if (code == CODE_OK)
+        code = add_bytes(out, note->tenants_root, DIGEST_BYTES);
+    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+}
+
+enum code note_sign(struct span text, struct span name, const struct sign_key *key, struct buf *out)
+{
+    unsigned char line[KEY_ID_BYTES + SIGN_BYTES], public[SIGN_PUBLIC_BYTES];
+    enum code code = sign_key_public(key, public);
+
+    key_id(name, public, line);
+    if (code == CODE_OK)
+        code = sign_text(key, text, line + KEY_ID_BYTES);
+    if (code == CODE_OK)
+        code = buf_add_span(out, text);
+    if (code == CODE_OK)
+        code = buf_addf(out, "\n" DASH "%.*s ", SPAN_ARG(name));
+    if (code == CODE_OK)
+        code = add_bytes(out, line, sizeof line);
+    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static enum code read_extension(struct span line, struct note *note)
+{
+    struct span rest, count, word = span_cut(line, ' ', &rest);
+
+    if (span_is(word, "time"))
+        return num_i64(rest, &note->time_us);
+    if (!span_is(word, "tenants"))
+        return line.len > 0 ? CODE_OK : CODE_INVALID; /* somebody else's */
+    count = span_cut(rest, ' ', &rest);
+    note->has_tenants = true;
+    return num_u64(count, &note->tenants) == CODE_OK ? read_bytes(rest, note->tenants_root, DIGEST_BYTES) : CODE_INVALID;
+}
+
+/* Where the last empty line is: behind the newline before it; 0: nowhere. */
+static size_t end_of_text(struct span text)
+{
+    for (size_t at = text.len; at > 1; at--)
+        if (text.at[at - 1] == '\n' && text.at[at - 2] == '\n')
+            return at - 1;
+    return 0;
+}
+
+static bool is_signature(struct span line)
+{
+    return span_starts_with(line, SPAN_LIT(DASH));
+}
+
+/* Name and base64 of an id and a signature, whosever they are. */
+static bool is_whole_signature(struct span line)
+{
+    struct span rest, name = span_cut(span_part(line, sizeof DASH - 1, SIZE_MAX), ' ', &rest);
+    struct buf bytes;
+    bool whole;
+
+    buf_init(&bytes, NOTE_BYTES);
+    whole = is_signature(line) && name.len > 0 && base64_decode(rest, &bytes) == CODE_OK &&
+            buf_len(&bytes) >= KEY_ID_BYTES + SIGN_BYTES;
+    buf_fini(&bytes);
+    return whole;
+}
+
+static bool are_signatures(struct span lines)
+{
+    if (!span_ends_with(lines, SPAN_LIT("\n")))
+        return false;
+    while (lines.len > 0)
+        if (!is_whole_signature(span_cut(lines, '\n', &lines)))
+            return false;
+    return true;
+}
+
+enum code note_read(struct span text, struct note *note)
+{
+    size_t end = end_of_text(text);
+    struct span rest, size, root;
+    enum code code;
+
+    *note = (struct note){.text = span_part(text, 0, end), .signatures = span_part(text, end + 1, SIZE_MAX)};
+    if (end == 0 || text.len > NOTE_BYTES || !are_signatures(note->signatures))
+        return CODE_INVALID;
+    rest = span_part(note->text, 0, end - 1); /* without the last newline */
+    note->origin = span_cut(rest, '\n', &rest);
+    size = span_cut(rest, '\n', &rest);
+    root = span_cut(rest, '\n', &rest);
+    if (note->origin.len == 0 || note->origin.len >= NOTE_ORIGIN_BYTES)
+        return CODE_INVALID;
+    code = num_u64(size, &note->size);
+    if (code == CODE_OK)
+        code = read_bytes(root, note->root, DIGEST_BYTES);
+    while (code == CODE_OK && rest.len > 0)
+        code = read_extension(span_cut(rest, '\n', &rest), note);
+    return code == CODE_LIMIT ? CODE_INVALID : code;
+}
+
+bool note_next(struct span *file, struct span *note)
+{
+    size_t begin = 0, at = 0;
+    bool fresh = true, is_signed = false; /* fresh: no line of a note yet */
+
+    while (at < file->len) {
+        struct span line = span_part(*file, at, SIZE_MAX);
+        size_t len = span_find(line, '\n'), next = at + len + (len < line.len);
+        bool empty = len == 0, signature = is_signature(span_part(line, 0, len));
+
+        if (is_signed && !signature)
+            break;
+        if (signature)
+            is_signed = !fresh && len < line.len;
+        else if (!empty && (fresh || (at >= 2 && file->at[at - 1] == '\n' && file->at[at - 2] == '\n')))
+            begin = at; /* a block that is not yet a note ends at each empty line */
+        fresh = fresh && empty;
+        at = next;
+    }
+    *note = span_part(*file, begin, at - begin);
+    *file = span_part(*file, at, SIZE_MAX);
+    return is_signed;
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+static enum code read_vkey(struct span line, struct note_key *key)
+{
+    unsigned char bytes[1 + SIGN_PUBLIC_BYTES], id[KEY_ID_BYTES], said[KEY_ID_BYTES];
+    struct span rest, name = span_cut(line, '+', &rest), hex = span_cut(rest, '+', &rest);
+
+    if (name.len == 0 || name.len >= sizeof key->name || num_unhex(hex, said, sizeof said) != CODE_OK ||
+        read_bytes(rest, bytes, sizeof bytes) != CODE_OK || bytes[0] != KEY_TYPE)
+        return CODE_INVALID;
+    (void)snprintf(key->name, sizeof key->name, "%.*s", SPAN_ARG(name));
+    memcpy(key->public, bytes + 1, SIGN_PUBLIC_BYTES);
+    key_id(name, key->public, id);
+    return memcmp(id, said, sizeof id) == 0 ? CODE_OK : CODE_INVALID;
+}
+
+enum code note_key_read(struct span text, struct note_key *key)
+{
+    struct span rest, line = span_trim(span_cut(text, '\n', &rest));
+
+    *key = (struct note_key){.name = ""};
+    if (read_vkey(line, key) == CODE_OK)
+        return CODE_OK;
+    *key = (struct note_key){.name = ""};
+    return sign_public_read(text, key->public);
+}
+
+enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLIC_BYTES], struct buf *out)
+{
+    unsigned char bytes[1 + SIGN_PUBLIC_BYTES] = {KEY_TYPE}, id[KEY_ID_BYTES];
+    char hex[2 * KEY_ID_BYTES + 1] = {0};
+    enum code code;
+
+    key_id(name, public, id);
+    num_hex(id, sizeof id, hex);
+    memcpy(bytes + 1, public, SIGN_PUBLIC_BYTES);
+    code = buf_addf(out, "%.*s+%s+", SPAN_ARG(name), hex);
+    return code == CODE_OK ? add_bytes(out, bytes, sizeof bytes) : code;
+}
+
+static enum note_verdict judge_line(const struct note *note, struct span name, const struct note_key *key, struct span line)
+{
+    unsigned char bytes[KEY_ID_BYTES + SIGN_BYTES], id[KEY_ID_BYTES];
+    struct span rest = span_part(line, sizeof DASH - 1, SIZE_MAX), signer = span_cut(rest, ' ', &rest);
+
+    key_id(name, key->public, id);
+    if (!is_signature(line) || !span_equals(signer, name) || read_bytes(rest, bytes, sizeof bytes) != CODE_OK ||
+        memcmp(bytes, id, sizeof id) != 0)
+        return NOTE_OTHER_KEY;
+    return sign_is_good(key->public, note->text, bytes + KEY_ID_BYTES) ? NOTE_SIGNED : NOTE_FORGED;
+}
+
+enum note_verdict note_judge(const struct note *note, const struct note_key *key)
+{
+    struct span name = key->name[0] != '\0' ? span_text(key->name) : note->origin, rest = note->signatures;
+
+    while (rest.len > 0) {
+        enum note_verdict verdict = judge_line(note, name, key, span_cut(rest, '\n', &rest));
+
+        if (verdict != NOTE_OTHER_KEY)
+            return verdict;
+    }
+    return NOTE_OTHER_KEY;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a rotation, and what is left of one that was killed. */
+#include "audit/rotate_priv.h"
+
+#include "audit/schema_priv.h"
+#include "base/log.h"
+#include "os/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const around[] = {"", "-wal", "-shm", "-journal"};
+
+static enum code with_suffix(const char *path, const char *suffix, char out[ROTATE_PATH_BYTES])
+{
+    return snprintf(out, ROTATE_PATH_BYTES, "%s%s", path, suffix) < ROTATE_PATH_BYTES ? CODE_OK : CODE_LIMIT;
+}
+
+static void remove_next(const char *path)
+{
+    char name[ROTATE_PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof around / sizeof around[0]; i++)
+        if (snprintf(name, sizeof name, "%s.next%s", path, around[i]) < (int)sizeof name)
+            (void)unlink(name);
+}
+
+enum code rotate__name(const char *path, uint64_t first, uint64_t last, char name[ROTATE_PATH_BYTES])
+{
+    size_t len = strlen(path);
+
+    if (len > 3 && strcmp(path + len - 3, ".db") == 0)
+        len -= 3;
+    return snprintf(name, ROTATE_PATH_BYTES, "%.*s-%llu-%llu.db", (int)len, path, (unsigned long long)first,
+                    (unsigned long long)last) < ROTATE_PATH_BYTES ? CODE_OK : CODE_LIMIT;
+}
+
+/* Whoever could read the audit can go on reading it; where that is not ours to give, the gate's own user and group stay. */
+static void take_after(const char *path, const char *next)
+{
+    struct stat there;
+
+    if (stat(path, &there) != 0)
+        return;
+    if (chown(next, there.st_uid, there.st_gid) != 0 && chown(next, (uid_t)-1, there.st_gid) != 0)
+        log_info("audit", "%s: the next file cannot be given to its group: %s", path, strerror(errno));
+    (void)chmod(next, there.st_mode & 0777);
+}
+
+enum code rotate__prepare(const char *path)
+{
+    char next[ROTATE_PATH_BYTES], pragmas[128];
+    struct db *db = NULL;
+    enum code code = with_suffix(path, ".next", next);
+
+    if (code != CODE_OK)
+        return code;
+    remove_next(path);
+    code = db_open(next, DB_CREATE, &db, NULL);
+    (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
+                   AUDIT_SCHEMA_VERSION);
+    if (code == CODE_OK) /* it is synced when it is filled */
+        code = db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; BEGIN");
+    if (code == CODE_OK)
+        code = db_exec(db, audit__schema);
+    if (code == CODE_OK)
+        code = db_exec(db, pragmas);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    db_close(&db);
+    if (code == CODE_OK)
+        take_after(path, next);
+    return code;
+}
+
+/* In the first 100 bytes of an SQLite file, the "Database Header" of its format. */
+#define HEADER_BYTES 100
+#define HEADER_WRITE_VERSION 18 /* 2: WAL */
+#define HEADER_APPLICATION_ID 68
+
+static bool is_unsettled(const char *path)
+{
+    unsigned char header[HEADER_BYTES];
+    uint32_t id = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool is_read;
+
+    if (fd < 0)
+        return false;
+    is_read = read(fd, header, sizeof header) == (ssize_t)sizeof header;
+    (void)close(fd);
+    for (size_t i = 0; is_read && i < 4; i++)
+        id = id << 8 | header[HEADER_APPLICATION_ID + i];
+    return is_read && header[HEADER_WRITE_VERSION] == 2 && id == AUDIT_APPLICATION_ID;
+}
+
+/* Takes it out of WAL mode. Returns: CODE_BUSY while somebody has it open. */
+static enum code settle(const char *sealed)
+{
+    struct db_stmt *stmt = NULL;
+    struct db *db = NULL;
+    enum code code = db_open(sealed, DB_WRITE, &db, NULL);
+
+    if (code == CODE_OK) {
+        db_busy_wait(db, 0);
+        code = db_prepare(db, "PRAGMA journal_mode = DELETE", &stmt);
+    }
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK && !span_is(db_text(stmt, 0), "delete"))
+        code = CODE_BUSY;
+    db_finalize(&stmt);
+    db_close(&db);
+    return code;
+}
+
+/* "audit-1-4096.db" beside "audit.db". */
+static bool is_sealed_name(struct span stem, const char *name)
+{
+    unsigned long long first, last;
+    int end = 0;
+
+    return strlen(name) > stem.len && memcmp(name, stem.at, stem.len) == 0 &&
+           sscanf(name + stem.len, "-%20llu-%20llu.db%n", &first, &last, &end) == 2 && end > 0 && name[stem.len + (size_t)end] == '\0';
+}
+
+bool rotate__settle(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder_len = slash != NULL ? (size_t)(slash - path) + 1 : 0, len = strlen(path);
+    struct span stem = span_of(path + folder_len, len - folder_len);
+    char folder[ROTATE_PATH_BYTES], full[ROTATE_PATH_BYTES];
+    const struct dirent *entry;
+    bool again = false;
+    DIR *dir;
+
+    if (stem.len > 3 && memcmp(path + len - 3, ".db", 3) == 0)
+        stem.len -= 3;
+    if (snprintf(folder, sizeof folder, "%.*s", (int)folder_len, folder_len == 0 ? "" : path) >= (int)sizeof folder)
+        return false;
+    dir = opendir(folder_len == 0 ? "." : folder);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (is_sealed_name(stem, entry->d_name) &&
+            snprintf(full, sizeof full, "%s%s", folder, entry->d_name) < (int)sizeof full && is_unsettled(full))
+            again = settle(full) == CODE_BUSY || again;
+    if (dir != NULL)
+        (void)closedir(dir);
+    return again;
+}
+
+static bool has_file_row(const char *next)
+{
+    struct db *db = NULL;
+    int64_t rows = 0;
+    bool has = db_open(next, DB_READ, &db, NULL) == CODE_OK &&
+               db_number(db, "SELECT count(*) FROM file", &rows) == CODE_OK && rows == 1;
+
+    db_close(&db);
+    return has;
+}
+
+/* A file system without hard links has a moment in which only the sealed file and the filled new one are there. */
+enum code rotate__tidy(const char *path, struct why *why)
+{
+    char next[ROTATE_PATH_BYTES];
+    enum code code = with_suffix(path, ".next", next);
+
+    if (code != CODE_OK)
+        return why_set(why, code, "%s: the path is too long", path);
+    if (access(path, F_OK) != 0 && has_file_row(next)) {
+        if (rename(next, path) != 0 || !file_sync_folder(path))
+            return why_set(why, CODE_IO, "%s: cannot be given the name %s: %s", next, path, strerror(errno));
+        log_warn("audit", "%s: went on with a rotation that the last gate did not end", path);
+    }
+    remove_next(path);
+    return CODE_OK;
+}
+
+/* Sealed and linked, but not replaced: the file goes on. */
+void rotate__tidy_name(const struct ledger *ledger)
+{
+    char name[ROTATE_PATH_BYTES];
+    struct stat there;
+
+    if (rotate__name(ledger->path, ledger->begin_seq + 1, ledger->tip.seq, name) == CODE_OK && stat(name, &there) == 0 &&
+        there.st_dev == ledger->device && there.st_ino == ledger->inode)
+        (void)unlink(name);
+}

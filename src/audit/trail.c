@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/trail.h"
+
+#include "audit/ledger_priv.h"
+#include "audit/reader_priv.h"
+#include "base/mem.h"
+#include "os/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES_MAX 4096
+
+/* A database that may be one of them. */
+struct candidate {
+    struct trail_file file;
+    unsigned char previous[DIGEST_BYTES], head[DIGEST_BYTES];
+    bool continues;  /* there was a file before it */
+    bool is_damaged; /* where it stands in the trail cannot be told; what it holds can still be asked for */
+};
+
+static enum code read_file_row(struct db *db, struct candidate *candidate)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT seq, previous FROM file", &stmt);
+    struct span previous;
+
+    if (code != CODE_OK)
+        return code;
+    code = db_step(stmt);
+    if (code == CODE_OK) {
+        candidate->file.before_seq = db_int(stmt, 0);
+        previous = db_blob(stmt, 1);
+        candidate->continues = previous.len == DIGEST_BYTES;
+        if (candidate->continues)
+            memcpy(candidate->previous, previous.at, DIGEST_BYTES);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code look_at(const char *path, struct candidate *candidate, struct why *why)
+{
+    struct db *db;
+    enum code code = reader__open(path, &db, why);
+
+    *candidate = (struct candidate){.continues = false};
+    if (code != CODE_OK)
+        return code;
+    code = read_file_row(db, candidate);
+    if (code == CODE_OK)
+        code = db_number(db, LEDGER_MAX_SEQ, &candidate->file.last_seq);
+    if (candidate->file.last_seq < candidate->file.before_seq) /* no row yet */
+        candidate->file.last_seq = candidate->file.before_seq;
+    if (code == CODE_OK)
+        code = reader__hash(db, candidate->file.last_seq, candidate->head);
+    candidate->is_damaged = code == CODE_INVALID || code == CODE_NOT_FOUND;
+    candidate->continues = candidate->continues && !candidate->is_damaged;
+    if (code != CODE_OK && !candidate->is_damaged)
+        (void)reader__why(why, code, path, db);
+    db_close(&db);
+    return candidate->is_damaged ? CODE_OK : code;
+}
+
+static bool is_database(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 3 && strcmp(name + len - 3, ".db") == 0;
+}
+
+struct beside {
+    struct candidate *list;
+    size_t count, room;
+};
+
+static enum code make_room(struct beside *beside)
+{
+    size_t room = beside->room == 0 ? 16 : 2 * beside->room;
+    struct candidate *list;
+
+    if (beside->count < beside->room)
+        return CODE_OK;
+    list = mem_resize(beside->list, room * sizeof list[0]);
+    if (list == NULL)
+        return CODE_NOMEM;
+    beside->list = list;
+    beside->room = room;
+    return CODE_OK;
+}
+
+static enum code add_beside(struct beside *beside, const char *path, const char *name)
+{
+    struct why passed_over = {""};
+    struct candidate *candidate;
+    char *full;
+    enum code code = make_room(beside);
+
+    if (code != CODE_OK)
+        return code;
+    full = file_beside(path, span_text(name));
+    if (full == NULL)
+        return CODE_NOMEM;
+    candidate = &beside->list[beside->count];
+    code = look_at(full, candidate, &passed_over);
+    candidate->file.path = full;
+    if (code == CODE_OK && !candidate->is_damaged)
+        beside->count++;
+    else
+        mem_free(full);
+    return code == CODE_NOMEM ? code : CODE_OK;
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+
+    return strcmp(a->file.path, b->file.path);
+}
+
+static enum code look_around(const char *path, struct beside *beside, struct why *why)
+{
+    const char *slash = strrchr(path, '/'), *own = slash != NULL ? slash + 1 : path;
+    char *folder = slash == NULL ? mem_dup(".", 1) : mem_dup(path, slash == path ? 1 : (size_t)(slash - path));
+    const struct dirent *entry;
+    enum code code = CODE_OK;
+    DIR *dir;
+
+    if (folder == NULL)
+        return CODE_NOMEM;
+    dir = opendir(folder);
+    if (dir == NULL)
+        code = why_set(why, CODE_IO, "%s: %s; --all needs to read the folder", folder, strerror(errno));
+    while (code == CODE_OK && beside->count < FILES_MAX && (entry = readdir(dir)) != NULL)
+        if (is_database(entry->d_name) && strcmp(entry->d_name, own) != 0)
+            code = add_beside(beside, path, entry->d_name);
+    if (dir != NULL)
+        (void)closedir(dir);
+    mem_free(folder);
+    if (code == CODE_OK && beside->count > 1) /* of two copies always the same one is taken */
+        qsort(beside->list, beside->count, sizeof beside->list[0], by_path);
+    return code;
+}
+
+static struct candidate *find_before(const struct beside *beside, const struct candidate *after)
+{
+    for (size_t i = 0; i < beside->count; i++) {
+        struct candidate *candidate = &beside->list[i];
+
+        if (candidate->file.path != NULL && candidate->file.last_seq == after->file.before_seq &&
+            candidate->file.before_seq < after->file.before_seq &&
+            memcmp(candidate->head, after->previous, DIGEST_BYTES) == 0)
+            return candidate;
+    }
+    return NULL;
+}
+
+/* From the named file back to the first. */
+static enum code link_up(struct trail *trail, struct candidate *last, struct beside *beside)
+{
+    const struct candidate *at = last;
+
+    trail->files = mem_array(beside->count + 1, sizeof trail->files[0]);
+    if (trail->files == NULL)
+        return CODE_NOMEM;
+    trail->files[trail->count++] = last->file;
+    last->file.path = NULL;
+    while (at->continues && trail->count <= beside->count) {
+        struct candidate *before = find_before(beside, at);
+
+        if (before == NULL)
+            break;
+        trail->files[trail->count++] = before->file;
+        before->file.path = NULL;
+        at = before;
+    }
+    trail->missing_to = at->file.before_seq;
+    for (size_t i = 0; i < trail->count / 2; i++) {
+        struct trail_file file = trail->files[i];
+
+        trail->files[i] = trail->files[trail->count - 1 - i];
+        trail->files[trail->count - 1 - i] = file;
+    }
+    return CODE_OK;
+}
+
+enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why)
+{
+    struct candidate last;
+    struct beside beside = {0};
+    enum code code = look_at(path, &last, why);
+
+    *trail = (struct trail){0};
+    if (code != CODE_OK)
+        return code;
+    last.file.path = mem_dup(path, strlen(path));
+    if (last.file.path == NULL)
+        code = CODE_NOMEM;
+    if (code == CODE_OK && all && last.continues)
+        code = look_around(path, &beside, why);
+    if (code == CODE_OK)
+        code = link_up(trail, &last, &beside);
+    for (size_t i = 0; i < beside.count; i++)
+        mem_free(beside.list[i].file.path);
+    mem_free(beside.list);
+    mem_free(last.file.path);
+    if (code == CODE_NOMEM)
+        (void)why_set(why, code, "%s: out of memory", path);
+    return code;
+}
+
+void trail_fini(struct trail *trail)
+{
+    for (size_t i = 0; i < trail->count; i++)
+        mem_free(trail->files[i].path);
+    mem_free(trail->files);
+    *trail = (struct trail){0};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of one audit trail: the live audit.db and the sealed ones beside it, in the order in which they were written.
+ *
+ * A sealed file is told by its content and not by its name: the hash of its last row is what the next file names as
+ * `file.previous`.
+ *
+ * Threads: one.
+ * Owns: the paths.
+ * Lifetime: trail_find to trail_fini.
+ * Errors: enum code with a sentence; files beside that are no part of the trail, or cannot be read, are passed over. */
+#ifndef AUDIT_TRAIL_H
+#define AUDIT_TRAIL_H
+
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trail_file {
+    char *path;
+    int64_t before_seq; /* the number before its first row */
+    int64_t last_seq;   /* when it was looked at; the last file may be growing */
+};
+
+struct trail {
+    struct trail_file *files; /* oldest first; the one that was named is the last */
+    size_t count;
+    int64_t missing_to;       /* rows 1 to this one are in a file that is not here; 0: none */
+};
+
+/* Takes: the path of an audit.db, or of a sealed one; all: also those that lead to it. */
+enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why) MUST_USE;
+void trail_fini(struct trail *trail);
+
+#endif

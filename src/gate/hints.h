@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What servers say of their tools in tools/list: four hints by upstream and tool, untrusted, for closing rules only.
+ *
+ * Threads: any; one short lock a shard of upstreams.
+ * Owns: copies of the names.
+ * Lifetime: hints_new to hints_free. Bounded: 8,192 tools an upstream, of which the one that was told first gives way; the
+ *   upstreams are those of the configuration.
+ * Errors: what there is no memory for is not known. */
+#ifndef GATE_HINTS_H
+#define GATE_HINTS_H
+
+#include "base/code.h"
+#include "policy/question.h"
+
+struct hints;
+
+enum code hints_new(struct hints **hints) MUST_USE;
+void hints_free(struct hints **hints);
+void hints_clear(struct hints *hints);
+
+/* What is told later holds; POLICY_UNKNOWN: the server says nothing of it. */
+void hints_learn(struct hints *hints, struct span upstream, struct span tool,
+                 const enum policy_known said[POLICY_HINT_COUNT]);
+enum policy_known hints_ask(struct hints *hints, struct span upstream, struct span tool, enum policy_hint hint);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A draft is YAML that people edit: plain words where no reader could take them for anything else, and nothing that hides. */
+#include "gate/learn_priv.h"
+
+#include "unicode/unicode.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define LINE_BYTES 512
+
+void gate__draft_add(struct draft *draft, const char *format, ...)
+{
+    char text[LINE_BYTES];
+    va_list arguments;
+    int len;
+
+    if (draft->code != CODE_OK)
+        return;
+    va_start(arguments, format);
+    len = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    draft->code = len >= 0 && (size_t)len < sizeof text ? buf_add(draft->out, text, (size_t)len) : CODE_LIMIT;
+}
+
+void gate__draft_line(struct draft *draft, const char *format, ...)
+{
+    char text[LINE_BYTES];
+    va_list arguments;
+    int len;
+
+    if (draft->code != CODE_OK)
+        return;
+    va_start(arguments, format);
+    len = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (unsigned i = 0; i < draft->indent && draft->code == CODE_OK; i++)
+        draft->code = buf_add_text(draft->out, "  ");
+    if (draft->code == CODE_OK)
+        draft->code = len >= 0 && (size_t)len < sizeof text ? buf_add(draft->out, text, (size_t)len) : CODE_LIMIT;
+}
+
+/* ---- strings ---- */
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* What YAML 1.1 readers take for truth or nothing stays quoted, too. */
+static bool is_word_of_yaml(struct span text)
+{
+    static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (span_equals_nocase(text, span_text(words[i])))
+            return true;
+    return false;
+}
+
+static bool is_plain(struct span text)
+{
+    if (text.len == 0 || text.len > 80 || !(is_letter(text.at[0]) || text.at[0] == '/' || text.at[0] == '$' ||
+                                            text.at[0] == '_') || is_word_of_yaml(text))
+        return false;
+    for (size_t i = 1; i < text.len; i++) {
+        char c = text.at[i];
+
+        if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '_' && c != '.' && c != '/' && c != '-' && c != '$')
+            return false;
+    }
+    return true;
+}
+
+/* Written as it is; all else as an escape. Private and unassigned ones are harmless. */
+static bool is_visible(struct span character, uint32_t point)
+{
+    if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029 || point == 0xad)
+        return false;
+    return point != 0xfeff && point < 0xfffe + (uint32_t)(point > 0xffff) * 0x110000 && !unicode_is_deceptive(character);
+}
+
+static void add_character(struct draft *draft, struct span character, uint32_t point)
+{
+    if (point == '"' || point == '\\')
+        gate__draft_add(draft, "\\%c", (char)point);
+    else if (point == '\n')
+        gate__draft_add(draft, "\\n");
+    else if (is_visible(character, point))
+        gate__draft_add(draft, "%.*s", SPAN_ARG(character));
+    else
+        gate__draft_add(draft, point > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)point);
+}
+
+void gate__draft_quoted(struct draft *draft, struct span text)
+{
+    uint32_t point;
+    size_t len;
+
+    gate__draft_add(draft, "\"");
+    while (draft->code == CODE_OK && (len = unicode_next(text, &point)) > 0) {
+        add_character(draft, span_part(text, 0, len), point);
+        text = span_part(text, len, SIZE_MAX);
+    }
+    gate__draft_add(draft, "\"");
+}
+
+void gate__draft_text(struct draft *draft, struct span text)
+{
+    if (is_plain(text))
+        gate__draft_add(draft, "%.*s", SPAN_ARG(text));
+    else
+        gate__draft_quoted(draft, text);
+}
+
+/* ---- names ---- */
+
+static void escaped(struct draft *draft, struct span text, const char *special)
+{
+    struct draft inner = {.code = draft->code};
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX / 2);
+    inner.out = &out;
+    for (size_t i = 0; i < text.len && inner.code == CODE_OK; i++) {
+        if (strchr(special, text.at[i]) != NULL)
+            inner.code = buf_add_byte(&out, '\\');
+        if (inner.code == CODE_OK)
+            inner.code = buf_add_byte(&out, text.at[i]);
+    }
+    draft->code = inner.code;
+    gate__draft_text(draft, buf_peek(&out));
+    buf_fini(&out);
+}
+
+void gate__draft_name(struct draft *draft, struct span name)
+{
+    escaped(draft, name, "*?\\");
+}
+
+/* ---- values ---- */
+
+void gate__draft_value(struct draft *draft, const struct json_node *value)
+{
+    bool object = value->type == JSON_OBJECT;
+
+    if (value->type == JSON_STRING) {
+        gate__draft_text(draft, value->text);
+        return;
+    }
+    if (!object && value->type != JSON_ARRAY) {
+        gate__draft_add(draft, "%.*s", SPAN_ARG(value->raw));
+        return;
+    }
+    gate__draft_add(draft, object ? "{" : "[");
+    for (const struct json_node *child = value->child; child != NULL; child = child->next) {
+        if (object) {
+            gate__draft_text(draft, child->key);
+            gate__draft_add(draft, ": ");
+        }
+        gate__draft_value(draft, child);
+        gate__draft_add(draft, child->next != NULL ? ", " : "");
+    }
+    gate__draft_add(draft, object ? "}" : "]");
+}
+
+/* ---- patterns ---- */
+
+static enum code add_literal(struct buf *pattern, struct span text)
+{
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < text.len && code == CODE_OK; i++) {
+        char c = text.at[i];
+
+        if (c > ' ' && c < 0x7f && !is_letter(c) && !(c >= '0' && c <= '9'))
+            code = buf_add_byte(pattern, '\\');
+        if (code == CODE_OK)
+            code = buf_add_byte(pattern, c);
+    }
+    return code;
+}
+
+void gate__draft_pattern(struct draft *draft, const struct shape *shape)
+{
+    const struct {
+        bool seen;
+        const char *text;
+    } words[] = {
+        {shape->nulls > 0, "null"}, {shape->trues > 0, "true"}, {shape->falses > 0, "false"},
+        {shape->numbers > 0, "-?[0-9][-+.0-9Ee]*"},
+    };
+    enum code code = CODE_OK;
+    struct buf pattern;
+
+    buf_init(&pattern, 1 << 20);
+    for (size_t i = 0; i < sizeof words / sizeof words[0] && code == CODE_OK; i++)
+        if (words[i].seen)
+            code = buf_addf(&pattern, "%s%s", buf_is_empty(&pattern) ? "" : "|", words[i].text);
+    if (code == CODE_OK && shape->strings > 0) {
+        code = buf_add_byte(&pattern, '|'); /* never the only type */
+        if (code == CODE_OK)
+            code = add_literal(&pattern, shape->prefix);
+        if (code == CODE_OK)
+            code = buf_add_text(&pattern, "[\\s\\S]*");
+    }
+    if (code != CODE_OK && draft->code == CODE_OK)
+        draft->code = code;
+    gate__draft_text(draft, buf_peek(&pattern));
+    buf_fini(&pattern);
+}
+
+/* ---- paths ---- */
+
+static bool is_path_word(struct span name)
+{
+    if (name.len == 0 || !(is_letter(name.at[0]) || name.at[0] == '_'))
+        return false;
+    for (size_t i = 1; i < name.len; i++)
+        if (!is_letter(name.at[i]) && name.at[i] != '_' && !(name.at[i] >= '0' && name.at[i] <= '9'))
+            return false;
+    return true;
+}
+
+static enum code add_step(struct buf *path, const struct shape *shape)
+{
+    enum code code;
+
+    if (shape->parent->element == shape)
+        return buf_add_text(path, "[*]");
+    if (is_path_word(shape->name)) {
+        code = buf_add_byte(path, '.');
+        return code == CODE_OK ? buf_add_span(path, shape->name) : code;
+    }
+    code = buf_add_text(path, "['");
+    for (size_t i = 0; i < shape->name.len && code == CODE_OK; i++) {
+        unsigned char c = (unsigned char)shape->name.at[i];
+
+        if (c < 0x20)
+            code = buf_addf(path, "\\u%04x", c);
+        else
+            code = buf_addf(path, c == '\'' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    return code == CODE_OK ? buf_add_text(path, "']") : code;
+}
+
+void gate__draft_path(struct draft *draft, const struct shape *shape, const char *tail)
+{
+    const struct shape *steps[LEARN_DEPTH_MAX + 2];
+    size_t count = 0;
+    struct buf path;
+    enum code code;
+
+    if (shape->depth == 1 && tail[0] == '\0' && is_path_word(shape->name)) {
+        gate__draft_text(draft, shape->name);
+        return;
+    }
+    for (; shape->parent != NULL && count < sizeof steps / sizeof steps[0]; shape = shape->parent)
+        steps[count++] = shape;
+    buf_init(&path, 1 << 20);
+    code = buf_add_byte(&path, '$');
+    while (count > 0 && code == CODE_OK)
+        code = add_step(&path, steps[--count]);
+    if (code == CODE_OK)
+        code = buf_add_text(&path, tail);
+    if (code != CODE_OK && draft->code == CODE_OK)
+        draft->code = code;
+    gate__draft_text(draft, buf_peek(&path));
+    buf_fini(&path);
+}

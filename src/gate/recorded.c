@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/gate_priv.h"
+#include "gate/recorded.h"
+
+#include "base/num.h"
+#include "mcp/method.h"
+
+#include <inttypes.h>
+
+#define CANONICAL_MAX_BYTES ((size_t)256 << 20)
+#define TREE_MAX_BYTES ((size_t)1 << 30)
+#define ANSWER_DISTANCE 20000 /* rows back in which the question of an answer is looked for */
+#define REDACTED_KEY "dev.callgate/redacted"
+
+enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
+       C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES };
+
+/* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
+ * case only were looked at with the whole message at hand. */
+static const struct json_rules agent_rules = {.max_depth = 64, .max_nodes = 200000, .max_keys = 4096};
+static const struct json_rules server_rules = {.max_depth = 128, .max_nodes = 0, .max_keys = 65536};
+
+void recorded_init(struct recorded *recorded)
+{
+    memset(recorded, 0, sizeof *recorded);
+    arena_init(&recorded->arena, TREE_MAX_BYTES);
+    buf_init(&recorded->canonical, CANONICAL_MAX_BYTES);
+}
+
+void recorded_fini(struct recorded *recorded)
+{
+    buf_fini(&recorded->canonical);
+    arena_fini(&recorded->arena);
+}
+
+/* ---- what was decided ---- */
+
+static enum reason reason_of(struct span name)
+{
+    for (int reason = 0; reason < REASON_COUNT; reason++)
+        if (span_is(name, reason_name((enum reason)reason)))
+            return (enum reason)reason;
+    return REASON_UNSET;
+}
+
+static enum verdict_kind verdict_of(struct span text)
+{
+    if (span_is(text, verdict_text(VERDICT_PERMIT)))
+        return VERDICT_PERMIT;
+    return span_is(text, verdict_text(VERDICT_HOLD)) ? VERDICT_HOLD : VERDICT_DENY;
+}
+
+/* A policy decides, or its place is empty; all else was refused on the way to it. A method that cannot come from its side is
+ * refused under the same name as one that no rule knows. */
+static enum recorded_kind kind_of(const struct recorded *recorded)
+{
+    const struct question *question = &recorded->question;
+    bool is_pseudo = span_is(question->method, "stream/open") || span_is(question->method, "session/end") ||
+                     span_is(question->method, "response") || span_is(question->method, "stream/message");
+
+    if (span_is(question->method, "pass"))
+        return recorded->verdict == VERDICT_PERMIT ? RECORDED_UNJUDGED : RECORDED_REFUSED;
+    if (question->method.len == 0 || question->tenant.at == NULL)
+        return RECORDED_REFUSED;
+    if (recorded->reason == REASON_METHOD_UNKNOWN && !is_pseudo &&
+        !mcp_method_may_come(question->method, recorded->from_server))
+        return RECORDED_REFUSED;
+    if (recorded->reason == REASON_PERMITTED || recorded->reason == REASON_NO_POLICY || recorded->reason == REASON_MEMORY ||
+        recorded->reason == REASON_INTERNAL || reason_blame(recorded->reason) == BLAME_POLICY)
+        return RECORDED_JUDGED;
+    return RECORDED_REFUSED;
+}
+
+/* ---- what was asked ---- */
+
+static enum code copy_text(struct recorded *recorded, struct db_stmt *row, int column, struct span *text)
+{
+    struct span found = db_text(row, column);
+
+    *text = SPAN_NONE;
+    if (found.at == NULL)
+        return CODE_OK;
+    *text = span_of(arena_dup(&recorded->arena, found.at, found.len), found.len);
+    return text->at != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+static bool holds(struct span text, const char *part)
+{
+    return text.len > 0 && memmem(text.at, text.len, part, strlen(part)) != NULL;
+}
+
+static enum code copy_session(struct recorded *recorded, struct db_stmt *row)
+{
+    struct span digest = db_blob(row, C_SESSION);
+    char *hex;
+
+    if (digest.at == NULL)
+        return CODE_OK;
+    hex = arena_alloc(&recorded->arena, digest.len * 2);
+    if (hex == NULL)
+        return CODE_NOMEM;
+    num_hex((const unsigned char *)digest.at, digest.len, hex);
+    recorded->question.session = span_of(hex, digest.len * 2);
+    return CODE_OK;
+}
+
+static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
+{
+    struct question *question = &recorded->question;
+    const struct {
+        int column;
+        struct span *text;
+    } texts[] = {
+        {C_TENANT, &question->tenant}, {C_PRINCIPAL, &question->principal}, {C_CLIENT, &question->client},
+        {C_CORRELATION, &question->correlation}, {C_UPSTREAM, &question->upstream}, {C_METHOD, &question->method},
+        {C_TOOL, &recorded->target}, {C_RULE, &recorded->rule}, {C_REASON, &recorded->reason_text},
+        {C_BEGIN, &recorded->beginning},
+    };
+    enum code code = copy_session(recorded, row);
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && code == CODE_OK; i++)
+        code = copy_text(recorded, row, texts[i].column, texts[i].text);
+    if (code == CODE_OK && holds(db_text(row, C_RULES), "\"require_approval\""))
+        code = copy_text(recorded, row, C_RULES, &recorded->rules);
+    recorded->approved = recorded->verdict == VERDICT_PERMIT &&
+                         holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false");
+    gate__aim(question, recorded->target);
+    return code;
+}
+
+/* ---- what is hidden ---- */
+
+static bool is_stand_in(const struct json_node *node)
+{
+    return node->type == JSON_OBJECT && node->count == 1 && node->child->type == JSON_STRING &&
+           span_is(node->child->key, REDACTED_KEY);
+}
+
+/* In document order. Takes: nodes NULL: only counted. */
+static uint32_t list_stand_ins(const struct json_node *node, const struct json_node **nodes, uint32_t count)
+{
+    if (is_stand_in(node)) {
+        if (nodes != NULL)
+            nodes[count] = node;
+        return count + 1;
+    }
+    for (const struct json_node *child = node->child; child != NULL; child = child->next)
+        count = list_stand_ins(child, nodes, count);
+    return count;
+}
+
+static enum code hide_stand_ins(struct recorded *recorded)
+{
+    const struct json_node *root = recorded->question.root;
+    uint32_t count = list_stand_ins(root, NULL, 0);
+    const struct json_node **nodes = arena_alloc(&recorded->arena, (count + 1) * sizeof *nodes);
+
+    if (nodes == NULL)
+        return CODE_NOMEM;
+    (void)list_stand_ins(root, nodes, 0);
+    recorded->hidden.nodes = nodes;
+    recorded->hidden.count = count;
+    if (count > 0)
+        recorded->lack = RECORDED_REDACTED;
+    return CODE_OK;
+}
+
+/* Nothing is known of it but that it was there. */
+static void hide_all(struct recorded *recorded, enum recorded_lack lack)
+{
+    static const struct json_node nothing = {.type = JSON_NONE};
+    static const struct json_node *const everything[] = {&nothing};
+
+    recorded->question.root = &nothing;
+    recorded->hidden.nodes = everything;
+    recorded->hidden.count = 1;
+    recorded->lack = lack;
+}
+
+static bool asks_arguments(struct span method)
+{
+    return span_is(method, "tools/call") || span_is(method, "prompts/get");
+}
+
+static enum code read_arguments(struct recorded *recorded, struct db_stmt *row)
+{
+    struct question *question = &recorded->question;
+    struct json_fault fault = {0};
+    enum code code;
+
+    recorded->arguments_bytes = db_is_null(row, C_BYTES) ? -1 : db_int(row, C_BYTES);
+    if (db_is_null(row, C_ARGUMENTS)) {
+        if (db_int(row, C_CUT) != 0)
+            hide_all(recorded, RECORDED_CUT);
+        else if (recorded->arguments_bytes >= 0)
+            hide_all(recorded, RECORDED_ERASED);
+        return CODE_OK;
+    }
+    code = json_read(db_text(row, C_ARGUMENTS), recorded->from_server ? &server_rules : &agent_rules, &recorded->canonical,
+                     &recorded->arena, &question->root, &fault);
+    recorded->arguments = code == CODE_OK ? buf_peek(&recorded->canonical) : SPAN_NONE;
+    if (code == CODE_NOMEM)
+        return code;
+    if (code != CODE_OK)
+        hide_all(recorded, RECORDED_DAMAGED);
+    return code == CODE_OK && db_int(row, C_REDACTED) != 0 ? hide_stand_ins(recorded) : CODE_OK;
+}
+
+static void settle_hidden(struct recorded *recorded)
+{
+    struct question *question = &recorded->question;
+
+    recorded->hidden.hints = span_is(question->method, "tools/call");
+    if (asks_arguments(question->method)) {
+        recorded->hidden.meta = true;
+    } else if (recorded->lack == RECORDED_WHOLE || recorded->lack == RECORDED_REDACTED) {
+        question->meta = question->root != NULL ? json_member(question->root, SPAN_LIT("_meta")) : NULL;
+        recorded->hidden.meta = question->root != NULL && is_stand_in(question->root) && recorded->hidden.count > 0;
+    } else {
+        recorded->hidden.meta = true;
+    }
+    if (recorded->hidden.count > 0 || recorded->hidden.meta)
+        question->hidden = &recorded->hidden;
+}
+
+/* ---- the question of an answer ---- */
+
+/* The gate recorded the server's request before it delivered it: same session, same id. */
+static enum code find_answered(struct recorded *recorded, struct db *db, struct db_stmt *row)
+{
+    struct question *question = &recorded->question;
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db,
+                                "SELECT method FROM decision WHERE seq < ?1 AND seq >= ?2 AND direction = 'server' "
+                                "AND verdict = 'permit' AND method <> 'stream/message' AND rpc_id = ?3 AND tenant IS ?4 "
+                                "AND principal IS ?5 AND upstream IS ?6 AND session IS ?7 ORDER BY seq DESC LIMIT 1", &stmt);
+
+    recorded->answers_unknown = true;
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, (int64_t)recorded->seq);
+    db_bind_int(stmt, 2, (int64_t)recorded->seq - ANSWER_DISTANCE);
+    db_bind_text(stmt, 3, db_text(row, C_RPC_ID));
+    db_bind_text(stmt, 4, question->tenant);
+    db_bind_text(stmt, 5, question->principal);
+    db_bind_text(stmt, 6, question->upstream);
+    db_bind_blob(stmt, 7, db_blob(row, C_SESSION));
+    code = db_step(stmt);
+    if (code == CODE_OK) {
+        recorded->answers_unknown = false;
+        code = copy_text(recorded, stmt, 0, &question->answers);
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* ---- a row ---- */
+
+enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt *row)
+{
+    struct arena arena = recorded->arena;
+    struct buf canonical = recorded->canonical;
+    enum code code;
+
+    arena_reset(&arena);
+    buf_clear(&canonical);
+    *recorded = (struct recorded){.arena = arena, .canonical = canonical, .arguments_bytes = -1};
+    recorded->seq = (uint64_t)db_int(row, C_SEQ);
+    recorded->question.time_us = db_int(row, C_TIME);
+    recorded->from_server = span_is(db_text(row, C_DIRECTION), "server");
+    recorded->verdict = verdict_of(db_text(row, C_VERDICT));
+    recorded->reason = reason_of(db_text(row, C_REASON));
+    recorded->policy_version = (uint64_t)db_int(row, C_VERSION);
+    code = copy_texts(recorded, row);
+    if (code == CODE_OK)
+        code = read_arguments(recorded, row);
+    if (code != CODE_OK)
+        return code;
+    recorded->kind = kind_of(recorded);
+    settle_hidden(recorded);
+    if (recorded->kind == RECORDED_JUDGED && span_is(recorded->question.method, "response"))
+        code = find_answered(recorded, db, row);
+    return code;
+}
+
+enum code recorded_find(struct recorded *recorded, struct db *db, uint64_t seq, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_prepare(db, RECORDED_SELECT "WHERE seq = ?1", &stmt);
+
+    if (code == CODE_OK) {
+        db_bind_int(stmt, 1, seq <= INT64_MAX ? (int64_t)seq : -1);
+        code = db_step(stmt);
+    }
+    if (code == CODE_OK)
+        code = recorded_read(recorded, db, stmt);
+    else if (code == CODE_NOT_FOUND)
+        (void)why_set(why, code, "there is no decision %" PRIu64 "; `callgate audit query` shows the numbers", seq);
+    db_finalize(&stmt);
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        (void)why_set(why, code, "%s", code == CODE_NOMEM ? "not enough memory" : db_error(db));
+    return code;
+}
+
+/* Whether a rule was among those that held a call; ids need no escape in JSON. */
+static bool was_asked(const struct recorded *recorded, struct span rule)
+{
+    static const char before[] = "{\"id\":\"", after[] = "\",\"effect\":\"require_approval\",\"monitor\":false";
+    struct span rest = recorded->rules;
+    const char *found;
+
+    while (rest.len > 0 && (found = memmem(rest.at, rest.len, before, sizeof before - 1)) != NULL) {
+        rest = span_part(rest, (size_t)(found - rest.at) + sizeof before - 1, SIZE_MAX);
+        if (span_starts_with(rest, rule) && span_starts_with(span_part(rest, rule.len, SIZE_MAX), span_text(after)))
+            return true;
+    }
+    return false;
+}
+
+enum policy_known recorded_granted(const struct recorded *recorded, struct span rule)
+{
+    if (recorded->verdict == VERDICT_PERMIT)
+        return span_equals(recorded->rule, rule) || was_asked(recorded, rule) ? POLICY_YES : POLICY_UNKNOWN;
+    return recorded->reason == REASON_APPROVAL_REFUSED && span_equals(recorded->rule, rule) ? POLICY_NO : POLICY_UNKNOWN;
+}
+
+bool recorded_guess(struct recorded *recorded, const struct question *question, const struct policy *policy,
+                    struct policy_scratch *scratch, struct verdict *verdict, enum verdict_kind *otherwise)
+{
+    recorded->hidden.favours_permit = recorded->verdict != VERDICT_PERMIT;
+    policy_eval(policy, question, false, scratch, verdict);
+    *otherwise = verdict->kind;
+    recorded->hidden.favours_permit = !recorded->hidden.favours_permit;
+    policy_eval(policy, question, false, scratch, verdict);
+    return *otherwise != verdict->kind;
+}
+
+const char *recorded_lack_text(enum recorded_lack lack)
+{
+    switch (lack) {
+    case RECORDED_WHOLE: return "whole";
+    case RECORDED_REDACTED: return "redacted";
+    case RECORDED_CUT: return "cut";
+    case RECORDED_ERASED: return "erased";
+    case RECORDED_DAMAGED:
+    case RECORDED_LACKS: break;
+    }
+    return "damaged";
+}

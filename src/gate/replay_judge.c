@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/replay_priv.h"
+
+/* ---- the past, as the record has it ---- */
+
+static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
+                                  int64_t *wait_us)
+{
+    struct rejudge *rejudge = context;
+    struct policy_state view = gate_moment_view(&rejudge->moment);
+
+    return view.past->has_room(view.context, question, limit, wait_us);
+}
+
+static enum policy_known ask_called(void *context, const struct question *question, const struct policy_watch *watch,
+                                    enum policy_by by, int64_t within_us)
+{
+    struct rejudge *rejudge = context;
+    struct policy_state view = gate_moment_view(&rejudge->moment);
+
+    return view.past->was_called(view.context, question, watch, by, within_us);
+}
+
+static enum policy_known ask_granted(void *context, const struct question *question, struct span rule, struct span rule_hash)
+{
+    const struct rejudge *rejudge = context;
+
+    (void)question;
+    (void)rule_hash;
+    return recorded_granted(rejudge->recorded, rule);
+}
+
+static const struct policy_past past_alone = {.is_granted = ask_granted};
+static const struct policy_past past_with_state = {
+    .has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted};
+
+enum code gate__rejudge_init(struct rejudge *rejudge, const struct policy *policy)
+{
+    enum code code = policy_scratch_new(&rejudge->scratch);
+
+    rejudge->policy = policy;
+    if (code == CODE_OK && policy_memory_us(policy) > 0)
+        code = gate_state_new(GATE_STATE_BYTES, &rejudge->state);
+    rejudge->moment = (struct gate_moment){.state = rejudge->state, .is_recorded = true};
+    return code;
+}
+
+void gate__rejudge_fini(struct rejudge *rejudge)
+{
+    gate_state_free(&rejudge->state);
+    policy_scratch_free(&rejudge->scratch);
+}
+
+/* ---- one call ---- */
+
+static void judge(struct rejudge *rejudge, struct recorded *recorded, bool favours_permit, struct verdict *verdict)
+{
+    recorded->hidden.favours_permit = favours_permit;
+    recorded->question.state = (struct policy_state){
+        .past = rejudge->state != NULL ? &past_with_state : &past_alone, .context = rejudge};
+    policy_eval(rejudge->policy, &recorded->question, false, rejudge->scratch, verdict);
+}
+
+static bool same_rule(const struct recorded *recorded, const struct verdict *verdict)
+{
+    return (recorded->rule.at == NULL) == (verdict->rule.at == NULL) && span_equals(recorded->rule, verdict->rule) &&
+           recorded->reason == verdict->reason;
+}
+
+static enum replay_fate fate_of(struct rejudge *rejudge, struct recorded *recorded, bool *lossy)
+{
+    struct verdict *low = &rejudge->low;
+
+    judge(rejudge, recorded, false, low);
+    if (low->guessed) {
+        judge(rejudge, recorded, true, &rejudge->high);
+        if (policy_possible(low, &rejudge->high) != 1U << low->kind)
+            return REPLAY_UNKNOWN;
+        *lossy = true;
+    }
+    /* Held as it would be, but that too many calls waited already. */
+    if (recorded->reason == REASON_APPROVAL_LIMIT && low->kind == VERDICT_HOLD)
+        return REPLAY_SAME;
+    if (low->kind != recorded->verdict)
+        return REPLAY_FLIPS;
+    return same_rule(recorded, low) ? REPLAY_SAME : REPLAY_OTHER_RULE;
+}
+
+/* What the call leaves behind. Of one that cannot be judged, what the record says came of it. */
+static void act(struct rejudge *rejudge, const struct recorded *recorded, enum replay_fate fate)
+{
+    const struct verdict *verdict = fate == REPLAY_UNKNOWN ? &rejudge->high : &rejudge->low;
+
+    if ((fate == REPLAY_UNKNOWN ? recorded->verdict : verdict->kind) != VERDICT_PERMIT)
+        return;
+    gate_state_note(&rejudge->moment, rejudge->policy, &recorded->question);
+    /* It had room a moment ago, and nobody else takes. */
+    if (verdict->kind == VERDICT_PERMIT && verdict->limit != NULL)
+        gate_state_count(&rejudge->moment, &recorded->question, verdict->limit);
+}
+
+enum code gate__rejudge(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy)
+{
+    *lossy = false;
+    *fate = recorded->kind != RECORDED_JUDGED ? REPLAY_NO_QUESTION : REPLAY_UNKNOWN;
+    if (recorded->kind != RECORDED_JUDGED || recorded->answers_unknown)
+        return CODE_OK;
+    rejudge->recorded = recorded;
+    if (recorded->question.time_us > rejudge->moment.now_us) /* a clock may have jumped back */
+        rejudge->moment.now_us = recorded->question.time_us;
+    *fate = fate_of(rejudge, recorded, lossy);
+    if (rejudge->low.reason == REASON_MEMORY || (rejudge->low.guessed && rejudge->high.reason == REASON_MEMORY))
+        return CODE_NOMEM;
+    if (rejudge->state != NULL)
+        act(rejudge, recorded, *fate);
+    return CODE_OK;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One recorded call judged again: both guesses at what is lost, the word of a person, and what came before it.
+ *
+ * Threads: one.
+ * Owns: its scratch and, where the policy asks the past, a state of its own.
+ * Lifetime: one run.
+ * Errors: CODE_NOMEM. */
+#ifndef GATE_REPLAY_PRIV_H
+#define GATE_REPLAY_PRIV_H
+
+#include "gate/replay.h"
+#include "gate/state.h"
+
+struct rejudge {
+    const struct policy *policy;
+    const struct recorded *recorded; /* the call at hand */
+    struct policy_scratch *scratch;
+    struct gate_state *state;        /* NULL: the policy asks for nothing that was */
+    struct gate_moment moment;
+    struct verdict low, high;        /* against a permit, and in favour of one where that was asked for */
+};
+
+enum code gate__rejudge_init(struct rejudge *rejudge, const struct policy *policy) MUST_USE;
+void gate__rejudge_fini(struct rejudge *rejudge);
+
+/* In recorded order where the policy asks the past. *lossy: parts are lost, and did not matter.
+ * Returns: CODE_NOMEM where there was no memory to judge it. */
+enum code gate__rejudge(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy) MUST_USE;
+
+#endif

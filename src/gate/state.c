@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/recorded.h"
+#include "gate/state.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "crypto/digest.h"
+#include "gate/hints.h"
+
+#include <string.h>
+
+#define ROUNDS_MAX 8 /* evaluations of one call that each lost the race for a token */
+
+struct gate_state {
+    struct tally *tally;
+    struct hints *hints;
+};
+
+enum code gate_state_new(size_t cap_bytes, struct gate_state **out)
+{
+    struct gate_state *state = mem_zalloc(sizeof *state);
+
+    *out = state;
+    if (state == NULL)
+        return CODE_NOMEM;
+    if (tally_new(cap_bytes, &state->tally) != CODE_OK || hints_new(&state->hints) != CODE_OK) {
+        gate_state_free(out);
+        return CODE_NOMEM;
+    }
+    return CODE_OK;
+}
+
+void gate_state_free(struct gate_state **state)
+{
+    struct gate_state *gone = *state;
+
+    *state = NULL;
+    if (gone == NULL)
+        return;
+    tally_free(&gone->tally);
+    hints_free(&gone->hints);
+    mem_free(gone);
+}
+
+void gate_state_clear(struct gate_state *state)
+{
+    tally_clear(state->tally);
+    hints_clear(state->hints);
+}
+
+void gate_state_stats(struct gate_state *state, struct tally_stats *stats)
+{
+    tally_stats(state->tally, stats);
+}
+
+/* ---- keys: everything that makes two countings the same, each part behind its length ---- */
+
+static void add_part(struct digest *digest, struct span part)
+{
+    uint64_t len = part.len;
+
+    digest_add(digest, &len, sizeof len);
+    digest_add(digest, part.at, part.len);
+}
+
+static void add_number(struct digest *digest, uint64_t number)
+{
+    digest_add(digest, &number, sizeof number);
+}
+
+/* Tenants share the room fairly. Takes: tenant: empty where the calls of all tenants are counted together. */
+static uint32_t owner_of(struct span tenant)
+{
+    uint32_t owner = 0;
+
+    for (size_t i = 0; i < tenant.len; i++)
+        owner = owner * 31 + (unsigned char)tenant.at[i];
+    return owner % TALLY_OWNERS;
+}
+
+static struct tally_key key_of(struct digest *digest, struct span tenant)
+{
+    unsigned char full[DIGEST_BYTES];
+    struct tally_key key = {.owner = owner_of(tenant)};
+
+    digest_final(digest, full);
+    memcpy(key.bytes, full, sizeof key.bytes);
+    return key;
+}
+
+/* Sessions go by their digest, as in the audit, so that what was recorded there counts for the sessions that come. */
+static void add_value(struct digest *digest, const struct gate_moment *moment, const struct question *question,
+                      enum policy_by by)
+{
+    struct span value = question_value(question, by);
+    unsigned char bytes[DIGEST_BYTES];
+    char hex[2 * DIGEST_BYTES];
+
+    if (by == POLICY_BY_SESSION && value.len > 0 && !moment->is_recorded) {
+        digest_of(value, bytes);
+        num_hex(bytes, sizeof bytes, hex);
+        value = span_of(hex, sizeof hex);
+    }
+    add_part(digest, value);
+}
+
+static struct tally_key limit_key(const struct gate_moment *moment, const struct question *question,
+                                  const struct policy_limit *limit)
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    add_part(&digest, SPAN_LIT("limit"));
+    add_part(&digest, limit->rule);
+    add_number(&digest, limit->calls);
+    add_number(&digest, (uint64_t)limit->per_us);
+    add_number(&digest, limit->by);
+    for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
+        if (limit->by & UINT32_C(1) << by)
+            add_value(&digest, moment, question, by);
+    return key_of(&digest, limit->by & UINT32_C(1) << POLICY_BY_TENANT ? question->tenant : SPAN_NONE);
+}
+
+/* A session is one of a principal on a route; a correlation goes through all that a tenant's agents do. */
+static struct tally_key watch_key(const struct gate_moment *moment, const struct question *question,
+                                  const struct policy_watch *watch, enum policy_by by)
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    add_part(&digest, SPAN_LIT("watch"));
+    add_part(&digest, watch->key);
+    add_number(&digest, by);
+    add_part(&digest, question->tenant);
+    if (by == POLICY_BY_SESSION) {
+        add_part(&digest, question->principal);
+        add_part(&digest, question->upstream);
+    }
+    add_value(&digest, moment, question, by);
+    return key_of(&digest, question->tenant);
+}
+
+/* ---- what evaluation asks ---- */
+
+static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
+                                  int64_t *wait_us)
+{
+    const struct gate_moment *moment = context;
+    struct tally_key key = limit_key(moment, question, limit);
+
+    return tally_has_room(moment->state->tally, &key, limit->calls, limit->per_us, moment->now_us, wait_us);
+}
+
+/* Who belongs to no session cannot be asked what was called in it. */
+static enum policy_known ask_called(void *context, const struct question *question, const struct policy_watch *watch,
+                                    enum policy_by by, int64_t within_us)
+{
+    const struct gate_moment *moment = context;
+    struct tally_key key;
+
+    if (question_value(question, by).len == 0)
+        return POLICY_UNKNOWN;
+    key = watch_key(moment, question, watch, by);
+    return tally_was_noted(moment->state->tally, &key, moment->now_us, within_us);
+}
+
+static enum policy_known ask_granted(void *context, const struct question *question, struct span rule, struct span rule_hash)
+{
+    const struct gate_moment *moment = context;
+
+    if (moment->recorded != NULL)
+        return recorded_granted(moment->recorded, rule);
+    return moment->approvals != NULL ? approvals_known(moment->approvals, question, rule, rule_hash) : POLICY_UNKNOWN;
+}
+
+static enum policy_known ask_hint(void *context, const struct question *question, enum policy_hint hint)
+{
+    const struct gate_moment *moment = context;
+
+    return hints_ask(moment->state->hints, question->upstream, question->tool, hint);
+}
+
+void gate_state_learn(struct gate_state *state, struct span upstream, struct span tool,
+                      const enum policy_known said[POLICY_HINT_COUNT])
+{
+    hints_learn(state->hints, upstream, tool, said);
+}
+
+struct policy_state gate_moment_view(struct gate_moment *moment)
+{
+    static const struct policy_past past = {.has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted,
+                                            .hint = ask_hint};
+
+    return (struct policy_state){&past, moment};
+}
+
+/* ---- what becomes of a verdict ---- */
+
+static enum code take(const struct gate_moment *moment, const struct question *question, const struct policy_limit *limit,
+                      struct gate_token *token)
+{
+    struct tally_key key = limit_key(moment, question, limit);
+    int64_t taken_us;
+    enum code code = tally_take(moment->state->tally, &key, limit->calls, limit->per_us, moment->now_us, &taken_us);
+
+    if (code == CODE_OK)
+        *token = (struct gate_token){moment->state, key, taken_us};
+    return code;
+}
+
+void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct policy_limit *limit)
+{
+    struct gate_token token;
+
+    if (take(moment, question, limit, &token) == CODE_OK)
+        gate_token_spend(&token);
+}
+
+/* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
+static void take_monitored(const struct gate_moment *moment, const struct question *question, const struct verdict *verdict)
+{
+    if (verdict->monitor_limit != NULL)
+        gate_state_count(moment, question, verdict->monitor_limit);
+}
+
+static void deny(struct verdict *verdict, enum reason reason)
+{
+    verdict->kind = VERDICT_DENY;
+    verdict->reason = reason;
+    verdict->rule = verdict->rule_reason = verdict->say = SPAN_NONE;
+    verdict->limit = NULL;
+    verdict->wait_us = 1000000;
+}
+
+void gate_state_judge(struct gate_moment *moment, const struct policy *policy, const struct question *question, bool timed,
+                      struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token)
+{
+    struct question asked = *question;
+    enum code code = CODE_OK;
+
+    asked.state = gate_moment_view(moment);
+    *token = (struct gate_token){.state = NULL};
+    for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+        policy_eval(policy, &asked, timed, scratch, verdict);
+        code = CODE_OK;
+        if (verdict->kind == VERDICT_PERMIT && verdict->limit != NULL)
+            code = take(moment, question, verdict->limit, token);
+        if (code == CODE_OK)
+            break;
+    }
+    if (code != CODE_OK)
+        deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_MEMORY);
+    take_monitored(moment, question, verdict);
+}
+
+void gate_token_spend(struct gate_token *token)
+{
+    token->state = NULL;
+}
+
+void gate_token_give_back(struct gate_token *token)
+{
+    if (token->state != NULL)
+        tally_give_back(token->state->tally, &token->key, token->taken_us);
+    token->state = NULL;
+}
+
+/* ---- notes ---- */
+
+struct noting {
+    const struct gate_moment *moment;
+    const struct question *question;
+};
+
+static void note_watch(void *context, const struct policy_watch *watch)
+{
+    const struct noting *noting = context;
+
+    for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++) {
+        struct tally_key key;
+
+        if (!(watch->by & UINT32_C(1) << by) || question_value(noting->question, by).len == 0)
+            continue;
+        key = watch_key(noting->moment, noting->question, watch, by);
+        tally_note(noting->moment->state->tally, &key, noting->moment->now_us, watch->longest_us);
+    }
+}
+
+void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question)
+{
+    struct noting noting = {moment, question};
+
+    if (policy != NULL)
+        policy_each_watch(policy, question, note_watch, &noting);
+}

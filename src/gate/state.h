@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a policy may ask of the past: limits and their tokens, tools already called, what servers say of their tools. The gate
+ * has one for all its workers; tests, explain and replay make one of their own and say the time themselves.
+ *
+ * Nothing of it is stored beside the audit: a gate that starts counts anew what the audit has of the last windows (remember.h).
+ * A rule keeps its count through a reload as long as its id and its limit are the same words.
+ *
+ * Threads: any; a struct gate_moment belongs to one.
+ * Owns: copies of what it was told.
+ * Lifetime: gate_state_new to gate_state_free.
+ * Errors: no room closes: a limit that cannot be counted counts as used up, a call that cannot be noted makes what asks for it
+ *   undecided (gate/tally.h). */
+#ifndef GATE_STATE_H
+#define GATE_STATE_H
+
+#include "gate/approvals.h"
+#include "gate/tally.h"
+#include "policy/policy.h"
+
+#define GATE_STATE_BYTES ((size_t)64 << 20)
+
+struct gate_state;
+struct recorded;
+
+enum code gate_state_new(size_t cap_bytes, struct gate_state **state) MUST_USE;
+void gate_state_free(struct gate_state **state);
+void gate_state_clear(struct gate_state *state); /* nothing happened yet */
+
+/* The state as it is at one time. Takes: now_us: microseconds that never run backwards, from any beginning. */
+struct gate_moment {
+    struct gate_state *state;
+    int64_t now_us;
+    struct approvals *approvals; /* NULL: nobody can approve anything, unless */
+    const struct recorded *recorded; /* the question was read from this, and a person's word with it */
+    bool is_recorded;            /* the question was read from the audit, which keeps a session's digest, not the session */
+};
+
+/* For question.state; asks, and changes nothing. Lifetime: the moment's. */
+struct policy_state gate_moment_view(struct gate_moment *moment);
+
+/* A token that was taken for a call. */
+struct gate_token {
+    struct gate_state *state; /* NULL: none */
+    struct tally_key key;
+    int64_t taken_us;
+};
+
+/* Judges, under what the state says at the moment, and takes the token that a permit asks for: *token. Where others took the
+ * last one between the question and the taking, it is judged again, and after some rounds denied.
+ * Takes: question: its own `state` is not looked at; timed: as policy_eval. */
+void gate_state_judge(struct gate_moment *moment, const struct policy *policy, const struct question *question, bool timed,
+                      struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token);
+void gate_token_spend(struct gate_token *token);     /* the call goes on */
+void gate_token_give_back(struct gate_token *token); /* it does not */
+
+/* A call that was permitted by the limit's rule, and whose token nobody holds any more. */
+void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct policy_limit *limit);
+
+/* The call was permitted, and goes on: whoever watches its tool will find it. */
+void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question);
+
+/* What an upstream says of a tool in a tools/list that passes by. */
+void gate_state_learn(struct gate_state *state, struct span upstream, struct span tool,
+                      const enum policy_known said[POLICY_HINT_COUNT]);
+
+void gate_state_stats(struct gate_state *state, struct tally_stats *stats);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls leave behind for later ones: how many in a stretch of time, and when the last one was; by key, for all workers.
+ *
+ * A limit is a sliding window: a token may be taken at t where fewer than `calls` were taken in (t - per, t]. Up to
+ * TALLY_EXACT calls that is exact to the microsecond; of a larger limit, tokens that were taken in the same 256th of the
+ * window come back together, with the last of them: never more than `calls` in any window, each at most per/256 late.
+ *
+ * Threads: any; sharded, one short lock a shard, as in question_table.h.
+ * Owns: its entries.
+ * Lifetime: tally_new to tally_free. Bounded by cap_bytes: entries whose time is over give way, others never do; where none
+ *   gives way there is no room (POLICY_UNKNOWN, CODE_NOMEM), and what could not be noted makes later questions undecided. An
+ *   owner takes at most as much as is left for all others: one alone half of it, so that nobody fills the room of everybody.
+ * Errors: enum code; time that runs backwards stands still, for each key. The same calls with the same times give the same
+ *   answers, whatever the clock of the machine says. */
+#ifndef GATE_TALLY_H
+#define GATE_TALLY_H
+
+#include "base/code.h"
+#include "policy/question.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALLY_EXACT 256
+
+struct tally;
+
+#define TALLY_OWNERS 256
+
+struct tally_key {
+    unsigned char bytes[16]; /* of a SHA-256: equal only where what was counted is equal */
+    uint32_t owner;          /* whose room it takes, below TALLY_OWNERS; a function of what was counted */
+};
+
+enum code tally_new(size_t cap_bytes, struct tally **tally) MUST_USE;
+void tally_free(struct tally **tally);
+void tally_clear(struct tally *tally); /* nothing happened yet */
+
+/* Whether a token could be taken; *wait_us: where not, after how long (at least 1). */
+enum policy_known tally_has_room(struct tally *tally, const struct tally_key *key, uint64_t calls, int64_t per_us,
+                                 int64_t now_us, int64_t *wait_us);
+
+/* Takes one: CODE_OK with *taken_us, by which it is given back; CODE_LIMIT, CODE_NOMEM. */
+enum code tally_take(struct tally *tally, const struct tally_key *key, uint64_t calls, int64_t per_us, int64_t now_us,
+                     int64_t *taken_us) MUST_USE;
+void tally_give_back(struct tally *tally, const struct tally_key *key, int64_t taken_us);
+
+/* It happened now, and is remembered for so long at least. */
+void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
+
+/* Whether it was noted within so long: a note at t counts up to t + within, both included. */
+enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us);
+
+struct tally_stats {
+    uint64_t keys;
+    uint64_t bytes;
+    uint64_t refused; /* times that there was no room for a new key */
+};
+void tally_stats(struct tally *tally, struct tally_stats *stats);
+
+#endif

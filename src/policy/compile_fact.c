@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/compile_priv.h"
+
+const char *const policy__fact_text[FACT_COUNT] = {
+    [FACT_DURING] = "during", [FACT_SESSION] = "session", [FACT_CLIENT] = "client", [FACT_ANNOTATIONS] = "annotations",
+};
+
+const char *const policy__hint_text[] = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", NULL};
+
+const struct yaml_node *policy__fact_node(const struct yaml_node *condition, enum fact_kind *kind)
+{
+    for (*kind = FACT_DURING; *kind < FACT_COUNT; ++*kind) {
+        const struct yaml_node *node = yaml_member(condition, policy__fact_text[*kind]);
+
+        if (node != NULL)
+            return node;
+    }
+    return NULL;
+}
+
+void policy__misplaced_fact(struct compiler *c, const struct yaml_node *map)
+{
+    enum fact_kind kind;
+    const struct yaml_node *node = policy__fact_node(map, &kind);
+
+    if (node != NULL)
+        FAULT_KEY(c, node, "`%s` is a condition; write it under `when`, as in when: [{%s: ...}]", policy__fact_text[kind],
+                  policy__fact_text[kind]);
+}
+
+bool policy__absent_applies(struct compiler *c, const struct yaml_node *absent)
+{
+    static const char *const words[] = {"applies", "ignored", NULL};
+
+    return policy__word(c, absent, words) == 0;
+}
+
+void policy__compile_hints(struct compiler *c, const struct yaml_node *map, enum policy_known hints[POLICY_HINT_COUNT])
+{
+
+    policy__check_keys(c, map, policy__hint_text, "`annotations`");
+    for (int hint = 0; hint < POLICY_HINT_COUNT; hint++) {
+        const struct yaml_node *member = yaml_member(map, policy__hint_text[hint]);
+
+        if (member == NULL)
+            continue;
+        hints[hint] = member->truth ? POLICY_YES : POLICY_NO;
+        if (member->type != YAML_BOOL)
+            FAULT(c, member, "a hint is yes or no; write true or false");
+    }
+}
+
+/* Meaning 7: a hint that is not known lets the rule apply only where its author says so. */
+static void compile_annotations(struct compiler *c, const struct yaml_node *node, const struct yaml_node *absent, bool negated,
+                                struct fact *fact)
+{
+    enum policy_known hints[POLICY_HINT_COUNT] = {POLICY_UNKNOWN};
+
+    if (c->effect == EFFECT_PERMIT)
+        FAULT_KEY(c, node, "annotations are a server's own words, which no permit may trust; ask for them in a forbid or "
+                  "require_approval");
+    if (!policy__is_map(c, node))
+        return;
+    if (node->count == 0)
+        FAULT(c, node, "`annotations` asks nothing; write a hint, as in {destructiveHint: true}");
+    policy__compile_hints(c, node, hints);
+    for (int hint = 0; hint < POLICY_HINT_COUNT; hint++) {
+        fact->asks[hint] = hints[hint] != POLICY_UNKNOWN;
+        fact->wants[hint] = hints[hint] == POLICY_YES;
+    }
+    fact->opening = negated; /* only closing rules ask this */
+    fact->absent = (absent != NULL && policy__absent_applies(c, absent)) != negated ? TRUTH_TRUE : TRUTH_FALSE;
+    if (absent == NULL && c->warnings != NULL && c->effect != EFFECT_PERMIT)
+        faults_add(c->warnings, c->source->path_text, node->key_line, node->key_column,
+                   "what a server has not said of its tool is not known, and always so before the first tools/list; write "
+                   "`absent: applies` if this %s should then apply, `absent: ignored` if not", effect_text(c->effect));
+}
+
+enum code policy__compile_fact(struct compiler *c, const struct yaml_node *condition, bool negated, const struct fact **made)
+{
+    struct fact *fact = policy__alloc(c, 1, sizeof *fact);
+    enum fact_kind kind;
+    const struct yaml_node *node = policy__fact_node(condition, &kind), *absent = yaml_member(condition, "absent");
+    bool takes_absent = kind == FACT_ANNOTATIONS && absent != NULL;
+    enum code code;
+
+    *made = fact;
+    if (fact == NULL)
+        return CODE_NOMEM;
+    fact->kind = kind;
+    code = policy__written(c, node, &fact->written);
+    if (code != CODE_OK)
+        return code;
+    if (condition->count != 1U + takes_absent)
+        FAULT(c, condition, "`%s` stands alone in its condition%s; write another entry for the rest", policy__fact_text[kind],
+              kind == FACT_ANNOTATIONS ? ", but for `absent`" : "");
+    switch (kind) {
+    case FACT_DURING: return policy__compile_during(c, node, fact);
+    case FACT_SESSION: return policy__compile_session(c, node, fact);
+    case FACT_CLIENT: fact->ranges.kind = OP_CIDR; return policy__compile_cidr(c, node, &fact->ranges);
+    case FACT_ANNOTATIONS: compile_annotations(c, node, absent, negated, fact); break;
+    case FACT_COUNT: break;
+    }
+    return CODE_OK;
+}

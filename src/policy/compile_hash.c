@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an approval is bound to besides the call: the rule as its author wrote it. */
+#include "policy/compile_priv.h"
+
+#include "crypto/digest.h"
+
+static void add_text(struct digest *digest, struct span text)
+{
+    unsigned char len[8];
+
+    for (int byte = 0; byte < 8; byte++)
+        len[byte] = (unsigned char)((uint64_t)text.len >> (56 - 8 * byte));
+    digest_add(digest, len, sizeof len);
+    digest_add(digest, text.at, text.len);
+}
+
+/* The entry of `patterns:` or `lists:` that a member names by its value; NULL for all others. */
+static const struct yaml_node *named_by(const struct compiler *c, const struct yaml_node *node)
+{
+    const struct yaml_node *map = span_is(node->key, "pattern") ? c->patterns : span_is(node->key, "list") ? c->lists : NULL;
+
+    if (map == NULL || node->type != YAML_STRING)
+        return NULL;
+    for (const struct yaml_node *member = map->child; member != NULL; member = member->next)
+        if (span_equals(member->key, node->text))
+            return member;
+    return NULL;
+}
+
+/* Types, keys and texts: blanks, comments and the manner of quoting are not what a rule says. */
+static void add_node(const struct compiler *c, struct digest *digest, const struct yaml_node *node, bool is_named)
+{
+    const unsigned char shape[5] = {
+        (unsigned char)(node->type | (node->truth ? 0x80 : 0)), (unsigned char)(node->count >> 24),
+        (unsigned char)(node->count >> 16), (unsigned char)(node->count >> 8), (unsigned char)node->count,
+    };
+    const struct yaml_node *named = is_named ? NULL : named_by(c, node);
+
+    digest_add(digest, shape, sizeof shape);
+    add_text(digest, node->key);
+    add_text(digest, node->text);
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        add_node(c, digest, member, is_named);
+    if (named != NULL)
+        add_node(c, digest, named, true);
+}
+
+void policy__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    add_node(c, &digest, node, false);
+    digest_final(&digest, hash);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/compile_priv.h"
+
+#include "base/glob.h"
+
+/* Conditions that no call can fulfil. Only what is certain is told: of each doubt the answer is "it may hold". */
+
+#define ASKS_MAX 64
+#define GOOD_MAX_BYTES ((size_t)64 << 20)
+
+struct asking { /* what one value must satisfy all at once */
+    const struct condition *leaf;
+    const struct op *op;
+};
+
+/* The JSON types of which an operator can be true, as bits; all where that is not looked at. */
+static unsigned types_of(const struct op *op)
+{
+    const unsigned scalars = 1u << JSON_NULL | 1u << JSON_FALSE | 1u << JSON_TRUE | 1u << JSON_NUMBER | 1u << JSON_STRING;
+
+    if (op->kind == OP_IS && op->is_type == IS_INTEGER)
+        return 1u << JSON_NUMBER;
+    if (op->kind == OP_IS)
+        return op->is_type == JSON_TRUE ? 1u << JSON_TRUE | 1u << JSON_FALSE : 1u << op->is_type;
+    if (op->kind == OP_MIN || op->kind == OP_MAX)
+        return 1u << JSON_NUMBER;
+    if (op->kind == OP_MIN_ITEMS || op->kind == OP_MAX_ITEMS)
+        return 1u << JSON_ARRAY | 1u << JSON_OBJECT;
+    if (op->kind == OP_CONTAINS)
+        return scalars | 1u << JSON_ARRAY;
+    return policy__op_reads_text(op->kind) ? scalars : ~0u;
+}
+
+static const struct op *find_op(const struct asking *asks, size_t count, enum op_kind kind)
+{
+    for (size_t i = 0; i < count; i++)
+        if (asks[i].op->kind == kind)
+            return asks[i].op;
+    return NULL;
+}
+
+/* Those that are never undecided. */
+static bool is_plain(const struct op *op)
+{
+    return op->kind == OP_EQUALS || op->kind == OP_IN || op->kind == OP_IS;
+}
+
+/* Takes: plainly: only operators that are never undecided count. */
+static bool is_good(const struct asking *asks, size_t count, const struct json_node *value, bool plainly)
+{
+    struct question question = {.root = NULL};
+    struct regex_budget budget;
+    struct arena arena;
+    struct walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX,
+                        .visits_told = VISITS_MAX, .arena = &arena};
+    bool good = true;
+
+    arena_init(&arena, GOOD_MAX_BYTES);
+    regex_budget_init(&budget);
+    for (size_t i = 0; i < count && good; i++)
+        good = (plainly && !is_plain(asks[i].op)) ||
+               policy__op(&walk, asks[i].leaf, asks[i].op, value) == TRUTH_TRUE || budget.spent || walk.spent || walk.no_memory;
+    arena_fini(&arena);
+    return good;
+}
+
+/* Where the value is one of a few, each is tried. Returns: whether none of them is good. */
+static bool none_is_good(const struct asking *asks, size_t count, bool plainly)
+{
+    const struct op *equals = find_op(asks, count, OP_EQUALS), *in = find_op(asks, count, OP_IN);
+
+    if (equals != NULL)
+        return equals->value != NULL && !is_good(asks, count, equals->value, plainly);
+    for (uint32_t i = 0; in != NULL && i < in->value_count; i++)
+        if (is_good(asks, count, in->values[i], plainly))
+            return false;
+    return in != NULL;
+}
+
+static bool is_crossed(const struct asking *asks, size_t count, enum op_kind least, enum op_kind most)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; asks[i].op->kind == least && j < count; j++) {
+            const struct op *from = asks[i].op, *to = asks[j].op;
+
+            if (to->kind != most)
+                continue;
+            if (least == OP_MIN ? json_number_compare(from->value->raw, to->value->raw) > 0 : from->count > to->count)
+                return true;
+        }
+    return false;
+}
+
+/* Whether no value makes all of them true. */
+static bool cannot_be_true(const struct asking *asks, size_t count)
+{
+    unsigned types = ~0u;
+
+    for (size_t i = 0; i < count; i++) {
+        types &= types_of(asks[i].op);
+        if (asks[i].op->kind == OP_EXISTS && !asks[i].op->truth)
+            return true;
+    }
+    return types == 0 || is_crossed(asks, count, OP_MIN, OP_MAX) || is_crossed(asks, count, OP_MIN_LENGTH, OP_MAX_LENGTH) ||
+           is_crossed(asks, count, OP_MIN_ITEMS, OP_MAX_ITEMS) || none_is_good(asks, count, false);
+}
+
+/* At most one value: names and numbers only. */
+static bool is_single(const struct path *path)
+{
+    for (uint32_t i = 0; i < path->count; i++)
+        if (path->segments[i].descends || path->segments[i].count != 1 ||
+            (path->segments[i].selectors[0].kind != SELECTOR_NAME && path->segments[i].selectors[0].kind != SELECTOR_INDEX))
+            return false;
+    return true;
+}
+
+static size_t add_ops(const struct condition *leaf, struct asking *asks, size_t count)
+{
+    for (uint32_t i = 0; i < leaf->op_count && count < ASKS_MAX; i++)
+        asks[count++] = (struct asking){leaf, &leaf->ops[i]};
+    return count;
+}
+
+/* What else in this `all` is asked of the value of `leaf`. */
+static size_t add_same(const struct condition *all, const struct condition *leaf, struct asking *asks, size_t count)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct condition *member = &all->members[i];
+
+        if (member->kind == CONDITION_ALL)
+            count = add_same(member, leaf, asks, count);
+        else if (member->kind == CONDITION_LEAF && member != leaf && !member->asks_keys &&
+                 member->asks_meta == leaf->asks_meta && span_equals(member->path.text, leaf->path.text))
+            count = add_ops(member, asks, count);
+    }
+    return count;
+}
+
+/* A leaf of a permit that needs a value, and none will do. Takes: top, the outermost `all` around it, or NULL. */
+static bool leaf_never_opens(const struct condition *leaf, const struct condition *top)
+{
+    struct asking asks[ASKS_MAX];
+    size_t count = add_ops(leaf, asks, 0);
+
+    if (leaf->absent == TRUTH_TRUE)
+        return false;
+    if (top != NULL && !leaf->asks_keys && is_single(&leaf->path))
+        count = add_same(top, leaf, asks, count);
+    return cannot_be_true(asks, count);
+}
+
+/* Returns: the condition that is never true, or NULL. */
+static const struct condition *never_opens(const struct condition *condition, const struct condition *top)
+{
+    const struct condition *found = NULL;
+
+    if (condition->kind == CONDITION_LEAF)
+        return leaf_never_opens(condition, top) ? condition : NULL;
+    if (condition->kind == CONDITION_NOT)
+        return NULL;
+    for (uint32_t i = 0; i < condition->count; i++) {
+        bool all = condition->kind == CONDITION_ALL;
+        const struct condition *member = never_opens(&condition->members[i], all ? (top ? top : condition) : NULL);
+
+        if (all ? member != NULL : member == NULL)
+            return member;
+        found = member;
+    }
+    return condition->kind == CONDITION_ANY ? found : NULL;
+}
+
+/* A forbid applies where it is undecided too, so that only a plain no to every value counts. */
+static bool leaf_never_closes(const struct condition *leaf)
+{
+    struct asking asks[ASKS_MAX];
+
+    return leaf->absent == TRUTH_FALSE && leaf->decoders == 0 && none_is_good(asks, add_ops(leaf, asks, 0), true);
+}
+
+static const struct condition *never_closes(const struct condition *condition)
+{
+    const struct condition *found = NULL;
+
+    if (condition->kind == CONDITION_LEAF)
+        return leaf_never_closes(condition) ? condition : NULL;
+    if (condition->kind == CONDITION_NOT)
+        return NULL;
+    for (uint32_t i = 0; i < condition->count; i++) {
+        const struct condition *member = never_closes(&condition->members[i]);
+
+        if ((condition->kind == CONDITION_ALL) == (member != NULL))
+            return member;
+        found = member;
+    }
+    return condition->kind == CONDITION_ANY ? found : NULL;
+}
+
+static bool is_listed(const struct rule *rule, struct span name)
+{
+    for (uint32_t i = 0; i < rule->arg_count; i++)
+        if (span_equals(rule->args[i], name))
+            return true;
+    return false;
+}
+
+/* A condition needs an argument that `only_args` does not let through. */
+static const struct condition *needs_unlisted(const struct rule *rule, const struct condition *all)
+{
+    for (uint32_t i = 0; all != NULL && i < all->count; i++) {
+        const struct condition *member = &all->members[i], *found = NULL;
+        const struct path_segment *first = member->path.segments;
+
+        if (member->kind == CONDITION_ALL)
+            found = needs_unlisted(rule, member);
+        else if (member->kind == CONDITION_LEAF && member->absent != TRUTH_TRUE && !member->asks_meta &&
+                 member->path.count > 0 && !first->descends && first->count == 1 &&
+                 first->selectors[0].kind == SELECTOR_NAME && !is_listed(rule, first->selectors[0].name))
+            found = member;
+        if (found != NULL)
+            return found;
+    }
+    return NULL;
+}
+
+static bool has_method(const struct names *methods, struct span method)
+{
+    for (uint32_t i = 0; i < methods->count; i++)
+        if (methods->name[i].kind == NAME_REGEX || span_equals(methods->name[i].text, method) ||
+            (methods->name[i].kind == NAME_GLOB && glob_matches(methods->name[i].text, method)))
+            return true;
+    return false;
+}
+
+/* A rule that names tools, resources or prompts, but none of the methods that have them. Returns: DIM_COUNT for others. */
+static enum dimension misses_its_method(const struct rule *rule)
+{
+    const struct names *methods = &rule->match.by[DIM_METHOD];
+
+    for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++) {
+        bool has = !rule->match.by[d].given || !methods->given;
+
+        for (uint32_t i = 0; !has && i < policy__target_methods[d]->count; i++)
+            has = has_method(methods, policy__target_methods[d]->name[i].text);
+        if (!has)
+            return d;
+    }
+    return DIM_COUNT;
+}
+
+void policy__warn_never(struct compiler *c, const struct rule *rule)
+{
+    const struct condition *never = NULL;
+    enum dimension missed = misses_its_method(rule);
+
+    if (missed != DIM_COUNT) {
+        faults_add(c->warnings, rule->source->path_text, rule->line, rule->column,
+                   "the rule `%.*s` can never apply: it names %s, but its methods are not %s; drop one of them",
+                   SPAN_ARG(rule->id), policy__dimension_text[missed],
+                   policy__target_methods[missed]->name[0].text.at);
+        return;
+    }
+    if (rule->when != NULL)
+        never = rule->effect == EFFECT_PERMIT ? never_opens(rule->when, NULL) : never_closes(rule->when);
+    if (never != NULL) {
+        faults_add(c->warnings, rule->source->path_text, never->line, rule->column,
+                   "the rule can never apply: no value fulfils `%.*s` and what else is asked of it; mend one of them",
+                   SPAN_ARG(never->label));
+        return;
+    }
+    never = rule->restricts_args ? needs_unlisted(rule, rule->when) : NULL;
+    if (never != NULL)
+        faults_add(c->warnings, rule->source->path_text, never->line, rule->column,
+                   "the rule can never apply: `%.*s` needs an argument that `only_args` does not list; add it there",
+                   SPAN_ARG(never->label));
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Escapes inside a text: those that are well formed become what they stand for, the rest stays. One pass, so that what an
+ * escape gives is not read again. */
+#include "policy/policy_priv.h"
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "policy/entity_tbl.h"
+
+size_t policy__read_percent(struct span text, char *out)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        int high = text.at[i] == '%' && i + 2 < text.len ? num_hex_digit(text.at[i + 1]) : -1;
+        int low = high >= 0 ? num_hex_digit(text.at[i + 2]) : -1;
+
+        if (low >= 0)
+            i += 2;
+        out[len++] = low >= 0 ? (char)(high << 4 | low) : text.at[i];
+    }
+    return len;
+}
+
+/* ---- character references ---- */
+
+#define NAME_MAX_BYTES 31
+#define TEXT_MAX_BYTES 7
+
+static const struct {
+    char name[NAME_MAX_BYTES + 1], text[TEXT_MAX_BYTES + 1];
+} entities[] = {
+#define X(name, text) {name, text},
+    ENTITY_TABLE(X)
+#undef X
+};
+
+static const char *entity_text(struct span name)
+{
+    size_t from = 0, to = sizeof entities / sizeof *entities;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int order = span_compare(span_text(entities[middle].name), name);
+
+        if (order == 0)
+            return entities[middle].text;
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+static bool is_name_byte(char c)
+{
+    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Behind `&`. Returns: bytes up to and with the semicolon, or 0; *text: what it stands for. */
+static size_t read_name(struct span rest, const char **text)
+{
+    size_t len = 0;
+
+    while (len < rest.len && len <= NAME_MAX_BYTES && is_name_byte(rest.at[len]))
+        len++;
+    if (len == rest.len || rest.at[len] != ';')
+        return 0;
+    *text = entity_text(span_part(rest, 0, len));
+    return *text != NULL ? len + 1 : 0;
+}
+
+/* Behind `&#`. Returns: bytes up to and with the semicolon, or 0. */
+static size_t read_number(struct span rest, uint32_t *point)
+{
+    bool hex = rest.len > 0 && (rest.at[0] | 32) == 'x';
+    size_t begin = hex ? 1 : 0, at = begin;
+
+    *point = 0;
+    for (; at < rest.len; at++) {
+        int digit = num_hex_digit(rest.at[at]);
+
+        if (digit < 0 || digit >= (hex ? 16 : 10))
+            break;
+        *point = *point * (hex ? 16 : 10) + (uint32_t)digit;
+        if (*point > 0x10ffff)
+            return 0;
+    }
+    if (at == begin || at == rest.len || rest.at[at] != ';' || *point == 0 || (*point >= 0xd800 && *point <= 0xdfff))
+        return 0;
+    return at + 1;
+}
+
+/* `&nGt;` is five bytes and becomes six; nothing grows by more. */
+size_t policy__html_growth(size_t len)
+{
+    return len / 5;
+}
+
+size_t policy__read_html(struct span text, char *out)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < text.len;) {
+        bool number = i + 1 < text.len && text.at[i + 1] == '#';
+        struct span rest = span_part(text, i + (number ? 2 : 1), SIZE_MAX);
+        const char *name = NULL;
+        uint32_t point = 0;
+        size_t taken = text.at[i] != '&' ? 0 : number ? read_number(rest, &point) : read_name(rest, &name);
+
+        if (taken == 0) {
+            out[len++] = text.at[i++];
+            continue;
+        }
+        if (number) {
+            len += utf8_put(out + len, point);
+        } else {
+            memcpy(out + len, name, strlen(name));
+            len += strlen(name);
+        }
+        i += taken + (number ? 2 : 1);
+    }
+    return len;
+}

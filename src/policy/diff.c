@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/diff_priv.h"
+
+#include <stdlib.h>
+
+#define ARENA_MAX_BYTES ((size_t)256 << 20)
+
+const char *diff_way_text(enum diff_way way)
+{
+    switch (way) {
+    case DIFF_EITHER: return "may go either way";
+    case DIFF_PERMITS: return "becomes permitted";
+    case DIFF_DENIES: return "becomes denied";
+    case DIFF_HOLDS: return "becomes held for approval";
+    case DIFF_RELEASES: return "is no longer held for approval";
+    case DIFF_NOTHING:
+    case DIFF_WAYS: break;
+    }
+    return "changes no verdict";
+}
+
+/* ---- one side ---- */
+
+struct side {
+    const struct policy *policy;
+    struct yaml_tree **trees;  /* by source */
+    struct diff_rule *rules;   /* by id */
+};
+
+/* The texts compiled, so that they read. */
+static enum code read_side(struct side *side, const struct policy *policy)
+{
+    enum code code = CODE_OK;
+
+    side->policy = policy;
+    side->trees = mem_array(policy->source_count + 1, sizeof *side->trees);
+    side->rules = mem_array(policy->rule_count + 1, sizeof *side->rules);
+    if (side->trees == NULL || side->rules == NULL)
+        return CODE_NOMEM;
+    for (uint32_t i = 0; i < policy->rule_count; i++)
+        side->rules[i].rule = policy->by_id[i];
+    for (uint32_t i = 0; i < policy->source_count && code == CODE_OK; i++) {
+        struct faults faults;
+
+        faults_init(&faults);
+        code = yaml_read(policy->sources[i].text, policy->sources[i].path_text, &side->trees[i], &faults);
+    }
+    return code;
+}
+
+static struct diff_rule *find_rule(struct side *side, struct span id)
+{
+    uint32_t from = 0, to = side->policy->rule_count;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int order = span_compare(side->rules[middle].rule->id, id);
+
+        if (order == 0)
+            return &side->rules[middle];
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+static void take_nodes(struct side *side)
+{
+    for (uint32_t i = 0; i < side->policy->source_count; i++) {
+        const struct yaml_node *root = yaml_root(side->trees[i]);
+        const struct yaml_node *rules = yaml_member(root, "rules");
+
+        for (const struct yaml_node *node = rules ? rules->child : NULL; node != NULL; node = node->next) {
+            const struct yaml_node *id = yaml_member(node, "id");
+            struct diff_rule *rule = id != NULL ? find_rule(side, id->text) : NULL;
+
+            if (rule == NULL)
+                continue;
+            rule->node = node;
+            rule->patterns = yaml_member(root, "patterns");
+            rule->lists = yaml_member(root, "lists");
+        }
+    }
+}
+
+static void free_side(struct side *side)
+{
+    for (uint32_t i = 0; side->trees != NULL && i < side->policy->source_count; i++)
+        yaml_tree_free(&side->trees[i]);
+    mem_free(side->trees);
+    mem_free(side->rules);
+}
+
+/* ---- both ---- */
+
+static enum code compare_rules(struct diff *diff, struct side *before, struct side *after, struct diff_pair *pairs,
+                               size_t *count)
+{
+    uint32_t i = 0, j = 0;
+    enum code code = CODE_OK;
+
+    while (code == CODE_OK && (i < before->policy->rule_count || j < after->policy->rule_count)) {
+        struct diff_pair *pair = &pairs[(*count)++];
+        int order = i == before->policy->rule_count  ? 1
+                    : j == after->policy->rule_count ? -1
+                                                     : span_compare(before->rules[i].rule->id, after->rules[j].rule->id);
+
+        *pair = (struct diff_pair){.differs = false};
+        if (order <= 0)
+            pair->before = before->rules[i++];
+        if (order >= 0)
+            pair->after = after->rules[j++];
+        code = diff__compare(diff, pair);
+    }
+    return code;
+}
+
+static const struct yaml_node *redactions(const struct side *side, struct span name)
+{
+    for (uint32_t i = 0; i < side->policy->source_count; i++)
+        if (span_equals(side->policy->sources[i].name, name))
+            return yaml_member(yaml_root(side->trees[i]), "redact");
+    return NULL;
+}
+
+static enum code compare_files(struct diff *diff, const struct side *before, const struct side *after)
+{
+    enum code code = CODE_OK;
+
+    for (uint32_t i = 0; i < before->policy->source_count && code == CODE_OK; i++) {
+        struct span name = before->policy->sources[i].name;
+
+        code = diff__compare_redactions(diff, name, redactions(before, name), redactions(after, name));
+    }
+    for (uint32_t i = 0; i < after->policy->source_count && code == CODE_OK; i++) {
+        struct span name = after->policy->sources[i].name;
+
+        if (redactions(before, name) == NULL)
+            code = diff__compare_redactions(diff, name, NULL, redactions(after, name));
+    }
+    return code;
+}
+
+static int by_way(const void *a, const void *b)
+{
+    static const int places[DIFF_WAYS] = {[DIFF_PERMITS] = 0,  [DIFF_DENIES] = 1, [DIFF_HOLDS] = 2,
+                                          [DIFF_RELEASES] = 3, [DIFF_EITHER] = 4, [DIFF_NOTHING] = 5};
+    const struct diff_change *left = a, *right = b;
+    int order = places[left->way] - places[right->way];
+
+    if (order == 0)
+        order = span_compare(left->rule, right->rule);
+    return order != 0 ? order : span_compare(left->text, right->text);
+}
+
+static enum code compare(struct diff *diff, struct side *before, struct side *after)
+{
+    size_t count = 0;
+    struct diff_pair *pairs = mem_array((size_t)diff->before->rule_count + diff->after->rule_count + 1, sizeof *pairs);
+    enum code code = pairs ? read_side(before, diff->before) : CODE_NOMEM;
+
+    if (code == CODE_OK)
+        code = read_side(after, diff->after);
+    if (code == CODE_OK) {
+        take_nodes(before);
+        take_nodes(after);
+        code = compare_rules(diff, before, after, pairs, &count);
+    }
+    if (code == CODE_OK)
+        code = compare_files(diff, before, after);
+    if (code == CODE_OK)
+        code = diff__probe(diff, pairs, count);
+    if (diff->change_count > 1)
+        qsort(diff->changes, diff->change_count, sizeof *diff->changes, by_way);
+    mem_free(pairs);
+    return code;
+}
+
+enum code diff_new(struct policy *before, struct policy *after, struct diff **diff)
+{
+    struct side sides[2] = {{.trees = NULL}};
+    struct diff *made = mem_zalloc(sizeof *made);
+    enum code code;
+
+    *diff = NULL;
+    if (made == NULL)
+        return CODE_NOMEM;
+    arena_init(&made->arena, ARENA_MAX_BYTES);
+    made->before = policy_ref(before);
+    made->after = policy_ref(after);
+    made->tests_before = before->case_count;
+    made->tests_after = after->case_count;
+    code = compare(made, &sides[0], &sides[1]);
+    free_side(&sides[0]);
+    free_side(&sides[1]);
+    if (code == CODE_OK)
+        *diff = made;
+    else
+        diff_free(&made);
+    return code == CODE_OK ? code : CODE_NOMEM;
+}
+
+void diff_free(struct diff **diff)
+{
+    struct diff *gone = *diff;
+
+    *diff = NULL;
+    if (gone == NULL)
+        return;
+    policy_unref(&gone->before);
+    policy_unref(&gone->after);
+    mem_free(gone->changes);
+    arena_fini(&gone->arena);
+    mem_free(gone);
+}
+
+bool diff_is_empty(const struct diff *diff)
+{
+    return diff->change_count == 0;
+}

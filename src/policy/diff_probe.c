@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/diff_priv.h"
+
+#include "base/hash.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+
+#define PROBES_MAX 20000
+#define SLOTS 65536                      /* for the hashes of calls; over twice PROBES_MAX */
+#define WORK_MAX UINT64_C(4000000000)    /* some seconds of regexes */
+#define GROUPS_MAX 256
+#define EXAMPLE_MAX_BYTES ((size_t)1 << 16)
+
+struct probing {
+    struct diff *diff;
+    struct policy_scratch *scratch;
+    struct verdict *before, *after;
+    uint64_t *seen; /* a closed hash table; 0: free */
+    uint64_t work;
+    struct buf text;
+};
+
+/* ---- one flip ---- */
+
+static struct diff_verdict keep_verdict(const struct verdict *verdict)
+{
+    return (struct diff_verdict){verdict->kind, verdict->reason, verdict->rule};
+}
+
+static bool same_verdict(const struct diff_verdict *a, const struct diff_verdict *b)
+{
+    return a->kind == b->kind && a->reason == b->reason && (a->rule.at == NULL) == (b->rule.at == NULL) &&
+           span_equals(a->rule, b->rule);
+}
+
+static enum code add_text(struct buf *out, const char *key, struct span value, const char *usual)
+{
+    enum code code = CODE_OK;
+
+    if (value.len == 0 || span_is(value, usual))
+        return CODE_OK;
+    if (buf_len(out) > 1)
+        code = buf_add_byte(out, ',');
+    if (code == CODE_OK)
+        code = buf_addf(out, "\"%s\":", key);
+    return code == CODE_OK ? json_write_string(out, value) : code;
+}
+
+/* As `policy explain --call` reads it. */
+static enum code write_call(struct buf *out, const struct question *q)
+{
+    bool by_arguments = span_is(q->method, "tools/call") || span_is(q->method, "prompts/get");
+    enum code code = buf_add_byte(out, '{');
+
+    if (code == CODE_OK)
+        code = add_text(out, "tenant", q->tenant, "test");
+    if (code == CODE_OK)
+        code = add_text(out, "principal", q->principal, "test");
+    if (code == CODE_OK)
+        code = add_text(out, "upstream", q->upstream, "test");
+    if (code == CODE_OK)
+        code = add_text(out, "method", q->method, "tools/call");
+    if (code == CODE_OK)
+        code = add_text(out, "answers", q->answers, "");
+    if (code == CODE_OK)
+        code = add_text(out, "tool", q->tool, "");
+    if (code == CODE_OK)
+        code = add_text(out, "prompt", q->prompt, "");
+    if (code == CODE_OK)
+        code = add_text(out, "client", q->client, DIFF_CLIENT);
+    if (code == CODE_OK && q->time_us != 0 && q->time_us != DIFF_TIME_US) {
+        char time[CLOCK_TEXT_BYTES];
+
+        clock_text(q->time_us, time);
+        code = add_text(out, "time", span_text(time), "");
+    }
+    if (code == CODE_OK && q->root != NULL && q->root->count > 0) {
+        code = buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", by_arguments ? "arguments" : "params");
+        if (code == CODE_OK)
+            code = buf_add_span(out, q->root->raw);
+    }
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+}
+
+/* The shortest call is the easiest to read. */
+static enum code keep_example(struct probing *p, struct diff_flip *flip, const struct question *question)
+{
+    enum code code;
+    char *at;
+
+    buf_clear(&p->text);
+    code = write_call(&p->text, question);
+    if (code == CODE_LIMIT || (code == CODE_OK && flip->example.at != NULL && flip->example.len <= buf_len(&p->text)))
+        return CODE_OK;
+    if (code != CODE_OK)
+        return code;
+    at = arena_dup(&p->diff->arena, buf_peek(&p->text).at, buf_len(&p->text));
+    if (at == NULL)
+        return CODE_NOMEM;
+    flip->example = span_of(at, buf_len(&p->text));
+    return CODE_OK;
+}
+
+static void credit(struct diff *diff, struct span rule)
+{
+    for (size_t i = 0; rule.at != NULL && i < diff->change_count; i++)
+        if (diff->changes[i].way != DIFF_NOTHING && span_equals(diff->changes[i].rule, rule))
+            diff->changes[i].probes++;
+}
+
+static enum code note_flip(struct probing *p, const struct question *question)
+{
+    const struct diff_verdict before = keep_verdict(p->before), after = keep_verdict(p->after);
+    struct diff *diff = p->diff;
+    size_t i = 0;
+
+    diff->flipped++;
+    credit(diff, before.rule);
+    if (!span_equals(before.rule, after.rule))
+        credit(diff, after.rule);
+    while (i < diff->flip_count &&
+           !(same_verdict(&diff->flips[i].before, &before) && same_verdict(&diff->flips[i].after, &after)))
+        i++;
+    if (i == GROUPS_MAX)
+        return CODE_OK;
+    if (i == diff->flip_count)
+        diff->flips[diff->flip_count++] = (struct diff_flip){.before = before, .after = after};
+    diff->flips[i].calls++;
+    return keep_example(p, &diff->flips[i], question);
+}
+
+/* ---- calls ---- */
+
+static uint64_t hash_call(const struct question *q)
+{
+    const struct span parts[] = {q->tenant, q->principal, q->upstream, q->method, q->answers, q->tool, q->client,
+                                 q->root ? q->root->raw : SPAN_NONE};
+    uint64_t hash = hash_mix(1, (uint64_t)q->time_us);
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        hash = hash_mix(hash, hash_span(parts[i]));
+    return hash | 1;
+}
+
+/* Whether the call is new; too many are counted only. */
+static bool is_new(struct probing *p, const struct question *question)
+{
+    uint64_t hash = hash_call(question);
+    size_t at = (size_t)(hash >> 1) % SLOTS;
+
+    while (p->seen[at] != 0 && p->seen[at] != hash)
+        at = (at + 1) % SLOTS;
+    if (p->seen[at] == hash)
+        return false;
+    if (p->diff->probes >= PROBES_MAX || p->work > WORK_MAX) {
+        p->diff->left_out++;
+        return false;
+    }
+    p->seen[at] = hash;
+    p->diff->probes++;
+    return true;
+}
+
+static enum code compare(struct probing *p, const struct question *question)
+{
+    p->work += p->before->work + p->after->work;
+    if (p->before->reason == REASON_MEMORY || p->after->reason == REASON_MEMORY)
+        return CODE_NOMEM;
+    return p->before->kind == p->after->kind ? CODE_OK : note_flip(p, question);
+}
+
+static enum code try_call(void *context, const struct question *question)
+{
+    struct probing *p = context;
+
+    if (!is_new(p, question))
+        return CODE_OK;
+    policy_eval(p->diff->before, question, false, p->scratch, p->before);
+    policy_eval(p->diff->after, question, false, p->scratch, p->after);
+    return compare(p, question);
+}
+
+/* A test's call, with what its test says of the past. */
+static enum code try_tests(struct probing *p, const struct policy *policy)
+{
+    enum code code = CODE_OK;
+
+    for (uint32_t i = 0; policy != NULL && i < policy->case_count && code == CODE_OK; i++) {
+        const struct policy_case *kase = &policy->cases[i];
+
+        if (!is_new(p, &kase->question))
+            continue;
+        p->diff->test_probes++;
+        policy__judge_case(p->diff->before, kase, p->scratch, NULL, p->before);
+        policy__judge_case(p->diff->after, kase, p->scratch, NULL, p->after);
+        code = compare(p, &kase->question);
+    }
+    return code;
+}
+
+static int by_calls(const void *a, const void *b)
+{
+    const struct diff_flip *left = a, *right = b;
+
+    if (left->calls != right->calls)
+        return left->calls > right->calls ? -1 : 1;
+    return span_compare(left->example, right->example);
+}
+
+static enum code try_all(struct probing *p, const struct diff_pair *pairs, size_t count)
+{
+    struct diff *diff = p->diff;
+    enum code code = try_tests(p, diff->before);
+
+    if (code == CODE_OK)
+        code = try_tests(p, diff->after);
+    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+        const struct rule *const rules[] = {pairs[i].before.rule, pairs[i].after.rule};
+
+        for (int side = 0; side < 2 && pairs[i].differs && code == CODE_OK; side++)
+            if (rules[side] != NULL)
+                code = diff__calls_of(rules[side], diff->before, diff->after, try_call, p);
+    }
+    if (diff->flip_count > 0)
+        qsort(diff->flips, diff->flip_count, sizeof *diff->flips, by_calls);
+    return code;
+}
+
+enum code diff__probe(struct diff *diff, const struct diff_pair *pairs, size_t count)
+{
+    struct probing p = {.diff = diff, .before = mem_zalloc(sizeof *p.before), .after = mem_zalloc(sizeof *p.after),
+                        .seen = mem_array(SLOTS, sizeof *p.seen)};
+    enum code code = policy_scratch_new(&p.scratch);
+
+    buf_init(&p.text, EXAMPLE_MAX_BYTES);
+    diff->flips = arena_zalloc(&diff->arena, GROUPS_MAX * sizeof *diff->flips);
+    if (p.before == NULL || p.after == NULL || p.seen == NULL || diff->flips == NULL)
+        code = CODE_NOMEM;
+    if (code == CODE_OK)
+        code = try_all(&p, pairs, count);
+    buf_fini(&p.text);
+    policy_scratch_free(&p.scratch);
+    mem_free(p.before);
+    mem_free(p.after);
+    mem_free(p.seen);
+    return code;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts that a regex is likely to match: a guess for calls that are tried, never a judgement. Of alternatives the first is
+ * taken, of repetitions the fewest but one, and what is not understood is left out. */
+#include "policy/diff_priv.h"
+
+#include <ctype.h>
+
+#define SAMPLE_MAX 512
+#define DEPTH_MAX 16
+
+struct sampler {
+    struct span pattern;
+    size_t at;
+    struct buf *out;
+    enum code code;
+    unsigned depth;
+};
+
+static void take_alternatives(struct sampler *s);
+
+static char peek(const struct sampler *s, size_t ahead)
+{
+    return s->at + ahead < s->pattern.len ? s->pattern.at[s->at + ahead] : '\0';
+}
+
+static void put(struct sampler *s, const char *bytes, size_t len)
+{
+    if (s->code == CODE_OK && buf_len(s->out) + len <= SAMPLE_MAX)
+        s->code = buf_add(s->out, bytes, len);
+}
+
+/* What an escape stands for; '\0': nothing that can be written. */
+static char escaped(char letter)
+{
+    switch (letter) {
+    case 'd': return '5';
+    case 'w': return 'w';
+    case 's': return ' ';
+    case 'D':
+    case 'S': return 'x';
+    case 'W': return '-';
+    case 'n': return '\n';
+    case 't': return '\t';
+    case 'r': return '\r';
+    default: return isalnum((unsigned char)letter) ? '\0' : letter;
+    }
+}
+
+/* A class that begins behind its `[`: its first member, or for a negated one a letter that it does not name. */
+static void take_class(struct sampler *s)
+{
+    static const char others[] = "xq7-Z ._";
+    bool negated = peek(s, 0) == '^', first = true;
+    char member = '\0';
+    size_t begin;
+
+    s->at += negated;
+    begin = s->at;
+    for (; s->at < s->pattern.len && (first || peek(s, 0) != ']'); first = false) {
+        char c = peek(s, 0);
+
+        if (c == '\\') {
+            s->at++;
+            c = escaped(peek(s, 0));
+        } else if (c == '[' && peek(s, 1) == ':') { /* [:alpha:] */
+            while (s->at < s->pattern.len && !(peek(s, 0) == ':' && peek(s, 1) == ']' && s->at > begin))
+                s->at++;
+            s->at++;
+            c = 'a';
+        }
+        if (member == '\0')
+            member = c;
+        s->at++;
+    }
+    for (size_t i = 0; negated && i < sizeof others - 1; i++)
+        if (memchr(s->pattern.at + begin, others[i], s->at - begin) == NULL) {
+            member = others[i];
+            break;
+        }
+    s->at++;
+    if (member != '\0')
+        put(s, &member, 1);
+}
+
+static void take_group(struct sampler *s)
+{
+    if (peek(s, 0) == '?') {
+        char kind = peek(s, 1);
+
+        if (kind == '=' || kind == '!' || kind == '<') { /* looking around writes nothing */
+            size_t before = buf_len(s->out);
+
+            s->at += 2;
+            take_alternatives(s);
+            buf_truncate(s->out, before);
+            s->at++;
+            return;
+        }
+        while (s->at < s->pattern.len && peek(s, 0) != ':' && peek(s, 0) != ')')
+            s->at++;
+        if (peek(s, 0) == ')') { /* (?i) */
+            s->at++;
+            return;
+        }
+        s->at++;
+    }
+    take_alternatives(s);
+    s->at++;
+}
+
+static void take_item(struct sampler *s)
+{
+    char c = peek(s, 0);
+
+    s->at++;
+    if (c == '(') {
+        take_group(s);
+    } else if (c == '[') {
+        take_class(s);
+    } else if (c == '\\') {
+        c = escaped(peek(s, 0));
+        s->at++;
+        if (c != '\0')
+            put(s, &c, 1);
+    } else if (c != '^' && c != '$') {
+        c = c == '.' ? 'x' : c;
+        put(s, &c, 1);
+    }
+}
+
+/* Returns: how often what came before is wanted. */
+static unsigned take_count(struct sampler *s)
+{
+    unsigned count = 0;
+    char c = peek(s, 0);
+
+    if (c == '*' || c == '+' || c == '?') {
+        s->at++;
+    } else if (c == '{' && isdigit((unsigned char)peek(s, 1))) {
+        for (s->at++; isdigit((unsigned char)peek(s, 0)) && count < SAMPLE_MAX; s->at++)
+            count = count * 10 + (unsigned)(peek(s, 0) - '0');
+        while (s->at < s->pattern.len && peek(s, 0) != '}')
+            s->at++;
+        s->at++;
+    } else {
+        return 1;
+    }
+    if (peek(s, 0) == '+' || peek(s, 0) == '?') /* possessive, lazy */
+        s->at++;
+    return count > 0 ? count : 1;
+}
+
+static void take_sequence(struct sampler *s)
+{
+    while (s->at < s->pattern.len && peek(s, 0) != '|' && peek(s, 0) != ')' && s->code == CODE_OK) {
+        size_t begin = buf_len(s->out), end;
+
+        take_item(s);
+        end = buf_len(s->out);
+        for (unsigned count = take_count(s); count > 1 && end > begin && end - begin <= SAMPLE_MAX; count--) {
+            char copy[SAMPLE_MAX];
+
+            memcpy(copy, buf_peek(s->out).at + begin, end - begin);
+            put(s, copy, end - begin);
+        }
+    }
+}
+
+static void take_alternatives(struct sampler *s)
+{
+    size_t kept;
+
+    if (++s->depth > DEPTH_MAX)
+        s->at = s->pattern.len;
+    take_sequence(s);
+    kept = buf_len(s->out);
+    while (peek(s, 0) == '|') {
+        s->at++;
+        take_sequence(s);
+        buf_truncate(s->out, kept);
+    }
+    s->depth--;
+}
+
+enum code diff__sample(struct span pattern, struct buf *out)
+{
+    struct sampler s = {.pattern = pattern, .out = out};
+
+    take_alternatives(&s);
+    return s.code;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_priv.h"
+
+#include "base/glob.h"
+
+#define DAY_S INT64_C(86400)
+#define DAY_MINUTES (24 * 60)
+
+/* ---- during ---- */
+
+static int64_t floor_of(int64_t value, int64_t by)
+{
+    return value / by - (value % by < 0);
+}
+
+static bool is_on(const struct fact *fact, int weekday)
+{
+    return (fact->days >> (weekday % 7) & 1) != 0;
+}
+
+/* Hours past midnight belong to the day on which they begin. */
+static bool holds_at(const struct fact *fact, int weekday, int minute)
+{
+    for (uint32_t i = 0; i < fact->count; i++) {
+        const struct hours *hours = &fact->hours[i];
+
+        if (hours->from < hours->to) {
+            if (is_on(fact, weekday) && minute >= hours->from && minute < hours->to)
+                return true;
+        } else if ((is_on(fact, weekday) && minute >= hours->from) || (is_on(fact, weekday + 6) && minute < hours->to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum truth during_truth(struct walk *walk, const struct fact *fact)
+{
+    static const char *const names[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+    int64_t time_s, local_s;
+    int weekday, minute;
+
+    if (walk->question->time_us <= 0) {
+        policy__trace_fact(walk->trace, "the time of the call is not known");
+        return TRUTH_UNDECIDED;
+    }
+    time_s = walk->question->time_us / 1000000;
+    local_s = time_s + zone_offset_s(fact->zone, time_s);
+    weekday = (int)((floor_of(local_s, DAY_S) + 4) % 7); /* 1970-01-01 was a Thursday */
+    minute = (int)((local_s - floor_of(local_s, DAY_S) * DAY_S) / 60);
+    policy__trace_fact(walk->trace, "%s %02d:%02d in %.*s", names[(weekday + 7) % 7], minute / 60, minute % 60,
+                       SPAN_ARG(fact->zone_name));
+    return holds_at(fact, (weekday + 7) % 7, minute) ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+/* ---- session ---- */
+
+static enum truth truth_of(enum policy_known known)
+{
+    switch (known) {
+    case POLICY_YES: return TRUTH_TRUE;
+    case POLICY_NO: return TRUTH_FALSE;
+    case POLICY_UNKNOWN: break;
+    }
+    return TRUTH_UNDECIDED;
+}
+
+struct span question_value(const struct question *question, enum policy_by by)
+{
+    switch (by) {
+    case POLICY_BY_TENANT: return question->tenant;
+    case POLICY_BY_PRINCIPAL: return question->principal;
+    case POLICY_BY_UPSTREAM: return question->upstream;
+    case POLICY_BY_TOOL: return question->tool;
+    case POLICY_BY_SESSION: return question->session;
+    case POLICY_BY_CLIENT: return question->client;
+    case POLICY_BY_CORRELATION: return question->correlation;
+    case POLICY_BY_COUNT: break;
+    }
+    return SPAN_NONE;
+}
+
+/* By what the call has of it: an agent of a protocol without sessions is asked for by its correlation. */
+static enum truth session_truth(struct walk *walk, const struct fact *fact)
+{
+    const struct policy_state *state = &walk->question->state;
+    enum truth truth = TRUTH_FALSE;
+    bool asked = false;
+
+    for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++) {
+        enum policy_known known = POLICY_NO;
+
+        if (!(fact->by & UINT32_C(1) << by) || question_value(walk->question, by).len == 0)
+            continue;
+        asked = true;
+        if (state->past != NULL && state->past->was_called != NULL)
+            known = state->past->was_called(state->context, walk->question, &fact->watch->view, by, fact->within_us);
+        policy__trace_fact(walk->trace, "called before, by %s: %s", policy__by_text[by],
+                           known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known");
+        truth = truth_or(truth, truth_of(known));
+    }
+    if (!asked)
+        policy__trace_fact(walk->trace, "the call belongs to nothing that is asked for");
+    return asked ? truth : TRUTH_UNDECIDED;
+}
+
+static bool is_named(const struct names *names, struct span value)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->name[i].kind == NAME_GLOB ? glob_matches(names->name[i].text, value)
+                                             : span_equals(names->name[i].text, value))
+            return true;
+    return !names->given;
+}
+
+const struct watch *policy__watch_of(const struct policy_watch *view)
+{
+    return (const struct watch *)(const void *)((const char *)view - offsetof(struct watch, view));
+}
+
+bool policy__is_watched(const struct watch *watch, const struct question *question)
+{
+    return is_named(&watch->tools, question->tool) && is_named(&watch->upstreams, question->upstream);
+}
+
+void policy_each_watch(const struct policy *policy, const struct question *question,
+                       void (*told)(void *context, const struct policy_watch *watch), void *context)
+{
+    if (question->tool.len == 0)
+        return;
+    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
+        if (policy__is_watched(watch, question))
+            told(context, &watch->view);
+}
+
+static enum truth client_truth(struct walk *walk, const struct fact *fact)
+{
+    struct span client = walk->question->client;
+
+    if (client.len == 0)
+        policy__trace_fact(walk->trace, "the client's address is not known");
+    else
+        policy__trace_fact(walk->trace, "the client is %.*s", SPAN_ARG(client));
+    return policy__op_cidr(&fact->ranges, client);
+}
+
+static bool watches(const struct policy *policy, const struct policy_watch *asked)
+{
+    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
+        if (span_equals(watch->view.key, asked->key))
+            return (asked->by & ~watch->view.by) == 0 && watch->view.longest_us >= asked->longest_us;
+    return false;
+}
+
+bool policy_watches_all_of(const struct policy *policy, const struct policy *other)
+{
+    for (const struct watch *watch = other->watches; watch != NULL; watch = watch->next)
+        if (!watches(policy, &watch->view))
+            return false;
+    return true;
+}
+
+/* ---- annotations ---- */
+
+static enum truth annotations_truth(struct walk *walk, const struct fact *fact)
+{
+    const struct policy_state *state = &walk->question->state;
+    enum truth all = TRUTH_TRUE;
+
+    for (enum policy_hint hint = POLICY_READ_ONLY; hint < POLICY_HINT_COUNT; hint++) {
+        enum policy_known known = POLICY_UNKNOWN;
+
+        if (!fact->asks[hint])
+            continue;
+        if (state->past != NULL && state->past->hint != NULL)
+            known = state->past->hint(state->context, walk->question, hint);
+        policy__trace_fact(walk->trace, "%s: %s", policy__hint_text[hint],
+                           known == POLICY_YES ? "true" : known == POLICY_NO ? "false" : "the server has not said");
+        if (known == POLICY_UNKNOWN && walk->question->hidden != NULL && walk->question->hidden->hints)
+            all = truth_and(all, policy__guess(walk, fact->opening));
+        else if (known == POLICY_UNKNOWN)
+            all = truth_and(all, fact->absent);
+        else
+            all = truth_and(all, (known == POLICY_YES) == fact->wants[hint] ? TRUTH_TRUE : TRUTH_FALSE);
+    }
+    return all;
+}
+
+enum truth policy__fact(struct walk *walk, const struct fact *fact)
+{
+    switch (fact->kind) {
+    case FACT_DURING: return during_truth(walk, fact);
+    case FACT_SESSION: return session_truth(walk, fact);
+    case FACT_CLIENT: return client_truth(walk, fact);
+    case FACT_ANNOTATIONS: return annotations_truth(walk, fact);
+    case FACT_COUNT: break;
+    }
+    return TRUTH_UNDECIDED;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a file path leads, read as a file server reads it: decoded once, then step by step. */
+#include "policy/compile_priv.h"
+
+#include "unicode/unicode.h"
+
+/* Why a directory cannot stand in a policy, or NULL. What a value may have and what it means is for values only. */
+static const char *wrong_with(struct span directory)
+{
+    struct span rest = span_part(directory, 1, SIZE_MAX);
+
+    if (directory.len == 0 || directory.at[0] != '/')
+        return "is not absolute; begin it with /";
+    if (span_find(directory, '%') < directory.len || span_find(directory, '\\') < directory.len)
+        return "holds `%` or a backslash, which no value keeps; write the plain name";
+    while (rest.len > 0) {
+        struct span step = span_cut(rest, '/', &rest);
+
+        if (step.len == 0 || span_is(step, ".") || span_is(step, ".."))
+            return "holds `//`, `.` or `..`; write where it leads";
+    }
+    return unicode_is_deceptive(directory) ? "holds invisible or control characters; write the plain name" : NULL;
+}
+
+static enum code take_directory(struct compiler *c, const struct yaml_node *text, void *part)
+{
+    const char *wrong = wrong_with(text->text);
+    struct span directory = text->text;
+
+    if (wrong != NULL)
+        FAULT(c, text, "the directory `%.*s` %s", SPAN_ARG(text->text), wrong);
+    if (span_ends_with(directory, SPAN_LIT("/")))
+        directory.len--;
+    return policy__copy(c, directory, part);
+}
+
+enum code policy__compile_under(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    void *directories;
+    enum code code = policy__texts(c, node, sizeof *op->directories, take_directory, &directories, &op->part_count);
+
+    op->directories = directories;
+    return code;
+}
+
+static bool is_debatable(struct span path)
+{
+    uint32_t point;
+
+    if (path.len == 0 || path.at[0] != '/')
+        return true;
+    while (path.len > 0) {
+        size_t taken = unicode_next(path, &point);
+
+        if (taken == 0 || point == '%' || point == '\\' || point < 0x20 || (point >= 0x7f && point < 0xa0))
+            return true;
+        path = span_part(path, taken, SIZE_MAX);
+    }
+    return false;
+}
+
+/* Walks along the path and counts how many of the directory's steps stand at its front: nothing has to be built. */
+static bool is_inside(struct span path, struct span directory)
+{
+    struct span wanted = span_part(directory, 1, SIZE_MAX); /* what has not been met yet */
+    size_t depth = 0, met = 0;
+
+    while (path.len > 0) {
+        struct span step = span_cut(path, '/', &path), rest, next = span_cut(wanted, '/', &rest);
+
+        if (step.len == 0 || span_is(step, "."))
+            continue;
+        if (!span_is(step, "..")) {
+            if (depth == met && next.len > 0 && span_equals(step, next)) {
+                wanted = rest;
+                met++;
+            }
+            depth++;
+        } else if (depth > 0) {
+            depth--;
+            if (met > depth) { /* the last step that was met is left again */
+                size_t begin = wanted.len > 0 ? (size_t)(wanted.at - directory.at) - 1 : directory.len;
+
+                while (directory.at[begin - 1] != '/')
+                    begin--;
+                wanted = span_part(directory, begin, SIZE_MAX);
+                met--;
+            }
+        }
+    }
+    return wanted.len == 0;
+}
+
+enum truth policy__op_under(struct walk *walk, const struct op *op, struct span text)
+{
+    struct span path = text;
+
+    if (span_find(text, '%') < text.len) {
+        char *decoded = arena_alloc(walk->arena, text.len);
+
+        if (decoded == NULL) {
+            walk->no_memory = true;
+            return TRUTH_UNDECIDED;
+        }
+        path = span_of(decoded, policy__read_percent(text, decoded));
+    }
+    if (is_debatable(path))
+        return TRUTH_UNDECIDED;
+    for (uint32_t i = 0; i < op->part_count; i++)
+        if (is_inside(path, op->directories[i]))
+            return TRUTH_TRUE;
+    return TRUTH_FALSE;
+}

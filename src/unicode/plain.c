@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* utf8proc's own call sorts marks by exchanging neighbours: half a million of them in one heap would take minutes. So the
+ * library decomposes and composes, and the order is made here. A text is taken in pieces that begin before a code point
+ * of ASCII, which never joins what stands before it. */
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "unicode/unicode.h"
+
+#include <utf8proc.h>
+
+#define POINTS_MAX ((size_t)1 << 20)
+#define ONE_MAX 32 /* code points that one becomes: 18 at most (UAX 15) */
+#define FEW 16     /* marks that are sorted in place */
+#define OPTIONS (UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT)
+
+struct piece {
+    utf8proc_int32_t *points, *sorted;
+    size_t count, size;
+};
+
+static enum code make_room(struct piece *piece)
+{
+    size_t size = piece->size > 0 ? piece->size * 2 : 256;
+    utf8proc_int32_t *points;
+
+    if (piece->count + ONE_MAX > POINTS_MAX)
+        return CODE_LIMIT;
+    if (piece->count + ONE_MAX <= piece->size)
+        return CODE_OK;
+    points = mem_resize(piece->points, size * sizeof *points);
+    if (points == NULL)
+        return CODE_NOMEM;
+    piece->points = points;
+    piece->size = size;
+    mem_free(piece->sorted);
+    piece->sorted = NULL;
+    return CODE_OK;
+}
+
+static enum code decompose(struct piece *piece, struct span text)
+{
+    piece->count = 0;
+    while (text.len > 0) {
+        utf8proc_ssize_t more;
+        uint32_t point;
+        size_t taken = unicode_next(text, &point);
+        enum code code = make_room(piece);
+
+        if (taken == 0)
+            return CODE_INVALID;
+        if (code != CODE_OK)
+            return code;
+        text = span_part(text, taken, SIZE_MAX);
+        if (utf8proc_category((utf8proc_int32_t)point) == UTF8PROC_CATEGORY_CF)
+            continue;
+        more = utf8proc_decompose_char((utf8proc_int32_t)point, piece->points + piece->count, ONE_MAX, OPTIONS, NULL);
+        if (more < 0 || more > ONE_MAX)
+            return CODE_INVALID;
+        piece->count += (size_t)more;
+    }
+    return CODE_OK;
+}
+
+static unsigned class_of(utf8proc_int32_t point)
+{
+    return (unsigned)utf8proc_get_property(point)->combining_class & 0xff;
+}
+
+static void sort_few(utf8proc_int32_t *marks, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && class_of(marks[k - 1]) > class_of(marks[k]); k--) {
+            utf8proc_int32_t mark = marks[k];
+
+            marks[k] = marks[k - 1];
+            marks[k - 1] = mark;
+        }
+}
+
+/* By counting, which keeps the order of equals. */
+static void sort_many(utf8proc_int32_t *marks, utf8proc_int32_t *sorted, size_t count)
+{
+    size_t begin[257] = {0};
+
+    for (size_t i = 0; i < count; i++)
+        begin[class_of(marks[i]) + 1]++;
+    for (size_t i = 1; i < 257; i++)
+        begin[i] += begin[i - 1];
+    for (size_t i = 0; i < count; i++)
+        sorted[begin[class_of(marks[i])]++] = marks[i];
+    memcpy(marks, sorted, count * sizeof *marks);
+}
+
+/* Unicode's canonical ordering: each run of marks by class. */
+static enum code order(struct piece *piece)
+{
+    for (size_t i = 0; i < piece->count; i++) {
+        size_t begin = i;
+
+        while (i < piece->count && class_of(piece->points[i]) != 0)
+            i++;
+        if (i - begin <= FEW) {
+            sort_few(piece->points + begin, i - begin);
+            continue;
+        }
+        if (piece->sorted == NULL)
+            piece->sorted = mem_alloc(piece->size * sizeof *piece->sorted);
+        if (piece->sorted == NULL)
+            return CODE_NOMEM;
+        sort_many(piece->points + begin, piece->sorted, i - begin);
+    }
+    return CODE_OK;
+}
+
+static enum code add_piece(struct piece *piece, struct span text, struct buf *out)
+{
+    enum code code = decompose(piece, text);
+    utf8proc_ssize_t count;
+    size_t len = 0;
+    char *at;
+
+    if (code == CODE_OK)
+        code = order(piece);
+    if (code != CODE_OK)
+        return code;
+    count = utf8proc_normalize_utf32(piece->points, (utf8proc_ssize_t)piece->count, OPTIONS);
+    if (count < 0)
+        return CODE_INVALID;
+    code = buf_reserve(out, 4 * (size_t)count, &at);
+    if (code != CODE_OK)
+        return code;
+    for (utf8proc_ssize_t i = 0; i < count; i++)
+        len += utf8_put(at + len, (uint32_t)piece->points[i]);
+    buf_commit(out, len);
+    return CODE_OK;
+}
+
+static size_t run_of(struct span text, bool ascii)
+{
+    size_t len = 0;
+
+    while (len < text.len && ((unsigned char)text.at[len] < 0x80) == ascii)
+        len++;
+    return len;
+}
+
+enum code unicode_plain(struct span text, struct buf *out)
+{
+    struct piece piece = {.size = 0};
+    size_t before = buf_len(out);
+    enum code code = CODE_OK;
+
+    while (text.len > 0 && code == CODE_OK) {
+        size_t ascii = run_of(text, true), others = run_of(span_part(text, ascii, SIZE_MAX), false);
+        size_t joined = ascii > 0 && others > 0; /* the last of ASCII takes the marks behind it */
+
+        code = buf_add_span(out, span_part(text, 0, ascii - joined));
+        if (code == CODE_OK && others > 0)
+            code = add_piece(&piece, span_part(text, ascii - joined, joined + others), out);
+        text = span_part(text, ascii + others, SIZE_MAX);
+    }
+    if (code != CODE_OK)
+        buf_truncate(out, before);
+    mem_free(piece.points);
+    mem_free(piece.sorted);
+    return code;
+}

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the operators that look inside one string mean, from the paragraph "Operators" of the policy language: decoded
+readings, file paths, URLs, address ranges, formats. TRUE, FALSE and UNDECIDED are those of meaning.py."""
+
+import base64
+import datetime
+import html.entities
+import ipaddress
+import json
+import re
+import unicodedata
+
+TRUE, UNDECIDED, FALSE = 1, 0, -1
+DEPTH = 3
+READINGS = 64
+
+
+def truth(is_true):
+    return TRUE if is_true else FALSE
+
+
+# ---- decode ----
+
+
+def percent(text):
+    """Replaces well-formed escapes and leaves the rest."""
+    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda m: bytes([int(m[1], 16)]), text.encode())
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def from_base64(text):
+    """The whole string; either alphabet or both, padding full or absent, blanks left out."""
+    text = re.sub("[ \t\r\n]", "", text)
+    body = text.rstrip("=")
+    if not re.fullmatch(r"[A-Za-z0-9+/_-]*", body, re.ASCII) or len(body) % 4 == 1:
+        return None
+    if body != text and len(text) - len(body) != -len(body) % 4:
+        return None
+    raw = base64.b64decode(body.replace("-", "+").replace("_", "/") + "=" * (-len(body) % 4))
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def unicode(text):
+    """NFKC with format characters removed."""
+    return unicodedata.normalize("NFKC", "".join(c for c in text if unicodedata.category(c) != "Cf"))
+
+
+def from_html(text):
+    """Well-formed escapes: with their semicolon, of characters that are scalar values."""
+    def one(match):
+        name = match[1]
+        if name[0] != "#":
+            return html.entities.html5.get(name + ";", match[0])
+        code = int(name[2:], 16) if name[1] in "xX" else int(name[1:])
+        return chr(code) if 0 < code < 0x110000 and not 0xd800 <= code < 0xe000 else match[0]
+    return re.sub(r"&(#[0-9]+|#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);", one, text, flags=re.ASCII)
+
+
+def refuse(word):
+    raise ValueError(word)  # NaN and its like are no JSON
+
+
+def from_json(text):
+    """The whole string. A string becomes what it says; any other value its text without blanks, with its strings decoded."""
+    try:
+        json.loads(text, parse_constant=refuse, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+    parts = re.findall(r'"(?:[^"\\]|\\.)*"|[^ \t\r\n"]+', text, re.DOTALL)
+    if len(parts) == 1 and parts[0][0] == '"':
+        said = json.loads(parts[0])
+    else:
+        said = "".join('"' + json.loads(part) + '"' if part[0] == '"' else part for part in parts)
+    return said if not any("\ud800" <= c <= "\udfff" for c in said) else None
+
+
+DECODERS = {"percent": percent, "base64": from_base64, "unicode": unicode, "html": from_html, "json": from_json}
+
+
+def readings(text, names):
+    """The string and all that it may be read as, nested to depth 3; None where there are over 64."""
+    found, newest = [text], [text]
+    for _ in range(DEPTH):
+        made = []
+        for one in newest:
+            for name in names:
+                reading = DECODERS[name](one)
+                if reading is not None and reading not in found:
+                    found.append(reading)
+                    made.append(reading)
+                if len(found) > READINGS:
+                    return None
+        newest = made
+    return found
+
+
+# ---- under ----
+
+
+def steps_of(path):
+    """Resolves `.`, `..` and `//`. The root is above itself."""
+    steps = []
+    for step in path.split("/"):
+        if step == "..":
+            steps = steps[:-1]
+        elif step not in ("", "."):
+            steps.append(step)
+    return steps
+
+
+def under(directories, text):
+    text = percent(text)  # once
+    if text is None or not text.startswith("/") or "%" in text or "\\" in text or any(unicodedata.category(c) == "Cc" for c in text):
+        return UNDECIDED
+    steps = steps_of(text)
+    return truth(any(steps[:len(steps_of(one))] == steps_of(one) for one in directories))
+
+
+# ---- url, cidr, format ----
+
+PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443, "ftp": 21}
+
+
+def address(text):
+    """An IP address, or None. A zone is no part of an address."""
+    try:
+        return ipaddress.ip_address(text) if "%" not in text else None
+    except ValueError:
+        return None
+
+
+def unmapped(one):
+    """What an IPv4-mapped address reaches."""
+    return one.ipv4_mapped or one if one.version == 6 else one
+
+
+def cidr(ranges, text):
+    one = address(text)
+    if one is None:
+        return UNDECIDED
+    return truth(any(unmapped(one) in ipaddress.ip_network(r) for r in ranges))
+
+
+def host_truth(hosts, host, glob):
+    """`host`: lower case, with the brackets of IPv6. Takes: hosts None: any; glob: of meaning.py."""
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else None
+    one = address(bare if bare is not None else host)
+    if bare is not None and (one is None or one.version != 6):
+        return UNDECIDED
+    if one is None:
+        labels = host.split(".")
+        if not all(re.fullmatch(r"[a-z0-9_-]+", label, re.ASCII) for label in labels):
+            return UNDECIDED  # a trailing dot, `%`, nothing at all
+        if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1], re.ASCII):
+            return UNDECIDED  # some reader's address
+        return truth(hosts is None or any(glob(one, host) for one in hosts))
+    listed = [unmapped(address(one.strip("[]"))) for one in hosts or [] if address(one.strip("[]")) is not None]
+    if unmapped(one) in listed:
+        return TRUE
+    # No IP literal unless listed; an author who wrote a glob that it happens to match did not think of it.
+    return UNDECIDED if hosts is None or any(glob(pattern, bare or host) for pattern in hosts) else FALSE
+
+
+def port_truth(ports, port, scheme):
+    if port and (not re.fullmatch("[0-9]+", port, re.ASCII) or int(port) > 65535):
+        return UNDECIDED
+    usual = PORTS.get(scheme)
+    if ports == "any":
+        return TRUE
+    if ports is None:
+        return truth(not port or int(port) == usual)
+    number = int(port) if port else usual
+    return UNDECIDED if number is None else truth(number in ports)
+
+
+def split_authority(authority):
+    """Host and port: at the colon, which in brackets is none."""
+    inside = authority.find("]") if authority.startswith("[") else 0
+    at = authority.find(":", inside) if inside >= 0 else -1
+    return (authority[:at], authority[at + 1:]) if at >= 0 else (authority, "")
+
+
+def url(terms, text, glob):
+    match = re.fullmatch(r"([A-Za-z][A-Za-z0-9+.-]*):(//([^/?#]*))?(.*)", text, re.ASCII)
+    if any(not "!" <= c <= "~" or c == "\\" for c in text) or match is None:
+        return UNDECIDED
+    scheme, authority = match[1].lower(), match[3]
+    schemes, hosts, ports = (terms.get(word) for word in ("schemes", "hosts", "ports"))
+    hosts = None if hosts is None else [one.lower() for one in hosts]
+    ports = [int(one.lexeme) for one in ports] if isinstance(ports, list) else ports
+    if authority is not None and "@" in authority:
+        return UNDECIDED
+    parts = [truth(schemes is None or scheme in [one.lower() for one in schemes])]
+    host, port = split_authority(authority or "")
+    if not host and scheme in PORTS:
+        parts += [UNDECIDED]  # these need a host
+    elif not host:
+        parts += [UNDECIDED if hosts is not None else TRUE, port_truth(ports, port, scheme)]
+    else:
+        parts += [host_truth(hosts, host.lower(), glob), port_truth(ports, port, scheme)]
+    return min(parts)
+
+
+def is_date(text):
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text, re.ASCII):
+        return False
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
+    try:
+        datetime.date(year or 2000, month, day)  # the year 0000 is one, and a leap year
+        return True
+    except ValueError:
+        return False
+
+
+def is_time(text):
+    match = re.fullmatch(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-]([0-9]{2}):([0-9]{2}))", text, re.ASCII)
+    if not match:
+        return False
+    hour, minute, second = int(match[1]), int(match[2]), int(match[3])
+    ahead_hours, ahead_minutes = int(match[6] or 0), int(match[7] or 0)
+    if hour > 23 or minute > 59 or second > 60 or ahead_hours > 23 or ahead_minutes > 59:
+        return False
+    ahead = (ahead_hours * 60 + ahead_minutes) * (-1 if match[5][0] == "-" else 1)
+    return second < 60 or (hour * 60 + minute - ahead) % 1440 == 1439  # a leap second ends a day of UTC
+
+
+def is_email(text):
+    """A dot-atom, `@`, a domain of labels."""
+    local, at, domain = text.partition("@")
+    return (at == "@" and len(text) <= 254 and len(local) <= 64
+            and re.fullmatch(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*", local, re.ASCII) is not None
+            and all(re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label, re.ASCII) for label in domain.split(".")))
+
+
+def has_format(name, text):
+    if name == "uuid":
+        return re.fullmatch(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", text, re.ASCII) is not None
+    if name == "email":
+        return is_email(text)
+    if name == "date":
+        return is_date(text)
+    if name == "date-time":
+        return len(text) > 11 and text[10] in "Tt" and is_date(text[:10]) and is_time(text[11:])
+    if name in ("ipv4", "ipv6"):
+        one = address(text)
+        return one is not None and one.version == int(name[-1])
+    raise KeyError(name)

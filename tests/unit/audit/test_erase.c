@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 3.5: a tenant's argument values are erased in the live file and in sealed ones, recorded first, and the chain stays whole; not a
+ * byte of them is left; killed at every step, the next start goes on. A value that is missing otherwise is a fault. */
+#include "trail_bench.h"
+
+#include <fcntl.h>
+
+static void call(struct bench *bench, const char *tenant, const char *arguments)
+{
+    struct audit_ring *ring = audit_ring(bench->audit, 0);
+    struct audit_decision decision = audit_call(tenant, "c");
+    uint64_t seq;
+
+    decision.arguments = span_text(arguments);
+    assert_int_equal(audit_file_wait(ring, audit_file_put(ring, &decision), &seq), AUDIT_DURABLE);
+    answer(bench, seq);
+}
+
+#define SECRET "{\"card\":\"4111-our-secret-1111\"}"
+#define OTHER "{\"card\":\"5500-not-to-be-lost-0000\"}"
+
+/* How many files of the folder, -wal files among them, hold the bytes. */
+static int files_with(const struct bench *bench, const char *bytes)
+{
+    DIR *folder = opendir(bench->file.folder);
+    const struct dirent *entry;
+    int count = 0;
+
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat there;
+        char *text;
+        int fd = openat(dirfd(folder), entry->d_name, O_RDONLY);
+
+        if (fd < 0 || fstat(fd, &there) != 0 || !S_ISREG(there.st_mode) || there.st_size == 0) {
+            close(fd);
+            continue;
+        }
+        text = malloc((size_t)there.st_size);
+        assert_int_equal(read(fd, text, (size_t)there.st_size), there.st_size);
+        count += memmem(text, (size_t)there.st_size, bytes, strlen(bytes)) != NULL;
+        free(text);
+        close(fd);
+    }
+    closedir(folder);
+    return count;
+}
+
+static void fill(struct bench *bench)
+{
+    for (int i = 0; i < 40; i++) {
+        call(bench, "acme", SECRET);
+        call(bench, "umbra", OTHER);
+    }
+    archive(bench);
+    for (int i = 0; i < 300; i++)
+        call(bench, i % 3 == 0 ? "acme" : "umbra", i % 3 == 0 ? SECRET : OTHER);
+}
+
+static enum code erase(struct bench *bench, int64_t request)
+{
+    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(1800000000000000), request};
+
+    return audit_erase(bench->audit, &erasure);
+}
+
+static void test_erases(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_file sealed;
+    struct audit_done done;
+
+    start(bench);
+    fill(bench);
+    assert_int_equal(erase(bench, 7), CODE_OK);
+    assert_int_equal(erase(bench, 8), CODE_BUSY);
+    assert_true(is_over(bench, 20000, &done));
+    assert_int_equal(done.code, CODE_OK);
+    assert_non_null(strstr(done.text, "the values of 140 calls were erased"));
+    assert_int_equal(files_with(bench, "our-secret"), 0);
+    in_file(bench, 0, &sealed);
+    assert_int_equal(audit_file_number(&sealed, "SELECT count(*) FROM decision WHERE tenant = 'acme' AND salt IS NULL"), 40);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE tenant = 'acme' AND salt IS NULL"), 100);
+    assert_int_equal(count_all(bench, "SELECT count(*) FROM decision WHERE tenant = 'umbra' AND arguments IS NOT NULL"), 240);
+    assert_string_equal(audit_file_ask(&bench->file, "SELECT actor FROM event WHERE kind = 'erased' AND tenant = 'acme'"), "ann");
+    call(bench, "acme", SECRET); /* what comes later is not meant */
+    assert_int_equal(erase(bench, 7), CODE_OK); /* the same request again, as after a restart */
+    assert_true(is_over(bench, 20000, &done));
+    audit_close(&bench->audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erased'"), 1);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE arguments LIKE '%our-secret%'"), 1);
+    assert_int_equal(verify_all(bench), 2);
+}
+
+/* Later files go on to vouch for earlier ones. */
+static void test_erased_and_sealed_again(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_done done;
+
+    start(bench);
+    fill(bench);
+    assert_int_equal(erase(bench, 1), CODE_OK);
+    assert_true(is_over(bench, 20000, &done));
+    archive(bench);
+    call(bench, "acme", SECRET);
+    assert_int_equal(erase(bench, 2), CODE_OK);
+    assert_true(is_over(bench, 20000, &done));
+    audit_close(&bench->audit);
+    assert_int_equal(files_with(bench, "our-secret"), 0);
+    assert_int_equal(verify_all(bench), 3);
+}
+
+/* ---- what was not recorded --------------------------------------------------------------------------------------- */
+
+static size_t faults_of(const struct bench *bench, size_t at, bool in_sequence, uint64_t *elsewhere)
+{
+    static struct verify_report report;
+    struct verify_sequence *sequence = NULL;
+    struct trail trail;
+    struct why why = {0};
+    size_t faults = 0;
+
+    assert_int_equal(trail_find(bench->file.path, true, &trail, &why), CODE_OK);
+    assert_int_equal(verify_sequence_new(&trail, &sequence, &why), CODE_OK);
+    for (size_t i = in_sequence ? 0 : at; i <= at; i++) {
+        struct verify_conf conf = {.path = trail.files[i].path, .sequence = in_sequence ? sequence : NULL, .threads = 1};
+
+        assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
+        faults += report.fault_count;
+    }
+    *elsewhere = report.erasures_elsewhere;
+    verify_sequence_free(&sequence);
+    trail_fini(&trail);
+    return faults;
+}
+
+static void change(const struct bench *bench, size_t at, const char *sql)
+{
+    struct audit_file file;
+    struct db *db;
+
+    in_file(bench, at, &file);
+    assert_int_equal(db_open(file.path, DB_WRITE, &db, NULL), CODE_OK);
+    if (db_exec(db, sql) != CODE_OK)
+        fail_msg("%s: %s", sql, db_error(db));
+    db_close(&db);
+}
+
+static void test_unrecorded(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_file sealed;
+    struct db *db;
+    uint64_t elsewhere;
+
+    start(bench);
+    fill(bench);
+    audit_close(&bench->audit);
+    in_file(bench, 0, &sealed);
+    assert_int_equal(db_open(sealed.path, DB_WRITE, &db, NULL), CODE_OK);
+    assert_int_equal(db_exec(db, "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL "
+                             "WHERE seq = (SELECT min(seq) FROM decision)"), CODE_IO);
+    assert_non_null(strstr(db_error(db), "only after the erasure was recorded"));
+    db_close(&db);
+    /* who claims an erasure that no later file records is found out by the files together, and told of by one alone */
+    change(bench, 0, "INSERT INTO erasure VALUES (9999, 'acme', 1800000000000000);"
+                     "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL WHERE tenant = 'acme' AND seq < 20");
+    assert_int_equal(faults_of(bench, 0, false, &elsewhere), 0);
+    assert_int_equal(elsewhere, 1);
+    assert_true(faults_of(bench, 0, true, &elsewhere) > 1);
+    change(bench, 1, "INSERT INTO erasure VALUES (9999, 'umbra', 1800000000000000);"
+                     "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL WHERE tenant = 'umbra'");
+    assert_true(faults_of(bench, 1, false, &elsewhere) > 1);
+}
+
+/* Each of the tables that hold two files together. */
+static void test_files_that_do_not_fit(void **state)
+{
+    static const char *const changes[] = {
+        "DELETE FROM permit_start", "UPDATE permit_start SET tenant = 'acme'", "UPDATE permit_start SET decision = decision - 1",
+        "INSERT INTO permit_start VALUES (1, 'acme')", "DELETE FROM tenant_start WHERE tenant = 'umbra'",
+        "UPDATE tenant_start SET seq = seq - 1 WHERE tenant = 'acme'", "UPDATE tenant_start SET hash = zeroblob(32)",
+        "INSERT INTO tenant_start VALUES ('other', 1, zeroblob(32))",
+        "DROP TRIGGER file_update; UPDATE file SET previous = zeroblob(32)",
+        "DROP TRIGGER file_update; UPDATE file SET seq = seq + 1",
+        "DROP TRIGGER checkpoint_delete; DELETE FROM checkpoint WHERE size = (SELECT min(size) FROM checkpoint)",
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        uint64_t elsewhere;
+
+        start(bench);
+        call(bench, "acme", SECRET);
+        call(bench, "umbra", OTHER);
+        (void)hold(bench, "umbra");
+        archive(bench);
+        call(bench, "acme", SECRET);
+        audit_close(&bench->audit);
+        assert_int_equal(faults_of(bench, 1, true, &elsewhere), 0);
+        change(bench, 1, changes[i]);
+        if (strstr(changes[i], "UPDATE file") == NULL) { /* else the trail ends there */
+            if (faults_of(bench, 1, true, &elsewhere) == 0)
+                fail_msg("not found: %s", changes[i]);
+        } else {
+            assert_true(faults_of(bench, 0, false, &elsewhere) > 0);
+        }
+        audit_file_fini(&bench->file);
+        audit_file_init(&bench->file);
+        (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
+    }
+}
+
+/* ---- killed ------------------------------------------------------------------------------------------------------ */
+
+static bool die_at(struct bench *bench, int at)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct audit_done done;
+
+        start(bench);
+        fill(bench);
+        atomic_store(&steps_left, at);
+        if (erase(bench, 7) != CODE_OK)
+            _exit(2);
+        while (!audit_job_over(bench->audit, &done))
+            nap();
+        atomic_store(&steps_left, 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+static void test_killed_at_every_step(void **state)
+{
+    struct bench *bench = *state;
+    bool killed = true;
+    int at;
+
+    for (at = 1; killed; at++) {
+        struct audit_done done;
+
+        assert_true(at < 100);
+        killed = die_at(bench, at);
+        start(bench);
+        assert_int_equal(erase(bench, 7), CODE_OK); /* as the gate does, since the request has no answer */
+        assert_true(is_over(bench, 20000, &done));
+        audit_close(&bench->audit);
+        assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erased'"), 1);
+        assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'"), 1);
+        assert_int_equal(files_with(bench, "our-secret"), 0);
+        assert_int_equal(verify_all(bench), 2);
+        audit_file_fini(&bench->file);
+        audit_file_init(&bench->file);
+        (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
+    }
+    assert_true(at > 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_erases, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_erased_and_sealed_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unrecorded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files_that_do_not_fit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 3.6: a trail that an older gate wrote is brought up at start, in one transaction, rows untouched; one that a newer gate wrote
+ * is refused. */
+#include "audit/schema_priv.h"
+#include "audit/verify.h"
+
+#include "base/mem.h"
+#include "fakes/audit_file.h"
+#include "os/file.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define OLD "tests/unit/audit/old/audit-1.sql"
+#define ROWS "SELECT group_concat(hex(hash), '') FROM (SELECT hash FROM entry WHERE seq <= 10 ORDER BY seq)"
+#define OBJECTS "SELECT count(*) || ' ' || group_concat(name || sql, '') FROM (SELECT name, sql FROM sqlite_schema " \
+                "WHERE sql IS NOT NULL ORDER BY name)"
+
+static struct buf old;
+
+static int setup(void **state)
+{
+    static struct audit_file file;
+    struct why why = {0};
+    struct db *db;
+
+    *state = &file;
+    audit_file_init(&file);
+    buf_init(&old, (size_t)1 << 20);
+    assert_int_equal(file_read(OLD, FILE_ANY, (size_t)1 << 20, &old, &why), CODE_OK);
+    assert_int_equal(buf_add_byte(&old, '\0'), CODE_OK);
+    assert_int_equal(db_open(file.path, DB_CREATE, &db, &why), CODE_OK);
+    if (db_exec(db, buf_peek(&old).at) != CODE_OK)
+        fail_msg("%s", db_error(db));
+    db_close(&db);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    buf_fini(&old);
+    audit_file_fini(*state);
+    return 0;
+}
+
+static uint64_t faults_of(const struct audit_file *file)
+{
+    struct verify_report report;
+    struct why why = {0};
+
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = file->path}, &report, &why), CODE_OK);
+    if (report.fault_count > 0)
+        print_message("%s.%s: %s\n", report.fault[0].table, report.fault[0].field, report.fault[0].text);
+    return report.fault_count;
+}
+
+static void test_an_old_file_is_brought_up(void **state)
+{
+    struct audit_file *file = *state, fresh;
+    char rows[1024];
+    struct audit *audit;
+
+    assert_int_equal(audit_file_number(file, "PRAGMA user_version"), 1);
+    assert_int_equal(faults_of(file), 0); /* as it was made: judged by what its version was */
+    (void)snprintf(rows, sizeof rows, "%s", audit_file_ask(file, ROWS));
+    audit = audit_file_open(file, 1);
+    (void)audit_file_call(audit_ring(audit, 0), "acme", "after");
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(file, "PRAGMA user_version"), AUDIT_SCHEMA_VERSION);
+    assert_string_equal(audit_file_ask(file, ROWS), rows);
+    assert_int_equal(faults_of(file), 0);
+    assert_string_equal(audit_file_ask(file, "SELECT detail FROM event WHERE kind = 'migrated'"), "{\"from\":1,\"to\":2}");
+    assert_int_equal(audit_file_number(file, "SELECT count(*) FROM call WHERE tenant = 'acme'"), 5);
+    assert_string_equal(audit_file_ask(file, "SELECT kind FROM event WHERE seq = 11"), "start"); /* no crash was found */
+
+    audit_file_init(&fresh);
+    audit = audit_file_open(&fresh, 1);
+    audit_close(&audit);
+    (void)snprintf(rows, sizeof rows, "%s", audit_file_ask(&fresh, OBJECTS));
+    assert_true(strncmp(audit_file_ask(file, OBJECTS), rows, sizeof rows - 1) == 0); /* the rest is verify's to compare */
+    assert_int_equal(audit_file_number(&fresh, "SELECT count(*) FROM event WHERE kind = 'migrated'"), 0);
+    audit_file_fini(&fresh);
+
+    audit = audit_file_open(file, 1);
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(file, "SELECT count(*) FROM event WHERE kind = 'migrated'"), 1);
+}
+
+/* A view that somebody changed in an old file is still found there. */
+static void test_an_old_file_is_verified_as_such(void **state)
+{
+    struct audit_file *file = *state;
+    struct why why = {0};
+    struct db *db;
+
+    assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "DROP VIEW denial"), CODE_OK);
+    db_close(&db);
+    assert_int_equal(faults_of(file), 1);
+    assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA user_version = 9"), CODE_OK);
+    db_close(&db);
+    assert_int_equal(faults_of(file), 1);
+}
+
+/* Tables of the chain never change, whatever a version brings. */
+static void test_the_chain_is_no_steps_business(void **state)
+{
+    static const char *const tables[] = {"file", "decision", "outcome", "event"};
+    struct db *now;
+
+    (void)state;
+    assert_int_equal(audit__schema_model(AUDIT_SCHEMA_VERSION, &now), CODE_OK);
+    for (int64_t version = 1; version < AUDIT_SCHEMA_VERSION; version++)
+        for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+            const char *ask = "SELECT sql FROM sqlite_schema WHERE name = ?";
+            struct db_stmt *a, *b;
+            struct db *then;
+
+            assert_int_equal(audit__schema_model(version, &then), CODE_OK);
+            assert_int_equal(db_prepare(now, ask, &a), CODE_OK);
+            assert_int_equal(db_prepare(then, ask, &b), CODE_OK);
+            db_bind_text(a, 1, span_text(tables[i]));
+            db_bind_text(b, 1, span_text(tables[i]));
+            assert_int_equal(db_step(a), CODE_OK);
+            assert_int_equal(db_step(b), CODE_OK);
+            assert_true(span_equals(db_text(a, 0), db_text(b, 0)));
+            db_finalize(&a);
+            db_finalize(&b);
+            db_close(&then);
+        }
+    db_close(&now);
+    assert_int_equal(audit__schema_model(AUDIT_SCHEMA_VERSION + 1, &now), CODE_NOT_FOUND);
+}
+
+/* A step that fails anywhere leaves the old file whole. */
+static void test_all_or_nothing(void **state)
+{
+    struct audit_file *file = *state;
+    enum code code = CODE_NOMEM;
+
+    for (uint64_t n = 1; code != CODE_OK; n++) {
+        struct why why = {0};
+        int64_t from;
+        struct db *db;
+
+        assert_true(n < 1000);
+        assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
+        mem_fail_at(n, 0);
+        code = audit__migrate(db, &from);
+        mem_fail_at(0, 0);
+        db_close(&db);
+        if (code != CODE_OK)
+            assert_int_equal(audit_file_number(file, "PRAGMA user_version"), 1);
+        if (n % 16 == 1 || code == CODE_OK)
+            assert_int_equal(faults_of(file), 0);
+    }
+    assert_int_equal(audit_file_number(file, "PRAGMA user_version"), AUDIT_SCHEMA_VERSION);
+}
+
+/* Another connection holds the lock: the gate waits, and then says so. */
+static void test_a_locked_file_waits(void **state)
+{
+    struct audit_file *file = *state;
+    const struct audit_conf conf = {.path = file->path, .rings = 1};
+    struct why why = {0};
+    struct audit *audit;
+    struct db *db;
+
+    assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_begin(db), CODE_OK);
+    assert_int_equal(audit_open(&conf, &audit, &why), CODE_BUSY);
+    db_rollback(db);
+    db_close(&db);
+    assert_int_equal(audit_file_number(file, "PRAGMA user_version"), 1);
+    audit = audit_file_open(file, 1);
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(file, "PRAGMA user_version"), AUDIT_SCHEMA_VERSION);
+}
+
+static void test_a_newer_file_is_refused(void **state)
+{
+    struct audit_file *file = *state;
+    const struct audit_conf conf = {.path = file->path, .rings = 1};
+    struct why why = {0};
+    struct audit *audit;
+    struct db *db;
+
+    assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA user_version = 9999"), CODE_OK);
+    db_close(&db);
+    assert_int_equal(audit_open(&conf, &audit, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "newer"));
+    assert_int_equal(audit_file_number(file, "SELECT max(seq) FROM entry"), 10);
+    assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA user_version = 0"), CODE_OK);
+    db_close(&db);
+    assert_int_equal(audit_open(&conf, &audit, &why), CODE_INVALID);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_old_file_is_brought_up), TEST(test_an_old_file_is_verified_as_such),
+        TEST(test_the_chain_is_no_steps_business), TEST(test_all_or_nothing), TEST(test_a_locked_file_waits),
+        TEST(test_a_newer_file_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

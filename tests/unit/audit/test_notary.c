@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 3.1: checkpoints are made while rows come, after so many rows and at the end; they cover what is committed, go on over
+ * restarts, and are in the database, in the file and with whoever wants them. */
+#include "audit/leaves_priv.h"
+#include "audit/note.h"
+#include "audit/notary_priv.h"
+#include "audit/verify.h"
+#include "fakes/audit_file.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct bench {
+    struct audit_file file;
+    struct audit_checkpoints conf;
+    struct sign_key *key;
+    struct note_key known;
+    char heads[128];
+    _Atomic unsigned published;
+};
+
+static struct sign_key *new_key(struct note_key *known)
+{
+    struct sign_key *key;
+    struct buf pem;
+
+    buf_init(&pem, 4096);
+    assert_int_equal(sign_key_make(&pem), CODE_OK);
+    assert_int_equal(sign_key_read(buf_peek(&pem), &key), CODE_OK);
+    *known = (struct note_key){.name = ""};
+    assert_int_equal(sign_key_public(key, known->public), CODE_OK);
+    buf_fini(&pem);
+    return key;
+}
+
+static void count_published(void *context, struct span note)
+{
+    struct bench *bench = context;
+    struct note read;
+
+    if (note_read(note, &read) == CODE_OK && note_judge(&read, &bench->known) == NOTE_SIGNED)
+        bench->published++;
+}
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+
+    audit_file_init(&bench->file);
+    (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
+    bench->key = new_key(&bench->known);
+    bench->conf = (struct audit_checkpoints){.key = bench->key, .file = bench->heads, .publish = count_published,
+                                             .context = bench, .interval_ms = 5, .rows = 1000000};
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+
+    audit_file_fini(&bench->file);
+    sign_key_free(&bench->key);
+    free(bench);
+    return 0;
+}
+
+static struct audit *open_signed(struct bench *bench)
+{
+    return audit_file_open_signed(&bench->file, 1, &bench->conf);
+}
+
+static void wait_for(const struct audit *audit, uint64_t seq)
+{
+    struct audit_gauges gauges = {0};
+
+    for (int naps = 0; gauges.signed_seq < seq; naps++) {
+        assert_true(naps < 20000);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+        audit_gauges(audit, &gauges);
+    }
+}
+
+/* Every checkpoint of the database against the rows as they are read back; returns how many, *last: the last one's size. */
+static int check_all(struct bench *bench, int64_t *last)
+{
+    struct merkle tree = {0};
+    struct tenants tenants;
+    struct db_stmt *stmt;
+    struct leaves leaves;
+    struct leaf leaf;
+    struct why why;
+    struct db *db;
+    int count = 0;
+    enum code code;
+
+    assert_int_equal(db_open(bench->file.path, DB_READ, &db, &why), CODE_OK);
+    assert_int_equal(tenants__init(&tenants), CODE_OK);
+    assert_int_equal(db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size", &stmt), CODE_OK);
+    assert_int_equal(leaves__init(&leaves, db, 1, INT64_MAX), CODE_OK);
+    for (; (code = db_step(stmt)) == CODE_OK; count++) {
+        unsigned char root[DIGEST_BYTES], hash[DIGEST_BYTES], peaks[MERKLE_PEAKS * DIGEST_BYTES];
+        struct note note;
+
+        *last = db_int(stmt, 0);
+        while (tree.size < (uint64_t)*last) {
+            assert_int_equal(leaves__next(&leaves, &leaf), CODE_OK);
+            merkle__leaf(leaf.hash, hash);
+            merkle__add(&tree, hash);
+            if (leaf.tenant.at != NULL)
+                assert_int_equal(tenants__set(&tenants, leaf.tenant, (uint64_t)leaf.seq, (const unsigned char *)leaf.hash.at),
+                                 CODE_OK);
+        }
+        merkle__root(&tree, root);
+        assert_int_equal(note_read(db_text(stmt, 2), &note), CODE_OK);
+        assert_int_equal(note_judge(&note, &bench->known), NOTE_SIGNED);
+        assert_int_equal(note.size, *last);
+        assert_memory_equal(note.root, root, DIGEST_BYTES);
+        assert_true(span_equals(db_blob(stmt, 1), span_of(peaks, merkle__save(&tree, peaks))));
+        assert_int_equal(tenants__root(&tenants, root), CODE_OK);
+        assert_true(note.has_tenants && note.tenants == tenants.heads.count);
+        assert_memory_equal(note.tenants_root, root, DIGEST_BYTES);
+    }
+    assert_int_equal(code, CODE_NOT_FOUND);
+    leaves__fini(&leaves);
+    db_finalize(&stmt);
+    tenants__fini(&tenants);
+    db_close(&db);
+    return count;
+}
+
+/* How many good notes the file of heads holds, and whether its last one is of this size. */
+static int notes_in_file(struct bench *bench, int64_t last)
+{
+    static char text[1 << 20];
+    struct span rest, one;
+    struct note note = {.size = 0};
+    int count = 0, fd = open(bench->heads, O_RDONLY | O_CLOEXEC);
+    ssize_t len = read(fd, text, sizeof text);
+
+    (void)close(fd);
+    assert_true(fd >= 0 && len > 0);
+    for (rest = span_of(text, (size_t)len); note_next(&rest, &one); count++) {
+        assert_int_equal(note_read(one, &note), CODE_OK);
+        assert_int_equal(note_judge(&note, &bench->known), NOTE_SIGNED);
+    }
+    assert_int_equal(note.size, last);
+    return count;
+}
+
+static void test_while_rows_come_and_at_the_end(void **state)
+{
+    struct bench *bench = *state;
+    struct audit *audit = open_signed(bench);
+    int64_t last = 0;
+    int made;
+
+    for (int i = 0; i < 5; i++) {
+        uint64_t seq = audit_file_call(audit_ring(audit, 0), i % 2 ? "acme" : "beta", "c");
+
+        wait_for(audit, seq);
+    }
+    audit_close(&audit);
+    made = check_all(bench, &last);
+    assert_true(made >= 2); /* one that the writer finds no time to take is superseded by the next */
+    assert_int_equal(last, audit_file_number(&bench->file, "SELECT max(seq) FROM event WHERE kind = 'stop'"));
+    assert_true(notes_in_file(bench, last) >= 6);
+    assert_int_equal(bench->published, notes_in_file(bench, last));
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint_key'"), 1);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'"), 0);
+}
+
+/* No row, no checkpoint: also the rows that tell of checkpoints make none due. */
+static void test_quiet(void **state)
+{
+    struct bench *bench = *state;
+    struct audit *audit;
+    struct audit_gauges gauges, later;
+
+    bench->conf.rows = 1;
+    audit = open_signed(bench);
+    wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
+    do { /* until the outcome and the event about the last checkpoint are written */
+        audit_gauges(audit, &gauges);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        audit_gauges(audit, &later);
+    } while (gauges.last_seq != later.last_seq || later.last_seq <= later.signed_seq);
+    assert_true(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'") >= 1);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event AS e JOIN checkpoint AS c ON "
+                                       "c.size = e.detail ->> 'size' AND instr(c.note, e.detail ->> 'root') > 0 "
+                                       "WHERE e.kind = 'checkpoint'"),
+                     audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'"));
+    audit_close(&audit);
+}
+
+static void put_many(struct audit *audit, int calls)
+{
+    struct audit_ring *ring = audit_ring(audit, 0);
+    char tenant[16];
+
+    for (int i = 0; i < calls; i++) {
+        struct audit_decision decision;
+
+        (void)snprintf(tenant, sizeof tenant, "t-%d", i % 300);
+        decision = audit_call(tenant, "many");
+        decision.verdict = AUDIT_DENY;
+        decision.expects_outcome = false;
+        (void)audit_file_put(ring, &decision);
+    }
+}
+
+/* After so many rows, whatever the interval; over the ends of index parts; and on from there after a restart. */
+static void test_after_rows_and_restarts(void **state)
+{
+    struct bench *bench = *state;
+    int64_t last = 0, before;
+
+    bench->conf.interval_ms = 3600 * 1000;
+    bench->conf.rows = 2000;
+    for (int run = 0; run < 3; run++) {
+        struct audit *audit = open_signed(bench);
+
+        before = last;
+        put_many(audit, 6000);
+        wait_for(audit, (uint64_t)before + 2000);
+        while (audit_file_number(&bench->file, "SELECT count(*) FROM part") <= run) /* the next start reads heads from it */
+            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        audit_close(&audit);
+        assert_true(check_all(bench, &last) >= run + 1);
+        assert_true(last >= before + 6000);
+    }
+    assert_true(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'") >= 3);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint_key'"), 1);
+    assert_true(audit_file_number(&bench->file, "SELECT count(*) FROM tenant_head") > 0);
+}
+
+/* Rows of gates without a key, and a last checkpoint that somebody changed: the tree is made from the rows. */
+static void test_from_the_rows(void **state)
+{
+    struct bench *bench = *state;
+    struct audit *audit = audit_file_open(&bench->file, 1);
+    struct db *db;
+    int64_t last = 0;
+
+    put_many(audit, 5000);
+    audit_close(&audit);
+    audit = open_signed(bench);
+    audit_close(&audit);
+    assert_int_equal(check_all(bench, &last), 1);
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, NULL), CODE_OK);
+    assert_int_equal(db_exec(db, "DROP TRIGGER checkpoint_update; UPDATE checkpoint SET peaks = zeroblob(length(peaks))"),
+                     CODE_OK);
+    db_close(&db);
+    audit = open_signed(bench);
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM checkpoint"), 2);
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, NULL), CODE_OK);
+    assert_int_not_equal(db_exec(db, "DELETE FROM checkpoint"), CODE_OK);
+    assert_int_equal(db_exec(db, "DROP TRIGGER checkpoint_delete; DELETE FROM checkpoint WHERE size = "
+                             "(SELECT min(size) FROM checkpoint)"), CODE_OK);
+    db_close(&db);
+    assert_int_equal(check_all(bench, &last), 1);
+}
+
+/* 3.3, 3.11: rows behind what the given key signed, under somebody else's key alone, are not proven. */
+static void expect_proven(const struct bench *bench, const struct note_key *key, bool proven)
+{
+    static struct verify_report report;
+    struct why why;
+
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = bench->file.path, .key = key}, &report, &why), CODE_OK);
+    assert_int_equal(report.fault_count, proven ? 0 : 1);
+    if (proven) {
+        assert_int_equal(report.proven_seq, report.last_seq);
+        return;
+    }
+    assert_string_equal(report.fault[0].field, "key");
+    assert_true(report.proven_seq > 0 && report.fault[0].seq == (int64_t)report.proven_seq + 1);
+}
+
+/* A new key is told in the chain; a file that cannot be appended to holds up nobody. */
+static void test_new_key_and_no_file(void **state)
+{
+    struct bench *bench = *state;
+    struct note_key before = bench->known;
+    struct audit *audit = open_signed(bench);
+    struct audit_gauges gauges;
+
+    wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "b"));
+    audit_close(&audit);
+    sign_key_free(&bench->key);
+    bench->key = new_key(&bench->known);
+    bench->conf.key = bench->key;
+    bench->conf.file = "/nowhere/at/all";
+    audit = open_signed(bench);
+    wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
+    audit_gauges(audit, &gauges);
+    assert_true(gauges.checkpoint_failures > 0);
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(DISTINCT detail) FROM event WHERE kind = 'checkpoint_key'"),
+                     2);
+    expect_proven(bench, &bench->known, true);
+    expect_proven(bench, &before, false);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_while_rows_come_and_at_the_end), TEST(test_quiet), TEST(test_after_rows_and_restarts),
+        TEST(test_from_the_rows), TEST(test_new_key_and_no_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

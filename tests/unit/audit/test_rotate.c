@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 3.5: the audit is sealed and goes on in a new file: by request, by size, under load, beside somebody who reads, and killed at
+ * every step that it takes. */
+#include "trail_bench.h"
+
+/* ---- the tests --------------------------------------------------------------------------------------------------- */
+
+static void test_goes_on(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_file sealed;
+    uint64_t seq, held;
+
+    start(bench);
+    seq = audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
+    held = hold(bench, "umbra");
+    archive(bench);
+    assert_true(audit_file_call(audit_ring(bench->audit, 0), "acme", "c-2") > seq);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM carried WHERE outcome IS NULL"), 1);
+    answer(bench, held);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-3");
+    archive(bench);
+    audit_file_call(audit_ring(bench->audit, 0), "umbra", "c-4");
+    while (files_like(bench, "-wal") > 1) /* the sealed ones need none any more */
+        nap();
+    audit_close(&bench->audit);
+    assert_int_equal(verify_all(bench), 3);
+    in_file(bench, 0, &sealed);
+    assert_string_equal(audit_file_ask(&sealed, "PRAGMA journal_mode"), "delete");
+    assert_int_equal(audit_file_number(&sealed, "SELECT count(*) FROM unfinished"), 0);
+    assert_string_equal(audit_file_ask(&sealed, "SELECT actor FROM event ORDER BY seq DESC LIMIT 1"), "ann");
+    assert_int_equal(audit_file_number(&sealed, "SELECT json_extract(detail, '$.open_permits') FROM event WHERE kind = 'sealed'"), 1);
+    in_file(bench, 1, &sealed);
+    assert_string_equal(audit_file_ask(&sealed, "SELECT outcome FROM carried WHERE tenant = 'umbra'"), "result");
+    assert_string_equal(audit_file_ask(&sealed, "SELECT kind FROM event ORDER BY seq LIMIT 1"), "continued");
+    assert_int_equal(files_like(bench, ".next"), 0);
+}
+
+/* What was open over a rotation and a crash is `unknown`, once. */
+static void test_open_over_a_restart(void **state)
+{
+    struct bench *bench = *state;
+    uint64_t held;
+
+    start(bench);
+    held = hold(bench, "acme");
+    archive(bench);
+    archive(bench);
+    audit_close(&bench->audit); /* as if the workers had ended without telling */
+    assert_int_equal(audit_file_number(&bench->file, "SELECT decision FROM outcome WHERE outcome = 'unknown'"), held);
+    start(bench);
+    audit_close(&bench->audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM outcome"), 1);
+    assert_int_equal(verify_all(bench), 3);
+}
+
+struct load {
+    struct bench *bench;
+    atomic_bool stops;
+    uint64_t calls;
+};
+
+static void *load(void *argument)
+{
+    struct load *load = argument;
+
+    while (!atomic_load(&load->stops)) { /* audit_file_call fails the test where one is not durable */
+        (void)audit_file_call(audit_ring(load->bench->audit, 1), load->calls % 2 == 0 ? "acme" : "umbra", "c");
+        load->calls++;
+    }
+    return NULL;
+}
+
+static uint64_t under_load(struct bench *bench, void (*work)(struct bench *bench))
+{
+    struct load loading = {.bench = bench};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, load, &loading), 0);
+    work(bench);
+    atomic_store(&loading.stops, true);
+    (void)pthread_join(thread, NULL);
+    return loading.calls;
+}
+
+static void archive_thrice(struct bench *bench)
+{
+    for (int i = 0; i < 3; i++)
+        archive(bench);
+}
+
+static void test_under_load(void **state)
+{
+    struct bench *bench = *state;
+    uint64_t calls;
+
+    start(bench);
+    calls = under_load(bench, archive_thrice);
+    audit_close(&bench->audit);
+    assert_int_equal(verify_all(bench), 4);
+    assert_int_equal(count_all(bench, "SELECT count(*) FROM decision"), calls);
+    assert_int_equal(count_all(bench, "SELECT count(*) FROM outcome WHERE outcome = 'result'"), calls);
+}
+
+static void await_rotations(struct bench *bench)
+{
+    struct audit_gauges gauges = {.rotations = 0};
+
+    for (int naps = 0; gauges.rotations < 2; naps++) {
+        assert_true(naps < 60000);
+        nap();
+        audit_gauges(bench->audit, &gauges);
+    }
+}
+
+static void test_by_size(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_file sealed;
+    struct stat there;
+
+    bench->rotate_bytes = 1 << 20;
+    start(bench);
+    (void)under_load(bench, await_rotations);
+    audit_close(&bench->audit);
+    assert_true(verify_all(bench) >= 3);
+    in_file(bench, 0, &sealed);
+    assert_int_equal(stat(sealed.path, &there), 0);
+    assert_true(there.st_size >= 1 << 20);
+}
+
+/* Who reads keeps what they see, and the rotation waits; calls do not. */
+static void test_beside_a_reader(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_done done;
+    struct db *reader;
+    int64_t before, after;
+
+    start(bench);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
+    assert_int_equal(db_open(bench->file.path, DB_READ, &reader, NULL), CODE_OK);
+    assert_int_equal(db_exec(reader, "BEGIN"), CODE_OK);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", &before), CODE_OK);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-2");
+    assert_int_equal(audit_archive(bench->audit, SPAN_LIT("ann")), CODE_OK);
+    for (int i = 0; i < 50; i++)
+        audit_file_call(audit_ring(bench->audit, 0), "acme", "c-3");
+    assert_false(is_over(bench, 100, &done));
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", &after), CODE_OK);
+    assert_int_equal(before, after);
+    db_rollback(reader);
+    assert_true(is_over(bench, 20000, &done));
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-4");
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM event WHERE kind = 'sealed'", &after), CODE_OK);
+    assert_int_equal(after, 1); /* an idle connection still sees the file that it opened, whole */
+    db_close(&reader);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-5");
+    audit_close(&bench->audit);
+    assert_int_equal(verify_all(bench), 2);
+}
+
+/* Something of another trail has the name already: nothing is overwritten, and the audit goes on. */
+static void test_a_name_that_is_taken(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_done done;
+    char name[160];
+
+    start(bench);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
+    for (int last = 3; last < 20; last++) {
+        FILE *file;
+
+        (void)snprintf(name, sizeof name, "%s/audit-1-%d.db", bench->file.folder, last);
+        file = fopen(name, "w");
+        assert_non_null(file);
+        fclose(file);
+    }
+    assert_int_equal(audit_archive(bench->audit, SPAN_LIT("ann")), CODE_OK);
+    assert_false(is_over(bench, 300, &done));
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-2");
+    audit_close(&bench->audit);
+    assert_int_equal(verify_all(bench), 1);
+}
+
+/* Returns: whether it was killed. What was durable before goes up the pipe. */
+static bool die_at(struct bench *bench, int at, uint64_t *durable)
+{
+    int pipe_fds[2], status;
+    pid_t child;
+
+    assert_int_equal(pipe(pipe_fds), 0);
+    child = fork();
+    if (child == 0) {
+        struct audit_done done;
+        uint64_t seq;
+
+        start(bench);
+        seq = audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
+        seq = hold(bench, "umbra") > seq ? seq + 2 : seq;
+        if (write(pipe_fds[1], &seq, sizeof seq) != sizeof seq)
+            _exit(2);
+        atomic_store(&steps_left, at);
+        if (audit_archive(bench->audit, SPAN_LIT("ann")) != CODE_OK)
+            _exit(2);
+        while (!audit_job_over(bench->audit, &done))
+            nap();
+        atomic_store(&steps_left, 0);
+        _exit(0);
+    }
+    close(pipe_fds[1]);
+    assert_int_equal(read(pipe_fds[0], durable, sizeof *durable), sizeof *durable);
+    close(pipe_fds[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+static void test_killed_at_every_step(void **state)
+{
+    struct bench *bench = *state;
+    uint64_t durable = 0;
+    bool killed = true;
+    int at;
+
+    for (at = 1; killed; at++) {
+        long long held;
+
+        assert_true(at < 100);
+        killed = die_at(bench, at, &durable);
+        start(bench);
+        audit_file_call(audit_ring(bench->audit, 0), "acme", "c-2");
+        audit_close(&bench->audit);
+        (void)verify_all(bench);
+        assert_true(audit_file_number(&bench->file, "SELECT max(seq) FROM event") > (long long)durable);
+        held = count_all(bench, "SELECT count(*) FROM decision WHERE correlation = 'held'");
+        assert_int_equal(held, at);
+        assert_int_equal(count_all(bench, "SELECT count(*) FROM outcome WHERE outcome = 'unknown'"), at);
+        assert_int_equal(files_like(bench, ".next"), 0);
+    }
+    assert_true(at > 10); /* as many steps at least */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_open_over_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_under_load, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_by_size, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_beside_a_reader, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_name_that_is_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

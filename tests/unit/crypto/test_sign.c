@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "crypto/sign.h"
+
+#include "base/num.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+/* RFC 8032, 7.1, test 2. */
+static void test_rfc8032(void **state)
+{
+    unsigned char key[SIGN_PUBLIC_BYTES], signature[SIGN_BYTES];
+
+    (void)state;
+    assert_int_equal(num_unhex(SPAN_LIT("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"), key, sizeof key),
+                     CODE_OK);
+    assert_int_equal(num_unhex(SPAN_LIT("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+                                        "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"),
+                               signature, sizeof signature), CODE_OK);
+    assert_true(sign_is_good(key, SPAN_LIT("r"), signature));
+    assert_false(sign_is_good(key, SPAN_LIT("s"), signature));
+    signature[63] ^= 0x80;
+    assert_false(sign_is_good(key, SPAN_LIT("r"), signature));
+}
+
+static void test_make_sign_check(void **state)
+{
+    unsigned char public[SIGN_PUBLIC_BYTES], again[SIGN_PUBLIC_BYTES], signature[SIGN_BYTES];
+    struct sign_key *key;
+    struct buf pem;
+
+    (void)state;
+    buf_init(&pem, 4096);
+    assert_int_equal(sign_key_make(&pem), CODE_OK);
+    assert_int_equal(sign_key_read(buf_peek(&pem), &key), CODE_OK);
+    assert_int_equal(sign_key_public(key, public), CODE_OK);
+    assert_int_equal(sign_text(key, SPAN_LIT("a note\n"), signature), CODE_OK);
+    assert_true(sign_is_good(public, SPAN_LIT("a note\n"), signature));
+    assert_false(sign_is_good(public, SPAN_LIT("a note"), signature));
+    buf_clear(&pem);
+    assert_int_equal(buf_add_text(&pem, "a line before it\n"), CODE_OK);
+    assert_int_equal(sign_public_write(public, &pem), CODE_OK);
+    assert_int_equal(sign_public_read(buf_peek(&pem), again), CODE_OK);
+    assert_memory_equal(public, again, sizeof public);
+    sign_key_free(&key);
+    assert_null(key);
+    buf_fini(&pem);
+}
+
+static void test_no_key(void **state)
+{
+    static const char rsa[] = "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAL\n-----END PUBLIC KEY-----\n";
+    unsigned char public[SIGN_PUBLIC_BYTES];
+    struct sign_key *key;
+
+    (void)state;
+    assert_int_equal(sign_key_read(SPAN_LIT("nothing"), &key), CODE_INVALID);
+    assert_null(key);
+    assert_int_equal(sign_public_read(SPAN_LIT("nothing"), public), CODE_INVALID);
+    assert_int_equal(sign_public_read(span_text(rsa), public), CODE_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rfc8032), cmocka_unit_test(test_make_sign_check), cmocka_unit_test(test_no_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the audit as questions (2.5): what was asked comes back, what is lost is told and guessed at both ways. */
+#include "gate/recorded.h"
+
+#include "fakes/audit_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+struct house {
+    struct audit_file file;
+    struct audit *audit;
+    struct db *db;
+    struct recorded recorded;
+};
+
+static int open_house(void **state)
+{
+    static struct house house;
+
+    memset(&house, 0, sizeof house);
+    audit_file_init(&house.file);
+    house.audit = audit_file_open(&house.file, 1);
+    recorded_init(&house.recorded);
+    *state = &house;
+    return 0;
+}
+
+static int close_house(void **state)
+{
+    struct house *house = *state;
+
+    recorded_fini(&house->recorded);
+    db_close(&house->db);
+    audit_close(&house->audit);
+    audit_file_fini(&house->file);
+    return 0;
+}
+
+static uint64_t put(struct house *house, const struct audit_decision *decision)
+{
+    struct audit_ring *ring = audit_ring(house->audit, 0);
+    struct audit_decision row = *decision;
+    uint64_t seq = 0;
+
+    row.expects_outcome = false;
+    assert_int_equal(audit_file_wait(ring, audit_file_put(ring, &row), &seq), AUDIT_DURABLE);
+    return seq;
+}
+
+static struct recorded *find(struct house *house, uint64_t seq)
+{
+    struct why why = {""};
+
+    if (house->db == NULL && db_open(house->file.path, DB_READ, &house->db, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    if (recorded_find(&house->recorded, house->db, seq, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    return &house->recorded;
+}
+
+static void assert_text(struct span span, const char *text)
+{
+    if (!span_is(span, text))
+        fail_msg("\"%.*s\" is not \"%s\"", SPAN_ARG(span), text);
+}
+
+static void test_a_call_comes_back(void **state)
+{
+    struct house *house = *state;
+    const struct audit_decision call = audit_call("acme", "c-1");
+    struct recorded *recorded = find(house, put(house, &call));
+    const struct question *question = &recorded->question;
+
+    assert_int_equal(recorded->kind, RECORDED_JUDGED);
+    assert_int_equal(recorded->lack, RECORDED_WHOLE);
+    assert_int_equal(recorded->verdict, VERDICT_PERMIT);
+    assert_int_equal(recorded->reason, REASON_PERMITTED);
+    assert_int_equal(recorded->policy_version, 7);
+    assert_text(recorded->rule, "store.search");
+    assert_text(question->tenant, "acme");
+    assert_text(question->principal, "shop-bot");
+    assert_text(question->upstream, "shop");
+    assert_text(question->method, "tools/call");
+    assert_text(question->tool, "search_products");
+    assert_text(question->client, "10.11.12.13");
+    assert_text(question->correlation, "c-1");
+    assert_int_equal(question->session.len, 64);
+    assert_int_equal(question->time_us, 1700000000000000);
+    assert_text(recorded->arguments, "{\"query\":\"lamp\",\"limit\":10}");
+    assert_text(json_member(question->root, SPAN_LIT("query"))->text, "lamp");
+    assert_true(question->hidden->meta); /* of a tool's call only the arguments are recorded */
+    assert_int_equal(question->hidden->count, 0);
+}
+
+static void test_other_methods_have_their_params(void **state)
+{
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    struct recorded *recorded;
+
+    call.method = SPAN_LIT("resources/read");
+    call.tool = SPAN_LIT("file:///a");
+    call.arguments = SPAN_LIT("{\"uri\":\"file:///a\",\"_meta\":{\"trace\":1}}");
+    recorded = find(house, put(house, &call));
+    assert_int_equal(recorded->question.tool.len, 0);
+    assert_text(recorded->question.resource, "file:///a");
+    assert_null(recorded->question.hidden);
+    assert_non_null(json_member(recorded->question.meta, SPAN_LIT("trace")));
+    call.method = SPAN_LIT("ping");
+    call.tool = call.arguments = SPAN_NONE;
+    recorded = find(house, put(house, &call));
+    assert_null(recorded->question.root);
+    assert_null(recorded->question.hidden);
+    assert_int_equal(recorded->lack, RECORDED_WHOLE);
+}
+
+static void test_what_is_lost_is_told(void **state)
+{
+    static char big[70000];
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    struct recorded *recorded;
+
+    call.arguments = SPAN_LIT("{\"user\":\"u\",\"password\":{\"dev.callgate/redacted\":\"hmac-sha256:00\"}}");
+    recorded = find(house, put(house, &call)); /* nobody redacted that: an agent sent it */
+    assert_int_equal(recorded->lack, RECORDED_WHOLE);
+    call.arguments_redacted = true;
+    recorded = find(house, put(house, &call));
+    assert_int_equal(recorded->lack, RECORDED_REDACTED);
+    assert_int_equal(recorded->question.hidden->count, 1);
+    assert_true(question_hides(recorded->question.hidden, json_member(recorded->question.root, SPAN_LIT("password"))));
+    assert_true(question_hides(recorded->question.hidden, recorded->question.root));
+    assert_false(question_hides(recorded->question.hidden, json_member(recorded->question.root, SPAN_LIT("user"))));
+    call.arguments_redacted = false;
+    (void)snprintf(big, sizeof big, "{\"text\":\"%066000d\"}", 7);
+    call.arguments = span_text(big);
+    recorded = find(house, put(house, &call));
+    assert_int_equal(recorded->lack, RECORDED_CUT);
+    assert_int_equal(recorded->arguments_bytes, strlen(big));
+    assert_true(span_starts_with(recorded->beginning, SPAN_LIT("{\"text\":\"0000")));
+    assert_true(question_hides(recorded->question.hidden, recorded->question.root));
+}
+
+static void test_what_was_refused_is_no_question(void **state)
+{
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+
+    call.verdict = AUDIT_DENY;
+    call.reason = REASON_NO_RULE;
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_JUDGED);
+    call.reason = REASON_NO_POLICY;
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_JUDGED);
+    call.reason = REASON_JSON_DUPLICATE;
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_REFUSED);
+    call.reason = REASON_METHOD_UNKNOWN;
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_JUDGED);
+    call.method = SPAN_LIT("sampling/createMessage"); /* not for an agent to ask */
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_REFUSED);
+    call.direction = SPAN_LIT("server");
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_JUDGED);
+    call.reason = REASON_CREDENTIAL_MISSING;
+    call.tenant = SPAN_NONE;
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_REFUSED);
+    call = audit_call("acme", "c-1");
+    call.method = SPAN_LIT("pass");
+    assert_int_equal(find(house, put(house, &call))->kind, RECORDED_UNJUDGED);
+}
+
+static void test_an_answer_finds_its_question(void **state)
+{
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    struct recorded *recorded;
+
+    call.tool = call.arguments = SPAN_NONE;
+    call.rpc_id = SPAN_LIT("\"q\"");
+    call.method = SPAN_LIT("roots/list");
+    call.direction = SPAN_LIT("server");
+    (void)put(house, &call);
+    call.method = SPAN_LIT("response");
+    call.direction = SPAN_LIT("agent");
+    recorded = find(house, put(house, &call));
+    assert_false(recorded->answers_unknown);
+    assert_text(recorded->question.answers, "roots/list");
+    call.session = SPAN_LIT("another");
+    recorded = find(house, put(house, &call));
+    assert_true(recorded->answers_unknown);
+}
+
+/* ---- guesses ---- */
+
+static enum verdict_kind judge(const char *rules, const struct recorded *recorded, bool favours_permit, bool *guessed)
+{
+    static char text[4096];
+    static struct verdict verdict;
+    struct policy_file file = {SPAN_LIT("p.yaml"), SPAN_NONE};
+    struct question_hidden hidden = *recorded->question.hidden;
+    struct question question = recorded->question;
+    struct policy_scratch *scratch;
+    struct policy *policy;
+    struct faults faults;
+
+    faults_init(&faults);
+    (void)snprintf(text, sizeof text, "policy: p\nrules:\n%s", rules);
+    file.text = span_text(text);
+    if (policy_compile(&file, 1, 1, &policy, &faults, NULL) != CODE_OK)
+        fail_msg("%d: %s", faults.fault[0].line, faults.fault[0].text);
+    assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
+    hidden.favours_permit = favours_permit;
+    question.hidden = &hidden;
+    policy_eval(policy, &question, false, scratch, &verdict);
+    *guessed = verdict.guessed;
+    policy_scratch_free(&scratch);
+    policy_unref(&policy);
+    return verdict.kind;
+}
+
+#define PERMIT(when) "  - {id: p, effect: permit, match: {tools: ['*']}, " when "}\n"
+#define FORBID(when) "  - {id: f, effect: forbid, match: {tools: ['*']}, when: [" when "]}\n"
+
+/* Both guesses agree exactly where the hidden value cannot matter. */
+static void test_guesses_bound_the_verdict(void **state)
+{
+    static const struct {
+        const char *rules;
+        enum verdict_kind low, high;
+    } cases[] = {
+        {PERMIT("when: [{arg: user, equals: u}]"), VERDICT_PERMIT, VERDICT_PERMIT},
+        {PERMIT("when: [{arg: password, equals: u}]"), VERDICT_DENY, VERDICT_PERMIT},
+        {PERMIT("when: [{not: {arg: password, equals: u}}]"), VERDICT_DENY, VERDICT_PERMIT},
+        {PERMIT("when: [{not: {not: {arg: password, equals: u}}}]"), VERDICT_DENY, VERDICT_PERMIT},
+        {PERMIT("when: [{arg: user, equals: x}, {arg: password, equals: u}]"), VERDICT_DENY, VERDICT_DENY},
+        {PERMIT("when: [{any: [{arg: user, equals: u}, {arg: password, equals: u}]}]"), VERDICT_PERMIT, VERDICT_PERMIT},
+        {PERMIT("when: [{arg: password, exists: true}]"), VERDICT_PERMIT, VERDICT_PERMIT},
+        {PERMIT("when: [{arg: $.password.x, exists: false}]"), VERDICT_DENY, VERDICT_PERMIT},
+        {PERMIT("only_args: [user, password]"), VERDICT_PERMIT, VERDICT_PERMIT},
+        {PERMIT("only_args: [user]"), VERDICT_DENY, VERDICT_DENY},
+        {PERMIT("reason: all") FORBID("{arg: password, equals: u}"), VERDICT_DENY, VERDICT_PERMIT},
+        {PERMIT("reason: all") FORBID("{arg: user, equals: u}, {arg: password, exists: true}"), VERDICT_DENY, VERDICT_DENY},
+        {PERMIT("reason: all") FORBID("{arg: '$..*', matches: secret}"), VERDICT_DENY, VERDICT_PERMIT},
+        {PERMIT("reason: all") FORBID("{arg: '$..*', matches: u}"), VERDICT_DENY, VERDICT_DENY},
+        {PERMIT("reason: all") FORBID("{arg: $, equals: {}}"), VERDICT_DENY, VERDICT_PERMIT},
+        {PERMIT("reason: all") FORBID("{arg: $, is: object, max_items: 1}"), VERDICT_PERMIT, VERDICT_PERMIT},
+    };
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    struct recorded *recorded;
+
+    call.arguments = SPAN_LIT("{\"user\":\"u\",\"password\":{\"dev.callgate/redacted\":\"hmac-sha256:00\"}}");
+    call.arguments_redacted = true;
+    recorded = find(house, put(house, &call));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool guessed;
+        enum verdict_kind low = judge(cases[i].rules, recorded, false, &guessed);
+        enum verdict_kind high = judge(cases[i].rules, recorded, true, &guessed);
+
+        if (low != cases[i].low || high != cases[i].high)
+            fail_msg("%s: %s to %s", cases[i].rules, verdict_text(low), verdict_text(high));
+        if (low != high)
+            assert_true(guessed);
+    }
+}
+
+static void test_nothing_left_bounds_the_verdict(void **state)
+{
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    struct recorded *recorded;
+    bool guessed;
+
+    call.arguments = SPAN_LIT("{\"dev.callgate/redacted\":\"hmac-sha256:00\"}");
+    call.arguments_redacted = true;
+    recorded = find(house, put(house, &call));
+    assert_int_equal(judge(PERMIT("reason: all"), recorded, false, &guessed), VERDICT_PERMIT);
+    assert_false(guessed);
+    assert_int_equal(judge(PERMIT("only_args: [a]"), recorded, false, &guessed), VERDICT_DENY);
+    assert_true(guessed);
+    assert_int_equal(judge(PERMIT("only_args: [a]"), recorded, true, &guessed), VERDICT_PERMIT);
+    assert_int_equal(judge(PERMIT("when: [{arg: a, exists: true}]"), recorded, true, &guessed), VERDICT_PERMIT);
+    assert_int_equal(judge(PERMIT("when: [{arg: a, exists: true}]"), recorded, false, &guessed), VERDICT_DENY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_call_comes_back, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_other_methods_have_their_params, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_what_is_lost_is_told, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_what_was_refused_is_no_question, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_an_answer_finds_its_question, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_guesses_bound_the_verdict, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_nothing_left_bounds_the_verdict, open_house, close_house),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a gate that starts counts again out of its audit. Number: 2.1 */
+#include "gate/remember.h"
+
+#include "audit/writer.h"
+#include "base/mem.h"
+#include "os/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MINUTE INT64_C(60000000)
+
+static const char text[] =
+    "policy: test\n"
+    "rules:\n"
+    "  - {id: read, effect: permit, match: {tools: [read_secret, send_mail]}, limit: {calls: 3, per: hour, by: [session, tool]}}\n"
+    "  - {id: leak, effect: forbid, match: {tools: [send_mail]}, when: [{session: {called: ['read_*'], within: 2h}}]}\n"
+    "  - {id: docs, effect: permit, match: {resources: ['a:*']}, limit: {calls: 1, per: day, by: [principal]}}\n"
+    "  - {id: plain, effect: permit, match: {tools: [plain]}}\n"
+    "  - {id: gone, effect: forbid, match: {tools: [plain], principals: [other]}}\n";
+
+struct house {
+    char folder[64], path[96];
+    struct audit *audit;
+    struct gate_shared *shared;
+    struct gate *gate;
+    int64_t began_us;
+};
+
+static struct policy *compile(const char *yaml)
+{
+    struct policy_file file = {SPAN_LIT("test.yaml"), span_text(yaml)};
+    struct policy *policy;
+    struct faults faults;
+
+    faults_init(&faults);
+    if (policy_compile(&file, 1, 1, &policy, &faults, NULL) != CODE_OK)
+        fail_msg("%d: %s", faults.fault[0].line, faults.fault[0].text);
+    return policy;
+}
+
+static void start(struct house *house)
+{
+    struct gate_shared_conf conf = {.redact_key = "redact", .session_key = "session"};
+    struct audit_conf audit_conf = {
+        .rings = 2, .node = "here", .version = SPAN_LIT("test"), .arguments_max_bytes = 65536, .path = house->path};
+    struct why why = {0};
+
+    if (audit_open(&audit_conf, &house->audit, &why) != CODE_OK || audit_start(house->audit, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    assert_int_equal(gate_shared_new(&conf, &house->shared), CODE_OK);
+    assert_int_equal(gate_new(house->shared, audit_ring(house->audit, 0), &house->gate), CODE_OK);
+    gate_publish_policy(house->shared, compile(text));
+}
+
+static void stop(struct house *house)
+{
+    gate_free(&house->gate);
+    audit_close(&house->audit);
+    gate_shared_free(&house->shared);
+}
+
+static int open_house(void **state)
+{
+    static struct house house;
+
+    memset(&house, 0, sizeof house);
+    snprintf(house.folder, sizeof house.folder, "/tmp/callgate-remember-XXXXXX");
+    if (mkdtemp(house.folder) == NULL)
+        return -1;
+    snprintf(house.path, sizeof house.path, "%s/audit.db", house.folder);
+    start(&house);
+    *state = &house;
+    return 0;
+}
+
+static int close_house(void **state)
+{
+    struct house *house = *state;
+    DIR *folder;
+    struct dirent *entry;
+
+    stop(house);
+    folder = opendir(house->folder);
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        char path[512];
+
+        snprintf(path, sizeof path, "%s/%s", house->folder, entry->d_name);
+        unlink(path);
+    }
+    closedir(folder);
+    return rmdir(house->folder);
+}
+
+static struct gate_message ask(const char *method, const char *target, const char *session, int64_t ago_us)
+{
+    struct gate_message message = {
+        .time_us = clock_wall_us() - ago_us, .began_us = clock_monotonic_us() - ago_us,
+        .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .authentication = SPAN_LIT("api_key"),
+        .client = SPAN_LIT("192.0.2.1"), .correlation = SPAN_LIT("c-1"), .upstream = SPAN_LIT("shop"),
+        .dialect = SPAN_LIT("mcp"), .method = span_text(method), .rpc_id = SPAN_LIT("1"), .target = span_text(target),
+        .session = session ? span_text(session) : SPAN_NONE,
+    };
+
+    message.tool = span_is(message.method, "tools/call") ? message.target : SPAN_NONE;
+    return message;
+}
+
+/* Judges, records, waits, as a transport does. */
+static enum reason make(struct house *house, const struct gate_message *message)
+{
+    struct gate_decision decision;
+    enum reason reason;
+    uint64_t seq = 0;
+
+    gate_judge(house->gate, message, &decision);
+    reason = decision.verdict.reason;
+    assert_int_equal(gate_record(house->gate, message, &decision, 200), CODE_OK);
+    for (int i = 0; i < 5000 && gate_fate(house->gate, decision.ticket, &seq) == AUDIT_WAITING; i++)
+        usleep(1000);
+    assert_int_not_equal(seq, 0);
+    gate_settle(house->gate, message, &decision, seq);
+    gate_decision_fini(&decision);
+    return reason;
+}
+
+static void call(struct house *house, const char *tool, const char *session, int64_t ago_us, enum reason reason)
+{
+    struct gate_message message = ask("tools/call", tool, session, ago_us);
+
+    assert_string_equal(reason_name(make(house, &message)), reason_name(reason));
+}
+
+static uint64_t remember(struct house *house, bool again)
+{
+    struct remembered remembered;
+    struct why why = {0};
+
+    if (again) {
+        stop(house);
+        start(house);
+    }
+    if (gate_remember(house->shared, house->path, clock_wall_us(), &remembered, &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    assert_false(remembered.is_cut);
+    return remembered.calls;
+}
+
+static void test_a_restart_gives_no_tokens_away(void **state)
+{
+    struct house *house = *state;
+    struct gate_message doc = ask("resources/read", "a:1", NULL, 0);
+
+    assert_int_equal(remember(house, false), 0);
+    call(house, "read_secret", "s1", 61 * MINUTE, REASON_PERMITTED); /* by now out of the limit's window, not of the other */
+    call(house, "read_secret", "s1", 2 * MINUTE, REASON_PERMITTED);
+    call(house, "read_secret", "s1", MINUTE, REASON_PERMITTED);
+    call(house, "read_secret", "s2", MINUTE, REASON_PERMITTED);
+    call(house, "plain", "s1", 0, REASON_PERMITTED);
+    call(house, "nothing", "s1", 0, REASON_NO_RULE);
+    assert_int_equal(make(house, &doc), REASON_PERMITTED);
+    assert_int_equal(remember(house, true), 5); /* neither what nobody asks for nor what was denied */
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
+    call(house, "read_secret", "s2", 0, REASON_PERMITTED);
+    call(house, "send_mail", "s1", 0, REASON_FORBIDDEN);
+    assert_int_equal(make(house, &doc), REASON_RATE_LIMITED);
+    call(house, "plain", "s1", 0, REASON_PERMITTED);
+}
+
+/* What a session is called is not in the audit; that it is the same one is. */
+static void test_a_session_is_known_again(void **state)
+{
+    struct house *house = *state;
+    struct gate_message mail = ask("tools/call", "send_mail", "s1", 0);
+
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    remember(house, true);
+    mail.correlation = SPAN_LIT("c-2");
+    assert_int_equal(make(house, &mail), REASON_FORBIDDEN);
+    mail.session = SPAN_LIT("s2");
+    assert_int_equal(make(house, &mail), REASON_PERMITTED);
+}
+
+/* A rule that is loaded later knows who called its tools before, and takes no tokens for it. */
+static void test_a_new_watch_knows_the_calls_before(void **state)
+{
+    static const char coming[] =
+        "policy: test\n"
+        "rules:\n"
+        "  - {id: read, effect: permit, match: {tools: [read_secret, send_mail]}, limit: {calls: 3, per: hour, by: [session, tool]}}\n"
+        "  - {id: leak, effect: forbid, match: {tools: [send_mail]}, when: [{session: {called: [plain], within: 1h}}]}\n"
+        "  - {id: plain, effect: permit, match: {tools: [plain]}, limit: {calls: 1, per: day}}\n";
+    struct house *house = *state;
+    struct policy *policy = compile(coming);
+    struct why why = {0};
+
+    call(house, "plain", "s1", 2 * MINUTE, REASON_PERMITTED);
+    call(house, "send_mail", "s1", 0, REASON_PERMITTED);
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    if (gate_remember_watches(house->shared, policy, house->path, clock_wall_us(), &why) != CODE_OK)
+        fail_msg("%s", why.text);
+    gate_publish_policy(house->shared, policy);
+    call(house, "send_mail", "s1", 0, REASON_FORBIDDEN);
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED); /* the third */
+    call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
+    call(house, "plain", "s1", 0, REASON_PERMITTED); /* a new limit counts from now on */
+    call(house, "plain", "s1", 0, REASON_RATE_LIMITED);
+}
+
+/* A token that was taken for nothing is there again. */
+static void test_what_is_not_recorded_costs_nothing(void **state)
+{
+    struct house *house = *state;
+    struct gate_message message = ask("tools/call", "read_secret", "s1", 0), mail = ask("tools/call", "send_mail", "s1", 0);
+    struct gate_decision decision;
+
+    for (int i = 0; i < 10; i++) {
+        gate_judge(house->gate, &message, &decision);
+        assert_int_equal(decision.verdict.reason, REASON_PERMITTED);
+        gate_decision_fini(&decision); /* the agent went away before it was recorded */
+    }
+    for (int i = 0; i < 10; i++) {
+        gate_judge(house->gate, &message, &decision);
+        assert_int_equal(gate_record(house->gate, &message, &decision, 200), CODE_OK);
+        gate_settle(house->gate, &message, &decision, 0); /* as if the commit had failed */
+        gate_decision_fini(&decision);
+    }
+    call(house, "send_mail", "s1", 0, REASON_PERMITTED); /* and nothing was read */
+    for (int i = 0; i < 3; i++)
+        call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
+    assert_int_equal(make(house, &mail), REASON_FORBIDDEN);
+}
+
+/* Recorded, and nobody waited for what became of it: it may count after a restart, so it counts now. */
+static void test_what_is_left_in_the_air_counts(void **state)
+{
+    struct house *house = *state;
+    struct gate_message message = ask("tools/call", "read_secret", "s1", 0);
+    struct gate_decision decision;
+
+    for (int i = 0; i < 3; i++) {
+        gate_judge(house->gate, &message, &decision);
+        assert_int_equal(gate_record(house->gate, &message, &decision, 200), CODE_OK);
+        gate_decision_fini(&decision);
+    }
+    call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
+    remember(house, true);
+    call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_restart_gives_no_tokens_away, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_a_session_is_known_again, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_a_new_watch_knows_the_calls_before, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_what_is_not_recorded_costs_nothing, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_what_is_left_in_the_air_counts, open_house, close_house),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

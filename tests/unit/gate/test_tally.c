@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sliding windows and notes: exact counts, times at their edges, many threads, no room. Number: 2.1 */
+#include "gate/tally.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000)
+#define MINUTE (60 * SECOND)
+
+static struct tally_key key_of(uint64_t number)
+{
+    struct tally_key key = {.owner = 0};
+
+    memcpy(key.bytes, &number, sizeof number);
+    memcpy(key.bytes + 8, &number, sizeof number);
+    return key;
+}
+
+static struct tally *make(size_t cap_bytes)
+{
+    struct tally *tally;
+
+    assert_int_equal(tally_new(cap_bytes, &tally), CODE_OK);
+    return tally;
+}
+
+static bool takes(struct tally *tally, uint64_t number, uint64_t calls, int64_t per_us, int64_t now_us)
+{
+    struct tally_key key = key_of(number);
+    int64_t wait_us = 0, taken_us;
+    enum policy_known known = tally_has_room(tally, &key, calls, per_us, now_us, &wait_us);
+    enum code code = tally_take(tally, &key, calls, per_us, now_us, &taken_us);
+
+    assert_int_equal(known == POLICY_YES, code == CODE_OK);
+    return code == CODE_OK;
+}
+
+/* At the very microsecond at which the first is `per` old, one fits again; not one earlier. */
+static void test_window_is_exact(void **state)
+{
+    struct tally *tally = make(1 << 20);
+    struct tally_key key = key_of(1);
+    int64_t wait_us = 0;
+
+    (void)state;
+    assert_true(takes(tally, 1, 3, MINUTE, 1000));
+    assert_true(takes(tally, 1, 3, MINUTE, 1001));
+    assert_true(takes(tally, 1, 3, MINUTE, 30 * SECOND));
+    assert_false(takes(tally, 1, 3, MINUTE, 30 * SECOND));
+    assert_int_equal(tally_has_room(tally, &key, 3, MINUTE, 31 * SECOND, &wait_us), POLICY_NO);
+    assert_int_equal(wait_us, MINUTE + 1000 - 31 * SECOND);
+    assert_false(takes(tally, 1, 3, MINUTE, MINUTE + 999));
+    assert_true(takes(tally, 1, 3, MINUTE, MINUTE + 1000));
+    assert_false(takes(tally, 1, 3, MINUTE, MINUTE + 1000));
+    assert_true(takes(tally, 1, 3, MINUTE, MINUTE + 1001));
+    assert_true(takes(tally, 2, 3, MINUTE, MINUTE + 1001)); /* another key */
+    tally_free(&tally);
+}
+
+/* Against the obvious: all times kept, counted anew for each call. */
+static void compare(uint64_t calls, int64_t slack_us)
+{
+    enum { STEPS = 40000 };
+    static int64_t taken[STEPS];
+    struct tally *tally = make(1 << 20);
+    uint64_t count = 0, first = 0, random = 12345;
+    int64_t now_us = 1000 * SECOND;
+
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t strict = 0, loose = 0;
+        bool took;
+
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        now_us += (int64_t)(random >> 40) % (MINUTE / (int64_t)calls);
+        while (first < count && taken[first] <= now_us - MINUTE - slack_us)
+            first++;
+        for (uint64_t k = first; k < count; k++) {
+            strict += taken[k] > now_us - MINUTE;
+            loose++;
+        }
+        took = takes(tally, 7, calls, MINUTE, now_us);
+        if (took)
+            assert_true(strict < calls); /* never more than the limit in any window */
+        else
+            assert_true(loose >= calls); /* and never later than is said */
+        if (took)
+            taken[count++] = now_us;
+    }
+    assert_true(count > 1000);
+    tally_free(&tally);
+}
+
+static void test_counts_as_the_obvious_does(void **state)
+{
+    (void)state;
+    compare(1, 0);
+    compare(5, 0);
+    compare(TALLY_EXACT, 0);
+    compare(TALLY_EXACT + 1, MINUTE / TALLY_EXACT);
+    compare(3000, MINUTE / TALLY_EXACT);
+}
+
+/* A clock that jumps back gives no tokens away; one that jumps ahead takes none. */
+static void test_time_never_runs_backwards(void **state)
+{
+    struct tally *tally = make(1 << 20);
+    struct tally_key key = key_of(1);
+
+    (void)state;
+    assert_true(takes(tally, 1, 1, MINUTE, 100 * MINUTE));
+    assert_false(takes(tally, 1, 1, MINUTE, 0));
+    assert_false(takes(tally, 1, 1, MINUTE, 100 * MINUTE + 1));
+    assert_true(takes(tally, 1, 1, MINUTE, 101 * MINUTE));
+    tally_note(tally, &key, 100 * MINUTE, MINUTE);
+    assert_int_equal(tally_was_noted(tally, &key, 50 * MINUTE, SECOND), POLICY_YES);
+    tally_free(&tally);
+}
+
+static void test_given_back_fits_again(void **state)
+{
+    struct tally *tally = make(1 << 20);
+    struct tally_key key = key_of(1);
+    int64_t first_us, second_us, again_us;
+
+    (void)state;
+    assert_int_equal(tally_take(tally, &key, 2, MINUTE, SECOND, &first_us), CODE_OK);
+    assert_int_equal(tally_take(tally, &key, 2, MINUTE, 2 * SECOND, &second_us), CODE_OK);
+    tally_give_back(tally, &key, first_us);
+    assert_true(takes(tally, 1, 2, MINUTE, 3 * SECOND));
+    assert_false(takes(tally, 1, 2, MINUTE, 61 * SECOND)); /* the first one's going says nothing any more */
+    assert_true(takes(tally, 1, 2, MINUTE, 62 * SECOND));
+    /* What comes and goes leaves nothing behind, however often. */
+    for (int i = 0; i < 10000; i++) {
+        assert_int_equal(tally_take(tally, &key, 3, MINUTE, 62 * SECOND + i, &again_us), CODE_OK);
+        tally_give_back(tally, &key, again_us);
+    }
+    assert_true(takes(tally, 1, 3, MINUTE, 62 * SECOND + 10000));
+    assert_false(takes(tally, 1, 3, MINUTE, 62 * SECOND + 10000));
+    tally_free(&tally);
+}
+
+static void test_notes(void **state)
+{
+    struct tally *tally = make(1 << 20);
+    struct tally_key key = key_of(1), other = key_of(2);
+
+    (void)state;
+    assert_int_equal(tally_was_noted(tally, &key, SECOND, MINUTE), POLICY_NO);
+    tally_note(tally, &key, SECOND, MINUTE);
+    assert_int_equal(tally_was_noted(tally, &key, SECOND, MINUTE), POLICY_YES);
+    assert_int_equal(tally_was_noted(tally, &key, 61 * SECOND, MINUTE), POLICY_YES);
+    assert_int_equal(tally_was_noted(tally, &key, 61 * SECOND + 1, MINUTE), POLICY_NO);
+    assert_int_equal(tally_was_noted(tally, &key, 3 * SECOND, SECOND), POLICY_NO);
+    assert_int_equal(tally_was_noted(tally, &other, SECOND, MINUTE), POLICY_NO);
+    tally_clear(tally);
+    assert_int_equal(tally_was_noted(tally, &key, SECOND, MINUTE), POLICY_NO);
+    tally_free(&tally);
+}
+
+/* Where nothing gives way, what cannot be counted counts as used up and what cannot be noted is not known; once the old is
+ * over, all goes on. */
+static void test_no_room_closes(void **state)
+{
+    struct tally *tally = make(64 * 8192);
+    struct tally_key unseen = key_of(UINT64_C(1) << 40), stranger = key_of(UINT64_C(1) << 40);
+    int64_t taken_us;
+    struct tally_stats stats;
+    uint64_t number = 0;
+    int64_t wait_us = 0;
+
+    (void)state;
+    while (takes(tally, number << 6, 5, MINUTE, SECOND)) /* all in one shard */
+        number++;
+    assert_in_range(number, 10, 100);
+    assert_int_equal(tally_has_room(tally, &unseen, 5, MINUTE, SECOND, &wait_us), POLICY_UNKNOWN);
+    assert_true(takes(tally, 0, 5, MINUTE, SECOND)); /* who is counted already goes on */
+    for (uint64_t i = 1000; i < 1100; i++) { /* a note is smaller */
+        struct tally_key filler = key_of(i << 6);
+
+        tally_note(tally, &filler, SECOND, MINUTE);
+    }
+    tally_note(tally, &unseen, SECOND, MINUTE);
+    assert_int_equal(tally_was_noted(tally, &unseen, 61 * SECOND, MINUTE), POLICY_UNKNOWN);
+    assert_int_equal(tally_was_noted(tally, &unseen, 61 * SECOND + 1, MINUTE), POLICY_NO);
+    tally_stats(tally, &stats);
+    assert_in_range(stats.keys, number, number + 2);
+    assert_true(stats.bytes <= 4096 + 200 && stats.refused >= 2);
+    /* Another owner finds as much room as is left, and knows what was noted. */
+    stranger.owner = 1;
+    assert_int_equal(tally_was_noted(tally, &stranger, SECOND, MINUTE), POLICY_NO);
+    assert_int_equal(tally_take(tally, &stranger, 5, MINUTE, SECOND, &taken_us), CODE_OK);
+    for (uint64_t i = 0; i < 100; i++) {
+        stranger = key_of(i << 6);
+        stranger.owner = 1;
+        (void)!tally_take(tally, &stranger, 5, MINUTE, SECOND, &taken_us);
+    }
+    tally_stats(tally, &stats);
+    assert_true(stats.bytes > 5000 && stats.bytes <= 6144 + 400);
+    assert_true(takes(tally, number << 6, 5, MINUTE, 61 * SECOND));
+    tally_stats(tally, &stats);
+    assert_true(stats.keys <= number + 50);
+    tally_free(&tally);
+}
+
+static void test_without_memory(void **state)
+{
+    struct tally *tally = make(1 << 20);
+    struct tally_key key = key_of(1);
+    int64_t taken_us;
+
+    (void)state;
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        mem_fail_at(nth, 0);
+        assert_int_equal(tally_take(tally, &key, 5, MINUTE, SECOND, &taken_us), CODE_NOMEM);
+        mem_fail_at(0, 0);
+    }
+    assert_int_equal(tally_take(tally, &key, 5, MINUTE, SECOND, &taken_us), CODE_OK);
+    tally_free(&tally);
+}
+
+/* ---- many workers ---- */
+
+#define THREADS 8
+#define TRIES 20000
+#define KEYS 16
+
+static struct tally *shared;
+static _Atomic uint64_t permits[KEYS];
+
+static void *work(void *context)
+{
+    uint64_t random = (uint64_t)(uintptr_t)context;
+
+    for (int i = 0; i < TRIES; i++) {
+        struct tally_key key;
+        uint64_t number;
+        int64_t taken_us, wait_us;
+
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        number = (random >> 33) % KEYS;
+        key = key_of(number);
+        (void)tally_has_room(shared, &key, 100 * number + 1, MINUTE, 0, &wait_us);
+        if (tally_take(shared, &key, 100 * number + 1, MINUTE, i % 1000, &taken_us) != CODE_OK)
+            continue;
+        if (i % 3 == 0)
+            tally_give_back(shared, &key, taken_us);
+        else
+            atomic_fetch_add(&permits[number], 1);
+        tally_note(shared, &key, i, MINUTE);
+    }
+    return NULL;
+}
+
+/* Exactly as many as the limits say, however many threads ask. */
+static void test_threads_count_exactly(void **state)
+{
+    pthread_t threads[THREADS];
+
+    (void)state;
+    shared = make(1 << 22);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (uint64_t number = 0; number < KEYS; number++) {
+        while (takes(shared, number, 100 * number + 1, MINUTE, 1000)) /* what was given back last */
+            permits[number]++;
+        assert_int_equal(permits[number], 100 * number + 1);
+    }
+    tally_free(&shared);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_window_is_exact),       cmocka_unit_test(test_counts_as_the_obvious_does),
+        cmocka_unit_test(test_time_never_runs_backwards), cmocka_unit_test(test_given_back_fits_again),
+        cmocka_unit_test(test_notes),                 cmocka_unit_test(test_no_room_closes),
+        cmocka_unit_test(test_without_memory),        cmocka_unit_test(test_threads_count_exactly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

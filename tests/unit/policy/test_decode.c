@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decoded readings: what a string may be taken for behind the gate. */
+#include "json/doc.h"
+#include "policy/entity_tbl.h"
+#include "unit/policy/rows.h"
+
+#define P "decode: [percent]"
+#define B "decode: [base64]"
+#define U "decode: [unicode]"
+#define H "decode: [html]"
+#define J "decode: [json]"
+
+static const struct row single_rows[] = {
+    /* percent: well-formed escapes only */
+    {"equals: 'a/b', " P, "\"a%2Fb\"", 'T', 'F'},
+    {"equals: 'a%2Fb', " P, "\"a%2Fb\"", 'T', 'F'},
+    {"matches: '^a', " P, "\"a%2Fb\"", 'T', 'F'},
+    {"matches: 'a.*', " P, "\"a%2Fb\"", 'T', 'T'},
+    {"contains: '..', " P, "\"%252e%252e\"", 'T', 'F'},
+    {"contains: '..', " P, "\"%25252e%25252e\"", 'T', 'F'},
+    {"contains: '..', " P, "\"%2525252e%2525252e\"", 'F', 'F'}, /* four times */
+    {"contains: 'a', " P, "\"%4%61%\"", 'T', 'F'},
+    {"equals: '%4a%', " P, "\"%4%61%\"", 'T', 'F'},
+    {"equals: '%zz', " P, "\"%zz\"", 'T', 'T'},
+    {"equals: '+', " P, "\"+\"", 'T', 'T'},
+    {"contains: 'a', " P, "\"%61%ff\"", 'F', 'F'}, /* no UTF-8: no reading */
+    {"min_length: 2, " P, "\"%61\"", 'T', 'F'},
+    {"max_length: 1, " P, "\"%61\"", 'T', 'F'},
+    {"max_length: 0, " P, "\"\"", 'T', 'T'},
+    {"matches: '^a.b$', " P, "\"a%00b\"", 'T', 'F'}, /* NUL */
+    {"matches: 'b$', " P, "\"b%0a\"", 'F', 'F'},
+    {"equals: 5, " P, "\"5\"", 'F', 'F'},
+    {"equals: 5, " P, "5.0", 'T', 'T'},
+    {"equals: null, " P, "null", 'T', 'T'},
+    {"equals: {a: '%61'}, " P, "{\"a\":\"%61\"}", 'T', 'T'},
+    {"contains: a, " P, "[\"%61\"]", 'F', 'F'}, /* of an array: its members, as they are */
+    {"contains: a, " P, "{}", 'U', 'U'},
+    {"in: [a, b], " P, "\"%61\"", 'T', 'F'},
+    {"in: [a, '%61'], " P, "\"%61\"", 'T', 'T'},
+    {"glob: 'a*', " P, "\"%61b\"", 'T', 'F'},
+    {"starts_with: a, " P, "\"%61b\"", 'T', 'F'},
+    {"ends_with: b, " P, "\"a%62\"", 'T', 'F'},
+    {"starts_with: a, ends_with: '2', " P, "\"%61b%62\"", 'T', 'F'}, /* each operator is asked by itself */
+    {"under: /srv, " P, "\"/srv/%252e%252e/etc\"", 'U', 'F'}, /* the string: undecided; then /srv/../etc */
+    {"url: {hosts: [a.example]}, " P, "\"https%3a%2f%2fa.example/\"", 'T', 'U'},
+    {"cidr: 10.0.0.0/8, " P, "\"%310.0.0.1\"", 'T', 'U'},
+    {"format: date, " P, "\"2024-01-0%31\"", 'T', 'F'},
+    {"is: string, equals: a, " P, "\"%61\"", 'T', 'F'},
+    {"not_matches: drop, " P, "\"d%72op\"", 'T', 'F'},
+    {"not_matches: drop, " P, "\"d%73op\"", 'T', 'T'},
+    {"not_matches: 'dr[%2fop]*', " P, "\"dr%6fp\"", 'T', 'F'},
+    {"min: 5, equals: '5', " P, "\"%35\"", 'U', 'F'},
+    /* html: with the semicolon */
+    {"equals: '<a>', " H, "\"&lt;a&gt;\"", 'T', 'F'},
+    {"equals: '<a>', " H, "\"&#60;a&#x3E;\"", 'T', 'F'},
+    {"equals: '<a>', " H, "\"&#X3c;a&#0000000000062;\"", 'T', 'F'},
+    {"equals: '<', " H, "\"&amp;lt;\"", 'T', 'F'},
+    {"contains: '<', " H, "\"&lt &#60 &#x; &#; &LTx; &Lt; &nosuch; &;\"", 'F', 'F'},
+    {"contains: '<', " H, "\"&&lt;\"", 'T', 'F'},
+    {"contains: '<', " H, "\"&#60\"", 'F', 'F'},
+    {"equals: '&#0;&#xd800;&#x110000;&#99999999999;', " H, "\"&#0;&#xd800;&#x110000;&#99999999999;\"", 'T', 'T'},
+    {"equals: \"\\U0001f600\", " H, "\"&#x1F600;\"", 'T', 'F'},
+    {"contains: '<', " H, "\"&#x110000;&#xd800;&#0;&lt;\"", 'T', 'F'},
+    {"equals: '/', " H, "\"&sol;\"", 'T', 'F'},
+    {"equals: \"java\\tscript\", " H, "\"java&Tab;script\"", 'T', 'F'},
+    {"equals: \"\\u226b\\u20d2\\u226b\\u20d2\", " H, "\"&nGt;&nGt;\"", 'T', 'F'}, /* becomes longer */
+    {"equals: drop, decode: [html, unicode]", "\"&dfr;&rscr;&oopf;&pscr;\"", 'T', 'F'},
+    {"equals: \"\\u2233\", " H, "\"&CounterClockwiseContourIntegral;\"", 'T', 'F'}, /* the longest name */
+    {"equals: 'fj', " H, "\"&fjlig;\"", 'T', 'F'},
+    {"equals: drop, decode: [html, unicode]", "\"d&ZeroWidthSpace;r&shy;op\"", 'T', 'F'},
+    /* base64: the whole string */
+    {"equals: drop, " B, "\"ZHJvcA==\"", 'T', 'F'},
+    {"equals: drop, " B, "\"ZHJvcA\"", 'T', 'F'},
+    {"equals: drop, " B, "\"ZHJv\\r\\ncA==\"", 'T', 'F'},
+    {"equals: drop, " B, "\"x ZHJvcA==\"", 'F', 'F'},
+    {"equals: '?\?\?', " B, "\"Pz8_\"", 'T', 'F'},
+    {"equals: '?\?\?', " B, "\"Pz8/\"", 'T', 'F'},
+    {"matches: '.*', " B, "\"/////w==\"", 'T', 'T'}, /* no UTF-8 */
+    {"equals: drop, " B, "\"WkhKdmNBPT0=\"", 'T', 'F'},
+    {"equals: drop, " B, "\"V2toS2RtTkJQVDA9\"", 'T', 'F'},
+    {"equals: drop, " B, "\"VjJ0b1MyUnRUa0pRVkRBOQ==\"", 'F', 'F'}, /* four times */
+    {"equals: '', " B, "\"\"", 'T', 'T'},
+    {"equals: '', " B, "\" \"", 'T', 'F'},
+    {"equals: '', " B, "\"=\"", 'F', 'F'},
+    /* json: the whole string */
+    {"equals: drop, " J, "\"\\\"dr\\\\u006fp\\\"\"", 'T', 'F'},
+    {"contains: drop, " J, "\"{\\\"q\\\": [\\\"\\\\u0064rop\\\"]}\"", 'T', 'F'},
+    {"equals: '{\"q\":[\"drop\"]}', " J, "\"{\\\"q\\\": [\\\"\\\\u0064rop\\\"]}\"", 'T', 'F'},
+    {"contains: drop, " J, "\"{\\\"\\\\u0064rop\\\":1,\\\"\\\\u0064rop\\\":1e999}\"", 'T', 'F'},
+    {"contains: drop, " J, "\"{\\\"q\\\": \\\"\\\\u0064rop\\\"} x\"", 'F', 'F'},
+    {"contains: drop, " J, "\"\\\"\\\\u0064rop\\\\ud800\\\"\"", 'F', 'F'},
+    {"equals: '5', " J, "\" 5\"", 'T', 'F'},
+    {"equals: 5, " J, "\"5\"", 'F', 'F'},
+    {"matches: '^a.b$', " J, "\"\\\"a\\\\u0000b\\\"\"", 'T', 'F'},
+    /* unicode */
+    {"equals: drop, " U, "\"\\uff44\\uff52\\uff4f\\uff50\"", 'T', 'F'},
+    {"equals: drop, " U, "\"d\\u200br\\u00ado\\u202ep\"", 'T', 'F'},
+    {"matches: drop, " U, "\"\\uff44rop\"", 'T', 'F'},
+    {"equals: s, " U, "\"\\u017f\"", 'T', 'F'},
+    {"equals: \"\\u00e9\", " U, "\"e\\u0301\"", 'T', 'F'},
+    {"max_length: 1, " U, "\"e\\u0301\"", 'T', 'F'},
+    {"matches: '(?i)k', " U, "\"\\u212a\"", 'T', 'U'}, /* the string itself: undecided where it opens */
+    {"equals: \"\\u0430\", " U, "\"a\"", 'F', 'F'},
+    /* nested, in any order */
+    {"equals: drop, decode: [percent, base64]", "\"%5AHJvcA==\"", 'T', 'F'},
+    {"equals: drop, decode: [base64, percent]", "\"ZCU3Mm9w\"", 'T', 'F'},
+    {"equals: drop, decode: [json, html, unicode]", "\"\\\"&#xff44;rop\\\"\"", 'T', 'F'},
+    {"equals: drop, decode: [percent, base64, unicode, html, json]", "\"drop\"", 'T', 'T'},
+    {"equals: drop, decode: [percent, base64, unicode, html, json], quantify: any", "\"&#37;64rop\"", 'T', 'F'},
+};
+
+static void test_single(void **state)
+{
+    (void)state;
+    CHECK(single_rows); /* 2.11, 2.1 */
+}
+
+/* Names are found by halves, and room is made for the one that grows most. */
+static void test_entities(void **state)
+{
+    static const struct {
+        const char *name, *text;
+    } entities[] = {
+#define X(name, text) {name, text},
+        ENTITY_TABLE(X)
+#undef X
+    };
+    size_t count = sizeof entities / sizeof *entities;
+
+    (void)state;
+    assert_int_equal(count, 2125);
+    for (size_t i = 0; i < count; i++) {
+        size_t written = strlen(entities[i].name) + 2, becomes = strlen(entities[i].text);
+
+        assert_true(i == 0 || strcmp(entities[i - 1].name, entities[i].name) < 0);
+        assert_in_range(strlen(entities[i].name), 2, 31);
+        assert_in_range(becomes, 1, 7);
+        assert_true(becomes * 5 <= written * 6);
+    }
+}
+
+#define ALL "decode: [percent, html, unicode, json]"
+
+/* Marks within marks, so that the decoders make something else of it in each order. */
+static const char just_enough[] =
+    "\"\\\"\\\\\\\"\\\\\\\\\\\\\\\"%2526#97;%26#97;\\uff3cu0061&#92;uff41&#38;#97;\\uff41%"
+    "5cu0061%61\\uff06#37;61\\uff41\\uff0561&#38;#65345;\\\\\\\\\\\\\\\"\\\\\\\"\\\"\"";
+static const char one_more[] =
+    "\"\\\"\\\\\\\"\\uff0561%2561\\uff3cuff41\\\\\\\\u0061\\\\\\\\u0061&#38;#97;&#65345;&#"
+    "37;2561\\\\\\\\u0061&#92;uff41%5cu0061%252561\\uff41\\\\\\\"\\\"\"";
+
+/* 2.11, 2.1: over 64 readings the operators that look at strings are undecided; those that do not are not. */
+static void test_too_many(void **state)
+{
+    const struct row rows[] = {
+        {"equals: x, " ALL, just_enough, 'F', 'F'},
+        {"equals: x, " ALL, one_more, 'U', 'U'},
+        {"in: [x], " ALL, one_more, 'U', 'U'},
+        {"matches: '', " ALL, one_more, 'U', 'U'},
+        {"max_length: 1000, " ALL, one_more, 'U', 'U'},
+        {"format: uuid, " ALL, one_more, 'U', 'U'},
+        {"not_matches: 'x', " ALL, one_more, 'U', 'U'},
+        {"equals: x, is: integer, " ALL, one_more, 'F', 'F'},
+        {"equals: x, is: string, " ALL, one_more, 'U', 'U'},
+        {"equals: x, max: 5, " ALL, one_more, 'U', 'U'},
+        {"equals: x, decode: [percent]", one_more, 'F', 'F'},
+        {"equals: x, decode: [json, unicode]", one_more, 'F', 'F'},
+    };
+
+    (void)state;
+    CHECK(rows);
+}
+
+/* 2.11: large values: what was decoded counts too, and long names are decoded as values are. */
+static void test_large(void **state)
+{
+    size_t len = 1 << 20;
+    char *json = malloc(17 * len), *end;
+
+    (void)state;
+    assert_non_null(json);
+    memset(json, 'a', 17 * len);
+    memcpy(json, "{\"v\":\"%64", 9);
+    memcpy(json + len, "rop\"}", 6);
+    for (int opening = 0; opening <= 1; opening++) {
+        assert_int_equal(truth_of_condition("{arg: v, matches: '^d.*rop$', " ALL "}", span_text(json), opening),
+                         opening ? 'F' : 'T');
+        assert_int_equal(truth_of_condition("{arg: v, matches: '.*rop$', " ALL "}", span_text(json), opening), 'T');
+        assert_int_equal(truth_of_condition("{arg: $, keys: true, equals: v, " ALL "}", span_text(json), opening), 'T');
+    }
+    memset(json + len, 'a', 16);
+    end = json + 9 * len;
+    memcpy(end, "\"}", 3);
+    assert_int_equal(truth_of_condition("{arg: v, starts_with: d, " P "}", span_text(json), false), 'U'); /* 9 and 9 MiB */
+    memcpy(json + 6, "aaa", 3);
+    assert_int_equal(truth_of_condition("{arg: v, starts_with: d, " P "}", span_text(json), false), 'F');
+    memset(end, 'a', 16);
+    memcpy(json + 17 * len - 3, "\"}", 3);
+    assert_int_equal(truth_of_condition("{arg: v, starts_with: d, " P "}", span_text(json), false), 'U');
+    assert_int_equal(truth_of_condition("{arg: v, starts_with: d}", span_text(json), false), 'F');
+    free(json);
+}
+
+/* 2.11: many values, names with escapes, elements without the asked member, absence behind `not`. */
+static void test_places(void **state)
+{
+    char *json = malloc(1 << 20);
+    size_t at = (size_t)snprintf(json, 64, "{\"v\":[");
+
+    (void)state;
+    for (int i = 0; i < 10000; i++)
+        at += (size_t)snprintf(json + at, 64, "{\"k.%%64\":\"dr%s6fp %d\"},", i == 9999 ? "%" : "", i);
+    memcpy(json + at - 1, "]}", 3);
+    assert_int_equal(truth_of_condition("{arg: '$..*', contains: drop, " P "}", span_text(json), false), 'T');
+    assert_int_equal(truth_of_condition("{arg: '$..*', contains: drop}", span_text(json), false), 'F');
+    assert_int_equal(truth_of_condition("{arg: '$..*', keys: true, equals: k.d, " P "}", span_text(json), false), 'T');
+    assert_int_equal(truth_of_condition("{arg: '$.v[*][\"k.%64\"]', matches: 'dr.*', " P "}", span_text(json), true), 'T');
+    assert_int_equal(truth_of_condition("{arg: '$.v[-1][\"k.%64\"]', ends_with: ' 9999', " P "}", span_text(json), true), 'T');
+    assert_int_equal(truth_of_condition("{arg: w, equals: x, " P "}", span_text(json), false), 'F');
+    assert_int_equal(truth_of_condition("{arg: w, equals: x, " P "}", span_text(json), true), 'T');
+    assert_int_equal(truth_of_condition("{arg: '$.v[*].w', equals: x, " P "}", span_text(json), false), 'F');
+    free(json);
+}
+
+/* Without memory the call is denied for that, whatever the rules say: never permitted because a reading is missing. */
+static void test_no_memory(void **state)
+{
+    struct court court;
+    struct question question = plain_question();
+    bool starved = false, forbidden = false;
+
+    (void)state;
+    court_open(&court, "policy: p\nrules:\n  - {id: a, effect: permit}\n"
+                       "  - {id: f, effect: forbid, when: [{arg: v, equals: /drop, decode: [percent, base64, unicode]}]}\n"
+                       "  - {id: u, effect: forbid, when: [{arg: v, under: /x}], mode: monitor}\n");
+    question.root = court_tree(&court, SPAN_LIT("{\"v\":\"/%64r\\uff4fp\"}"));
+    for (uint64_t nth = 1; nth < 30; nth++) {
+        mem_fail_at(nth, 0);
+        policy_eval(court.policy, &question, false, court.scratch, &court.verdict);
+        mem_fail_at(0, 0);
+        assert_int_equal(court.verdict.kind, VERDICT_DENY);
+        assert_true(court.verdict.reason == REASON_MEMORY || court.verdict.reason == REASON_FORBIDDEN);
+        starved |= court.verdict.reason == REASON_MEMORY;
+        forbidden |= court.verdict.reason == REASON_FORBIDDEN;
+        policy_scratch_free(&court.scratch);
+        assert_int_equal(policy_scratch_new(&court.scratch), CODE_OK);
+    }
+    assert_true(starved && forbidden);
+    court_close(&court);
+}
+
+/* What a record lost of _meta is guessed, in favour of a permit and against it. */
+static void test_lost_meta(void **state)
+{
+    static const char *const conditions[] = {"{meta: a, equals: 1}", "{not: {meta: a, equals: 1}}", "{meta: a, exists: true}"};
+    struct question_hidden hidden = {.meta = true};
+    struct question question = plain_question();
+    struct court court;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+        for (int forbid = 0; forbid <= 1; forbid++)
+            for (int favours = 0; favours <= 1; favours++) {
+                char text[512];
+
+                snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: r, effect: %s, when: [%s]}\n%s",
+                         forbid ? "forbid" : "permit", conditions[i], forbid ? "  - {id: p, effect: permit}\n" : "");
+                court_open(&court, text);
+                hidden.favours_permit = favours;
+                question.hidden = &hidden;
+                policy_eval(court.policy, &question, false, court.scratch, &court.verdict);
+                assert_int_equal(court.verdict.kind, favours ? VERDICT_PERMIT : VERDICT_DENY);
+                assert_true(court.verdict.guessed);
+                court_close(&court);
+            }
+}
+
+/* 2.1: what explain says of readings and names. */
+static void test_words(void **state)
+{
+    struct court court;
+    struct question question = plain_question();
+    struct buf out;
+
+    (void)state;
+    court_open(&court, "policy: p\nrules:\n"
+                       "  - {id: f, effect: forbid, when: [{arg: v, matches: drop, decode: [percent, base64]}]}\n"
+                       "  - {id: k, effect: forbid, when: [{arg: $, keys: true, equals: 'x\"y'}]}\n");
+    question.root = court_tree(&court, SPAN_LIT("{\"v\":\"%5AHJvcA==\",\"x\\\"y\":1}"));
+    buf_init(&out, 1 << 20);
+    assert_int_equal(policy_explain(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    assert_int_equal(buf_add(&out, "", 1), CODE_OK);
+    assert_non_null(strstr(buf_peek(&out).at, "(closing, any value, anywhere, decoded by percent, base64)"));
+    assert_non_null(strstr(buf_peek(&out).at, "matches is true on its reading by percent, then base64 \"drop\", one of 3 readings"));
+    assert_non_null(strstr(buf_peek(&out).at, "keys of $ equals"));
+    assert_non_null(strstr(buf_peek(&out).at, "the name \"x\\\"y\": true"));
+    buf_fini(&out);
+    court_close(&court);
+}
+
+/* 2.4: the same as a document; a NUL, which our JSON never has, as U+FFFD. */
+static void test_document(void **state)
+{
+    struct court court;
+    struct question question = plain_question();
+    struct doc *doc = doc_object();
+    struct buf out;
+
+    (void)state;
+    court_open(&court, "policy: p\nrules:\n"
+                       "  - {id: f, effect: forbid, when: [{arg: v, ends_with: b, is: string, decode: [percent]}]}\n"
+                       "  - {id: k, effect: forbid, when: [{meta: $, keys: true, equals: x}]}\n");
+    question.root = court_tree(&court, SPAN_LIT("{\"v\":\"a%00%62\",\"m\":{\"x\":1}}"));
+    question.meta = json_member(question.root, SPAN_LIT("m"));
+    buf_init(&out, 1 << 20);
+    assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules")),
+                     CODE_OK);
+    assert_int_equal(doc_print(doc, &out), CODE_OK);
+    assert_int_equal(buf_add(&out, "", 1), CODE_OK);
+    assert_non_null(strstr(buf_peek(&out).at, "\"path\":\"v\",\"decode\":[\"percent\"],\"polarity\":\"closing\""));
+    assert_non_null(strstr(buf_peek(&out).at, "\"readings\":[{\"value\":0,\"operator\":\"ends_with\",\"by\":[\"percent\"],"
+                                              "\"text\":\"a\xef\xbf\xbd" "b\",\"of\":2,\"truth\":\"true\"}]"));
+    assert_non_null(strstr(buf_peek(&out).at, "\"path\":\"$\",\"meta\":true,\"keys\":true,"));
+    assert_non_null(strstr(buf_peek(&out).at, "\"values\":[{\"name\":\"x\",\"truth\":\"true\"}]"));
+    doc_free(&doc);
+    buf_fini(&out);
+    court_close(&court);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_single),
+        cmocka_unit_test(test_entities),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_lost_meta),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_document),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

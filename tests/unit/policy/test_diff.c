@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 2.4: what a change does, in words and in calls that flip. */
+#include "policy/diff.h"
+#include "unit/policy/judge.h"
+
+#define HEAD "policy: p\npatterns: {dot: 'a.c'}\nlists: {l: [x, y]}\nrules:\n"
+#define RULE(effect, more) HEAD "  - {id: r, effect: " effect ", " more "}\n"
+#define PERMIT(more) RULE("permit", "match: {tools: [t]}, " more)
+#define FORBID(more) "policy: p\nrules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n  - {id: r, effect: forbid, " more "}\n"
+#define HOLD(more) "policy: p\nrules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n" \
+    "  - {id: r, effect: require_approval, " more "}\n"
+
+static struct policy *compile(const char *text)
+{
+    static struct faults faults;
+    struct policy *policy;
+
+    if (compile_text(text, &policy, &faults, NULL) != CODE_OK) {
+        print_faults(&faults);
+        fail_msg("refused:\n%s", text);
+    }
+    return policy;
+}
+
+static struct diff *compare(const char *before, const char *after)
+{
+    struct policy *first = compile(before), *second = compile(after);
+    struct diff *diff;
+
+    assert_int_equal(diff_new(first, second, &diff), CODE_OK);
+    policy_unref(&first);
+    policy_unref(&second);
+    return diff;
+}
+
+static void show(const struct diff *diff)
+{
+    for (size_t i = 0; i < diff->change_count; i++)
+        print_error("%s: %.*s %.*s [%d]\n", diff_way_text(diff->changes[i].way), SPAN_ARG(diff->changes[i].rule),
+                    SPAN_ARG(diff->changes[i].text), (int)diff->changes[i].probes);
+    for (size_t i = 0; i < diff->flip_count; i++)
+        print_error("%d: %s by %.*s -> %s by %.*s: %.*s\n", (int)diff->flips[i].calls, verdict_text(diff->flips[i].before.kind),
+                    SPAN_ARG(diff->flips[i].before.rule), verdict_text(diff->flips[i].after.kind),
+                    SPAN_ARG(diff->flips[i].after.rule), SPAN_ARG(diff->flips[i].example));
+}
+
+struct row {
+    const char *before, *after;
+    enum diff_way way;
+    const char *text;
+    bool flips; /* some call shows it */
+};
+
+static const struct row rows[] = {
+    /* bounds and conditions */
+    {PERMIT("when: [{arg: n, max: 5}]"), PERMIT("when: [{arg: n, max: 7}]"), DIFF_PERMITS, "asks `n`: max 7; it asked `n`: max 5", true},
+    {PERMIT("when: [{arg: n, max: 7}]"), PERMIT("when: [{arg: n, max: 5}]"), DIFF_DENIES, "asks `n`: max 5; it asked `n`: max 7", true},
+    {PERMIT("when: [{arg: n, min: 5}]"), PERMIT("when: [{arg: n, min: 4.5}]"), DIFF_PERMITS, "min 4.5", true},
+    {PERMIT("when: [{arg: n, max_length: 5}]"), PERMIT("when: [{max_length: 4, arg: n}]"), DIFF_DENIES, "max_length 4", true},
+    {PERMIT("when: [{arg: n, max: 5}]"), PERMIT("when: [{arg: n, max: 5}, {arg: m, is: string}]"),
+     DIFF_DENIES, "also asks `m`: is string", true},
+    {PERMIT("when: [{arg: n, max: 5}]"), RULE("permit", "match: {tools: [t]}"), DIFF_PERMITS, "no longer asks `n`: max 5", true},
+    {PERMIT("when: [{arg: n, in: [a, b]}]"), PERMIT("when: [{arg: n, in: [b, c]}]"), DIFF_EITHER, "asks `n`: in [b, c]; it asked", true},
+    {PERMIT("when: [{arg: n, matches: {pattern: dot}}]"), "policy: p\npatterns: {dot: 'a\\.c'}\nrules:\n  - {id: r, effect: permit, "
+     "match: {tools: [t]}, when: [{arg: n, matches: {pattern: dot}}]}\n",
+     DIFF_EITHER, "by the pattern `dot`, which is 'a\\.c' and was a.c", true},
+    {PERMIT("when: [{arg: n, in: {list: l}}]"), "policy: p\nlists: {l: [x, y, z]}\nrules:\n  - {id: r, effect: permit, "
+     "match: {tools: [t]}, when: [{arg: n, in: {list: l}}]}\n", DIFF_PERMITS, "by the list `l`, which is [x, y, z] and was [x, y]", true},
+    {PERMIT("when: [{any: [{arg: a, equals: 1}, {not: {arg: b, exists: true}}]}]"), PERMIT("when: [{any: [{arg: a, equals: 1}]}]"),
+     DIFF_PERMITS, "no longer asks any of (`a`: equals 1; not `b`: exists true)", true},
+    {PERMIT("when: [{arg: n, in: [a, b, c]}]"), PERMIT("when: [{arg: n, in: [c, a]}]"), DIFF_DENIES, "asks `n`: in [c, a]; it asked", true},
+    {PERMIT("when: [{any: [{arg: n, in: {list: l}}]}]"), "policy: p\nlists: {l: [x, y, z]}\nrules:\n  - {id: r, effect: permit, "
+     "match: {tools: [t]}, when: [{any: [{arg: n, in: {list: l}}]}]}\n", DIFF_EITHER, "by the list `l`", true},
+    /* names */
+    {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t, u, v]}"), DIFF_PERMITS, "match.tools also takes u, v", true},
+    {RULE("permit", "match: {tools: [t, u]}"), RULE("permit", "match: {tools: [u]}"), DIFF_DENIES, "match.tools no longer takes t", true},
+    {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t], tenants: [acme]}"),
+     DIFF_DENIES, "match.tenants is now [acme]", true},
+    {RULE("permit", "match: {tools: [t], tenants: [acme]}"), RULE("permit", "match: {tools: [t]}"),
+     DIFF_PERMITS, "match.tenants is left out; it was [acme]", true},
+    {PERMIT("only_args: [a]"), PERMIT("only_args: [a, b]"), DIFF_PERMITS, "only_args also takes b", true},
+    {PERMIT("only_args: [a]"), RULE("permit", "match: {tools: [t]}"), DIFF_PERMITS, "only_args is left out; it was [a]", true},
+    /* nature */
+    {RULE("permit", "match: {tools: [t]}"), RULE("forbid", "match: {tools: [t]}"), DIFF_DENIES, "is a forbid, was a permit", true},
+    {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t]}, mode: monitor"),
+     DIFF_DENIES, "is only monitored, was enforced", true},
+    {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t]}, limit: {calls: 5, per: minute, by: [tenant]}"),
+     DIFF_DENIES, "`limit` is now {calls 5, per minute, by [tenant]}", false},
+    {RULE("permit", "limit: {calls: 5, per: minute}"), RULE("permit", "limit: {calls: 9, per: minute}"), DIFF_PERMITS,
+     "`limit` is now {calls 9, per minute}; it was {calls 5, per minute}", false},
+    {RULE("permit", "limit: {calls: 5, per: minute}"), RULE("permit", "limit: {calls: 9, per: hour}"), DIFF_EITHER, "per hour", false},
+    {RULE("permit", "match: {tools: [t]}, say: a"), RULE("permit", "match: {tools: [t]}, say: b"),
+     DIFF_NOTHING, "`say` is now b; it was a", false},
+    /* what closes goes the other way */
+    {FORBID("when: [{arg: n, min: 5, absent: ignored}]"), FORBID("when: [{arg: n, min: 4, absent: ignored}]"), DIFF_DENIES, "min 4", true},
+    {FORBID("when: [{arg: n, min: 5, absent: ignored}]"),
+     FORBID("when: [{arg: n, min: 5, absent: ignored}, {arg: m, equals: 1, absent: ignored}]"),
+     DIFF_PERMITS, "also asks `m`: equals 1", true},
+    {FORBID("match: {tools: [a]}"), FORBID("match: {tools: [a, b]}"), DIFF_DENIES, "also takes b", true},
+    {FORBID("match: {tools: [a]}"), FORBID("match: {tools: [a]}, mode: monitor"), DIFF_PERMITS, "only monitored", true},
+    {HOLD("match: {tools: [a]}"), HOLD("match: {tools: [a, b]}"), DIFF_HOLDS, "also takes b", true},
+    {HOLD("match: {tools: [a, b]}"), HOLD("match: {tools: [a]}"), DIFF_RELEASES, "no longer takes b", true},
+    {HOLD("match: {tools: [a]}"), "policy: p\nrules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n"
+     "  - {id: r, effect: permit, match: {tools: [a]}}\n", DIFF_RELEASES, "is a permit, was a require_approval", true},
+    {RULE("permit", "match: {tenants: [a]}"), RULE("permit", "match: {tenants: [a], prompts: [b]}"), DIFF_EITHER,
+     "match.prompts is now [b]", true},
+    {FORBID("when: [{arg: a, exists: true}]"), HOLD("when: [{arg: a, exists: true}]"),
+     DIFF_HOLDS, "is a require_approval, was a forbid", true},
+    /* whole rules */
+    {"policy: p\n", RULE("permit", "match: {tools: [t]}, when: [{arg: n, max: 5}], only_args: [n]"), DIFF_PERMITS,
+     "is new: for tools [t] where `n`: max 5, only_args [n]", true},
+    {RULE("permit", ""), "policy: p\n", DIFF_DENIES, "is gone: for all calls", true},
+    {"policy: p\n", RULE("forbid", "match: {tools: [t]}, mode: monitor"), DIFF_NOTHING, "is new (only monitored)", false},
+    {"policy: p\n", "policy: p\nredact: [{match: {tools: [login]}, args: [password]}]\n", DIFF_NOTHING,
+     "also redacts in the audit: match tools [login], args [password]", false},
+};
+
+static void check_row(const struct row *row)
+{
+    struct diff *diff = compare(row->before, row->after);
+    const struct diff_change *found = NULL;
+    char text[512];
+
+    for (size_t i = 0; i < diff->change_count && found == NULL; i++) {
+        snprintf(text, sizeof text, "%.*s", SPAN_ARG(diff->changes[i].text));
+        if (diff->changes[i].way == row->way && strstr(text, row->text) != NULL)
+            found = &diff->changes[i];
+    }
+    if (found == NULL || (row->flips && found->probes == 0) || (!row->flips && diff->flipped > 0)) {
+        show(diff);
+        fail_msg("wanted %s: %s%s from\n%s\nto\n%s", diff_way_text(row->way), row->text, row->flips ? " [flips]" : "", row->before,
+                 row->after);
+    }
+    diff_free(&diff);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_row(&rows[i]);
+}
+
+/* Blanks, comments, quotes, the order of members, of rules and of names, names of patterns, tests: none is a difference. */
+static void test_same(void **state)
+{
+    static const char *const pairs[][2] = {
+        {PERMIT("when: [{arg: n, max: 5}]"), PERMIT("when: [{arg: n, max: 5}]")},
+        {PERMIT("when: [{arg: n, max: 5}]"), "# other\n" PERMIT("when: [  {max: 5, 'arg': \"n\"} ]")},
+        {"policy: p\nrules:\n  - {id: a, effect: permit, match: {tools: [x, y]}}\n  - {id: b, effect: permit}\n",
+         "policy: p\nrules:\n  - {id: b, effect: permit}\n  - {id: a, effect: permit, match: {tools: [y, x]}}\n"},
+        {"policy: p\nmode: monitor\nrules: [{id: a, effect: permit}]\n", "policy: p\nrules: [{id: a, effect: permit, mode: monitor}]\n"},
+        {PERMIT("when: [{arg: n, in: {list: l}}]"), PERMIT("when: [{arg: n, in: {list: l}}]") "tests: [{name: t, call: {tool: t}, "
+         "expect: {verdict: deny}}]\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct diff *diff = compare(pairs[i][0], pairs[i][1]);
+
+        if (!diff_is_empty(diff)) {
+            show(diff);
+            fail_msg("differs:\n%s\n%s", pairs[i][0], pairs[i][1]);
+        }
+        assert_int_equal(diff->flipped, 0);
+        diff_free(&diff);
+    }
+}
+
+#define BIG_BEFORE                                                                                                     \
+    "policy: p\nrules:\n"                                                                                              \
+    "  - {id: a, effect: permit, match: {tools: [search, 'list_*'], tenants: [acme, 'team-*']}, only_args: [q, n, to],\n" \
+    "     when: [{arg: q, matches: '[a-z]{2,9}(?:-x|y)?'}, {arg: n, is: integer, max: 10, optional: true},\n"           \
+    "            {arg: '$.to[*]', ends_with: '@example.com', optional: true}]}\n"                                      \
+    "  - {id: f, effect: forbid, match: {tools: ['*']}, when: [{arg: '$..*', contains: drop}]}\n"                      \
+    "tests:\n"                                                                                                         \
+    "  - {name: one, call: {tenant: acme, tool: search, arguments: {q: abc, n: 3}}, expect: {verdict: permit}}\n"
+#define BIG_AFTER                                                                                                      \
+    "policy: p\nrules:\n"                                                                                              \
+    "  - {id: a, effect: permit, match: {tools: [search], tenants: ['team-*']}, only_args: [q, n],\n"                  \
+    "     when: [{arg: q, matches: '[a-z]{2,9}'}, {arg: n, is: integer, max: 5, optional: true}]}\n"                   \
+    "  - {id: g, effect: forbid, match: {methods: [resources/read]}, when: [{arg: uri, starts_with: 'file:', absent: ignored}]}\n" \
+    "  - {id: r, effect: permit, match: {resources: ['file:*', 'https:*']}}\n"                                         \
+    "  - {id: h, effect: require_approval, match: {tools: [search], methods: [tools/call]}, " \
+    "when: [{arg: n, equals: 4, absent: ignored}]}\n" \
+    "tests:\n"                                                                                                         \
+    "  - {name: two, call: {tenant: team-a, tool: search, arguments: {q: abc, n: 4}}, expect: {verdict: hold}}\n"
+
+static enum verdict_kind judge_call(struct policy *policy, const struct question *question, struct span *rule)
+{
+    static struct verdict verdict;
+    struct policy_scratch *scratch;
+
+    assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
+    policy_eval(policy, question, false, scratch, &verdict);
+    *rule = verdict.rule;
+    policy_scratch_free(&scratch);
+    return verdict.kind;
+}
+
+/* Each flip's example is a call that `policy explain --call` takes, and both sides say of it what the flip says. */
+static void test_examples(void **state)
+{
+    struct diff *diff = compare(BIG_BEFORE, BIG_AFTER);
+    static struct faults faults;
+
+    (void)state;
+    assert_true(diff->flip_count >= 4);
+    assert_int_equal(diff->test_probes, 2);
+    assert_int_equal(diff->left_out, 0);
+    for (size_t i = 0; i < diff->flip_count; i++) {
+        const struct diff_flip *flip = &diff->flips[i];
+        struct policy_file file = {SPAN_LIT("example"), flip->example};
+        struct question question;
+        struct policy *holder;
+        struct span rule;
+
+        faults_init(&faults);
+        if (policy_call_read(&file, &holder, &faults) != CODE_OK) {
+            print_faults(&faults);
+            fail_msg("no call: %.*s", SPAN_ARG(flip->example));
+        }
+        assert_int_equal(policy_case_question(holder, SPAN_NONE, &question), CODE_OK);
+        assert_int_equal(judge_call(diff->before, &question, &rule), flip->before.kind);
+        assert_true(span_equals(rule, flip->before.rule));
+        assert_int_equal(judge_call(diff->after, &question, &rule), flip->after.kind);
+        assert_true(span_equals(rule, flip->after.rule));
+        assert_true(flip->before.kind != flip->after.kind);
+        policy_unref(&holder);
+    }
+    diff_free(&diff);
+}
+
+/* A call is YAML or JSON: with all that JSON may hold, and places where it is plain. */
+static void test_call_text(void **state)
+{
+    static const struct {
+        const char *text, *value; /* as canonical JSON; NULL: refused */
+    } rows_of_calls[] = {
+        {"tool: t\narguments: {a: x}\n", "\"x\""},
+        {"{\"tool\":\"t\",\"arguments\":{\"a\":\"\\ud83d\\ude00\"}}", "\"\xf0\x9f\x98\x80\""},
+        {"{\"tool\":\"t\",\"arguments\":{\"a\":\"\xe2\x80\xae\xc2\x9b\"}}", "\"\xe2\x80\xae\xc2\x9b\""},
+        {"{\"tool\":\"t\",\"arguments\":{\"a\":\"\xf3\xa0\x80\x81\\\\ \\\"\\/\"}}", "\"\xf3\xa0\x80\x81\\\\ \\\"/\""},
+        {"{\"tool\":\"t\",\"arguments\":{\"a\":\"\xef\xbf\xbe\xef\xbb\xbf\x7f\"}}", "\"\xef\xbf\xbe\xef\xbb\xbf\x7f\""},
+        {"{\"tool\":\"t\",\"arguments\":{\"a\":1e400}}", NULL},
+        {"tool: t\narguments: {a: \xe2\x80\xae}\n", NULL},
+        {"tool: t\nargs: {}\n", NULL},
+    };
+    static struct faults faults;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows_of_calls / sizeof *rows_of_calls; i++) {
+        struct policy_file file = {SPAN_LIT("call"), span_text(rows_of_calls[i].text)};
+        struct policy *holder;
+        struct question question;
+
+        faults_init(&faults);
+        if (policy_call_read(&file, &holder, &faults) != CODE_OK) {
+            assert_null(rows_of_calls[i].value);
+            assert_true(faults.count > 0 && faults.fault[0].line > 0);
+            continue;
+        }
+        assert_non_null(rows_of_calls[i].value);
+        assert_int_equal(policy_case_question(holder, SPAN_NONE, &question), CODE_OK);
+        assert_true(span_is(json_member(question.root, SPAN_LIT("a"))->raw, rows_of_calls[i].value));
+        policy_unref(&holder);
+    }
+}
+
+/* Whichever allocation fails: CODE_NOMEM and nothing kept, or the whole answer. */
+static void test_memory(void **state)
+{
+    struct policy *before = compile(BIG_BEFORE), *after = compile(BIG_AFTER);
+    enum code code = CODE_NOMEM;
+
+    (void)state;
+    for (uint64_t nth = 1; code != CODE_OK; nth += 1 + nth / 16) {
+        struct diff *diff;
+
+        assert_true(nth < 10000000);
+        mem_fail_at(nth, 0);
+        code = diff_new(before, after, &diff);
+        mem_fail_at(0, 0);
+        assert_true((code == CODE_OK) == (diff != NULL));
+        assert_true(code == CODE_OK || code == CODE_NOMEM);
+        diff_free(&diff);
+    }
+    policy_unref(&before);
+    policy_unref(&after);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_call_text),
+        cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 2.3: what is legal but hardly meant: each kind fires, and its near miss does not. */
+#include "unit/policy/judge.h"
+
+/* The rules stand from line 4 on, one a line; all may begin a session; the last line's test decides `r`. */
+#define HEAD "policy: p\nrules:\n  - {id: protocol, effect: permit, mode: enforce, match: {methods: [protocol]}}\n"
+#define PERMIT(more) "  - {id: r, effect: permit, " more "}\n"
+#define FORBID(more) "  - {id: r, effect: forbid, " more "}\n"
+#define WHEN(more) PERMIT("match: {tools: [t]}, when: [" more "]")
+#define AT 4
+
+static struct faults warnings;
+
+static void compile(const char *text)
+{
+    static struct faults faults;
+    struct policy *policy;
+
+    if (compile_text(text, &policy, &faults, &warnings) != CODE_OK) {
+        print_faults(&faults);
+        fail_msg("refused:\n%s", text);
+    }
+    policy_unref(&policy);
+}
+
+/* Takes: said NULL: nothing is warned of but of tests. */
+static void expect_warning(const char *text, int line, const char *said)
+{
+    bool quiet = true;
+
+    compile(text);
+    for (size_t i = 0; i < warnings.count && i < FAULTS_MAX; i++) {
+        quiet = quiet && strstr(warnings.fault[i].text, "no test is decided") != NULL;
+        if (strchr(warnings.fault[i].text, ';') == NULL)
+            fail_msg("no repair in: %s", warnings.fault[i].text);
+        if (said != NULL && warnings.fault[i].line == line && strstr(warnings.fault[i].text, said) != NULL)
+            return;
+    }
+    if (said != NULL || !quiet) {
+        print_faults(&warnings);
+        fail_msg("wanted a warning at line %d: %s in\n%s", line, said ? said : "none", text);
+    }
+}
+
+static void expect_none(const char *text)
+{
+    expect_warning(text, 0, NULL);
+}
+
+#define NEVER "can never apply"
+
+static void test_never(void **state)
+{
+    static const char *const fires[] = {
+        PERMIT("match: {tools: [a], methods: [ping]}"),
+        PERMIT("match: {tools: [a], methods: ['resources/*', protocol]}"),
+        WHEN("{arg: a, min: 5, max: 4.9}"),
+        WHEN("{arg: a, min_length: 5, max_length: 4}"),
+        WHEN("{arg: a, min_items: 2, max_items: 1}"),
+        WHEN("{arg: a, is: string, max: 5}"),
+        WHEN("{arg: a, is: object, matches: x}"),
+        WHEN("{arg: a, is: integer, min_items: 1}"),
+        WHEN("{arg: a, equals: 5, is: string}"),
+        WHEN("{arg: a, equals: ab, matches: 'a'}"),
+        WHEN("{arg: a, in: [1, 2], min: 3}"),
+        WHEN("{arg: a, in: [x, y], starts_with: z}"),
+        WHEN("{arg: a, min: 5}, {arg: a, max: 4, optional: true}"),
+        WHEN("{arg: '$.a.b', exists: false}, {arg: '$.a.b', is: string}"),
+        WHEN("{all: [{arg: a, equals: 1}]}, {all: [{arg: a, equals: 2}]}"),
+        WHEN("{any: [{arg: a, min: 5, max: 4}, {arg: b, min: 5, max: 4}]}"),
+        WHEN("{arg: '$.a[*]', min: 5, max: 4}"),
+        PERMIT("match: {tools: [t]}, when: [{arg: a, max: 5}], only_args: [b]"),
+        PERMIT("match: {tools: [t]}, when: [{all: [{arg: '$.a.b', exists: true}]}], only_args: [b]"),
+        FORBID("match: {tools: [t]}, when: [{arg: a, equals: 5, is: string, absent: ignored}]"),
+        WHEN("{arg: a, equals: '/b%2f', under: /c}"),
+        WHEN("{arg: a, equals: 'http://b', url: {hosts: [c]}, decode: [percent]}"),
+        FORBID("match: {tools: [t]}, when: [{arg: a, in: [1, 2], equals: 3, absent: ignored}, {arg: b, exists: true}]"),
+    };
+    static const char *const quiet[] = {
+        PERMIT("match: {tools: [a], methods: ['tools/*']}"),
+        PERMIT("match: {tools: [a], methods: [ping, tools/call]}"),
+        PERMIT("match: {tools: [a], methods: [{regex: 'tools/.*'}]}"),
+        WHEN("{arg: a, min: 5, max: 5.0}"),
+        WHEN("{arg: a, equals: '/b%2f', under: /b}"),
+        FORBID("match: {tools: [t]}, when: [{arg: a, equals: b, in: [c], decode: [percent], absent: ignored}]"),
+        WHEN("{arg: a, keys: true, is: string}, {arg: a, is: object}"),
+        FORBID("match: {tools: [t]}, when: [{arg: $, keys: true, equals: b}]"),
+        WHEN("{arg: a, decode: [html], is: string, equals: b}"),
+        WHEN("{arg: a, min_length: 5, max_length: 5}"),
+        WHEN("{arg: a, is: array, contains: x}"),
+        WHEN("{arg: a, is: array, min_items: 1}"),
+        WHEN("{arg: a, is: number, matches: '[0-9]+'}"),
+        WHEN("{arg: a, equals: 5, is: integer}"),
+        WHEN("{arg: a, in: [1, 2], min: 2}"),
+        WHEN("{arg: a, min: 5, max: 4, optional: true}"), /* where it is absent */
+        WHEN("{arg: a, min: 5}, {arg: b, max: 4}"),
+        WHEN("{arg: '$.a[*]', equals: 1, quantify: any}, {arg: '$.a[*]', equals: 2, quantify: any}"),
+        WHEN("{any: [{arg: a, min: 5, max: 4}, {arg: b, exists: true}]}"),
+        WHEN("{any: [{arg: a, equals: 1}, {arg: a, equals: 2}]}"),
+        WHEN("{not: {arg: a, min: 5, max: 4}}"),
+        WHEN("{arg: a, exists: false}"),
+        PERMIT("match: {tools: [t]}, when: [{arg: a, max: 5, optional: true}], only_args: [b]"),
+        PERMIT("match: {tools: [t]}, when: [{arg: a, max: 5}, {arg: '$..*', matches: x}], only_args: [a, b]"),
+        PERMIT("match: {tools: [t]}, when: [{any: [{arg: a, max: 5}, {arg: b, max: 5}]}], only_args: [b]"),
+        FORBID("match: {tools: [t]}, when: [{arg: a, min: 5, max: 4, absent: ignored}]"), /* undecided on a string */
+        FORBID("match: {tools: [t]}, when: [{arg: a, equals: 5, is: string, absent: applies}]"),
+        FORBID("match: {tools: [t]}, when: [{arg: a, equals: 5, is: integer, absent: ignored}]"),
+    };
+    char text[1024];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fires / sizeof *fires; i++) {
+        snprintf(text, sizeof text, HEAD "%s", fires[i]);
+        expect_warning(text, AT, NEVER);
+    }
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+        snprintf(text, sizeof text, HEAD "%s", quiet[i]);
+        expect_none(text);
+    }
+}
+
+static void test_decode(void **state)
+{
+    (void)state;
+    expect_warning(HEAD WHEN("{arg: a, decode: [html], is: string}"), AT, "`decode` changes nothing");
+    expect_warning(HEAD WHEN("{arg: a, decode: [html], max: 5, exists: true}"), AT, "`decode` changes nothing");
+    expect_none(HEAD WHEN("{arg: a, decode: [html], not_matches: x}"));
+    expect_none(HEAD WHEN("{arg: a, decode: [html], is: string, in: [b]}"));
+}
+
+static void test_ports(void **state)
+{
+    (void)state;
+    expect_warning(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b]}, absent: ignored}]"), AT, "`ports: any`");
+    expect_warning(HEAD WHEN("{not: {arg: a, url: {schemes: [ftp]}}}"), AT, "`ports: any`");
+    expect_none(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b], ports: any}, absent: ignored}]"));
+    expect_none(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b], ports: [1]}, absent: ignored}]"));
+    expect_none(HEAD FORBID("match: {tools: [t]}, when: [{not: {arg: a, url: {hosts: [b]}, absent: applies}}]"));
+    expect_none(HEAD WHEN("{arg: a, url: {hosts: [b]}}"));
+}
+
+static void expect_covered(const char *permit, const char *forbid, bool covered)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, HEAD PERMIT("match: {%s}") "  - {id: f, effect: forbid, %s}\n", permit, forbid);
+    expect_warning(text, AT, covered ? "the forbid `f` covers all its calls" : NULL);
+}
+
+static void test_covered(void **state)
+{
+    (void)state;
+    expect_covered("tools: [x], tenants: [a]", "match: {tools: ['*', y]}", true);
+    expect_covered("tools: [send_mail]", "match: {tools: ['send_*']}", true);
+    expect_covered("tools: [send_mail]", "match: {tools: [{regex: mail}]}", true);
+    expect_covered("tools: ['send_*']", "match: {tools: ['send_*', x]}", true);
+    expect_covered("tools: [x]", "match: {}", true);
+    expect_covered("methods: [ping]", "match: {methods: [protocol]}", true);
+    expect_covered("tools: [send_mail, read_mail]", "match: {tools: ['send_*']}", false);
+    expect_covered("tools: ['send_*']", "match: {tools: [send_mail]}", false);
+    expect_covered("tools: [x]", "match: {tools: [x], tenants: [a]}", false);
+    expect_covered("tools: [x]", "match: {tools: [x]}, mode: monitor", false);
+    expect_covered("tools: [x]", "match: {tools: [x]}, when: [{arg: a, exists: true}]", false);
+    expect_covered("tools: [mail]", "match: {tools: [{regex: send}]}", false);
+    expect_covered("methods: [resources/read]", "match: {tools: ['*']}", false);
+}
+
+static void test_unused(void **state)
+{
+    (void)state;
+    expect_warning("policy: p\npatterns: {x: a}\n", 2, "pattern `x` is used by no rule");
+    expect_warning("policy: p\nlists: {x: [a]}\n", 2, "list `x` is used by no rule");
+    expect_none("policy: p\npatterns: {x: a}\nlists: {l: [a]}\nrules:\n"
+                "  - {id: r, effect: permit, match: {methods: [protocol]}, "
+                "when: [{arg: a, matches: {pattern: x}, in: {list: l}}]}\n");
+}
+
+static void test_absence(void **state)
+{
+    (void)state;
+    expect_warning(HEAD FORBID("when: [{arg: a, equals: 1}]"), AT, "where `a` is absent");
+    expect_warning(HEAD FORBID("when: [{not: {arg: '$.a[*].b', matches: x}}]"), AT, "where `$.a[*].b` is absent");
+    expect_none(HEAD FORBID("when: [{arg: a, equals: 1, absent: applies}]"));
+    expect_none(HEAD FORBID("when: [{arg: a, equals: 1, absent: ignored}]"));
+    expect_none(HEAD FORBID("when: [{arg: '$..*', equals: 1}]"));
+    expect_none(HEAD FORBID("when: [{arg: a, exists: true}]"));
+    expect_none(HEAD WHEN("{arg: a, equals: 1}"));
+}
+
+/* One policy whose rules name the two; takes: together: in one list as well. */
+static void expect_alike(const char *dimension, const char *a, const char *b, bool together, const char *said)
+{
+    char text[1024];
+
+    if (strcmp(dimension, "id") == 0)
+        snprintf(text, sizeof text, HEAD "  - {id: '%s', effect: permit, match: {tools: [x]}}\n"
+                 "  - {id: '%s', effect: permit, match: {tools: [x]}}\n", a, b);
+    else
+        snprintf(text, sizeof text, HEAD "  - {id: r, effect: permit, match: {tools: ['*'], %s: ['%s']}}\n"
+                 "  - {id: guard, effect: forbid, match: {methods: [tools/call], %s: ['%s'%s%s%s]}, when: "
+                 "[{arg: '$..*', contains: q}]}\n", dimension, a, dimension, b, together ? ", '" : "", together ? a : "",
+                 together ? "'" : "");
+    if (strcmp(dimension, "tools") == 0)
+        snprintf(text, sizeof text, HEAD "  - {id: r, effect: permit, match: {tools: ['%s']}}\n"
+                 "  - {id: guard, effect: forbid, match: {tools: ['%s'%s%s%s]}, when: [{arg: '$..*', contains: q}]}\n", a, b,
+                 together ? ", '" : "", together ? a : "", together ? "'" : "");
+    expect_warning(text, AT + 1, said);
+}
+
+static void test_look_alike(void **state)
+{
+    (void)state;
+    expect_alike("tools", "send_mail", "Send_mail", false, "differ in case only");
+    expect_alike("tools", "send_mail", "send_mai1", false, "they read the same");
+    expect_alike("tools", "delete_file", "delete_flie", false, "one slip apart");
+    expect_alike("tools", "delete_file", "delete-file", false, "one slip apart");
+    expect_alike("tools", "search_products", "search_prodcts", false, "one slip apart");
+    expect_alike("tools", "search_products", "search_produkts", false, "one slip apart");
+    expect_alike("tenants", "acme", "acne", false, "one slip apart");
+    expect_alike("tenants", "acme", "\xd0\xb0\xd1\x81m\xd0\xb5", false, "several alphabets");
+    expect_alike("tenants", "cope", "\xd1\x81\xd0\xbe\xd1\x80\xd0\xb5", false, "they read the same");
+    expect_alike("id", "mail.outside", "mail.outsid", false, "rename one");
+    expect_alike("id", "Shop.read", "shop.read", false, "differ in case only");
+    /* Two things with two names, or one name written in two ways on purpose. */
+    expect_alike("tools", "get_issue", "set_issue", false, NULL);
+    expect_alike("tools", "list_table", "list_tables", false, NULL);
+    expect_alike("tools", "update_page", "updated_page", false, NULL);
+    expect_alike("tools", "query_v1", "query_v2", false, NULL);
+    expect_alike("tools", "read_query", "run_query", false, NULL);
+    expect_alike("tools", "delete_file", "delete-file", true, NULL);
+    expect_alike("tools", "send_mail", "Send_mail", true, NULL);
+    expect_alike("tenants", "team-a", "team-b", false, NULL);
+    expect_alike("tenants", "acme", "acmeson", false, NULL);
+    expect_alike("tenants", "\xd1\x87\xd1\x82\xd0\xb5\xd0\xbd", "abcd", false, NULL);
+    expect_alike("id", "shop.read", "shop.write", false, NULL);
+    expect_alike("id", "shop.1", "shop.2", false, NULL);
+}
+
+static void test_methods(void **state)
+{
+    (void)state;
+    expect_warning(HEAD PERMIT("match: {methods: [tools/lists]}"), AT, "did you mean `tools/list`?");
+    expect_warning(HEAD PERMIT("match: {methods: [ping, protocl]}"), AT, "did you mean `protocol`?");
+    expect_none(HEAD PERMIT("match: {methods: [resources/read, resources/unsubscribe, vendor/own, 'tool*']}"));
+}
+
+#define TOOL(more) "  - {id: tool, effect: permit, match: {tools: [t], " more "}}\n"
+#define BEGIN(more) "  - {id: begin, effect: permit, match: {" more "}}\n"
+
+static void test_protocol(void **state)
+{
+    static const char said[] = "permits tools where no rule permits `initialize`";
+
+    (void)state;
+    expect_warning("policy: p\nrules:\n" TOOL("upstreams: [shop]"), 3, said);
+    expect_warning("policy: p\nrules:\n" TOOL("upstreams: [shop]") BEGIN("upstreams: [mail], methods: [protocol]"), 3, said);
+    expect_warning("policy: p\nrules:\n" TOOL("tenants: [a]") BEGIN("tenants: ['b*'], methods: [protocol]"), 3, said);
+    expect_warning("policy: p\nrules:\n" TOOL("upstreams: [shop]") BEGIN("methods: [ping]"), 3, said);
+    expect_warning("policy: p\nrules:\n" TOOL("upstreams: [shop]")
+                   "  - {id: begin, effect: permit, mode: monitor, match: {methods: [protocol]}}\n", 3, said);
+    expect_none("policy: p\nrules:\n" TOOL("upstreams: [shop]") BEGIN("upstreams: ['s*'], methods: [initialize]"));
+    expect_none("policy: p\nrules:\n" TOOL("upstreams: ['s*']") BEGIN("upstreams: ['*p'], methods: ['*']"));
+    expect_none("policy: p\nrules:\n" TOOL("tenants: [a, b]") BEGIN("tenants: [b], methods: [protocol]"));
+    expect_none("policy: p\nrules:\n" BEGIN("methods: [tools/list]"));
+    expect_none("policy: p\nrules:\n  - {id: f, effect: forbid, match: {tools: [t]}}\n");
+    /* Once for the same callers. */
+    compile("policy: p\nrules:\n" TOOL("upstreams: [shop]") "  - {id: other, effect: permit, match: {upstreams: [shop]}}\n"
+            "tests: [{name: t, call: {upstream: shop, tool: t}, expect: {verdict: permit}},\n"
+            "  {name: u, call: {upstream: shop, tool: u}, expect: {verdict: permit}}]\n");
+    assert_int_equal(warnings.count, 2);
+}
+
+#define TEST(tool, expect) "tests: [{name: t, call: {tool: " tool "}, expect: {verdict: " expect "}}]\n"
+
+static void expect_untested(const char *text, bool untested)
+{
+    bool said = false;
+
+    compile(text);
+    for (size_t i = 0; i < warnings.count; i++)
+        said = said || strstr(warnings.fault[i].text, "no test is decided by the rule `r`") != NULL;
+    assert_true(said == untested);
+}
+
+static void test_untested(void **state)
+{
+    (void)state;
+    expect_untested(HEAD PERMIT("match: {tools: [t]}"), true);
+    expect_untested(HEAD PERMIT("match: {tools: [t]}") TEST("u", "deny"), true);
+    expect_untested(HEAD PERMIT("match: {tools: [t]}") "  - {id: f, effect: forbid, match: {tools: [t], tenants: [test]}}\n"
+                    TEST("t", "deny, rule: f"), true);
+    expect_untested(HEAD PERMIT("match: {tools: [t]}") TEST("t", "permit"), false); /* whether or not it is named */
+    expect_untested(HEAD PERMIT("match: {tools: [t]}") TEST("t", "permit, rule: r"), false);
+    expect_untested(HEAD PERMIT("match: {tools: [t]}, mode: monitor"), false);
+    expect_warning("policy: p\ntests: [{name: t, call: {tool: t}, expect: {verdict: deny, rule: q}}]\n", 2, "does not exist; name one");
+    expect_warning(HEAD PERMIT("match: {tools: [t]}") TEST("t", "permit, rule: protocl"), 5, "did you mean `protocol`?");
+}
+
+/* Those that need a look come before those that are many; all are counted. */
+static void test_order(void **state)
+{
+    char text[8192] = "policy: p\nrules:\n";
+    size_t len = strlen(text);
+
+    (void)state;
+    for (int i = 0; i < 30; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "  - {id: r.%d, effect: forbid, match: {tools: [t%d]}}\n", i, i);
+    snprintf(text + len, sizeof text - len, "  - {id: z, effect: permit, match: {tools: [t1]}}\n");
+    compile(text);
+    assert_int_equal(warnings.count, 33);
+    assert_non_null(strstr(warnings.fault[0].text, "covers all its calls"));
+    assert_non_null(strstr(warnings.fault[1].text, "`initialize`"));
+}
+
+/* Whichever allocation fails: CODE_NOMEM, never a policy that was not looked at. */
+static void test_memory(void **state)
+{
+    static struct faults faults;
+    enum code code = CODE_NOMEM;
+
+    (void)state;
+    for (uint64_t nth = 1; code != CODE_OK; nth++) {
+        struct policy *policy;
+
+        assert_true(nth < 10000);
+        mem_fail_at(nth, 0);
+        code = compile_text(HEAD WHEN("{arg: a, equals: 1}") TEST("t", "deny"), &policy, &faults, &warnings);
+        mem_fail_at(0, 0);
+        assert_true(code == CODE_OK || code == CODE_NOMEM);
+        assert_true((code == CODE_OK) == (policy != NULL));
+        policy_unref(&policy);
+    }
+    assert_int_equal(warnings.count, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_never),   cmocka_unit_test(test_covered),    cmocka_unit_test(test_unused),
+        cmocka_unit_test(test_absence), cmocka_unit_test(test_look_alike), cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_protocol), cmocka_unit_test(test_untested),  cmocka_unit_test(test_order),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_ports),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
