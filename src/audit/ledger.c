@@ -27,7 +27,8 @@ enum code ledger__insert(struct ledger *ledger, enum row_table table, const stru
     struct row_value hashed = row_blob(hash, DIGEST_BYTES);
 
     for (int i = 0; i < shape->count; i++)
-        row__bind(stmt, i + 1, &values[i]);
+        if (values[i].kind != ROW_NULL) /* what is not bound is NULL, and most of a row is */
+            row__bind(stmt, i + 1, &values[i]);
     row__bind(stmt, shape->count + 1, &hashed);
     for (int i = 0; i < shape->outside; i++)
         row__bind(stmt, shape->count + 2 + i, &outside[i]);

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/span.h"
 
-struct span span_part(struct span span, size_t begin, size_t len)
-{
-    if (begin > span.len)
-        begin = span.len;
-    if (len > span.len - begin)
-        len = span.len - begin;
-    return (struct span){span.at ? span.at + begin : NULL, len};
-}
-
 static unsigned char lower(char c)
 {
     unsigned char u = (unsigned char)c;
@@ -17,10 +8,10 @@ static unsigned char lower(char c)
     return u >= 'A' && u <= 'Z' ? (unsigned char)(u + 32) : u;
 }
 
-bool span_equals_nocase(struct span a, struct span b)
+bool span__equals_nocase(struct span a, struct span b)
 {
-    if (a.len != b.len)
-        return false;
+    if (memcmp(a.at, b.at, a.len) == 0) /* written as everybody writes it */
+        return true;
     for (size_t i = 0; i < a.len; i++)
         if (lower(a.at[i]) != lower(b.at[i]))
             return false;

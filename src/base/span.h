@@ -59,10 +59,22 @@ static inline bool span_ends_with(struct span span, struct span suffix)
 }
 
 /* From `begin` on, at most `len` bytes; both are clamped to the span. */
-struct span span_part(struct span span, size_t begin, size_t len);
+static inline struct span span_part(struct span span, size_t begin, size_t len)
+{
+    if (begin > span.len)
+        begin = span.len;
+    if (len > span.len - begin)
+        len = span.len - begin;
+    return (struct span){span.at ? span.at + begin : NULL, len};
+}
 
-/* Equal under ASCII case folding only. */
-bool span_equals_nocase(struct span a, struct span b);
+bool span__equals_nocase(struct span a, struct span b);
+
+/* Equal under ASCII case folding only. Most headers' names differ in length or first byte already, which is seen here. */
+static inline bool span_equals_nocase(struct span a, struct span b)
+{
+    return a.len == b.len && (a.len == 0 || (((a.at[0] ^ b.at[0]) & ~0x20) == 0 && span__equals_nocase(a, b)));
+}
 
 /* Byte order, as memcmp and then by length: <0, 0, >0. */
 int span_compare(struct span a, struct span b);

@@ -3,6 +3,8 @@
 #include "base/utf8.h"
 #include "json/json_priv.h"
 
+#include <endian.h>
+
 /* What a lead byte announces: how many bytes, and where the second one may lie. Overlong forms, surrogates and points
  * past U+10FFFF are excluded by the second byte's range alone (Unicode 15, table 3-7). */
 struct lead {
@@ -68,28 +70,31 @@ size_t json__growth(struct span in)
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
 
-/* Whether any of eight bytes is a control character, a quote, a backslash or not ASCII. */
-static inline bool has_special(uint64_t word)
+/* How many of eight bytes come before the first control character, quote, backslash or byte that is not ASCII. A borrow goes
+ * to higher bytes only, so what is marked first is one. */
+static inline size_t plain_of(const unsigned char *at)
 {
-    uint64_t quote = word ^ (ONES * '"');
-    uint64_t backslash = word ^ (ONES * '\\');
+    uint64_t word, quote, backslash, marks;
 
-    return (((word - ONES * 0x20) | (quote - ONES) | (backslash - ONES) | word) & HIGHS) != 0;
+    memcpy(&word, at, sizeof word);
+    word = le64toh(word);
+    quote = word ^ (ONES * '"');
+    backslash = word ^ (ONES * '\\');
+    marks = ((word - ONES * 0x20) | (quote - ONES) | (backslash - ONES) | word) & HIGHS;
+    return marks == 0 ? sizeof word : (size_t)__builtin_ctzll(marks) / 8;
 }
 
 /* The first byte that cannot be copied as it stands: quote, backslash, control character, separator, invalid UTF-8. */
 static const unsigned char *skip_plain(const unsigned char *at, const unsigned char *end)
 {
     while (at < end) {
-        uint64_t word;
         size_t len;
 
         if (end - at >= 8) {
-            memcpy(&word, at, 8);
-            if (!has_special(word)) {
-                at += 8;
+            len = plain_of(at);
+            at += len;
+            if (len == 8)
                 continue;
-            }
         }
         if (*at >= 0x80) {
             len = json__utf8(at, end);
