@@ -28,17 +28,6 @@ int span_compare(struct span a, struct span b)
     return a.len < b.len ? -1 : a.len > b.len;
 }
 
-struct span span_trim(struct span span)
-{
-    while (span.len > 0 && (span.at[0] == ' ' || span.at[0] == '\t')) {
-        span.at++;
-        span.len--;
-    }
-    while (span.len > 0 && (span.at[span.len - 1] == ' ' || span.at[span.len - 1] == '\t'))
-        span.len--;
-    return span;
-}
-
 size_t span_find(struct span span, char byte)
 {
     const char *hit = span.len ? memchr(span.at, byte, span.len) : NULL;

@@ -80,7 +80,16 @@ static inline bool span_equals_nocase(struct span a, struct span b)
 int span_compare(struct span a, struct span b);
 
 /* Without SP and HTAB at both ends. */
-struct span span_trim(struct span span);
+static inline struct span span_trim(struct span span)
+{
+    while (span.len > 0 && (span.at[0] == ' ' || span.at[0] == '\t')) {
+        span.at++;
+        span.len--;
+    }
+    while (span.len > 0 && (span.at[span.len - 1] == ' ' || span.at[span.len - 1] == '\t'))
+        span.len--;
+    return span;
+}
 
 /* Returns: the index of the first `byte`, or span.len. */
 size_t span_find(struct span span, char byte);

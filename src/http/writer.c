@@ -66,13 +66,18 @@ bool http_value_is_writable(struct span value)
     return http__is_all(value, HTTP__VALUE) && span_trim(value).len == value.len;
 }
 
+static enum code add_header(struct buf *out, struct span name, struct span value)
+{
+    struct span parts[] = {name, SPAN_LIT(": "), value, SPAN_LIT("\r\n")};
+
+    return add_all(out, parts, sizeof parts / sizeof parts[0]);
+}
+
 enum code http_write_header(struct buf *out, struct span name, struct span value)
 {
-    struct span parts[PARTS_MAX] = {name, SPAN_LIT(": "), value, SPAN_LIT("\r\n")};
-
     if (!http_name_is_writable(name) || !http_value_is_writable(value))
         return CODE_INVALID;
-    return add_all(out, parts, 4);
+    return add_header(out, name, value);
 }
 
 enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value)
@@ -101,7 +106,7 @@ enum code http_write_passing(struct buf *out, const struct http_head *head, cons
 
         if (is_among(name, except, except_count) || http_head_drops(head, i))
             continue;
-        code = http_write_header(out, name, http_head_value(head, i));
+        code = add_header(out, name, http_head_value(head, i)); /* the reader found both writable */
         if (code != CODE_OK) {
             buf_truncate(out, before);
             return code;

@@ -35,7 +35,7 @@ static void make_key(const struct policy *policy, const struct question *questio
                                  policy->asks_prompt ? question->prompt : SPAN_NONE}};
     key->hash = policy->serial;
     for (int i = 0; i < KEY_PARTS; i++) {
-        key->hash = hash_mix(key->hash, hash_span(key->part[i]));
+        key->hash = hash_mix(key->hash, key->part[i].len > 0 ? hash_span(key->part[i]) : 0); /* half of them mostly */
         key->bytes += key->part[i].len;
     }
 }
