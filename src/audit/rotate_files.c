@@ -126,7 +126,8 @@ static bool is_sealed_name(struct span stem, const char *name)
     int end = 0;
 
     return strlen(name) > stem.len && memcmp(name, stem.at, stem.len) == 0 &&
-           sscanf(name + stem.len, "-%20llu-%20llu.db%n", &first, &last, &end) == 2 && end > 0 && name[stem.len + (size_t)end] == '\0';
+           sscanf(name + stem.len, "-%20llu-%20llu.db%n", &first, &last, &end) == 2 && end > 0 &&
+           name[stem.len + (size_t)end] == '\0';
 }
 
 bool rotate__settle(const char *path)
