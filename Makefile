@@ -229,7 +229,7 @@ interop: all
 
 torture: all $(TORT_BIN) $(PRELOADS)
 	@$(if $(TORT_BIN),$(RUN_TESTS) torture $(TORT_BIN))
-	@CALLGATE_SCENARIO_SECONDS=900 $(RUN_SCENARIOS) tests/torture
+	@$(RUN_SCENARIOS) tests/torture
 
 valgrind: all $(UNIT_BIN) $(SIM_BIN)
 	@CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)

@@ -13,13 +13,16 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import select
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -51,7 +54,7 @@ def equal(got, wanted, text):
     print("ok:", text)
 
 
-def eventually(question, text, seconds=10.0):
+def eventually(question, text, seconds=30.0):
     """Asks until it is true; for what another process does in its own time. Counted in steps of 20 ms, not by the clock, so that
     a busy machine, which holds us up as it does the gate, takes no time away."""
     for _ in range(int(seconds * 50)):
@@ -61,6 +64,26 @@ def eventually(question, text, seconds=10.0):
             return answer
         time.sleep(0.02)
     raise Failed(f"{text}: not within {seconds} s")
+
+
+def within(seconds, work, text):
+    """Does it, in a time that is counted as in `eventually`, and returns what it returned."""
+    done = []
+    threading.Thread(target=lambda: done.append(work()), daemon=True).start()
+    return eventually(lambda: done, text, seconds)[0]
+
+
+def free_port():
+    """For a server that cannot be given port 0 and cannot say which it got: one that the kernel gives to nobody who asks for any."""
+    for _ in range(1000):
+        port = random.randrange(12000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise Failed("no port is free")
 
 
 def shown_on(terminal):
@@ -145,7 +168,7 @@ class Gate:
     def run(self, *arguments, environment=None, **options):
         """`callgate ARGUMENTS --config …`; returns the finished process with its text output."""
         return subprocess.run([CALLGATE, *arguments, "--config", str(self.conf_path)], cwd=self.folder, text=True,
-                              capture_output=True, timeout=60, env={**self.environment, **(environment or {})}, **options)
+                              capture_output=True, timeout=240, env={**self.environment, **(environment or {})}, **options)
 
     def load(self, policies, *options):
         paths = [str(self.write(name, text)) for name, text in policies.items()]
@@ -166,7 +189,7 @@ class Gate:
         self.launch("--ready-fd", str(writer), pass_fds=[writer])
         os.close(writer)
         line = b""
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while not line.endswith(b"\n") and time.monotonic() < until:
             if select.select([reader], [], [], 0.2)[0]:
                 piece = os.read(reader, 4096)
@@ -191,7 +214,7 @@ class Gate:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def stop(self, with_signal=signal.SIGTERM, seconds=30):
+    def stop(self, with_signal=signal.SIGTERM, seconds=120):
         if self.process is None:
             return None
         if self.process.poll() is None:
@@ -226,7 +249,7 @@ class Gate:
     # talking ----------------------------------------------------------------------------------------------------
     def request(self, method, path, body=None, headers=None, port=None):
         """One request on a connection of its own. Returns (status, headers with lower-case names, body bytes)."""
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=120)
         try:
             data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
             connection.request(method, path, data, headers or {})
@@ -242,7 +265,7 @@ class Gate:
 
     # the audit --------------------------------------------------------------------------------------------------
     def rows(self, sql, parameters=()):
-        connection = sqlite3.connect(f"file:{self.audit_path}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(f"file:{self.audit_path}?mode=ro", uri=True, timeout=60)
         connection.row_factory = sqlite3.Row
         try:
             return [dict(row) for row in connection.execute(sql, parameters)]

@@ -47,7 +47,7 @@ class Load:
             thread.start()
 
     def _run(self, number):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         for turn in range(100000):
             if self.stopping:
                 break
@@ -69,5 +69,5 @@ class Load:
     def finish(self):
         self.stopping = True
         for thread in self.threads:
-            thread.join(15)
+            thread.join(120)
         return self

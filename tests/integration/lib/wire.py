@@ -32,7 +32,7 @@ class Reply:
 class Wire:
     """A client connection that sends what it is told and parses replies strictly."""
 
-    def __init__(self, port, timeout=15):
+    def __init__(self, port, timeout=60):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.waiting = b""
@@ -99,7 +99,7 @@ class Wire:
             body, self.waiting = self.waiting, b""
         return Reply(status, headers, body, headers.get("connection", "").lower() == "close")
 
-    def is_closed(self, seconds=5):
+    def is_closed(self, seconds=60):
         """Whether the peer closes within the time."""
         self.socket.settimeout(seconds)
         try:
@@ -133,7 +133,7 @@ class RawServer:
     path = "/mcp"
 
     def __init__(self, behave):
-        self.behave, self.connections = behave, 0
+        self.behave, self.connections, self.closed = behave, 0, 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port = self.listener.getsockname()[1]
         self.ending = False
@@ -154,13 +154,14 @@ class RawServer:
     def _serve(self, connection):
         wire = Wire.__new__(Wire)
         wire.socket, wire.waiting = connection, b""
-        connection.settimeout(60)
+        connection.settimeout(120)
         try:
             self.behave(wire)
         except (OSError, EOFError, ValueError):
             pass
         finally:
             connection.close()
+            self.closed += 1
 
     def __enter__(self):
         threading.Thread(target=self._accept, daemon=True).start()

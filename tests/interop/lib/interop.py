@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 
-from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, main, mcp_route, skip  # noqa: F401
+from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, free_port, main, mcp_route, skip  # noqa: F401
 
 LIB = pathlib.Path(__file__).resolve().parent
 INTO = TOP / "build" / "interop"
@@ -30,12 +30,6 @@ def setup():
         raise Failed("the official packages cannot be installed: " + done.stderr)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Server:
     """A real server as a process; `command` may hold {port}. Ready when it accepts a connection."""
 
@@ -45,7 +39,7 @@ class Server:
         command = [part.replace("{port}", str(self.port)) for part in command]
         self.process = subprocess.Popen(command, cwd=INTO, stdout=self.log, stderr=self.log,
                                         env=dict(os.environ, PORT=str(self.port), **(environment or {})))
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
@@ -80,7 +74,7 @@ def conformance_server():
     return Server([NODE, str(INTO / "conformance-server.mjs")])
 
 
-def steps(command, seconds=120):
+def steps(command, seconds=400):
     """Runs a client; returns its steps as a dictionary, in order."""
     done = subprocess.run(command, cwd=INTO, capture_output=True, text=True, timeout=seconds)
     if done.returncode != 0:

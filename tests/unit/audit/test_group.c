@@ -37,7 +37,7 @@ static int setup(void **state)
         (void)audit_file_put(audit_ring(audit, 0), &decision);
     }
     for (int tries = 0; audit_file_number(&file, "SELECT count(*) FROM part") < 17; tries++) {
-        assert_true(tries < 6000);
+        assert_true(tries < 20000);
         (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     audit_close(&audit);

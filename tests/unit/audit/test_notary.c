@@ -189,12 +189,12 @@ static void test_quiet(void **state)
     bench->conf.rows = 1;
     audit = open_signed(bench);
     wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
-    do { /* until the outcome and the event about the last checkpoint are written */
+    do { /* until the outcome and the event about the last checkpoint are written, and nothing more comes */
         audit_gauges(audit, &gauges);
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
         audit_gauges(audit, &later);
-    } while (gauges.last_seq != later.last_seq || later.last_seq <= later.signed_seq);
-    assert_true(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'") >= 1);
+    } while (gauges.last_seq != later.last_seq || later.last_seq <= later.signed_seq ||
+             audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'") == 0);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event AS e JOIN checkpoint AS c ON "
                                        "c.size = e.detail ->> 'size' AND instr(c.note, e.detail ->> 'root') > 0 "
                                        "WHERE e.kind = 'checkpoint'"),

@@ -62,7 +62,7 @@ static int setup(void **state)
     audit = audit_file_open(&file, 1);
     fill(audit_ring(audit, 0));
     for (int tries = 0; audit_file_number(&file, "SELECT count(*) FROM part") < 2; tries++) {
-        assert_true(tries < 2000);
+        assert_true(tries < 20000);
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     audit_close(&audit);

@@ -420,7 +420,7 @@ static void test_schema_and_finding_tables(void **state)
         (void)audit_file_put(audit_ring(audit, 0), &decision);
     }
     for (int tries = 0; audit_file_number(&bench->file, "SELECT count(*) FROM part") < 1; tries++) {
-        assert_true(tries < 2000);
+        assert_true(tries < 20000);
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     audit_close(&audit);

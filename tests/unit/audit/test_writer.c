@@ -5,6 +5,7 @@
 #include "crypto/digest.h"
 #include "db/db.h"
 #include "fakes/audit_file.h"
+#include "os/clock.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -249,7 +250,7 @@ static void test_finding_tables(void **state)
     }
     assert_int_equal(audit_file_wait(ring, ticket, &seq), AUDIT_DURABLE);
     for (int tries = 0; audit_file_number(file, "SELECT count(*) FROM part") < 2; tries++) {
-        assert_true(tries < 2000);
+        assert_true(tries < 20000);
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     audit_gauges(audit, &gauges);
@@ -280,6 +281,7 @@ static void test_unfinished_becomes_unknown(void **state)
     int status;
 
     if (child == 0) {
+        struct audit_gauges gauges = {0};
         uint64_t seq;
 
         audit = audit_file_open(file, 1);
@@ -287,7 +289,10 @@ static void test_unfinished_becomes_unknown(void **state)
         for (int i = 0; i < 3; i++)
             (void)audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq);
         (void)audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq);
-        (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* the outcome waits 10 ms at most */
+        for (int naps = 0; gauges.last_seq < 7 && naps < 20000; naps++) { /* the outcome, too */
+            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            audit_gauges(audit, &gauges);
+        }
         _exit(7);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -438,14 +443,19 @@ static void test_outcomes_start_no_commit(void **state)
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
     struct audit_gauges before, after;
+    uint64_t late = 0;
 
     audit_gauges(audit, &before);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
+        int64_t began_us = clock_monotonic_us();
+
         (void)audit_file_call(audit_ring(audit, 0), "acme", "c");
+        late += clock_monotonic_us() - began_us > 5000;
+    }
     audit_gauges(audit, &after);
-    assert_true(after.commits - before.commits <= 24); /* one a decision; a slow machine may add one now and then */
+    assert_true(after.commits - before.commits <= 24 + late); /* one a decision; where the machine is slow, one of its outcome */
     for (int tries = 0; audit_file_number(file, "SELECT count(*) FROM outcome") < 20; tries++) {
-        assert_true(tries < 400);
+        assert_true(tries < 4000);
         (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     audit_close(&audit);

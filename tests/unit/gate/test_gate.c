@@ -133,7 +133,7 @@ static uint64_t wait_for(struct house *house, uint64_t ticket)
 {
     uint64_t seq = 0;
 
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 60000; i++) {
         if (gate_fate(house->gate, ticket, &seq) != AUDIT_WAITING)
             return seq;
         usleep(1000);

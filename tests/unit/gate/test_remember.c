@@ -125,7 +125,7 @@ static enum reason make(struct house *house, const struct gate_message *message)
     gate_judge(house->gate, message, &decision);
     reason = decision.verdict.reason;
     assert_int_equal(gate_record(house->gate, message, &decision, 200), CODE_OK);
-    for (int i = 0; i < 5000 && gate_fate(house->gate, decision.ticket, &seq) == AUDIT_WAITING; i++)
+    for (int i = 0; i < 60000 && gate_fate(house->gate, decision.ticket, &seq) == AUDIT_WAITING; i++)
         usleep(1000);
     assert_int_not_equal(seq, 0);
     gate_settle(house->gate, message, &decision, seq);

@@ -231,8 +231,8 @@ static void again_does_not_sleep(void **state)
 
     (void)state;
     loop_again(loop);
-    assert_ok(loop_turn(loop, 10000000));
-    assert_true(clock_monotonic_us() - before < 5000000);
+    assert_ok(loop_turn(loop, 600000000));
+    assert_true(clock_monotonic_us() - before < 300000000);
     assert_ok(loop_turn(loop, 3000)); /* and only once */
     assert_true(clock_monotonic_us() - before >= 3000);
     loop_free(&loop);
@@ -352,7 +352,7 @@ static void the_wait_ends_when_a_timer_is_due(void **state)
     while (a.count == 0)
         assert_ok(loop_turn(loop, -1));
     assert_true(clock_monotonic_us() - before >= 4000);
-    assert_true(clock_monotonic_us() - before < 2000000);
+    assert_true(clock_monotonic_us() - before < 300000000);
     loop_free(&loop);
 }
 

@@ -83,7 +83,7 @@ static const char *first(struct resolver *resolver, const char *host, uint16_t p
 
 static void wait_until_changes(int at_least)
 {
-    for (int i = 0; atomic_load(&changes) < at_least && i < 10000; i++)
+    for (int i = 0; atomic_load(&changes) < at_least && i < 60000; i++)
         usleep(1000);
     assert_true(atomic_load(&changes) >= at_least);
 }
@@ -102,7 +102,7 @@ static void literals_are_there_at_once_and_names_follow(void **state)
     assert_string_equal(first(resolver, "shop", 82), "none");
     assert_false(resolver_wait(resolver, 10));
     atomic_store(&stuck, false);
-    assert_true(resolver_wait(resolver, 10000));
+    assert_true(resolver_wait(resolver, 60000));
     assert_string_equal(first(resolver, "shop", 82), "10.0.0.1:82");
     assert_string_equal(first(resolver, "nowhere", 83), "none");
     assert_string_equal(first(resolver, "shop", 99), "none"); /* nobody asked for that one */
@@ -122,7 +122,7 @@ static void a_new_address_makes_a_new_table_and_spares_the_old(void **state)
     size_t count;
 
     (void)state;
-    assert_true(resolver_wait(resolver, 10000));
+    assert_true(resolver_wait(resolver, 60000));
     old = resolver_table(resolver);
     atomic_store(&answer, 2);
     wait_until_changes(2);
@@ -144,10 +144,10 @@ static void a_failing_lookup_keeps_the_last_addresses(void **state)
     int seen;
 
     (void)state;
-    assert_true(resolver_wait(resolver, 10000));
+    assert_true(resolver_wait(resolver, 60000));
     atomic_store(&answer, 0);
     seen = atomic_load(&asked);
-    for (int i = 0; atomic_load(&asked) < seen + 3 && i < 10000; i++)
+    for (int i = 0; atomic_load(&asked) < seen + 3 && i < 60000; i++)
         usleep(1000);
     assert_true(atomic_load(&asked) >= seen + 3);
     assert_string_equal(first(resolver, "shop", 82), "10.0.0.1:82");
@@ -162,7 +162,7 @@ static void other_names_keep_what_is_known(void **state)
     struct resolver *resolver = start(before, 2, 0);
 
     (void)state;
-    assert_true(resolver_wait(resolver, 10000));
+    assert_true(resolver_wait(resolver, 60000));
     atomic_store(&stuck, true);
     assert_ok(resolver_set(resolver, after, 3));
     assert_string_equal(first(resolver, "shop", 82), "none");
@@ -170,7 +170,7 @@ static void other_names_keep_what_is_known(void **state)
     assert_string_equal(first(resolver, "mail", 84), "none");
     assert_string_equal(first(resolver, "10.9.9.9", 1), "10.9.9.9:1");
     atomic_store(&stuck, false);
-    assert_true(resolver_wait(resolver, 10000));
+    assert_true(resolver_wait(resolver, 60000));
     assert_string_equal(first(resolver, "mail", 84), "10.0.0.1:84");
     resolver_free(&resolver);
 }
@@ -189,7 +189,7 @@ static void a_stuck_lookup_does_not_keep_the_program(void **state)
         usleep(1000);
     before = clock_monotonic_us();
     resolver_free(&resolver);
-    assert_true(clock_monotonic_us() - before < 5000000);
+    assert_true(clock_monotonic_us() - before < 30000000);
     changes_before = atomic_load(&changes);
     atomic_store(&stuck, false);
     usleep(50000); /* time for a wrong call, and for the thread to free what it has */
@@ -236,7 +236,7 @@ static void without_memory_there_is_no_resolver(void **state)
     mem_fail_at(1, 0);
     assert_int_equal(resolver_set(resolver, &name, 1), CODE_NOMEM);
     mem_fail_at(0, 0);
-    assert_true(resolver_wait(resolver, 10000)); /* the names are as before */
+    assert_true(resolver_wait(resolver, 60000)); /* the names are as before */
     assert_string_equal(first(resolver, "shop", 82), "10.0.0.1:82");
     resolver_free(&resolver);
 }

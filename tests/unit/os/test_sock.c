@@ -109,7 +109,7 @@ static void wait_for(int fd, short events)
 {
     struct pollfd poll_fd = {.fd = fd, .events = events};
 
-    assert_int_equal(poll(&poll_fd, 1, 10000), 1);
+    assert_int_equal(poll(&poll_fd, 1, 60000), 1);
 }
 
 /* A connected pair over TCP. */
