@@ -102,7 +102,7 @@ struct verifier {
     unsigned char last_mark[DIGEST_BYTES]; /* digest of the database's last checkpoint that is signed as it should be */
 };
 
-#define VERIFY_ERASURES "SELECT seq, tenant, json_extract(detail, '$.before_us') FROM event " \
+#define VERIFY_ERASURES "SELECT seq, tenant, json_extract(detail, '$.before_us') AS before_us FROM event " \
                         "WHERE kind = 'erased' AND json_valid(detail)"
 
 void verify__fault(struct verifier *verifier, int64_t seq, const char *table, const char *field, const char *format, ...)
