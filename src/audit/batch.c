@@ -149,7 +149,7 @@ static void ask_keeper(struct audit *audit)
     /* The next one is sorted while this one is written, but for one that reads what those before it have written. */
     if (atomic_load_explicit(&audit->keeper.ready, memory_order_relaxed) == NULL &&
         (audit->part == NULL || !part__ends_group(next)) && audit->ledger.committed.seq >= part__last(next))
-        keeper__ask_part(&audit->keeper, next);
+        keeper__ask_part(&audit->keeper, next, &audit->ledger.fresh);
 }
 
 bool writer__batch(struct audit *audit)

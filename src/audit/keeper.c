@@ -29,6 +29,8 @@ void keeper__fini(struct keeper *keeper)
     struct part *part = atomic_exchange(&keeper->ready, NULL);
 
     part__free(&part);
+    part = atomic_exchange(&keeper->fresh, NULL);
+    part__free(&part);
     erase__sealed_fini(&keeper->erase);
     db_close(&keeper->db);
     if (keeper->wake_fd >= 0)
@@ -52,10 +54,16 @@ void keeper__ask_checkpoint(struct keeper *keeper)
         keeper__poke(keeper);
 }
 
-void keeper__ask_part(struct keeper *keeper, uint64_t number)
+void keeper__ask_part(struct keeper *keeper, uint64_t number, struct fresh *fresh)
 {
-    if (atomic_exchange(&keeper->part_wanted, number + 1) == 0)
-        keeper__poke(keeper);
+    struct part *part;
+
+    if (atomic_load(&keeper->part_wanted) != 0)
+        return;
+    part = atomic_exchange(&keeper->fresh, fresh__take(fresh, number));
+    part__free(&part);
+    atomic_store(&keeper->part_wanted, number + 1);
+    keeper__poke(keeper);
 }
 
 void keeper__ask_next(struct keeper *keeper)
@@ -149,13 +157,17 @@ static enum code run_checkpoint(struct keeper *keeper, bool *busy)
 
 static enum code run_part(struct keeper *keeper, uint64_t number)
 {
-    struct part *part;
+    struct part *part = atomic_exchange(&keeper->fresh, NULL);
     enum code code = ready_connection(keeper);
 
+    if (part != NULL && part__number(part) != number)
+        part__free(&part);
     if (code == CODE_OK)
-        code = part__build(keeper->db, number, true, &part);
-    if (code != CODE_OK)
+        code = part != NULL ? part__finish(part, keeper->db, true) : part__build(keeper->db, number, true, &part);
+    if (code != CODE_OK) {
+        part__free(&part);
         return code;
+    }
     part = atomic_exchange(&keeper->ready, part);
     part__free(&part);
     ring__wake_writer(keeper->shared, RING_DOZES);

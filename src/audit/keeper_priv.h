@@ -30,6 +30,7 @@ struct keeper {
     atomic_bool checkpoint_wanted;
     atomic_bool is_in_doubt;      /* a sync failed: the writer takes it as its own */
     _Atomic uint64_t part_wanted; /* number + 1; 0: none */
+    _Atomic(struct part *) fresh; /* its rows, where they need not be read; handed over before part_wanted is */
     _Atomic uint64_t generation;  /* grows when the writer has opened the database anew */
     _Atomic(struct part *) ready;
     _Atomic int next;             /* enum keeper_next */
@@ -44,7 +45,7 @@ void keeper__stop(struct keeper *keeper); /* blocks until the thread has ended; 
 void keeper__fini(struct keeper *keeper);
 
 void keeper__ask_checkpoint(struct keeper *keeper);
-void keeper__ask_part(struct keeper *keeper, uint64_t number);
+void keeper__ask_part(struct keeper *keeper, uint64_t number, struct fresh *fresh);
 void keeper__poke(struct keeper *keeper); /* after erase.state was set */
 void keeper__ask_next(struct keeper *keeper);
 void keeper__ask_settle(struct keeper *keeper); /* by who holds work_lock */

@@ -8,6 +8,7 @@
 #ifndef AUDIT_LEDGER_PRIV_H
 #define AUDIT_LEDGER_PRIV_H
 
+#include "audit/fresh_priv.h"
 #include "audit/heads_priv.h"
 #include "audit/ring_priv.h"
 #include "audit/row_priv.h"
@@ -48,6 +49,8 @@ struct ledger {
     bool keeps_leaves;           /* somebody wants them: */
     struct buf leaves;           /* of each row of the transaction: length of the tenant or UINT32_MAX, hash, tenant */
     uint64_t leaf_count;
+    bool keeps_parts;            /* somebody takes them: */
+    struct fresh fresh;
 };
 
 enum code ledger__init(struct ledger *ledger, const char *path, const char *node) MUST_USE;

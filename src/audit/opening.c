@@ -40,6 +40,7 @@ void ledger__close(struct ledger *ledger)
     if (ledger->db == NULL)
         return;
     db_rollback(ledger->db);
+    fresh__drop(&ledger->fresh);
     for (int i = 0; i < ROW_TABLES; i++)
         db_finalize(&ledger->insert[i]);
     db_finalize(&ledger->begin);

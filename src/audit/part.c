@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why parts: an index on a random key in the commit path costs a factor of three, since each commit then writes one page
- * a row. A part is read back, sorted and appended in slices, about 0.7 microseconds a row, and the tables only grow at
- * their ends, whatever their size. */
+ * a row. A part is sorted and appended in slices, and the tables only grow at their ends, whatever their size. */
 #include "audit/part_priv.h"
 
 #include "base/bug.h"
@@ -13,9 +12,10 @@
 #define PART_MEMORY_BYTES ((size_t)64 * 1024 * 1024)
 
 enum lookup_kind { LOOKUP_CORRELATION = 1, LOOKUP_TENANT, LOOKUP_DENIED, LOOKUP_HELD, LOOKUP_PERMITTED,
-                   LOOKUP_GROUP = PART_GROUP_KIND };
+                   LOOKUP_KINDS, LOOKUP_GROUP = PART_GROUP_KIND };
 
 struct key {
+    uint64_t order; /* of kind and value: what a comparison mostly ends with */
     enum lookup_kind kind;
     int64_t seq;
     struct span value;
@@ -28,16 +28,28 @@ struct part {
     uint64_t rows;
     struct key *keys;
     size_t key_count, key_next; /* next: the first that is not written */
+    struct span last[LOOKUP_KINDS]; /* the texts that were kept last: tenants and tools repeat themselves */
     struct heads heads;     /* the last row of each tenant in it */
+    struct head *head;      /* of the last row */
     struct head **head_list;
     size_t head_next;
     struct buf seqs; /* of the entry that is being written */
 };
 
+/* The kind, then the value's first seven bytes. */
+static uint64_t order_of(enum lookup_kind kind, struct span value)
+{
+    uint64_t order = (uint64_t)kind << 56;
+
+    for (size_t i = 0; i < 7 && i < value.len; i++)
+        order |= (uint64_t)(unsigned char)value.at[i] << (48 - 8 * i);
+    return order;
+}
+
 static int by_key(const void *left, const void *right)
 {
     const struct key *a = left, *b = right;
-    int order = (a->kind > b->kind) - (a->kind < b->kind);
+    int order = (a->order > b->order) - (a->order < b->order);
 
     if (order == 0)
         order = span_compare(a->value, b->value);
@@ -55,12 +67,18 @@ static enum code keep(struct part *part, struct span text, struct span *out)
 static enum code add_key(struct part *part, enum lookup_kind kind, int64_t seq, struct span value)
 {
     struct key *key = &part->keys[part->key_count];
+    struct span *last = &part->last[kind];
+    enum code code = CODE_OK;
 
     if (value.at == NULL)
         return CODE_OK;
-    *key = (struct key){.kind = kind, .seq = seq};
+    if (last->at == NULL || !span_equals(*last, value))
+        code = keep(part, value, last);
+    if (code != CODE_OK)
+        return code;
+    *key = (struct key){.order = order_of(kind, value), .kind = kind, .seq = seq, .value = *last};
     part->key_count++;
-    return keep(part, value, &key->value);
+    return CODE_OK;
 }
 
 static enum lookup_kind kind_of(struct span verdict)
@@ -70,36 +88,39 @@ static enum lookup_kind kind_of(struct span verdict)
     return span_is(verdict, "hold") ? LOOKUP_HELD : LOOKUP_DENIED;
 }
 
-static enum code add_keys(struct part *part, struct db_stmt *decision)
+static enum code add_keys(struct part *part, const struct part_row *row)
 {
-    int64_t seq = db_int(decision, 0);
-    enum code code = add_key(part, LOOKUP_TENANT, seq, db_text(decision, 2));
+    enum code code = add_key(part, LOOKUP_TENANT, row->seq, row->tenant);
 
     if (code == CODE_OK)
-        code = add_key(part, LOOKUP_CORRELATION, seq, db_text(decision, 4));
-    return code == CODE_OK ? add_key(part, kind_of(db_text(decision, 6)), seq, db_text(decision, 5)) : code;
+        code = add_key(part, LOOKUP_CORRELATION, row->seq, row->correlation);
+    return code == CODE_OK ? add_key(part, kind_of(row->verdict), row->seq, row->tool) : code;
 }
 
-/* What every row has: a number, a time, perhaps a tenant. */
-static enum code add_row(struct part *part, struct db_stmt *row)
+static enum code add_head(struct part *part, const struct part_row *row)
 {
-    int64_t seq = db_int(row, 0), time_us = db_int(row, 1);
-    struct span tenant = db_text(row, 2), hash = db_blob(row, 3);
-    bool first = part->rows++ == 0;
-    struct head *head;
-    enum code code;
+    enum code code = CODE_OK;
 
-    part->first_seq = first || seq < part->first_seq ? seq : part->first_seq;
-    part->first_us = first || time_us < part->first_us ? time_us : part->first_us;
-    part->last_us = first || time_us > part->last_us ? time_us : part->last_us;
-    if (tenant.at == NULL || hash.len != DIGEST_BYTES)
-        return CODE_OK;
-    code = heads__find(&part->heads, tenant, &head);
-    if (code != CODE_OK || (uint64_t)seq < head->seq)
+    if (part->head == NULL || !span_equals(span_of(part->head->tenant, part->head->len), row->tenant))
+        code = heads__find(&part->heads, row->tenant, &part->head);
+    if (code != CODE_OK || (uint64_t)row->seq < part->head->seq)
         return code;
-    head->seq = (uint64_t)seq;
-    memcpy(head->hash, hash.at, DIGEST_BYTES);
+    part->head->seq = (uint64_t)row->seq;
+    memcpy(part->head->hash, row->hash.at, DIGEST_BYTES);
     return CODE_OK;
+}
+
+enum code part__add(struct part *part, const struct part_row *row)
+{
+    bool first = part->rows++ == 0;
+    enum code code = CODE_OK;
+
+    part->first_seq = first || row->seq < part->first_seq ? row->seq : part->first_seq;
+    part->first_us = first || row->time_us < part->first_us ? row->time_us : part->first_us;
+    part->last_us = first || row->time_us > part->last_us ? row->time_us : part->last_us;
+    if (row->tenant.at != NULL && row->hash.len == DIGEST_BYTES)
+        code = add_head(part, row);
+    return code == CODE_OK && row->is_decision ? add_keys(part, row) : code;
 }
 
 static enum code read_table(struct part *part, struct db *db, enum row_table table)
@@ -117,9 +138,15 @@ static enum code read_table(struct part *part, struct db *db, enum row_table tab
     db_bind_int(stmt, 1, part->last_seq - LEDGER_PART_ROWS + 1);
     db_bind_int(stmt, 2, part->last_seq);
     while ((code = db_step(stmt)) == CODE_OK) {
-        code = add_row(part, stmt);
-        if (code == CODE_OK && table == ROW_DECISION)
-            code = add_keys(part, stmt);
+        struct part_row row = {.seq = db_int(stmt, 0), .time_us = db_int(stmt, 1), .tenant = db_text(stmt, 2),
+                               .hash = db_blob(stmt, 3), .is_decision = table == ROW_DECISION};
+
+        if (row.is_decision) {
+            row.correlation = db_text(stmt, 4);
+            row.tool = db_text(stmt, 5);
+            row.verdict = db_text(stmt, 6);
+        }
+        code = part__add(part, &row);
         if (code != CODE_OK)
             break;
     }
@@ -157,6 +184,7 @@ static enum code add_print(struct part *part, struct buf *keys, uint64_t number,
 
     key.seq = part__print(correlation, bucket) * PART_GROUP_PARTS + (int64_t)(number % PART_GROUP_PARTS);
     code = keep(part, span_of(bucket, PART_BUCKET_BYTES - 1), &key.value);
+    key.order = order_of(key.kind, key.value);
     return code == CODE_OK ? buf_add(keys, &key, sizeof key) : code;
 }
 
@@ -234,40 +262,48 @@ static enum code join_group(struct part *part, struct db *db)
     return code;
 }
 
-static enum code fill(struct part *part, struct db *db, bool group)
+enum code part__finish(struct part *part, struct db *db, bool group)
 {
-    enum code code = heads__init(&part->heads);
+    enum code code = list_heads(part);
 
-    part->keys = arena_alloc(&part->arena, 3 * LEDGER_PART_ROWS * sizeof part->keys[0]);
-    if (code != CODE_OK || part->keys == NULL)
-        return CODE_NOMEM;
-    for (int table = ROW_DECISION; table < ROW_TABLES && code == CODE_OK; table++)
-        code = read_table(part, db, (enum row_table)table);
-    if (code == CODE_OK && part->rows == 0) /* not a finished part */
-        return CODE_NOT_FOUND;
-    if (code == CODE_OK)
-        code = list_heads(part);
-    if (code == CODE_OK)
-        qsort(part->keys, part->key_count, sizeof part->keys[0], by_key);
-    return code == CODE_OK && group && part__ends_group(part->number) ? join_group(part, db) : code;
+    if (code != CODE_OK)
+        return code;
+    qsort(part->keys, part->key_count, sizeof part->keys[0], by_key);
+    return group && part__ends_group(part->number) ? join_group(part, db) : CODE_OK;
 }
 
-enum code part__build(struct db *db, uint64_t number, bool group, struct part **out)
+enum code part__new(uint64_t number, struct part **out)
 {
     struct part *part = mem_zalloc(sizeof *part);
     enum code code;
 
-    *out = NULL;
+    *out = part;
     if (part == NULL)
         return CODE_NOMEM;
     arena_init(&part->arena, PART_MEMORY_BYTES);
     buf_init(&part->seqs, SIZE_MAX / 2);
     part->number = number;
     part->last_seq = (int64_t)part__last(number);
-    code = fill(part, db, group);
+    code = heads__init(&part->heads);
+    part->keys = arena_alloc(&part->arena, 3 * LEDGER_PART_ROWS * sizeof part->keys[0]);
+    if (code == CODE_OK && part->keys != NULL)
+        return CODE_OK;
+    part__free(out);
+    return CODE_NOMEM;
+}
+
+enum code part__build(struct db *db, uint64_t number, bool group, struct part **out)
+{
+    enum code code = part__new(number, out);
+
+    for (int table = ROW_DECISION; table < ROW_TABLES && code == CODE_OK; table++)
+        code = read_table(*out, db, (enum row_table)table);
+    if (code == CODE_OK && (*out)->rows == 0) /* not a finished part */
+        code = CODE_NOT_FOUND;
+    if (code == CODE_OK)
+        code = part__finish(*out, db, group);
     if (code != CODE_OK)
-        part__free(&part);
-    *out = part;
+        part__free(out);
     return code;
 }
 
@@ -280,6 +316,11 @@ void part__free(struct part **part)
     buf_fini(&(*part)->seqs);
     mem_free(*part);
     *part = NULL;
+}
+
+uint64_t part__number(const struct part *part)
+{
+    return part->number;
 }
 
 uint64_t part__end(const struct part *part)

@@ -38,6 +38,20 @@ static inline bool part__ends_group(uint64_t part)
 /* 24 bits that a correlation leaves, the same in every build; and its bucket. */
 int64_t part__print(struct span correlation, char bucket[PART_BUCKET_BYTES]);
 
+/* What the tables say of a row. */
+struct part_row {
+    int64_t seq, time_us;
+    struct span tenant, hash;
+    bool is_decision; /* has the rest: */
+    struct span correlation, tool, verdict;
+};
+
+/* A part without rows; rows of its numbers, each once; then it is sorted. Takes, to finish it: any connection, and whether to
+ * write the group's entries, too, where it ends one and the other parts are there. */
+enum code part__new(uint64_t number, struct part **part) MUST_USE;
+enum code part__add(struct part *part, const struct part_row *row) MUST_USE;
+enum code part__finish(struct part *part, struct db *db, bool group) MUST_USE;
+
 /* Reads the rows of a finished part over any connection. Takes: whether to write the group's entries, too, where it ends one
  * and the other parts are there. */
 enum code part__build(struct db *db, uint64_t number, bool group, struct part **part) MUST_USE;
@@ -48,6 +62,7 @@ void part__free(struct part **part);
  * Returns: CODE_OK, with *done when the part is complete. */
 enum code part__write(struct part *part, struct ledger *ledger, int max, bool *done) MUST_USE;
 void part__rewind(struct part *part);
+uint64_t part__number(const struct part *part);
 uint64_t part__end(const struct part *part); /* its last number */
 
 /* Whether what is stored of a finished part is what its rows give. */

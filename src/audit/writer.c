@@ -340,6 +340,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     }
     if (code == CODE_OK) {
         audit->ledger.keeps_leaves = audit->notary.is_on;
+        audit->ledger.keeps_parts = true;
         code = write_start(audit);
         if (code == CODE_OK)
             code = erase__resume(audit);
