@@ -41,7 +41,7 @@ struct show {
     size_t approvals;
     /* the walk */
     struct buf words;          /* empty: there is none, and then */
-    char no_walk[400];         /* why */
+    char no_walk[600];         /* why */
     bool is_guessed;           /* the verdict hangs on what the record lost */
     const char *walked, *otherwise; /* verdicts */
 };
