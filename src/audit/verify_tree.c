@@ -208,14 +208,15 @@ void verify__judge_mark(const struct verifier *verifier, struct db_stmt *stmt, s
 
 /* ---- against the rows -------------------------------------------------------------------------------------------- */
 
-static void disagree(struct verifier *verifier, const char *table, long long size)
+/* Takes: agreed: up to where the rows are those of somebody's checkpoint. */
+static void disagree(struct verifier *verifier, const char *table, long long agreed, long long size)
 {
-    if (!verifier->tree_is_broken && size <= verifier->agreed)
+    if (!verifier->tree_is_broken && size <= agreed)
         verify__fault(verifier, 0, table, "peaks", "the tree that the file begins with is not that of the checkpoint over %lld "
                       "rows", size);
     else if (!verifier->tree_is_broken)
-        verify__fault(verifier, verifier->agreed + 1, table, "root", "among rows %lld to %lld is one that the checkpoint over "
-                      "%lld rows was not made of", (long long)verifier->agreed + 1, size, size);
+        verify__fault(verifier, agreed + 1, table, "root", "among rows %lld to %lld is one that the checkpoint over %lld rows was "
+                      "not made of", agreed + 1, size, size);
     verifier->tree_is_broken = true;
 }
 
@@ -253,7 +254,7 @@ enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark
         return CODE_OK;
     merkle__root(&verifier->tree, root);
     if ((uint64_t)mark->size != verifier->tree.size || memcmp(root, mark->note.root, DIGEST_BYTES) != 0) {
-        disagree(verifier, "checkpoint", (long long)mark->size);
+        disagree(verifier, "checkpoint", verifier->agreed, mark->size);
         return CODE_OK;
     }
     if (!span_equals(mark->peaks, span_of(peaks, merkle__save(&verifier->tree, peaks))))
@@ -303,6 +304,16 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
     return needs_given ? *by_given : verdict != NOTE_FORGED; /* without a key it is the holder's word that counts */
 }
 
+/* Where the database's own checkpoint over as many rows agrees, whoever wrote the rows signed it, too. */
+static long long agreed_outside(const struct verifier *verifier, const struct verify_outside *outside)
+{
+    int64_t kept = (int64_t)verifier->report->heads_seq;
+
+    if ((int64_t)outside->size > verifier->agreed)
+        return verifier->agreed;
+    return kept > verifier->begin ? kept : verifier->begin;
+}
+
 /* Stands at the tree that the checkpoint is of. */
 static void check_outside(struct verifier *verifier, const struct verify_outside *outside)
 {
@@ -323,7 +334,7 @@ static void check_outside(struct verifier *verifier, const struct verify_outside
     }
     merkle__root(&verifier->tree, root);
     if (outside->size != verifier->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0) {
-        disagree(verifier, "heads", (long long)outside->size);
+        disagree(verifier, "heads", agreed_outside(verifier, outside), (long long)outside->size);
         return;
     }
     verifier->agreed = (int64_t)outside->size;
