@@ -4,7 +4,7 @@
 #include "app/serve_priv.h"
 
 #include "app/store.h"
-#include "app/store_audit.h"
+#include "app/store_approvals.h"
 #include "base/log.h"
 #include "os/clock.h"
 
@@ -22,20 +22,26 @@ static void tell_fault(struct serve *serve, enum code code, const struct why *wh
     mine->fault = *why;
 }
 
-/* Puts the answer that is there into the store. */
+/* Puts the answer that is there into the store. What of the erased values the store itself held goes first: one that a kill comes
+ * in between is answered after the next start. */
 static void answer(struct serve *serve)
 {
     struct serve_attending *mine = &serve->attending;
     struct why why = {0};
     bool done = mine->done.code == CODE_OK;
-    enum code code = store_audit_answer(serve->store, mine->request, done, mine->done.text, clock_wall_us(), &why);
+    enum code code = CODE_OK;
 
+    if (done && mine->request.kind == STORE_AUDIT_ERASE)
+        code = store_approvals_erase(serve->store, &(struct store_erasure){span_text(mine->request.tenant),
+                                     mine->request.before_us, clock_wall_us()}, &why);
+    if (code == CODE_OK)
+        code = store_audit_answer(serve->store, mine->request.id, done, mine->done.text, clock_wall_us(), &why);
     if (code != CODE_OK) { /* at the next look */
         tell_fault(serve, code, &why);
         return;
     }
     mine->busy = 0;
-    mine->request = 0;
+    mine->request.id = 0;
     mine->is_over = false;
 }
 
@@ -56,7 +62,7 @@ static void take_up(struct serve *serve)
         code = audit_erase(serve->audit, &(struct audit_erasure){span_text(request.tenant), span_text(request.actor),
                                                                  request.before_us, request.id});
     if (code == CODE_OK) {
-        mine->request = request.id;
+        mine->request = request;
         log_info("app", "%s asks to %s", request.actor, request.kind == STORE_AUDIT_ERASE ? "erase values in the audit"
                                                                                          : "archive the audit");
     } else if (code != CODE_BUSY) {
@@ -68,10 +74,10 @@ void serve__attend(struct serve *serve)
 {
     struct serve_attending *mine = &serve->attending;
 
-    if (mine->request != 0 && !mine->is_over)
+    if (mine->request.id != 0 && !mine->is_over)
         mine->is_over = audit_job_over(serve->audit, &mine->done);
     if (mine->is_over)
         answer(serve);
-    if (mine->request == 0 && mine->store_seen != serve->store_seen)
+    if (mine->request.id == 0 && mine->store_seen != serve->store_seen)
         take_up(serve);
 }

@@ -4,6 +4,7 @@
 #include "app/command.h"
 #include "app/serve_priv.h"
 #include "app/store.h"
+#include "app/store_approvals.h"
 #include "app/store_audit.h"
 #include "app/terminal.h"
 #include "app/when.h"
@@ -42,6 +43,19 @@ static int tell(const struct store_audit_request *request, bool done, const char
     return STATUS_DONE;
 }
 
+/* What of the values the store holds, for people who have to decide. */
+static enum code erase_held(const struct conf *conf, const struct store_audit_request *request, struct why *why)
+{
+    struct db *store = NULL;
+    enum code code = request->kind == STORE_AUDIT_ERASE ? store_open(conf->store, DB_WRITE, &store, why) : CODE_NOT_FOUND;
+
+    if (code == CODE_OK)
+        code = store_approvals_erase(store, &(struct store_erasure){span_text(request->tenant), request->before_us,
+                                     clock_wall_us()}, why);
+    db_close(&store);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 /* Nobody else writes the audit: until it is done, or we are interrupted and the next start goes on. */
 static int do_here(struct serve *serve, const struct store_audit_request *request)
 {
@@ -55,6 +69,11 @@ static int do_here(struct serve *serve, const struct store_audit_request *reques
         return complain_why(code, &why);
     while (!audit_job_over(serve->audit, &done))
         nap();
+    if (done.code == CODE_OK) {
+        code = erase_held(serve->conf, request, &why);
+        if (code != CODE_OK)
+            return complain_why(code, &why);
+    }
     return tell(request, done.code == CODE_OK, done.text);
 }
 
@@ -194,9 +213,9 @@ int cmd_audit__erase(int argc, char **argv)
     };
     static const char about[] =
         "Erases the arguments that a tenant's calls were made with, and the salts of their digests, for good: from the\n"
-        "audit, its WAL, and the sealed files beside it. Who called what, when, and what came of it stays, the chain\n"
-        "stays whole, and the erasure is recorded first as an event of the tenant. What was exported, copied or backed\n"
-        "up is not reached, nor the arguments of held calls in the store (a day), nor blocks that the file system freed.";
+        "audit, its WAL, the sealed files beside it, and what the store keeps of held calls. Who called what, when, and\n"
+        "what came of it stays, the chain stays whole, and the erasure is recorded first as an event of the tenant.\n"
+        "What was exported, copied or backed up is not reached, nor blocks that the file system freed.";
     const struct usage usage = {"callgate audit erase --tenant NAME --before TIME [--yes] [--config FILE]", about,
                                 options, 0, 0};
     int operands, status = options_read(&usage, argc, argv, &operands);

@@ -14,6 +14,7 @@
 #include "admin/metrics.h"
 #include "app/conf.h"
 #include "app/poster.h"
+#include "app/store_audit.h"
 #include "audit/writer.h"
 #include "db/db.h"
 #include "gate/gate.h"
@@ -43,7 +44,7 @@ struct serve_approvals {
 };
 
 struct serve_attending {         /* to what people ask of the audit */
-    int64_t request;             /* the one that is under way; 0: none */
+    struct store_audit_request request; /* the one that is under way; its id 0: none */
     bool is_over;                /* but not answered yet */
     struct audit_done done;
     int64_t store_seen;          /* the store when nothing more was asked */

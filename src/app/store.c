@@ -142,7 +142,7 @@ enum code store_open(const char *path, enum db_mode mode, struct db **db, struct
     if (code != CODE_OK)
         return code;
     code = settle_version(*db, path, mode != DB_READ, why);
-    if (code == CODE_OK && mode != DB_READ && db_exec(*db, "PRAGMA synchronous = FULL") != CODE_OK)
+    if (code == CODE_OK && mode != DB_READ && db_exec(*db, "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON") != CODE_OK)
         code = store_why(why, CODE_IO, *db, "preparing the store");
     if (code != CODE_OK)
         db_close(db);

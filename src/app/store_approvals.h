@@ -67,6 +67,14 @@ enum code store_approvals_begin(struct db *db, struct why *why) MUST_USE;
 enum code store_approvals_commit(struct db *db, int64_t now_us, struct why *why) MUST_USE; /* rolls back where it fails */
 void store_approvals_undo(struct db *db);
 
+/* The arguments that a tenant's calls were held with, where the last of these calls came before then. What waits without its
+ * arguments lapses, since nobody could see what it is: the agent's next call asks anew. */
+struct store_erasure {
+    struct span tenant;
+    int64_t before_us, now_us;
+};
+enum code store_approvals_erase(struct db *db, const struct store_erasure *erasure, struct why *why) MUST_USE;
+
 /* ---- of the running gate; `gate` is its mark, `audit_seq` the last durable number of its audit ---- */
 
 /* One that waits or is answered already is seen once more. */

@@ -214,6 +214,42 @@ static enum code drop_arguments(struct db *db, int64_t now_us)
     return code;
 }
 
+static enum code change_erased(struct db *db, const char *sql, const struct store_erasure *erasure)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_prepare(db, sql, &stmt);
+
+    if (code == CODE_OK) {
+        db_bind_text(stmt, 1, erasure->tenant);
+        db_bind_int(stmt, 2, erasure->before_us);
+        db_bind_int(stmt, 3, erasure->now_us - APPROVAL_FORGET_US);
+        code = db_run(stmt);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+enum code store_approvals_erase(struct db *db, const struct store_erasure *erasure, struct why *why)
+{
+    enum code code = store_approvals_begin(db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = change_erased(db, "UPDATE approval_seen SET seen_us = min(seen_us, ?3) WHERE ask IN (SELECT t.ask FROM "
+                         "approval_arguments AS t JOIN approval AS a ON a.id = t.ask WHERE a.tenant = ?1 AND a.seen_us < ?2 AND "
+                         "a.until_us IS NULL AND a.used_us IS NULL)", erasure);
+    if (code == CODE_OK)
+        code = change_erased(db, "DELETE FROM approval_arguments WHERE ask IN (SELECT id FROM approval WHERE tenant = ?1 AND "
+                             "max(seen_us, coalesce(used_us, 0)) < ?2 AND ?3 IS NOT NULL)", erasure);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    if (code == CODE_OK)
+        return CODE_OK;
+    store_why(why, code, db, "erasing the arguments of held calls");
+    db_rollback(db);
+    return code;
+}
+
 enum code store_approvals_commit(struct db *db, int64_t now_us, struct why *why)
 {
     enum code code = drop_arguments(db, now_us);

@@ -298,6 +298,48 @@ static void arguments_are_dropped_a_day_later(void **state)
     assert_true(look(APPROVALS_ONE, 4, NOW).has_arguments);
 }
 
+static void erase_acme(const char *tenant, int64_t before_us, int64_t now_us)
+{
+    struct why why = {0};
+
+    must(store_approvals_erase(db, &(struct store_erasure){span_text(tenant), before_us, now_us}, &why), &why);
+}
+
+/* 3.5: an erasure of a tenant's values reaches those that the store keeps, of calls before the time that is given. */
+static void arguments_are_erased(void **state)
+{
+    struct why why = {0};
+
+    (void)state;
+    ask(ONE, 'a', 1, NOW);
+    ask(ONE, 'b', 2, NOW);
+    ask(ONE, 'c', 3, NOW);
+    ask(ONE, 'd', 4, NOW);
+    ask(ONE, 'd', 5, NOW + 10);
+    must(answer(2, true, NOW + 1, DAY, &why), &why);
+    must(answer(3, true, NOW + 1, DAY, &why), &why);
+    use(ONE, 3, 9, NOW + 20);
+    erase_acme("beta", NOW + 5, NOW + 30);
+    erase_acme("acme", NOW, NOW + 30);
+    for (int64_t number = 1; number <= 4; number++)
+        assert_true(look(APPROVALS_ONE, number, NOW + 30).has_arguments);
+    erase_acme("acme", NOW + 5, NOW + 30);
+    assert_false(look(APPROVALS_ONE, 1, NOW + 30).has_arguments);
+    assert_false(look(APPROVALS_ONE, 2, NOW + 30).has_arguments);
+    assert_true(look(APPROVALS_ONE, 3, NOW + 30).has_arguments); /* the call that used it came later */
+    assert_true(look(APPROVALS_ONE, 4, NOW + 30).has_arguments); /* it was asked for again later */
+    assert_int_equal(look(APPROVALS_ONE, 1, NOW + 30).state, APPROVAL_IS_LAPSED);
+    assert_int_equal(look(APPROVALS_ONE, 2, NOW + 30).state, APPROVAL_IS_APPROVED);
+    assert_int_equal(look(APPROVALS_WAITING, 0, NOW + 30).count, 1);
+    assert_int_equal(answer(1, true, NOW + 31, DAY, &why), CODE_DENIED); /* nobody approves what nobody can see */
+    ask(ONE, 'a', 6, NOW + 40);
+    assert_true(look(APPROVALS_ONE, 5, NOW + 40).has_arguments);
+    assert_int_equal(look(APPROVALS_ONE, 5, NOW + 40).state, APPROVAL_IS_WAITING);
+    erase_acme("acme", NOW + 50, NOW + 60);
+    for (int64_t number = 1; number <= 5; number++)
+        assert_false(look(APPROVALS_ONE, number, NOW + 60).has_arguments);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_is_used_once, open_it, close_it),
         cmocka_unit_test_setup_teardown(one_gate_claims_it, open_it, close_it),
         cmocka_unit_test_setup_teardown(arguments_are_dropped_a_day_later, open_it, close_it),
+        cmocka_unit_test_setup_teardown(arguments_are_erased, open_it, close_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
