@@ -22,8 +22,8 @@ static void tell_fault(struct serve *serve, enum code code, const struct why *wh
     mine->fault = *why;
 }
 
-/* Puts the answer that is there into the store. What of the erased values the store itself held goes first: one that a kill comes
- * in between is answered after the next start. */
+/* Puts the answer that is there into the store. What of the erased values the store itself held goes first: where a kill comes
+ * in between, the next start answers. */
 static void answer(struct serve *serve)
 {
     struct serve_attending *mine = &serve->attending;

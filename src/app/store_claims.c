@@ -236,8 +236,8 @@ enum code store_approvals_erase(struct db *db, const struct store_erasure *erasu
     if (code != CODE_OK)
         return code;
     code = change_erased(db, "UPDATE approval_seen SET seen_us = min(seen_us, ?3) WHERE ask IN (SELECT t.ask FROM "
-                         "approval_arguments AS t JOIN approval AS a ON a.id = t.ask WHERE a.tenant = ?1 AND a.seen_us < ?2 AND "
-                         "a.until_us IS NULL AND a.used_us IS NULL)", erasure);
+                         "approval_arguments AS t JOIN approval AS a ON a.id = t.ask WHERE a.tenant = ?1 AND a.seen_us < ?2 "
+                         "AND a.until_us IS NULL AND a.used_us IS NULL)", erasure);
     if (code == CODE_OK)
         code = change_erased(db, "DELETE FROM approval_arguments WHERE ask IN (SELECT id FROM approval WHERE tenant = ?1 AND "
                              "max(seen_us, coalesce(used_us, 0)) < ?2 AND ?3 IS NOT NULL)", erasure);

@@ -215,8 +215,8 @@ static void disagree(struct verifier *verifier, const char *table, long long agr
         verify__fault(verifier, 0, table, "peaks", "the tree that the file begins with is not that of the checkpoint over %lld "
                       "rows", size);
     else if (!verifier->tree_is_broken)
-        verify__fault(verifier, agreed + 1, table, "root", "among rows %lld to %lld is one that the checkpoint over %lld rows was "
-                      "not made of", agreed + 1, size, size);
+        verify__fault(verifier, agreed + 1, table, "root", "among rows %lld to %lld is one that the checkpoint over %lld rows "
+                      "was not made of", agreed + 1, size, size);
     verifier->tree_is_broken = true;
 }
 

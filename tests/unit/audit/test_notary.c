@@ -287,6 +287,54 @@ static void expect_proven(const struct bench *bench, const struct note_key *key,
     assert_true(report.proven_seq > 0 && report.fault[0].seq == (int64_t)report.proven_seq + 1);
 }
 
+/* A notary by itself, over the file as it is; the writer called all but the last `behind` rows durable. */
+static void start_alone(struct bench *bench, struct notary *notary, struct ledger *ledger, struct ring_shared *shared,
+                        uint64_t behind, uint64_t *there)
+{
+    struct why why = {0};
+
+    *there = (uint64_t)audit_file_number(&bench->file, "SELECT max(seq) FROM event");
+    *ledger = (struct ledger){.path = bench->file.path, .committed.seq = *there - behind};
+    *shared = (struct ring_shared){.wake_fd = -1};
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &ledger->db, NULL), CODE_OK);
+    assert_int_equal(notary__init(notary, &bench->conf, ledger, shared, &why), CODE_OK);
+    assert_int_equal(notary__start(notary, &why), CODE_OK);
+    notary__hurry(notary, *there);
+    for (int naps = 0; naps < 100 && atomic_load(&notary->signed_size) == 0; naps++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Rows that are in the file and that the writer has not called durable yet may vanish, and a signature would convict the gate. A
+ * file with a gap is not what the gate wrote. */
+static void test_what_is_not_signed(void **state)
+{
+    struct bench *bench = *state;
+    struct audit *audit = audit_file_open(&bench->file, 1);
+    struct ring_shared shared;
+    struct ledger ledger;
+    struct notary notary;
+    uint64_t there;
+
+    put_many(audit, 20);
+    audit_close(&audit);
+    start_alone(bench, &notary, &ledger, &shared, 5, &there);
+    assert_int_equal(atomic_load(&notary.signed_size), 0);
+    notary__push(&notary, there, SPAN_NONE, 0, 0);
+    for (int naps = 0; atomic_load(&notary.signed_size) != there; naps++) {
+        assert_true(naps < 20000);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+    }
+    notary__stop(&notary);
+    notary__fini(&notary);
+    assert_int_equal(db_exec(ledger.db, "DROP TRIGGER decision_delete; DELETE FROM decision WHERE seq = 20"), CODE_OK);
+    db_close(&ledger.db);
+    start_alone(bench, &notary, &ledger, &shared, 0, &there);
+    notary__stop(&notary);
+    assert_int_equal(atomic_load(&notary.signed_size), 0);
+    notary__fini(&notary);
+    db_close(&ledger.db);
+}
+
 /* A new key is told in the chain; a file that cannot be appended to holds up nobody. */
 static void test_new_key_and_no_file(void **state)
 {
@@ -317,7 +365,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_while_rows_come_and_at_the_end), TEST(test_quiet), TEST(test_after_rows_and_restarts),
-        TEST(test_from_the_rows), TEST(test_new_key_and_no_file),
+        TEST(test_from_the_rows), TEST(test_what_is_not_signed), TEST(test_new_key_and_no_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
