@@ -70,11 +70,13 @@ static void pen_write(struct pen *pen, const void *bytes, size_t len)
 
     if (len == 0)
         return;
-    if (first > len)
-        first = len;
+    pen->at += len;
+    if (first >= len) {
+        memcpy(pen->ring->bytes + place, bytes, len);
+        return;
+    }
     memcpy(pen->ring->bytes + place, bytes, first);
     memcpy(pen->ring->bytes, (const unsigned char *)bytes + first, len - first);
-    pen->at += len;
 }
 
 static bool has_room(struct audit_ring *ring, uint64_t bytes, bool ticket)

@@ -110,6 +110,28 @@ static const unsigned char classes[256] = {
     ['~'] = T | V | P,
 };
 
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+/* Whether each of eight bytes is from SP to '~', which all may stand in a value. */
+static bool are_visible(const unsigned char *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof word);
+    return (((word - ONES * ' ') | (word + ONES) | word) & HIGHS) == 0;
+}
+
+bool http__is_value(struct span span)
+{
+    const unsigned char *at = (const unsigned char *)span.at;
+    size_t i = 0;
+
+    while (i + 8 <= span.len && are_visible(at + i))
+        i += 8;
+    return http__is_all(span_part(span, i, SIZE_MAX), HTTP__VALUE);
+}
+
 bool http__is_all(struct span span, unsigned char_class)
 {
     const unsigned char *at = (const unsigned char *)span.at;

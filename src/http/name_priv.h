@@ -31,6 +31,8 @@ enum {
 
 bool http__is_all(struct span span, unsigned char_class); /* true for the empty span */
 
+bool http__is_value(struct span span);                      /* the same as of HTTP__VALUE, in fewer steps */
+
 static inline bool http__is_token(struct span span)
 {
     return span.len > 0 && http__is_all(span, HTTP__TOKEN);

@@ -115,7 +115,7 @@ static bool scan_status_line(struct http_reader *reader, struct span line)
         return false;
     if (status.len != 3 || num_u64(status, &number) != CODE_OK || number < 100 || number > 599)
         return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "the status is not a number from 100 to 599");
-    if (!http__is_all(phrase, HTTP__VALUE))
+    if (!http__is_value(phrase))
         return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "the reason phrase is not visible ASCII");
     reader->head.status = (int)number;
     return true;
@@ -158,7 +158,7 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header line begins with a blank");
     if (name.len == text.len || !http__is_token(name))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's name is not a token followed by ':'");
-    if (!http__is_all(value, HTTP__VALUE))
+    if (!http__is_value(value))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's value is not visible ASCII, SP and HTAB");
     if (!reader->is_reply && has_open_underscore(name, reader->rules))
         return http__refuse(reader, REASON_HTTP_HEADER_NAME, "a header's name has '_' and no route lists it");

@@ -4,8 +4,6 @@
 #include "base/num.h"
 #include "http/name_priv.h"
 
-#include <stdio.h>
-
 #define PARTS_MAX 8
 
 /* All or nothing: one reservation for all the pieces, so that a failure leaves no half line behind. */
@@ -63,7 +61,7 @@ bool http_name_is_writable(struct span name)
 
 bool http_value_is_writable(struct span value)
 {
-    return http__is_all(value, HTTP__VALUE) && span_trim(value).len == value.len;
+    return http__is_value(value) && span_trim(value).len == value.len;
 }
 
 static enum code add_header(struct buf *out, struct span name, struct span value)
@@ -122,13 +120,15 @@ enum code http_write_head_end(struct buf *out)
 
 enum code http_write_chunk(struct buf *out, struct span bytes)
 {
-    char size[24];
-    struct span parts[PARTS_MAX] = {SPAN_NONE, bytes, SPAN_LIT("\r\n")};
+    static const char digits[] = "0123456789abcdef";
+    char size[2 * sizeof bytes.len];
+    size_t at = sizeof size;
 
     if (bytes.len == 0)
         return CODE_OK;
-    parts[0] = span_of(size, (size_t)snprintf(size, sizeof size, "%zx\r\n", bytes.len));
-    return add_all(out, parts, 3);
+    for (size_t left = bytes.len; left > 0; left >>= 4)
+        size[--at] = digits[left & 15];
+    return add_all(out, (struct span[]){span_of(size + at, sizeof size - at), SPAN_LIT("\r\n"), bytes, SPAN_LIT("\r\n")}, 4);
 }
 
 enum code http_write_last_chunk(struct buf *out)

@@ -257,6 +257,26 @@ static void every_reason_has_a_phrase(void **state)
     }
 }
 
+/* 1.12: eight bytes at a time see what one at a time would */
+static void every_byte_of_a_value(void **state)
+{
+    char value[40];
+
+    (void)state;
+    for (int byte = 0; byte < 256; byte++)
+        for (size_t len = 1; len < sizeof value; len++)
+            for (size_t at = 0; at < len; at++) {
+                bool is_good = byte == '\t' || (byte >= ' ' && byte <= '~');
+
+                memset(value, at % 2 ? '~' : ' ', len); /* what a carry or a borrow of the byte beside would spoil */
+                value[at] = (char)byte;
+                if (http__is_value(span_of(value, len)) != is_good ||
+                    http__is_all(span_of(value, len), HTTP__VALUE) != is_good)
+                    fail_msg("byte %d at %zu of %zu", byte, at, len);
+            }
+    assert_true(http__is_value(SPAN_NONE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +287,7 @@ int main(void)
         cmocka_unit_test(nothing_that_breaks_a_head_is_written),
         cmocka_unit_test(chunks_read_back),
         cmocka_unit_test(all_or_nothing),
+        cmocka_unit_test(every_byte_of_a_value),
         cmocka_unit_test(questions),
         cmocka_unit_test(every_reason_has_a_phrase),
     };

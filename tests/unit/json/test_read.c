@@ -126,6 +126,32 @@ static void escapes_separators(void **state)
     }
 }
 
+/* 1.11: eight bytes at a time see what one at a time would */
+static void sees_every_byte_at_every_place(void **state)
+{
+    (void)state;
+    for (int byte = 1; byte < 0x80; byte++)
+        for (size_t len = 1; len < 26; len++)
+            for (size_t at = 0; at < len; at++) {
+                char in[32] = "\"", out[40];
+                struct buf written;
+                struct json_fault fault;
+                bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\';
+                enum code code;
+
+                memset(in + 1, at % 2 ? '!' : '[', len); /* the neighbours of a quote and of a backslash */
+                in[1 + at] = (char)byte;
+                in[1 + len] = '"';
+                (void)snprintf(out, sizeof out, "%.*s", (int)len + 2, in);
+                buf_init(&written, 100);
+                code = json_read(span_of(in, len + 2), &json_file_rules, &written, NULL, NULL, &fault);
+                if ((code == CODE_OK) != is_plain || (is_plain && !span_is(buf_peek(&written), out)))
+                    if (!(byte == '\\' && code == CODE_OK)) /* with what follows it an escape */
+                        fail_msg("byte %d at %zu of %zu: %s", byte, at, len, code_text(code));
+                buf_fini(&written);
+            }
+}
+
 /* 1.11: minified, members in order, lexemes verbatim; 1.14: nulls, 19.99 */
 static void keeps_values(void **state)
 {
@@ -343,6 +369,7 @@ int main(void)
         cmocka_unit_test(refuses_bad_utf8),
         cmocka_unit_test(writes_canonical_strings),
         cmocka_unit_test(escapes_separators),
+        cmocka_unit_test(sees_every_byte_at_every_place),
         cmocka_unit_test(keeps_values),
         cmocka_unit_test(bounds_numbers),
         cmocka_unit_test(bounds_depth),
