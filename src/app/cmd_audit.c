@@ -36,4 +36,5 @@ static const struct command subs[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-const struct command cmd_audit = {"audit", "the audit trail: query, tail, show, stats, export, verify ...", NULL, subs};
+const struct command cmd_audit = {
+    "audit", "the audit trail: query, tail, show, stats, export, verify, prove, archive, erase", NULL, subs};

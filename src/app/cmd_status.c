@@ -90,6 +90,8 @@ static void look_at_approvals(struct report *report, const struct conf *conf)
         code = store_approvals_count(store, clock_wall_us(), &waiting, &why);
     if (code == CODE_OK && waiting > 0)
         find(report, "approvals", true, "%" PRId64 " calls wait for a person: `callgate approvals list` shows them", waiting);
+    else if (code != CODE_OK && code != CODE_NOT_FOUND) /* without a store, what is said of the policy says it */
+        find(report, "approvals", false, "%s", why.text);
     db_close(&store);
 }
 

@@ -85,6 +85,8 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_disk_free_bytes", "Room on the audit's disk.", "gauge", room_bytes},
         {"callgate_log_lines_lost_total", "Log lines that nobody took in time.", "counter", log_lost()},
         {"callgate_approvals_waiting", "Held calls that wait for a person.", "gauge", (uint64_t)serve->approvals.waiting},
+        {"callgate_approvals_waiting_here", "Of these, those that came to this gate and take its room.", "gauge",
+         approvals_waiting(gate_approvals(serve->shared))},
         {"callgate_state_keys", "Limits and called tools that are counted.", "gauge", state.keys},
         {"callgate_state_bytes", "Memory of what is counted.", "gauge", state.bytes},
         {"callgate_state_refused_total", "Times that there was no room to count one more.", "counter", state.refused},

@@ -95,6 +95,33 @@ static enum code bring_up(struct db *db, int64_t *from)
     return code == CODE_OK ? db_exec(db, pragma) : code;
 }
 
+/* Rows and their tables are the same in all versions. */
+static void say_writer(struct db *db, char *out, size_t size)
+{
+    struct db_stmt *stmt = NULL;
+
+    out[0] = '\0';
+    if (db_prepare(db, "SELECT json_extract(detail, '$.version') FROM event WHERE kind = 'start' AND json_valid(detail) "
+                   "ORDER BY seq DESC LIMIT 1", &stmt) == CODE_OK && db_step(stmt) == CODE_OK && !db_is_null(stmt, 0))
+        (void)snprintf(out, size, ", %.*s", SPAN_ARG(db_text(stmt, 0)));
+    db_finalize(&stmt);
+}
+
+enum code audit__refuse_newer(struct db *db, const char *path, struct why *why)
+{
+    int64_t version;
+    char writer[64];
+    enum code code = db_number(db, "PRAGMA user_version", &version);
+
+    if (code != CODE_OK)
+        return why_set(why, code, "%s: %s", path, db_error(db));
+    if (version <= AUDIT_SCHEMA_VERSION)
+        return CODE_OK;
+    say_writer(db, writer, sizeof writer);
+    return why_set(why, CODE_DENIED, "%s: was written by a newer callgate%s (schema %lld, this one, " CALLGATE_VERSION
+                   ", knows %d); use that", path, writer, (long long)version, AUDIT_SCHEMA_VERSION);
+}
+
 enum code audit__migrate(struct db *db, int64_t *from)
 {
     enum code code = db_begin(db);

@@ -143,6 +143,8 @@ enum code note_read(struct span text, struct note *note)
     if (end == 0 || text.len > NOTE_BYTES || !are_signatures(note->signatures))
         return CODE_INVALID;
     rest = span_part(note->text, 0, end - 1); /* without the last newline */
+    if (span_ends_with(rest, SPAN_LIT("\n"))) /* no line of it is empty */
+        return CODE_INVALID;
     note->origin = span_cut(rest, '\n', &rest);
     size = span_cut(rest, '\n', &rest);
     root = span_cut(rest, '\n', &rest);

@@ -105,10 +105,7 @@ static enum code check_kind(struct ledger *ledger, bool *fresh, bool *older, str
     *older = !*fresh && version < AUDIT_SCHEMA_VERSION;
     if (!*fresh && (application != AUDIT_APPLICATION_ID || version < 1))
         return why_set(why, CODE_INVALID, "%s: is a database, but no audit trail; name another file", ledger->path);
-    if (!*fresh && version > AUDIT_SCHEMA_VERSION)
-        return why_set(why, CODE_DENIED, "%s: was written by a newer callgate (schema %lld, this one knows %d); use that",
-                       ledger->path, (long long)version, AUDIT_SCHEMA_VERSION);
-    return CODE_OK;
+    return *fresh ? CODE_OK : audit__refuse_newer(ledger->db, ledger->path, why);
 }
 
 static enum code prepare_all(struct ledger *ledger)

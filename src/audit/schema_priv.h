@@ -21,6 +21,9 @@ extern const char audit__schema[];
 /* The whole text of a version; NULL for one that never was. */
 const char *audit__schema_of(int64_t version);
 
+/* CODE_DENIED for a file of a version that only a newer callgate knows; the sentence says which one wrote it last. */
+enum code audit__refuse_newer(struct db *db, const char *path, struct why *why) MUST_USE;
+
 /* An empty database in memory with the tables of `version`, to compare with. CODE_NOT_FOUND for one that never was. */
 enum code audit__schema_model(int64_t version, struct db **model) MUST_USE;
 

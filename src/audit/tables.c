@@ -47,7 +47,7 @@ enum code verify__schema(struct verifier *verifier)
     if (code == CODE_OK)
         code = audit__schema_model(version, &model);
     if (code == CODE_NOT_FOUND) {
-        verify__fault(verifier, 0, "schema", "user_version", "%lld is no version that this callgate knows; a newer one may",
+        verify__fault(verifier, 0, "schema", "user_version", "%lld is no version that there ever was",
                       (long long)version);
         return CODE_OK;
     }

@@ -2,6 +2,7 @@
 #include "audit/verify_priv.h"
 
 #include "audit/ledger_priv.h"
+#include "audit/schema_priv.h"
 
 static enum code check_file(struct verifier *verifier)
 {
@@ -259,7 +260,9 @@ static enum code check_kind(struct verifier *verifier, const char *path, struct 
     enum code code = db_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', "
                                               "'decision', 'outcome', 'event')", &tables);
 
-    return code != CODE_OK || tables == 4 ? code : why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
+    if (code == CODE_OK && tables != 4)
+        code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
+    return code == CODE_OK ? audit__refuse_newer(verifier->db, path, why) : code;
 }
 
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why)

@@ -22,27 +22,14 @@ static sigset_t set_of(const int *signos)
     return set;
 }
 
-static void handle_pipe(void (*how)(int))
-{
-    struct sigaction action = {.sa_handler = how};
-
-    BUG_ON(sigaction(SIGPIPE, &action, NULL) != 0);
-}
-
 void signals_block(void)
 {
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
     sigset_t set = set_of(blocked);
 
     BUG_ON(pthread_sigmask(SIG_BLOCK, &set, NULL) != 0);
-    handle_pipe(SIG_IGN); /* a write to a closed pipe says EPIPE, which is answered where it happens */
-}
-
-void signals_restore(void)
-{
-    sigset_t set = set_of(blocked);
-
-    BUG_ON(pthread_sigmask(SIG_UNBLOCK, &set, NULL) != 0);
-    handle_pipe(SIG_DFL);
+    /* A write to a closed pipe says EPIPE, which is answered where it happens. */
+    BUG_ON(sigaction(SIGPIPE, &ignored, NULL) != 0);
 }
 
 static void signals_ready(void *context, unsigned ready)

@@ -29,7 +29,4 @@ enum code signals_init(struct signals *signals, struct loop *loop, const int *si
                        void *context, struct why *why) MUST_USE;
 void signals_fini(struct signals *signals);
 
-/* For a child that is about to execute another program: takes signals_block back. */
-void signals_restore(void);
-
 #endif

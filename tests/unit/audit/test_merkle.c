@@ -142,6 +142,8 @@ static void test_consistency(void **state)
             assert_false(merkle__goes_on(old, old_root, size, root, proof, count));
         }
     assert_false(merkle__goes_on(0, root, 1, root, proof, 0));
+    assert_true(merkle__goes_on(5, root, 5, root, proof, 0));
+    assert_false(merkle__goes_on(5, root, 5, root, proof, 1)); /* nothing that is not looked at */
 }
 
 int main(void)

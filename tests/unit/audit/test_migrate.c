@@ -97,6 +97,7 @@ static void test_an_old_file_is_brought_up(void **state)
 static void test_an_old_file_is_verified_as_such(void **state)
 {
     struct audit_file *file = *state;
+    struct verify_report report;
     struct why why = {0};
     struct db *db;
 
@@ -105,9 +106,12 @@ static void test_an_old_file_is_verified_as_such(void **state)
     db_close(&db);
     assert_int_equal(faults_of(file), 1);
     assert_int_equal(db_open(file->path, DB_WRITE, &db, &why), CODE_OK);
-    assert_int_equal(db_exec(db, "PRAGMA user_version = 9"), CODE_OK);
-    db_close(&db);
+    assert_int_equal(db_exec(db, "PRAGMA user_version = -1"), CODE_OK);
     assert_int_equal(faults_of(file), 1);
+    assert_int_equal(db_exec(db, "PRAGMA user_version = 9"), CODE_OK); /* not broken: we are too old to say */
+    db_close(&db);
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = file->path}, &report, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "was written by a newer callgate, 0.1.0 (schema 9, this one, " CALLGATE_VERSION ", knows "));
 }
 
 /* Tables of the chain never change, whatever a version brings. */

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #define OTHERS "\xe2\x80\x94 PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJ" \
@@ -142,14 +143,27 @@ static void test_no_notes(void **state)
     static const char *const wrong[] = {
         "", "\n", "\n\n", "a\n1\n" ROOT "\n", "a\n1\n" ROOT "\n\n", "a\n01\n" ROOT "\n\n" OTHERS,
         "a\n1\n" ROOT "x\n\n" OTHERS, "\n1\n" ROOT "\n\n" OTHERS, "a\n-1\n" ROOT "\n\n" OTHERS,
-        "a\n1\n" ROOT "\ntenants 1\n\n" OTHERS, "a\n1\n\n" OTHERS,
+        "a\n1\n" ROOT "\ntenants 1\n\n" OTHERS, "a\n1\n\n" OTHERS, "a\n1\n" ROOT "\n\n\n" OTHERS,
+        "a\n1\n" ROOT "\n\nmore\n\n" OTHERS,
+        "a\n1\n" ROOT "\n\n\xe2\x80\x94 PeterNeumann x08go/ZJkuBS9UG/\n",
     };
+    char text[NOTE_BYTES + 400], filler[NOTE_BYTES];
+    struct span file, one;
     struct note note;
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (note_read(span_text(wrong[i]), &note) != CODE_INVALID)
             fail_msg("taken for a note: %s", wrong[i]);
+    memset(filler, 'a', sizeof filler);
+    (void)snprintf(text, sizeof text, "%.*s\n1\n" ROOT "\n\n" OTHERS, (int)NOTE_ORIGIN_BYTES - 1, filler);
+    assert_int_equal(note_read(span_text(text), &note), CODE_OK);
+    (void)snprintf(text, sizeof text, "%.*s\n1\n" ROOT "\n\n" OTHERS, (int)NOTE_ORIGIN_BYTES, filler);
+    assert_int_equal(note_read(span_text(text), &note), CODE_INVALID);
+    (void)snprintf(text, sizeof text, "a\n1\n" ROOT "\n%.*s\n\n" OTHERS, (int)NOTE_BYTES - 1, filler);
+    assert_int_equal(note_read(span_text(text), &note), CODE_INVALID);
+    file = span_part(SPAN_LIT("a\n1\n" ROOT "\n\n" OTHERS), 0, sizeof "a\n1\n" ROOT "\n\n" OTHERS - 2);
+    assert_false(note_next(&file, &one)); /* torn at its very end */
     assert_int_equal(note_read(SPAN_LIT("a\n1\n" ROOT "\nwhat others say\n\n" OTHERS), &note), CODE_OK);
 }
 

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct heard {
@@ -47,37 +46,26 @@ static void asked_signals_arrive_in_the_loop(void **state)
     signals_fini(&signals);
     signals_fini(&signals);
     loop_free(&loop);
-    signals_restore();
 }
 
-static void a_closed_pipe_kills_nobody_until_restored(void **state)
+static void a_closed_pipe_kills_nobody(void **state)
 {
-    int fds[2], status;
-    pid_t child;
+    int fds[2];
 
     (void)state;
+    assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
     signals_block();
     assert_ok(pipe(fds));
     close(fds[0]);
     assert_int_equal(write(fds[1], "x", 1), -1); /* and we are still here */
-    child = fork();
-    assert_true(child != -1);
-    if (child == 0) {
-        signals_restore();
-        (void)!write(fds[1], "x", 1);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE);
     close(fds[1]);
-    signals_restore();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asked_signals_arrive_in_the_loop),
-        cmocka_unit_test(a_closed_pipe_kills_nobody_until_restored),
+        cmocka_unit_test(a_closed_pipe_kills_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
