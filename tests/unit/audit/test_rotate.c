@@ -4,6 +4,8 @@
 #include "audit/writer_priv.h"
 #include "trail_bench.h"
 
+#include <malloc.h>
+
 /* ---- the tests --------------------------------------------------------------------------------------------------- */
 
 static void test_goes_on(void **state)
@@ -231,6 +233,84 @@ static void test_a_name_that_is_taken(void **state)
     assert_int_equal(verify_all(bench), 1);
 }
 
+static int open_files(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = -3; /* the two names of every folder, and this one */
+
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* The keeper has one of them open for the moment. */
+static int open_files_at_rest(void)
+{
+    int least = open_files();
+
+    for (int i = 0; i < 200; i++) {
+        int now = open_files();
+
+        nap();
+        least = now < least ? now : least;
+    }
+    return least;
+}
+
+static long long of_all(const char *report, const char *what)
+{
+    long long bytes = 0;
+
+    for (const char *at = strstr(report, what); at != NULL; at = strstr(at + 1, what))
+        bytes = strtoll(strstr(at, "size=\"") + 6, NULL, 10); /* the last one is the sum */
+    return bytes;
+}
+
+/* Of all arenas. */
+static long long memory_in_use(void)
+{
+    char *report = NULL;
+    size_t size;
+    FILE *out = open_memstream(&report, &size);
+    long long bytes;
+
+    assert_int_equal(malloc_info(0, out), 0);
+    fclose(out);
+    bytes = of_all(report, "<system type=\"current\"") + of_all(report, "<total type=\"mmap\"") -
+            of_all(report, "<total type=\"fast\"") - of_all(report, "<total type=\"rest\"");
+    free(report);
+    return bytes;
+}
+
+/* Hundreds of them in one life leave neither a file open nor memory behind. A slow disk does fewer in the time. */
+static void test_hundreds(void **state)
+{
+    struct bench *bench = *state;
+    struct timespec began, now;
+    long long used = 0;
+    int files = 0, rounds = 0;
+
+    start(bench);
+    (void)clock_gettime(CLOCK_MONOTONIC, &began);
+    do {
+        if (rounds == 20) { /* what is made once is there by now */
+            files = open_files_at_rest();
+            used = memory_in_use();
+        }
+        audit_file_call(audit_ring(bench->audit, 0), "acme", "c");
+        archive(bench);
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (++rounds < 300 && (rounds < 60 || now.tv_sec - began.tv_sec < 8));
+    assert_int_equal(open_files_at_rest(), files);
+    used = memory_in_use() - used;
+    print_message("%d rotations: %lld bytes\n", rounds, used);
+    assert_true(used < 100000);
+    audit_close(&bench->audit);
+    assert_int_equal(verify_all(bench), rounds + 1);
+}
+
 /* Returns: whether it was killed. What was durable before goes up the pipe. */
 static bool die_at(struct bench *bench, int at, uint64_t *durable)
 {
@@ -299,6 +379,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_beside_a_reader, setup, teardown),
         cmocka_unit_test_setup_teardown(test_between_two_parts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_name_that_is_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hundreds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
     };
 
