@@ -83,9 +83,11 @@ enum code rotate__prepare(const char *path)
 #define HEADER_WRITE_VERSION 18 /* 2: WAL */
 #define HEADER_APPLICATION_ID 68
 
+/* One that was killed while its header changed is either: a journal says what it was. */
 static bool is_unsettled(const char *path)
 {
     unsigned char header[HEADER_BYTES];
+    char journal[ROTATE_PATH_BYTES];
     uint32_t id = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool is_read;
@@ -96,7 +98,10 @@ static bool is_unsettled(const char *path)
     (void)close(fd);
     for (size_t i = 0; is_read && i < 4; i++)
         id = id << 8 | header[HEADER_APPLICATION_ID + i];
-    return is_read && header[HEADER_WRITE_VERSION] == 2 && id == AUDIT_APPLICATION_ID;
+    if (!is_read || id != AUDIT_APPLICATION_ID)
+        return false;
+    return header[HEADER_WRITE_VERSION] == 2 ||
+           (with_suffix(path, "-journal", journal) == CODE_OK && access(journal, F_OK) == 0);
 }
 
 /* Takes it out of WAL mode. Returns: CODE_BUSY while somebody has it open. */
@@ -185,10 +190,12 @@ enum code rotate__tidy(const char *path, struct why *why)
 /* Sealed and linked, but not replaced: the file goes on. */
 void rotate__tidy_name(const struct ledger *ledger)
 {
-    char name[ROTATE_PATH_BYTES];
+    char name[ROTATE_PATH_BYTES], beside[ROTATE_PATH_BYTES];
     struct stat there;
 
     if (rotate__name(ledger->path, ledger->begin_seq + 1, ledger->tip.seq, name) == CODE_OK && stat(name, &there) == 0 &&
         there.st_dev == ledger->device && there.st_ino == ledger->inode)
-        (void)unlink(name);
+        for (size_t i = sizeof around / sizeof around[0]; i-- > 0;) /* who read it by that name left some; itself last */
+            if (with_suffix(name, around[i], beside) == CODE_OK)
+                (void)unlink(beside);
 }

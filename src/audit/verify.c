@@ -234,7 +234,7 @@ static enum code check_all(struct verifier *verifier, struct why *why)
     if (code == CODE_OK)
         code = survive(verifier, db_number(verifier->db, "SELECT max(last_seq) FROM part", &verifier->indexed_seq), "part");
     if (code == CODE_OK) /* from here on the file may grow, but not below this row */
-        code = survive(verifier, db_number(verifier->db, LEDGER_MAX_SEQ, &verifier->last), "entry");
+        code = survive(verifier, verify__last_seq(verifier, &verifier->last), "entry");
     if (code == CODE_OK)
         code = survive(verifier, verify__begin_tree(verifier), "checkpoint");
     if (code == CODE_OK)

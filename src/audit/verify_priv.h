@@ -134,6 +134,8 @@ void verify__judge_mark(const struct verifier *verifier, struct db_stmt *stmt, s
 enum code verify__add_leaf(struct verifier *verifier, const struct verify_row *row) MUST_USE;
 enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark) MUST_USE; /* before the row behind it */
 enum code verify__named(struct verifier *verifier, const struct verify_row *event) MUST_USE; /* an event `checkpoint` */
+/* The number of the last row; where there is none yet, of the one that the file goes on from. */
+enum code verify__last_seq(const struct verifier *verifier, int64_t *last) MUST_USE;
 enum code verify__end_tree(struct verifier *verifier) MUST_USE;
 void verify__fini_tree(struct verifier *verifier);
 #define VERIFY_MARKS "SELECT size, time_us, peaks, note FROM checkpoint WHERE size BETWEEN ? AND ? ORDER BY size"

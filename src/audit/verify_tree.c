@@ -203,7 +203,8 @@ void verify__judge_mark(const struct verifier *verifier, struct db_stmt *stmt, s
     case NOTE_OTHER_KEY:
         break;
     }
-    blame(mark, "note", "it is signed with a key that no event names");
+    if (verifier->key_count > 0 || mark->size != verifier->begin) /* killed before its first row: named in the file before */
+        blame(mark, "note", "it is signed with a key that no event names");
 }
 
 /* ---- against the rows -------------------------------------------------------------------------------------------- */
@@ -235,6 +236,15 @@ static enum code check_tenants(struct verifier *verifier, const struct verify_ma
     return code;
 }
 
+enum code verify__last_seq(const struct verifier *verifier, int64_t *last)
+{
+    enum code code = db_number(verifier->db, LEDGER_MAX_SEQ, last);
+
+    if (code == CODE_OK && *last < verifier->begin)
+        *last = verifier->begin;
+    return code;
+}
+
 enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark)
 {
     unsigned char root[DIGEST_BYTES], peaks[MERKLE_PEAKS * DIGEST_BYTES];
@@ -242,7 +252,7 @@ enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark
     enum code code;
 
     if (mark->size > verifier->last) { /* made since, or of rows that are gone */
-        code = db_number(verifier->db, LEDGER_MAX_SEQ, &there);
+        code = verify__last_seq(verifier, &there);
         if (code == CODE_OK && mark->size > there)
             verify__fault(verifier, there + 1, "checkpoint", "size", "it covers %lld rows, but the last one is %lld: the end "
                           "was cut off", (long long)mark->size, (long long)there);

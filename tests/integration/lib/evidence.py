@@ -29,6 +29,23 @@ def paper():
     return names
 
 
+def sealed(gate):
+    """The files of a trail that nobody writes any more, oldest first. One that a kill left under both its names goes on."""
+    found = [path for path in gate.folder.glob("audit-[0-9]*.db") if not path.samefile(gate.audit_path)]
+    return sorted(found, key=lambda path: int(path.stem.split("-")[1]))
+
+
+def everywhere(gate, sql):
+    """The rows of all files of a trail; those of one that was killed while its header changed as they stand."""
+    rows = []
+    for path in [*sealed(gate), gate.audit_path]:
+        how = "immutable=1" if pathlib.Path(f"{path}-journal").exists() else "mode=ro"
+        db = sqlite3.connect(f"file:{path}?{how}", uri=True, timeout=60)
+        rows += db.execute(sql).fetchall()
+        db.close()
+    return rows
+
+
 def signed_gate(upstream, **more):
     routes = [mcp_route(upstream.url, name=tenant, path=f"/{tenant}",
                         identity=[{"none": {"principal": "bot", "tenant": tenant}}]) for tenant in ("acme", "beta")]

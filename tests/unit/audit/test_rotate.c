@@ -356,6 +356,7 @@ static void test_killed_at_every_step(void **state)
 
         assert_true(at < 100);
         killed = die_at(bench, at, &durable);
+        (void)verify_files(bench, true);
         start(bench);
         audit_file_call(audit_ring(bench->audit, 0), "acme", "c-2");
         audit_close(&bench->audit);
@@ -365,8 +366,57 @@ static void test_killed_at_every_step(void **state)
         assert_int_equal(held, at);
         assert_int_equal(count_all(bench, "SELECT count(*) FROM outcome WHERE outcome = 'unknown'"), at);
         assert_int_equal(files_like(bench, ".next"), 0);
+        assert_true(files_like(bench, ".db-wal") <= 1 && files_like(bench, ".db-shm") <= 1); /* the live file's */
     }
     assert_true(at > 10); /* as many steps at least */
+}
+
+/* Returns: whether it was killed while it took the sealed file out of WAL mode. */
+static bool die_settling_at(const struct audit_file *sealed, int at)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        struct db *db;
+
+        if (db_open(sealed->path, DB_WRITE, &db, NULL) != CODE_OK || db_exec(db, "PRAGMA journal_mode = WAL") != CODE_OK)
+            _exit(2);
+        atomic_store(&steps_left, at);
+        if (db_exec(db, "PRAGMA journal_mode = DELETE") != CODE_OK)
+            _exit(2);
+        atomic_store(&steps_left, 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+/* What is left halfway is whole for who may not write beside it, too, when the next gate has started. */
+static void test_killed_while_it_settles(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_file sealed;
+    bool killed = true;
+    int at, journals = 0;
+
+    start(bench);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
+    archive(bench);
+    audit_close(&bench->audit);
+    in_file(bench, 0, &sealed);
+    for (at = 1; killed; at++) {
+        assert_true(at < 50);
+        killed = die_settling_at(&sealed, at);
+        journals += files_like(bench, "-journal");
+        start(bench);
+        audit_close(&bench->audit);
+        assert_int_equal(files_like(bench, "-journal"), 0);
+        assert_string_equal(audit_file_ask(&sealed, "PRAGMA journal_mode"), "delete");
+        assert_int_equal(verify_all(bench), 2);
+    }
+    assert_true(journals > 1);
 }
 
 int main(void)
@@ -381,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_name_that_is_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hundreds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_while_it_settles, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
