@@ -91,6 +91,30 @@ static void test_erases(void **state)
     assert_int_equal(verify_all(bench), 2);
 }
 
+/* A call at the very time that is given, and calls that come while it is done, are not meant. */
+static void test_what_is_not_meant(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_erasure at_that_time = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(1700000000000000), 3};
+    struct audit_done done;
+
+    start(bench);
+    for (int i = 0; i < 10; i++)
+        call(bench, "acme", SECRET);
+    assert_int_equal(audit_erase(bench->audit, &at_that_time), CODE_OK);
+    assert_true(is_over(bench, 20000, &done));
+    assert_non_null(strstr(done.text, "the values of 0 calls were erased"));
+    assert_int_equal(erase(bench, 4), CODE_OK);
+    for (int i = 0; i < 100; i++)
+        call(bench, "acme", OTHER);
+    assert_true(is_over(bench, 20000, &done));
+    audit_close(&bench->audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE salt IS NULL AND seq > (SELECT max(seq) FROM "
+                                       "event WHERE kind = 'erased')"), 0);
+    assert_int_equal(files_with(bench, "our-secret"), 0);
+    assert_int_equal(verify_all(bench), 1);
+}
+
 /* Later files go on to vouch for earlier ones. */
 static void test_erased_and_sealed_again(void **state)
 {
@@ -213,7 +237,7 @@ static void test_files_that_do_not_fit(void **state)
 
 /* ---- killed ------------------------------------------------------------------------------------------------------ */
 
-static bool die_at(struct bench *bench, int at)
+static bool die_at(struct bench *bench, int at, int64_t request)
 {
     int status;
     pid_t child = fork();
@@ -224,7 +248,7 @@ static bool die_at(struct bench *bench, int at)
         start(bench);
         fill(bench);
         atomic_store(&steps_left, at);
-        if (erase(bench, 7) != CODE_OK)
+        if (erase(bench, request) != CODE_OK)
             _exit(2);
         while (!audit_job_over(bench->audit, &done))
             nap();
@@ -246,7 +270,7 @@ static void test_killed_at_every_step(void **state)
         struct audit_done done;
 
         assert_true(at < 100);
-        killed = die_at(bench, at);
+        killed = die_at(bench, at, 7);
         start(bench);
         assert_int_equal(erase(bench, 7), CODE_OK); /* as the gate does, since the request has no answer */
         assert_true(is_over(bench, 20000, &done));
@@ -262,14 +286,33 @@ static void test_killed_at_every_step(void **state)
     assert_true(at > 8);
 }
 
+/* Where nobody asks again, the next start goes on by itself. */
+static void test_killed_and_not_asked_again(void **state)
+{
+    struct bench *bench = *state;
+
+    assert_true(die_at(bench, 3, 0));
+    start(bench);
+    for (int naps = 0; audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'") == 0; naps++) {
+        assert_true(naps < 20000);
+        nap();
+    }
+    audit_close(&bench->audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erased'"), 1);
+    assert_int_equal(files_with(bench, "our-secret"), 0);
+    assert_int_equal(verify_all(bench), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_erases, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_not_meant, setup, teardown),
         cmocka_unit_test_setup_teardown(test_erased_and_sealed_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unrecorded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files_that_do_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_and_not_asked_again, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

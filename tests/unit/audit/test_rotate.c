@@ -14,10 +14,14 @@ static void test_goes_on(void **state)
     struct audit_file sealed;
     uint64_t seq, held;
 
+    struct stat there;
+
     start(bench);
+    assert_int_equal(chmod(bench->file.path, 0600), 0);
     seq = audit_file_call(audit_ring(bench->audit, 0), "acme", "c-1");
     held = hold(bench, "umbra");
     archive(bench);
+    assert_true(stat(bench->file.path, &there) == 0 && (there.st_mode & 0777) == 0600); /* nobody reads more than before */
     assert_true(audit_file_call(audit_ring(bench->audit, 0), "acme", "c-2") > seq);
     assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM carried WHERE outcome IS NULL"), 1);
     answer(bench, held);

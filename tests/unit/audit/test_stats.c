@@ -144,6 +144,13 @@ static void test_percentiles(void **state)
     }
     assert_true(stats_percentile(stats_total(stats), 100) == all[have - 1]);
     stats_free(&stats);
+    /* Of three, the middle one. */
+    stats = count(&(struct query){.since_us = BEGIN_US + 1000000, .until_us = BEGIN_US + 4000000}, 0);
+    assert_int_equal(stats_total(stats)->latencies, 3);
+    assert_int_equal(stats_percentile(stats_total(stats), 50), latency_of(2));
+    assert_int_equal(stats_percentile(stats_total(stats), 33), latency_of(1));
+    assert_int_equal(stats_percentile(stats_total(stats), 34), latency_of(2));
+    stats_free(&stats);
 }
 
 static void test_groups(void **state)

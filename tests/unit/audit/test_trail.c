@@ -55,7 +55,7 @@ static int setup(void **state)
     make(&file, "audit-4-9.db", 3, 13, 6, 19);
     make(&file, "audit.db", 9, 19, 2, 21);
     make(&file, "other-4-9.db", 3, 14, 6, 20);     /* another trail's */
-    make(&file, "stranger.db", 0, 0, 9, 77);       /* ends where ours goes on, but with another hash */
+    make(&file, "another.db", 0, 0, 9, 77);        /* ends where ours goes on, but with another hash */
     return 0;
 }
 

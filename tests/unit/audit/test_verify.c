@@ -173,6 +173,23 @@ static void test_end_cut_off(void **state)
     assert_int_equal(report.last_seq, 14);
 }
 
+/* No row behind the last part: the tenants' heads are looked at all the same. */
+static void expect_heads_of_a_whole_part(struct bench *bench)
+{
+    const char *path = new_copy(bench);
+    char cut[128];
+
+    (void)snprintf(cut, sizeof cut, "DELETE FROM event WHERE seq > %1$d; DELETE FROM decision WHERE seq > %1$d",
+                   (int)audit_file_number(&bench->file, "SELECT max(last_seq) FROM part"));
+    assert_true(tamper(bench, path, cut));
+    verify(path);
+    assert_int_equal(report.fault_count, 0);
+    assert_true(tamper(bench, path, "UPDATE tenant_head SET seq = seq - 1"));
+    verify(path);
+    assert_true(report.fault_count > 0);
+    assert_string_equal(report.fault[0].table, "tenant_head");
+}
+
 /* 1.28: views and indices that hide rows deceive as well */
 static void test_schema_and_finding_tables(void **state)
 {
@@ -221,6 +238,7 @@ static void test_schema_and_finding_tables(void **state)
             fail_msg("not found: %s", deceptions[i]);
         assert_int_equal(report.fault[0].seq, 0); /* no row is blamed */
     }
+    expect_heads_of_a_whole_part(bench);
 }
 
 /* A page that is garbage: the verifier says where reading ends, or which row is broken; it does not fail or crash. */
