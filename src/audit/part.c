@@ -33,8 +33,18 @@ struct part {
     struct head *head;      /* of the last row */
     struct head **head_list;
     size_t head_next;
+    uint32_t *prints;       /* of a group's correlations, sorted, each once */
+    size_t print_count, print_next;
     struct buf seqs; /* of the entry that is being written */
 };
+
+/* A row of `lookup`. */
+struct entry {
+    enum lookup_kind kind;
+    struct span value;
+    char bucket[NUM_TEXT_BYTES];
+};
+
 
 /* The kind, then the value's first seven bytes. */
 static uint64_t order_of(enum lookup_kind kind, struct span value)
@@ -165,36 +175,52 @@ static enum code list_heads(struct part *part)
 
 /* ---- groups ---- */
 
-int64_t part__print(struct span correlation, char bucket[PART_BUCKET_BYTES])
+/* As CAST(... AS INTEGER): what a text begins with. */
+static int64_t number_of(struct span text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a: stored, so that no seed may go in */
+    int64_t number = 0;
+    size_t at = 0;
 
-    for (size_t i = 0; i < correlation.len; i++)
-        hash = (hash ^ (unsigned char)correlation.at[i]) * UINT64_C(0x100000001b3);
-    hash ^= hash >> 32;
-    (void)snprintf(bucket, PART_BUCKET_BYTES, "%03x", (unsigned)(hash & 0x3ff));
-    return (int64_t)(hash >> 10 & 0xffffff);
+    while (at < text.len && text.at[at] == ' ')
+        at++;
+    if (at < text.len && (text.at[at] == '-' || text.at[at] == '+'))
+        at++;
+    for (; at < text.len && text.at[at] >= '0' && text.at[at] <= '9'; at++)
+        number = number * 10 + (text.at[at] - '0');
+    return number;
 }
 
-static enum code add_print(struct part *part, struct buf *keys, uint64_t number, struct span correlation)
+/* As the view lookup_print has it, so that what is written by one is found by the other. */
+uint32_t part__print(struct span correlation)
 {
-    char bucket[PART_BUCKET_BYTES];
-    struct key key = {.kind = LOOKUP_GROUP};
-    enum code code;
+    static const int64_t last[] = {1540483477, 668265263, 374761393}, number = 1220703125;
+    static const int64_t spread[8] = {461845907, 2135587861, 1812433253, 2048144789,
+                                      1013904223, 1274126177, 1103515245, 1566083941};
+    size_t len = correlation.len > 0 ? strnlen(correlation.at, correlation.len) : 0; /* SQL's texts end there */
+    int64_t sum;
 
-    key.seq = part__print(correlation, bucket) * PART_GROUP_PARTS + (int64_t)(number % PART_GROUP_PARTS);
-    code = keep(part, span_of(bucket, PART_BUCKET_BYTES - 1), &key.value);
-    key.order = order_of(key.kind, key.value);
-    return code == CODE_OK ? buf_add(keys, &key, sizeof key) : code;
+    for (size_t i = 0; i < len; i++)
+        if (correlation.at[i] < ' ' || correlation.at[i] > '~')
+            return 0;
+    if (len == 0)
+        return 0;
+    sum = number_of(span_part(span_of(correlation.at, len), len < 7 ? 0 : len - 7, 7)) * number;
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++)
+        sum += correlation.at[i < len ? len - 1 - i : 0] * last[i];
+    for (size_t i = 0; i < 8; i++)
+        sum += correlation.at[len * i / 8] * spread[i];
+    return (uint32_t)(sum % (PART_BUCKETS * PART_BUCKET_PRINTS));
 }
 
-static enum code add_part_before(struct part *part, struct db_stmt *stmt, struct buf *keys, uint64_t number)
+static enum code add_part_before(struct db_stmt *stmt, struct buf *prints, uint64_t number)
 {
     enum code code;
 
     db_bind_int(stmt, 1, (int64_t)number);
     while ((code = db_step(stmt)) == CODE_OK) {
-        code = add_print(part, keys, number, db_text(stmt, 0));
+        uint32_t print = part__print(db_text(stmt, 0));
+
+        code = buf_add(prints, &print, sizeof print);
         if (code != CODE_OK)
             break;
     }
@@ -218,47 +244,60 @@ static enum code has_parts_before(struct part *part, struct db *db, bool *has)
     return code;
 }
 
-static enum code add_group(struct part *part, struct db *db, struct buf *keys)
+static enum code gather_prints(struct part *part, struct db *db, struct buf *prints)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(db, "SELECT value FROM lookup WHERE part = ? AND kind = 1", &stmt);
 
     for (uint64_t i = PART_GROUP_PARTS - 1; code == CODE_OK && i > 0; i--)
-        code = add_part_before(part, stmt, keys, part->number - i);
+        code = add_part_before(stmt, prints, part->number - i);
     db_finalize(&stmt);
     for (size_t i = 0; i < part->key_count && code == CODE_OK; i++)
-        if (part->keys[i].kind == LOOKUP_CORRELATION &&
-            (i == 0 || !span_equals(part->keys[i].value, part->keys[i - 1].value))) /* they stand first */
-            code = add_print(part, keys, part->number, part->keys[i].value);
+        if (part->keys[i].kind == LOOKUP_CORRELATION) {
+            uint32_t print = part__print(part->keys[i].value);
+
+            code = buf_add(prints, &print, sizeof print);
+        }
     return code;
 }
 
-/* Takes: the part's own keys, sorted. */
+static int by_print(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void sort_prints(struct part *part, const struct buf *prints)
+{
+    size_t count = buf_len(prints) / sizeof part->prints[0];
+
+    if (count == 0)
+        return;
+    memcpy(part->prints, buf_peek(prints).at, count * sizeof part->prints[0]);
+    qsort(part->prints, count, sizeof part->prints[0], by_print);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || part->prints[i] != part->prints[i - 1])
+            part->prints[part->print_count++] = part->prints[i];
+}
+
 static enum code join_group(struct part *part, struct db *db)
 {
-    struct buf keys;
-    struct key *all;
+    struct buf prints;
     bool has;
     enum code code = has_parts_before(part, db, &has);
 
     if (code != CODE_OK || !has)
         return code;
-    buf_init(&keys, PART_MEMORY_BYTES);
-    code = add_group(part, db, &keys);
-    all = code == CODE_OK ? arena_alloc(&part->arena, part->key_count * sizeof *all + buf_len(&keys)) : NULL;
-    if (all == NULL && code == CODE_OK)
+    buf_init(&prints, PART_MEMORY_BYTES);
+    code = gather_prints(part, db, &prints);
+    if (code == CODE_OK)
+        part->prints = arena_alloc(&part->arena, buf_len(&prints) + sizeof part->prints[0]);
+    if (code == CODE_OK && part->prints == NULL)
         code = CODE_NOMEM;
-    if (code == CODE_OK) {
-        size_t count = buf_len(&keys) / sizeof *all;
-
-        memcpy(all, part->keys, part->key_count * sizeof *all);
-        if (count > 0)
-            memcpy(all + part->key_count, buf_peek(&keys).at, count * sizeof *all);
-        qsort(all + part->key_count, count, sizeof *all, by_key);
-        part->keys = all;
-        part->key_count += count;
-    }
-    buf_fini(&keys);
+    if (code == CODE_OK)
+        sort_prints(part, &prints);
+    buf_fini(&prints);
     return code;
 }
 
@@ -330,7 +369,7 @@ uint64_t part__end(const struct part *part)
 
 void part__rewind(struct part *part)
 {
-    part->key_next = part->head_next = 0;
+    part->key_next = part->head_next = part->print_next = 0;
 }
 
 static enum code add_seq(struct buf *seqs, char before, uint64_t seq)
@@ -341,34 +380,60 @@ static enum code add_seq(struct buf *seqs, char before, uint64_t seq)
     return code == CODE_OK ? buf_add(seqs, number, num_text(seq, number)) : code;
 }
 
-/* Gathers one row of `lookup`, a value and every decision that has it, and moves behind it. */
-static enum code next_entry(struct part *part, const struct key **entry)
+/* A value and every decision that has it. */
+static enum code next_key(struct part *part, struct entry *entry)
 {
     const struct key *key = &part->keys[part->key_next];
     enum code code = CODE_OK;
     size_t end = part->key_next;
 
-    buf_clear(&part->seqs);
     for (; end < part->key_count && part->keys[end].kind == key->kind &&
            span_equals(part->keys[end].value, key->value) && code == CODE_OK; end++)
         code = add_seq(&part->seqs, end == part->key_next ? '[' : ',', (uint64_t)part->keys[end].seq);
     if (code == CODE_OK)
         code = buf_add_byte(&part->seqs, ']');
     part->key_next = end;
-    *entry = key;
+    entry->kind = key->kind;
+    entry->value = key->value;
     return code;
 }
 
-static enum code write_key(struct part *part, struct ledger *ledger)
+/* A bucket and what else is left of the correlations in it. */
+static enum code next_bucket(struct part *part, struct entry *entry)
 {
-    const struct key *key;
-    enum code code = next_entry(part, &key);
+    uint32_t bucket = part->prints[part->print_next] / PART_BUCKET_PRINTS;
+    enum code code = CODE_OK;
+
+    for (; part->print_next < part->print_count && part->prints[part->print_next] / PART_BUCKET_PRINTS == bucket &&
+           code == CODE_OK; part->print_next++)
+        code = add_seq(&part->seqs, ',', PART_PRINT_FIRST + part->prints[part->print_next] % PART_BUCKET_PRINTS);
+    entry->kind = LOOKUP_GROUP;
+    entry->value = span_of(entry->bucket, num_text(PART_BUCKET_FIRST + bucket, entry->bucket));
+    return code;
+}
+
+static bool has_entry(const struct part *part)
+{
+    return part->key_next < part->key_count || part->print_next < part->print_count;
+}
+
+/* Gathers one row of `lookup`, in their order, and moves behind it. */
+static enum code next_entry(struct part *part, struct entry *entry)
+{
+    buf_clear(&part->seqs);
+    return part->key_next < part->key_count ? next_key(part, entry) : next_bucket(part, entry);
+}
+
+static enum code write_entry(struct part *part, struct ledger *ledger)
+{
+    struct entry entry;
+    enum code code = next_entry(part, &entry);
 
     if (code != CODE_OK)
         return code;
     db_bind_int(ledger->put_lookup, 1, (int64_t)part->number);
-    db_bind_int(ledger->put_lookup, 2, key->kind);
-    db_bind_text(ledger->put_lookup, 3, key->value);
+    db_bind_int(ledger->put_lookup, 2, entry.kind);
+    db_bind_text(ledger->put_lookup, 3, entry.value);
     db_bind_text(ledger->put_lookup, 4, buf_peek(&part->seqs));
     return db_run(ledger->put_lookup);
 }
@@ -393,8 +458,8 @@ enum code part__write(struct part *part, struct ledger *ledger, int max, bool *d
     enum code code = CODE_OK;
 
     *done = false;
-    for (; max > 0 && part->key_next < part->key_count && code == CODE_OK; max--)
-        code = write_key(part, ledger);
+    for (; max > 0 && has_entry(part) && code == CODE_OK; max--)
+        code = write_entry(part, ledger);
     for (; max > 0 && part->head_next < part->heads.count && code == CODE_OK; max--)
         code = write_head(part, ledger);
     if (code != CODE_OK || max <= 0)
@@ -414,7 +479,7 @@ static bool same_range(const struct part *part, struct db_stmt *row)
 
 static enum code compare(struct part *part, struct db_stmt *range, struct db_stmt *entries, bool *matches)
 {
-    const struct key *key;
+    struct entry entry;
     enum code code;
 
     db_bind_int(range, 1, (int64_t)part->number);
@@ -422,17 +487,17 @@ static enum code compare(struct part *part, struct db_stmt *range, struct db_stm
     code = db_step(range);
     *matches = code == CODE_OK && same_range(part, range);
     while (*matches && (code = db_step(entries)) == CODE_OK) {
-        if (part->key_next >= part->key_count) {
+        if (!has_entry(part)) {
             *matches = false;
             break;
         }
-        code = next_entry(part, &key);
+        code = next_entry(part, &entry);
         if (code != CODE_OK)
             return code;
-        *matches = db_int(entries, 0) == key->kind && span_equals(db_text(entries, 1), key->value) &&
+        *matches = db_int(entries, 0) == entry.kind && span_equals(db_text(entries, 1), entry.value) &&
                    span_equals(db_text(entries, 2), buf_peek(&part->seqs));
     }
-    *matches = *matches && part->key_next == part->key_count;
+    *matches = *matches && !has_entry(part);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
@@ -440,7 +505,7 @@ static enum code compare(struct part *part, struct db_stmt *range, struct db_stm
 static enum code has_group(struct db *db, uint64_t number, bool *has)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT 1 FROM lookup WHERE part = ? AND kind = 6 LIMIT 1", &stmt);
+    enum code code = db_prepare(db, "SELECT 1 FROM lookup WHERE part = ? AND kind = 7 LIMIT 1", &stmt);
 
     *has = false;
     if (code != CODE_OK)

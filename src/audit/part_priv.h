@@ -24,19 +24,23 @@ static inline uint64_t part__last(uint64_t part)
     return (part + 1) * LEDGER_PART_ROWS;
 }
 
-/* Of every 16 parts the last one also says which of them hold which correlation, so that looking for one asks few parts:
- * entries of kind 6, whose value is a bucket ("000" to "3ff") and whose numbers are print * 16 + place of the part. */
-#define PART_GROUP_PARTS 16
-#define PART_GROUP_KIND 6
-#define PART_BUCKET_BYTES 4 /* with its NUL */
+/* Of every 64 parts the last one also says which correlations are in them, so that looking for one asks few parts: entries of
+ * kind 7, whose value is a bucket and whose `seqs` is a list of what else the correlation leaves, each with a comma before it.
+ * All have four digits. */
+#define PART_GROUP_PARTS 64
+#define PART_GROUP_KIND 7
+#define PART_BUCKETS 2560
+#define PART_BUCKET_FIRST 1000
+#define PART_BUCKET_PRINTS 9000
+#define PART_PRINT_FIRST 1000
 
 static inline bool part__ends_group(uint64_t part)
 {
     return part % PART_GROUP_PARTS == PART_GROUP_PARTS - 1;
 }
 
-/* 24 bits that a correlation leaves, the same in every build; and its bucket. */
-int64_t part__print(struct span correlation, char bucket[PART_BUCKET_BYTES]);
+/* What a correlation leaves: bucket * PART_BUCKET_PRINTS + the rest. */
+uint32_t part__print(struct span correlation);
 
 /* What the tables say of a row. */
 struct part_row {

@@ -11,6 +11,7 @@
 
 #include "audit/query.h"
 #include "base/buf.h"
+#include "base/num.h"
 #include "db/db.h"
 
 /* Where in the file a statement looks. */
@@ -32,7 +33,7 @@ struct query_sql {
         struct span bytes;
     } parameter[QUERY_PARAMETERS_MAX];
     int count;
-    char bucket[4];      /* of a correlation */
+    char bucket[NUM_TEXT_BYTES], print[NUM_TEXT_BYTES + 1]; /* of a correlation */
     struct buf patterns; /* what '*' and --text were turned into */
 };
 

@@ -191,23 +191,28 @@ static bool uses_parts(const struct query *query)
     return finding_of(query).kinds != NULL || query->since_us != 0 || query->until_us != 0;
 }
 
-/* The parts that may hold a correlation: what each group of parts says, all parts of a group that says nothing, and those
- * behind the last group. */
+/* The parts that may hold a correlation: those of each group that says so, or says nothing, and those behind the last group. */
 static enum code add_candidates(struct query_sql *sql, struct span correlation)
 {
-    int64_t print = part__print(correlation, sql->bucket);
-    enum code code = buf_add_text(&sql->text, "(SELECT part FROM part WHERE part > (SELECT coalesce(max(part), -1) FROM part "
-                                  "WHERE part % 16 = 15) UNION SELECT h.part FROM part AS g CROSS JOIN part AS h "
-                                  "ON h.part BETWEEN g.part - 15 AND g.part WHERE g.part % 16 = 15 AND NOT EXISTS "
-                                  "(SELECT 1 FROM lookup AS f WHERE f.part = g.part AND f.kind = 6) UNION "
-                                  "SELECT g.part - 15 + (n.value & 15) FROM part AS g CROSS JOIN lookup AS f "
-                                  "ON f.part = g.part AND f.kind = 6 AND f.value = ");
+    static const char before[] = "(SELECT part FROM part WHERE part >= (SELECT (max(part) + 1) / 64 * 64 FROM part) UNION ALL "
+                                 "SELECT h.part FROM part AS g CROSS JOIN part AS h ON h.part BETWEEN g.part - 63 AND g.part "
+                                 "WHERE g.part % 64 = 63 AND (EXISTS (SELECT 1 FROM lookup AS f WHERE f.part = g.part "
+                                 "AND f.kind = 7 AND f.value = ";
+    static const char after[] = ")) OR NOT EXISTS (SELECT 1 FROM lookup AS f WHERE f.part = g.part AND f.kind = 7))) AS c "
+                                "CROSS JOIN part AS p ON p.part = c.part CROSS JOIN ";
+    uint32_t print = part__print(correlation);
+    size_t len = num_text(PART_BUCKET_FIRST + print / PART_BUCKET_PRINTS, sql->bucket);
+    enum code code = buf_add_text(&sql->text, before);
 
     if (code == CODE_OK)
-        code = bind_text(sql, span_text(sql->bucket));
+        code = bind_text(sql, span_of(sql->bucket, len));
+    sql->print[0] = ',';
+    len = num_text(PART_PRINT_FIRST + print % PART_BUCKET_PRINTS, sql->print + 1);
     if (code == CODE_OK)
-        code = add_int(sql, " CROSS JOIN json_each(f.seqs) AS n WHERE g.part % 16 = 15 AND n.value >> 4 = ", print);
-    return code == CODE_OK ? buf_add_text(&sql->text, ") AS c CROSS JOIN part AS p ON p.part = c.part CROSS JOIN ") : code;
+        code = buf_add_text(&sql->text, " AND instr(f.seqs, ");
+    if (code == CODE_OK)
+        code = bind_text(sql, span_of(sql->print, len + 1));
+    return code == CODE_OK ? buf_add_text(&sql->text, after) : code;
 }
 
 static enum code add_parts(struct query_sql *sql, const struct query *query)
@@ -302,7 +307,8 @@ enum code query__write(struct query_sql *sql, const struct query *query, const s
         code = buf_add_text(&sql->text, " LEFT JOIN next.outcome AS k ON k.decision = d.seq");
     if (code == CODE_OK)
         code = buf_add_text(&sql->text, part == QUERY_TAIL
-                            ? " WHERE d.seq > (SELECT coalesce(max(last_seq), 0) FROM part)" : " WHERE 1");
+                            ? " WHERE d.seq > coalesce((SELECT last_seq FROM part ORDER BY part DESC LIMIT 1), 0)"
+                            : " WHERE 1");
     if (code == CODE_OK && part == QUERY_INDEXED)
         code = add_part_bounds(sql, query);
     if (code == CODE_OK)

@@ -1,88 +1,199 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 3.4, 3.7: of every 16 parts one says which of them hold a correlation: nothing is missed by that, also where it is not there, and
- * what somebody changed in it is found. */
+/* 3.4, 3.7: of every 64 parts one says which correlations are in them. Whatever the correlations, however often the gate was killed
+ * while that was written, over a rotation, after an erasure, for who reads an old state: the view and the query find what a
+ * look at every row finds. What somebody changed in it is found. */
 #include "audit/part_priv.h"
 #include "audit/query.h"
-#include "audit/verify.h"
+#include "audit/schema_priv.h"
 
-#include "fakes/audit_file.h"
+#include "trail_bench.h"
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#define FIRST_FILE (40 * LEDGER_PART_ROWS) /* calls before the rotation: the group that the second file ends is not whole there */
+#define BEFORE_KILLS (62 * LEDGER_PART_ROWS)
+#define DIFFERENT 120000 /* correlations, so that each comes twice, far apart */
+#define ROUNDS 100
+#define LENGTH 160
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+static struct bench *bench;
+static uint64_t random_state = 88172645463325252u;
 
-#define CALLS (17 * LEDGER_PART_ROWS + 1000) /* one group, a part behind it, and what is in no part yet */
-
-static struct audit_file file;
-
-static int setup(void **state)
+static uint64_t next_random(void)
 {
-    struct audit *audit;
-    struct audit_decision decision = {.time_us = 1700000000000000, .reason = REASON_NO_RULE, .tenant = SPAN_LIT("acme")};
-    char correlation[24];
-
-    (void)state;
-    audit_file_init(&file);
-    audit = audit_file_open(&file, 1);
-    for (int i = 0; i < CALLS; i++) {
-        (void)snprintf(correlation, sizeof correlation, "c-%d", i % (CALLS / 2)); /* each twice, far apart */
-        decision.correlation = span_text(correlation);
-        decision.time_us++;
-        (void)audit_file_put(audit_ring(audit, 0), &decision);
-    }
-    for (int tries = 0; audit_file_number(&file, "SELECT count(*) FROM part") < 17; tries++) {
-        assert_true(tries < 20000);
-        (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-    audit_close(&audit);
-    return 0;
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
 }
 
-static int teardown(void **state)
+/* Forms that gates and agents use, and some that nobody should. */
+static const char *correlation_of(unsigned call, char text[LENGTH])
 {
-    (void)state;
-    audit_file_fini(&file);
-    return 0;
+    unsigned i = call % DIFFERENT;
+    uint64_t mixed = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+    switch (call % 50 == 0 ? 9 : i % 7) {
+    case 0:
+        (void)snprintf(text, LENGTH, "c-%u", i);
+        break;
+    case 1:
+        (void)snprintf(text, LENGTH, "%08x-%04x-4abc-8def-%012x", (unsigned)mixed, (unsigned)(mixed >> 32 & 0xffff), i);
+        break;
+    case 2:
+        (void)snprintf(text, LENGTH, "req-%u@gateway-production-eu-west-1.example.com", i);
+        break;
+    case 3:
+        (void)snprintf(text, LENGTH, "\xc3\xbc-%u", i);
+        break;
+    case 4:
+        (void)snprintf(text, LENGTH, " %c%u", i % 2 == 0 ? '-' : '+', i);
+        break;
+    case 5:
+        (void)snprintf(text, LENGTH, "%0127u", i);
+        break;
+    case 6:
+        (void)snprintf(text, LENGTH, "%u", i);
+        break;
+    default:
+        (void)snprintf(text, LENGTH, "often");
+    }
+    return text;
 }
 
-static enum code count(void *context, const struct query_row *row)
+static void put(struct audit *audit, unsigned call)
+{
+    struct audit_decision decision = {.time_us = 1700000000000000 + (int64_t)call, .reason = REASON_NO_RULE};
+    char text[LENGTH];
+
+    decision.tenant = call % 5000 == 0 ? SPAN_LIT("rare") : call % 3 == 0 ? SPAN_LIT("umbra") : SPAN_LIT("acme");
+    decision.correlation = span_text(correlation_of(call, text));
+    (void)audit_file_put(audit_ring(audit, 0), &decision);
+}
+
+static void wait_for_part(long long part)
+{
+    for (int tries = 0; audit_file_number(&bench->file, "SELECT coalesce(max(part), -1) FROM part") < part; tries++) {
+        assert_true(tries < 60000);
+        nap();
+    }
+}
+
+static void wait_for_rows(long long seq)
+{
+    for (int tries = 0; audit_file_number(&bench->file, "SELECT max(seq) FROM decision") < seq; tries++) {
+        assert_true(tries < 60000);
+        nap();
+    }
+}
+
+/* ---- what is found ------------------------------------------------------------------------------------------------ */
+
+static void ask(struct db *db, const char *sql, const char *correlation, struct buf *out)
+{
+    struct db_stmt *stmt;
+
+    if (db_prepare(db, sql, &stmt) != CODE_OK)
+        fail_msg("%s: %s", sql, db_error(db));
+    db_bind_text(stmt, 1, span_text(correlation));
+    buf_clear(out);
+    while (db_step(stmt) == CODE_OK)
+        assert_int_equal(buf_addf(out, "%lld ", (long long)db_int(stmt, 0)), CODE_OK);
+    db_finalize(&stmt);
+}
+
+static void compare(struct db *db, const char *correlation)
+{
+    static const char *const questions[] = {
+        "SELECT seq FROM by_correlation WHERE correlation = ?1 ORDER BY seq",
+        "SELECT seq FROM by_correlation WHERE correlation IN (?1, 'no-such') ORDER BY seq",
+        "SELECT seq FROM by_correlation WHERE correlation = (SELECT ?1) ORDER BY seq",
+    };
+    struct buf all, found;
+
+    buf_init(&all, (size_t)1 << 24);
+    buf_init(&found, (size_t)1 << 24);
+    ask(db, "SELECT seq FROM decision WHERE +correlation = ?1 ORDER BY seq", correlation, &all);
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        ask(db, questions[i], correlation, &found);
+        if (!span_equals(buf_peek(&all), buf_peek(&found)))
+            fail_msg("%s, '%s': found %.*s, there are %.*s", questions[i], correlation, SPAN_ARG(buf_peek(&found)),
+                     SPAN_ARG(buf_peek(&all)));
+    }
+    buf_fini(&all);
+    buf_fini(&found);
+}
+
+static struct db *reader(const char *path)
+{
+    struct why why = {0};
+    struct db *db;
+
+    assert_int_equal(db_open(path, DB_READ, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "BEGIN; SELECT 1 FROM part LIMIT 1"), CODE_OK);
+    return db;
+}
+
+static void compare_some(struct db *db, unsigned count, unsigned calls)
+{
+    char text[LENGTH];
+
+    for (unsigned i = 0; i < count; i++)
+        compare(db, correlation_of((unsigned)(next_random() % calls), text));
+    compare(db, "no-such");
+}
+
+static enum code count_row(void *context, const struct query_row *row)
 {
     (void)row;
-    ++*(int *)context;
+    ++*(unsigned *)context;
     return CODE_OK;
 }
 
-static int found(const char *correlation)
+static unsigned found_by_query(const char *correlation)
 {
     const struct query query = {.correlation = span_text(correlation)};
     struct trail trail;
     struct why why = {0};
-    int rows = 0;
+    unsigned rows = 0;
     bool more;
 
-    assert_int_equal(trail_find(file.path, false, &trail, &why), CODE_OK);
-    if (audit_query(&trail, &query, count, &rows, &more, &why) != CODE_OK)
+    assert_int_equal(trail_find(bench->file.path, true, &trail, &why), CODE_OK);
+    if (audit_query(&trail, &query, count_row, &rows, &more, &why) != CODE_OK)
         fail_msg("%s", why.text);
     trail_fini(&trail);
     return rows;
 }
 
+static unsigned count_in(const char *path, const char *correlation)
+{
+    struct db *db = reader(path);
+    struct buf found;
+    unsigned count = 0;
+
+    buf_init(&found, (size_t)1 << 24);
+    ask(db, "SELECT seq FROM decision WHERE +correlation = ?1", correlation, &found);
+    for (size_t i = 0; i < buf_len(&found); i++)
+        count += buf_peek(&found).at[i] == ' ';
+    buf_fini(&found);
+    db_close(&db);
+    return count;
+}
+
 static void find_many(void)
 {
-    char correlation[24];
+    struct audit_file sealed;
+    struct db *db = reader(bench->file.path);
+    char text[LENGTH];
 
-    for (int i = 0; i < CALLS / 2; i += 997) {
-        (void)snprintf(correlation, sizeof correlation, "c-%d", i);
-        if (found(correlation) != 2)
-            fail_msg("%s: %d rows", correlation, found(correlation));
+    compare_some(db, 3, BEFORE_KILLS);
+    compare(db, "often");
+    db_close(&db);
+    in_file(bench, 0, &sealed);
+    for (int i = 0; i < 2; i++) {
+        const char *correlation = correlation_of((unsigned)(next_random() % BEFORE_KILLS), text);
+
+        assert_int_equal(found_by_query(correlation), count_in(sealed.path, correlation) + count_in(bench->file.path, correlation));
     }
-    assert_int_equal(found("c-nobody"), 0);
+    assert_int_equal(found_by_query("no-such"), 0);
 }
 
 static uint64_t faults(void)
@@ -90,7 +201,7 @@ static uint64_t faults(void)
     struct verify_report report;
     struct why why = {0};
 
-    assert_int_equal(audit_verify(&(struct verify_conf){.path = file.path}, &report, &why), CODE_OK);
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = bench->file.path}, &report, &why), CODE_OK);
     return report.fault_count;
 }
 
@@ -99,37 +210,185 @@ static void change(const char *sql)
     struct why why = {0};
     struct db *db;
 
-    assert_int_equal(db_open(file.path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, &why), CODE_OK);
     if (db_exec(db, sql) != CODE_OK)
         fail_msg("%s", db_error(db));
     db_close(&db);
 }
 
-static void test_groups(void **state)
+/* ---- the file ----------------------------------------------------------------------------------------------------- */
+
+static int fill(void **state)
 {
+    unsigned call = 0;
+
+    (void)setup(state);
+    bench = *state;
+    start(bench);
+    for (; call < FIRST_FILE; call++)
+        put(bench->audit, call);
+    wait_for_part(38);
+    archive(bench);
+    for (; call < BEFORE_KILLS; call++)
+        put(bench->audit, call);
+    wait_for_part(61);
+    audit_close(&bench->audit);
+    return 0;
+}
+
+static void run_until_killed(unsigned call)
+{
+    start(bench);
+    for (;; call++)
+        put(bench->audit, call);
+}
+
+/* Wherever in a part or in a group it happens. */
+static void test_killed_while_it_is_written(void **state)
+{
+    struct db *old = reader(bench->file.path), *db;
+    unsigned call = BEFORE_KILLS, kills = 0;
+    pid_t child;
+
     (void)state;
-    assert_true(audit_file_number(&file, "SELECT count(*) FROM lookup WHERE kind = 6 AND part = 15") > 1000);
-    assert_int_equal(audit_file_number(&file, "SELECT count(*) FROM lookup WHERE kind = 6 AND part <> 15"), 0);
-    find_many();
+    for (; audit_file_number(&bench->file, "SELECT max(part) FROM part") < 64; kills++, call += 20000) {
+        assert_true(kills < ROUNDS);
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            run_until_killed(call);
+            _exit(0);
+        }
+        wait_for_rows(audit_file_number(&bench->file, "SELECT max(seq) FROM decision") + 1 + (long long)(next_random() % 15000));
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        db = reader(bench->file.path);
+        compare_some(db, 1, BEFORE_KILLS);
+        db_close(&db);
+    }
+    compare_some(old, 1, BEFORE_KILLS); /* a state from before the group */
+    db_close(&old);
+    start(bench);
+    wait_for_part(64);
+    audit_close(&bench->audit);
     assert_int_equal(faults(), 0);
 }
 
-/* A fingerprint depends on the text alone; a change of it would lose what files hold. */
-static void test_prints_stay(void **state)
+static void test_groups(void **state)
 {
-    char bucket[PART_BUCKET_BYTES];
+    struct audit_file sealed;
 
     (void)state;
-    assert_int_equal(part__print(SPAN_LIT(""), bucket), 0x13f42f);
-    assert_string_equal(bucket, "3c1");
-    assert_int_equal(part__print(SPAN_LIT("order-4711"), bucket), 0x70ce8);
-    assert_string_equal(bucket, "255");
+    in_file(bench, 0, &sealed);
+    assert_true(audit_file_number(&bench->file, "SELECT count(*) FROM lookup WHERE kind = 7 AND part = 63") > 1000);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM lookup WHERE kind = 7 AND part <> 63"), 0);
+    assert_int_equal(audit_file_number(&sealed, "SELECT count(*) FROM lookup WHERE kind = 7"), 0);
+    find_many();
 }
+
+/* Times of two tenants, by whole parts and row by row. */
+static void test_tenant_and_time(void **state)
+{
+    static const char *const found = "SELECT seq FROM by_tenant WHERE tenant = ?1 AND last_us >= %lld AND first_us < %lld "
+                                     "AND seq IN (SELECT seq FROM decision WHERE time_us >= %lld AND time_us < %lld) ORDER BY seq";
+    static const char *const all = "SELECT seq FROM decision WHERE +tenant = ?1 AND time_us >= %lld AND time_us < %lld ORDER BY seq";
+    struct db *db = reader(bench->file.path);
+    struct buf a, b;
+    char sql[300];
+
+    (void)state;
+    buf_init(&a, (size_t)1 << 24);
+    buf_init(&b, (size_t)1 << 24);
+    for (int i = 0; i < 6; i++) {
+        long long from = 1700000000000000 + FIRST_FILE + (long long)(next_random() % (BEFORE_KILLS - FIRST_FILE));
+        long long to = from + (long long)(next_random() % 20000);
+
+        (void)snprintf(sql, sizeof sql, all, from, to);
+        ask(db, sql, i % 2 == 0 ? "acme" : "umbra", &a);
+        (void)snprintf(sql, sizeof sql, found, from, to, from, to);
+        ask(db, sql, i % 2 == 0 ? "acme" : "umbra", &b);
+        assert_true(span_equals(buf_peek(&a), buf_peek(&b)));
+    }
+    buf_fini(&a);
+    buf_fini(&b);
+    db_close(&db);
+}
+
+static void test_after_an_erasure(void **state)
+{
+    const struct audit_erasure erasure = {SPAN_LIT("rare"), SPAN_LIT("ann"), INT64_C(1800000000000000), 1};
+    struct audit_done done;
+    struct db *db;
+    char text[LENGTH];
+
+    (void)state;
+    start(bench);
+    assert_int_equal(audit_erase(bench->audit, &erasure), CODE_OK);
+    assert_true(is_over(bench, 60000, &done));
+    assert_int_equal(done.code, CODE_OK);
+    audit_close(&bench->audit);
+    db = reader(bench->file.path);
+    compare(db, correlation_of(5000, text));
+    compare(db, correlation_of(FIRST_FILE + 5000 - FIRST_FILE % 5000, text));
+    db_close(&db);
+}
+
+/* ---- fingerprints -------------------------------------------------------------------------------------------------- */
+
+/* Bytes that the two could read differently: digits, signs, blanks, letters outside ASCII, half of one, NUL. */
+static struct span random_text(char text[LENGTH])
+{
+    static const char *const some[] = {"0123456789+- .eE", "0123456789abcdef-", "\xc3\xbc\xe2\x82\xac\xff\x80\x01\x7f xyz"};
+    const char *from = some[next_random() % 3];
+    size_t len = next_random() % 4 == 0 ? next_random() % (LENGTH - 1) : next_random() % 12;
+
+    for (size_t i = 0; i < len; i++)
+        text[i] = from[next_random() % (strlen(from) + (next_random() % 100 == 0))]; /* now and then its NUL */
+    return span_of(text, len);
+}
+
+static void test_the_view_computes_the_same(void **state)
+{
+    struct db *db;
+    struct db_stmt *insert, *read;
+    char text[LENGTH];
+
+    (void)state;
+    assert_int_equal(audit__schema_model(AUDIT_SCHEMA_VERSION, &db), CODE_OK);
+    assert_int_equal(db_prepare(db, "INSERT OR IGNORE INTO lookup VALUES (0, 1, ?, '[]')", &insert), CODE_OK);
+    for (int i = 0; i < 50000; i++) {
+        db_bind_text(insert, 1, random_text(text));
+        assert_int_equal(db_run(insert), CODE_OK);
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        db_bind_text(insert, 1, span_text(correlation_of(i, text)));
+        assert_int_equal(db_run(insert), CODE_OK);
+    }
+    db_finalize(&insert);
+    assert_int_equal(db_prepare(db, "SELECT value, print FROM lookup_print", &read), CODE_OK);
+    while (db_step(read) == CODE_OK)
+        if (db_is_null(read, 1) || (int64_t)part__print(db_text(read, 0)) != db_int(read, 1))
+            fail_msg("'%.*s': %u, and %lld in SQL", SPAN_ARG(db_text(read, 0)), part__print(db_text(read, 0)), (long long)db_int(read, 1));
+    db_finalize(&read);
+    db_close(&db);
+}
+
+/* A change of it would lose what files hold. */
+static void test_prints_stay(void **state)
+{
+    (void)state;
+    assert_int_equal(part__print(SPAN_LIT("")), 0);
+    assert_int_equal(part__print(SPAN_LIT("\xc3\xbc")), 0);
+    assert_int_equal(part__print(SPAN_LIT("order-4711")), 0xaa6b06);
+    assert_int_equal(part__print(SPAN_LIT("0af7651916cd43dd8448eb211c80319c")), 0x6e4797);
+}
+
+/* ---- what somebody did to it --------------------------------------------------------------------------------------- */
 
 static void test_a_changed_group_is_found(void **state)
 {
     (void)state;
-    change("UPDATE lookup SET seqs = '[1]' WHERE kind = 6 AND value = (SELECT min(value) FROM lookup WHERE kind = 6)");
+    change("UPDATE lookup SET seqs = ',1000' WHERE kind = 7 AND value = (SELECT min(value) FROM lookup WHERE kind = 7)");
     assert_true(faults() > 0);
 }
 
@@ -137,7 +396,7 @@ static void test_a_changed_group_is_found(void **state)
 static void test_without_groups(void **state)
 {
     (void)state;
-    change("DELETE FROM lookup WHERE kind = 6");
+    change("DELETE FROM lookup WHERE kind = 7");
     find_many();
     assert_int_equal(faults(), 0);
 }
@@ -145,9 +404,10 @@ static void test_without_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups), cmocka_unit_test(test_prints_stay), cmocka_unit_test(test_a_changed_group_is_found),
-        cmocka_unit_test(test_without_groups),
+        cmocka_unit_test(test_the_view_computes_the_same), cmocka_unit_test(test_prints_stay),
+        cmocka_unit_test(test_killed_while_it_is_written), cmocka_unit_test(test_groups), cmocka_unit_test(test_tenant_and_time),
+        cmocka_unit_test(test_after_an_erasure), cmocka_unit_test(test_a_changed_group_is_found), cmocka_unit_test(test_without_groups),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, fill, teardown);
 }
