@@ -182,6 +182,7 @@ static enum code run_next(struct keeper *keeper)
 
     if (code == CODE_OK && !busy) {
         code = rotate__prepare(keeper->path);
+        keeper->is_held = code == CODE_OK && rotate__hold(keeper->path);
         next = KEEPER_NEXT_READY;
     }
     atomic_store(&keeper->next, code == CODE_OK ? next : KEEPER_NEXT_FAILED);
@@ -192,8 +193,11 @@ static enum code run_next(struct keeper *keeper)
 /* Somebody may have one open for long. Returns: whether to try again. */
 static bool settle(struct keeper *keeper)
 {
-    if (keeper->settle_tries > 0)
+    if (keeper->settle_tries > 0) {
+        if (!keeper->is_held)
+            rotate__let_go(keeper->path);
         keeper->settle_tries = rotate__settle(keeper->path) ? keeper->settle_tries - 1 : 0;
+    }
     return keeper->settle_tries > 0;
 }
 

@@ -133,10 +133,10 @@ static void pass_over_batch(struct audit *audit)
     }
 }
 
-enum code writer__empty_wal(struct audit *audit)
+static enum code copy_all(struct audit *audit, const char *pragma)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", &stmt);
+    enum code code = db_prepare(audit->ledger.db, pragma, &stmt);
 
     if (code == CODE_OK)
         code = db_step(stmt);
@@ -144,6 +144,17 @@ enum code writer__empty_wal(struct audit *audit)
         code = CODE_BUSY;
     db_finalize(&stmt);
     return code;
+}
+
+enum code writer__empty_wal(struct audit *audit)
+{
+    return copy_all(audit, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/* Cutting off what was copied takes a file system longer than a sync. */
+enum code writer__copy_wal(struct audit *audit)
+{
+    return copy_all(audit, "PRAGMA wal_checkpoint(FULL)");
 }
 
 static bool same_tip(const struct ledger_tip *a, const struct ledger_tip *b)

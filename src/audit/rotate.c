@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be done beside the calls is done by the keeper before: an empty file with its tables, and nearly all of the WAL
- * copied. Then no call may be written for a few syncs:
+/* What can be done beside the calls is done by the keeper before: an empty file with its tables, nearly all of the WAL copied,
+ * and a second name for this file (rotate__hold), so that its names can change without a sync between. Then no call may be
+ * written for a few syncs:
  *
  *   1. `sealed` is the file's last row         killed from here on: the next start goes on in this file
  *   2. a checkpoint over it, from the notary
- *   3. the WAL copied and emptied              a reader in its way: given up, and tried again later
- *   4. PATH.next filled with what goes on
+ *   3. PATH.next filled with what goes on, and synced beside 4
+ *   4. the WAL copied                          a reader in its way: given up, and tried again later
  *   5. the file linked to its other name
  *   6. PATH.next renamed to PATH               killed from here on: the next start goes on in the new file
+ *   7. the folder synced, before a row is committed there; the second name and the old WAL go after that
+ *
+ * The WAL is not cut off: on ext4 that takes 5 to 25 ms, longer than all syncs together.
  */
 #include "audit/writer_priv.h"
 
@@ -17,6 +21,7 @@
 #include "json/json.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,14 +145,36 @@ static enum code put_checkpoint(struct ledger *ledger, struct db *db)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static enum code sync_file(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    enum code code = fd >= 0 && fsync(fd) == 0 ? CODE_OK : CODE_IO;
+/* A sync of the next file beside the writer's of this one. */
+struct syncing {
+    struct thread thread;
+    const char *path;
+    enum code code;
+};
 
+static void sync_file(void *argument)
+{
+    struct syncing *syncing = argument;
+    int fd = open(syncing->path, O_RDWR | O_CLOEXEC);
+
+    syncing->code = fd >= 0 && fsync(fd) == 0 ? CODE_OK : CODE_IO;
     if (fd >= 0)
         (void)close(fd);
-    return code;
+}
+
+static void begin_sync(struct syncing *syncing, const char *path)
+{
+    struct why why;
+
+    *syncing = (struct syncing){.path = path};
+    if (thread_start(&syncing->thread, "audit-sync", sync_file, syncing, &why) != CODE_OK)
+        sync_file(syncing);
+}
+
+static enum code end_sync(struct syncing *syncing)
+{
+    thread_join(&syncing->thread);
+    return syncing->code;
 }
 
 static enum code fill_next(struct audit *audit, const char *next)
@@ -168,7 +195,7 @@ static enum code fill_next(struct audit *audit, const char *next)
     if (code == CODE_OK)
         code = db_commit(db);
     db_close(&db); /* copies its WAL and takes it away */
-    return code == CODE_OK ? sync_file(next) : code;
+    return code;
 }
 
 /* ---- the steps --------------------------------------------------------------------------------------------------- */
@@ -250,8 +277,8 @@ static enum code link_sealed(const struct audit *audit)
     const char *sealed = audit->rotation.sealed;
     struct stat there;
 
-    if (link(audit->ledger.path, sealed) == 0)
-        return file_sync_folder(sealed) ? CODE_OK : CODE_IO;
+    if (link(audit->ledger.path, sealed) == 0) /* what is held has a durable name already */
+        return audit->keeper.is_held || file_sync_folder(sealed) ? CODE_OK : CODE_IO;
     if (errno != EEXIST) /* no hard links here: renamed then, which the next start understands, too */
         return stat(sealed, &there) == 0 ? CODE_EXISTS : CODE_OK;
     return stat(sealed, &there) == 0 && there.st_dev == audit->ledger.device && there.st_ino == audit->ledger.inode
@@ -269,11 +296,10 @@ static enum code change_names(struct audit *audit, const char *next)
     (void)unlink(beside);
     (void)snprintf(beside, sizeof beside, "%s-shm", path);
     (void)unlink(beside);
-    if (stat(audit->rotation.sealed, &there) != 0 && rename(path, audit->rotation.sealed) != 0)
+    if (stat(audit->rotation.sealed, &there) != 0 &&
+        (rename(path, audit->rotation.sealed) != 0 || !file_sync_folder(path)))
         return CODE_IO;
-    if (rename(next, path) != 0)
-        return CODE_IO;
-    return file_sync_folder(path) ? CODE_OK : CODE_IO;
+    return rename(next, path) == 0 ? CODE_OK : CODE_IO; /* synced before the first row; see rotate__begin */
 }
 
 /* From here on rows can only be written when the new file is open: what fails is a fault like any other. */
@@ -310,6 +336,8 @@ enum step { STEP_DONE = 0, STEP_UNSEALED, STEP_FAILED };
 static enum step run(struct audit *audit, enum code *code, const char **what)
 {
     char next[ROTATE_PATH_BYTES];
+    struct syncing syncing;
+    enum code synced;
 
     *what = "its path is too long";
     *code = CODE_LIMIT;
@@ -322,14 +350,20 @@ static enum step run(struct audit *audit, enum code *code, const char **what)
     *code = sign(audit);
     if (*code != CODE_OK)
         return *code == CODE_BUSY ? STEP_UNSEALED : STEP_FAILED;
-    *what = "somebody reads it";
-    db_busy_wait(audit->ledger.db, READER_WAIT_MS);
-    *code = writer__empty_wal(audit);
-    db_busy_wait(audit->ledger.db, LEDGER_BUSY_WAIT_MS);
-    if (*code != CODE_OK)
-        return *code == CODE_BUSY ? STEP_UNSEALED : STEP_FAILED;
     *what = "the next file cannot be written";
     *code = fill_next(audit, next);
+    if (*code != CODE_OK)
+        return STEP_UNSEALED;
+    begin_sync(&syncing, next);
+    *what = "somebody reads it";
+    db_busy_wait(audit->ledger.db, READER_WAIT_MS);
+    *code = audit->keeper.is_held ? writer__copy_wal(audit) : writer__empty_wal(audit);
+    db_busy_wait(audit->ledger.db, LEDGER_BUSY_WAIT_MS);
+    synced = end_sync(&syncing);
+    if (*code != CODE_OK)
+        return *code == CODE_BUSY ? STEP_UNSEALED : STEP_FAILED;
+    *what = "the next file cannot be synced";
+    *code = synced;
     if (*code != CODE_OK)
         return STEP_UNSEALED;
     *what = "its new name is another file's, or cannot be given";
@@ -374,6 +408,7 @@ static void rotate(struct audit *audit)
     }
     log_info("audit", "%s: sealed as %s in %lld us", audit->ledger.path, base_of(rotation->sealed),
              (long long)(clock_monotonic_us() - began_us));
+    audit->keeper.is_held = false;
     keeper__ask_settle(&audit->keeper);
     rotation->wanted = false;
     rotation->waits_for[0] = '\0';
@@ -424,6 +459,8 @@ enum code rotate__begin(struct audit *audit)
 
     if (!audit->rotation.begins)
         return CODE_OK;
+    if (!file_sync_folder(audit->ledger.path)) /* with the new -wal file, which is there by now */
+        return CODE_IO;
     buf_init(&text, AUDIT_JSON_BYTES);
     code = buf_addf(&text, "{\"last_seq\":%llu,\"previous\":", (unsigned long long)audit->ledger.begin_seq);
     if (code == CODE_OK)

@@ -135,28 +135,176 @@ static bool is_sealed_name(struct span stem, const char *name)
            name[stem.len + (size_t)end] == '\0';
 }
 
-bool rotate__settle(const char *path)
+/* The sealed files of an audit. */
+struct beside {
+    DIR *dir;
+    struct span stem;
+    char folder[ROTATE_PATH_BYTES], full[ROTATE_PATH_BYTES];
+};
+
+static bool look_beside(const char *path, struct beside *beside)
 {
     const char *slash = strrchr(path, '/');
     size_t folder_len = slash != NULL ? (size_t)(slash - path) + 1 : 0, len = strlen(path);
-    struct span stem = span_of(path + folder_len, len - folder_len);
-    char folder[ROTATE_PATH_BYTES], full[ROTATE_PATH_BYTES];
-    const struct dirent *entry;
-    bool again = false;
-    DIR *dir;
 
-    if (stem.len > 3 && memcmp(path + len - 3, ".db", 3) == 0)
-        stem.len -= 3;
-    if (snprintf(folder, sizeof folder, "%.*s", (int)folder_len, folder_len == 0 ? "" : path) >= (int)sizeof folder)
+    beside->stem = span_of(path + folder_len, len - folder_len);
+    if (beside->stem.len > 3 && memcmp(path + len - 3, ".db", 3) == 0)
+        beside->stem.len -= 3;
+    if (snprintf(beside->folder, sizeof beside->folder, "%.*s", (int)folder_len, path) >= (int)sizeof beside->folder)
         return false;
-    dir = opendir(folder_len == 0 ? "." : folder);
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (is_sealed_name(stem, entry->d_name) &&
-            snprintf(full, sizeof full, "%s%s", folder, entry->d_name) < (int)sizeof full && is_unsettled(full))
-            again = settle(full) == CODE_BUSY || again;
-    if (dir != NULL)
-        (void)closedir(dir);
+    beside->dir = opendir(folder_len == 0 ? "." : beside->folder);
+    return beside->dir != NULL;
+}
+
+static bool next_beside(struct beside *beside)
+{
+    const struct dirent *entry;
+
+    while ((entry = readdir(beside->dir)) != NULL)
+        if (is_sealed_name(beside->stem, entry->d_name) &&
+            snprintf(beside->full, sizeof beside->full, "%s%s", beside->folder, entry->d_name) < (int)sizeof beside->full)
+            return true;
+    return false;
+}
+
+static void end_beside(struct beside *beside)
+{
+    (void)closedir(beside->dir);
+}
+
+bool rotate__settle(const char *path)
+{
+    struct beside beside;
+    bool again = false;
+
+    if (!look_beside(path, &beside))
+        return false;
+    while (next_beside(&beside))
+        if (is_unsettled(beside.full))
+            again = settle(beside.full) == CODE_BUSY || again;
+    end_beside(&beside);
     return again;
+}
+
+/* ---- the second name --------------------------------------------------------------------------------------------- */
+
+static bool is_same(const char *one, const char *other)
+{
+    struct stat a, b;
+
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+struct kept {
+    char name[ROTATE_PATH_BYTES], wal[ROTATE_PATH_BYTES], shm[ROTATE_PATH_BYTES];
+    char path_wal[ROTATE_PATH_BYTES], path_shm[ROTATE_PATH_BYTES];
+};
+
+static enum code name_kept(const char *path, struct kept *kept)
+{
+    const struct { const char *suffix; char *out; } names[] = {
+        {".keep", kept->name}, {".keep-wal", kept->wal}, {".keep-shm", kept->shm}, {"-wal", kept->path_wal},
+        {"-shm", kept->path_shm},
+    };
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && code == CODE_OK; i++)
+        code = with_suffix(path, names[i].suffix, names[i].out);
+    return code;
+}
+
+static void remove_kept(const struct kept *kept)
+{
+    (void)unlink(kept->name);
+    (void)unlink(kept->shm);
+    (void)unlink(kept->wal); /* the last: whose it was must be known while the first is there */
+}
+
+bool rotate__hold(const char *path)
+{
+    struct kept kept;
+
+    if (name_kept(path, &kept) != CODE_OK)
+        return false;
+    rotate__let_go(path);
+    if (link(path, kept.name) != 0)
+        return false;
+    (void)unlink(kept.wal);
+    if (link(kept.path_wal, kept.wal) == 0 && file_sync_folder(path))
+        return true;
+    remove_kept(&kept);
+    return false;
+}
+
+static bool has_sealed_name(const char *path, const char *name)
+{
+    struct beside beside;
+    bool found = false;
+
+    if (!look_beside(path, &beside))
+        return false;
+    while (!found && next_beside(&beside))
+        found = is_same(beside.full, name);
+    end_beside(&beside);
+    return found;
+}
+
+/* A name that is about to go may be the only one that is on the disk yet. */
+void rotate__let_go(const char *path)
+{
+    struct kept kept;
+
+    if (name_kept(path, &kept) == CODE_OK && access(kept.name, F_OK) == 0 &&
+        (is_same(kept.name, path) || has_sealed_name(path, kept.name)) && file_sync_folder(path))
+        remove_kept(&kept);
+}
+
+/* The file that was replaced, by what it says of itself. */
+static enum code name_of_sealed(const char *path, const char *kept, char name[ROTATE_PATH_BYTES])
+{
+    struct db *db = NULL;
+    int64_t before = 0, last = 0, sealed = 0;
+    enum code code = db_open(kept, DB_READ, &db, NULL);
+
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT seq FROM file", &before);
+    if (code == CODE_OK)
+        code = db_number(db, LEDGER_MAX_SEQ, &last);
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT max(seq) FROM event WHERE kind = 'sealed'", &sealed);
+    db_close(&db);
+    if (code == CODE_OK && (sealed != last || last == 0))
+        code = CODE_INVALID;
+    return code == CODE_OK ? rotate__name(path, (uint64_t)before + 1, (uint64_t)last, name) : code;
+}
+
+/* After a power cut, that the audit's path names the next file may be on the disk and the sealed file's own name not, nor that
+ * the -wal file of the sealed one is no longer that of the path. */
+static enum code tidy_kept(const char *path, struct why *why)
+{
+    char sealed[ROTATE_PATH_BYTES];
+    struct kept kept;
+
+    if (name_kept(path, &kept) != CODE_OK)
+        return CODE_OK;
+    if (access(kept.name, F_OK) != 0)
+        remove_kept(&kept); /* what a power cut left of making or removing them */
+    if (!is_same(kept.name, path) && is_same(kept.path_wal, kept.wal)) {
+        (void)unlink(kept.path_shm);
+        if (unlink(kept.path_wal) != 0)
+            return why_set(why, CODE_IO, "%s: is not this file's, and cannot be removed: %s", kept.path_wal, strerror(errno));
+    }
+    rotate__let_go(path);
+    if (access(kept.name, F_OK) != 0)
+        return CODE_OK;
+    if (name_of_sealed(path, kept.name, sealed) != CODE_OK || link(kept.name, sealed) != 0) {
+        log_warn("audit", "%s: is left of a rotation, and cannot be named for what it holds; look at it, and move it away",
+                 kept.name);
+        return CODE_OK;
+    }
+    log_warn("audit", "%s: gave %s, which a rotation left without, its name", path, sealed);
+    rotate__let_go(path);
+    return CODE_OK;
 }
 
 static bool has_file_row(const char *next)
@@ -184,7 +332,7 @@ enum code rotate__tidy(const char *path, struct why *why)
         log_warn("audit", "%s: went on with a rotation that the last gate did not end", path);
     }
     remove_next(path);
-    return CODE_OK;
+    return tidy_kept(path, why);
 }
 
 /* Sealed and linked, but not replaced: the file goes on. */

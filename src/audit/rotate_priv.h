@@ -18,6 +18,12 @@ struct audit;
 /* Makes PATH.next: tables and no row. */
 enum code rotate__prepare(const char *path) MUST_USE;
 
+/* Gives the audit and its -wal file second names, PATH.keep and PATH.keep-wal, and syncs the folder: whatever a power cut
+ * leaves of the changes of names that follow, the file that is replaced has one, and its -wal file is known from that of the
+ * new one. Returns: false where that cannot be; names are then changed one by one, each synced. */
+bool rotate__hold(const char *path) MUST_USE;
+void rotate__let_go(const char *path); /* once it has a name of its own, or has not been replaced */
+
 /* Takes the sealed files beside an audit out of WAL mode, so that who may only read them needs no files beside them.
  * Returns: whether somebody has one open, so that it is to be tried again. */
 bool rotate__settle(const char *path) MUST_USE;

@@ -107,6 +107,7 @@ void writer__go_down(struct audit *audit, enum code code);
 void writer__sweep(struct audit *audit);   /* while down: fails the decisions that slipped into the rings */
 bool writer__recover(struct audit *audit); /* true: up again */
 enum code writer__empty_wal(struct audit *audit) MUST_USE; /* CODE_BUSY: somebody reads */
+enum code writer__copy_wal(struct audit *audit) MUST_USE;  /* the same, but it stays as long as it is */
 
 /* Appends `"denied":{...}`: what was refused without a row since the last `audit_up`, by reason. */
 enum code writer__describe_denied(const struct audit *audit, uint64_t counts[REASON_COUNT], struct buf *out) MUST_USE;

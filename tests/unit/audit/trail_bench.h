@@ -33,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef TRAIL_BENCH_OWN_STEPS
 /* ---- the machine stops at the n-th change of the disk ------------------------------------------------------------ */
 
 static atomic_int steps_left; /* 0: never */
@@ -57,6 +58,7 @@ STEP_BEFORE(int, link, (const char *from, const char *to), (from, to))
 STEP_BEFORE(int, unlink, (const char *path), (path))
 STEP_BEFORE(int, fsync, (int fd), (fd))
 STEP_BEFORE(int, fdatasync, (int fd), (fd))
+#endif
 
 /* ---- the bench --------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 3.5: the power is cut at every change of names and every sync of a rotation under load. Of the changes of names since the folder
+ * was synced any may be on the disk and any not; what was written since a file was synced is on the disk or not. From each such disk
+ * the next start goes on: every call that was told is there, no number is missing or there twice, no checkpoint that was out covers
+ * what is gone. */
+#define TRAIL_BENCH_OWN_STEPS
+#include "trail_bench.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+
+#define NAMES 32
+#define PENDING 6
+#define INODES 512
+#define CUTS 2000
+
+/* ---- what is on the disk ----------------------------------------------------------------------------------------- */
+
+struct name {
+    char text[64];
+    ino_t inode;
+};
+
+struct names {
+    struct name list[NAMES];
+    int count;
+};
+
+/* A change of names that no sync of the folder made durable yet. */
+struct change {
+    char from[64], to[64]; /* "": none */
+    ino_t inode;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    char folder[48], store[48];     /* the audit's; copies of what was synced */
+    struct names durable;
+    struct change pending[PENDING];
+    int pending_count, most_pending;
+    atomic_bool on;
+    int cuts;
+    int told_at[CUTS];
+} disk;
+static atomic_int told;
+static _Thread_local bool inside; /* what cutting itself does is no change */
+
+static void copy(const char *from, const char *to)
+{
+    static char bytes[1 << 16];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    size_t n;
+
+    if (out == NULL)
+        abort();
+    while (in != NULL && (n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        if (fwrite(bytes, 1, n, out) != n)
+            abort();
+    if (in != NULL)
+        fclose(in);
+    fclose(out);
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static bool is_ours(const char *path)
+{
+    return disk.on && !inside && strncmp(path, disk.folder, strlen(disk.folder)) == 0;
+}
+
+static ino_t inode_of(const char *path)
+{
+    struct stat there;
+
+    return stat(path, &there) == 0 ? there.st_ino : 0;
+}
+
+static void set_name(struct names *names, const char *text, ino_t inode)
+{
+    int at = 0;
+
+    while (at < names->count && strcmp(names->list[at].text, text) != 0)
+        at++;
+    if (inode == 0 && at < names->count)
+        names->list[at] = names->list[--names->count];
+    if (inode == 0)
+        return;
+    if (at == NAMES)
+        abort();
+    if (at == names->count)
+        names->count++;
+    (void)snprintf(names->list[at].text, sizeof names->list[at].text, "%s", text);
+    names->list[at].inode = inode;
+}
+
+static void read_names(struct names *names)
+{
+    DIR *dir = opendir(disk.folder);
+    const struct dirent *entry;
+
+    names->count = 0;
+    while ((entry = readdir(dir)) != NULL)
+        if (entry->d_type == DT_REG)
+            set_name(names, entry->d_name, entry->d_ino);
+    closedir(dir);
+}
+
+/* One disk that the power may leave: these of the changes, and of each file what was synced, or all that was written. */
+static void leave(unsigned changes, bool all_written)
+{
+    struct names left = disk.durable, now;
+    char folder[128], from[256], to[256];
+
+    for (int i = 0; i < disk.pending_count; i++)
+        if ((changes >> i & 1) != 0) {
+            set_name(&left, disk.pending[i].from, 0);
+            if (disk.pending[i].to[0] != '\0')
+                set_name(&left, disk.pending[i].to, disk.pending[i].inode);
+        }
+    if (disk.cuts == CUTS)
+        abort();
+    disk.told_at[disk.cuts] = atomic_load(&told);
+    (void)snprintf(folder, sizeof folder, "%s/cut-%d", disk.store, disk.cuts++);
+    if (mkdir(folder, 0700) != 0)
+        abort();
+    read_names(&now);
+    for (int i = 0; i < left.count; i++) {
+        (void)snprintf(from, sizeof from, "%s/%llu", disk.store, (unsigned long long)left.list[i].inode);
+        for (int k = 0; all_written && k < now.count; k++)
+            if (now.list[k].inode == left.list[i].inode)
+                (void)snprintf(from, sizeof from, "%s/%s", disk.folder, now.list[k].text);
+        (void)snprintf(to, sizeof to, "%s/%s", folder, left.list[i].text);
+        for (int k = 0; k < i; k++) /* two names of one file */
+            if (left.list[k].inode == left.list[i].inode) {
+                (void)snprintf(from, sizeof from, "%s/%s", folder, left.list[k].text);
+                if (link(from, to) != 0)
+                    abort();
+                from[0] = '\0';
+                break;
+            }
+        if (from[0] != '\0')
+            copy(from, to);
+    }
+    (void)snprintf(from, sizeof from, "%s/audit.db.heads", disk.folder); /* who reads it may have read all of it */
+    (void)snprintf(to, sizeof to, "%s/seen", folder);
+    copy(from, to);
+}
+
+static void cut_power(void)
+{
+    for (unsigned changes = 0; changes < 1U << disk.pending_count; changes++)
+        for (int written = 0; written < 2; written++)
+            leave(changes, written == 1);
+}
+
+static void note_change(const char *from, const char *to, ino_t inode)
+{
+    struct change *change = &disk.pending[disk.pending_count];
+
+    if (disk.pending_count++ == PENDING)
+        abort();
+    (void)snprintf(change->from, sizeof change->from, "%s", from);
+    (void)snprintf(change->to, sizeof change->to, "%s", to);
+    change->inode = inode;
+}
+
+static int changes_name(const char *what, const char *from, const char *to)
+{
+    union { void *symbol; int (*two)(const char *, const char *); int (*one)(const char *); } next = {dlsym(RTLD_NEXT, what)};
+    bool counts, is_link = strcmp(what, "link") == 0;
+    ino_t inode;
+    int result;
+
+    if (!is_ours(from))
+        return to != NULL ? next.two(from, to) : next.one(from);
+    (void)pthread_mutex_lock(&lock);
+    inode = inode_of(from);
+    counts = inode != 0 && strstr(from, "-shm") == NULL && strstr(from, "-journal") == NULL && strstr(from, ".next-") == NULL;
+    inside = true;
+    if (counts)
+        cut_power();
+    inside = false;
+    result = to != NULL ? next.two(from, to) : next.one(from);
+    if (counts && result == 0)
+        note_change(is_link ? "" : base_of(from), to != NULL ? base_of(to) : "", inode);
+    (void)pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static int syncs(const char *what, int fd)
+{
+    union { void *symbol; int (*call)(int); } next = {dlsym(RTLD_NEXT, what)};
+    char link_name[64], path[256], to[256];
+    struct stat there;
+    ssize_t len;
+    int result;
+
+    (void)snprintf(link_name, sizeof link_name, "/proc/self/fd/%d", fd);
+    len = readlink(link_name, path, sizeof path - 1);
+    path[len > 0 ? len : 0] = '\0';
+    (void)pthread_mutex_lock(&lock);
+    if (!is_ours(path) || fstat(fd, &there) != 0 || strstr(path, "-journal") != NULL) {
+        (void)pthread_mutex_unlock(&lock);
+        return next.call(fd);
+    }
+    inside = true;
+    cut_power();
+    result = next.call(fd);
+    if (S_ISDIR(there.st_mode)) {
+        read_names(&disk.durable);
+        disk.pending_count = 0;
+    } else {
+        (void)snprintf(to, sizeof to, "%s/%llu", disk.store, (unsigned long long)there.st_ino);
+        copy(link_name, to);
+    }
+    inside = false;
+    (void)pthread_mutex_unlock(&lock);
+    return result;
+}
+
+int rename(const char *from, const char *to) { return changes_name("rename", from, to); }
+int link(const char *from, const char *to) { return changes_name("link", from, to); }
+int unlink(const char *path) { return changes_name("unlink", path, NULL); }
+int fsync(int fd) { return syncs("fsync", fd); }
+int fdatasync(int fd) { return syncs("fdatasync", fd); }
+
+/* Everything that is there counts as on the disk. */
+static void watch(const struct bench *bench)
+{
+    char from[256], to[256];
+
+    (void)pthread_mutex_lock(&lock);
+    (void)snprintf(disk.folder, sizeof disk.folder, "%.47s", bench->file.folder);
+    (void)snprintf(disk.store, sizeof disk.store, "%.40s.cuts", bench->file.folder);
+    assert_int_equal(mkdir(disk.store, 0700), 0);
+    read_names(&disk.durable);
+    for (int i = 0; i < disk.durable.count; i++) {
+        (void)snprintf(from, sizeof from, "%s/%s", disk.folder, disk.durable.list[i].text);
+        (void)snprintf(to, sizeof to, "%s/%llu", disk.store, (unsigned long long)disk.durable.list[i].inode);
+        copy(from, to);
+    }
+    disk.on = true;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* ---- the test ---------------------------------------------------------------------------------------------------- */
+
+struct load {
+    struct bench *bench;
+    atomic_bool stops;
+};
+
+static void *load(void *argument)
+{
+    struct load *load = argument;
+
+    while (!atomic_load(&load->stops)) {
+        (void)audit_file_call(audit_ring(load->bench->audit, 1), "acme", "told");
+        atomic_fetch_add(&told, 1);
+        nap();
+    }
+    return NULL;
+}
+
+/* The largest checkpoint of a file of them: its second line is the size. */
+static long long largest(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char line[512], before[512] = "";
+    long long size = 0;
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(before, "callgate/", 9) == 0 && strtoll(line, NULL, 10) > size)
+            size = strtoll(line, NULL, 10);
+        (void)snprintf(before, sizeof before, "%s", line);
+    }
+    if (file != NULL)
+        fclose(file);
+    return size;
+}
+
+static void goes_on(struct bench *bench, int cut)
+{
+    char seen[160];
+    long long found;
+
+    (void)snprintf(bench->file.folder, sizeof bench->file.folder, "%s/cut-%d", disk.store, cut);
+    (void)snprintf(bench->file.path, sizeof bench->file.path, "%s/audit.db", bench->file.folder);
+    (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
+    (void)snprintf(seen, sizeof seen, "%s/seen", bench->file.folder);
+    start(bench);
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "after");
+    audit_close(&bench->audit);
+    found = count_all(bench, "SELECT count(*) FROM decision WHERE correlation = 'told'");
+    if (found < disk.told_at[cut])
+        fail_msg("cut %d: %lld calls of %d that were told", cut, found, disk.told_at[cut]);
+    found = audit_file_number(&bench->file, "SELECT json_extract(detail, '$.last_seq') FROM event WHERE kind = 'crash'");
+    if (largest(seen) > found)
+        fail_msg("cut %d: a checkpoint over %lld was out, row %lld was the last", cut, largest(seen), found);
+    if (files_like(bench, ".next") + files_like(bench, ".keep") + files_like(bench, ".keep-wal") != 0)
+        fail_msg("cut %d: something half done is left", cut);
+}
+
+static int remove_one(const char *path, const struct stat *there, int kind, struct FTW *where)
+{
+    (void)there;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static void test_every_disk(void **state)
+{
+    struct bench *bench = *state;
+    struct bench after = *bench;
+    struct load loading = {.bench = bench};
+    pthread_t thread;
+
+    start(bench);
+    hold(bench, "umbra");
+    audit_file_call(audit_ring(bench->audit, 0), "acme", "first");
+    watch(bench);
+    assert_int_equal(pthread_create(&thread, NULL, load, &loading), 0);
+    archive(bench);
+    for (int calls = atomic_load(&told); atomic_load(&told) < calls + 3;)
+        nap();
+    atomic_store(&loading.stops, true);
+    (void)pthread_join(thread, NULL);
+    (void)pthread_mutex_lock(&lock);
+    disk.on = false;
+    (void)pthread_mutex_unlock(&lock);
+    audit_close(&bench->audit);
+    assert_true(disk.cuts > 40);
+    for (int cut = 0; cut < disk.cuts; cut++)
+        goes_on(&after, cut);
+    assert_int_equal(nftw(disk.store, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_every_disk, setup, teardown)};
+
+    if (access("/dev/shm", W_OK) == 0)
+        (void)setenv("CALLGATE_TEST_FOLDER", "/dev/shm", 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
