@@ -412,6 +412,8 @@ static enum code write_note(struct notary *notary, struct checkpoint *checkpoint
 static enum code make_checkpoint(struct notary *notary)
 {
     struct checkpoint *checkpoint = mem_zalloc(sizeof *checkpoint);
+    char text[NOTE_BYTES];
+    uint64_t size;
     struct span note;
     enum code code;
 
@@ -427,13 +429,16 @@ static enum code make_checkpoint(struct notary *notary)
         return code;
     }
     notary->fresh = 0;
-    note = span_of(checkpoint->note, checkpoint->note_len);
+    note = span_of(text, checkpoint->note_len);
+    memcpy(text, checkpoint->note, note.len);
+    size = checkpoint->size;
+    /* First to the writer, who may wait for it: the file and who else is told have syncs and a network of their own. */
+    mem_free(atomic_exchange(&notary->ready, checkpoint)); /* one that the writer could not take yet says less */
+    ring__wake_writer(notary->shared, RING_DOZES);
     append_to_file(notary, note);
     if (notary->conf.publish != NULL)
         notary->conf.publish(notary->conf.context, note);
-    atomic_store(&notary->signed_size, checkpoint->size);
-    mem_free(atomic_exchange(&notary->ready, checkpoint)); /* one that the writer could not take yet says less */
-    ring__wake_writer(notary->shared, RING_DOZES);
+    atomic_store(&notary->signed_size, size);
     return CODE_OK;
 }
 

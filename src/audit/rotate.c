@@ -4,7 +4,7 @@
  * written for a few syncs:
  *
  *   1. `sealed` is the file's last row         killed from here on: the next start goes on in this file
- *   2. a checkpoint over it, from the notary
+ *   2. a checkpoint over it, from the notary   who tells others of it beside what follows
  *   3. PATH.next filled with what goes on, and synced beside 4
  *   4. the WAL copied                          a reader in its way: given up, and tried again later
  *   5. the file linked to its other name

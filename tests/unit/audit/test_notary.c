@@ -360,12 +360,42 @@ static void test_new_key_and_no_file(void **state)
     expect_proven(bench, &before, false);
 }
 
+/* Waits, as a slow disk under the file would, until the writer has what is being published. */
+static void wait_for_row(void *context, struct span note)
+{
+    struct bench *bench = context;
+    struct note read;
+    char sql[80];
+
+    assert_int_equal(note_read(note, &read), CODE_OK);
+    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM checkpoint WHERE size = %llu", (unsigned long long)read.size);
+    for (int naps = 0; bench->published == 0 && naps < 5000; naps++) {
+        bench->published = audit_file_number(&bench->file, sql) == 1;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+static void test_the_writer_comes_first(void **state)
+{
+    struct bench *bench = *state;
+    struct audit *audit;
+
+    bench->conf.publish = wait_for_row;
+    audit = open_signed(bench);
+    audit_file_call(audit_ring(audit, 0), "acme", "c-1");
+    for (int naps = 0; bench->published == 0 && naps < 4000; naps++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_int_equal(bench->published, 1);
+    audit_close(&audit);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_while_rows_come_and_at_the_end), TEST(test_quiet), TEST(test_after_rows_and_restarts),
         TEST(test_from_the_rows), TEST(test_what_is_not_signed), TEST(test_new_key_and_no_file),
+        TEST(test_the_writer_comes_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
