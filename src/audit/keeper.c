@@ -271,4 +271,5 @@ void keeper__stop(struct keeper *keeper)
     atomic_store(&keeper->stopping, true);
     keeper__poke(keeper);
     thread_join(&keeper->thread);
+    rotate__let_go(keeper->path); /* for a rotation that waited in vain */
 }

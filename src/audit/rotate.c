@@ -339,6 +339,7 @@ static enum step run(struct audit *audit, enum code *code, const char **what)
     struct syncing syncing;
     enum code synced;
 
+    audit->keeper.is_held = audit->keeper.is_held && rotate__is_held(audit->ledger.path);
     *what = "its path is too long";
     *code = CODE_LIMIT;
     if (snprintf(next, sizeof next, "%s.next", audit->ledger.path) >= (int)sizeof next - 8)
@@ -397,12 +398,14 @@ static void rotate(struct audit *audit)
         return;
     step = run(audit, &code, &what);
     atomic_store(&audit->keeper.next, KEEPER_NEXT_NONE);
-    if (step == STEP_FAILED) {
+    if (step != STEP_DONE)
         rotate__tidy_name(&audit->ledger);
+    if (step == STEP_FAILED) {
         writer__go_down(audit, code);
         return;
     }
     if (step == STEP_UNSEALED) {
+        rotate__remove_next(audit->ledger.path);
         put_off(audit, what, code);
         return;
     }

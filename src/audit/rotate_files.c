@@ -21,7 +21,7 @@ static enum code with_suffix(const char *path, const char *suffix, char out[ROTA
     return snprintf(out, ROTATE_PATH_BYTES, "%s%s", path, suffix) < ROTATE_PATH_BYTES ? CODE_OK : CODE_LIMIT;
 }
 
-static void remove_next(const char *path)
+void rotate__remove_next(const char *path)
 {
     char name[ROTATE_PATH_BYTES];
 
@@ -60,7 +60,7 @@ enum code rotate__prepare(const char *path)
 
     if (code != CODE_OK)
         return code;
-    remove_next(path);
+    rotate__remove_next(path);
     code = db_open(next, DB_CREATE, &db, NULL);
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
                    AUDIT_SCHEMA_VERSION);
@@ -89,7 +89,7 @@ static bool is_unsettled(const char *path)
     unsigned char header[HEADER_BYTES];
     char journal[ROTATE_PATH_BYTES];
     uint32_t id = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a FIFO of that name would never open */
     bool is_read;
 
     if (fd < 0)
@@ -236,6 +236,13 @@ bool rotate__hold(const char *path)
     return false;
 }
 
+bool rotate__is_held(const char *path)
+{
+    struct kept kept;
+
+    return name_kept(path, &kept) == CODE_OK && is_same(kept.name, path) && is_same(kept.wal, kept.path_wal);
+}
+
 static bool has_sealed_name(const char *path, const char *name)
 {
     struct beside beside;
@@ -331,7 +338,7 @@ enum code rotate__tidy(const char *path, struct why *why)
             return why_set(why, CODE_IO, "%s: cannot be given the name %s: %s", next, path, strerror(errno));
         log_warn("audit", "%s: went on with a rotation that the last gate did not end", path);
     }
-    remove_next(path);
+    rotate__remove_next(path);
     return tidy_kept(path, why);
 }
 

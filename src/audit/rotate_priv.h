@@ -17,11 +17,13 @@ struct audit;
 
 /* Makes PATH.next: tables and no row. */
 enum code rotate__prepare(const char *path) MUST_USE;
+void rotate__remove_next(const char *path); /* filled, it would be taken for what goes on from a file that is moved away */
 
 /* Gives the audit and its -wal file second names, PATH.keep and PATH.keep-wal, and syncs the folder: whatever a power cut
  * leaves of the changes of names that follow, the file that is replaced has one, and its -wal file is known from that of the
  * new one. Returns: false where that cannot be; names are then changed one by one, each synced. */
 bool rotate__hold(const char *path) MUST_USE;
+bool rotate__is_held(const char *path); /* still: the file or its -wal file may be another one since */
 void rotate__let_go(const char *path); /* once it has a name of its own, or has not been replaced */
 
 /* Takes the sealed files beside an audit out of WAL mode, so that who may only read them needs no files beside them.

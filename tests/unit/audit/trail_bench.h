@@ -22,6 +22,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -56,8 +57,23 @@ static inline void step(void)
 STEP_BEFORE(int, rename, (const char *from, const char *to), (from, to))
 STEP_BEFORE(int, link, (const char *from, const char *to), (from, to))
 STEP_BEFORE(int, unlink, (const char *path), (path))
-STEP_BEFORE(int, fsync, (int fd), (fd))
 STEP_BEFORE(int, fdatasync, (int fd), (fd))
+
+static atomic_bool folders_fail; /* their syncs do */
+
+int fsync(int fd);
+int fsync(int fd)
+{
+    union { void *symbol; int (*call)(int fd); } next = {dlsym(RTLD_NEXT, "fsync")};
+    struct stat there;
+
+    step();
+    if (atomic_load(&folders_fail) && fstat(fd, &there) == 0 && S_ISDIR(there.st_mode)) {
+        errno = EIO;
+        return -1;
+    }
+    return next.call(fd);
+}
 #endif
 
 /* ---- the bench --------------------------------------------------------------------------------------------------- */
