@@ -138,6 +138,12 @@ void notary__hurry(struct notary *notary, uint64_t size)
     poke(notary);
 }
 
+void notary__wake(struct notary *notary)
+{
+    if (notary->is_on)
+        poke(notary);
+}
+
 void notary__distrust(struct notary *notary)
 {
     if (!notary->is_on)

@@ -68,6 +68,8 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
 
 void notary__hurry(struct notary *notary, uint64_t size); /* makes a checkpoint over so many rows as soon as it can */
 
+void notary__wake(struct notary *notary); /* takes what waits, so that a checkpoint wanted soon has few rows before it */
+
 /* Makes it read the tree anew from the last checkpoint in the file, before anything else is signed. */
 void notary__distrust(struct notary *notary);
 

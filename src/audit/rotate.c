@@ -35,6 +35,7 @@
 #define SIGN_LOOK_NS 100000
 #define READER_WAIT_MS 5      /* for somebody's read of the file to end */
 #define RETRY_US 1000000
+#define LOOK_US 1000          /* what the keeper has copied and the notary has hashed until then is not done in the pause */
 #define PART_WAIT_US 2000000  /* for the index part that is being written */
 
 static const char *base_of(const char *path)
@@ -426,7 +427,8 @@ void rotate__turn(struct audit *audit)
 
     if (rotation->since_us == 0)
         rotation->since_us = clock_monotonic_us();
-    rotation->due_us = clock_monotonic_us() + RETRY_US / 100;
+    rotation->due_us = clock_monotonic_us() + LOOK_US;
+    notary__wake(&audit->notary);
     switch ((enum keeper_next)atomic_load(&keeper->next)) {
     case KEEPER_NEXT_NONE:
         keeper__ask_next(keeper);
