@@ -105,7 +105,7 @@ static enum code write_batch(struct audit *audit, bool *part_done)
     if (code == CODE_OK)
         code = writer__checkpoint(audit);
     if (code == CODE_OK)
-        code = index_slice(audit, part_done);
+        code = audit->rotation.seals ? rotate__seal(audit) : index_slice(audit, part_done);
     if (code == CODE_OK && !ledger__is_in_place(&audit->ledger))
         code = CODE_NOT_FOUND;
     if (code == CODE_OK)

@@ -56,6 +56,15 @@ enum code writer__checkpoint(struct audit *audit)
     return put_event(audit, audit->checkpoint->size, audit->checkpoint->root, clock_wall_us());
 }
 
+enum code writer__checkpoint_last(struct audit *audit)
+{
+    const struct ledger *ledger = &audit->ledger;
+    enum code code = notary__sign(&audit->notary, ledger->tip.seq, buf_peek(&ledger->leaves), ledger->leaf_count,
+                                  &audit->rotation.checkpoint);
+
+    return code == CODE_OK ? put(&audit->ledger, audit->rotation.checkpoint) : code;
+}
+
 void writer__tell_notary(struct audit *audit, uint64_t own)
 {
     const struct ledger *ledger = &audit->ledger;

@@ -11,7 +11,6 @@
 #include "os/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -61,6 +60,7 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
     if (notary->conf.rows == 0)
         notary->conf.rows = ROWS;
     (void)pthread_mutex_init(&notary->lock, NULL);
+    (void)pthread_mutex_init(&notary->work, NULL);
     notary->is_on = true;
     buf_init(&notary->queue, QUEUE_BYTES);
     buf_init(&notary->taken, QUEUE_BYTES);
@@ -80,6 +80,7 @@ void notary__fini(struct notary *notary)
     if (!notary->is_on)
         return;
     mem_free(atomic_exchange(&notary->ready, NULL));
+    mem_free(notary->untold);
     mem_free(notary->file);
     buf_fini(&notary->queue);
     buf_fini(&notary->taken);
@@ -87,6 +88,7 @@ void notary__fini(struct notary *notary)
     if (notary->wake_fd >= 0)
         (void)close(notary->wake_fd);
     (void)pthread_mutex_destroy(&notary->lock);
+    (void)pthread_mutex_destroy(&notary->work);
     *notary = (struct notary){.wake_fd = -1};
 }
 
@@ -130,12 +132,6 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
     (void)pthread_mutex_unlock(&notary->lock);
     if (pokes)
         poke(notary);
-}
-
-void notary__hurry(struct notary *notary, uint64_t size)
-{
-    atomic_store(&notary->hurry, size);
-    poke(notary);
 }
 
 void notary__wake(struct notary *notary)
@@ -343,53 +339,6 @@ static enum code drain(struct notary *notary)
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-static enum code write_all(int fd, struct span text)
-{
-    while (text.len > 0) {
-        ssize_t n = write(fd, text.at, text.len);
-
-        if (n < 0 && errno != EINTR)
-            return CODE_IO;
-        if (n > 0)
-            text = span_part(text, (size_t)n, SIZE_MAX);
-    }
-    return CODE_OK;
-}
-
-/* Empty lines before each, so that one torn by a crash spoils none behind it. One that a full disk tore is taken back. */
-static void append_to_file(struct notary *notary, struct span note)
-{
-    int fd = notary->file == NULL ? -1 : open(notary->file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
-    struct buf text;
-    enum code code = CODE_IO;
-
-    if (notary->file == NULL)
-        return;
-    buf_init(&text, 2 * NOTE_BYTES);
-    if (fd >= 0) {
-        off_t end = lseek(fd, 0, SEEK_END);
-
-        code = buf_add_text(&text, end != 0 ? "\n\n" : "");
-        if (code == CODE_OK)
-            code = buf_add_span(&text, note);
-        if (code == CODE_OK)
-            code = write_all(fd, buf_peek(&text));
-        if (code != CODE_OK && end >= 0 && ftruncate(fd, end) != 0)
-            code = CODE_IO;
-        if (code == CODE_OK && fdatasync(fd) != 0 && errno != EINVAL) /* EINVAL: a pipe */
-            code = CODE_IO;
-        (void)close(fd);
-    }
-    buf_fini(&text);
-    if (code != CODE_OK) {
-        atomic_fetch_add(&notary->failures, 1);
-        if (!notary->complained)
-            log_warn("audit", "%s: checkpoints cannot be appended: %s; they are in the database alone", notary->file,
-                     code == CODE_IO ? strerror(errno) : code_text(code));
-    }
-    notary->complained = code != CODE_OK;
-}
-
 static enum code write_note(struct notary *notary, struct checkpoint *checkpoint)
 {
     struct note note = {.origin = span_text(notary->origin), .size = checkpoint->size, .time_us = checkpoint->time_us,
@@ -415,14 +364,13 @@ static enum code write_note(struct notary *notary, struct checkpoint *checkpoint
     return code;
 }
 
-static enum code make_checkpoint(struct notary *notary)
+/* Of the tree as it stands. */
+static enum code make_checkpoint(struct notary *notary, struct checkpoint **made)
 {
     struct checkpoint *checkpoint = mem_zalloc(sizeof *checkpoint);
-    char text[NOTE_BYTES];
-    uint64_t size;
-    struct span note;
     enum code code;
 
+    *made = NULL;
     if (checkpoint == NULL)
         return CODE_NOMEM;
     checkpoint->size = notary->tree.size;
@@ -435,31 +383,124 @@ static enum code make_checkpoint(struct notary *notary)
         return code;
     }
     notary->fresh = 0;
-    note = span_of(text, checkpoint->note_len);
-    memcpy(text, checkpoint->note, note.len);
-    size = checkpoint->size;
-    /* First to the writer, who may wait for it: the file and who else is told have syncs and a network of their own. */
-    mem_free(atomic_exchange(&notary->ready, checkpoint)); /* one that the writer could not take yet says less */
-    ring__wake_writer(notary->shared, RING_DOZES);
-    append_to_file(notary, note);
-    if (notary->conf.publish != NULL)
-        notary->conf.publish(notary->conf.context, note);
-    atomic_store(&notary->signed_size, size);
+    notary->fresh_us = 0;
+    *made = checkpoint;
     return CODE_OK;
+}
+
+/* ---- for the writer ---------------------------------------------------------------------------------------------- */
+
+bool notary__seize(struct notary *notary)
+{
+    bool is_ready;
+
+    if (!notary->is_on)
+        return true;
+    if (pthread_mutex_trylock(&notary->work) != 0)
+        return false;
+    (void)pthread_mutex_lock(&notary->lock);
+    is_ready = notary->is_loaded && !notary->is_distrusted && notary->tree.size >= notary->queue_last - notary->queue_count;
+    (void)pthread_mutex_unlock(&notary->lock);
+    if (is_ready)
+        return true;
+    (void)pthread_mutex_unlock(&notary->work);
+    poke(notary);
+    return false;
+}
+
+void notary__release(struct notary *notary)
+{
+    if (notary->is_on)
+        (void)pthread_mutex_unlock(&notary->work);
+}
+
+enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, struct checkpoint **made)
+{
+    enum code code = drain(notary);
+
+    *made = NULL;
+    if (code == CODE_OK)
+        code = buf_add_span(&notary->taken, leaves);
+    if (code == CODE_OK)
+        read_queue(notary, last - count + 1);
+    buf_clear(&notary->taken);
+    if (code == CODE_OK && notary->tree.size != last)
+        code = CODE_INVALID;
+    return code == CODE_OK ? make_checkpoint(notary, made) : code;
+}
+
+void notary__tell(struct notary *notary, struct checkpoint *checkpoint)
+{
+    (void)pthread_mutex_lock(&notary->lock);
+    mem_free(notary->untold);
+    notary->untold = checkpoint;
+    (void)pthread_mutex_unlock(&notary->lock);
+    poke(notary);
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
 
-static void wait_for_work(struct notary *notary, int64_t due_us, bool failed)
+static bool is_due(const struct notary *notary, bool stopping, int64_t due_us)
+{
+    /* Nothing is signed that the writer did not call durable. */
+    if (notary->fresh == 0 || notary->tree.size > notary->wanted)
+        return false;
+    return stopping || notary->fresh >= notary->conf.rows || clock_monotonic_us() >= due_us;
+}
+
+/* What the writer has made. It says less than any that is made after a drain before this. */
+static void take_untold(struct notary *notary, struct checkpoint *told)
+{
+    struct checkpoint *untold;
+
+    (void)pthread_mutex_lock(&notary->lock);
+    untold = notary->untold;
+    notary->untold = NULL;
+    (void)pthread_mutex_unlock(&notary->lock);
+    if (untold != NULL)
+        *told = *untold;
+    mem_free(untold);
+}
+
+/* What a turn of the thread leaves to be done without the lock. */
+struct turn {
+    struct checkpoint told[2]; /* the writer's and the own one; size 0: none */
+    uint64_t fresh;
+    int64_t due_us;
+};
+
+static enum code work(struct notary *notary, bool stopping, struct turn *turn)
+{
+    enum code code = drain(notary);
+    struct checkpoint *made = NULL;
+
+    take_untold(notary, &turn->told[0]);
+    if (notary->fresh == 0)
+        notary->fresh_us = 0;
+    else if (notary->fresh_us == 0)
+        notary->fresh_us = clock_monotonic_us();
+    turn->due_us = notary->fresh_us + (int64_t)notary->conf.interval_ms * 1000;
+    if (code == CODE_OK && is_due(notary, stopping, turn->due_us))
+        code = make_checkpoint(notary, &made);
+    turn->fresh = notary->fresh;
+    if (made == NULL)
+        return code;
+    turn->told[1] = *made;
+    mem_free(atomic_exchange(&notary->ready, made)); /* one that the writer could not take yet says less */
+    ring__wake_writer(notary->shared, RING_DOZES);
+    return CODE_OK;
+}
+
+static void wait_for_work(struct notary *notary, const struct turn *turn, bool failed)
 {
     struct pollfd watch = {.fd = notary->wake_fd, .events = POLLIN};
-    int64_t left_us = due_us - clock_monotonic_us();
-    int timeout_ms = failed ? PAUSE_MS : notary->fresh == 0 ? -1 : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
+    int64_t left_us = turn->due_us - clock_monotonic_us();
+    int timeout_ms = failed ? PAUSE_MS : turn->fresh == 0 ? -1 : left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
     uint64_t count, enough = notary->conf.rows < QUEUE_ROWS ? notary->conf.rows : QUEUE_ROWS;
     bool waits;
 
     (void)pthread_mutex_lock(&notary->lock);
-    enough = notary->fresh == 0 ? 1 : enough;
+    enough = turn->fresh == 0 ? 1 : enough;
     waits = failed || notary->queue_count < enough;
     if (waits)
         notary->wake_rows = enough;
@@ -473,41 +514,27 @@ static void wait_for_work(struct notary *notary, int64_t due_us, bool failed)
         return; /* EAGAIN: nobody poked */
 }
 
-static bool is_due(const struct notary *notary, bool stopping, int64_t due_us)
-{
-    /* Nothing is signed that the writer did not call durable. */
-    if (notary->fresh == 0 || notary->tree.size > notary->wanted)
-        return false;
-    if (stopping || notary->tree.size == atomic_load(&notary->hurry))
-        return true;
-    return notary->fresh >= notary->conf.rows || clock_monotonic_us() >= due_us;
-}
-
 static void run(void *argument)
 {
     struct notary *notary = argument;
     bool complained = false, stopping;
 
     do {
-        int64_t due_us;
+        struct turn turn = {.fresh = 0};
         enum code code;
 
         stopping = atomic_load(&notary->stopping);
-        code = drain(notary);
-        if (notary->fresh == 0)
-            notary->fresh_us = 0;
-        else if (notary->fresh_us == 0)
-            notary->fresh_us = clock_monotonic_us();
-        due_us = notary->fresh_us + (int64_t)notary->conf.interval_ms * 1000;
-        if (code == CODE_OK && is_due(notary, stopping, due_us)) {
-            code = make_checkpoint(notary);
-            notary->fresh_us = 0;
-        }
+        (void)pthread_mutex_lock(&notary->work);
+        code = work(notary, stopping, &turn);
+        (void)pthread_mutex_unlock(&notary->work);
+        for (size_t i = 0; i < sizeof turn.told / sizeof turn.told[0]; i++)
+            if (turn.told[i].size != 0)
+                notary__tell_others(notary, &turn.told[i]);
         if (code != CODE_OK && !complained)
             log_warn("audit", "%s: no checkpoint can be made: %s; trying again", notary->path, code_text(code));
         complained = code != CODE_OK;
         if (!stopping)
-            wait_for_work(notary, due_us, complained);
+            wait_for_work(notary, &turn, complained);
     } while (!stopping);
 }
 

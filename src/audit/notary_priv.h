@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The notary: a thread beside the writer that grows the Merkle tree over committed rows and signs checkpoints of it.
+/* The notary: a thread beside the writer that grows the Merkle tree over committed rows and signs checkpoints of it. In a
+ * rotation the writer does it itself: it would wait for that thread longer than for a sync.
  *
- * Threads: notary__push and notary__take by the writer (main before its start and after its end); start and stop by main.
+ * Threads: notary__push, _take, _seize, _sign, _release and _tell by the writer (main before its start and after its end);
+ * start and stop by main.
  * Owns: its thread, the queue of rows, the tree, the tenants' last rows, the checkpoint that is ready.
  * Lifetime: notary__init to notary__fini.
  * Errors: logged and tried again; calls never wait for a checkpoint. */
@@ -42,18 +44,19 @@ struct notary {
     uint64_t queue_own;          /* events of our own among them: they make no checkpoint due */
     bool is_distrusted;          /* what was read of the file before does not count */
     uint64_t wake_rows;          /* poke the thread when so many wait */
+    struct checkpoint *untold;   /* made by the writer, or NULL */
 
-    /* the thread's */
+    pthread_mutex_t work;        /* held while the tree grows; what follows, up to the empty line */
     struct merkle tree;
     struct tenants tenants;
     struct buf taken;            /* the queue that is being read */
-    bool is_loaded, has_tenants, complained;
+    bool is_loaded, has_tenants;
     uint64_t wanted;             /* number of the last row that was told of */
     uint64_t fresh;              /* rows since the last checkpoint */
     int64_t fresh_us;            /* monotonic: when the first of them was seen */
 
+    bool complained;             /* the thread's */
     _Atomic uint64_t signed_size, failures;
-    _Atomic uint64_t hurry;      /* a checkpoint over so many rows is waited for */
 };
 
 /* Takes: a ledger that is open. Nothing happens where conf has no key. */
@@ -66,14 +69,26 @@ void notary__fini(struct notary *notary);
 /* What was committed: rows up to `last`, of which `leaves` describes the last `count`. */
 void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, uint64_t own);
 
-void notary__hurry(struct notary *notary, uint64_t size); /* makes a checkpoint over so many rows as soon as it can */
-
 void notary__wake(struct notary *notary); /* takes what waits, so that a checkpoint wanted soon has few rows before it */
+
+/* From here to notary__release the tree is the writer's. Returns: false, without blocking, where the thread is at work, or
+ * would have to read rows from the file first; it does that then. */
+bool notary__seize(struct notary *notary) MUST_USE;
+void notary__release(struct notary *notary);
+
+/* Once, while it is seized: a checkpoint over what was committed and `count` rows behind it, up to `last`, which are not
+ * durable yet: nobody may hear of it before they are. Where they never are, notary__distrust. *made: the caller's. */
+enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, struct checkpoint **made)
+    MUST_USE;
+void notary__tell(struct notary *notary, struct checkpoint *checkpoint); /* of one that is durable; takes it */
 
 /* Makes it read the tree anew from the last checkpoint in the file, before anything else is signed. */
 void notary__distrust(struct notary *notary);
 
 struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's (mem_free) */
+
+/* notary_tell.c: without a lock. The file and who else is told have syncs and a network of their own. */
+void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint);
 
 /* "checkpoint_key" in an event: name+id+key. */
 enum code notary__describe_key(const struct notary *notary, struct buf *out) MUST_USE;

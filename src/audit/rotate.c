@@ -3,13 +3,13 @@
  * and a second name for this file (rotate__hold), so that its names can change without a sync between. Then no call may be
  * written for a few syncs:
  *
- *   1. `sealed` is the file's last row         killed from here on: the next start goes on in this file
- *   2. a checkpoint over it, from the notary   who tells others of it beside what follows
- *   3. PATH.next filled with what goes on, and synced beside 4
- *   4. the WAL copied                          a reader in its way: given up, and tried again later
- *   5. the file linked to its other name
- *   6. PATH.next renamed to PATH               killed from here on: the next start goes on in the new file
- *   7. the folder synced, before a row is committed there; the second name and the old WAL go after that
+ *   1. what waits, `sealed` as the file's last row and a checkpoint over all of it, in one commit
+ *                                              killed from here on: the next start goes on in this file
+ *   2. PATH.next filled with what goes on, and synced beside 3
+ *   3. the WAL copied                          a reader in its way: given up, and tried again later
+ *   4. the file linked to its other name
+ *   5. PATH.next renamed to PATH               killed from here on: the next start goes on in the new file
+ *   6. the folder synced, before a row is committed there; the second name and the old WAL go after that
  *
  * The WAL is not cut off: on ext4 that takes 5 to 25 ms, longer than all syncs together.
  */
@@ -28,15 +28,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#define SIGN_WAIT_US 1000000
-#define SIGN_LOOK_NS 100000
 #define READER_WAIT_MS 5      /* for somebody's read of the file to end */
 #define RETRY_US 1000000
 #define LOOK_US 1000          /* what the keeper has copied and the notary has hashed until then is not done in the pause */
-#define PART_WAIT_US 2000000  /* for the index part that is being written */
+#define WORK_WAIT_US 2000000  /* for the index part that is being written, and for the notary */
 
 static const char *base_of(const char *path)
 {
@@ -222,55 +219,44 @@ static enum code put_sealed(struct audit *audit)
     return code;
 }
 
-static enum code seal(struct audit *audit)
+enum code rotate__seal(struct audit *audit)
 {
-    struct part *late;
-    enum code code = ledger__begin(&audit->ledger);
+    struct ledger *ledger = &audit->ledger;
+    enum code code = put_sealed(audit);
 
-    audit->rows = 1;
-    if (code == CODE_OK)
-        code = writer__checkpoint(audit);
+    if (code == CODE_OK && audit->notary.is_on && ledger->leaf_count != ledger->tip.seq - ledger->committed.seq) {
+        audit->rotation.seals = false; /* many rows of long tenants came at once; see ledger->leaves */
+        return CODE_OK;
+    }
     if (code == CODE_OK && audit->part != NULL) /* it is not found by; its rows are behind the last part */
-        code = db_exec(audit->ledger.db, "DELETE FROM lookup WHERE part > coalesce((SELECT max(part) FROM part), -1)");
-    if (code == CODE_OK)
-        code = put_sealed(audit);
-    if (code == CODE_OK && !ledger__is_in_place(&audit->ledger))
-        code = CODE_NOT_FOUND;
-    if (code == CODE_OK)
-        code = ledger__commit(&audit->ledger);
-    if (code != CODE_OK)
-        return code;
+        code = db_exec(ledger->db, "DELETE FROM lookup WHERE part > coalesce((SELECT max(part) FROM part), -1)");
+    return code == CODE_OK && audit->notary.is_on ? writer__checkpoint_last(audit) : code;
+}
+
+/* With what waits in the rings: it does not wait longer for us than it must. Returns: false where the file goes on. */
+static bool seal(struct audit *audit)
+{
+    struct rotation *rotation = &audit->rotation;
+    struct part *late;
+    bool sealed;
+
+    rotation->seals = true;
+    sealed = writer__batch(audit) && rotation->seals;
+    rotation->seals = false;
+    notary__release(&audit->notary);
+    if (!sealed) {
+        mem_free(rotation->checkpoint);
+        rotation->checkpoint = NULL;
+        return false;
+    }
+    if (rotation->checkpoint != NULL)
+        notary__tell(&audit->notary, rotation->checkpoint);
+    rotation->checkpoint = NULL;
     part__free(&audit->part);
     late = keeper__take(&audit->keeper); /* the keeper is held still; what it has sorted are rows of this file */
     part__free(&late);
     atomic_store(&audit->keeper.part_wanted, 0);
-    writer__committed(audit);
-    writer__publish(audit);
-    return CODE_OK;
-}
-
-/* Returns: CODE_BUSY where the notary does not come to it. */
-static enum code sign(struct audit *audit)
-{
-    const struct timespec pause = {.tv_nsec = SIGN_LOOK_NS};
-    int64_t until_us = clock_monotonic_us() + SIGN_WAIT_US;
-    enum code code;
-
-    if (!audit->notary.is_on)
-        return CODE_OK;
-    notary__hurry(&audit->notary, audit->ledger.committed.seq);
-    while (audit->checkpoint == NULL || audit->checkpoint->size != audit->ledger.committed.seq) {
-        if (clock_monotonic_us() >= until_us)
-            return CODE_BUSY;
-        mem_free(audit->checkpoint); /* the next one says more */
-        audit->checkpoint = notary__take(&audit->notary);
-        if (audit->checkpoint == NULL)
-            (void)nanosleep(&pause, NULL);
-    }
-    code = writer__checkpoint_end(audit);
-    mem_free(audit->checkpoint);
-    audit->checkpoint = NULL;
-    return code;
+    return true;
 }
 
 static enum code link_sealed(const struct audit *audit)
@@ -333,7 +319,7 @@ static enum code change_files(struct audit *audit, const char *next)
 
 enum step { STEP_DONE = 0, STEP_UNSEALED, STEP_FAILED };
 
-/* Returns: STEP_UNSEALED where the file goes on; nothing was lost then. */
+/* Of a file that is sealed. Returns: STEP_UNSEALED where it goes on; nothing was lost then. */
 static enum step run(struct audit *audit, enum code *code, const char **what)
 {
     char next[ROTATE_PATH_BYTES];
@@ -345,13 +331,6 @@ static enum step run(struct audit *audit, enum code *code, const char **what)
     *code = CODE_LIMIT;
     if (snprintf(next, sizeof next, "%s.next", audit->ledger.path) >= (int)sizeof next - 8)
         return STEP_UNSEALED;
-    *code = seal(audit);
-    if (*code != CODE_OK)
-        return STEP_FAILED;
-    *what = "the checkpoint over it was not made in time";
-    *code = sign(audit);
-    if (*code != CODE_OK)
-        return *code == CODE_BUSY ? STEP_UNSEALED : STEP_FAILED;
     *what = "the next file cannot be written";
     *code = fill_next(audit, next);
     if (*code != CODE_OK)
@@ -395,8 +374,11 @@ static void rotate(struct audit *audit)
     enum code code;
     enum step step;
 
-    if (!writer__batch(audit)) /* what waits does not wait longer for us than it must */
+    if (!seal(audit)) {
+        if (!atomic_load(&audit->shared.down))
+            put_off(audit, "too much came at once", CODE_OK);
         return;
+    }
     step = run(audit, &code, &what);
     atomic_store(&audit->keeper.next, KEEPER_NEXT_NONE);
     if (step != STEP_DONE)
@@ -423,12 +405,14 @@ void rotate__turn(struct audit *audit)
 {
     struct rotation *rotation = &audit->rotation;
     struct keeper *keeper = &audit->keeper;
-    bool parts = audit->part != NULL || atomic_load(&keeper->ready) != NULL;
+    bool parts = audit->part != NULL || atomic_load(&keeper->ready) != NULL, waited;
 
     if (rotation->since_us == 0)
         rotation->since_us = clock_monotonic_us();
     rotation->due_us = clock_monotonic_us() + LOOK_US;
-    notary__wake(&audit->notary);
+    waited = clock_monotonic_us() - rotation->since_us >= WORK_WAIT_US;
+    if (atomic_load(&keeper->next) != KEEPER_NEXT_READY || (parts && !waited))
+        notary__wake(&audit->notary);
     switch ((enum keeper_next)atomic_load(&keeper->next)) {
     case KEEPER_NEXT_NONE:
         keeper__ask_next(keeper);
@@ -446,11 +430,14 @@ void rotate__turn(struct audit *audit)
     case KEEPER_NEXT_READY:
         break;
     }
-    if (parts && clock_monotonic_us() - rotation->since_us < PART_WAIT_US)
+    if (parts && !waited)
         return;
     if (pthread_mutex_trylock(&keeper->work_lock) != 0)
         return;
-    rotate(audit);
+    if (notary__seize(&audit->notary))
+        rotate(audit);
+    else if (waited)
+        put_off(audit, "its last checkpoints are not signed yet", CODE_OK);
     if (!rotation->wanted)
         rotation->since_us = 0;
     (void)pthread_mutex_unlock(&keeper->work_lock);

@@ -43,4 +43,7 @@ void rotate__turn(struct audit *audit);
 /* Inside the first transaction of a new file. */
 enum code rotate__begin(struct audit *audit) MUST_USE;
 
+/* Inside the last transaction of a file, behind everything else. */
+enum code rotate__seal(struct audit *audit) MUST_USE;
+
 #endif

@@ -42,6 +42,8 @@ struct job {
 
 struct rotation {
     bool wanted;
+    bool seals;                 /* the next batch ends the file */
+    struct checkpoint *checkpoint; /* over a file that is not sealed durably yet, or NULL */
     int64_t due_us, since_us;   /* the next try; since when it is tried */
     char actor[256];
     char sealed[ROTATE_PATH_BYTES];
@@ -119,6 +121,7 @@ void writer__publish(struct audit *audit); /* the gauges */
 
 /* notarize.c: inside a transaction, what the notary has ready; after its commit, what the notary has to know. */
 enum code writer__checkpoint(struct audit *audit) MUST_USE;
+enum code writer__checkpoint_last(struct audit *audit) MUST_USE; /* over all rows of the transaction; the notary is seized */
 void writer__committed(struct audit *audit);
 void writer__tell_notary(struct audit *audit, uint64_t own); /* after any other commit; own: events about checkpoints */
 
