@@ -58,6 +58,7 @@ struct json_rules {
     uint32_t max_nodes;       /* 200,000; 0: no cap (replies, which build no tree) */
     uint32_t max_keys;        /* in one object: 4,096 */
     enum json_folding folding;
+    uint32_t text_depth;      /* json_walk: strings that lie deeper have no text in their events; 0: all have */
 };
 
 extern const struct json_rules json_request_rules; /* 64, 200000, 4096, ENVELOPE */

@@ -10,22 +10,29 @@
 
 #include "json/json.h"
 
+#include <endian.h>
+
 #define JSON__DEPTH_MAX 128
 #define JSON__DIGITS_MAX 400
 #define JSON__PAIRWISE_MAX 8  /* up to this many keys, comparing each with each is the fastest */
 #define JSON__KEYS_INLINE 32
+
+/* More room than the longest result needs, where there is, so that its end too is written in whole steps. */
+#define JSON__SLACK 32
 
 /* A string in the canonical bytes, without its quotes, as offsets from the first canonical byte. */
 struct json__slice {
     size_t begin;
     size_t end;
     bool escaped; /* has at least one backslash, so that the decoded text differs */
+    bool brief;   /* ASCII without escapes, and there is room for 16 bytes from its begin on */
 };
 
 struct json__key {
     size_t begin; /* offset into the canonical bytes */
     size_t len;
-    size_t offset; /* into the input, for the fault */
+    size_t offset;  /* into the input, for the fault */
+    uint64_t print; /* keys that are equal under some folding have equal prints; 0: only the texts can tell */
 };
 
 /* The keys of all objects that are open, the innermost last. */
@@ -39,20 +46,22 @@ struct json__keys {
     struct json__key few[JSON__KEYS_INLINE];
 };
 
-/* How far two keys of an object must differ. */
-enum json__place { PLACE_PLAIN = 0, PLACE_ENVELOPE, PLACE_PARAMS, PLACE_ARGUMENTS };
+/* How far two keys of an object must differ. OUTSIDE is what lies around the root value. */
+enum json__place { PLACE_PLAIN = 0, PLACE_OUTSIDE, PLACE_ENVELOPE, PLACE_PARAMS, PLACE_ARGUMENTS };
 
 struct json__frame {
-    struct json_node *node; /* NULL without a tree */
-    struct json_node *last; /* its latest child */
+    bool is_object;
+    enum json__place place;
+    uint32_t count;
+    size_t first_key; /* place in the key list */
+    /* of a tree */
+    struct json_node *node;
+    const struct json_node **link; /* where its next member hangs */
+    /* for events */
     size_t begin;
     size_t member;
     struct json__slice key; /* the container's own name */
     uint32_t index;
-    uint32_t count;
-    size_t first_key;       /* place in the key list */
-    bool is_object;
-    enum json__place place;
 };
 
 struct json__reader {
@@ -67,13 +76,14 @@ struct json__reader {
     const struct json_node *root;
     struct json_node *spare; /* nodes that the arena gave in one piece */
     uint32_t spare_count;
-    uint32_t nodes;
+    size_t nodes_left;
     uint32_t depth; /* open containers */
+    struct json__frame *top; /* the innermost of them; the first frame stands around the root value */
     size_t member;  /* where the value's member begins */
     struct json__slice key;
     struct buf key_text, text; /* decoded strings for events */
     struct json__keys keys;
-    struct json__frame frames[JSON__DEPTH_MAX];
+    struct json__frame frames[JSON__DEPTH_MAX + 1];
 };
 
 static inline size_t json__offset(const struct json__reader *r)
@@ -86,7 +96,8 @@ static inline struct span json__view(const struct json__reader *r, size_t begin,
     return (struct span){r->out_start + begin, end - begin};
 }
 
-void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at, const char *text);
+__attribute__((cold)) void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at,
+                                           const char *text);
 
 /* Returns: false, so that `return json__fail(...)` reads well. */
 static inline bool json__fail(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at,
@@ -135,7 +146,35 @@ bool json__read_number(struct json__reader *r);
 /* keys.c */
 void json__keys_init(struct json__keys *keys);
 void json__keys_fini(struct json__keys *keys);
-bool json__keys_push(struct json__reader *r, const struct json__slice *key, const unsigned char *at);
+bool json__keys_grow(struct json__reader *r, const unsigned char *at) MUST_USE;
+
+/* The first eight characters with all cases alike: no folding turns characters of two ASCII keys into one that are not alike
+ * here. */
+static inline uint64_t json__key_print(const struct json__reader *r, const struct json__slice *key)
+{
+    size_t len = key->end - key->begin;
+    uint64_t first;
+
+    if (!key->brief)
+        return 0;
+    memcpy(&first, r->out_start + key->begin, sizeof first);
+    first = le64toh(first);
+    if (len < sizeof first)
+        first &= (UINT64_C(1) << 8 * len) - 1;
+    return first | UINT64_C(0x2020202020202020);
+}
+
+/* Takes: at: where the key stands in the input. */
+static inline bool json__keys_push(struct json__reader *r, const struct json__slice *key, const unsigned char *at)
+{
+    struct json__keys *keys = &r->keys;
+
+    if (keys->count == keys->size && !json__keys_grow(r, at))
+        return false;
+    keys->list[keys->count++] = (struct json__key){key->begin, key->end - key->begin, (size_t)(at - r->start),
+                                                   json__key_print(r, key)};
+    return true;
+}
 
 /* Checks the keys from `first` on, which belong to the object that ends, and drops them. */
 bool json__keys_end(struct json__reader *r, size_t first, enum json__place place);

@@ -25,22 +25,18 @@ void json__keys_fini(struct json__keys *keys)
     buf_fini(&keys->folded);
 }
 
-bool json__keys_push(struct json__reader *r, const struct json__slice *key, const unsigned char *at)
+bool json__keys_grow(struct json__reader *r, const unsigned char *at)
 {
     struct json__keys *keys = &r->keys;
+    struct json__key *old = keys->list == keys->few ? NULL : keys->list;
+    struct json__key *list = mem_resize(old, 2 * keys->size * sizeof *list);
 
-    if (keys->count == keys->size) {
-        struct json__key *old = keys->list == keys->few ? NULL : keys->list;
-        struct json__key *list = mem_resize(old, 2 * keys->size * sizeof *list);
-
-        if (list == NULL)
-            return json__fail(r, JSON_FAULT_MEMORY, at, "no memory");
-        if (old == NULL)
-            memcpy(list, keys->few, sizeof keys->few);
-        keys->list = list;
-        keys->size *= 2;
-    }
-    keys->list[keys->count++] = (struct json__key){key->begin, key->end - key->begin, (size_t)(at - r->start)};
+    if (list == NULL)
+        return json__fail(r, JSON_FAULT_MEMORY, at, "no memory");
+    if (old == NULL)
+        memcpy(list, keys->few, sizeof keys->few);
+    keys->list = list;
+    keys->size *= 2;
     return true;
 }
 
@@ -81,6 +77,7 @@ bool json_key_is_like(struct span key, struct span name)
 static bool is_clash(struct span a, struct span b, enum json__place place)
 {
     switch (place) {
+    case PLACE_OUTSIDE:
     case PLACE_PLAIN:
         return is_equal(a, b, HOW_EXACT);
     case PLACE_ENVELOPE:
@@ -102,11 +99,16 @@ static bool fail_twice(struct json__reader *r, const struct json__key *key)
     return json__fail(r, JSON_FAULT_DUPLICATE, r->start + key->offset, "an object has this key twice");
 }
 
+static inline bool may_clash(const struct json__key *a, const struct json__key *b)
+{
+    return a->print == b->print || a->print == 0 || b->print == 0;
+}
+
 static bool check_pairs(struct json__reader *r, const struct json__key *list, size_t count, enum json__place place)
 {
     for (size_t i = 1; i < count; i++)
         for (size_t j = 0; j < i; j++)
-            if (is_clash(key_view(r, &list[i]), key_view(r, &list[j]), place))
+            if (may_clash(&list[i], &list[j]) && is_clash(key_view(r, &list[i]), key_view(r, &list[j]), place))
                 return fail_twice(r, &list[i]);
     return true;
 }
@@ -188,6 +190,7 @@ bool json__keys_end(struct json__reader *r, size_t first, enum json__place place
     if (count <= JSON__PAIRWISE_MAX)
         return check_pairs(r, list, count, place);
     switch (place) {
+    case PLACE_OUTSIDE:
     case PLACE_PLAIN:
         return check_hashed(r, list, count, HOW_EXACT, place);
     case PLACE_ENVELOPE:

@@ -4,9 +4,9 @@
 #include "base/bug.h"
 #include "json/json_priv.h"
 
-const struct json_rules json_request_rules = {64, 200000, 4096, JSON_FOLD_ENVELOPE};
-const struct json_rules json_reply_rules = {128, 0, 65536, JSON_FOLD_NONE};
-const struct json_rules json_file_rules = {64, 200000, 4096, JSON_FOLD_NONE};
+const struct json_rules json_request_rules = {64, 200000, 4096, JSON_FOLD_ENVELOPE, 0};
+const struct json_rules json_reply_rules = {128, 0, 65536, JSON_FOLD_NONE, 0};
+const struct json_rules json_file_rules = {64, 200000, 4096, JSON_FOLD_NONE, 0};
 
 enum step { STEP_FAIL = 0, STEP_BEGIN, STEP_DONE }; /* a value must begin; a value is complete */
 
@@ -44,32 +44,27 @@ void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const un
     }
 }
 
-static enum step fail_syntax(struct json__reader *r, const char *text)
+__attribute__((cold)) static enum step fail_syntax(struct json__reader *r, const char *text)
 {
     (void)json__fail(r, JSON_FAULT_SYNTAX, r->at, r->at == r->end ? "the document ends too early" : text);
     return STEP_FAIL;
 }
 
-static inline void skip_blanks(struct json__reader *r)
+/* The next byte that is no blank, left where it is; -1: the end. */
+static inline int next_byte(struct json__reader *r)
 {
-    while (r->at < r->end && byte_class[*r->at] == BYTE_BLANK)
-        r->at++;
+    const unsigned char *at = r->at;
+
+    while (at < r->end && *at <= ' ' && byte_class[*at] == BYTE_BLANK)
+        at++;
+    r->at = at;
+    return at < r->end ? *at : -1;
 }
 
-static inline struct json__frame *top_of(struct json__reader *r)
+static bool unescape(struct json__reader *r, struct span raw, struct buf *scratch, struct span *text)
 {
-    return r->depth > 0 ? &r->frames[r->depth - 1] : NULL;
-}
-
-/* The decoded text of a slice: the canonical bytes themselves, or for escaped ones a copy in the arena or `scratch`. */
-static bool decode(struct json__reader *r, struct json__slice slice, struct buf *scratch, struct span *text)
-{
-    struct span raw = json__view(r, slice.begin, slice.end);
     char *at = NULL;
 
-    *text = raw;
-    if (!slice.escaped)
-        return true;
     if (r->arena != NULL) {
         at = arena_alloc(r->arena, raw.len);
     } else {
@@ -81,6 +76,13 @@ static bool decode(struct json__reader *r, struct json__slice slice, struct buf 
         return json__fail(r, JSON_FAULT_MEMORY, r->at, "no memory");
     *text = span_of(at, json__unescape(raw, at));
     return true;
+}
+
+/* The decoded text of a slice: the canonical bytes themselves, or for escaped ones a copy in the arena or `scratch`. */
+static inline bool decode(struct json__reader *r, const struct json__slice *slice, struct buf *scratch, struct span *text)
+{
+    *text = json__view(r, slice->begin, slice->end);
+    return !slice->escaped || unescape(r, *text, scratch, text);
 }
 
 static struct json_node *take_node(struct json__reader *r)
@@ -102,29 +104,22 @@ static struct json_node *take_node(struct json__reader *r)
 }
 
 /* Hangs a new node behind its elder siblings. */
-static struct json_node *add_node(struct json__reader *r, enum json_type type)
+static inline struct json_node *add_node(struct json__reader *r, enum json_type type)
 {
-    struct json__frame *top = top_of(r);
+    struct json__frame *top = r->top;
     struct json_node *node = take_node(r);
 
     if (node == NULL)
         return NULL;
     node->type = type;
-    if (top == NULL) {
-        r->root = node;
-        return node;
-    }
-    if (top->is_object && !decode(r, r->key, NULL, &node->key))
+    if (top->is_object && !decode(r, &r->key, NULL, &node->key))
         return NULL;
-    if (top->last != NULL)
-        top->last->next = node;
-    else
-        top->node->child = node;
-    top->last = node;
+    *top->link = node;
+    top->link = &node->next;
     return node;
 }
 
-static bool send_event(struct json__reader *r, struct json_event *event, struct json__slice key, bool named)
+static bool send_event(struct json__reader *r, struct json_event *event, const struct json__slice *key, bool named)
 {
     if (named && !decode(r, key, &r->key_text, &event->key))
         return false;
@@ -132,26 +127,30 @@ static bool send_event(struct json__reader *r, struct json_event *event, struct 
     return r->code == CODE_OK;
 }
 
-/* A scalar's canonical bytes are complete; `text` is its inside where it is a string. */
-static enum step add_scalar(struct json__reader *r, enum json_type type, size_t begin, struct json__slice text)
+static bool send_scalar(struct json__reader *r, enum json_type type, size_t begin, const struct json__slice *text)
 {
-    struct json__frame *top = top_of(r);
+    const struct json__frame *top = r->top;
+    struct json_event event = {.kind = JSON_EVENT_SCALAR, .type = type, .depth = r->depth, .begin = begin,
+                               .index = top->count, .end = json__offset(r), .member = r->member};
+    bool has_text = type == JSON_NUMBER ||
+                    (type == JSON_STRING && (r->rules->text_depth == 0 || r->depth <= r->rules->text_depth));
 
-    if (r->arena != NULL) {
-        struct json_node *node = add_node(r, type);
+    if (has_text && !decode(r, text, &r->text, &event.text))
+        return false;
+    return send_event(r, &event, &r->key, top->is_object);
+}
 
-        if (node == NULL || (type == JSON_STRING && !decode(r, text, NULL, &node->text)))
-            return STEP_FAIL;
-        node->raw = json__view(r, begin, json__offset(r));
-    } else if (r->event != NULL) {
-        struct json_event event = {.kind = JSON_EVENT_SCALAR, .type = type, .depth = r->depth, .begin = begin,
-                                   .index = top ? top->count : 0, .end = json__offset(r), .member = r->member};
+/* A scalar's canonical bytes are complete; `text` is its inside where it is a string. */
+static inline enum step add_scalar(struct json__reader *r, enum json_type type, size_t begin, const struct json__slice *text)
+{
+    struct json_node *node;
 
-        if ((type == JSON_STRING || type == JSON_NUMBER) && !decode(r, text, &r->text, &event.text))
-            return STEP_FAIL;
-        if (!send_event(r, &event, r->key, top != NULL && top->is_object))
-            return STEP_FAIL;
-    }
+    if (r->arena == NULL)
+        return r->event == NULL || send_scalar(r, type, begin, text) ? STEP_DONE : STEP_FAIL;
+    node = add_node(r, type);
+    if (node == NULL || (type == JSON_STRING && !decode(r, text, NULL, &node->text)))
+        return STEP_FAIL;
+    node->raw = json__view(r, begin, json__offset(r));
     return STEP_DONE;
 }
 
@@ -167,7 +166,7 @@ static enum step read_word(struct json__reader *r, size_t begin)
             if (!json__emit(r, r->at, words[i].text.len))
                 return STEP_FAIL;
             r->at += words[i].text.len;
-            return add_scalar(r, words[i].type, begin, (struct json__slice){0});
+            return add_scalar(r, words[i].type, begin, NULL);
         }
     return fail_syntax(r, "not a JSON value");
 }
@@ -182,82 +181,99 @@ static enum step read_key(struct json__reader *r)
     r->member = json__offset(r);
     if (!json__read_string(r, &r->key) || !json__keys_push(r, &r->key, at))
         return STEP_FAIL;
-    skip_blanks(r);
-    if (r->at == r->end || *r->at != ':')
+    if (next_byte(r) != ':')
         return fail_syntax(r, "a colon is missing");
     r->at++;
     return json__emit_byte(r, ':') ? STEP_BEGIN : STEP_FAIL;
 }
 
 /* What strictness of keys the container that begins now is under. */
-static enum json__place place_of(struct json__reader *r, const struct json__frame *top)
+static inline enum json__place place_of(struct json__reader *r)
 {
-    if (r->rules->folding == JSON_FOLD_NONE)
-        return PLACE_PLAIN;
-    if (top == NULL)
+    switch (r->top->place) {
+    case PLACE_OUTSIDE:
         return r->rules->folding == JSON_FOLD_ENVELOPE ? PLACE_ENVELOPE : PLACE_ARGUMENTS;
-    if (top->place == PLACE_ENVELOPE && span_is(json__view(r, r->key.begin, r->key.end), "params"))
-        return PLACE_PARAMS;
-    if (top->place == PLACE_PARAMS && span_is(json__view(r, r->key.begin, r->key.end), "arguments"))
-        return PLACE_ARGUMENTS;
+    case PLACE_ENVELOPE:
+        return span_is(json__view(r, r->key.begin, r->key.end), "params") ? PLACE_PARAMS : PLACE_PLAIN;
+    case PLACE_PARAMS:
+        return span_is(json__view(r, r->key.begin, r->key.end), "arguments") ? PLACE_ARGUMENTS : PLACE_PLAIN;
+    case PLACE_PLAIN:
+    case PLACE_ARGUMENTS:
+        break;
+    }
     return PLACE_PLAIN;
+}
+
+static bool send_end(struct json__reader *r, const struct json__frame *ended)
+{
+    struct json_event event = {.kind = JSON_EVENT_END, .type = ended->is_object ? JSON_OBJECT : JSON_ARRAY,
+                               .depth = r->depth, .index = ended->index, .begin = ended->begin,
+                               .end = json__offset(r), .member = ended->member};
+
+    return send_event(r, &event, &ended->key, r->top->is_object);
 }
 
 static enum step end_container(struct json__reader *r)
 {
-    struct json__frame *top = top_of(r);
-    bool is_object = top->is_object;
+    struct json__frame *ended = r->top;
 
-    if (is_object && !json__keys_end(r, top->first_key, top->place))
+    if (ended->is_object && !json__keys_end(r, ended->first_key, ended->place))
         return STEP_FAIL;
-    if (!json__emit_byte(r, is_object ? '}' : ']'))
+    if (!json__emit_byte(r, ended->is_object ? '}' : ']'))
         return STEP_FAIL;
     r->at++;
     r->depth--;
-    if (top->node != NULL) {
-        top->node->count = top->count;
-        top->node->raw = json__view(r, top->begin, json__offset(r));
-    } else if (r->event != NULL) {
-        struct json_event event = {.kind = JSON_EVENT_END, .type = is_object ? JSON_OBJECT : JSON_ARRAY,
-                                   .depth = r->depth, .index = top->index, .begin = top->begin,
-                                   .end = json__offset(r), .member = top->member};
-
-        if (!send_event(r, &event, top->key, r->depth > 0 && top[-1].is_object))
-            return STEP_FAIL;
+    r->top--;
+    if (r->arena != NULL) {
+        ended->node->count = ended->count;
+        ended->node->raw = json__view(r, ended->begin, json__offset(r));
+    } else if (r->event != NULL && !send_end(r, ended)) {
+        return STEP_FAIL;
     }
     return STEP_DONE;
+}
+
+static bool send_begin(struct json__reader *r, enum json_type type, size_t begin)
+{
+    struct json__frame *outer = r->top, *next = outer + 1;
+    struct json_event event = {.kind = JSON_EVENT_BEGIN, .type = type, .depth = r->depth, .index = outer->count,
+                               .begin = begin, .end = begin, .member = r->member};
+
+    next->member = r->member;
+    next->key = r->key;
+    next->index = outer->count;
+    return send_event(r, &event, &r->key, outer->is_object);
 }
 
 /* At the opening bracket. */
 static enum step begin_container(struct json__reader *r, size_t begin)
 {
-    struct json__frame *outer = top_of(r), *top;
     bool is_object = *r->at == '{';
-    struct json_node *node = NULL;
+    enum json_type type = is_object ? JSON_OBJECT : JSON_ARRAY;
+    struct json__frame *next = r->top + 1;
 
     if (r->depth == r->rules->max_depth) {
         (void)json__fail(r, JSON_FAULT_DEPTH, r->at, "nested too deeply");
         return STEP_FAIL;
     }
-    if (r->arena != NULL && (node = add_node(r, is_object ? JSON_OBJECT : JSON_ARRAY)) == NULL)
-        return STEP_FAIL;
-    if (r->event != NULL) {
-        struct json_event event = {.kind = JSON_EVENT_BEGIN, .type = is_object ? JSON_OBJECT : JSON_ARRAY,
-                                   .depth = r->depth, .index = outer ? outer->count : 0, .begin = begin,
-                                   .end = begin, .member = r->member};
-
-        if (!send_event(r, &event, r->key, outer != NULL && outer->is_object))
+    if (r->arena != NULL) {
+        next->node = add_node(r, type);
+        if (next->node == NULL)
             return STEP_FAIL;
+        next->link = &next->node->child;
+    } else if (r->event != NULL && !send_begin(r, type, begin)) {
+        return STEP_FAIL;
     }
-    top = &r->frames[r->depth];
-    *top = (struct json__frame){.node = node, .begin = begin, .member = r->member, .key = r->key,
-                                .index = outer ? outer->count : 0, .first_key = r->keys.count,
-                                .is_object = is_object, .place = is_object ? place_of(r, outer) : PLACE_PLAIN};
+    next->is_object = is_object;
+    next->place = is_object ? place_of(r) : PLACE_PLAIN;
+    next->count = 0;
+    next->first_key = r->keys.count;
+    next->begin = begin;
+    r->top = next;
     r->depth++;
     if (!json__emit_byte(r, (char)*r->at++))
         return STEP_FAIL;
-    skip_blanks(r);
-    if (r->at < r->end && *r->at == (is_object ? '}' : ']'))
+    if (next_byte(r) == (is_object ? '}' : ']'))
         return end_container(r);
     if (is_object)
         return read_key(r);
@@ -267,26 +283,26 @@ static enum step begin_container(struct json__reader *r, size_t begin)
 
 static enum step begin_value(struct json__reader *r)
 {
-    struct json__slice text = {0};
+    struct json__slice text;
+    int byte = next_byte(r);
     size_t begin;
 
-    skip_blanks(r);
-    if (r->at == r->end)
+    if (byte < 0)
         return fail_syntax(r, "");
-    if (r->rules->max_nodes != 0 && r->nodes == r->rules->max_nodes) {
+    if (r->nodes_left == 0) {
         (void)json__fail(r, JSON_FAULT_NODES, r->at, "too many values");
         return STEP_FAIL;
     }
-    r->nodes++;
+    r->nodes_left--;
     begin = json__offset(r);
-    switch (byte_class[*r->at]) {
+    switch (byte_class[byte]) {
     case BYTE_QUOTE:
-        return json__read_string(r, &text) ? add_scalar(r, JSON_STRING, begin, text) : STEP_FAIL;
+        return json__read_string(r, &text) ? add_scalar(r, JSON_STRING, begin, &text) : STEP_FAIL;
     case BYTE_NUMBER:
         if (!json__read_number(r))
             return STEP_FAIL;
-        text = (struct json__slice){begin, json__offset(r), false};
-        return add_scalar(r, JSON_NUMBER, begin, text);
+        text = (struct json__slice){.begin = begin, .end = json__offset(r)};
+        return add_scalar(r, JSON_NUMBER, begin, &text);
     case BYTE_OBJECT:
     case BYTE_ARRAY:
         return begin_container(r, begin);
@@ -299,15 +315,13 @@ static enum step begin_value(struct json__reader *r)
 /* Behind a complete value inside a container: the next sibling, or the container's end. */
 static enum step after_value(struct json__reader *r)
 {
-    struct json__frame *top = top_of(r);
+    struct json__frame *top = r->top;
+    int byte = next_byte(r);
 
     top->count++;
-    skip_blanks(r);
-    if (r->at == r->end)
-        return fail_syntax(r, "");
-    if (*r->at == (top->is_object ? '}' : ']'))
+    if (byte == (top->is_object ? '}' : ']'))
         return end_container(r);
-    if (*r->at != ',')
+    if (byte != ',')
         return fail_syntax(r, "a comma or a closing bracket is missing");
     r->at++;
     if (!json__emit_byte(r, ','))
@@ -320,7 +334,7 @@ static enum step after_value(struct json__reader *r)
         (void)json__fail(r, JSON_FAULT_NODES, r->at, "too many keys in one object");
         return STEP_FAIL;
     }
-    skip_blanks(r);
+    (void)next_byte(r);
     return read_key(r);
 }
 
@@ -330,30 +344,21 @@ static bool read_document(struct json__reader *r)
 
     if (r->end - r->at >= 3 && memcmp(r->at, "\xef\xbb\xbf", 3) == 0)
         return json__fail(r, JSON_FAULT_UTF8, r->at, "begins with a byte order mark");
-    for (;;) {
-        switch (step) {
-        case STEP_FAIL:
-            return false;
-        case STEP_BEGIN:
-            step = begin_value(r);
-            break;
-        case STEP_DONE:
-            if (r->depth == 0) {
-                skip_blanks(r);
-                return r->at == r->end ||
-                       json__fail(r, JSON_FAULT_SYNTAX, r->at, "something follows the document");
-            }
+    while (step == STEP_BEGIN) {
+        step = begin_value(r);
+        while (step == STEP_DONE && r->depth > 0)
             step = after_value(r);
-            break;
-        }
     }
+    if (step == STEP_FAIL)
+        return false;
+    return next_byte(r) < 0 || json__fail(r, JSON_FAULT_SYNTAX, r->at, "something follows the document");
 }
 
 /* Room for the whole result is taken at once, so that spans into it hold; where the cap is lower than the longest that
  * the result could be, all that the cap allows. */
 static bool reserve_out(struct json__reader *r, struct span in, struct buf *out)
 {
-    size_t want = in.len + json__growth(in), room = buf_room(out);
+    size_t want = in.len + json__growth(in) + JSON__SLACK, room = buf_room(out);
     size_t size = want < room ? want : room;
 
     if (buf_reserve(out, size, &r->out_start) != CODE_OK)
@@ -376,8 +381,13 @@ static enum code run(struct json__reader *r, struct span in, const struct json_r
     r->code = CODE_OK;
     r->root = NULL;
     r->spare_count = 0;
-    r->nodes = 0;
+    r->nodes_left = rules->max_nodes != 0 ? rules->max_nodes : SIZE_MAX;
     r->depth = 0;
+    r->top = r->frames;
+    r->frames[0].is_object = false;
+    r->frames[0].place = rules->folding != JSON_FOLD_NONE ? PLACE_OUTSIDE : PLACE_PLAIN;
+    r->frames[0].count = 0;
+    r->frames[0].link = &r->root;
     r->member = 0;
     r->key = (struct json__slice){0};
     json__keys_init(&r->keys);

@@ -3,8 +3,6 @@
 #include "base/utf8.h"
 #include "json/json_priv.h"
 
-#include <endian.h>
-
 /* What a lead byte announces: how many bytes, and where the second one may lie. Overlong forms, surrogates and points
  * past U+10FFFF are excluded by the second byte's range alone (Unicode 15, table 3-7). */
 struct lead {
@@ -84,6 +82,12 @@ static inline size_t plain_of(const unsigned char *at)
     return marks == 0 ? sizeof word : (size_t)__builtin_ctzll(marks) / 8;
 }
 
+/* The bytes of a character that is not ASCII and can be copied as it stands; 0: it cannot. */
+static size_t plain_character(const unsigned char *at, const unsigned char *end)
+{
+    return separator_at(at, end) == 0 ? json__utf8(at, end) : 0;
+}
+
 /* The first byte that cannot be copied as it stands: quote, backslash, control character, separator, invalid UTF-8. */
 static const unsigned char *skip_plain(const unsigned char *at, const unsigned char *end)
 {
@@ -97,8 +101,8 @@ static const unsigned char *skip_plain(const unsigned char *at, const unsigned c
                 continue;
         }
         if (*at >= 0x80) {
-            len = json__utf8(at, end);
-            if (len == 0 || separator_at(at, end) != 0)
+            len = plain_character(at, end);
+            if (len == 0)
                 return at;
             at += len;
         } else if (*at < 0x20 || *at == '"' || *at == '\\') {
@@ -224,18 +228,74 @@ static bool read_special(struct json__reader *r, bool *escaped)
     return json__emit(r, written, len);
 }
 
-bool json__read_string(struct json__reader *r, struct json__slice *slice)
-{
-    slice->escaped = false;
-    r->at++;
-    if (!json__emit_byte(r, '"'))
-        return false;
-    slice->begin = json__offset(r);
-    for (;;) {
-        const unsigned char *run = r->at;
+#define STEP 16
+#define CHARACTER_MAX 4 /* bytes of UTF-8 */
+typedef signed char step_bytes __attribute__((vector_size(STEP)));
 
-        r->at = skip_plain(run, r->end);
-        if (!json__emit(r, run, (size_t)(r->at - run)))
+/* Copies 16 bytes. Returns: how many come before the first that may not be one to copy: a quote, a backslash, a control
+ * character, or what is not ASCII, which as a signed number is below 0. */
+static inline size_t copy_step(const unsigned char *at, char *out)
+{
+    step_bytes bytes, stops;
+    uint64_t half[2];
+
+    memcpy(&bytes, at, STEP);
+    memcpy(out, &bytes, STEP);
+    stops = (bytes == '"') | (bytes == '\\') | (bytes < 0x20);
+    memcpy(half, &stops, STEP);
+    if (half[0] != 0)
+        return (size_t)__builtin_ctzll(le64toh(half[0])) / 8;
+    return half[1] != 0 ? STEP / 2 + (size_t)__builtin_ctzll(le64toh(half[1])) / 8 : STEP;
+}
+
+/* How much can be copied of what a step stopped at: a character, or an escape that is canonical. 0: neither. */
+static inline size_t copyable(const unsigned char *at, const unsigned char *end, bool *escaped)
+{
+    static const bool brief[256] = {['"'] = true, ['\\'] = true, ['b'] = true, ['f'] = true,
+                                    ['n'] = true, ['r'] = true,  ['t'] = true};
+
+    if (*at >= 0x80)
+        return plain_character(at, end);
+    if (*at != '\\' || end - at < 2 || !brief[at[1]])
+        return 0;
+    *escaped = true;
+    return 2;
+}
+
+/* Copies up to what cannot stay as it is, and up to the closing quote. Whole steps may write more than they copy. */
+static inline bool copy_plain(struct json__reader *r, bool *escaped)
+{
+    const unsigned char *at = r->at, *run;
+    char *out = r->out;
+
+    while (r->end - at >= STEP && r->out_end - out >= STEP + CHARACTER_MAX) {
+        size_t len = copy_step(at, out);
+
+        at += len;
+        out += len;
+        if (len == STEP)
+            continue;
+        len = *at == '"' ? 0 : copyable(at, r->end, escaped);
+        if (len == 0) {
+            r->at = at;
+            r->out = out;
+            return true;
+        }
+        memcpy(out, at, len);
+        at += len;
+        out += len;
+    }
+    run = at;
+    r->at = skip_plain(run, r->end);
+    r->out = out;
+    return json__emit(r, run, (size_t)(r->at - run));
+}
+
+/* Behind the opening quote. Apart, so that short strings need not save what it works with. */
+static __attribute__((noinline)) bool read_long(struct json__reader *r, struct json__slice *slice)
+{
+    for (;;) {
+        if (!copy_plain(r, &slice->escaped))
             return false;
         if (r->at < r->end && *r->at == '"')
             break;
@@ -245,6 +305,30 @@ bool json__read_string(struct json__reader *r, struct json__slice *slice)
     slice->end = json__offset(r);
     r->at++;
     return json__emit_byte(r, '"');
+}
+
+/* Most strings are names and short words, done in one step. */
+bool json__read_string(struct json__reader *r, struct json__slice *slice)
+{
+    const unsigned char *at = r->at + 1;
+    char *out = r->out;
+    size_t len;
+
+    slice->begin = json__offset(r) + 1;
+    slice->escaped = slice->brief = false;
+    if (r->end - at >= STEP && r->out_end - out >= STEP + 2) {
+        len = copy_step(at, out + 1);
+        if (len < STEP && at[len] == '"') {
+            out[0] = out[len + 1] = '"';
+            slice->end = slice->begin + len;
+            slice->brief = true;
+            r->at = at + len + 1;
+            r->out = out + len + 2;
+            return true;
+        }
+    }
+    r->at = at;
+    return json__emit_byte(r, '"') && read_long(r, slice);
 }
 
 size_t json__unescape(struct span text, char *out)

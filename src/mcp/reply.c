@@ -9,10 +9,11 @@
 
 #define OWN_META "dev.callgate/"
 #define DEPTH_MAX 128
+#define OUTCOME_DEPTH 2 /* of the members of `result` and `error` */
 #define TOOLS_MAX 4096 /* in one list: each costs a look at the policy */
 
 /* Messages from a server that a policy judges: as bounded as an agent's. */
-static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE};
+static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE, 0};
 
 struct walk {
     const struct mcp_reply_rules *rules;
@@ -202,7 +203,7 @@ static enum code on_event(void *context, const struct json_event *event)
     }
     if (event->depth == 1 && event->kind != JSON_EVENT_END)
         code = on_member(walk, event);
-    else if (event->depth == 2)
+    else if (event->depth == OUTCOME_DEPTH)
         code = on_outcome(walk, event);
     else if (walk->in_tools)
         code = on_tools(walk, event);
@@ -276,8 +277,13 @@ static enum reason build_params(struct walk *walk, struct buf *out, struct json_
 
 static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
 {
-    enum code code = json_walk(data, &json_reply_rules, out, on_event, walk, fault);
+    struct json_rules rules = json_reply_rules;
     enum reason reason;
+    enum code code;
+
+    /* Only tools are read to the ground; what lies deeper in a result is not looked at, and may be all of it. */
+    rules.text_depth = walk->lists_tools ? 0 : OUTCOME_DEPTH;
+    code = json_walk(data, &rules, out, on_event, walk, fault);
 
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
         return reason_of_fault(fault);

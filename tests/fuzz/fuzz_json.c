@@ -85,7 +85,7 @@ static void write_as_string(struct span in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static const struct json_rules root_rules = {64, 200000, 4096, JSON_FOLD_ROOT};
+    static const struct json_rules root_rules = {64, 200000, 4096, JSON_FOLD_ROOT, 0};
     struct span in = span_of(bytes, len);
 
     if (len > 1u << 20)

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static const struct json_rules root_rules = {64, 200000, 4096, JSON_FOLD_ROOT};
+static const struct json_rules root_rules = {64, 200000, 4096, JSON_FOLD_ROOT, 0};
 
 static void envelope_refuses(const char *text)
 {

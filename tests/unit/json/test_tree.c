@@ -96,6 +96,31 @@ static void walks_with_events(void **state)
     buf_fini(&out);
 }
 
+static void leaves_deep_strings_undecoded(void **state)
+{
+    struct json_rules rules = json_reply_rules;
+    struct trace trace = {.stop_at = 0};
+    struct json_fault fault;
+    struct buf out;
+
+    (void)state;
+    rules.text_depth = 1;
+    buf_init(&out, 1000);
+    buf_init(&trace.text, 10000);
+    assert_int_equal(json_walk(SPAN_LIT("{\"a\":\"\\n\",\"b\\n\":{\"c\\n\":\"\\n\",\"d\":\"e\",\"f\":1}}"), &rules, &out, note, &trace,
+                               &fault), CODE_OK);
+    assert_true(span_is(buf_peek(&trace.text), "begin 7 0.0 [] () 0 0 0\n"
+                                               "scalar 5 1.0 [a] (\n) 1 5 9\n"
+                                               "begin 7 1.1 [b\n] () 10 16 16\n"
+                                               "scalar 5 2.0 [c\n] () 17 23 27\n"
+                                               "scalar 5 2.1 [d] () 28 32 35\n"
+                                               "scalar 4 2.2 [f] (1) 36 40 41\n"
+                                               "end 7 1.1 [b\n] () 10 16 42\n"
+                                               "end 7 0.0 [] () 0 0 43\n"));
+    buf_fini(&trace.text);
+    buf_fini(&out);
+}
+
 static void an_event_ends_the_walk(void **state)
 {
     struct json_fault fault;
@@ -247,7 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builds_the_tree),
         cmocka_unit_test(walks_with_events),
-        cmocka_unit_test(an_event_ends_the_walk),
+        cmocka_unit_test(leaves_deep_strings_undecoded), cmocka_unit_test(an_event_ends_the_walk),
         cmocka_unit_test(walk_fails_without_memory),
         cmocka_unit_test(compares_decimals),
         cmocka_unit_test(knows_integers),
