@@ -20,22 +20,6 @@ enum code ledger__commit(struct ledger *ledger)
     return code;
 }
 
-enum code ledger__insert(struct ledger *ledger, enum row_table table, const struct row_value *values,
-                         const unsigned char hash[DIGEST_BYTES], const struct row_value *outside)
-{
-    const struct row_shape *shape = row__shape(table);
-    struct db_stmt *stmt = ledger->insert[table];
-    struct row_value hashed = row_blob(hash, DIGEST_BYTES);
-
-    for (int i = 0; i < shape->count; i++)
-        if (values[i].kind != ROW_NULL) /* what is not bound is NULL, and most of a row is */
-            row__bind(stmt, i + 1, &values[i]);
-    row__bind(stmt, shape->count + 1, &hashed);
-    for (int i = 0; i < shape->outside; i++)
-        row__bind(stmt, shape->count + 2 + i, &outside[i]);
-    return db_run(stmt);
-}
-
 static enum code know_head(struct ledger *ledger, struct head *head)
 {
     enum code code;
@@ -108,7 +92,7 @@ static enum code append(struct ledger *ledger, enum row_table table, struct row_
     values[SEQ] = row_int((int64_t)ledger->tip.seq + 1);
     values[TENANT_PREVIOUS] = head != NULL && head->seq != 0 ? row_blob(head->hash, DIGEST_BYTES) : row_null();
     row__hash(table, values, ledger->tip.hash, hash);
-    code = ledger__insert(ledger, table, values, hash, outside);
+    code = insert__row(ledger->insert[table], values, hash, outside);
     if (code != CODE_OK)
         return code;
     ledger->tip.seq++;

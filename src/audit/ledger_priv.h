@@ -10,6 +10,7 @@
 
 #include "audit/fresh_priv.h"
 #include "audit/heads_priv.h"
+#include "audit/insert_priv.h"
 #include "audit/ring_priv.h"
 #include "audit/row_priv.h"
 #include "base/buf.h"
@@ -35,7 +36,7 @@ struct ledger {
     struct db *db; /* NULL: closed */
     dev_t device;  /* where the file was when it was opened first, with `inode`; 0 before that */
     ino_t inode;
-    struct db_stmt *insert[ROW_TABLES];
+    struct insert *insert[ROW_TABLES];
     struct db_stmt *begin, *commit, *find_head;
     struct db_stmt *put_lookup, *put_head, *put_part, *put_checkpoint;
     struct ledger_tip tip;       /* with what the open transaction appended */
@@ -69,10 +70,6 @@ uint64_t ledger__bytes(const struct ledger *ledger); /* of the file; 0 where it 
 
 enum code ledger__begin(struct ledger *ledger) MUST_USE;
 enum code ledger__commit(struct ledger *ledger) MUST_USE;
-
-/* One whole row as it is. */
-enum code ledger__insert(struct ledger *ledger, enum row_table table, const struct row_value *values,
-                         const unsigned char hash[DIGEST_BYTES], const struct row_value *outside) MUST_USE;
 
 /* Appends. A decision that expects an outcome becomes an open permit; an outcome's permit is marked `closing`. */
 enum code ledger__decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,

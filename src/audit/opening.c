@@ -42,7 +42,7 @@ void ledger__close(struct ledger *ledger)
     db_rollback(ledger->db);
     fresh__drop(&ledger->fresh);
     for (int i = 0; i < ROW_TABLES; i++)
-        db_finalize(&ledger->insert[i]);
+        insert__free(&ledger->insert[i]);
     db_finalize(&ledger->begin);
     db_finalize(&ledger->commit);
     db_finalize(&ledger->find_head);
@@ -64,7 +64,7 @@ static enum code make_file_row(struct ledger *ledger, int64_t time_us)
 
     random_bytes(id, sizeof id);
     row__hash(ROW_FILE, values, zeros, hash);
-    return ledger__insert(ledger, ROW_FILE, values, hash, NULL);
+    return insert__row(ledger->insert[ROW_FILE], values, hash, NULL);
 }
 
 /* All or nothing, in one transaction; whoever comes second finds it done. */
@@ -80,7 +80,7 @@ static enum code make_schema(struct ledger *ledger, int64_t time_us)
     if (code == CODE_OK)
         code = db_exec(ledger->db, pragmas);
     if (code == CODE_OK)
-        code = row__prepare_insert(ledger->db, ROW_FILE, &ledger->insert[ROW_FILE]);
+        code = insert__new(ledger->db, ROW_FILE, &ledger->insert[ROW_FILE]);
     if (code == CODE_OK)
         code = make_file_row(ledger, time_us);
     if (code == CODE_OK)
@@ -113,7 +113,7 @@ static enum code prepare_all(struct ledger *ledger)
     enum code code = CODE_OK;
 
     for (int i = ROW_DECISION; i < ROW_TABLES && code == CODE_OK; i++)
-        code = row__prepare_insert(ledger->db, (enum row_table)i, &ledger->insert[i]);
+        code = insert__new(ledger->db, (enum row_table)i, &ledger->insert[i]);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "BEGIN IMMEDIATE", &ledger->begin);
     if (code == CODE_OK)

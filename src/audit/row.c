@@ -4,6 +4,8 @@
 #include "base/bug.h"
 #include "base/buf.h"
 
+#include <endian.h>
+
 #define ROW_NAME(letter, NAME, name) #name,
 static const char *const file_columns[] = {ROW_FILE_COLUMNS(ROW_NAME)};
 static const char *const decision_columns[] = {ROW_DECISION_COLUMNS(ROW_NAME)};
@@ -46,10 +48,20 @@ static void sink_flush(struct sink *sink)
     sink->len = 0;
 }
 
-static void sink_number(struct sink *sink, uint64_t number, int bytes)
+static void sink_number(struct sink *sink, uint64_t number)
 {
-    for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8)
-        sink->bytes[sink->len++] = (unsigned char)(number >> shift);
+    uint64_t big = htobe64(number);
+
+    memcpy(sink->bytes + sink->len, &big, sizeof big);
+    sink->len += sizeof big;
+}
+
+static void sink_len(struct sink *sink, size_t len)
+{
+    uint32_t big = htobe32((uint32_t)len);
+
+    memcpy(sink->bytes + sink->len, &big, sizeof big);
+    sink->len += sizeof big;
 }
 
 static void sink_value(struct sink *sink, const struct row_value *value)
@@ -62,13 +74,13 @@ static void sink_value(struct sink *sink, const struct row_value *value)
     case ROW_FOREIGN:
         return;
     case ROW_INT:
-        sink_number(sink, (uint64_t)value->number, 8);
+        sink_number(sink, (uint64_t)value->number);
         return;
     case ROW_TEXT:
     case ROW_BLOB:
         break;
     }
-    sink_number(sink, value->bytes.len, 4);
+    sink_len(sink, value->bytes.len);
     if (value->bytes.len > sizeof sink->bytes - sink->len) {
         sink_flush(sink);
         if (value->bytes.len > sizeof sink->bytes) {

@@ -329,18 +329,27 @@ enum code db_step(struct db_stmt *stmt)
     return result == SQLITE_DONE ? CODE_NOT_FOUND : db__code_of(result);
 }
 
-enum code db_run(struct db_stmt *stmt)
+enum code db_run_again(struct db_stmt *stmt)
 {
     enum code code = db_step(stmt);
 
     BUG_ON(code == CODE_OK);
-    db_reset(stmt);
+    (void)sqlite3_reset(stmt->handle); /* repeats the last step's result, which was reported */
+    stmt->fault = SQLITE_OK;
     return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum code db_run(struct db_stmt *stmt)
+{
+    enum code code = db_run_again(stmt);
+
+    (void)sqlite3_clear_bindings(stmt->handle);
+    return code;
 }
 
 void db_reset(struct db_stmt *stmt)
 {
-    (void)sqlite3_reset(stmt->handle); /* repeats the last step's result, which was reported */
+    (void)sqlite3_reset(stmt->handle);
     (void)sqlite3_clear_bindings(stmt->handle);
     stmt->fault = SQLITE_OK;
 }

@@ -71,6 +71,9 @@ void db_bind_null(struct db_stmt *stmt, int at);
 enum code db_step(struct db_stmt *stmt) MUST_USE;
 /* Runs to the end, expects no row, resets. */
 enum code db_run(struct db_stmt *stmt) MUST_USE;
+/* Likewise, but leaves the bindings for the next run: each span must live until its parameter is bound anew or cleared. What
+ * it holds may change between two runs. */
+enum code db_run_again(struct db_stmt *stmt) MUST_USE;
 void db_reset(struct db_stmt *stmt); /* and clears the bindings */
 
 /* Columns count from 0. Spans are valid until the next step or reset. NULL gives 0 or a span with at == NULL. */
