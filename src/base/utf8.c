@@ -31,3 +31,27 @@ struct span utf8_cut(struct span text, size_t max)
         max--;
     return span_part(text, 0, max);
 }
+
+size_t utf8_check(struct span text, size_t at, size_t until, bool *is_ascii)
+{
+    const unsigned char *bytes = (const unsigned char *)text.at;
+
+    while (at < until) {
+        uint64_t word;
+        size_t len;
+
+        if (text.len - at >= sizeof word) {
+            memcpy(&word, bytes + at, sizeof word);
+            if ((word & UINT64_C(0x8080808080808080)) == 0) {
+                at += sizeof word;
+                continue;
+            }
+        }
+        len = utf8_length(bytes + at, bytes + text.len);
+        if (len == 0)
+            return SIZE_MAX;
+        *is_ascii &= len == 1;
+        at += len;
+    }
+    return at;
+}

@@ -131,9 +131,6 @@ bool json__read_string(struct json__reader *r, struct json__slice *slice);
 /* How many bytes more than its input a canonical document can need, because of the escaped separators. */
 size_t json__growth(struct span in);
 
-/* The bytes of the UTF-8 sequence at `at` (1-4), 0 when it is invalid. */
-size_t json__utf8(const unsigned char *at, const unsigned char *end);
-
 /* Writes a code point as it stands in canonical text, at most 6 bytes. Returns: how many. */
 size_t json__put_point(char *out, uint32_t point);
 

@@ -3,40 +3,6 @@
 #include "base/utf8.h"
 #include "json/json_priv.h"
 
-/* What a lead byte announces: how many bytes, and where the second one may lie. Overlong forms, surrogates and points
- * past U+10FFFF are excluded by the second byte's range alone (Unicode 15, table 3-7). */
-struct lead {
-    unsigned char len, low, high;
-};
-
-static struct lead lead_of(unsigned char byte)
-{
-    if (byte >= 0xc2 && byte <= 0xdf)
-        return (struct lead){2, 0x80, 0xbf};
-    if (byte >= 0xe0 && byte <= 0xef)
-        return (struct lead){3, byte == 0xe0 ? 0xa0 : 0x80, byte == 0xed ? 0x9f : 0xbf};
-    if (byte >= 0xf0 && byte <= 0xf4)
-        return (struct lead){4, byte == 0xf0 ? 0x90 : 0x80, byte == 0xf4 ? 0x8f : 0xbf};
-    return (struct lead){0, 0, 0};
-}
-
-size_t json__utf8(const unsigned char *at, const unsigned char *end)
-{
-    struct lead lead;
-
-    if (at == end)
-        return 0;
-    if (*at < 0x80)
-        return 1;
-    lead = lead_of(*at);
-    if (lead.len == 0 || (size_t)(end - at) < lead.len || at[1] < lead.low || at[1] > lead.high)
-        return 0;
-    for (size_t i = 2; i < lead.len; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return lead.len;
-}
-
 /* U+0085, U+2028 and U+2029 end a line for some readers of event streams and logs. */
 static size_t separator_at(const unsigned char *at, const unsigned char *end)
 {
@@ -85,7 +51,7 @@ static inline size_t plain_of(const unsigned char *at)
 /* The bytes of a character that is not ASCII and can be copied as it stands; 0: it cannot. */
 static size_t plain_character(const unsigned char *at, const unsigned char *end)
 {
-    return separator_at(at, end) == 0 ? json__utf8(at, end) : 0;
+    return separator_at(at, end) == 0 ? utf8_length(at, end) : 0;
 }
 
 /* The first byte that cannot be copied as it stands: quote, backslash, control character, separator, invalid UTF-8. */

@@ -179,7 +179,7 @@ static void judge_rule(struct judging *judging, struct walk *walk, const struct 
 }
 
 /* Every candidate is judged, whatever was found before: all applying rules are recorded, and work does not depend on
- * their order. Monitored rules come after the others, on a budget of their own. */
+ * their order. Monitored rules come after the others; their work has a budget of its own. */
 static void judge_rules(struct judging *judging, const struct question *question, struct regex_budget *budget, bool monitor)
 {
     struct walk walk = {.question = question, .budget = budget, .visits_left = VISITS_MAX,
@@ -301,6 +301,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     judging->spent = judging->candidates.spent;
     judging->monitor_spent = judging->candidates.monitor_spent;
     judge_rules(judging, question, budget, false);
+    monitor_budget.cpu_until_us = budget->cpu_until_us; /* of time, what is left: the worker waits for both */
     if (has_monitored(judging))
         judge_rules(judging, question, &monitor_budget, true);
     verdict->work = budget->work + monitor_budget.work;

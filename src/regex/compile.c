@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "regex/regex_priv.h"
 
 #include <ctype.h>
 
 #define MAX_PATTERN_BYTES 16384
-#define COMPILE_OPTIONS \
-    (PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_NEVER_UCP)
+#define COMPILE_OPTIONS (PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_NEVER_UCP)
+#define CALLOUT_WORK 16u
+#define FIRST_OF_LINE 2u /* of PCRE2_INFO_FIRSTCODETYPE, which has no names; a byte (1) is found in no time */
+#define GROUPS_FREE 16u /* PCRE2 copies the places of all groups at each step: so many are in CALLOUT_WORK */
 
 static void *compile_alloc(PCRE2_SIZE bytes, void *nothing)
 {
@@ -114,7 +117,7 @@ static int count_callout(pcre2_callout_enumerate_block *block, void *offset)
 static enum code check_alone(struct span pattern, size_t *offset, struct why *why)
 {
     pcre2_code *code;
-    enum code result = compile(pattern, 0, &code, offset, why);
+    enum code result = compile(pattern, PCRE2_UTF, &code, offset, why);
     int found;
 
     if (result != CODE_OK)
@@ -129,11 +132,45 @@ static enum code check_alone(struct span pattern, size_t *offset, struct why *wh
     return CODE_OK;
 }
 
+/* A pattern of ASCII says the same of a subject of ASCII with and without UTF: what folds to ASCII from outside is in neither.
+ * A pattern that names a code point past U+00FF has no code without it. */
+static enum code compile_ascii(struct regex *regex)
+{
+    size_t offset;
+    struct why why;
+    bool is_ascii = true;
+    enum code code;
+
+    (void)utf8_check(regex->pattern, 0, regex->pattern.len, &is_ascii); /* valid: it was compiled as UTF-8 */
+    if (!is_ascii)
+        return CODE_OK;
+    code = compile(regex->pattern, PCRE2_AUTO_CALLOUT, &regex->ascii_code, &offset, &why);
+    return code == CODE_NOMEM ? code : CODE_OK;
+}
+
+static void look_up(struct regex *regex)
+{
+    uint32_t back = 0, groups = 0, first = 0;
+    const uint8_t *firsts = NULL;
+
+    regex->folds_case = has_caseless(regex->pattern);
+    regex->repeat = largest_repeat(regex->pattern);
+    regex->looks_back = pcre2_pattern_info(regex->code, PCRE2_INFO_BACKREFMAX, &back) == 0 && back > 0;
+    regex->item_work = CALLOUT_WORK;
+    if (pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups) == 0 && groups > GROUPS_FREE)
+        regex->item_work += groups - GROUPS_FREE;
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_FIRSTCODETYPE, &first);
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_FIRSTBITMAP, &firsts);
+    if (firsts != NULL || first == FIRST_OF_LINE)
+        regex->search_rate = REGEX__RATE_SEARCH;
+    if (pcre2_pattern_info(regex->code, PCRE2_INFO_MINLENGTH, &regex->least) != 0)
+        regex->least = 0;
+}
+
 enum code regex_compile(struct span pattern, struct regex **regex, size_t *offset, struct why *why)
 {
     struct regex *made;
     size_t verb = find_verb(pattern);
-    uint32_t back = 0;
     enum code code;
 
     *regex = NULL;
@@ -155,16 +192,14 @@ enum code regex_compile(struct span pattern, struct regex **regex, size_t *offse
     if (made->pattern.at == NULL)
         code = why_set(why, CODE_NOMEM, "no memory for this pattern");
     if (code == CODE_OK)
-        code = compile(pattern, PCRE2_AUTO_CALLOUT, &made->code, offset, why);
+        code = compile(pattern, PCRE2_UTF | PCRE2_AUTO_CALLOUT, &made->code, offset, why);
+    if (code == CODE_OK && (compile_ascii(made) != CODE_OK || regex__find_rates(made) != CODE_OK))
+        code = why_set(why, CODE_NOMEM, "no memory for this pattern");
     if (code != CODE_OK) {
         regex_free(&made);
         return code;
     }
-    made->folds_case = has_caseless(pattern);
-    made->repeat = largest_repeat(pattern);
-    made->looks_back = pcre2_pattern_info(made->code, PCRE2_INFO_BACKREFMAX, &back) == 0 && back > 0;
-    if (pcre2_pattern_info(made->code, PCRE2_INFO_MINLENGTH, &made->least) != 0)
-        made->least = 0;
+    look_up(made);
     *regex = made;
     return CODE_OK;
 }
@@ -173,6 +208,8 @@ void regex_free(struct regex **regex)
 {
     if (*regex != NULL) {
         pcre2_code_free((*regex)->code);
+        pcre2_code_free((*regex)->ascii_code);
+        mem_free((*regex)->rates);
         mem_free((void *)(uintptr_t)(*regex)->pattern.at);
     }
     mem_free(*regex);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "regex/regex_priv.h"
 
@@ -11,10 +12,12 @@
 #define MATCH_WORK 8000000u
 #define MATCH_WORK_PER_BYTE 16u
 #define CALL_WORK 100000000u
-#define CALL_CPU_US 18000      /* of 20 ms: up to 2 pass between two looks, and the rest of judging is in it too */
-#define LOOK_EVERY 200000u /* units of work, about 0.2 ms, between two looks at the clock */
-#define CALLOUT_WORK 16u
-#define REPEAT_FREE 32u    /* counts up to this are in CALLOUT_WORK already */
+#define CALL_CPU_US 18000u       /* of 20 ms: the rest of judging is in it too */
+#define LOOK_EVERY 200000u       /* units of work, about 0.2 ms, between two looks at the clock */
+#define CHECK_BYTES (256u << 10) /* of UTF-8, the same */
+#define UNITS_PER_US 1000u
+#define SHORT_WORK 16u  /* of a match that ends before it begins */
+#define REPEAT_FREE 32u /* counts up to this are in an item's work already */
 #define HEAP_KIB 8192u
 #define DEPTH_LIMIT 100000u
 #define KEEP_BYTES (128u << 10)
@@ -32,6 +35,8 @@ struct run {
     struct regex_budget *budget;
     uint64_t stop_at; /* the call's work at which this match has had its share */
     size_t position;
+    uint64_t search_rate; /* of looking for where a match may begin */
+    bool is_ascii;
 };
 
 static _Thread_local struct scratch *scratch_here;
@@ -126,22 +131,40 @@ bool regex_budget_spend(struct regex_budget *budget, uint64_t work)
         budget->spent = true;
         return false;
     }
-    if (budget->timed && budget->work >= budget->look_at) {
-        int64_t now_us = clock_thread_cpu_us();
+    if (budget->now_us != NULL && budget->work >= budget->look_at) {
+        int64_t now_us = budget->now_us();
 
         if (budget->cpu_until_us == 0)
             budget->cpu_until_us = now_us + CALL_CPU_US;
         budget->look_at = budget->work + LOOK_EVERY;
         budget->spent = now_us >= budget->cpu_until_us;
+        budget->work_until = budget->work + (budget->spent ? 0 : (uint64_t)(budget->cpu_until_us - now_us) * UNITS_PER_US);
     }
     return !budget->spent;
+}
+
+/* PCRE2 cannot be stopped before it has gone through the stretch: what may not end in time does not begin. */
+static bool has_time_for(struct regex_budget *budget, uint64_t stretch)
+{
+    if (budget->now_us != NULL && stretch >= LOOK_EVERY && budget->work + stretch > budget->work_until)
+        budget->spent = true;
+    return !budget->spent;
+}
+
+static uint64_t rate_at(const struct run *run, size_t pattern_position)
+{
+    uint64_t rate = run->regex->rates[pattern_position];
+
+    if (rate == 0)
+        return run->search_rate; /* where the item fails, the next start is looked for */
+    return rate == REGEX__RATE_PLAIN && run->is_ascii ? REGEX__RATE_ASCII : rate;
 }
 
 static int count_work(pcre2_callout_block *block, void *at)
 {
     struct run *run = at;
     size_t left = block->subject_length - block->current_position;
-    uint64_t work = CALLOUT_WORK;
+    uint64_t work = run->regex->item_work;
 
     if (block->current_position > run->position)
         work += block->current_position - run->position;
@@ -152,18 +175,38 @@ static int count_work(pcre2_callout_block *block, void *at)
         work += captured_bytes(block);
     if (!regex_budget_spend(run->budget, work) || run->budget->work >= run->stop_at)
         return PCRE2_ERROR_CALLOUT; /* ends the match at once */
-    return 0;
+    return has_time_for(run->budget, left * rate_at(run, block->pattern_position)) ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
+/* PCRE2 would do it in one stretch, and not say whether all is ASCII. */
+static bool check_utf8(struct run *run, struct span subject)
+{
+    size_t at = 0;
+
+    run->is_ascii = true;
+    while (at < subject.len) {
+        at = utf8_check(subject, at, subject.len - at > CHECK_BYTES ? at + CHECK_BYTES : subject.len, &run->is_ascii);
+        if (at == SIZE_MAX)
+            return false;
+        if (at >= CHECK_BYTES)
+            run->budget->look_at = run->budget->work;
+        if (!regex_budget_spend(run->budget, 0))
+            return false;
+    }
+    return true;
 }
 
 enum regex_result regex__match(const struct regex *regex, struct span subject, bool whole,
                                const struct regex__limits *limits, struct regex_budget *budget)
 {
-    struct run run = {.regex = regex, .budget = budget};
+    struct run run = {.regex = regex, .budget = budget, .search_rate = whole ? 0 : regex->search_rate};
     struct scratch *scratch;
+    uint32_t options = PCRE2_NO_UTF_CHECK | (whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0);
     int result;
 
-    /* PCRE2 reads the subject once to check its UTF-8, at two bytes a unit. */
-    if (!regex_budget_spend(budget, CALLOUT_WORK + subject.len / 2))
+    /* The subject is read once to check its UTF-8, and once for where a match may begin: at two bytes a unit. */
+    if (!regex_budget_spend(budget, SHORT_WORK + subject.len / 2) || !check_utf8(&run, subject) ||
+        !has_time_for(budget, subject.len * run.search_rate))
         return REGEX_UNDECIDED;
     scratch = scratch_get();
     if (scratch == NULL)
@@ -171,8 +214,9 @@ enum regex_result regex__match(const struct regex *regex, struct span subject, b
     run.stop_at = budget->work + limits->max_work;
     (void)pcre2_set_match_limit(scratch->context, limits->match_limit);
     (void)pcre2_set_callout(scratch->context, count_work, &run);
-    result = pcre2_match(regex->code, (PCRE2_SPTR)(subject.len ? subject.at : ""), subject.len, 0,
-                         whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0, scratch->match_data, scratch->context);
+    result = pcre2_match(run.is_ascii && regex->ascii_code != NULL ? regex->ascii_code : regex->code,
+                         (PCRE2_SPTR)(subject.len ? subject.at : ""), subject.len, 0, options, scratch->match_data,
+                         scratch->context);
     if (scratch->biggest_bytes > KEEP_BYTES) {
         pcre2_match_data_free(scratch->match_data); /* with the heap that one greedy match has used */
         scratch->match_data = NULL;
@@ -191,19 +235,19 @@ void regex_budget_init(struct regex_budget *budget)
 void regex_budget_init_timed(struct regex_budget *budget)
 {
     regex_budget_init(budget);
-    budget->timed = true;
+    budget->now_us = clock_thread_cpu_us;
     budget->look_at = LOOK_EVERY;
+    budget->work_until = CALL_CPU_US * UNITS_PER_US;
 }
 
 /* A body may hold a hundred thousand short numbers; PCRE2 takes longer to set out than to say no. */
 static bool is_too_short(const struct regex *regex, struct span subject)
 {
+    bool is_ascii;
+
     if (subject.len >= regex->least)
         return false;
-    for (size_t i = 0; i < subject.len; i++)
-        if ((unsigned char)subject.at[i] >= 0x80)
-            return false; /* PCRE2 looks whether it is valid UTF-8 */
-    return true;
+    return utf8_check(subject, 0, subject.len, &is_ascii) != SIZE_MAX; /* else it is undecided */
 }
 
 enum regex_result regex_match(const struct regex *regex, struct span subject, bool whole, struct regex_budget *budget)
@@ -213,6 +257,6 @@ enum regex_result regex_match(const struct regex *regex, struct span subject, bo
                                    .max_work = MATCH_WORK + (uint64_t)MATCH_WORK_PER_BYTE * subject.len};
 
     if (is_too_short(regex, subject))
-        return regex_budget_spend(budget, CALLOUT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
+        return regex_budget_spend(budget, SHORT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
     return regex__match(regex, subject, whole, &limits, budget);
 }

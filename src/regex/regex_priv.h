@@ -4,7 +4,7 @@
  * Threads: as regex.h.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: as regex.h. */
+ * Errors: as regex.h; regex__find_rates: CODE_NOMEM. */
 #ifndef REGEX_REGEX_PRIV_H
 #define REGEX_REGEX_PRIV_H
 
@@ -13,9 +13,18 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+/* What PCRE2 takes at most for a byte of a stretch between two callouts, in units of work. */
+#define REGEX__RATE_SEARCH 2u /* for the next place where a match may begin; twice what is measured, for a shared core */
+#define REGEX__RATE_ASCII 2u  /* for an item that is repeated; the same */
+#define REGEX__RATE_PLAIN 3u  /* the same in UTF-8; more for properties (stretch.c) */
+
 struct regex {
     pcre2_code *code;
-    struct span pattern; /* our copy */
+    pcre2_code *ascii_code; /* the same without UTF, for subjects of ASCII alone: up to three times as fast; NULL: none */
+    struct span pattern;    /* our copy */
+    uint8_t *rates;         /* by place in the pattern: of an item that may take all the rest, 0 of others */
+    uint32_t search_rate;   /* of looking for where a match may begin */
+    uint32_t item_work;     /* of a callout and the item behind it */
     uint32_t least;      /* code points that every match has at least */
     uint32_t repeat;     /* the largest count in braces, past which one item may be tried without a callout */
     bool folds_case;
@@ -26,6 +35,8 @@ struct regex__limits {
     uint32_t match_limit; /* at one start offset */
     uint64_t max_work;    /* of this match */
 };
+
+enum code regex__find_rates(struct regex *regex) MUST_USE;
 
 enum regex_result regex__match(const struct regex *regex, struct span subject, bool whole,
                                const struct regex__limits *limits, struct regex_budget *budget);

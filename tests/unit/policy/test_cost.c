@@ -145,6 +145,38 @@ static void test_clock_within_a_leaf(void **state)
     free(json);
 }
 
+static int64_t ticks_us;
+
+static int64_t ticking_us(void)
+{
+    return ticks_us += 1000;
+}
+
+/* 2.12: monitored rules take of the time what the others have left, not as much again. */
+static void test_one_time_for_all_rules(void **state)
+{
+    char *json = many("\"192.0.2.1\"", 100000), text[1024];
+    size_t at = (size_t)snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: a, effect: permit}\n");
+    struct question question = plain_question();
+    struct regex_budget budget;
+    struct court court;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "  - {id: f%d, effect: forbid%s, when: [{arg: '$..*', matches: '19+x'}]}\n",
+                               i, i < 3 ? "" : ", mode: monitor");
+    court_open(&court, text);
+    question.root = court_tree(&court, span_text(json));
+    regex_budget_init_timed(&budget);
+    budget.now_us = ticking_us;
+    policy__judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
+    assert_int_equal(court.verdict.reason, REASON_TOO_COSTLY);
+    assert_int_equal(court.verdict.monitor_kind, VERDICT_DENY);
+    assert_in_range(ticks_us / 1000, 15, 22);
+    court_close(&court);
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_costly_without_regexes),
         cmocka_unit_test(test_long_lists),
         cmocka_unit_test(test_clock_within_a_leaf),
+        cmocka_unit_test(test_one_time_for_all_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

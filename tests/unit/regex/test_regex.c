@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "regex/regex.h"
+#include "regex/regex_priv.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "os/clock.h"
+#include "unicode/unicode.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -276,7 +277,7 @@ static void test_clock(void **state)
     for (int i = 0; i < 100 && !budget.spent; i++)
         assert_int_equal(regex_match(slow, span_of(subject, MIB), false, &budget), REGEX_UNDECIDED);
     assert_true(budget.spent);
-    assert_true(budget.cpu_until_us >= begin + 18000); /* two of the twenty are for what comes between looks, and after */
+    assert_true(budget.cpu_until_us >= begin + 18000); /* two of the twenty are for what comes after */
     assert_true(clock_thread_cpu_us() - begin < 300000);
     regex_budget_init_timed(&budget);
     budget.cpu_until_us = begin - 1000000; /* past already: found out with the first heavy match */
@@ -290,6 +291,51 @@ static void test_clock(void **state)
     free(subject);
     regex_free(&slow);
     regex_free(&quick);
+}
+
+static int64_t stopped_us(void)
+{
+    return 1;
+}
+
+/* As with the gate's clock, but time stands still: `us` are left. */
+static enum regex_result ask_within(const struct regex *regex, struct span subject, uint64_t us, struct regex_budget *budget)
+{
+    regex_budget_init_timed(budget);
+    budget->now_us = stopped_us;
+    budget->cpu_until_us = 1 + (int64_t)us;
+    return regex_match(regex, subject, false, budget);
+}
+
+/* 2.12: PCRE2 cannot be stopped while one item takes in all that is left, nor while it looks for the next start. So it does not
+ * begin what would not end in time; a stretch that no callout announces would show here as work that went on. */
+static void test_long_stretches_do_not_begin(void **state)
+{
+    static const struct {
+        const char *pattern, *piece;
+        unsigned rate; /* units a byte of the stretch */
+    } table[] = {{"\\s++\\d", " ", 2},       {"\\s+\\d", " ", 2},           {"[^;]*\\d", "a", 2},
+                 {"a{3,}\\d", "a", 2},       {"(a++)+\\d", "a", 2},         {"[^;]*\\d", "\xc3\xa9", 3},
+                 {"(?x)[^;]*  \\d", "a", 2}, {"\\\\++\\d", "\\", 2},        {"\\p{L}*+\\d", "a", 4},
+                 {"[\\p{L} ]*+\\d", "a", 7}, {"[^\\p{N}\xe2\x82\xac]*\\d", "a", 8}, {"\\X++\\d", "a", 8},
+                 {"[qz]\\d", "a", 2},        {"(?:q|z)+\\d", "a", 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct regex *regex = compile(table[i].pattern);
+        char *subject = pump(MIB, table[i].piece, "\xc3\xa9");
+        struct span text = span_of(subject, table[i].rate == 2 ? MIB - 2 : MIB);
+        struct regex_budget budget;
+
+        (void)ask_within(regex, text, table[i].rate * (text.len - 4096) / 1000, &budget);
+        if (!budget.spent || budget.work > text.len / 2 + 4096)
+            fail_msg("%s: %llu units, so that a stretch began", table[i].pattern, (unsigned long long)budget.work);
+        (void)ask_within(regex, text, (table[i].rate + 1) * text.len / 1000, &budget);
+        if (budget.spent && budget.work < text.len)
+            fail_msg("%s: denied though there was time", table[i].pattern);
+        free(subject);
+        regex_free(&regex);
+    }
 }
 
 /* 1.21: a file being written is an ordinary argument, and ordinary patterns search it. */
@@ -318,7 +364,97 @@ static void test_ordinary_patterns_search_a_mib(void **state)
     memcpy(text + MIB - 13, "\nDROP  TABLE ", 13);
     assert_int_equal(ask(patterns[0], span_of(text, MIB), false), REGEX_MATCH);
     assert_int_equal(ask("[\\x20-\\x7e\\n]*", span_of(text, MIB), true), REGEX_MATCH);
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) { /* nor does the gate's clock deny them needlessly */
+        struct regex *regex = compile(patterns[i]);
+        struct regex_budget budget;
+
+        (void)ask_within(regex, span_of(text, MIB), 3 * MIB / 1000, &budget);
+        assert_false(budget.spent);
+        regex_free(&regex);
+    }
     free(text);
+}
+
+/* 2.12: the subject's check is no stretch either. */
+static void test_utf8_check_looks_at_the_clock(void **state)
+{
+    struct regex *regex = compile("q");
+    char *subject = pump(MIB, "\xc3\xa9", "");
+    struct regex_budget budget;
+
+    (void)state;
+    regex_budget_init_timed(&budget);
+    budget.look_at = UINT64_MAX;
+    budget.cpu_until_us = 1; /* long over */
+    assert_int_equal(regex_match(regex, span_of(subject, MIB), false, &budget), REGEX_UNDECIDED);
+    assert_true(budget.spent);
+    free(subject);
+    regex_free(&regex);
+}
+
+/* 1.21: PCRE2 is told not to check UTF-8, so that what we take for valid is what utf8proc does: around all bounds of bytes. */
+static void test_invalid_utf8_is_undecided(void **state)
+{
+    static const unsigned char bounds[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf,
+                                           0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
+    struct regex *regex = compile(".*");
+    size_t n = sizeof bounds, valid = 0;
+    char text[13] = "12345678";
+
+    (void)state;
+    for (size_t i = 0; i < n * n * n * n; i++) {
+        struct regex_budget budget;
+        struct span subject = span_of(text, 12);
+        bool is_valid;
+
+        text[8] = (char)bounds[i % n];
+        text[9] = (char)bounds[i / n % n];
+        text[10] = (char)bounds[i / n / n % n];
+        text[11] = (char)bounds[i / n / n / n];
+        subject = span_part(subject, i % 3 * 4, 12 - i % 7 / 6);
+        is_valid = unicode_is_utf8(subject);
+        regex_budget_init(&budget);
+        if ((regex_match(regex, subject, true, &budget) == REGEX_MATCH) != is_valid)
+            fail_msg("%02x %02x %02x %02x", (unsigned char)text[8], (unsigned char)text[9], (unsigned char)text[10],
+                     (unsigned char)text[11]);
+        valid += is_valid;
+    }
+    assert_in_range(valid, 100, n * n * n * n / 2);
+    regex_free(&regex);
+}
+
+/* 1.21: what runs on ASCII without UTF says what it says with UTF. */
+static void test_ascii_code_agrees(void **state)
+{
+    static const char *const patterns[] = {
+        "(?i)k+", "(?i)[^k]s", "(?i)\\x{e5}?k", "\\xe9?a", "[^\\xe9]b", "[\\x80-\\xff]|a", "(?i)[h-l]+s", "\\w+\\W", "\\p{Lu}b", "\\P{L}",
+        "[\\p{L}\\d]+ ", "\\X\\X", "a\\Xb", "\\R", "\\h\\H", "\\v", "\\N+", "(?i)(k)\\1", "(?<=a.)b", "(?<!\\p{L})b", "^.{2}$",
+        "\\bk", "[[:^ascii:]]|b", "[[:alpha:]]+", "(?i)(?:s|k)++a", ".{3,5}?b", "\\x{17f}?s", "(?i)\\x{212a}", "\\177|\\x7f", "\xc3\xa4?a",
+    };
+    static const char letters[] = "abkKsS \n\r\t1\x7f.";
+
+    (void)state;
+    for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+        struct regex *quick = compile(patterns[p]), *plain = compile(patterns[p]);
+        unsigned next = 7;
+
+        pcre2_code_free(plain->ascii_code);
+        plain->ascii_code = NULL;
+        for (int i = 0; i < 4000; i++) {
+            char text[6];
+            size_t len = (size_t)i % 7;
+            struct regex_budget a, b;
+
+            for (size_t j = 0; j < len; j++)
+                text[j] = letters[((next = next * 1103515245 + 12345) >> 16) % (sizeof letters - 1)];
+            regex_budget_init(&a);
+            regex_budget_init(&b);
+            if (regex_match(quick, span_of(text, len), i % 2, &a) != regex_match(plain, span_of(text, len), i % 2, &b))
+                fail_msg("%s on %.*s", patterns[p], (int)len, text);
+        }
+        regex_free(&quick);
+        regex_free(&plain);
+    }
 }
 
 /* 1.21 */
@@ -443,6 +579,10 @@ int main(void)
         cmocka_unit_test(test_work_is_deterministic),
         cmocka_unit_test(test_call_budget),
         cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_long_stretches_do_not_begin),
+        cmocka_unit_test(test_utf8_check_looks_at_the_clock),
+        cmocka_unit_test(test_invalid_utf8_is_undecided),
+        cmocka_unit_test(test_ascii_code_agrees),
         cmocka_unit_test(test_ordinary_patterns_search_a_mib),
         cmocka_unit_test(test_affordable),
         cmocka_unit_test(test_out_of_memory),

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+#include "regex/regex_priv.h"
+
+#define RATE_PROPERTY 4u
+#define RATE_CLUSTER 8u
+#define RATE_MOST 255u
+
+/* Whether PCRE2 takes as much of the subject as it can for this one item before it calls us again. A lazy item does not:
+ * what follows it is tried at each step. */
+static bool takes_all(struct span item)
+{
+    size_t first = item.len > 1 && item.at[0] == '\\' ? 2 : 1; /* `\+` is a plus */
+
+    while (item.len > 0 && strchr(" \t\r\n", item.at[item.len - 1]) != NULL)
+        item.len--; /* (?x) */
+    if (item.len <= first)
+        return false;
+    item = span_part(item, first, SIZE_MAX);
+    if (item.len > 1 && item.at[item.len - 1] == '+' && strchr("*+?}", item.at[item.len - 2]) != NULL)
+        item.len--; /* possessive */
+    if (item.at[item.len - 1] == '}')
+        return item.len > 1 && item.at[item.len - 2] == ',';
+    return item.at[item.len - 1] == '*' || item.at[item.len - 1] == '+';
+}
+
+/* As measured: a property takes a table's look-up for each character, and in a class a call before it; code points that the
+ * class's bitmap lacks are compared one by one; a cluster (\X) is two properties and their rule. */
+static uint8_t rate_of(struct span item)
+{
+    size_t properties = 0, wide = 0, rate = REGEX__RATE_PLAIN;
+
+    for (size_t i = 0; i < item.len; i++) {
+        char next = i + 1 < item.len ? item.at[i + 1] : '\0';
+
+        wide += (unsigned char)item.at[i] >= 0xc4; /* leads a code point from U+0100 on */
+        if (item.at[i] != '\\')
+            continue;
+        properties += next == 'p' || next == 'P';
+        wide += i + 2 < item.len && item.at[i + 2] == '{' && (next == 'x' || next == 'o' || next == 'N');
+        i++;
+    }
+    if (item.at[0] == '[')
+        rate += properties * RATE_PROPERTY + wide;
+    else if (properties > 0)
+        rate = RATE_PROPERTY;
+    else if (span_starts_with(item, SPAN_LIT("\\X")))
+        rate = RATE_CLUSTER;
+    return (uint8_t)(rate < RATE_MOST ? rate : RATE_MOST);
+}
+
+static int note_item(pcre2_callout_enumerate_block *block, void *at)
+{
+    struct regex *regex = at;
+    struct span item = span_part(regex->pattern, block->pattern_position, block->next_item_length);
+
+    if (takes_all(item))
+        regex->rates[block->pattern_position] = rate_of(item);
+    return 0;
+}
+
+enum code regex__find_rates(struct regex *regex)
+{
+    regex->rates = mem_zalloc(regex->pattern.len + 1); /* a callout stands behind the last item too */
+    if (regex->rates == NULL)
+        return CODE_NOMEM;
+    (void)pcre2_callout_enumerate(regex->code, note_item, regex);
+    return CODE_OK;
+}
