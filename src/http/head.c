@@ -30,7 +30,9 @@ size_t http_head_count(const struct http_head *head, struct span name)
 
 bool http_header_is_dropped(struct span name)
 {
-    return (http__name_flags(name) & HTTP__DROP_REQUEST) != 0;
+    enum http_name known;
+
+    return (http__name_flags(name, &known) & HTTP__DROP_REQUEST) != 0;
 }
 
 bool http_head_drops(const struct http_head *head, size_t index)
@@ -38,6 +40,11 @@ bool http_head_drops(const struct http_head *head, size_t index)
     unsigned drop = head->method == HTTP_METHOD_NONE ? HTTP__DROP_REPLY : HTTP__DROP_REQUEST;
 
     return (head->headers[index].flags & (drop | HTTP__NAMED)) != 0;
+}
+
+bool http_head_mirrors(const struct http_head *head, size_t index)
+{
+    return (head->headers[index].flags & HTTP__MIRROR) != 0;
 }
 
 const char *http_method_text(enum http_method method)

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/span.h"
+#include "http/name_tbl.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +37,15 @@ enum http_framing {
     HTTP_FRAMING_UNTIL_EOF       /* replies only */
 };
 
+/* The names that are known, in whatever case they are written. OTHER: any name that http/name_tbl.h does not list. */
+enum http_name {
+    HTTP_NAME_OTHER = 0,
+#define HTTP_NAME_NUMBER(name, text, flags) HTTP_NAME_##name,
+    HTTP_NAME_TABLE(HTTP_NAME_NUMBER)
+#undef HTTP_NAME_NUMBER
+    HTTP_NAME_COUNT
+};
+
 /* A piece of the head's bytes. */
 struct http_piece {
     uint16_t at;
@@ -46,6 +56,7 @@ struct http_header {
     struct http_piece name;  /* as received */
     struct http_piece value; /* without blanks at both ends */
     uint8_t flags;           /* what the room knows of the name */
+    uint8_t known;           /* enum http_name */
 };
 
 struct http_head {
@@ -56,18 +67,20 @@ struct http_head {
     struct http_piece method_text;
     struct http_piece path;
     struct http_piece query; /* after the '?' */
+    struct http_piece host_name; /* what Host says, without a port; empty where there is none */
     bool has_query;          /* "/mcp?" has one, an empty one */
     enum http_framing framing;
     uint64_t content_length;
     bool keep_alive;      /* this message lets the connection live on */
     bool expect_continue; /* the agent waits for our 100 before it sends the body */
     uint16_t count;
+    uint8_t first[HTTP_NAME_COUNT]; /* of each known name: one more than the first header's index; 0: there is none */
     struct http_header headers[HTTP_HEADERS_MAX];
 };
 
 static inline struct span http_head_text(const struct http_head *head, struct http_piece piece)
 {
-    return span_part(buf_peek(&head->bytes), piece.at, piece.len);
+    return head->bytes.block ? span_of(head->bytes.block + piece.at, piece.len) : SPAN_NONE;
 }
 
 static inline struct span http_head_path(const struct http_head *head)
@@ -90,7 +103,18 @@ static inline struct span http_head_value(const struct http_head *head, size_t i
     return http_head_text(head, head->headers[index].value);
 }
 
-/* Names are compared without regard to ASCII case.
+static inline bool http_head_has(const struct http_head *head, enum http_name name) /* not OTHER */
+{
+    return head->first[name] != 0;
+}
+
+/* The first header of a known name. Returns: at == NULL: there is none. */
+static inline struct span http_head_known(const struct http_head *head, enum http_name name)
+{
+    return http_head_has(head, name) ? http_head_value(head, (size_t)head->first[name] - 1) : SPAN_NONE;
+}
+
+/* For names that a configuration adds. Names are compared without regard to ASCII case.
  * Returns: whether there is one; *value is the first. Takes: value may be NULL. */
 bool http_head_find(const struct http_head *head, struct span name, struct span *value);
 
@@ -103,6 +127,12 @@ bool http_head_drops(const struct http_head *head, size_t index);
 
 /* The same list for requests by name alone, without what Connection names. */
 bool http_header_is_dropped(struct span name);
+
+/* Whether it says again what the body says: Mcp-Method, Mcp-Name, Mcp-Param-*. */
+bool http_head_mirrors(const struct http_head *head, size_t index);
+
+/* As everybody writes it; empty for OTHER. */
+struct span http_name_text(enum http_name name);
 
 /* Returns: "GET" ...; "" for NONE. */
 const char *http_method_text(enum http_method method);

@@ -6,8 +6,11 @@
 /* Cuts at the first `byte` outside quoted strings. */
 static struct span cut_unquoted(struct span span, char byte, struct span *rest)
 {
+    struct span plain = span_cut(span, byte, rest);
     bool quoted = false;
 
+    if (span_find(plain, '"') == plain.len)
+        return plain;
     for (size_t i = 0; i < span.len; i++) {
         if (quoted && span.at[i] == '\\')
             i++;
@@ -66,28 +69,26 @@ enum http_media http_media_type(struct span value)
     struct span type = span_trim(cut_unquoted(value, ';', &rest));
     bool has_rest = span_find(value, ';') < value.len;
 
-    if (!is_type(type))
-        return HTTP_MEDIA_OTHER;
     if (span_equals_nocase(type, SPAN_LIT("application/json")))
         return parameters_are_good(rest, has_rest, false) ? HTTP_MEDIA_JSON : HTTP_MEDIA_OTHER;
     if (span_equals_nocase(type, SPAN_LIT("text/event-stream")))
         return parameters_are_good(rest, has_rest, false) ? HTTP_MEDIA_SSE : HTTP_MEDIA_OTHER;
-    if (span_equals_nocase(span_part(type, 0, 5), SPAN_LIT("text/")))
+    if (is_type(type) && span_equals_nocase(span_part(type, 0, 5), SPAN_LIT("text/")))
         return parameters_are_good(rest, has_rest, true) ? HTTP_MEDIA_TEXT : HTTP_MEDIA_OTHER;
     return HTTP_MEDIA_OTHER;
 }
 
 enum http_media http_media_of(const struct http_head *head)
 {
-    struct span value;
+    struct span value = http_head_known(head, HTTP_NAME_CONTENT_TYPE);
 
-    return http_head_find(head, SPAN_LIT("Content-Type"), &value) ? http_media_type(value) : HTTP_MEDIA_NONE;
+    return value.at != NULL ? http_media_type(value) : HTTP_MEDIA_NONE;
 }
 
 bool http_body_is_encoded(const struct http_head *head)
 {
-    for (size_t i = 0; i < head->count; i++)
-        if (span_equals_nocase(http_head_name(head, i), SPAN_LIT("Content-Encoding")) &&
+    for (size_t i = 0; i < head->count && http_head_has(head, HTTP_NAME_CONTENT_ENCODING); i++)
+        if (head->headers[i].known == HTTP_NAME_CONTENT_ENCODING &&
             !span_equals_nocase(http_head_value(head, i), SPAN_LIT("identity")))
             return true;
     return false;
@@ -136,7 +137,7 @@ struct http_accept http_accept_of(const struct http_head *head)
     struct http_accept accept = {.is_absent = true};
 
     for (size_t i = 0; i < head->count; i++)
-        if (span_equals_nocase(http_head_name(head, i), SPAN_LIT("Accept"))) {
+        if (head->headers[i].known == HTTP_NAME_ACCEPT) {
             accept.is_absent = false;
             add_accepted(&accept, http_head_value(head, i));
         }

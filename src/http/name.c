@@ -1,64 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/name_priv.h"
 
-#define HOP (HTTP__DROP_REQUEST | HTTP__DROP_REPLY)
-
 struct known {
     struct span name;
     uint8_t flags;
 };
 
-/* strictness.md, HTTP: "Dropped", "Written by us" and "Singletons". */
-static const struct known whole[] = {
-    {SPAN_LIT("Host"), HTTP__ONCE | HTTP__DROP_REQUEST},
-    {SPAN_LIT("Content-Length"), HTTP__ONCE | HOP},
-    {SPAN_LIT("Content-Type"), HTTP__ONCE},
-    {SPAN_LIT("Authorization"), HTTP__ONCE},
-    {SPAN_LIT("X-API-Key"), HTTP__ONCE},
-    {SPAN_LIT("Origin"), HTTP__ONCE},
-    {SPAN_LIT("Last-Event-ID"), HTTP__ONCE},
-    {SPAN_LIT("Expect"), HTTP__ONCE | HTTP__DROP_REQUEST},
-    /* hop by hop */
-    {SPAN_LIT("Connection"), HOP},
-    {SPAN_LIT("Keep-Alive"), HOP},
-    {SPAN_LIT("TE"), HOP},
-    {SPAN_LIT("Trailer"), HOP},
-    {SPAN_LIT("Transfer-Encoding"), HOP},
-    {SPAN_LIT("Upgrade"), HOP},
-    {SPAN_LIT("HTTP2-Settings"), HOP},
-    /* a second opinion on method, path or client */
-    {SPAN_LIT("X-HTTP-Method-Override"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-HTTP-Method"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Method-Override"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Original-URL"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Rewrite-URL"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("Forwarded"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Real-IP"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("Via"), HTTP__DROP_REQUEST},
-    /* written by us with the judged values */
-    {SPAN_LIT("Accept-Encoding"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("Mcp-Method"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
-    {SPAN_LIT("Mcp-Name"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
+static const struct known whole[HTTP_NAME_COUNT] = {
+#define KNOWN_ROW(name, text, flags) [HTTP_NAME_##name] = {SPAN_LIT(text), flags},
+    HTTP_NAME_TABLE(KNOWN_ROW)
+#undef KNOWN_ROW
+};
+
+/* Where in the table the names of each length begin. */
+static const uint8_t begin_of[] = {
+    [2] = HTTP_NAME_TE,
+    [3] = HTTP_NAME_VIA,
+    [4] = HTTP_NAME_HOST,
+    [5] = HTTP_NAME_ALLOW,
+    [6] = HTTP_NAME_ACCEPT,
+    [7] = HTTP_NAME_TRAILER,
+    [8] = HTTP_NAME_LOCATION,
+    [9] = HTTP_NAME_X_API_KEY,
+    [10] = HTTP_NAME_CONNECTION,
+    [11] = HTTP_NAME_TRACEPARENT,
+    [12] = HTTP_NAME_CONTENT_TYPE,
+    [13] = HTTP_NAME_AUTHORIZATION,
+    [14] = HTTP_NAME_CONTENT_LENGTH,
+    [15] = HTTP_NAME_ACCEPT_ENCODING,
+    [16] = HTTP_NAME_CONTENT_ENCODING,
+    [17] = HTTP_NAME_TRANSFER_ENCODING,
+    [20] = HTTP_NAME_MCP_PROTOCOL_VERSION,
+    [22] = HTTP_NAME_X_HTTP_METHOD_OVERRIDE,
 };
 
 static const struct known beginnings[] = {
     {SPAN_LIT("Mcp-Param-"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
     {SPAN_LIT("Mcp-"), HTTP__ONCE},
-    {SPAN_LIT("Proxy-"), HOP},
+    {SPAN_LIT("Proxy-"), HTTP__HOP},
     {SPAN_LIT("X-Forwarded-"), HTTP__DROP_REQUEST},
     {SPAN_LIT("Remote-"), HTTP__DROP_REQUEST},
     {SPAN_LIT("X-Remote-"), HTTP__DROP_REQUEST},
     {SPAN_LIT("X-Client-Cert"), HTTP__DROP_REQUEST},
     {SPAN_LIT("X-SSL-"), HTTP__DROP_REQUEST},
-    {SPAN_LIT("X-Callgate-"), HOP},
+    {SPAN_LIT("X-Callgate-"), HTTP__HOP},
     {SPAN_LIT("Access-Control-"), HTTP__DROP_REPLY},
 };
 
-uint8_t http__name_flags(struct span name)
+struct span http_name_text(enum http_name name)
 {
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+    return whole[name].name;
+}
+
+static enum http_name find_whole(struct span name)
+{
+    size_t i = name.len < sizeof begin_of ? begin_of[name.len] : HTTP_NAME_OTHER;
+
+    for (; i != HTTP_NAME_OTHER && i < HTTP_NAME_COUNT && whole[i].name.len == name.len; i++)
         if (span_equals_nocase(name, whole[i].name))
-            return whole[i].flags;
+            return (enum http_name)i;
+    return HTTP_NAME_OTHER;
+}
+
+uint8_t http__name_flags(struct span name, enum http_name *known)
+{
+    *known = find_whole(name);
+    if (*known != HTTP_NAME_OTHER)
+        return whole[*known].flags;
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
         if (span_equals_nocase(span_part(name, 0, beginnings[i].name.len), beginnings[i].name))
             return beginnings[i].flags;
@@ -70,7 +78,7 @@ uint8_t http__name_flags(struct span name)
 #define P HTTP__PATH
 #define H HTTP__HOST
 
-static const unsigned char classes[256] = {
+const unsigned char http__classes[256] = {
     ['\t'] = V,
     [' '] = V,
     ['!'] = T | V | P,
@@ -127,8 +135,10 @@ bool http__is_value(struct span span)
     const unsigned char *at = (const unsigned char *)span.at;
     size_t i = 0;
 
-    while (i + 8 <= span.len && are_visible(at + i))
+    while (i + 8 < span.len && are_visible(at + i))
         i += 8;
+    if (i + 8 >= span.len && span.len >= 8 && are_visible(at + span.len - 8)) /* the last eight, some of them again */
+        return true;
     return http__is_all(span_part(span, i, SIZE_MAX), HTTP__VALUE);
 }
 
@@ -139,8 +149,8 @@ bool http__is_all(struct span span, unsigned char_class)
     size_t i = 0;
 
     for (; i + 4 <= span.len; i += 4) /* every byte of every head comes by here, more than once */
-        all &= classes[at[i]] & classes[at[i + 1]] & classes[at[i + 2]] & classes[at[i + 3]];
+        all &= http__classes[at[i]] & http__classes[at[i + 1]] & http__classes[at[i + 2]] & http__classes[at[i + 3]];
     for (; i < span.len; i++)
-        all &= classes[at[i]];
+        all &= http__classes[at[i]];
     return all == char_class;
 }

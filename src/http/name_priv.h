@@ -8,18 +8,19 @@
 #ifndef HTTP_NAME_PRIV_H
 #define HTTP_NAME_PRIV_H
 
-#include "base/span.h"
+#include "http/head.h"
 
 enum {
     HTTP__ONCE = 1,         /* twice is refused */
     HTTP__DROP_REQUEST = 2, /* does not go upstream as it came */
     HTTP__DROP_REPLY = 4,   /* does not go to the agent as it came */
+    HTTP__HOP = HTTP__DROP_REQUEST | HTTP__DROP_REPLY,
     HTTP__NAMED = 8,        /* by Connection: this one is between the two of us */
     HTTP__MIRROR = 16       /* says again what the body says */
 };
 
-/* Returns: the flags of a name, in any case; never NAMED. */
-uint8_t http__name_flags(struct span name);
+/* Returns: the flags of a name, in any case; never NAMED. *known says which one it is. */
+uint8_t http__name_flags(struct span name, enum http_name *known);
 
 /* Character classes of RFC 9110 and RFC 3986. */
 enum {
@@ -29,9 +30,16 @@ enum {
     HTTP__HOST = 8   /* what a name of ours may consist of: letters, digits, '-', '.', '_' */
 };
 
+extern const unsigned char http__classes[256];
+
+static inline bool http__is_in(char c, unsigned char_class)
+{
+    return (http__classes[(unsigned char)c] & char_class) != 0;
+}
+
 bool http__is_all(struct span span, unsigned char_class); /* true for the empty span */
 
-bool http__is_value(struct span span);                      /* the same as of HTTP__VALUE, in fewer steps */
+bool http__is_value(struct span span); /* the same as of HTTP__VALUE, in fewer steps */
 
 static inline bool http__is_token(struct span span)
 {

@@ -27,11 +27,12 @@ static void begin_message(struct http_reader *reader)
     buf_clear(&head->bytes);
     head->method = HTTP_METHOD_NONE;
     head->status = head->minor = 0;
-    head->method_text = head->path = head->query = (struct http_piece){0, 0};
+    head->method_text = head->path = head->query = head->host_name = (struct http_piece){0, 0};
     head->has_query = head->keep_alive = head->expect_continue = false;
     head->framing = HTTP_FRAMING_NONE;
     head->content_length = 0;
     head->count = 0;
+    memset(head->first, 0, sizeof head->first);
     reader->place = HTTP_PLACE_HEAD;
     reader->left = 0;
     reader->body_bytes = 0;
@@ -70,6 +71,14 @@ void http_reader_next(struct http_reader *reader, enum http_method asked)
     begin_message(reader);
     reader->asked = asked;
     reader->interim = 0;
+}
+
+void http_reader_begin_reply(struct http_reader *reader, enum http_method asked)
+{
+    reader->reason = REASON_UNSET;
+    reader->detail = "";
+    reader->place = HTTP_PLACE_HEAD;
+    http_reader_next(reader, asked);
 }
 
 void http_reader_rest(struct http_reader *reader)
@@ -168,18 +177,18 @@ static enum http_step feed_head(struct http_reader *reader, struct span in, size
         return HTTP_STEP_FAULT;
     }
     while (reader->place == HTTP_PLACE_HEAD && *used < in.len) {
-        struct span rest = span_part(in, *used, SIZE_MAX);
-        size_t lf = span_find(rest, '\n');
-        bool has_lf = lf < rest.len;
+        const char *at = in.at + *used;
+        const char *lf = memchr(at, '\n', in.len - *used);
+        size_t len = lf != NULL ? (size_t)(lf - at) + 1 : in.len - *used;
 
         /* What is no HTTP at all, TLS for instance, is known by its first byte. */
-        if (buf_is_empty(&reader->head.bytes) && !http__is_token(span_part(rest, 0, 1))) {
+        if (buf_is_empty(&reader->head.bytes) && !http__is_in(*at, HTTP__TOKEN)) {
             http__refuse(reader, REASON_HTTP_MALFORMED, "the first byte begins no HTTP message");
             return HTTP_STEP_FAULT;
         }
-        if (!take_head_bytes(reader, span_part(rest, 0, has_lf ? lf + 1 : lf), has_lf))
+        if (!take_head_bytes(reader, span_of(at, len), lf != NULL))
             return HTTP_STEP_FAULT;
-        *used += has_lf ? lf + 1 : lf;
+        *used += len;
     }
     if (reader->place == HTTP_PLACE_HEAD)
         return HTTP_STEP_NEED_MORE;

@@ -79,6 +79,9 @@ void http_reader_fini(struct http_reader *reader);
  * reply); NONE for requests. Before the first reply it must be called too. */
 void http_reader_next(struct http_reader *reader, enum http_method asked);
 
+/* As after init_reply, with the memory that the reader has: for the first reply on another connection, too. */
+void http_reader_begin_reply(struct http_reader *reader, enum http_method asked);
+
 /* Gives all memory back between two messages; the head is gone. http_reader_next before the next reply. */
 void http_reader_rest(struct http_reader *reader);
 

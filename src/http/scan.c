@@ -38,15 +38,35 @@ static bool scan_method(struct http_reader *reader, struct span text)
                                               HTTP_METHOD_OPTIONS, HTTP_METHOD_HEAD};
     struct http_head *head = &reader->head;
 
-    if (!http__is_token(text))
-        return http__refuse(reader, REASON_HTTP_MALFORMED, "the method is not a token");
     for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++)
         if (span_is(text, http_method_text(spoken[i]))) {
             head->method = spoken[i];
             head->method_text = piece_of(head, text);
             return true;
         }
+    if (!http__is_token(text))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the method is not a token");
     return http__refuse(reader, REASON_HTTP_METHOD, "the method is none that is spoken here");
+}
+
+/* What anybody must read in more than one way, or might. */
+static bool is_debatable(struct span path)
+{
+    return span_find(path, '%') < path.len || span_find(path, ';') < path.len || span_find(path, '\\') < path.len ||
+           holds(path, SPAN_LIT("..")) || holds(path, SPAN_LIT("//")) || holds(path, SPAN_LIT("/./")) ||
+           span_ends_with(path, SPAN_LIT("/."));
+}
+
+/* Most paths are letters between single slashes, which no rule has anything against. */
+static bool is_plain(struct span path)
+{
+    for (size_t i = 1; i < path.len; i++) {
+        bool begins_name = path.at[i - 1] == '/' || path.at[i - 1] == '.';
+
+        if (!http__is_in(path.at[i], HTTP__PATH) || (begins_name && (path.at[i] == '/' || path.at[i] == '.')))
+            return false;
+    }
+    return true;
 }
 
 static bool scan_target(struct http_reader *reader, struct span target)
@@ -54,14 +74,13 @@ static bool scan_target(struct http_reader *reader, struct span target)
     struct http_head *head = &reader->head;
     struct span query;
     struct span path = span_cut(target, '?', &query);
+    bool plain = is_plain(path);
 
     if (path.len == 0 || path.at[0] != '/')
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the target is not in origin form");
-    if (span_find(path, '%') < path.len || span_find(path, ';') < path.len || span_find(path, '\\') < path.len ||
-        holds(path, SPAN_LIT("..")) || holds(path, SPAN_LIT("//")) || holds(path, SPAN_LIT("/./")) ||
-        span_ends_with(path, SPAN_LIT("/.")))
+    if (!plain && is_debatable(path))
         return http__refuse(reader, REASON_PATH_DEBATABLE, "the path has an escape, a dot segment, '//', ';' or '\\'");
-    if (!http__is_all(path, HTTP__PATH))
+    if (!plain && !http__is_all(path, HTTP__PATH))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the path has a character that RFC 3986 does not allow");
     if (!http__is_visible(query) || span_find(query, '#') < query.len)
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the query has a character that is not visible ASCII, or '#'");
@@ -152,25 +171,30 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
     struct span text = http_head_text(head, line);
     struct span value;
     struct span name = span_cut(text, ':', &value);
-    uint8_t flags = http__name_flags(name);
+    enum http_name known;
+    uint8_t flags = http__name_flags(name, &known);
+    bool is_known = known != HTTP_NAME_OTHER; /* then it is a token without '_' */
 
     if (text.at[0] == ' ' || text.at[0] == '\t')
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header line begins with a blank");
-    if (name.len == text.len || !http__is_token(name))
+    if (name.len == text.len || (!is_known && !http__is_token(name)))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's name is not a token followed by ':'");
     if (!http__is_value(value))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's value is not visible ASCII, SP and HTAB");
-    if (!reader->is_reply && has_open_underscore(name, reader->rules))
+    if (!reader->is_reply && !is_known && has_open_underscore(name, reader->rules))
         return http__refuse(reader, REASON_HTTP_HEADER_NAME, "a header's name has '_' and no route lists it");
-    if (may_occur_once(name, flags, reader->rules) && http_head_find(head, name, NULL))
+    if (may_occur_once(name, flags, reader->rules) &&
+        (is_known ? http_head_has(head, known) : http_head_find(head, name, NULL)))
         return http__refuse(reader, (flags & HTTP__MIRROR) ? REASON_HEADER_MISMATCH : REASON_HTTP_HEADER_TWICE,
                             "a header that may occur once occurs twice");
     if (head->count == HTTP_HEADERS_MAX)
         return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "the head has more than 64 headers");
-    head->headers[head->count].name = piece_of(head, name);
-    head->headers[head->count].value = piece_of(head, span_trim(value));
-    head->headers[head->count].flags = flags;
-    head->count++;
+    head->headers[head->count++] = (struct http_header){.name = {line.at, (uint16_t)name.len},
+                                                        .value = piece_of(head, span_trim(value)),
+                                                        .flags = flags,
+                                                        .known = (uint8_t)known};
+    if (!http_head_has(head, known))
+        head->first[known] = (uint8_t)head->count;
     return true;
 }
 
@@ -183,15 +207,15 @@ static bool ends_at_once(struct span value)
 static bool scan_framing(struct http_reader *reader)
 {
     struct http_head *head = &reader->head;
-    size_t encodings = http_head_count(head, SPAN_LIT("Transfer-Encoding"));
-    struct span encoding, length;
-    bool has_length = http_head_find(head, SPAN_LIT("Content-Length"), &length);
+    struct span encoding = http_head_known(head, HTTP_NAME_TRANSFER_ENCODING);
+    struct span length = http_head_known(head, HTTP_NAME_CONTENT_LENGTH);
+    bool has_length = length.at != NULL;
 
-    if (encodings > 0) {
-        (void)http_head_find(head, SPAN_LIT("Transfer-Encoding"), &encoding);
+    if (encoding.at != NULL) {
         if (has_length)
             return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding and Content-Length in one message");
-        if (encodings > 1 || !span_is(encoding, "chunked") || !ends_at_once(encoding))
+        if (http_head_count(head, SPAN_LIT("Transfer-Encoding")) > 1 || !span_is(encoding, "chunked") ||
+            !ends_at_once(encoding))
             return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding is not exactly chunked");
         if (head->minor == 0)
             return http__refuse(reader, REASON_HTTP_FRAMING, "Transfer-Encoding in HTTP/1.0");
@@ -209,18 +233,21 @@ static bool scan_framing(struct http_reader *reader)
 static bool scan_end_of_request(struct http_reader *reader)
 {
     struct http_head *head = &reader->head;
-    struct http_authority authority;
-    struct span value;
+    struct span host = http_head_known(head, HTTP_NAME_HOST);
+    struct span expect = http_head_known(head, HTTP_NAME_EXPECT);
+    struct http_authority authority = {0};
 
-    if (!http_head_find(head, SPAN_LIT("Host"), &value)) {
+    if (host.at == NULL) {
         if (!takes_plain_clients(reader))
             return http__refuse(reader, REASON_HTTP_MALFORMED, "there is no Host");
-    } else if (!http_authority_read(value, &authority))
+    } else if (!http_authority_read(host, &authority)) {
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the Host is not a name with an optional port");
+    }
+    head->host_name = piece_of(head, authority.name);
     if (head->method != HTTP_METHOD_POST && (head->framing == HTTP_FRAMING_CHUNKED || head->content_length > 0))
         return http__refuse(reader, REASON_BODY_UNEXPECTED, "a body with a method that takes none");
-    if (http_head_find(head, SPAN_LIT("Expect"), &value)) {
-        if (!span_equals_nocase(value, SPAN_LIT("100-continue")))
+    if (expect.at != NULL) {
+        if (!span_equals_nocase(expect, SPAN_LIT("100-continue")))
             return http__refuse(reader, REASON_EXPECTATION, "an Expect other than 100-continue");
         head->expect_continue = head->framing == HTTP_FRAMING_CHUNKED || head->content_length > 0;
     }
@@ -257,10 +284,10 @@ static void scan_connection(struct http_head *head)
 {
     bool closes = false, keeps = head->minor == 1;
 
-    for (size_t i = 0; i < head->count; i++) {
+    for (size_t i = 0; i < head->count && http_head_has(head, HTTP_NAME_CONNECTION); i++) {
         struct span rest = SPAN_NONE;
 
-        if (span_equals_nocase(http_head_name(head, i), SPAN_LIT("Connection")))
+        if (head->headers[i].known == HTTP_NAME_CONNECTION)
             rest = http_head_value(head, i);
         while (rest.len > 0) {
             struct span member = span_trim(span_cut(rest, ',', &rest));
@@ -275,7 +302,6 @@ static void scan_connection(struct http_head *head)
 
 bool http__scan_end(struct http_reader *reader)
 {
-
     if (!scan_framing(reader) || !(reader->is_reply ? scan_end_of_reply(reader) : scan_end_of_request(reader)))
         return false;
     scan_connection(&reader->head);
@@ -287,9 +313,10 @@ enum reason http_head_check(const struct http_head *head, const struct http_rule
     for (size_t i = 0; i < head->count; i++) {
         struct span name = http_head_name(head, i);
 
-        if (has_open_underscore(name, rules))
+        if (head->headers[i].known == HTTP_NAME_OTHER && has_open_underscore(name, rules))
             return REASON_HTTP_HEADER_NAME;
-        if (may_occur_once(name, head->headers[i].flags, rules) && http_head_count(head, name) > 1)
+        /* What may occur once whatever the rules say was looked at when the head was read. */
+        if (rules != NULL && is_listed(name, &rules->once) && http_head_count(head, name) > 1)
             return REASON_HTTP_HEADER_TWICE;
     }
     return REASON_UNSET;

@@ -12,7 +12,7 @@
 static enum code write_cors(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    struct span origin = head__value(&pair->asks.head, SPAN_LIT("Origin"));
+    struct span origin = http_head_known(&pair->asks.head, HTTP_NAME_ORIGIN);
     enum code code = http_write_header(out, SPAN_LIT("Access-Control-Allow-Origin"), origin);
 
     if (code == CODE_OK)

@@ -102,6 +102,8 @@ static bool params_agree(const struct pair *pair)
     for (size_t i = 0; i < head->count; i++) {
         struct span name = http_head_name(head, i);
 
+        if (!http_head_mirrors(head, i))
+            continue;
         if (name.len > PARAM_PREFIX.len && span_equals_nocase(span_part(name, 0, PARAM_PREFIX.len), PARAM_PREFIX) &&
             !mcp_param_header_agrees(&pair->exchange.message, span_part(name, PARAM_PREFIX.len, SIZE_MAX),
                                      http_head_value(head, i)))
@@ -161,8 +163,8 @@ void exchange__read_message(struct pair *pair, struct span body)
     struct gate_message *asked = &exchange->asked;
     struct mcp_read_rules rules = {
         .printable_tool_names = exchange->route->printable_tool_names,
-        .mcp_method = head__value(head, SPAN_LIT("Mcp-Method")),
-        .mcp_name = head__value(head, SPAN_LIT("Mcp-Name")),
+        .mcp_method = http_head_known(head, HTTP_NAME_MCP_METHOD),
+        .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
     };
     struct json_fault fault = {0};
     enum reason reason = mcp_read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);

@@ -88,7 +88,7 @@ static enum reason check_origin(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    struct span origin = head__value(head, SPAN_LIT("Origin"));
+    struct span origin = http_head_known(head, HTTP_NAME_ORIGIN);
 
     if (origin.at == NULL)
         return head->method == HTTP_METHOD_OPTIONS ? REASON_HTTP_METHOD : REASON_UNSET;
@@ -129,9 +129,9 @@ static enum reason check_session(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    struct span id = head__value(head, SPAN_LIT("Mcp-Session-Id"));
+    struct span id = http_head_known(head, HTTP_NAME_MCP_SESSION_ID);
     struct mcp_session_scope scope = {exchange->route->name, exchange->identity.tenant, exchange->identity.principal};
-    bool resumes = head__value(head, SPAN_LIT("Last-Event-ID")).at != NULL;
+    bool resumes = http_head_known(head, HTTP_NAME_LAST_EVENT_ID).at != NULL;
 
     if (id.at == NULL)
         return resumes ? REASON_SESSION_FOREIGN : REASON_UNSET;
@@ -154,7 +154,7 @@ static bool is_among(const char *const *names, struct span name)
 /* A POST's version is looked at with its body, since a modern request is answered in its own way. */
 static enum reason check_version(struct exchange *exchange, const struct http_head *head)
 {
-    exchange->version = head__value(head, SPAN_LIT("MCP-Protocol-Version"));
+    exchange->version = http_head_known(head, HTTP_NAME_MCP_PROTOCOL_VERSION);
     exchange->asked.protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
     if (head->method != HTTP_METHOD_POST && exchange->version.at != NULL &&
         !is_among(exchange->route->revisions, exchange->version))

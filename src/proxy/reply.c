@@ -41,7 +41,7 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
 {
     const struct exchange *exchange = &pair->exchange;
     struct mcp_session_scope scope = {exchange->route->name, exchange->identity.tenant, exchange->identity.principal};
-    struct span sent = head__value(&pair->answers.head, SPAN_LIT("Mcp-Session-Id"));
+    struct span sent = http_head_known(&pair->answers.head, HTTP_NAME_MCP_SESSION_ID);
     struct mcp_session session = {sent, reply ? reply->version : SPAN_NONE};
 
     if (sent.at == NULL)
@@ -65,9 +65,13 @@ bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply)
     return code != CODE_INVALID;
 }
 
+static bool is_kept_in_errors(unsigned known)
+{
+    return known == HTTP_NAME_WWW_AUTHENTICATE || known == HTTP_NAME_RETRY_AFTER || known == HTTP_NAME_ALLOW;
+}
+
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out)
 {
-    static const char *const kept_in_errors[] = {"WWW-Authenticate", "Retry-After", "Allow"};
     const struct http_head *head = &pair->answers.head;
     struct exchange *exchange = &pair->exchange;
     struct span except[] = {SPAN_LIT("Content-Type"), SPAN_LIT("Content-Encoding"), SPAN_LIT("Mcp-Session-Id"),
@@ -79,9 +83,8 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
     if (code == CODE_OK && passes)
         code = http_write_passing(out, head, except, sizeof except / sizeof except[0]);
     for (size_t i = 0; i < head->count && !passes && code == CODE_OK; i++)
-        for (size_t k = 0; k < sizeof kept_in_errors / sizeof kept_in_errors[0] && code == CODE_OK; k++)
-            if (span_equals_nocase(http_head_name(head, i), span_text(kept_in_errors[k])))
-                code = http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+        if (is_kept_in_errors(head->headers[i].known))
+            code = http_write_header(out, http_head_name(head, i), http_head_value(head, i));
     if (code == CODE_OK && !span_is_empty(session_id))
         code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), session_id);
     return code == CODE_OK ? deny__common_headers(pair, out) : code;
@@ -152,7 +155,7 @@ static void refuse_redirect(struct pair *pair)
     char text[320];
 
     (void)snprintf(text, sizeof text, "it redirects to %.*s; write that URL into the route's upstream if it is right",
-                   SPAN_ARG(span_part(head__value(&pair->answers.head, SPAN_LIT("Location")), 0, 200)));
+                   SPAN_ARG(span_part(http_head_known(&pair->answers.head, HTTP_NAME_LOCATION), 0, 200)));
     fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_REDIRECT, text);
 }
 

@@ -81,7 +81,7 @@ static void deliver_error(struct pair *pair)
     exchange->event.cap_bytes = ERROR_BODY_MAX;
     if (exchange->is_text && unicode_is_utf8(raw)) {
         body = raw;
-        media = head__value(&pair->answers.head, SPAN_LIT("Content-Type"));
+        media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
     } else if (!exchange->is_text && !span_is_empty(raw) &&
                json_read(raw, &json_reply_rules, &exchange->event, NULL, NULL, &fault) == CODE_OK) {
         body = buf_peek(&exchange->event);
@@ -109,7 +109,7 @@ static void deliver_empty(struct pair *pair)
 static void deliver_pass(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct span media = head__value(&pair->answers.head, SPAN_LIT("Content-Type"));
+    struct span media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
 
     exchange__settle(pair, exchange->reply_status >= 400 ? OUTCOME_HTTP_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
     deliver(pair, exchange->reply_status, true, media, buf_peek(&exchange->reply), NULL);

@@ -94,23 +94,23 @@ enum reason route__find(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct span path = http_head_path(head);
     bool may_pass = head->method == HTTP_METHOD_GET || head->method == HTTP_METHOD_HEAD;
-    struct http_authority host;
+    struct span host = http_head_text(head, head->host_name);
 
-    if (!http_authority_read(head__value(head, SPAN_LIT("Host")), &host))
+    if (span_is_empty(host))
         return REASON_HTTP_MALFORMED;
     if (pair->is_tls) {
         struct span asked = tls_server_name(pair->front.stream);
 
-        if (!span_is_empty(asked) && !span_equals_nocase(asked, host.name))
+        if (!span_is_empty(asked) && !span_equals_nocase(asked, host))
             return REASON_TLS_NAME;
     }
-    if (!name_is_served(pair, host.name))
+    if (!name_is_served(pair, host))
         return REASON_HOST_FOREIGN;
     for (size_t i = 0; i < conf->route_count; i++) {
         const struct proxy_route *route = &conf->routes[i];
         const struct proxy_pass *pass = NULL;
 
-        if (!span_is_empty(route->host) && !span_equals_nocase(route->host, host.name))
+        if (!span_is_empty(route->host) && !span_equals_nocase(route->host, host))
             continue;
         if ((may_pass && takes_pass(route, path, &pass)) || takes_path(route, path)) {
             exchange->route = route;
@@ -152,7 +152,7 @@ static void find_client(struct pair *pair, const struct http_head *head)
     for (size_t i = head->count; i-- > 0;) {
         struct span list;
 
-        if (!span_equals_nocase(http_head_name(head, i), SPAN_LIT("X-Forwarded-For")))
+        if (head->headers[i].known != HTTP_NAME_X_FORWARDED_FOR)
             continue;
         list = http_head_value(head, i);
         while (!span_is_empty(list)) {
@@ -243,7 +243,7 @@ void route__correlate(struct pair *pair, const struct http_head *head)
     char *made;
 
     if (head != NULL)
-        asked->trace = trace_of(head__value(head, SPAN_LIT("traceparent")));
+        asked->trace = trace_of(http_head_known(head, HTTP_NAME_TRACEPARENT));
     if (sent.at != NULL && is_visible(sent)) {
         asked->correlation = sent;
         return;

@@ -106,9 +106,7 @@ static bool begin_sending(struct pair *pair)
         give_up(pair, OUTCOME_NOT_SENT, REASON_MEMORY);
         return true;
     }
-    http_reader_fini(&pair->answers);
-    http_reader_init_reply(&pair->answers);
-    http_reader_next(&pair->answers, exchange->method);
+    http_reader_begin_reply(&pair->answers, exchange->method);
     exchange->sent_us = pair->back_moved_us = pair__now_us(pair);
     pair__set_state(pair, STATE_SEND);
     leg_drain(&pair->back);
@@ -266,11 +264,8 @@ static enum code write_mirrors(const struct pair *pair, struct buf *out)
     if (pair->exchange.method != HTTP_METHOD_POST)
         return CODE_OK;
     for (size_t i = 0; i < head->count && code == CODE_OK; i++) {
-        struct span name = http_head_name(head, i);
-
-        if (span_equals_nocase(name, SPAN_LIT("Mcp-Method")) || span_equals_nocase(name, SPAN_LIT("Mcp-Name")) ||
-            span_equals_nocase(span_part(name, 0, 10), SPAN_LIT("Mcp-Param-")))
-            code = http_write_header(out, name, http_head_value(head, i));
+        if (http_head_mirrors(head, i))
+            code = http_write_header(out, http_head_name(head, i), http_head_value(head, i));
     }
     return code;
 }
@@ -282,7 +277,7 @@ static enum code write_forwarded(const struct pair *pair, struct buf *out)
     if (code == CODE_OK)
         code = http_write_header(out, SPAN_LIT("X-Forwarded-Proto"), span_text(pair->is_tls ? "https" : "http"));
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("X-Forwarded-Host"), head__value(&pair->asks.head, SPAN_LIT("Host")));
+        code = http_write_header(out, SPAN_LIT("X-Forwarded-Host"), http_head_known(&pair->asks.head, HTTP_NAME_HOST));
     return code;
 }
 
@@ -318,7 +313,7 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
 
     if (code == CODE_OK)
         code = http_write_header(out, SPAN_LIT("Host"),
-                                 upstream->preserve_host ? head__value(head, SPAN_LIT("Host")) : upstream->authority);
+                                 upstream->preserve_host ? http_head_known(head, HTTP_NAME_HOST) : upstream->authority);
     if (code == CODE_OK)
         code = http_write_passing(out, head, except, except_count);
     if (code == CODE_OK)

@@ -29,6 +29,30 @@ static void comparing(void **state)
     assert_false(span_ends_with(SPAN_LIT("c"), SPAN_LIT("bc")));
 }
 
+static int small(unsigned c)
+{
+    return c >= 'A' && c <= 'Z' ? (int)c + 32 : (int)c;
+}
+
+/* Any two bytes, in any place of spans of any length. */
+static void comparing_in_any_case(void **state)
+{
+    char a[20], b[20];
+
+    (void)state;
+    for (size_t len = 1; len <= sizeof a; len++)
+        for (size_t at = 0; at < len; at++) {
+            memset(a, 'x', sizeof a);
+            memset(b, 'X', sizeof b);
+            for (unsigned pair = 0; pair < 65536; pair++) {
+                a[at] = (char)(pair >> 8);
+                b[at] = (char)pair;
+                if (span_equals_nocase(span_of(a, len), span_of(b, len)) != (small(pair >> 8) == small(pair & 255)))
+                    fail_msg("bytes %#x and %#x at %zu of %zu", pair >> 8, pair & 255, at, len);
+            }
+        }
+}
+
 static void parts(void **state)
 {
     struct span rest;
@@ -92,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comparing),
+        cmocka_unit_test(comparing_in_any_case),
         cmocka_unit_test(parts),
         cmocka_unit_test(lists),
     };

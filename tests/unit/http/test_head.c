@@ -67,14 +67,64 @@ static void names_dropped_from_replies(void **state)
     static const char *const passing[] = {"WWW-Authenticate", "Retry-After", "Allow", "Content-Type",
         "Mcp-Session-Id", "Vary",
                                           "Set-Cookie", "Date", "Server", "Host"};
+    enum http_name known;
 
     (void)state;
     for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
-        if ((http__name_flags(span_text(dropped[i])) & HTTP__DROP_REPLY) == 0)
+        if ((http__name_flags(span_text(dropped[i]), &known) & HTTP__DROP_REPLY) == 0)
             fail_msg("%s passes", dropped[i]);
     for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
-        if ((http__name_flags(span_text(passing[i])) & HTTP__DROP_REPLY) != 0)
+        if ((http__name_flags(span_text(passing[i]), &known) & HTTP__DROP_REPLY) != 0)
             fail_msg("%s is dropped", passing[i]);
+}
+
+/* 1.12 */
+static void known_names_in_any_case(void **state)
+{
+    (void)state;
+    for (int i = 1; i < HTTP_NAME_COUNT; i++) {
+        struct span name = http_name_text((enum http_name)i);
+        char other[32];
+        enum http_name known;
+
+        assert_in_range(name.len, 1, sizeof other - 1);
+        (void)http__name_flags(name, &known);
+        assert_int_equal(known, i);
+        for (size_t j = 0; j < name.len; j++)
+            other[j] = (char)(name.at[j] >= 'a' && name.at[j] <= 'z' ? name.at[j] - 32 : name.at[j]);
+        (void)http__name_flags(span_of(other, name.len), &known);
+        assert_int_equal(known, i);
+        for (size_t j = 0; j < name.len; j++) { /* what differs in one bit is another name, but for a letter's case */
+            bool is_letter = (name.at[j] | 32) >= 'a' && (name.at[j] | 32) <= 'z';
+
+            memcpy(other, name.at, name.len);
+            other[j] = (char)(other[j] ^ (is_letter ? 64 : 32));
+            (void)http__name_flags(span_of(other, name.len), &known);
+            assert_int_equal(known, HTTP_NAME_OTHER);
+        }
+        memcpy(other, name.at, name.len);
+        other[name.len] = 'x';
+        (void)http__name_flags(span_of(other, name.len + 1), &known);
+        assert_int_equal(known, HTTP_NAME_OTHER);
+    }
+}
+
+/* 1.12 */
+static void known_headers_are_found_by_number(void **state)
+{
+    const struct span in = SPAN_LIT("POST / HTTP/1.1\r\nX-A: 1\r\nHOST: h:80\r\naccept:\r\nAccept: second\r\nX-B: 2\r\n\r\n");
+    struct http_reader reader;
+
+    (void)state;
+    read_head(&reader, false, in);
+    assert_true(span_is(http_head_known(&reader.head, HTTP_NAME_HOST), "h:80"));
+    assert_true(span_is(http_head_text(&reader.head, reader.head.host_name), "h"));
+    assert_non_null(http_head_known(&reader.head, HTTP_NAME_ACCEPT).at); /* there, and empty */
+    assert_int_equal(http_head_known(&reader.head, HTTP_NAME_ACCEPT).len, 0);
+    assert_null(http_head_known(&reader.head, HTTP_NAME_ORIGIN).at);
+    http_reader_next(&reader, HTTP_METHOD_NONE);
+    assert_false(http_head_has(&reader.head, HTTP_NAME_HOST));
+    http_reader_fini(&reader);
 }
 
 /* 1.12 1.14 */
@@ -282,6 +332,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_dropped_from_requests),
         cmocka_unit_test(names_dropped_from_replies),
+        cmocka_unit_test(known_names_in_any_case),
+        cmocka_unit_test(known_headers_are_found_by_number),
         cmocka_unit_test(a_request_head_written_anew),
         cmocka_unit_test(a_reply_head_written_anew),
         cmocka_unit_test(nothing_that_breaks_a_head_is_written),
