@@ -82,6 +82,8 @@ static enum code take_lane(struct audit *audit, struct lane *lane)
 
 static enum code index_slice(struct audit *audit, bool *done)
 {
+    int own = (2 * (int)audit->rows + PART_TOGETHER - 1) / PART_TOGETHER * PART_TOGETHER; /* none that are written one by one */
+
     *done = false;
     if (audit->part == NULL)
         audit->part = keeper__take(&audit->keeper);
@@ -89,8 +91,7 @@ static enum code index_slice(struct audit *audit, bool *done)
         part__free(&audit->part); /* built twice */
     if (audit->part == NULL)
         return CODE_OK;
-    return part__write(audit->part, &audit->ledger, audit->rows == 0 ? PART_IDLE_SLICE : PART_SLICE + 2 * (int)audit->rows,
-                       done);
+    return part__write(audit->part, &audit->ledger, audit->rows == 0 ? PART_IDLE_SLICE : PART_SLICE + own, done);
 }
 
 static enum code write_batch(struct audit *audit, bool *part_done)

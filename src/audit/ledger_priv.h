@@ -38,7 +38,7 @@ struct ledger {
     ino_t inode;
     struct insert *insert[ROW_TABLES];
     struct db_stmt *begin, *commit, *find_head;
-    struct db_stmt *put_lookup, *put_head, *put_part, *put_checkpoint;
+    struct db_stmt *put_lookup, *put_lookups, *put_head, *put_part, *put_checkpoint;
     struct ledger_tip tip;       /* with what the open transaction appended */
     struct ledger_tip committed;
     uint64_t begin_seq;          /* number before the file's first row */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
 
+#include "audit/part_priv.h"
 #include "audit/schema_priv.h"
 #include "audit/walk_priv.h"
 #include "base/bug.h"
@@ -47,6 +48,7 @@ void ledger__close(struct ledger *ledger)
     db_finalize(&ledger->commit);
     db_finalize(&ledger->find_head);
     db_finalize(&ledger->put_lookup);
+    db_finalize(&ledger->put_lookups);
     db_finalize(&ledger->put_head);
     db_finalize(&ledger->put_part);
     db_finalize(&ledger->put_checkpoint);
@@ -122,7 +124,9 @@ static enum code prepare_all(struct ledger *ledger)
         code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_head WHERE tenant = ?1 UNION ALL "
                           "SELECT seq, hash FROM tenant_start WHERE tenant = ?1", &ledger->find_head);
     if (code == CODE_OK)
-        code = db_prepare(ledger->db, "INSERT INTO lookup VALUES (?, ?, ?, ?)", &ledger->put_lookup);
+        code = part__prepare(ledger->db, 1, &ledger->put_lookup);
+    if (code == CODE_OK)
+        code = part__prepare(ledger->db, PART_TOGETHER, &ledger->put_lookups);
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "INSERT OR REPLACE INTO tenant_head VALUES (?, ?, ?)", &ledger->put_head);
     if (code == CODE_OK)

@@ -35,16 +35,16 @@ struct part {
     size_t head_next;
     uint32_t *prints;       /* of a group's correlations, sorted, each once */
     size_t print_count, print_next;
-    struct buf seqs; /* of the entry that is being written */
+    struct buf seqs; /* of the entries that are being written */
 };
 
 /* A row of `lookup`. */
 struct entry {
     enum lookup_kind kind;
     struct span value;
+    size_t seqs_at, seqs_len; /* in the part's buffer */
     char bucket[NUM_TEXT_BYTES];
 };
-
 
 /* The kind, then the value's first seven bytes. */
 static uint64_t order_of(enum lookup_kind kind, struct span value)
@@ -420,22 +420,64 @@ static bool has_entry(const struct part *part)
 /* Gathers one row of `lookup`, in their order, and moves behind it. */
 static enum code next_entry(struct part *part, struct entry *entry)
 {
-    buf_clear(&part->seqs);
-    return part->key_next < part->key_count ? next_key(part, entry) : next_bucket(part, entry);
+    enum code code;
+
+    entry->seqs_at = buf_len(&part->seqs);
+    code = part->key_next < part->key_count ? next_key(part, entry) : next_bucket(part, entry);
+    entry->seqs_len = buf_len(&part->seqs) - entry->seqs_at;
+    return code;
 }
 
-static enum code write_entry(struct part *part, struct ledger *ledger)
+static struct span seqs_of(struct part *part, const struct entry *entry)
 {
-    struct entry entry;
-    enum code code = next_entry(part, &entry);
+    return span_part(buf_peek(&part->seqs), entry->seqs_at, entry->seqs_len);
+}
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(ledger->put_lookup, 1, (int64_t)part->number);
-    db_bind_int(ledger->put_lookup, 2, entry.kind);
-    db_bind_text(ledger->put_lookup, 3, entry.value);
-    db_bind_text(ledger->put_lookup, 4, buf_peek(&part->seqs));
-    return db_run(ledger->put_lookup);
+enum code part__prepare(struct db *db, int entries, struct db_stmt **stmt)
+{
+    struct buf sql;
+    enum code code;
+
+    *stmt = NULL;
+    buf_init(&sql, 1024);
+    code = buf_add_text(&sql, "INSERT INTO lookup VALUES (?1, ?2, ?3, ?4)");
+    for (int i = 1; i < entries && code == CODE_OK; i++)
+        code = buf_addf(&sql, ", (?1, ?%d, ?%d, ?%d)", 3 * i + 2, 3 * i + 3, 3 * i + 4);
+    if (code == CODE_OK)
+        code = buf_add_byte(&sql, '\0');
+    if (code == CODE_OK)
+        code = db_prepare(db, buf_peek(&sql).at, stmt);
+    buf_fini(&sql);
+    return code;
+}
+
+static enum code put_entries(struct part *part, struct db_stmt *stmt, const struct entry *entries, int count)
+{
+    db_bind_int(stmt, 1, (int64_t)part->number);
+    for (int i = 0; i < count; i++) {
+        db_bind_int(stmt, 3 * i + 2, entries[i].kind);
+        db_bind_text(stmt, 3 * i + 3, entries[i].value);
+        db_bind_text(stmt, 3 * i + 4, seqs_of(part, &entries[i]));
+    }
+    return db_run(stmt);
+}
+
+/* As many as one statement takes, or fewer, one by one. */
+static enum code write_entries(struct part *part, struct ledger *ledger, int *max)
+{
+    struct entry entries[PART_TOGETHER];
+    enum code code = CODE_OK;
+    int count = 0;
+
+    buf_clear(&part->seqs);
+    for (; count < PART_TOGETHER && count < *max && has_entry(part) && code == CODE_OK; count++)
+        code = next_entry(part, &entries[count]);
+    *max -= count;
+    if (code == CODE_OK && count == PART_TOGETHER)
+        return put_entries(part, ledger->put_lookups, entries, count);
+    for (int i = 0; i < count && code == CODE_OK; i++)
+        code = put_entries(part, ledger->put_lookup, &entries[i], 1);
+    return code;
 }
 
 static enum code write_head(struct part *part, struct ledger *ledger)
@@ -458,8 +500,8 @@ enum code part__write(struct part *part, struct ledger *ledger, int max, bool *d
     enum code code = CODE_OK;
 
     *done = false;
-    for (; max > 0 && has_entry(part) && code == CODE_OK; max--)
-        code = write_entry(part, ledger);
+    while (max > 0 && has_entry(part) && code == CODE_OK)
+        code = write_entries(part, ledger, &max);
     for (; max > 0 && part->head_next < part->heads.count && code == CODE_OK; max--)
         code = write_head(part, ledger);
     if (code != CODE_OK || max <= 0)
@@ -491,11 +533,12 @@ static enum code compare(struct part *part, struct db_stmt *range, struct db_stm
             *matches = false;
             break;
         }
+        buf_clear(&part->seqs);
         code = next_entry(part, &entry);
         if (code != CODE_OK)
             return code;
         *matches = db_int(entries, 0) == entry.kind && span_equals(db_text(entries, 1), entry.value) &&
-                   span_equals(db_text(entries, 2), buf_peek(&part->seqs));
+                   span_equals(db_text(entries, 2), seqs_of(part, &entry));
     }
     *matches = *matches && !has_entry(part);
     return code == CODE_NOT_FOUND ? CODE_OK : code;

@@ -61,6 +61,10 @@ enum code part__finish(struct part *part, struct db *db, bool group) MUST_USE;
 enum code part__build(struct db *db, uint64_t number, bool group, struct part **part) MUST_USE;
 void part__free(struct part **part);
 
+/* The statement for so many rows of `lookup`. One for many stays at the end of the table, which costs half as much a row. */
+#define PART_TOGETHER 16
+enum code part__prepare(struct db *db, int entries, struct db_stmt **stmt) MUST_USE;
+
 /* Inside a transaction of the writer: writes up to `max` entries more. Entries that a rollback undid are written again
  * after part__rewind.
  * Returns: CODE_OK, with *done when the part is complete. */
