@@ -14,6 +14,7 @@
 #define BEGIN_BYTES 1024          /* kept of arguments that are cut */
 #define DENIED_ARGUMENTS_BYTES 4096
 #define CUT_MARK "\xe2\x80\xa6"   /* U+2026 */
+#define CUT_MARK_BYTES (sizeof CUT_MARK - 1)
 #define RING_BYTES_MIN 65536
 
 size_t ring__record_max(const struct ring_shared *shared)
@@ -36,6 +37,7 @@ enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_rin
         size *= 2;
     ring->shared = shared;
     ring->size = size;
+    memset(ring->policy_hex, '0', sizeof ring->policy_hex); /* as the bytes beside it are */
     ring->bytes = mem_alloc(size);
     ring->seq_of = mem_array(AUDIT_TICKETS, sizeof *ring->seq_of);
     if (ring->bytes == NULL || ring->seq_of == NULL) {
@@ -125,49 +127,64 @@ static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)
     ring__wake_writer(pen->ring->shared, from);
 }
 
-/* A text that must not grow without bound, however long an agent makes it. */
-struct cut_text {
-    struct span text;
-    struct span mark;
+/* What a record says in texts, and how long they are in it; none grows without bound, however long an agent makes it. */
+struct texts {
+    int count;
+    uint64_t bytes;
+    uint32_t length[TEXT_COUNT]; /* with the mark of a text that was cut; RING_NULL */
+    struct span text[TEXT_COUNT];
 };
 
-static struct cut_text cut(struct span text, size_t max)
+static inline void set_text(struct texts *texts, int at, struct span text)
 {
-    if (text.len <= max)
-        return (struct cut_text){text, SPAN_LIT("")};
-    return (struct cut_text){utf8_cut(text, max - (sizeof CUT_MARK - 1)), SPAN_LIT(CUT_MARK)};
+    texts->text[at] = text;
+    texts->length[at] = text.at == NULL ? RING_NULL : (uint32_t)text.len;
+    texts->bytes += text.len;
 }
 
-static struct span bounded_json(struct span json)
+static __attribute__((cold, noinline)) void set_cut(struct texts *texts, int at, struct span text)
 {
-    return json.len <= AUDIT_JSON_BYTES ? json : SPAN_LIT("\"too long\"");
+    set_text(texts, at, utf8_cut(text, AUDIT_TEXT_BYTES - CUT_MARK_BYTES));
+    texts->length[at] += CUT_MARK_BYTES;
+    texts->bytes += CUT_MARK_BYTES;
 }
 
-static uint64_t record_bytes(size_t fixed, const struct cut_text *texts, int count)
+static inline void set_bounded(struct texts *texts, int at, struct span text)
 {
-    uint64_t bytes = sizeof(struct ring_head) + fixed + (size_t)count * sizeof(uint32_t);
+    if (text.len <= AUDIT_TEXT_BYTES)
+        set_text(texts, at, text);
+    else
+        set_cut(texts, at, text);
+}
 
-    for (int i = 0; i < count; i++)
-        bytes += texts[i].text.len + texts[i].mark.len;
+static inline void set_json(struct texts *texts, int at, struct span json)
+{
+    set_text(texts, at, json.len <= AUDIT_JSON_BYTES ? json : SPAN_LIT("\"too long\""));
+}
+
+static uint64_t record_bytes(size_t fixed, const struct texts *texts)
+{
+    uint64_t bytes = sizeof(struct ring_head) + fixed + (size_t)texts->count * sizeof(uint32_t) + texts->bytes;
+
     return (bytes + 7) & ~(uint64_t)7;
 }
 
-static void put(struct audit_ring *ring, enum ring_kind kind, const void *fixed, size_t fixed_bytes,
-                const struct cut_text *texts, int count, uint64_t bytes, enum ring_sleep from)
+static void put(struct audit_ring *ring, enum ring_kind kind, const void *fixed, size_t fixed_bytes, const struct texts *texts,
+                uint64_t bytes, enum ring_sleep from)
 {
     struct pen pen = {ring, atomic_load_explicit(&ring->tail, memory_order_relaxed)};
     struct ring_head head = {(uint32_t)bytes, kind};
     uint64_t end = pen.at + bytes;
-    uint32_t lengths[TEXT_COUNT];
 
     pen_write(&pen, &head, sizeof head);
     pen_write(&pen, fixed, fixed_bytes);
-    for (int i = 0; i < count; i++)
-        lengths[i] = texts[i].text.at == NULL ? RING_NULL : (uint32_t)(texts[i].text.len + texts[i].mark.len);
-    pen_write(&pen, lengths, (size_t)count * sizeof lengths[0]);
-    for (int i = 0; i < count; i++) {
-        pen_write(&pen, texts[i].text.at, texts[i].text.len);
-        pen_write(&pen, texts[i].mark.at, texts[i].mark.len);
+    pen_write(&pen, texts->length, (size_t)texts->count * sizeof texts->length[0]);
+    for (int i = 0; i < texts->count; i++) {
+        if (texts->length[i] == RING_NULL)
+            continue;
+        pen_write(&pen, texts->text[i].at, texts->text[i].len);
+        if (texts->length[i] > texts->text[i].len)
+            pen_write(&pen, CUT_MARK, CUT_MARK_BYTES);
     }
     publish(&pen, end, from);
 }
@@ -192,27 +209,47 @@ static void salted(const unsigned char salt[ROW_SALT_BYTES], struct span bytes, 
     digest_final(&digest, out);
 }
 
-static void gather_texts(const struct audit_decision *from, struct cut_text texts[TEXT_COUNT])
+/* One version judges many calls. */
+static void set_policy_hash(struct audit_ring *ring, struct span hex, struct ring_decision *fixed)
 {
-    const struct span all[TEXT_COUNT] = {
-        [TEXT_TENANT] = from->tenant, [TEXT_PRINCIPAL] = from->principal, [TEXT_AUTHENTICATION] = from->authentication,
-        [TEXT_CLIENT] = from->client, [TEXT_CORRELATION] = from->correlation,
-        [TEXT_CORRELATION_REPLACED] = from->correlation_replaced, [TEXT_TRACE] = from->trace,
-        [TEXT_UPSTREAM] = from->upstream, [TEXT_DIALECT] = from->dialect,
-        [TEXT_PROTOCOL_VERSION] = from->protocol_version, [TEXT_DIRECTION] = from->direction,
-        [TEXT_METHOD] = from->method, [TEXT_TOOL] = from->tool, [TEXT_RPC_ID] = from->rpc_id, [TEXT_RULE] = from->rule,
-        [TEXT_RULE_REASON] = from->rule_reason, [TEXT_UNDECIDED] = from->undecided,
-    };
+    if (!span_equals(hex, span_of(ring->policy_hex, sizeof ring->policy_hex))) {
+        if (num_unhex(hex, ring->policy_hash, DIGEST_BYTES) != CODE_OK)
+            return;
+        memcpy(ring->policy_hex, hex.at, sizeof ring->policy_hex);
+    }
+    fixed->has_policy_hash = true;
+    memcpy(fixed->policy_hash, ring->policy_hash, DIGEST_BYTES);
+}
 
-    for (int i = 0; i < TEXT_COUNT; i++)
-        texts[i] = cut(all[i], AUDIT_TEXT_BYTES);
-    texts[TEXT_RULES] = (struct cut_text){bounded_json(from->rules), SPAN_LIT("")};
-    texts[TEXT_MONITOR] = (struct cut_text){bounded_json(from->monitor), SPAN_LIT("")};
+static void gather_texts(const struct audit_decision *from, struct texts *texts)
+{
+    texts->count = TEXT_COUNT;
+    texts->bytes = 0;
+    set_bounded(texts, TEXT_TENANT, from->tenant);
+    set_bounded(texts, TEXT_PRINCIPAL, from->principal);
+    set_bounded(texts, TEXT_AUTHENTICATION, from->authentication);
+    set_bounded(texts, TEXT_CLIENT, from->client);
+    set_bounded(texts, TEXT_CORRELATION, from->correlation);
+    set_bounded(texts, TEXT_CORRELATION_REPLACED, from->correlation_replaced);
+    set_bounded(texts, TEXT_TRACE, from->trace);
+    set_bounded(texts, TEXT_UPSTREAM, from->upstream);
+    set_bounded(texts, TEXT_DIALECT, from->dialect);
+    set_bounded(texts, TEXT_PROTOCOL_VERSION, from->protocol_version);
+    set_bounded(texts, TEXT_DIRECTION, from->direction);
+    set_bounded(texts, TEXT_METHOD, from->method);
+    set_bounded(texts, TEXT_TOOL, from->tool);
+    set_bounded(texts, TEXT_RPC_ID, from->rpc_id);
+    set_bounded(texts, TEXT_RULE, from->rule);
+    set_bounded(texts, TEXT_RULE_REASON, from->rule_reason);
+    set_bounded(texts, TEXT_UNDECIDED, from->undecided);
+    set_json(texts, TEXT_RULES, from->rules);
+    set_json(texts, TEXT_MONITOR, from->monitor);
 }
 
 static void gather_values(struct audit_ring *ring, const struct audit_decision *from, struct ring_decision *fixed,
-                          struct cut_text texts[TEXT_COUNT])
+                          struct texts *texts)
 {
+    struct span begin = SPAN_NONE, arguments = from->arguments;
     uint64_t max = ring->shared->arguments_max_bytes;
 
     if (from->verdict != AUDIT_PERMIT && max > DENIED_ARGUMENTS_BYTES)
@@ -222,14 +259,14 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     fixed->arguments_bytes = from->arguments.len;
     fixed->arguments_redacted = from->arguments_redacted;
     salted(fixed->salt, from->arguments, fixed->arguments_digest);
-    texts[TEXT_ARGUMENTS] = (struct cut_text){from->arguments, SPAN_LIT("")};
-    if (from->arguments.len > max) {
-        texts[TEXT_ARGUMENTS] = (struct cut_text){SPAN_NONE, SPAN_LIT("")};
-        texts[TEXT_BEGIN] = cut(from->arguments, BEGIN_BYTES);
-        texts[TEXT_BEGIN].mark = SPAN_LIT("");
+    if (arguments.len > max) {
+        begin = arguments.len > BEGIN_BYTES ? utf8_cut(arguments, BEGIN_BYTES - CUT_MARK_BYTES) : arguments;
+        arguments = SPAN_NONE;
         fixed->arguments_cut = true;
-        salted(fixed->salt, texts[TEXT_BEGIN].text, fixed->begin_digest);
+        salted(fixed->salt, begin, fixed->begin_digest);
     }
+    set_text(texts, TEXT_ARGUMENTS, arguments);
+    set_text(texts, TEXT_BEGIN, begin);
     fixed->has_body = from->body.at != NULL;
     fixed->body_bytes = from->body.len;
     if (fixed->has_body)
@@ -241,7 +278,7 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     fixed->has_session = from->session.at != NULL;
     if (fixed->has_session)
         digest_of(from->session, fixed->session);
-    fixed->has_policy_hash = num_unhex(from->policy_hash, fixed->policy_hash, DIGEST_BYTES) == CODE_OK;
+    set_policy_hash(ring, from->policy_hash, fixed);
 }
 
 enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *from, uint64_t *ticket)
@@ -251,7 +288,7 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
         .policy_version = from->policy_version, .status = from->status, .verdict = from->verdict,
         .reason = from->reason, .expects_outcome = from->expects_outcome,
     };
-    struct cut_text texts[TEXT_COUNT];
+    struct texts texts; /* not cleared: all are set */
     uint64_t bytes;
 
     BUG_ON(from->expects_outcome && from->verdict != AUDIT_PERMIT);
@@ -262,19 +299,20 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
         atomic_fetch_add_explicit(&ring->refused[reason], 1, memory_order_relaxed);
         return CODE_DOWN;
     }
-    gather_texts(from, texts);
-    gather_values(ring, from, &fixed, texts);
-    bytes = record_bytes(sizeof fixed, texts, TEXT_COUNT);
+    gather_texts(from, &texts);
+    gather_values(ring, from, &fixed, &texts);
+    bytes = record_bytes(sizeof fixed, &texts);
     if (!has_room_or_waits(ring, bytes + (from->expects_outcome ? RING_RESULT_BYTES : 0), true))
         return CODE_BUSY;
     fixed.ticket = *ticket = ++ring->tickets;
     ring->reserved += from->expects_outcome;
-    put(ring, RING_DECISION, &fixed, sizeof fixed, texts, TEXT_COUNT, bytes, RING_DOZES);
+    put(ring, RING_DECISION, &fixed, sizeof fixed, &texts, bytes, RING_DOZES);
     return CODE_OK;
 }
 
 void audit_put_result(struct audit_ring *ring, const struct audit_result *result)
 {
+    static const struct texts none;
     uint64_t seq;
 
     BUG_ON((result->decision == 0) == (result->ticket == 0));
@@ -282,22 +320,22 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *result
         return; /* the writer has taken its room back */
     BUG_ON(ring->reserved == 0);
     ring->reserved--;
-    put(ring, RING_RESULT, result, sizeof *result, NULL, 0, RING_RESULT_BYTES, RING_SLEEPS);
+    put(ring, RING_RESULT, result, sizeof *result, &none, RING_RESULT_BYTES, RING_SLEEPS);
 }
 
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)
 {
-    const struct cut_text texts[EVENT_TEXTS] = {
-        [EVENT_TENANT] = cut(event->tenant, AUDIT_TEXT_BYTES),
-        [EVENT_KIND] = cut(event->kind, AUDIT_TEXT_BYTES),
-        [EVENT_ACTOR] = cut(event->actor, AUDIT_TEXT_BYTES),
-        [EVENT_DETAIL] = {bounded_json(event->detail), SPAN_LIT("")},
-    };
-    uint64_t bytes = record_bytes(sizeof event->time_us, texts, EVENT_TEXTS);
+    struct texts texts = {.count = EVENT_TEXTS};
+    uint64_t bytes;
 
+    set_bounded(&texts, EVENT_TENANT, event->tenant);
+    set_bounded(&texts, EVENT_KIND, event->kind);
+    set_bounded(&texts, EVENT_ACTOR, event->actor);
+    set_json(&texts, EVENT_DETAIL, event->detail);
+    bytes = record_bytes(sizeof event->time_us, &texts);
     if (!has_room_or_waits(ring, bytes, false))
         return CODE_BUSY;
-    put(ring, RING_EVENT, &event->time_us, sizeof event->time_us, texts, EVENT_TEXTS, bytes, RING_DOZES);
+    put(ring, RING_EVENT, &event->time_us, sizeof event->time_us, &texts, bytes, RING_DOZES);
     return CODE_OK;
 }
 

@@ -82,6 +82,8 @@ struct audit_ring {
     uint64_t reserved; /* results that were promised room and have not come */
     unsigned char random[512]; /* salts, drawn in bulk: one system call for 32 */
     size_t random_left;
+    char policy_hex[2 * DIGEST_BYTES]; /* of the last decision, and the bytes that it stands for */
+    unsigned char policy_hash[DIGEST_BYTES];
     atomic_bool starved; /* the producer was told CODE_BUSY */
 
     /* the writer's */

@@ -14,7 +14,8 @@ void buf_init(struct buf *buf, size_t cap_bytes)
 
 void buf_fini(struct buf *buf)
 {
-    mem_free(buf->block);
+    if (buf->block != NULL)
+        mem_free(buf->block);
     buf_init(buf, buf->cap_bytes);
 }
 
@@ -59,7 +60,8 @@ void buf_commit(struct buf *buf, size_t len)
     buf->tail += len;
 }
 
-enum code buf_add(struct buf *buf, const void *bytes, size_t len)
+/* Where the block has no room, or none is needed. */
+static __attribute__((noinline)) enum code add_slowly(struct buf *buf, const void *bytes, size_t len)
 {
     char *at;
     enum code code = buf_reserve(buf, len, &at);
@@ -71,14 +73,13 @@ enum code buf_add(struct buf *buf, const void *bytes, size_t len)
     return CODE_OK;
 }
 
-enum code buf_add_span(struct buf *buf, struct span span)
+enum code buf_add(struct buf *buf, const void *bytes, size_t len)
 {
-    return buf_add(buf, span.at, span.len);
-}
-
-enum code buf_add_text(struct buf *buf, const char *text)
-{
-    return buf_add(buf, text, strlen(text));
+    if (len == 0 || len > buf->size - buf->tail || buf_len(buf) + len > buf->cap_bytes)
+        return add_slowly(buf, bytes, len);
+    memcpy(buf->block + buf->tail, bytes, len);
+    buf->tail += len;
+    return CODE_OK;
 }
 
 enum code buf_add_byte(struct buf *buf, char byte)

@@ -47,10 +47,18 @@ static inline struct span buf_peek(const struct buf *buf)
 }
 
 enum code buf_add(struct buf *buf, const void *bytes, size_t len) MUST_USE;
-enum code buf_add_span(struct buf *buf, struct span span) MUST_USE;
-enum code buf_add_text(struct buf *buf, const char *text) MUST_USE;
 enum code buf_add_byte(struct buf *buf, char byte) MUST_USE;
 enum code buf_addf(struct buf *buf, const char *format, ...) MUST_USE PRINTF_LIKE(2, 3);
+
+static inline MUST_USE enum code buf_add_span(struct buf *buf, struct span span)
+{
+    return buf_add(buf, span.at, span.len);
+}
+
+static inline MUST_USE enum code buf_add_text(struct buf *buf, const char *text)
+{
+    return buf_add(buf, text, strlen(text));
+}
 
 /* Room for exactly `len` further bytes: *at points to it; buf_commit says how many were written. */
 enum code buf_reserve(struct buf *buf, size_t len, char **at) MUST_USE;

@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <sys/random.h>
 
@@ -39,6 +40,22 @@ static void sip_round(uint64_t v[4])
     v[2] = rotate(v[2], 32);
 }
 
+/* Fewer than eight bytes, read at once with those before them where there are any. */
+static uint64_t rest_of(const unsigned char *at, size_t left, size_t len)
+{
+    uint64_t word = 0;
+
+    if (left == 0)
+        return 0;
+    if (len < sizeof word) {
+        for (size_t i = 0; i < left; i++)
+            word |= (uint64_t)at[i] << (8 * i);
+        return word;
+    }
+    memcpy(&word, at + left - sizeof word, sizeof word);
+    return le64toh(word) >> 8 * (sizeof word - left);
+}
+
 uint64_t hash_bytes(const void *bytes, size_t len)
 {
     const unsigned char *at = bytes;
@@ -56,9 +73,7 @@ uint64_t hash_bytes(const void *bytes, size_t len)
         sip_round(v);
         v[0] ^= word;
     }
-    word = (uint64_t)len << 56;
-    for (size_t i = 0; i < left; i++)
-        word |= (uint64_t)at[i] << (8 * i);
+    word = (uint64_t)len << 56 | rest_of(at, left, len);
     v[3] ^= word;
     sip_round(v);
     v[0] ^= word;
@@ -67,4 +82,18 @@ uint64_t hash_bytes(const void *bytes, size_t len)
     sip_round(v);
     sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t hash_mix_span(uint64_t hash, struct span span)
+{
+    const unsigned char *at = (const unsigned char *)span.at;
+    size_t left = span.len;
+    uint64_t word;
+
+    hash = hash_mix(hash, span.len);
+    for (; left >= 8; left -= 8, at += 8) {
+        memcpy(&word, at, 8);
+        hash = hash_mix(hash, word);
+    }
+    return left > 0 ? hash_mix(hash, rest_of(at, left, span.len)) : hash;
 }

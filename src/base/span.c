@@ -51,18 +51,3 @@ int span_compare(struct span a, struct span b)
         return order;
     return a.len < b.len ? -1 : a.len > b.len;
 }
-
-size_t span_find(struct span span, char byte)
-{
-    const char *hit = span.len ? memchr(span.at, byte, span.len) : NULL;
-
-    return hit ? (size_t)(hit - span.at) : span.len;
-}
-
-struct span span_cut(struct span span, char byte, struct span *rest)
-{
-    size_t at = span_find(span, byte);
-
-    *rest = span_part(span, at + 1, SIZE_MAX);
-    return span_part(span, 0, at);
-}

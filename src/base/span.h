@@ -92,10 +92,21 @@ static inline struct span span_trim(struct span span)
 }
 
 /* Returns: the index of the first `byte`, or span.len. */
-size_t span_find(struct span span, char byte);
+static inline size_t span_find(struct span span, char byte)
+{
+    const char *hit = span.len ? memchr(span.at, byte, span.len) : NULL;
+
+    return hit ? (size_t)(hit - span.at) : span.len;
+}
 
 /* Splits at the first `byte`: returns what is before it and leaves what is after it in *rest
  * (everything and the empty span where the byte does not occur). */
-struct span span_cut(struct span span, char byte, struct span *rest);
+static inline struct span span_cut(struct span span, char byte, struct span *rest)
+{
+    size_t at = span_find(span, byte);
+
+    *rest = span_part(span, at + 1, SIZE_MAX);
+    return span_part(span, 0, at);
+}
 
 #endif

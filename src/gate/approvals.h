@@ -41,8 +41,8 @@ struct approval_mark {
 
 struct approval_marks {
     struct approvals *of; /* NULL: none */
-    struct approval_mark mark[VERDICT_APPROVALS_MAX];
     uint32_t count;
+    struct approval_mark mark[VERDICT_APPROVALS_MAX];
 };
 
 /* For policy_past.is_granted. Judged at question->time_us. */

@@ -228,7 +228,8 @@ static void evaluate(struct gate *gate, const struct gate_message *message, stru
 /* What was never asked of a policy cannot say what its redactions are. */
 static void settle_unjudged(const struct gate_message *message, struct verdict *verdict)
 {
-    *verdict = (struct verdict){.reason = message->refused, .redact_all = true};
+    verdict->reason = message->refused;
+    verdict->redact_all = true;
     if (message->refused == REASON_PERMITTED)
         verdict->kind = VERDICT_PERMIT;
 }
@@ -238,11 +239,18 @@ static bool is_before_identity(const struct gate_message *message)
     return message->refused != REASON_UNSET && message->refused != REASON_PERMITTED && message->principal.at == NULL;
 }
 
+/* All but the two long lists, which their counts guard. */
+static void clear(struct gate_decision *decision)
+{
+    memset(decision, 0, offsetof(struct gate_decision, approvals.mark));
+    memset(&decision->verdict, 0, offsetof(struct verdict, rules));
+}
+
 void gate_judge(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
 {
     int64_t began_us = clock_monotonic_us();
 
-    *decision = (struct gate_decision){0};
+    clear(decision);
     follow(gate);
     if (gate->policy != NULL)
         decision->policy = policy_ref(gate->policy);

@@ -70,15 +70,15 @@ struct gate_message {
 };
 
 struct gate_decision {
-    struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
     struct policy *policy;      /* the snapshot that judged, one reference; NULL: none */
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     struct gate_token token;    /* of the deciding permit's limit, until the call goes on */
     uint64_t asked;             /* held and settled: the decision by whose number people find the call */
-    struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
     bool folded;                /* one of a flood of refusals before identity: counted in an event, no row of its own */
     uint64_t serial;            /* which evaluation of this gate its scratch belongs to */
+    struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
+    struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };
 
 /* Judges (unless refused already). Never fails: it denies. */

@@ -110,7 +110,8 @@ const struct json_node *json_member(const struct json_node *object, struct span 
 /* The member that `path` names, one literal key a step: json_at(root, "params", "name", NULL). */
 const struct json_node *json_at(const struct json_node *node, ...) __attribute__((sentinel));
 
-/* Whether readers that ignore case may take one key for the other: equal under ASCII folding plus U+017F and U+212A. */
+/* Whether readers that ignore case may take the key for the name: equal under ASCII folding plus U+017F and U+212A.
+ * Takes: name: ASCII. */
 bool json_key_is_like(struct span key, struct span name);
 
 /* Appends `text` as a JSON string with quotes and canonical escapes. Takes: valid UTF-8; invalid sequences are written

@@ -7,13 +7,13 @@
 enum mcp__member mcp__member_of(struct span key)
 {
     static const struct {
-        const char *name;
+        struct span name;
         enum mcp__member member;
-    } members[] = {{"jsonrpc", MEMBER_JSONRPC}, {"id", MEMBER_ID},         {"method", MEMBER_METHOD},
-                   {"params", MEMBER_PARAMS},   {"result", MEMBER_RESULT}, {"error", MEMBER_ERROR}};
+    } members[] = {{{"jsonrpc", 7}, MEMBER_JSONRPC}, {{"id", 2}, MEMBER_ID},         {{"method", 6}, MEMBER_METHOD},
+                   {{"params", 6}, MEMBER_PARAMS},   {{"result", 6}, MEMBER_RESULT}, {{"error", 5}, MEMBER_ERROR}};
 
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        if (span_is(key, members[i].name))
+        if (span_equals(key, members[i].name))
             return members[i].member;
     return MEMBER_UNKNOWN;
 }

@@ -88,10 +88,14 @@ static enum reason read_envelope(struct mcp_message *message, struct json_fault 
 /* What the gate decides by, in a spelling that it does not read but an upstream that ignores case may. */
 static bool is_misspelled(struct span key)
 {
-    static const char *const names[] = {"name", "arguments", "uri", "_meta", "task", "taskId", "protocolVersion"};
+    static const struct span names[] = {{"name", 4}, {"arguments", 9}, {"uri", 3},  {"_meta", 5},
+                                        {"task", 4}, {"taskId", 6},    {"protocolVersion", 15}};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!span_is(key, names[i]) && json_key_is_like(key, span_text(names[i])))
+        if (span_equals(key, names[i]))
+            return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (json_key_is_like(key, names[i]))
             return true;
     return false;
 }

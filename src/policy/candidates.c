@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#define CACHE_SLOTS 1024
+#define CACHE_BITS 10
+#define CACHE_SLOTS (1 << CACHE_BITS)
 #define CACHE_MAX_BYTES ((size_t)8 << 20)
 #define ENTRY_MAX_BYTES ((size_t)128 << 10)
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
@@ -35,7 +36,7 @@ static void make_key(const struct policy *policy, const struct question *questio
                                  policy->asks_prompt ? question->prompt : SPAN_NONE}};
     key->hash = policy->serial;
     for (int i = 0; i < KEY_PARTS; i++) {
-        key->hash = hash_mix(key->hash, key->part[i].len > 0 ? hash_span(key->part[i]) : 0); /* half of them mostly */
+        key->hash = hash_mix_span(key->hash, key->part[i]);
         key->bytes += key->part[i].len;
     }
 }
@@ -52,6 +53,12 @@ static bool is_entry_of(const struct cache_entry *entry, const struct policy *po
         at += entry->part_len[i];
     }
     return true;
+}
+
+/* By the upper bits, on which every byte of the key has worked. */
+static struct cache_entry **slot_of(struct policy_scratch *scratch, const struct key *key)
+{
+    return &scratch->cache[key->hash >> (64 - CACHE_BITS)];
 }
 
 static void drop(struct policy_scratch *scratch, struct cache_entry **slot)
@@ -75,7 +82,7 @@ static void remember(struct policy_scratch *scratch, const struct policy *policy
 {
     size_t rules = found->rule_count * sizeof *found->rules, redactions = found->redaction_count * sizeof *found->redactions;
     size_t bytes = sizeof(struct cache_entry) + rules + redactions + key->bytes;
-    struct cache_entry **slot = &scratch->cache[key->hash % CACHE_SLOTS], *entry;
+    struct cache_entry **slot = slot_of(scratch, key), *entry;
     char *at;
 
     drop(scratch, slot);
@@ -190,7 +197,7 @@ enum code policy__candidates(const struct policy *policy, const struct question 
     enum code code;
 
     make_key(policy, question, &key);
-    entry = scratch->cache[key.hash % CACHE_SLOTS];
+    entry = *slot_of(scratch, &key);
     if (entry != NULL && is_entry_of(entry, policy, &key)) {
         *candidates = entry->candidates;
         return CODE_OK;

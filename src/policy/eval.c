@@ -326,9 +326,7 @@ void policy__judge(const struct policy *policy, const struct question *question,
 {
     struct judging judging = {.policy = policy, .scratch = scratch, .trace = trace, .verdict = verdict};
 
-    /* All but the long list of rules, which rule_count guards. */
     memset(verdict, 0, offsetof(struct verdict, rules));
-    memset(&verdict->rule_count, 0, sizeof *verdict - offsetof(struct verdict, rule_count));
     arena_reset(&scratch->arena);
     if (policy == NULL) {
         deny(verdict, REASON_NO_POLICY);

@@ -46,8 +46,7 @@ struct verdict {
     struct span rule_reason;          /* the author's `reason:`, for the audit */
     struct span say;                  /* the author's `say:`, for the agent */
     struct span undecided;            /* "rule-id: condition" of the deciding rule's first undecided condition; or empty */
-    struct verdict_rule rules[VERDICT_RULES_MAX]; /* all applying ones, by effect and then id, monitored ones too */
-    uint32_t rule_count;              /* may exceed VERDICT_RULES_MAX */
+    uint32_t rule_count;              /* of rules; may exceed VERDICT_RULES_MAX */
     const struct policy_limit *limit; /* of the deciding permit: who lets the call go takes one token; NULL: none */
     const struct policy_limit *monitor_limit; /* of monitor_rule, where that is a monitored permit; NULL: none */
     int64_t wait_us;                  /* RATE_LIMITED: until one of the limits has room again */
@@ -61,9 +60,11 @@ struct verdict {
     const struct json_node *const *redact; /* values under question.root that must not be recorded; sorted in document order */
     uint32_t redact_count;
     uint64_t work;                    /* regex work units */
+    uint32_t approval_count;
+    /* What is behind the counts is not cleared for a new verdict. */
+    struct verdict_rule rules[VERDICT_RULES_MAX]; /* all applying ones, by effect and then id, monitored ones too */
     struct verdict_approval approvals[VERDICT_APPROVALS_MAX]; /* HOLD: what is granted and what is to be asked for; PERMIT: all
                                                                * are granted, and are spent by whoever acts on the verdict */
-    uint32_t approval_count;
 };
 
 const char *verdict_text(enum verdict_kind kind); /* "permit", "deny", "hold" */
