@@ -32,6 +32,8 @@ void keeper__fini(struct keeper *keeper)
     part = atomic_exchange(&keeper->fresh, NULL);
     part__free(&part);
     erase__sealed_fini(&keeper->erase);
+    ledger__close(&keeper->ahead);
+    ledger__close(&keeper->old);
     db_close(&keeper->db);
     if (keeper->wake_fd >= 0)
         (void)close(keeper->wake_fd);
@@ -177,15 +179,15 @@ static enum code run_part(struct keeper *keeper, uint64_t number)
 static enum code run_next(struct keeper *keeper)
 {
     bool busy = false;
-    enum code code = run_checkpoint(keeper, &busy);
-    enum keeper_next next = KEEPER_NEXT_READ;
+    enum code code = rotate__prepare(keeper->path, &keeper->ahead);
 
-    if (code == CODE_OK && !busy) {
-        code = rotate__prepare(keeper->path);
-        keeper->is_held = code == CODE_OK && rotate__hold(keeper->path);
-        next = KEEPER_NEXT_READY;
+    if (code == CODE_OK) { /* what is copied now is not copied in the pause */
+        keeper->is_held = rotate__hold(keeper->path);
+        code = run_checkpoint(keeper, &busy);
     }
-    atomic_store(&keeper->next, code == CODE_OK ? next : KEEPER_NEXT_FAILED);
+    if (code != CODE_OK || busy)
+        rotate__give_up(keeper->path, &keeper->ahead);
+    atomic_store(&keeper->next, code != CODE_OK ? KEEPER_NEXT_FAILED : busy ? KEEPER_NEXT_READ : KEEPER_NEXT_READY);
     ring__wake_writer(keeper->shared, RING_DOZES);
     return code;
 }
@@ -194,6 +196,9 @@ static enum code run_next(struct keeper *keeper)
 static bool settle(struct keeper *keeper)
 {
     if (keeper->settle_tries > 0) {
+        ledger__close(&keeper->old); /* before: they know their -shm file by the name that is the next one's now */
+        if (atomic_load(&keeper->generation) != keeper->generation_seen)
+            db_close(&keeper->db);
         if (!keeper->is_held)
             rotate__let_go(keeper->path);
         keeper->settle_tries = rotate__settle(keeper->path) ? keeper->settle_tries - 1 : 0;

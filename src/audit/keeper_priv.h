@@ -34,6 +34,8 @@ struct keeper {
     _Atomic uint64_t generation;  /* grows when the writer has opened the database anew */
     _Atomic(struct part *) ready;
     _Atomic int next;             /* enum keeper_next */
+    struct ledger ahead;          /* a connection to PATH.next, while `next` says READY. Under work_lock */
+    struct ledger old;            /* one to a sealed file, to be closed. Under work_lock */
     bool is_held;                 /* the file that is to be sealed; see rotate__hold. Under work_lock */
     unsigned settle_tries;        /* left for sealed files; 0: all are settled. Under work_lock */
     struct erase_sealed erase;

@@ -33,9 +33,9 @@ struct ledger_tip {
 struct ledger {
     char *path;
     char *node;
-    struct db *db; /* NULL: closed */
     dev_t device;  /* where the file was when it was opened first, with `inode`; 0 before that */
     ino_t inode;
+    struct db *db; /* NULL: closed; from here to `tip` everything is the connection's */
     struct insert *insert[ROW_TABLES];
     struct db_stmt *begin, *commit, *find_head;
     struct db_stmt *put_lookup, *put_lookups, *put_head, *put_part, *put_checkpoint;
@@ -61,6 +61,12 @@ void ledger__fini(struct ledger *ledger);
  * Returns: CODE_INVALID where the end is broken or the file is not ours, CODE_DENIED for a newer schema. */
 enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
 void ledger__close(struct ledger *ledger);
+
+/* The connection and the statements of the file that a rotation goes on in, while that file is PATH.next. Nothing else of
+ * `ahead` is used. ledger__goes_on: it was filled and is PATH now; the chain goes on at `tip`, and the connection that was the
+ * ledger's is that of `ahead`, to be closed. */
+enum code ledger__open_ahead(struct ledger *ahead, const char *next) MUST_USE;
+enum code ledger__goes_on(struct ledger *ledger, struct ledger *ahead, const unsigned char file_hash[DIGEST_BYTES]) MUST_USE;
 
 /* Whether the path still names the file that was opened: what is written to one that was moved nobody finds. */
 bool ledger__is_in_place(const struct ledger *ledger);

@@ -26,7 +26,7 @@ static enum code put_event(struct audit *audit, uint64_t size, const unsigned ch
     return code;
 }
 
-static enum code put(struct ledger *ledger, const struct checkpoint *checkpoint)
+enum code writer__put_checkpoint(struct ledger *ledger, const struct checkpoint *checkpoint)
 {
     struct db_stmt *stmt = ledger->put_checkpoint;
 
@@ -50,7 +50,7 @@ enum code writer__checkpoint(struct audit *audit)
         audit->checkpoint = notary__take(&audit->notary);
     if (audit->checkpoint == NULL)
         return CODE_OK;
-    code = put(&audit->ledger, audit->checkpoint);
+    code = writer__put_checkpoint(&audit->ledger, audit->checkpoint);
     if (code != CODE_OK || !needs_event(audit))
         return code;
     return put_event(audit, audit->checkpoint->size, audit->checkpoint->root, clock_wall_us());
@@ -62,7 +62,7 @@ enum code writer__checkpoint_last(struct audit *audit)
     enum code code = notary__sign(&audit->notary, ledger->tip.seq, buf_peek(&ledger->leaves), ledger->leaf_count,
                                   &audit->rotation.checkpoint);
 
-    return code == CODE_OK ? put(&audit->ledger, audit->rotation.checkpoint) : code;
+    return code == CODE_OK ? writer__put_checkpoint(&audit->ledger, audit->rotation.checkpoint) : code;
 }
 
 void writer__tell_notary(struct audit *audit, uint64_t own)
@@ -144,7 +144,7 @@ enum code writer__checkpoint_end(struct audit *audit)
         return CODE_OK;
     code = ledger__begin(&audit->ledger);
     if (code == CODE_OK)
-        code = put(&audit->ledger, audit->checkpoint);
+        code = writer__put_checkpoint(&audit->ledger, audit->checkpoint);
     return code == CODE_OK ? ledger__commit(&audit->ledger) : code;
 }
 

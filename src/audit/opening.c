@@ -7,11 +7,14 @@
 #include "base/bug.h"
 #include "base/mem.h"
 
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define TAIL_ROWS 64 /* whose hashes are checked at every opening */
 #define LEAVES_BYTES ((size_t)256 * 1024)
+#define SETTINGS "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024; PRAGMA secure_delete = ON"
 
 enum code ledger__init(struct ledger *ledger, const char *path, const char *node)
 {
@@ -160,8 +163,7 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
     db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
     db_keep_wal(ledger->db);
     /* An index part that a crash left half written has no row in `part`; it is made again. */
-    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
-                   "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024; PRAGMA secure_delete = ON");
+    code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; " SETTINGS);
     if (code == CODE_OK)
         code = check_wal(ledger);
     if (code == CODE_OK) /* what the last gate copied may have met with a sync that failed */
@@ -350,4 +352,52 @@ enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us
     if (code != CODE_OK)
         ledger__close(ledger);
     return code;
+}
+
+enum code ledger__open_ahead(struct ledger *ahead, const char *next)
+{
+    enum code code;
+
+    *ahead = (struct ledger){0};
+    code = db_open_ahead(next, &ahead->db, NULL);
+    if (code == CODE_OK) /* who fills it syncs it */
+        code = db_exec(ahead->db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; " SETTINGS);
+    if (code == CODE_OK)
+        code = insert__new(ahead->db, ROW_FILE, &ahead->insert[ROW_FILE]);
+    if (code == CODE_OK)
+        code = prepare_all(ahead);
+    if (code != CODE_OK)
+        ledger__close(ahead);
+    return code;
+}
+
+static void swap_connections(struct ledger *one, struct ledger *other)
+{
+    enum { BEGIN = offsetof(struct ledger, db), END = offsetof(struct ledger, tip) };
+    unsigned char kept[END - BEGIN];
+
+    memcpy(kept, (char *)one + BEGIN, sizeof kept);
+    memcpy((char *)one + BEGIN, (char *)other + BEGIN, sizeof kept);
+    memcpy((char *)other + BEGIN, kept, sizeof kept);
+}
+
+enum code ledger__goes_on(struct ledger *ledger, struct ledger *ahead, const unsigned char file_hash[DIGEST_BYTES])
+{
+    enum code code = db_arrive(ahead->db);
+
+    swap_connections(ledger, ahead);
+    memcpy(ledger->tip.hash, file_hash, DIGEST_BYTES);
+    ledger->committed = ledger->tip;
+    ledger->begin_seq = ledger->indexed_seq = ledger->tip.seq;
+    ledger->inode = 0;
+    ledger__remember_place(ledger);
+    fresh__drop(&ledger->fresh);
+    heads__forget(&ledger->heads);
+    if (code != CODE_OK)
+        return code;
+    db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
+    db_keep_wal(ledger->db);
+    db_watch_wal(ledger->db);
+    code = db_exec(ledger->db, "PRAGMA synchronous = FULL");
+    return code == CODE_OK ? check_wal(ledger) : code;
 }

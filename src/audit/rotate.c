@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be done beside the calls is done by the keeper before: an empty file with its tables, nearly all of the WAL copied,
- * and a second name for this file (rotate__hold), so that its names can change without a sync between. Then no call may be
- * written for a few syncs:
+/* What can be done beside the calls is done by the keeper before: an empty file with its tables and a connection to it, nearly
+ * all of the WAL copied, and a second name for this file (rotate__hold), so that its names can change without a sync between.
+ * Then no call may be written for a few syncs:
  *
  *   1. what waits, `sealed` as the file's last row and a checkpoint over all of it, in one commit
  *                                              killed from here on: the next start goes on in this file
- *   2. PATH.next filled with what goes on, and synced beside 3
+ *   2. beside it, PATH.next filled with what goes on, and synced
  *   3. the WAL copied                          a reader in its way: given up, and tried again later
  *   4. the file linked to its other name
  *   5. PATH.next renamed to PATH               killed from here on: the next start goes on in the new file
@@ -44,28 +44,18 @@ static const char *base_of(const char *path)
 
 /* ---- the new file ------------------------------------------------------------------------------------------------ */
 
-static enum code put_file_row(struct audit *audit, struct db *db)
+static enum code put_file_row(struct audit *audit, struct ledger *ahead)
 {
-    struct ledger *ledger = &audit->ledger;
+    const struct ledger *ledger = &audit->ledger;
     unsigned char id[16];
     struct row_value values[F_COUNT] = {
         [F_SEQ] = row_int((int64_t)ledger->tip.seq), [F_FORMAT] = row_int(1), [F_CREATED] = row_int(clock_wall_us()),
         [F_ID] = row_blob(id, sizeof id), [F_PREVIOUS] = row_blob(ledger->tip.hash, DIGEST_BYTES),
     };
-    struct row_value hash = row_blob(audit->rotation.file_hash, DIGEST_BYTES);
-    struct db_stmt *stmt = NULL;
-    enum code code = row__prepare_insert(db, ROW_FILE, &stmt);
 
     random_bytes(id, sizeof id);
     row__hash(ROW_FILE, values, ledger->tip.hash, audit->rotation.file_hash);
-    if (code != CODE_OK)
-        return code;
-    for (int i = 0; i < F_COUNT; i++)
-        row__bind(stmt, i + 1, &values[i]);
-    row__bind(stmt, F_COUNT + 1, &hash);
-    code = db_run(stmt);
-    db_finalize(&stmt);
-    return code;
+    return insert__row(ahead->insert[ROW_FILE], values, audit->rotation.file_hash, NULL);
 }
 
 static enum code put_head(struct db_stmt *put, struct span tenant, int64_t seq, struct span hash)
@@ -110,7 +100,7 @@ static enum code put_permits(const struct ledger *ledger, struct db *db)
     for (size_t i = 0; i < ledger->permits.size && code == CODE_OK; i++) {
         const struct permit *permit = &ledger->permits.slots[i];
 
-        if (permit->seq == 0)
+        if (permit->seq == 0 || permit->closing)
             continue;
         db_bind_int(put, 1, (int64_t)permit->seq);
         db_bind_text(put, 2, permit->head != NULL ? span_of(permit->head->tenant, permit->head->len) : SPAN_NONE);
@@ -120,80 +110,39 @@ static enum code put_permits(const struct ledger *ledger, struct db *db)
     return code;
 }
 
-/* The one that covers the sealed file, as the tree's beginning. */
-static enum code put_checkpoint(struct ledger *ledger, struct db *db)
+/* Beside the writer's sync of this file. */
+static void sync_next(void *argument)
 {
-    struct db_stmt *get = NULL, *put = NULL;
-    enum code code = db_prepare(ledger->db, "SELECT size, time_us, peaks, note FROM checkpoint ORDER BY size DESC LIMIT 1",
-                                &get);
+    struct rotation *rotation = argument;
 
-    if (code == CODE_OK)
-        code = db_prepare(db, "INSERT INTO checkpoint VALUES (?, ?, ?, ?)", &put);
-    if (code == CODE_OK)
-        code = db_step(get);
-    if (code == CODE_OK && (uint64_t)db_int(get, 0) == ledger->tip.seq) {
-        db_bind_int(put, 1, db_int(get, 0));
-        db_bind_int(put, 2, db_int(get, 1));
-        db_bind_blob(put, 3, db_blob(get, 2));
-        db_bind_text(put, 4, db_text(get, 3));
-        code = db_run(put);
-    }
-    db_finalize(&get);
-    db_finalize(&put);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    rotation->filled = rotate__sync(rotation->next);
 }
 
-/* A sync of the next file beside the writer's of this one. */
-struct syncing {
-    struct thread thread;
-    const char *path;
-    enum code code;
-};
-
-static void sync_file(void *argument)
-{
-    struct syncing *syncing = argument;
-    int fd = open(syncing->path, O_RDWR | O_CLOEXEC);
-
-    syncing->code = fd >= 0 && fsync(fd) == 0 ? CODE_OK : CODE_IO;
-    if (fd >= 0)
-        (void)close(fd);
-}
-
-static void begin_sync(struct syncing *syncing, const char *path)
+static void begin_sync(struct rotation *rotation)
 {
     struct why why;
 
-    *syncing = (struct syncing){.path = path};
-    if (thread_start(&syncing->thread, "audit-sync", sync_file, syncing, &why) != CODE_OK)
-        sync_file(syncing);
+    if (thread_start(&rotation->syncs, "audit-sync", sync_next, rotation, &why) != CODE_OK)
+        sync_next(rotation);
 }
 
-static enum code end_sync(struct syncing *syncing)
+/* With what goes on behind the transaction that is open. */
+static enum code fill_next(struct audit *audit)
 {
-    thread_join(&syncing->thread);
-    return syncing->code;
-}
-
-static enum code fill_next(struct audit *audit, const char *next)
-{
-    struct db *db = NULL;
-    enum code code = db_open(next, DB_WRITE, &db, NULL);
+    struct ledger *ahead = &audit->keeper.ahead;
+    enum code code = db_run(ahead->begin);
 
     if (code == CODE_OK)
-        code = db_exec(db, "PRAGMA synchronous = OFF; BEGIN IMMEDIATE");
+        code = put_file_row(audit, ahead);
     if (code == CODE_OK)
-        code = put_file_row(audit, db);
+        code = put_heads(&audit->ledger, ahead->db);
     if (code == CODE_OK)
-        code = put_heads(&audit->ledger, db);
+        code = put_permits(&audit->ledger, ahead->db);
+    if (code == CODE_OK && audit->rotation.checkpoint != NULL) /* the tree goes on from it */
+        code = writer__put_checkpoint(ahead, audit->rotation.checkpoint);
     if (code == CODE_OK)
-        code = put_permits(&audit->ledger, db);
-    if (code == CODE_OK)
-        code = put_checkpoint(&audit->ledger, db);
-    if (code == CODE_OK)
-        code = db_commit(db);
-    db_close(&db); /* copies its WAL and takes it away */
-    return code;
+        code = db_run(ahead->commit);
+    return code == CODE_OK ? db_exec(ahead->db, "PRAGMA journal_mode = WAL") : code; /* its -wal file is made when it is used */
 }
 
 /* ---- the steps --------------------------------------------------------------------------------------------------- */
@@ -211,7 +160,7 @@ static enum code put_sealed(struct audit *audit)
     if (code == CODE_OK)
         code = json_write_string(&text, span_text(base_of(rotation->sealed)));
     if (code == CODE_OK)
-        code = buf_addf(&text, ",\"open_permits\":%zu}", audit->ledger.permits.count);
+        code = buf_addf(&text, ",\"open_permits\":%zu}", audit->ledger.permits.count - audit->closing_count);
     event.detail = buf_peek(&text);
     if (code == CODE_OK)
         code = ledger__event(&audit->ledger, &event);
@@ -221,16 +170,24 @@ static enum code put_sealed(struct audit *audit)
 
 enum code rotate__seal(struct audit *audit)
 {
-    struct ledger *ledger = &audit->ledger;
+    struct rotation *rotation = &audit->rotation;
+    const struct ledger *ledger = &audit->ledger;
     enum code code = put_sealed(audit);
 
     if (code == CODE_OK && audit->notary.is_on && ledger->leaf_count != ledger->tip.seq - ledger->committed.seq) {
-        audit->rotation.seals = false; /* many rows of long tenants came at once; see ledger->leaves */
+        rotation->seals = false; /* many rows of long tenants came at once; see ledger->leaves */
         return CODE_OK;
     }
     if (code == CODE_OK && audit->part != NULL) /* it is not found by; its rows are behind the last part */
         code = db_exec(ledger->db, "DELETE FROM lookup WHERE part > coalesce((SELECT max(part) FROM part), -1)");
-    return code == CODE_OK && audit->notary.is_on ? writer__checkpoint_last(audit) : code;
+    if (code == CODE_OK && audit->notary.is_on)
+        code = writer__checkpoint_last(audit);
+    if (code != CODE_OK)
+        return code;
+    rotation->filled = fill_next(audit);
+    if (rotation->filled == CODE_OK)
+        begin_sync(rotation);
+    return CODE_OK;
 }
 
 /* With what waits in the rings: it does not wait longer for us than it must. Returns: false where the file goes on. */
@@ -242,6 +199,7 @@ static bool seal(struct audit *audit)
 
     rotation->seals = true;
     sealed = writer__batch(audit) && rotation->seals;
+    thread_join(&rotation->syncs);
     rotation->seals = false;
     notary__release(&audit->notary);
     if (!sealed) {
@@ -272,45 +230,42 @@ static enum code link_sealed(const struct audit *audit)
                ? CODE_OK : CODE_EXISTS;
 }
 
+static bool remove_beside(const char *path, const char *suffix)
+{
+    char beside[ROTATE_PATH_BYTES];
+
+    (void)snprintf(beside, sizeof beside, "%s%s", path, suffix);
+    return unlink(beside) == 0 || errno == ENOENT;
+}
+
 /* SQLite must find nothing of the old file beside the new one. What has the old one open keeps its own. */
-static enum code change_names(struct audit *audit, const char *next)
+static enum code change_names(const struct audit *audit)
 {
     const char *path = audit->ledger.path;
-    char beside[ROTATE_PATH_BYTES];
     struct stat there;
 
-    (void)snprintf(beside, sizeof beside, "%s-wal", path);
-    (void)unlink(beside);
-    (void)snprintf(beside, sizeof beside, "%s-shm", path);
-    (void)unlink(beside);
+    if (!remove_beside(path, "-wal") || !remove_beside(path, "-shm"))
+        return CODE_IO;
     if (stat(audit->rotation.sealed, &there) != 0 &&
         (rename(path, audit->rotation.sealed) != 0 || !file_sync_folder(path)))
         return CODE_IO;
-    return rename(next, path) == 0 ? CODE_OK : CODE_IO; /* synced before the first row; see rotate__begin */
+    return rename(audit->rotation.next, path) == 0 ? CODE_OK : CODE_IO; /* synced before the first row; see rotate__begin */
 }
 
 /* From here on rows can only be written when the new file is open: what fails is a fault like any other. */
-static enum code change_files(struct audit *audit, const char *next)
+static enum code change_files(struct audit *audit)
 {
-    struct ledger *ledger = &audit->ledger;
-    struct why why = {0};
-    enum code code;
+    struct keeper *keeper = &audit->keeper;
+    enum code code = change_names(audit);
 
-    db_close(&audit->keeper.db); /* it is held still; see rotate__turn */
-    atomic_fetch_add(&audit->keeper.generation, 1);
-    ledger__close(ledger);
-    code = change_names(audit, next);
     if (code != CODE_OK)
         return code;
-    memcpy(ledger->tip.hash, audit->rotation.file_hash, DIGEST_BYTES);
-    ledger->committed = ledger->tip;
-    ledger->inode = 0;
-    ledger__remember_place(ledger);
+    atomic_fetch_add(&keeper->generation, 1);
+    code = ledger__goes_on(&audit->ledger, &keeper->ahead, audit->rotation.file_hash);
+    keeper->old = keeper->ahead; /* to close it takes as long as a sync */
+    keeper->ahead = (struct ledger){0};
     audit->rotation.begins = true;
     atomic_fetch_add(&audit->rotations, 1);
-    code = ledger__open(ledger, DB_WRITE, clock_wall_us(), &why);
-    if (code != CODE_OK)
-        log_error("audit", "%s", why.text);
     audit->wal_pages = audit->checkpoint_pages = 0;
     return code;
 }
@@ -322,36 +277,22 @@ enum step { STEP_DONE = 0, STEP_UNSEALED, STEP_FAILED };
 /* Of a file that is sealed. Returns: STEP_UNSEALED where it goes on; nothing was lost then. */
 static enum step run(struct audit *audit, enum code *code, const char **what)
 {
-    char next[ROTATE_PATH_BYTES];
-    struct syncing syncing;
-    enum code synced;
-
     audit->keeper.is_held = audit->keeper.is_held && rotate__is_held(audit->ledger.path);
-    *what = "its path is too long";
-    *code = CODE_LIMIT;
-    if (snprintf(next, sizeof next, "%s.next", audit->ledger.path) >= (int)sizeof next - 8)
-        return STEP_UNSEALED;
     *what = "the next file cannot be written";
-    *code = fill_next(audit, next);
+    *code = audit->rotation.filled;
     if (*code != CODE_OK)
         return STEP_UNSEALED;
-    begin_sync(&syncing, next);
     *what = "somebody reads it";
     db_busy_wait(audit->ledger.db, READER_WAIT_MS);
     *code = audit->keeper.is_held ? writer__copy_wal(audit) : writer__empty_wal(audit);
     db_busy_wait(audit->ledger.db, LEDGER_BUSY_WAIT_MS);
-    synced = end_sync(&syncing);
     if (*code != CODE_OK)
         return *code == CODE_BUSY ? STEP_UNSEALED : STEP_FAILED;
-    *what = "the next file cannot be synced";
-    *code = synced;
-    if (*code != CODE_OK)
-        return STEP_UNSEALED;
     *what = "its new name is another file's, or cannot be given";
     *code = link_sealed(audit);
     if (*code != CODE_OK)
         return STEP_UNSEALED;
-    *code = change_files(audit, next);
+    *code = change_files(audit);
     return *code == CODE_OK ? STEP_DONE : STEP_FAILED;
 }
 
@@ -366,6 +307,12 @@ static void put_off(struct audit *audit, const char *what, enum code code)
     rotation->due_us = clock_monotonic_us() + RETRY_US;
 }
 
+static void give_up(struct audit *audit)
+{
+    rotate__give_up(audit->ledger.path, &audit->keeper.ahead);
+    atomic_store(&audit->keeper.next, KEEPER_NEXT_NONE);
+}
+
 static void rotate(struct audit *audit)
 {
     struct rotation *rotation = &audit->rotation;
@@ -374,7 +321,9 @@ static void rotate(struct audit *audit)
     enum code code;
     enum step step;
 
+    (void)snprintf(rotation->next, sizeof rotation->next, "%s.next", audit->ledger.path);
     if (!seal(audit)) {
+        give_up(audit);
         if (!atomic_load(&audit->shared.down))
             put_off(audit, "too much came at once", CODE_OK);
         return;
@@ -384,11 +333,12 @@ static void rotate(struct audit *audit)
     if (step != STEP_DONE)
         rotate__tidy_name(&audit->ledger);
     if (step == STEP_FAILED) {
+        ledger__close(&audit->keeper.ahead);
         writer__go_down(audit, code);
         return;
     }
     if (step == STEP_UNSEALED) {
-        rotate__remove_next(audit->ledger.path);
+        give_up(audit);
         put_off(audit, what, code);
         return;
     }

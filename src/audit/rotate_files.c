@@ -21,7 +21,7 @@ static enum code with_suffix(const char *path, const char *suffix, char out[ROTA
     return snprintf(out, ROTATE_PATH_BYTES, "%s%s", path, suffix) < ROTATE_PATH_BYTES ? CODE_OK : CODE_LIMIT;
 }
 
-void rotate__remove_next(const char *path)
+static void remove_next(const char *path)
 {
     char name[ROTATE_PATH_BYTES];
 
@@ -52,7 +52,23 @@ static void take_after(const char *path, const char *next)
     (void)chmod(next, there.st_mode & 0777);
 }
 
-enum code rotate__prepare(const char *path)
+void rotate__give_up(const char *path, struct ledger *ahead)
+{
+    ledger__close(ahead);
+    remove_next(path);
+}
+
+enum code rotate__sync(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    enum code code = fd >= 0 && fsync(fd) == 0 ? CODE_OK : CODE_IO;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return code;
+}
+
+enum code rotate__prepare(const char *path, struct ledger *ahead)
 {
     char next[ROTATE_PATH_BYTES], pragmas[128];
     struct db *db = NULL;
@@ -60,12 +76,12 @@ enum code rotate__prepare(const char *path)
 
     if (code != CODE_OK)
         return code;
-    rotate__remove_next(path);
+    rotate__give_up(path, ahead);
     code = db_open(next, DB_CREATE, &db, NULL);
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
                    AUDIT_SCHEMA_VERSION);
-    if (code == CODE_OK) /* it is synced when it is filled */
-        code = db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; BEGIN");
+    if (code == CODE_OK)
+        code = db_exec(db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN");
     if (code == CODE_OK)
         code = db_exec(db, audit__schema);
     if (code == CODE_OK)
@@ -75,7 +91,9 @@ enum code rotate__prepare(const char *path)
     db_close(&db);
     if (code == CODE_OK)
         take_after(path, next);
-    return code;
+    if (code == CODE_OK) /* in the pause there is little left to be synced then */
+        code = rotate__sync(next);
+    return code == CODE_OK ? ledger__open_ahead(ahead, next) : code;
 }
 
 /* In the first 100 bytes of an SQLite file, the "Database Header" of its format. */
@@ -338,7 +356,7 @@ enum code rotate__tidy(const char *path, struct why *why)
             return why_set(why, CODE_IO, "%s: cannot be given the name %s: %s", next, path, strerror(errno));
         log_warn("audit", "%s: went on with a rotation that the last gate did not end", path);
     }
-    rotate__remove_next(path);
+    remove_next(path);
     return tidy_kept(path, why);
 }
 

@@ -15,9 +15,10 @@ struct audit;
 
 #define ROTATE_PATH_BYTES 4200
 
-/* Makes PATH.next: tables and no row. */
-enum code rotate__prepare(const char *path) MUST_USE;
-void rotate__remove_next(const char *path); /* filled, it would be taken for what goes on from a file that is moved away */
+/* Makes PATH.next: tables and no row; and a connection to it. It is not in WAL mode before it is filled. */
+enum code rotate__prepare(const char *path, struct ledger *ahead) MUST_USE;
+enum code rotate__sync(const char *path) MUST_USE; /* the file */
+void rotate__give_up(const char *path, struct ledger *ahead); /* filled, it would be taken for what a moved file goes on in */
 
 /* Gives the audit and its -wal file second names, PATH.keep and PATH.keep-wal, and syncs the folder: whatever a power cut
  * leaves of the changes of names that follow, the file that is replaced has one, and its -wal file is known from that of the

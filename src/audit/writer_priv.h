@@ -47,7 +47,10 @@ struct rotation {
     int64_t due_us, since_us;   /* the next try; since when it is tried */
     char actor[256];
     char sealed[ROTATE_PATH_BYTES];
+    char next[ROTATE_PATH_BYTES];
     unsigned char file_hash[DIGEST_BYTES]; /* of the new file's own row */
+    enum code filled;           /* whether the new file is, and synced */
+    struct thread syncs;
     bool begins;                /* the new file's first events are due */
     char waits_for[64];         /* what was logged last */
 };
@@ -122,6 +125,7 @@ void writer__publish(struct audit *audit); /* the gauges */
 /* notarize.c: inside a transaction, what the notary has ready; after its commit, what the notary has to know. */
 enum code writer__checkpoint(struct audit *audit) MUST_USE;
 enum code writer__checkpoint_last(struct audit *audit) MUST_USE; /* over all rows of the transaction; the notary is seized */
+enum code writer__put_checkpoint(struct ledger *ledger, const struct checkpoint *checkpoint) MUST_USE;
 void writer__committed(struct audit *audit);
 void writer__tell_notary(struct audit *audit, uint64_t own); /* after any other commit; own: events about checkpoints */
 

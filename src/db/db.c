@@ -59,6 +59,7 @@ static void configure_library(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     (void)db__gather_register(); /* else db_open_gathering finds no such layer, and says so */
+    (void)db__ahead_register();
 }
 
 void db__configure(void)
@@ -193,6 +194,11 @@ enum code db_open(const char *path, enum db_mode mode, struct db **db, struct wh
 enum code db_open_gathering(const char *path, enum db_mode mode, struct db **db, struct why *why)
 {
     return open_on(path, mode, DB__GATHER, db, why);
+}
+
+enum code db_open_ahead(const char *path, struct db **db, struct why *why)
+{
+    return open_on(path, DB_WRITE, DB__AHEAD, db, why);
 }
 
 struct sqlite3 *db__handle(const struct db *db)

@@ -26,6 +26,12 @@ enum code db_open(const char *path, enum db_mode mode, struct db **db, struct wh
 /* The same for a connection that commits all the time: what a commit writes goes to the -wal file in few calls. Only under
  * `synchronous` FULL, where every commit ends with a sync. */
 enum code db_open_gathering(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
+/* The same, before the file has its name: `path` ends in DB_AHEAD_SUFFIX, and the file is not in WAL mode or was just put into
+ * it. db_arrive: it was renamed to what stands before the suffix, and has a -wal file by that name from here on. What fails
+ * leaves a connection that is of no more use. */
+#define DB_AHEAD_SUFFIX ".next"
+enum code db_open_ahead(const char *path, struct db **db, struct why *why) MUST_USE;
+enum code db_arrive(struct db *db) MUST_USE;
 void db_close(struct db **db);
 
 /* After a copying of the -wal file into the main one whose sync failed: makes the next one begin with the first page again.

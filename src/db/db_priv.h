@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of db/ share: the library's settings, its results as codes, the layer over the -wal file that gathers writes.
+/* What the files of db/ share: the library's settings, its results as codes, the layers over its files.
  *
  * Threads: registering: once; a file is its connection's.
  * Owns: what waits to be written.
@@ -13,11 +13,13 @@
 
 struct sqlite3;
 
-#define DB__GATHER "callgate-gather" /* name of the layer, for sqlite3_open_v2 */
+#define DB__GATHER "callgate-gather" /* names of layers, for sqlite3_open_v2 */
+#define DB__AHEAD "callgate-ahead"
 
 struct sqlite3 *db__handle(const struct db *db);
 
 int db__gather_register(void);
+int db__ahead_register(void); /* after it */
 
 void db__configure(void); /* before anything else is asked of SQLite; any number of times */
 enum code db__code_of(int result) MUST_USE;

@@ -317,6 +317,66 @@ static void test_too_large_a_value(void **state)
     db_close(&db);
 }
 
+static bool is_there(const struct place *place, const char *suffix)
+{
+    char name[128];
+
+    (void)snprintf(name, sizeof name, "%s%s", place->path, suffix);
+    return access(name, F_OK) == 0;
+}
+
+/* 3.5: a connection that was opened before its file had its name writes as if it had been opened by it. */
+static void test_ahead(void **state)
+{
+    struct place *place = *state;
+    char next[128];
+    struct db *ahead, *db, *other;
+    struct db_stmt *put;
+    struct why why = {0};
+    int64_t count;
+
+    (void)snprintf(next, sizeof next, "%s.next", place->path);
+    db = make(next);
+    assert_int_equal(db_exec(db, "CREATE TABLE t (a INTEGER)"), CODE_OK);
+    db_close(&db);
+    db = make(place->path); /* what has the name until then, with a -wal file of its own */
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE other (a); INSERT INTO other VALUES (1)"), CODE_OK);
+    assert_int_not_equal(db_open_ahead(place->path, &ahead, &why), CODE_OK); /* it has its name already */
+    assert_int_equal(db_open_ahead(next, &ahead, &why), CODE_OK);
+    assert_int_equal(db_exec(ahead, "PRAGMA journal_mode = MEMORY"), CODE_OK);
+    assert_int_equal(db_prepare(ahead, "INSERT INTO t VALUES (?)", &put), CODE_OK);
+    db_bind_int(put, 1, 1);
+    assert_int_equal(db_run(put), CODE_OK);
+    assert_int_equal(db_exec(ahead, "PRAGMA journal_mode = WAL"), CODE_OK);
+    assert_int_not_equal(db_number(ahead, "SELECT count(*) FROM t", &count), CODE_OK); /* whose -wal file would that be? */
+    assert_int_not_equal(db_arrive(db), CODE_OK);
+    db_close(&db);
+    assert_int_equal(unlink(place->path), 0);
+    assert_int_equal(rename(next, place->path), 0);
+    assert_int_equal(db_arrive(ahead), CODE_OK);
+    db_keep_wal(ahead);
+    assert_int_equal(db_exec(ahead, "PRAGMA synchronous = FULL"), CODE_OK);
+    db_bind_int(put, 1, 2);
+    assert_int_equal(db_run(put), CODE_OK);
+    assert_true(is_there(place, "-wal") && is_there(place, "-shm"));
+    assert_false(is_there(place, ".next-wal") || is_there(place, ".next-shm") || is_there(place, ".next-journal"));
+    assert_int_equal(db_open(place->path, DB_READ, &other, &why), CODE_OK);
+    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(db_exec(other, "BEGIN"), CODE_OK);
+    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
+    db_bind_int(put, 1, 4);
+    assert_int_equal(db_run(put), CODE_OK);
+    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
+    assert_int_equal(count, 3); /* they share what says who reads what */
+    db_rollback(other);
+    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
+    assert_int_equal(count, 7);
+    db_close(&other);
+    db_finalize(&put);
+    db_close(&ahead);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gathering, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gathering_on_a_full_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
         cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),
