@@ -172,14 +172,25 @@ static int weigh(int rules)
     return 0;
 }
 
+/* Over and over, with blanks where no whole one fits. */
+static void fill(char *at, size_t size, const char *piece)
+{
+    size_t len = strlen(piece), used;
+
+    for (used = 0; used + len <= size; used += len)
+        memcpy(at + used, piece, len);
+    memset(at + used, ' ', size - used);
+}
+
 /* Each in a forbid of its own; a call that cannot be judged within the budget must be denied. */
 static int judge_hostile(void)
 {
     static const char *const patterns[] = {
         "(a+)+$", "(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$", "(\\s*\\w+\\s*)*x", "\\s++\\d", "(.*)*=.*", "(?:a?){40}a{40}",
         "(x+x+)+y", "^(.*?,){40}P", "a*a*a*a*a*a*b", "(?i)(ſ|s)+k",
+        "(?i)s++\\d", "\\p{L}++\\d", "[\\p{L}\\p{N}_]++!!", "[^é]*é\\d", "\\w++é",
     };
-    static const char fills[] = {'a', ' ', 'x', ','};
+    static const char *const fills[] = {"a", " ", "x", ",", "s", "é", "s日"}; /* those with others than ASCII are matched as UTF-8 */
     size_t size = (size_t)4 << 20, judged = 0, denied = 0;
     char *value = malloc(size + 32);
     double worst_ms = 0;
@@ -187,7 +198,7 @@ static int judge_hostile(void)
     if (value == NULL)
         return 3;
     for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++)
-        for (size_t f = 0; f < sizeof fills; f++) {
+        for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++) {
             static struct verdict verdict;
             char text[512];
             struct call call = {.line = SPAN_NONE};
@@ -203,7 +214,7 @@ static int judge_hostile(void)
                            patterns[p]);
             policy = compile("hostile.yaml", span_text(text));
             memcpy(value, "{\"v\":\"", 6);
-            memset(value + 6, fills[f], size - 64);
+            fill(value + 6, size - 64, fills[f]);
             memcpy(value + 6 + size - 64, "!\"}", 4);
             call.line = span_text(value);
             buf_init(&call.bytes, size * 2);
