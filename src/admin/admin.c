@@ -65,13 +65,13 @@ static enum code answer(struct visit *visit, int status, const char *type, struc
     enum code code = http_write_status(out, status);
 
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Content-Type"), span_text(type));
+        code = http_write_line(out, SPAN_LIT("Content-Type: "), span_text(type));
     if (code == CODE_OK)
-        code = http_write_header_u64(out, SPAN_LIT("Content-Length"), body.len);
+        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Connection"), SPAN_LIT("close"));
+        code = http_write_line(out, SPAN_LIT("Connection: "), SPAN_LIT("close"));
     if (code == CODE_OK && status == 405)
-        code = http_write_header(out, SPAN_LIT("Allow"), SPAN_LIT("GET, HEAD"));
+        code = http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET, HEAD"));
     if (code == CODE_OK)
         code = http_write_head_end(out);
     if (code == CODE_OK && with_body)

@@ -50,6 +50,8 @@ enum code http_write_status(struct buf *out, int status)
 
     if (status < 100 || status > 599)
         return CODE_INVALID;
+    if (status == 200) /* nearly always */
+        return buf_add_span(out, SPAN_LIT("HTTP/1.1 200 OK\r\n"));
     parts[1] = span_of(number, num_text((uint64_t)status, number));
     return add_all(out, parts, 5);
 }
@@ -64,11 +66,32 @@ bool http_value_is_writable(struct span value)
     return http__is_value(value) && span_trim(value).len == value.len;
 }
 
+static char *put(char *at, struct span bytes)
+{
+    if (bytes.len > 0)
+        memcpy(at, bytes.at, bytes.len);
+    return at + bytes.len;
+}
+
+/* One reservation for the line, so that a failure leaves no half line behind. Takes: colon: ": ", or nothing. */
+static enum code add_line(struct buf *out, struct span begin, struct span colon, struct span value)
+{
+    size_t total = begin.len + colon.len + value.len + 2;
+    char *at;
+    enum code code = buf_reserve(out, total, &at);
+
+    if (code != CODE_OK)
+        return code;
+    at = put(put(put(at, begin), colon), value);
+    at[0] = '\r';
+    at[1] = '\n';
+    buf_commit(out, total);
+    return CODE_OK;
+}
+
 static enum code add_header(struct buf *out, struct span name, struct span value)
 {
-    struct span parts[] = {name, SPAN_LIT(": "), value, SPAN_LIT("\r\n")};
-
-    return add_all(out, parts, sizeof parts / sizeof parts[0]);
+    return add_line(out, name, SPAN_LIT(": "), value);
 }
 
 enum code http_write_header(struct buf *out, struct span name, struct span value)
@@ -85,32 +108,72 @@ enum code http_write_header_u64(struct buf *out, struct span name, uint64_t valu
     return http_write_header(out, name, span_of(number, num_text(value, number)));
 }
 
-static bool is_among(struct span name, const struct span *names, size_t count)
+enum code http_write_line(struct buf *out, struct span begin, struct span value)
 {
-    for (size_t i = 0; i < count; i++)
-        if (span_equals_nocase(name, names[i]))
-            return true;
-    return false;
+    return http_value_is_writable(value) ? add_line(out, begin, SPAN_NONE, value) : CODE_INVALID;
 }
 
-enum code http_write_passing(struct buf *out, const struct http_head *head, const struct span *except,
-                             size_t except_count)
+enum code http_write_line_u64(struct buf *out, struct span begin, uint64_t value)
 {
-    size_t before = buf_len(out);
+    char number[NUM_TEXT_BYTES];
 
-    for (size_t i = 0; i < head->count; i++) {
-        struct span name = http_head_name(head, i);
-        enum code code;
+    return add_line(out, begin, SPAN_NONE, span_of(number, num_text(value, number)));
+}
 
-        if (is_among(name, except, except_count) || http_head_drops(head, i))
+static bool passes(const struct http_head *head, size_t index, const struct http_except *except)
+{
+    struct span name = http_head_name(head, index);
+
+    if (http_head_drops(head, index) || (except->known >> head->headers[index].known & 1) != 0)
+        return false;
+    for (size_t i = 0; i < except->count; i++)
+        if (span_equals_nocase(name, except->names[i]))
+            return false;
+    return true;
+}
+
+/* Whether its line is "Name: value", with neither less nor more between and after the two. */
+static bool is_as_written(const struct http_head *head, size_t index)
+{
+    const struct http_header *header = &head->headers[index];
+    struct span name = http_head_name(head, index), value = http_head_value(head, index);
+
+    return value.len > 0 && header->value.at == header->name.at + header->name.len + 2 && name.at[name.len + 1] == ' ' &&
+           value.at[value.len] == '\r';
+}
+
+/* Lines that follow one another and are written as we write them go in one piece. Returns: where the run ends. */
+static size_t run_of(const struct http_head *head, size_t begin, const struct http_except *except)
+{
+    size_t end = begin;
+
+    while (end < head->count && is_as_written(head, end) && (end == begin || passes(head, end, except)))
+        end++;
+    return end;
+}
+
+enum code http_write_passing(struct buf *out, const struct http_head *head, const struct http_except *except)
+{
+    size_t before = buf_len(out), i = 0;
+    enum code code = CODE_OK;
+
+    while (i < head->count && code == CODE_OK) {
+        struct span name = http_head_name(head, i), value = http_head_value(head, i); /* the reader found both writable */
+        size_t end;
+
+        if (!passes(head, i, except)) {
+            i++;
             continue;
-        code = add_header(out, name, http_head_value(head, i)); /* the reader found both writable */
-        if (code != CODE_OK) {
-            buf_truncate(out, before);
-            return code;
         }
+        end = run_of(head, i, except);
+        if (end > i)
+            value = http_head_value(head, end - 1);
+        code = end > i ? buf_add(out, name.at, (size_t)(value.at + value.len + 2 - name.at)) : add_header(out, name, value);
+        i = end > i ? end : i + 1;
     }
-    return CODE_OK;
+    if (code != CODE_OK)
+        buf_truncate(out, before);
+    return code;
 }
 
 enum code http_write_head_end(struct buf *out)

@@ -23,9 +23,22 @@ enum code http_write_status(struct buf *out, int status) MUST_USE;
 enum code http_write_header(struct buf *out, struct span name, struct span value) MUST_USE;
 enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value) MUST_USE;
 
+/* A header whose name is a literal of ours. Takes: begin: "Name: ", whose bytes are not looked at; value: as above. */
+enum code http_write_line(struct buf *out, struct span begin, struct span value) MUST_USE;
+enum code http_write_line_u64(struct buf *out, struct span begin, uint64_t value) MUST_USE;
+
+/* What stays here besides what http_head_drops says. */
+struct http_except {
+    uint64_t known;           /* HTTP_EXCEPT(HOST) | HTTP_EXCEPT(ACCEPT) ... */
+    const struct span *names; /* those of a configuration */
+    size_t count;
+};
+
+#define HTTP_EXCEPT(name) (UINT64_C(1) << HTTP_NAME_##name)
+_Static_assert(HTTP_NAME_COUNT <= 64, "struct http_except has a bit for each known name");
+
 /* Every header of `head` that may pass (http_head_drops) and is not among `except`, unchanged and in order. */
-enum code http_write_passing(struct buf *out, const struct http_head *head, const struct span *except,
-                             size_t except_count) MUST_USE;
+enum code http_write_passing(struct buf *out, const struct http_head *head, const struct http_except *except) MUST_USE;
 
 /* The empty line. */
 enum code http_write_head_end(struct buf *out) MUST_USE;

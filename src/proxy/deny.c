@@ -13,10 +13,10 @@ static enum code write_cors(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
     struct span origin = http_head_known(&pair->asks.head, HTTP_NAME_ORIGIN);
-    enum code code = http_write_header(out, SPAN_LIT("Access-Control-Allow-Origin"), origin);
+    enum code code = http_write_line(out, SPAN_LIT("Access-Control-Allow-Origin: "), origin);
 
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Vary"), SPAN_LIT("Origin"));
+        code = buf_add_span(out, SPAN_LIT("Vary: Origin\r\n"));
     if (code == CODE_OK)
         code = buf_addf(out, "Access-Control-Expose-Headers: " EXPOSE_HEADERS ", %.*s\r\n",
                         SPAN_ARG(route__correlation_name(exchange)));
@@ -31,11 +31,11 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
     if (!span_is_empty(exchange->asked.correlation))
         code = http_write_header(out, route__correlation_name(exchange), exchange->asked.correlation);
     if (code == CODE_OK && exchange->seq != 0)
-        code = http_write_header_u64(out, SPAN_LIT("X-Callgate-Decision"), exchange->seq);
+        code = http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), exchange->seq);
     if (code == CODE_OK && exchange->origin_allowed)
         code = write_cors(pair, out);
     if (code == CODE_OK && (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE))
-        code = http_write_header(out, SPAN_LIT("Connection"), SPAN_LIT("close"));
+        code = buf_add_span(out, SPAN_LIT("Connection: close\r\n"));
     return code;
 }
 
@@ -54,13 +54,13 @@ static enum code write_hints(const struct pair *pair, enum reason reason, int st
     enum code code = CODE_OK;
 
     if (status == 401)
-        return http_write_header(out, SPAN_LIT("WWW-Authenticate"), SPAN_LIT("Bearer realm=\"callgate\""));
+        return http_write_line(out, SPAN_LIT("WWW-Authenticate: "), SPAN_LIT("Bearer realm=\"callgate\""));
     if (status == 429 || reason == REASON_RATE_LIMITED)
-        code = http_write_header_u64(out, SPAN_LIT("Retry-After"), retry_after_s(exchange, reason));
+        code = http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
     if (status != 405 || code != CODE_OK)
         return code;
     /* A stream or session end that policy denies leaves the POST; a method that nobody speaks here leaves all three. */
-    return http_write_header(out, SPAN_LIT("Allow"),
+    return http_write_line(out, SPAN_LIT("Allow: "),
                              reason == REASON_HTTP_METHOD || exchange->route == NULL ? ALLOW_METHODS : SPAN_LIT("POST"));
 }
 
@@ -75,9 +75,9 @@ static enum code write_answer(struct pair *pair, enum reason reason, int status,
     enum code code = http_write_status(out, status);
 
     if (code == CODE_OK && form != MCP_FORM_NONE)
-        code = http_write_header(out, SPAN_LIT("Content-Type"), media_of(form));
+        code = http_write_line(out, SPAN_LIT("Content-Type: "), media_of(form));
     if (code == CODE_OK)
-        code = http_write_header_u64(out, SPAN_LIT("Content-Length"), body.len);
+        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
     if (code == CODE_OK)
         code = write_hints(pair, reason, status, out);
     if (code == CODE_OK)
@@ -149,11 +149,11 @@ void deny__preflight(struct pair *pair)
     enum code code = http_write_status(out, 204);
 
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Access-Control-Allow-Methods"), ALLOW_METHODS);
+        code = http_write_line(out, SPAN_LIT("Access-Control-Allow-Methods: "), ALLOW_METHODS);
     if (code == CODE_OK)
         code = write_allowed_headers(pair, out);
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Access-Control-Max-Age"), SPAN_LIT("600"));
+        code = buf_add_span(out, SPAN_LIT("Access-Control-Max-Age: 600\r\n"));
     if (code == CODE_OK)
         code = deny__common_headers(pair, out);
     if (code == CODE_OK)

@@ -74,19 +74,22 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 {
     const struct http_head *head = &pair->answers.head;
     struct exchange *exchange = &pair->exchange;
-    struct span except[] = {SPAN_LIT("Content-Type"), SPAN_LIT("Content-Encoding"), SPAN_LIT("Mcp-Session-Id"),
-                            exchange->route->correlation_header};
+    const struct http_except except = {
+        .known = HTTP_EXCEPT(CONTENT_TYPE) | HTTP_EXCEPT(CONTENT_ENCODING) | HTTP_EXCEPT(MCP_SESSION_ID),
+        .names = &exchange->route->correlation_header,
+        .count = 1,
+    };
     enum code code = http_write_status(out, status);
 
     exchange->status = status;
     exchange->head_written = true;
     if (code == CODE_OK && passes)
-        code = http_write_passing(out, head, except, sizeof except / sizeof except[0]);
+        code = http_write_passing(out, head, &except);
     for (size_t i = 0; i < head->count && !passes && code == CODE_OK; i++)
         if (is_kept_in_errors(head->headers[i].known))
             code = http_write_header(out, http_head_name(head, i), http_head_value(head, i));
     if (code == CODE_OK && !span_is_empty(session_id))
-        code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), session_id);
+        code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);
     return code == CODE_OK ? deny__common_headers(pair, out) : code;
 }
 

@@ -35,11 +35,9 @@ static enum code write_stream_head(struct pair *pair, const struct mcp_reply *re
     if (code == CODE_OK)
         code = reply__write_head(pair, exchange->reply_status, true, buf_peek(&id), out);
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Content-Type"), SPAN_LIT("text/event-stream"));
-    if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Transfer-Encoding"), SPAN_LIT("chunked"));
+        code = buf_add_span(out, SPAN_LIT("Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"));
     buf_fini(&id);
-    return code == CODE_OK ? http_write_head_end(out) : code;
+    return code;
 }
 
 /* Before the head is written events are kept back: the session's name is known with the answer to `initialize` only. */
@@ -127,8 +125,7 @@ bool stream__begin(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
 
     atomic_fetch_add_explicit(&pair->lane->gauges.streams, 1, memory_order_relaxed);
-    sse_parser_fini(&pair->events);
-    sse_parser_init(&pair->events, exchange->route->limits.event_bytes);
+    sse_parser_begin(&pair->events, exchange->route->limits.event_bytes);
     exchange->event.cap_bytes = exchange->route->limits.event_bytes;
     pair->quiet_since_us = pair__now_us(pair);
     if (span_is(exchange->message.method, "initialize"))

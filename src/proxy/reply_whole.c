@@ -33,9 +33,9 @@ static void deliver(struct pair *pair, int status, bool passes, struct span medi
     if (code == CODE_OK)
         code = reply__write_head(pair, status, passes, buf_peek(&exchange->text), out);
     if (code == CODE_OK && !span_is_empty(media))
-        code = http_write_header(out, SPAN_LIT("Content-Type"), media);
+        code = http_write_line(out, SPAN_LIT("Content-Type: "), media);
     if (code == CODE_OK && status != 204 && exchange->method != HTTP_METHOD_HEAD)
-        code = http_write_header_u64(out, SPAN_LIT("Content-Length"), body.len);
+        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
     if (code == CODE_OK)
         code = http_write_head_end(out);
     if (code == CODE_OK)

@@ -196,41 +196,50 @@ bool upstream__send(struct pair *pair)
 
 /* ---- the head, written anew ---- */
 
-/* On a declared path nobody looked for a credential; the gate's own must not go up for that. */
-static size_t list_credentials(const struct proxy_route *route, struct span *except, size_t count, size_t max)
+#define EXCEPT_MAX 64
+
+struct except_list {
+    struct http_except except; /* its names are those below */
+    struct span names[EXCEPT_MAX];
+};
+
+static void add_except(struct except_list *list, struct span name)
 {
-    for (size_t i = 0; i < route->identity_count && count < max; i++) {
+    if (list->except.count < EXCEPT_MAX)
+        list->names[list->except.count++] = name;
+}
+
+/* On a declared path nobody looked for a credential; the gate's own must not go up for that. */
+static void list_credentials(const struct proxy_route *route, struct except_list *list)
+{
+    for (size_t i = 0; i < route->identity_count; i++) {
         const struct identity_source *source = &route->identity[i];
 
         if (source->kind == IDENTITY_API_KEY && !source->forward)
-            except[count++] = span_text(source->header);
+            add_except(list, span_text(source->header));
         if (source->kind == IDENTITY_BEARER && !source->forward)
-            except[count++] = SPAN_LIT("Authorization");
+            list->except.known |= HTTP_EXCEPT(AUTHORIZATION);
     }
-    return count;
 }
 
 /* What the gate writes itself must not come twice. */
-static size_t list_except(const struct pair *pair, bool is_ours, struct span *except, size_t max)
+static void list_except(const struct pair *pair, bool is_ours, struct except_list *list)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
-    size_t count = 0;
 
-    except[count++] = SPAN_LIT("Content-Type");
-    except[count++] = SPAN_LIT("Mcp-Session-Id");
-    except[count++] = exchange->route->correlation_header;
+    list->except = (struct http_except){.known = HTTP_EXCEPT(CONTENT_TYPE) | HTTP_EXCEPT(MCP_SESSION_ID), .names = list->names};
+    add_except(list, exchange->route->correlation_header);
     if (!span_is_empty(exchange->route->tenant_header))
-        except[count++] = exchange->route->tenant_header;
+        add_except(list, exchange->route->tenant_header);
     if (exchange->identity.consumed != NULL)
-        except[count++] = span_text(exchange->identity.consumed);
-    if (is_ours) {
-        except[count++] = SPAN_LIT("Accept");
-        except[count++] = SPAN_LIT("Last-Event-ID");
-    }
-    for (size_t i = 0; i < upstream->header_count && count < max; i++)
-        except[count++] = upstream->headers[i].name;
-    return exchange->pass != NULL ? list_credentials(exchange->route, except, count, max) : count;
+        add_except(list, span_text(exchange->identity.consumed));
+    if (is_ours)
+        list->except.known |= HTTP_EXCEPT(ACCEPT) | HTTP_EXCEPT(LAST_EVENT_ID);
+    for (size_t i = 0; i < upstream->header_count; i++)
+        add_except(list, upstream->headers[i].name);
+    if (exchange->pass != NULL)
+        list_credentials(exchange->route, list);
 }
 
 static enum code write_path(const struct pair *pair, enum http_method method, struct buf *out)
@@ -272,12 +281,12 @@ static enum code write_mirrors(const struct pair *pair, struct buf *out)
 
 static enum code write_forwarded(const struct pair *pair, struct buf *out)
 {
-    enum code code = http_write_header(out, SPAN_LIT("X-Forwarded-For"), span_text(pair->client));
+    enum code code = http_write_line(out, SPAN_LIT("X-Forwarded-For: "), span_text(pair->client));
 
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("X-Forwarded-Proto"), span_text(pair->is_tls ? "https" : "http"));
+        code = http_write_line(out, SPAN_LIT("X-Forwarded-Proto: "), span_text(pair->is_tls ? "https" : "http"));
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("X-Forwarded-Host"), http_head_known(&pair->asks.head, HTTP_NAME_HOST));
+        code = http_write_line(out, SPAN_LIT("X-Forwarded-Host: "), http_head_known(&pair->asks.head, HTTP_NAME_HOST));
     return code;
 }
 
@@ -293,7 +302,7 @@ static enum code write_judged(const struct pair *pair, struct buf *out)
     if (code == CODE_OK && !span_is_empty(route->tenant_header) && exchange->asked.tenant.at != NULL)
         code = http_write_header(out, route->tenant_header, exchange->asked.tenant);
     if (code == CODE_OK && exchange->has_session)
-        code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), exchange->session.upstream_id);
+        code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
     for (size_t i = 0; i < route->upstream.header_count && code == CODE_OK; i++)
         code = http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
     if (code == CODE_OK && route->forwarded)
@@ -307,25 +316,25 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
-    struct span except[64];
-    size_t except_count = list_except(pair, is_ours, except, sizeof except / sizeof except[0]);
+    struct except_list list;
     enum code code = write_path(pair, method, out);
 
+    list_except(pair, is_ours, &list);
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Host"),
+        code = http_write_line(out, SPAN_LIT("Host: "),
                                  upstream->preserve_host ? http_head_known(head, HTTP_NAME_HOST) : upstream->authority);
     if (code == CODE_OK)
-        code = http_write_passing(out, head, except, except_count);
+        code = http_write_passing(out, head, &list.except);
     if (code == CODE_OK)
         code = write_judged(pair, out);
     if (code == CODE_OK)
-        code = is_ours ? http_write_header(out, SPAN_LIT("Accept"), SPAN_LIT("application/json, text/event-stream"))
+        code = is_ours ? http_write_line(out, SPAN_LIT("Accept: "), SPAN_LIT("application/json, text/event-stream"))
                        : write_mirrors(pair, out);
     if (code == CODE_OK)
-        code = http_write_header(out, SPAN_LIT("Accept-Encoding"), SPAN_LIT("identity"));
+        code = buf_add_span(out, body_len == SIZE_MAX ? SPAN_LIT("Accept-Encoding: identity\r\n")
+                                                      : SPAN_LIT("Accept-Encoding: identity\r\n"
+                                                                 "Content-Type: application/json\r\n"));
     if (code == CODE_OK && body_len != SIZE_MAX)
-        code = http_write_header(out, SPAN_LIT("Content-Type"), SPAN_LIT("application/json"));
-    if (code == CODE_OK && body_len != SIZE_MAX)
-        code = http_write_header_u64(out, SPAN_LIT("Content-Length"), body_len);
+        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body_len);
     return code == CODE_OK ? http_write_head_end(out) : code;
 }

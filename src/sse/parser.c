@@ -23,6 +23,20 @@ void sse_parser_fini(struct sse_parser *parser)
     buf_fini(&parser->data);
 }
 
+static void clear_event(struct sse_parser *parser);
+
+void sse_parser_begin(struct sse_parser *parser, size_t max_event_bytes)
+{
+    struct buf data = parser->data;
+
+    memset(parser, 0, offsetof(struct sse_parser, name));
+    parser->data = data;
+    parser->data.cap_bytes = parser->max_event_bytes = max_event_bytes;
+    parser->reason = REASON_UNSET;
+    parser->detail = "";
+    clear_event(parser);
+}
+
 static enum sse_step refuse(struct sse_parser *parser, enum reason reason, const char *detail)
 {
     parser->reason = reason;
@@ -83,6 +97,10 @@ static size_t plain_run(struct sse_parser *parser, struct span in)
                 i += sizeof word;
                 continue;
             }
+        }
+        if (state == UTF8_START && c >= ' ' && c < 0x80) {
+            i++;
+            continue;
         }
         if (c == '\0' || c == '\r' || c == '\n')
             break;
@@ -280,6 +298,23 @@ static enum sse_step take_byte(struct sse_parser *parser, char c)
     return SSE_STEP_NEED_MORE;
 }
 
+/* The beginnings of nearly all lines, each in one step. Returns: its length; 0: the line begins otherwise, or not here. */
+static size_t usual_begin(const struct sse_parser *parser, struct span run)
+{
+    if (parser->place != PLACE_NAME || parser->name_len != 0 || parser->after_cr || parser->utf8_state != UTF8_START)
+        return 0;
+    return span_starts_with(run, SPAN_LIT("data: ")) ? 6 : span_starts_with(run, SPAN_LIT("event: ")) ? 7 : 0;
+}
+
+static enum sse_step take_begin(struct sse_parser *parser, struct span begin)
+{
+    parser->name_len = (uint8_t)(begin.len - 2);
+    memcpy(parser->name, begin.at, parser->name_len);
+    parser->place = PLACE_VALUE;
+    parser->event_bytes += begin.len;
+    return begin_field(parser);
+}
+
 /* Goes on by at least one byte. The limit is looked at before the byte that would exceed it, so that the answer does not
  * depend on how the stream was cut. */
 static enum sse_step advance(struct sse_parser *parser, struct span in, size_t *used)
@@ -289,6 +324,9 @@ static enum sse_step advance(struct sse_parser *parser, struct span in, size_t *
 
     if (room == 0)
         return refuse(parser, REASON_UPSTREAM_TOO_LARGE, "an event over the limit");
+    *used = usual_begin(parser, run);
+    if (*used > 0)
+        return take_begin(parser, span_part(run, 0, *used));
     if (parser->place == PLACE_NAME || parser->after_cr || (parser->place == PLACE_COLON && in.at[0] == ' ')) {
         *used = 1;
     } else {

@@ -56,13 +56,16 @@ struct sse_parser {
     bool after_cr;
     bool is_open; /* a line of an event was read since the last one ended */
     bool told;    /* the event was handed out and is cleared by the next call */
-    char name[8];
+    char name[8]; /* of this and the two below nothing is read beyond their lengths */
     char type[SSE_TYPE_MAX_BYTES];
     char id[SSE_ID_MAX_BYTES];
 };
 
 void sse_parser_init(struct sse_parser *parser, size_t max_event_bytes);
 void sse_parser_fini(struct sse_parser *parser);
+
+/* As after init, with the memory that the parser has: for another stream. */
+void sse_parser_begin(struct sse_parser *parser, size_t max_event_bytes);
 
 /* Takes: in: may be empty. Returns: what happened first; *used of `in` were consumed. */
 enum sse_step sse_parser_feed(struct sse_parser *parser, struct span in, size_t *used);

@@ -36,8 +36,11 @@ static enum code or_nothing(struct buf *out, size_t before, enum code code)
 enum code sse_write_message_begin(struct buf *out, const struct sse_event *event)
 {
     size_t before = buf_len(out);
-    enum code code = buf_add_text(out, "event: message\n");
+    enum code code;
 
+    if (event == NULL || (!event->has_id && !event->has_retry))
+        return buf_add_span(out, SPAN_LIT("event: message\ndata: "));
+    code = buf_add_text(out, "event: message\n");
     if (code == CODE_OK)
         code = add_notes(out, event);
     if (code == CODE_OK)
