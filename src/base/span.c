@@ -32,14 +32,19 @@ static uint64_t fewer(const char *at, size_t len)
     return begin | (uint64_t)end << 32;
 }
 
+static bool is_like(uint64_t a, uint64_t b)
+{
+    return a == b || lower(a) == lower(b); /* mostly it is written as everybody writes it */
+}
+
 bool span__equals_nocase(struct span a, struct span b)
 {
     if (a.len < 8)
-        return lower(fewer(a.at, a.len)) == lower(fewer(b.at, b.len));
+        return is_like(fewer(a.at, a.len), fewer(b.at, b.len));
     for (size_t i = 0; i + 8 < a.len; i += 8)
-        if (lower(eight(a.at + i)) != lower(eight(b.at + i)))
+        if (!is_like(eight(a.at + i), eight(b.at + i)))
             return false;
-    return lower(eight(a.at + a.len - 8)) == lower(eight(b.at + b.len - 8));
+    return is_like(eight(a.at + a.len - 8), eight(b.at + b.len - 8));
 }
 
 int span_compare(struct span a, struct span b)

@@ -65,9 +65,9 @@ static bool parameters_are_good(struct span rest, bool has_rest, bool ascii_too)
 
 enum http_media http_media_type(struct span value)
 {
-    struct span rest;
-    struct span type = span_trim(cut_unquoted(value, ';', &rest));
+    struct span rest = SPAN_NONE;
     bool has_rest = span_find(value, ';') < value.len;
+    struct span type = has_rest ? span_trim(cut_unquoted(value, ';', &rest)) : span_trim(value);
 
     if (span_equals_nocase(type, SPAN_LIT("application/json")))
         return parameters_are_good(rest, has_rest, false) ? HTTP_MEDIA_JSON : HTTP_MEDIA_OTHER;

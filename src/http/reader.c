@@ -8,6 +8,7 @@
 #include "http/second_priv.h"
 
 #define CHUNK_DIGITS_MAX 16 /* what fits a 64-bit size; leading zeros count */
+#define HEAD_PIECE_BYTES 1024 /* of the input are taken at a time: most heads, and little of a body that follows */
 #define DISAGREEMENT "llhttp reads the message in another way"
 
 enum chunk_state {
@@ -151,23 +152,55 @@ static bool take_line(struct http_reader *reader, size_t end)
     reader->line_at = (uint32_t)end;
     if (is_start)
         return http__scan_start_line(reader, line);
-    return line.len > 0 ? http__scan_header(reader, line) : end_head(reader);
+    if (line.len > 0)
+        return http__scan_header(reader, line);
+    buf_truncate(&reader->head.bytes, end); /* what was taken beyond the head's end goes back */
+    return end_head(reader);
 }
 
-/* The bytes up to the next LF go into the head, or are refused by number; so that the answer is the same for any
- * segmentation, a line is looked at only when it is whole and within the limits. */
-static bool take_head_bytes(struct http_reader *reader, struct span part, bool has_lf)
+static bool refuse_size(struct http_reader *reader)
+{
+    return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "a line over 8 KiB or a head over 16 KiB");
+}
+
+/* The lines that end among the head's bytes from `from` on; so that the answer is the same for any segmentation, a line is
+ * looked at only when it is whole and within the limits. *end is behind the last byte that belongs to this head so far. */
+static bool take_lines(struct http_reader *reader, size_t from, size_t *end)
+{
+    struct span bytes = buf_peek(&reader->head.bytes);
+
+    *end = from;
+    do {
+        const char *lf = memchr(bytes.at + *end, '\n', bytes.len - *end);
+        size_t line_end = lf != NULL ? (size_t)(lf - bytes.at) : bytes.len;
+
+        if (line_end - reader->line_at > HTTP_LINE_MAX_BYTES + 1)
+            return refuse_size(reader);
+        if (lf != NULL && !take_line(reader, line_end + 1))
+            return false;
+        *end = lf != NULL ? line_end + 1 : bytes.len;
+    } while (*end < bytes.len && reader->line_at == *end && reader->place == HTTP_PLACE_HEAD);
+    return true;
+}
+
+/* The next bytes of the input go into the head, as far as they belong to it, or are refused. */
+static bool take_piece(struct http_reader *reader, struct span in, size_t *used)
 {
     struct buf *bytes = &reader->head.bytes;
-    size_t line = buf_len(bytes) - reader->line_at + part.len - (has_lf ? 1 : 0);
-    enum code code;
+    size_t from = buf_len(bytes), end = from;
+    size_t room = HTTP_HEAD_MAX_BYTES - from;
+    bool good;
 
-    if (line > HTTP_LINE_MAX_BYTES + 1 || buf_len(bytes) + part.len > HTTP_HEAD_MAX_BYTES)
-        return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "a line over 8 KiB or a head over 16 KiB");
-    code = buf_add_span(bytes, part);
-    if (code != CODE_OK)
+    /* What is no HTTP at all, TLS for instance, is known by its first byte. */
+    if (from == 0 && !http__is_in(in.at[0], HTTP__TOKEN))
+        return http__refuse(reader, REASON_HTTP_MALFORMED, "the first byte begins no HTTP message");
+    if (room == 0)
+        return refuse_size(reader);
+    if (buf_add_span(bytes, span_part(in, 0, room < HEAD_PIECE_BYTES ? room : HEAD_PIECE_BYTES)) != CODE_OK)
         return http__refuse(reader, REASON_MEMORY, "no memory for the head");
-    return !has_lf || take_line(reader, buf_len(bytes));
+    good = take_lines(reader, from, &end);
+    *used += end - from;
+    return good;
 }
 
 static enum http_step feed_head(struct http_reader *reader, struct span in, size_t *used)
@@ -176,20 +209,9 @@ static enum http_step feed_head(struct http_reader *reader, struct span in, size
         http__refuse(reader, REASON_UPSTREAM_MALFORMED, "bytes that nothing asked for");
         return HTTP_STEP_FAULT;
     }
-    while (reader->place == HTTP_PLACE_HEAD && *used < in.len) {
-        const char *at = in.at + *used;
-        const char *lf = memchr(at, '\n', in.len - *used);
-        size_t len = lf != NULL ? (size_t)(lf - at) + 1 : in.len - *used;
-
-        /* What is no HTTP at all, TLS for instance, is known by its first byte. */
-        if (buf_is_empty(&reader->head.bytes) && !http__is_in(*at, HTTP__TOKEN)) {
-            http__refuse(reader, REASON_HTTP_MALFORMED, "the first byte begins no HTTP message");
+    while (reader->place == HTTP_PLACE_HEAD && *used < in.len)
+        if (!take_piece(reader, span_part(in, *used, SIZE_MAX), used))
             return HTTP_STEP_FAULT;
-        }
-        if (!take_head_bytes(reader, span_of(at, len), lf != NULL))
-            return HTTP_STEP_FAULT;
-        *used += len;
-    }
     if (reader->place == HTTP_PLACE_HEAD)
         return HTTP_STEP_NEED_MORE;
     return HTTP_STEP_HEAD_DONE;

@@ -169,15 +169,16 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line)
 {
     struct http_head *head = &reader->head;
     struct span text = http_head_text(head, line);
-    struct span value;
-    struct span name = span_cut(text, ':', &value);
+    const char *colon = memchr(text.at, ':', text.len);
+    struct span name = span_of(text.at, colon != NULL ? (size_t)(colon - text.at) : text.len);
+    struct span value = span_part(text, name.len + 1, SIZE_MAX);
     enum http_name known;
     uint8_t flags = http__name_flags(name, &known);
     bool is_known = known != HTTP_NAME_OTHER; /* then it is a token without '_' */
 
     if (text.at[0] == ' ' || text.at[0] == '\t')
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header line begins with a blank");
-    if (name.len == text.len || (!is_known && !http__is_token(name)))
+    if (colon == NULL || (!is_known && !http__is_token(name)))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's name is not a token followed by ':'");
     if (!http__is_value(value))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "a header's value is not visible ASCII, SP and HTAB");

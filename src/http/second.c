@@ -12,6 +12,7 @@
 struct http_second {
     llhttp_t parser;
     const struct http_head *head; /* during http__second_head only */
+    const char *bytes;            /* its bytes */
     struct span url;              /* what our scanner took for the target */
     size_t headers;               /* compared so far */
     uint64_t body_bytes;          /* in the present call */
@@ -26,13 +27,12 @@ static struct http_second *second_of(llhttp_t *parser)
     return parser->data;
 }
 
-static bool is_same(const struct http_second *second, struct http_piece piece, const char *at, size_t len)
+/* Both read the same bytes in the same place, so that where and how long mostly say it all. llhttp leaves the blanks that
+ * end a value to its caller. */
+static inline bool is_same(const struct http_second *second, struct http_piece piece, const char *at, size_t len)
 {
-    struct span span = http_head_text(second->head, piece);
-
-    /* Both read the same bytes in the same place, so that where and how long say it all. llhttp leaves the blanks that end a
-     * value to its caller. */
-    return (span.at == at && span.len == len) || span_equals(span, span_trim(span_of(at, len)));
+    return (second->bytes + piece.at == at && piece.len == len) ||
+           span_equals(span_of(second->bytes + piece.at, piece.len), span_trim(span_of(at, len)));
 }
 
 static int on_url(llhttp_t *parser, const char *at, size_t len)
@@ -163,13 +163,17 @@ bool http__second_head(struct http_second *second, const struct http_head *head,
 
     if (head->has_query)
         target.len = (uint16_t)(target.len + 1 + head->query.len);
-    *second = (struct http_second){.head = head, .url = http_head_text(head, target), .skip_body = skip_body};
+    *second = (struct http_second){.head = head,
+                                   .bytes = buf_peek(&head->bytes).at,
+                                   .url = http_head_text(head, target),
+                                   .skip_body = skip_body};
     llhttp_init(&second->parser, is_reply ? HTTP_RESPONSE : HTTP_REQUEST, &settings);
     second->parser.data = second;
     same = execute(second, buf_peek(&head->bytes),
                    head->framing == HTTP_FRAMING_NONE ||
                        (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length == 0));
     second->head = NULL;
+    second->bytes = NULL;
     return same && second->head_done;
 }
 

@@ -301,7 +301,7 @@ static enum sse_step take_byte(struct sse_parser *parser, char c)
 /* The beginnings of nearly all lines, each in one step. Returns: its length; 0: the line begins otherwise, or not here. */
 static size_t usual_begin(const struct sse_parser *parser, struct span run)
 {
-    if (parser->place != PLACE_NAME || parser->name_len != 0 || parser->after_cr || parser->utf8_state != UTF8_START)
+    if (parser->place != PLACE_NAME || parser->name_len != 0 || parser->after_cr)
         return 0;
     return span_starts_with(run, SPAN_LIT("data: ")) ? 6 : span_starts_with(run, SPAN_LIT("event: ")) ? 7 : 0;
 }

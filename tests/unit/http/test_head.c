@@ -187,6 +187,27 @@ static void a_reply_head_written_anew(void **state)
     http_reader_fini(&reader);
 }
 
+/* 1.12: lines that follow one another go in one piece, if they were written as we write them */
+static void lines_pass_in_runs(void **state)
+{
+    const struct span in = SPAN_LIT("POST / HTTP/1.1\r\nX-A: 1\r\nX-B: two words\r\nHost: h\r\nX-C: 3\r\nX-D:4\r\nX-E: 5\r\n"
+                                    "X-F:  6\r\nX-G:\t7\r\nX-H: 8 \r\nX-I: 9\r\nX-J: \r\nX-K:\r\nX-L: 12\r\nVia: x\r\n"
+                                    "Accept: a\r\nX-M: 13\r\nX-N: 14\r\n\r\n");
+    const struct span names[] = {SPAN_LIT("x-e"), SPAN_LIT("X-M")};
+    const struct http_except except = {.known = HTTP_EXCEPT(ACCEPT), .names = names, .count = 2};
+    struct http_reader reader;
+    struct buf out;
+
+    (void)state;
+    read_head(&reader, false, in);
+    buf_init(&out, 4096);
+    assert_ok(http_write_passing(&out, &reader.head, &except));
+    assert_true(span_is(buf_peek(&out), "X-A: 1\r\nX-B: two words\r\nX-C: 3\r\nX-D: 4\r\nX-F: 6\r\nX-G: 7\r\nX-H: 8\r\n"
+                                        "X-I: 9\r\nX-J: \r\nX-K: \r\nX-L: 12\r\nX-N: 14\r\n"));
+    buf_fini(&out);
+    http_reader_fini(&reader);
+}
+
 /* 1.12 */
 static void nothing_that_breaks_a_head_is_written(void **state)
 {
@@ -207,6 +228,8 @@ static void nothing_that_breaks_a_head_is_written(void **state)
         assert_int_equal(http_write_header(&out, bad_names[i], SPAN_LIT("a")), CODE_INVALID);
     for (size_t i = 0; i < sizeof bad_values / sizeof bad_values[0]; i++)
         assert_int_equal(http_write_header(&out, SPAN_LIT("X"), bad_values[i]), CODE_INVALID);
+    for (size_t i = 0; i < sizeof bad_values / sizeof bad_values[0]; i++)
+        assert_int_equal(http_write_line(&out, SPAN_LIT("X: "), bad_values[i]), CODE_INVALID);
     for (size_t i = 0; i < sizeof bad_paths / sizeof bad_paths[0]; i++)
         assert_int_equal(http_write_request(&out, HTTP_METHOD_GET, bad_paths[i], false, SPAN_NONE), CODE_INVALID);
     assert_int_equal(http_write_request(&out, HTTP_METHOD_NONE, SPAN_LIT("/"), false, SPAN_NONE), CODE_INVALID);
@@ -218,7 +241,9 @@ static void nothing_that_breaks_a_head_is_written(void **state)
     assert_int_equal(http_write_status(&out, 600), CODE_INVALID);
     assert_true(buf_is_empty(&out));
     assert_ok(http_write_header(&out, SPAN_LIT("X"), SPAN_NONE));
-    assert_true(span_is(buf_peek(&out), "X: \r\n"));
+    assert_ok(http_write_line(&out, SPAN_LIT("Y: "), SPAN_LIT("a b")));
+    assert_ok(http_write_line_u64(&out, SPAN_LIT("Z: "), 10));
+    assert_true(span_is(buf_peek(&out), "X: \r\nY: a b\r\nZ: 10\r\n"));
     buf_fini(&out);
 }
 
@@ -339,6 +364,7 @@ int main(void)
         cmocka_unit_test(known_headers_are_found_by_number),
         cmocka_unit_test(a_request_head_written_anew),
         cmocka_unit_test(a_reply_head_written_anew),
+        cmocka_unit_test(lines_pass_in_runs),
         cmocka_unit_test(nothing_that_breaks_a_head_is_written),
         cmocka_unit_test(chunks_read_back),
         cmocka_unit_test(all_or_nothing),

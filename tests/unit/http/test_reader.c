@@ -423,6 +423,32 @@ static void unsolicited_replies(void **state)
     http_reader_fini(&reader);
 }
 
+/* 1.7: whatever the connection before left */
+static void a_reply_on_another_connection(void **state)
+{
+    static const char *const before[] = {"HTTP/1.1 200 OK\r\nX: hal", "HTTQ", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\nabc"};
+    const struct span in = SPAN_LIT("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        struct http_reader reader;
+        struct http_script script;
+
+        http_reader_init_reply(&reader);
+        http_reader_next(&reader, HTTP_METHOD_POST);
+        http_script_read(&script, &reader, span_text(before[i]), SIZE_MAX, true);
+        http_script_fini(&script);
+        http_reader_begin_reply(&reader, HTTP_METHOD_POST);
+        assert_int_equal(reader.reason, REASON_UNSET);
+        assert_string_equal(reader.detail, "");
+        http_script_read(&script, &reader, in, SIZE_MAX, false);
+        assert_int_equal(script.end, HTTP_STEP_MESSAGE_DONE);
+        assert_true(span_is(buf_peek(&script.body), "{}"));
+        http_script_fini(&script);
+        http_reader_fini(&reader);
+    }
+}
+
 /* 1.30: the admin port takes HTTP/1.0 and no Host; nobody else does */
 static void plain_clients(void **state)
 {
@@ -493,6 +519,7 @@ int main(void)
         cmocka_unit_test(replies),
         cmocka_unit_test(refused_replies),
         cmocka_unit_test(unsolicited_replies),
+        cmocka_unit_test(a_reply_on_another_connection),
         cmocka_unit_test(plain_clients),
         cmocka_unit_test(memory_runs_out),
     };

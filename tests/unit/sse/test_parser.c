@@ -106,6 +106,8 @@ static void priming_retry_and_comments(void **state)
 static void refusals(void **state)
 {
     static const struct sample rows[] = {
+        REFUSED("\rdata: {}\n\n", ""),
+        REFUSED("data: {}\r\n\revent: x\n\n", ""),
         REFUSED("data: a\rdata: b\n\n", ""),
         REFUSED("data: a\r\r", ""),
         REFUSED("data: x\n\ndata: a\r\rdata: b\n\n", "event type=message data=x\n"),
@@ -285,6 +287,29 @@ static void a_fault_is_final_and_rest_is_careful(void **state)
 }
 
 /* Each allocation fails in turn: memory is the reason, and without failures it passes. */
+/* The parser of one stream reads another, whatever the first one left. */
+static void another_stream(void **state)
+{
+    static const char *const before[] = {"data: half", "id: 7\nevent: x\nretry: 5\ndata: {}\n\n", "data: a\rb", "\xff", "data: {}\n\n"};
+    struct sse_parser parser;
+    size_t used;
+
+    (void)state;
+    sse_parser_init(&parser, MANY);
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        (void)sse_parser_feed(&parser, span_text(before[i]), &used);
+        sse_parser_begin(&parser, 12);
+        assert_int_equal(sse_parser_feed(&parser, SPAN_LIT("data: {}\n\n"), &used), SSE_STEP_EVENT);
+        assert_true(span_is(parser.event.data, "{}"));
+        assert_true(span_is(parser.event.type, "message"));
+        assert_false(parser.event.has_id || parser.event.has_retry);
+        assert_int_equal(sse_parser_feed(&parser, SPAN_LIT("data: 0123456"), &used), SSE_STEP_FAULT);
+        assert_int_equal(parser.reason, REASON_UPSTREAM_TOO_LARGE);
+        sse_parser_begin(&parser, MANY);
+    }
+    sse_parser_fini(&parser);
+}
+
 static void memory_runs_out(void **state)
 {
 #define LONG "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890\n"
@@ -319,6 +344,7 @@ int main(void)
         cmocka_unit_test(limits),
         cmocka_unit_test(a_big_event_takes_linear_time),
         cmocka_unit_test(a_fault_is_final_and_rest_is_careful),
+        cmocka_unit_test(another_stream),
         cmocka_unit_test(memory_runs_out),
     };
 
