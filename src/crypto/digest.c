@@ -8,12 +8,15 @@
 #include "base/bug.h"
 #include "base/mem.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <sys/random.h>
 
 #define BLOCK_BYTES 64 /* of SHA-256 */
+#define SHORT_BYTES 1024 /* with the padding */
+#define PADDED(len) (((len) + 9 + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES)
 
 _Static_assert(sizeof(SHA256_CTX) <= sizeof(struct digest), "struct digest holds OpenSSL's context");
 _Static_assert(_Alignof(SHA256_CTX) <= _Alignof(struct digest), "and aligns it");
@@ -40,13 +43,52 @@ void digest_final(struct digest *digest, unsigned char out[DIGEST_BYTES])
     BUG_ON(SHA256_Final(out, sha(digest)) != 1);
 }
 
-void digest_of(struct span bytes, unsigned char out[DIGEST_BYTES])
+static void copy_to(unsigned char *to, struct span bytes)
+{
+    if (bytes.len > 0)
+        memcpy(to, bytes.at, bytes.len);
+}
+
+/* The padding of FIPS 180-4 put behind the bytes by us: then OpenSSL hashes all blocks in one call and copies nothing, which
+ * saves a tenth of a short digest. */
+static void digest_short(struct span first, struct span second, unsigned char out[DIGEST_BYTES])
+{
+    unsigned char blocks[SHORT_BYTES];
+    size_t len = first.len + second.len, padded = PADDED(len);
+    uint64_t bits = htobe64((uint64_t)len * 8);
+    SHA256_CTX sha;
+
+    copy_to(blocks, first);
+    copy_to(blocks + first.len, second);
+    blocks[len] = 0x80;
+    memset(blocks + len + 1, 0, padded - len - 1 - sizeof bits);
+    memcpy(blocks + padded - sizeof bits, &bits, sizeof bits);
+    BUG_ON(SHA256_Init(&sha) != 1 || SHA256_Update(&sha, blocks, padded) != 1);
+    for (size_t i = 0; i < DIGEST_BYTES / sizeof(uint32_t); i++) {
+        uint32_t word = htobe32(sha.h[i]);
+
+        memcpy(out + i * sizeof word, &word, sizeof word);
+    }
+    mem_wipe(blocks, len); /* it may have been a key */
+}
+
+void digest_of_two(struct span first, struct span second, unsigned char out[DIGEST_BYTES])
 {
     struct digest digest;
 
+    if (first.len < SHORT_BYTES && second.len < SHORT_BYTES && PADDED(first.len + second.len) <= SHORT_BYTES) {
+        digest_short(first, second, out);
+        return;
+    }
     digest_init(&digest);
-    digest_add(&digest, bytes.at, bytes.len);
+    digest_add(&digest, first.at, first.len);
+    digest_add(&digest, second.at, second.len);
     digest_final(&digest, out);
+}
+
+void digest_of(struct span bytes, unsigned char out[DIGEST_BYTES])
+{
+    digest_of_two(bytes, SPAN_NONE, out);
 }
 
 enum code hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES])

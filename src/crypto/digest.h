@@ -25,6 +25,7 @@ void digest_init(struct digest *digest);
 void digest_add(struct digest *digest, const void *bytes, size_t len);
 void digest_final(struct digest *digest, unsigned char out[DIGEST_BYTES]);
 void digest_of(struct span bytes, unsigned char out[DIGEST_BYTES]);
+void digest_of_two(struct span first, struct span second, unsigned char out[DIGEST_BYTES]); /* of one behind the other */
 
 enum code hmac_of(struct span key, struct span bytes, unsigned char out[DIGEST_BYTES]) MUST_USE;
 

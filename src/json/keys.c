@@ -75,7 +75,7 @@ bool json_key_is_like(struct span key, struct span name)
     return key.len >= name.len && key.len <= 3 * name.len && is_equal(key, name, HOW_FOLDED);
 }
 
-static bool is_clash(struct span a, struct span b, enum json__place place)
+static __attribute__((noinline)) bool is_clash(struct span a, struct span b, enum json__place place)
 {
     switch (place) {
     case PLACE_OUTSIDE:
@@ -100,17 +100,16 @@ static bool fail_twice(struct json__reader *r, const struct json__key *key)
     return json__fail(r, JSON_FAULT_DUPLICATE, r->start + key->offset, "an object has this key twice");
 }
 
-static inline bool may_clash(const struct json__key *a, const struct json__key *b)
-{
-    return a->print == b->print || a->print == 0 || b->print == 0;
-}
-
 static bool check_pairs(struct json__reader *r, const struct json__key *list, size_t count, enum json__place place)
 {
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 1; i < count; i++) {
+        uint64_t print = list[i].print;
+
         for (size_t j = 0; j < i; j++)
-            if (may_clash(&list[i], &list[j]) && is_clash(key_view(r, &list[i]), key_view(r, &list[j]), place))
+            if ((list[j].print == print || list[j].print == 0 || print == 0) &&
+                is_clash(key_view(r, &list[i]), key_view(r, &list[j]), place))
                 return fail_twice(r, &list[i]);
+    }
     return true;
 }
 
@@ -188,6 +187,8 @@ bool json__keys_end(struct json__reader *r, size_t first, enum json__place place
     size_t count = r->keys.count - first;
 
     r->keys.count = first;
+    if (count <= 1)
+        return true;
     if (count <= JSON__PAIRWISE_MAX)
         return check_pairs(r, list, count, place);
     switch (place) {

@@ -188,28 +188,35 @@ static enum code find(struct finding *finding, struct policy_scratch *scratch, s
     return CODE_OK;
 }
 
-enum code policy__candidates(const struct policy *policy, const struct question *question,
-                             struct policy_scratch *scratch, struct candidates *candidates)
+static __attribute__((noinline)) enum code find_and_remember(const struct policy *policy, const struct question *question,
+                                                             struct policy_scratch *scratch, const struct key *key,
+                                                             struct candidates *candidates)
 {
     struct finding finding = {.policy = policy, .question = question};
-    const struct cache_entry *entry;
-    struct key key;
     enum code code;
 
-    make_key(policy, question, &key);
-    entry = *slot_of(scratch, &key);
-    if (entry != NULL && is_entry_of(entry, policy, &key)) {
-        *candidates = entry->candidates;
-        return CODE_OK;
-    }
     /* Work alone bounds these regexes: what is remembered must not depend on how fast the machine was. */
     regex_budget_init(&finding.budget);
     regex_budget_init(&finding.monitor_budget);
     code = find(&finding, scratch, candidates);
     mem_free(finding.numbers);
     if (code == CODE_OK)
-        remember(scratch, policy, &key, candidates);
+        remember(scratch, policy, key, candidates);
     return code;
+}
+
+enum code policy__candidates(const struct policy *policy, const struct question *question,
+                             struct policy_scratch *scratch, struct candidates *candidates)
+{
+    const struct cache_entry *entry;
+    struct key key;
+
+    make_key(policy, question, &key);
+    entry = *slot_of(scratch, &key);
+    if (entry == NULL || !is_entry_of(entry, policy, &key))
+        return find_and_remember(policy, question, scratch, &key, candidates);
+    *candidates = entry->candidates;
+    return CODE_OK;
 }
 
 enum code policy_scratch_new(struct policy_scratch **scratch)

@@ -76,7 +76,8 @@ static bool visit(struct path_walk *path, const struct json_node *value)
         truth = policy__guess(leaf->walk, leaf->leaf->opening);
     else
         truth = value_truth(leaf->walk, leaf->leaf, value);
-    policy__trace_value(leaf->walk->trace, leaf->leaf, value, truth);
+    if (leaf->walk->trace != NULL)
+        policy__trace_value(leaf->walk->trace, leaf->leaf, value, truth);
     fold(leaf, truth);
     return true;
 }
@@ -146,7 +147,8 @@ static enum truth condition_truth(struct walk *walk, const struct condition *con
 {
     enum truth truth = TRUTH_UNDECIDED;
 
-    policy__trace_enter(walk->trace, condition);
+    if (walk->trace != NULL)
+        policy__trace_enter(walk->trace, condition);
     switch (condition->kind) {
     case CONDITION_LEAF:
         truth = leaf_truth(walk, condition);
@@ -160,7 +162,8 @@ static enum truth condition_truth(struct walk *walk, const struct condition *con
     case CONDITION_ANY: truth = group_truth(walk, condition, undecided); break;
     case CONDITION_NOT: truth = truth_not(condition_truth(walk, condition->members, undecided)); break;
     }
-    policy__trace_leave(walk->trace, condition, truth);
+    if (walk->trace != NULL)
+        policy__trace_leave(walk->trace, condition, truth);
     return truth;
 }
 

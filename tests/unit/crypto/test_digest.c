@@ -105,9 +105,29 @@ static void test_secret_equals(void **state)
     assert_true(secret_equals(SPAN_NONE, SPAN_LIT("")));
 }
 
+/* Of any two lengths, around the ends of blocks and of what is hashed at once. */
+static void two_as_one_behind_the_other(void **state)
+{
+    unsigned char bytes[1300], pieces[DIGEST_BYTES], whole[DIGEST_BYTES];
+    struct digest digest;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + i / 256);
+    for (size_t first = 0; first <= 80; first += 16)
+        for (size_t len = first; len <= sizeof bytes; len++) {
+            digest_init(&digest);
+            digest_add(&digest, bytes, len);
+            digest_final(&digest, pieces);
+            digest_of_two(span_of(bytes, first), span_of(bytes + first, len - first), whole);
+            assert_memory_equal(whole, pieces, DIGEST_BYTES);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_as_one_behind_the_other),
         cmocka_unit_test(test_sha256_vectors),  cmocka_unit_test(test_sha256_pieces_make_no_difference),
         cmocka_unit_test(test_hmac_vectors),    cmocka_unit_test(test_random_differs),
         cmocka_unit_test(test_secret_equals),

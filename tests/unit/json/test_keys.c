@@ -5,14 +5,31 @@
 
 static const struct json_rules root_rules = {64, 200000, 4096, JSON_FOLD_ROOT, 0};
 
+/* The reader works in other steps where the document's end is near. */
+static struct span far_from_the_end(const char *text, char far[1000])
+{
+    size_t len = strlen(text);
+
+    assert_true(len + 40 <= 1000);
+    memcpy(far, text, len);
+    memset(far + len, ' ', 40);
+    return span_of(far, len + 40);
+}
+
 static void envelope_refuses(const char *text)
 {
+    char far[1000];
+
     refuse(span_text(text), &json_request_rules, JSON_FAULT_DUPLICATE);
+    refuse(far_from_the_end(text, far), &json_request_rules, JSON_FAULT_DUPLICATE);
 }
 
 static void envelope_accepts(const char *text)
 {
+    char far[1000];
+
     accept_as(span_text(text), &json_request_rules, span_text(text));
+    accept_as(far_from_the_end(text, far), &json_request_rules, span_text(text));
 }
 
 /* 1.11: twice at any depth, after unescaping, whatever the values */
@@ -24,9 +41,13 @@ static void refuses_duplicates(void **state)
         "{\"\xc2\x85\":1,\"\\u0085\":2}", "[[[{\"x\":{\"y\":[{\"a\":1,\"a\":2}]}}]]]", "{\"x\":{\"a\":1},\"y\":2,\"x\":3}",
         "{\"a\":{\"b\":1,\"c\":2},\"b\":{},\"a\":3}"};
 
+    char far[1000];
+
     (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         refuse_text(texts[i], JSON_FAULT_DUPLICATE);
+        refuse(far_from_the_end(texts[i], far), &json_file_rules, JSON_FAULT_DUPLICATE);
+    }
     accept_text("{\"a\":{\"a\":{\"a\":1}},\"b\":[{\"a\":1},{\"a\":1}]}",
                 "{\"a\":{\"a\":{\"a\":1}},\"b\":[{\"a\":1},{\"a\":1}]}");
     accept_text("{\"n\":1,\"N\":2}", "{\"n\":1,\"N\":2}");

@@ -126,29 +126,61 @@ static void escapes_separators(void **state)
     }
 }
 
-/* 1.11: eight bytes at a time see what one at a time would */
+static void see_byte(int byte, size_t len, size_t at, size_t blanks)
+{
+    char in[80] = "\"", out[80];
+    struct buf written;
+    struct json_fault fault;
+    bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\';
+    enum code code;
+
+    memset(in + 1, at % 2 ? '!' : '[', len); /* the neighbours of a quote and of a backslash */
+    in[1 + at] = (char)byte;
+    in[1 + len] = '"';
+    (void)snprintf(out, sizeof out, "%.*s", (int)len + 2, in);
+    memset(in + len + 2, ' ', blanks);
+    buf_init(&written, 100);
+    code = json_read(span_of(in, len + 2 + blanks), &json_file_rules, &written, NULL, NULL, &fault);
+    if ((code == CODE_OK) != is_plain || (is_plain && !span_is(buf_peek(&written), out)))
+        if (!(byte == '\\' && code == CODE_OK)) /* with what follows it an escape */
+            fail_msg("byte %d at %zu of %zu: %s", byte, at, len, code_text(code));
+    buf_fini(&written);
+}
+
+/* 1.11: sixteen bytes at a time, or eight where the end is near, see what one at a time would */
 static void sees_every_byte_at_every_place(void **state)
 {
     (void)state;
     for (int byte = 1; byte < 0x80; byte++)
-        for (size_t len = 1; len < 26; len++)
+        for (size_t len = 1; len < 36; len++)
             for (size_t at = 0; at < len; at++) {
-                char in[32] = "\"", out[40];
-                struct buf written;
-                struct json_fault fault;
-                bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\';
-                enum code code;
+                see_byte(byte, len, at, 0);
+                see_byte(byte, len, at, 40);
+            }
+}
 
-                memset(in + 1, at % 2 ? '!' : '[', len); /* the neighbours of a quote and of a backslash */
-                in[1 + at] = (char)byte;
-                in[1 + len] = '"';
-                (void)snprintf(out, sizeof out, "%.*s", (int)len + 2, in);
-                buf_init(&written, 100);
-                code = json_read(span_of(in, len + 2), &json_file_rules, &written, NULL, NULL, &fault);
-                if ((code == CODE_OK) != is_plain || (is_plain && !span_is(buf_peek(&written), out)))
-                    if (!(byte == '\\' && code == CODE_OK)) /* with what follows it an escape */
-                        fail_msg("byte %d at %zu of %zu: %s", byte, at, len, code_text(code));
-                buf_fini(&written);
+/* 1.11: what is written in another way than it came, or is more than a byte, at every place of a long string */
+static void writes_alike_at_every_place(void **state)
+{
+    static const struct {
+        const char *in, *out; /* out NULL: refused */
+    } rows[] = {{"\\n", "\\n"}, {"\\\"", "\\\""}, {"\\/", "/"}, {"\\u0041", "A"}, {"\\u000a", "\\n"}, {"\xc3\xa9", "\xc3\xa9"},
+                {"\\ud83d\\ude00", "\xf0\x9f\x98\x80"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+                {"\xe2\x80\xa8", "\\u2028"}, {"\xc2\x85", "\\u0085"}, {"\\x", NULL}, {"\xe2\x80", NULL}, {"\xc0\x80", NULL},
+                {"\x80", NULL}, {"\\ud83d", NULL}};
+
+    (void)state;
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++)
+        for (int before = 0; before < 36; before++)
+            for (int blanks = 0; blanks <= 40; blanks += 40) {
+                char in[200], out[200];
+
+                (void)snprintf(in, sizeof in, "[\"%0*d%sxyz\"%*s]", before + 1, 0, rows[row].in, blanks, "");
+                (void)snprintf(out, sizeof out, "[\"%0*d%sxyz\"]", before + 1, 0, rows[row].out ? rows[row].out : "");
+                if (rows[row].out != NULL)
+                    accept_text(in, out);
+                else
+                    refuse(span_text(in), &json_file_rules, rows[row].in[0] == '\\' ? JSON_FAULT_STRING : JSON_FAULT_UTF8);
             }
 }
 
@@ -370,6 +402,7 @@ int main(void)
         cmocka_unit_test(writes_canonical_strings),
         cmocka_unit_test(escapes_separators),
         cmocka_unit_test(sees_every_byte_at_every_place),
+        cmocka_unit_test(writes_alike_at_every_place),
         cmocka_unit_test(keeps_values),
         cmocka_unit_test(bounds_numbers),
         cmocka_unit_test(bounds_depth),
