@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,35 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static int syncs_of_wal; /* since it was set to 0 */
+
+static void note_sync(int fd)
+{
+    char link_name[64], name[256];
+    ssize_t len;
+
+    (void)snprintf(link_name, sizeof link_name, "/proc/self/fd/%d", fd);
+    len = readlink(link_name, name, sizeof name - 1);
+    name[len > 0 ? len : 0] = '\0';
+    syncs_of_wal += len > 4 && strcmp(name + len - 4, "-wal") == 0;
+}
+
+int fdatasync(int fd)
+{
+    union { void *symbol; int (*call)(int fd); } next = {dlsym(RTLD_NEXT, "fdatasync")};
+
+    note_sync(fd);
+    return next.call(fd);
+}
+
+int fsync(int fd)
+{
+    union { void *symbol; int (*call)(int fd); } next = {dlsym(RTLD_NEXT, "fsync")};
+
+    note_sync(fd);
+    return next.call(fd);
+}
 
 struct place {
     char folder[64];
@@ -317,6 +347,35 @@ static void test_too_large_a_value(void **state)
     db_close(&db);
 }
 
+/* One sync a commit, also of the first one in a new file; none before pages are copied. But where the file has held another log,
+ * its header is synced before the frames. */
+static void test_gathering_syncs(void **state)
+{
+    struct place *place = *state;
+    struct db *db;
+    struct why why = {0};
+
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(db_open_gathering(place->path, DB_CREATE, &db, &why), CODE_OK);
+        assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"), CODE_OK);
+        db_keep_wal(db);
+        syncs_of_wal = 0;
+        assert_int_equal(db_exec(db, turn == 0 ? "CREATE TABLE t (a)" : "INSERT INTO t VALUES (1)"), CODE_OK);
+        assert_int_equal(syncs_of_wal, turn == 0 ? 1 : 2);
+        assert_int_equal(db_exec(db, "INSERT INTO t VALUES (2)"), CODE_OK);
+        assert_int_equal(syncs_of_wal, turn == 0 ? 2 : 3);
+        assert_int_equal(db_exec(db, "PRAGMA wal_checkpoint(RESTART)"), CODE_OK);
+        assert_int_equal(syncs_of_wal, turn == 0 ? 2 : 3);
+        assert_int_equal(db_exec(db, "INSERT INTO t VALUES (3)"), CODE_OK);
+        assert_int_equal(syncs_of_wal, turn == 0 ? 4 : 5);
+        assert_int_equal(db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)"), CODE_OK);
+        assert_int_equal(db_exec(db, "INSERT INTO t VALUES (4)"), CODE_OK);
+        assert_int_equal(syncs_of_wal, turn == 0 ? 6 : 7);
+        assert_int_equal(db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)"), CODE_OK); /* nobody synced that it is empty */
+        db_close(&db);
+    }
+}
+
 static bool is_there(const struct place *place, const char *suffix)
 {
     char name[128];
@@ -386,6 +445,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hardened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gathering, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gathering_syncs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gathering_on_a_full_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
         cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
