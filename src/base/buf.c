@@ -24,6 +24,31 @@ void buf_clear(struct buf *buf)
     buf->head = buf->tail = 0;
 }
 
+/* Makes room behind the tail: by moving what there is to the front, and where that is not enough in a larger block. */
+static __attribute__((noinline)) enum code make_room(struct buf *buf, size_t len)
+{
+    size_t have = buf_len(buf), size = buf->size ? buf->size : 256;
+    char *block;
+
+    if (buf->head > 0) {
+        memmove(buf->block, buf->block + buf->head, have);
+        buf->head = 0;
+        buf->tail = have;
+    }
+    if (buf->size - buf->tail >= len)
+        return CODE_OK;
+    while (size < have + len)
+        size = size > buf->cap_bytes / 2 ? buf->cap_bytes : size * 2;
+    if (size > buf->cap_bytes)
+        size = buf->cap_bytes;
+    block = mem_resize(buf->block, size + 1); /* one more for the NUL that vsnprintf writes */
+    if (block == NULL)
+        return CODE_NOMEM;
+    buf->block = block;
+    buf->size = size;
+    return CODE_OK;
+}
+
 enum code buf_reserve(struct buf *buf, size_t len, char **at)
 {
     size_t have = buf_len(buf);
@@ -31,24 +56,11 @@ enum code buf_reserve(struct buf *buf, size_t len, char **at)
     BUG_ON(buf->head > buf->tail || buf->tail > buf->size);
     if (have > buf->cap_bytes || len > buf->cap_bytes - have)
         return CODE_LIMIT;
-    if (buf->size - buf->tail < len && buf->head > 0) {
-        memmove(buf->block, buf->block + buf->head, have);
-        buf->head = 0;
-        buf->tail = have;
-    }
     if (buf->size - buf->tail < len) {
-        size_t size = buf->size ? buf->size : 256;
-        char *block;
+        enum code code = make_room(buf, len);
 
-        while (size < have + len)
-            size = size > buf->cap_bytes / 2 ? buf->cap_bytes : size * 2;
-        if (size > buf->cap_bytes)
-            size = buf->cap_bytes;
-        block = mem_resize(buf->block, size + 1); /* one more for the NUL that vsnprintf writes */
-        if (block == NULL)
-            return CODE_NOMEM;
-        buf->block = block;
-        buf->size = size;
+        if (code != CODE_OK)
+            return code;
     }
     *at = buf->block ? buf->block + buf->tail : NULL;
     return CODE_OK;

@@ -271,15 +271,14 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
 
 /* The scratch has been used since: the values to redact are looked for again. The verdict itself stands, and
  * redactions are found whatever the clock says, so that a busy machine changes nothing of them. */
-static void redact_again(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
+static __attribute__((noinline)) void redact_again(struct gate *gate, const struct gate_message *message,
+                                                   struct gate_decision *decision)
 {
     struct verdict *verdict = &decision->verdict;
     struct question question = gate__question_of(message);
     struct gate_moment moment = moment_of(gate, message);
     struct verdict again;
 
-    if (message->refused != REASON_UNSET || decision->serial == gate->serial)
-        return;
     question.state = gate_moment_view(&moment);
     gate->serial++;
     policy_eval(decision->policy, &question, true, gate->scratch, &again);
@@ -295,7 +294,8 @@ static void redact_again(struct gate *gate, const struct gate_message *message, 
 struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                             bool *redacted)
 {
-    redact_again(gate, message, decision);
+    if (message->refused == REASON_UNSET && decision->serial != gate->serial)
+        redact_again(gate, message, decision);
     return gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, &decision->verdict, redacted);
 }
 

@@ -92,7 +92,7 @@ static struct json_node *take_node(struct json__reader *r)
         size_t left = (size_t)(r->end - r->at) / 2 + 1;
         uint32_t count = left < SPARE_NODES ? (uint32_t)left : SPARE_NODES;
 
-        r->spare = arena_zalloc(r->arena, count * sizeof *r->spare);
+        r->spare = arena_alloc(r->arena, count * sizeof *r->spare);
         if (r->spare == NULL) {
             (void)json__fail(r, JSON_FAULT_MEMORY, r->at, "no memory");
             return NULL;
@@ -111,7 +111,7 @@ static inline struct json_node *add_node(struct json__reader *r, enum json_type 
 
     if (node == NULL)
         return NULL;
-    node->type = type;
+    *node = (struct json_node){.type = type};
     if (top->is_object && !decode(r, &r->key, NULL, &node->key))
         return NULL;
     *top->link = node;
