@@ -9,7 +9,7 @@ static struct span cut_unquoted(struct span span, char byte, struct span *rest)
     struct span plain = span_cut(span, byte, rest);
     bool quoted = false;
 
-    if (span_find(plain, '"') == plain.len)
+    if (plain.len == span.len || span_find(plain, '"') == plain.len)
         return plain;
     for (size_t i = 0; i < span.len; i++) {
         if (quoted && span.at[i] == '\\')
@@ -65,9 +65,9 @@ static bool parameters_are_good(struct span rest, bool has_rest, bool ascii_too)
 
 enum http_media http_media_type(struct span value)
 {
-    struct span rest = SPAN_NONE;
+    struct span rest;
+    struct span type = span_trim(cut_unquoted(value, ';', &rest));
     bool has_rest = span_find(value, ';') < value.len;
-    struct span type = has_rest ? span_trim(cut_unquoted(value, ';', &rest)) : span_trim(value);
 
     if (span_equals_nocase(type, SPAN_LIT("application/json")))
         return parameters_are_good(rest, has_rest, false) ? HTTP_MEDIA_JSON : HTTP_MEDIA_OTHER;

@@ -49,6 +49,9 @@ bool state__may_follow(enum state from, enum state to);
 #define LINGER_US INT64_C(2000000)
 #define AUDIT_WAIT_US INT64_C(60000000) /* then the call is refused; the writer goes DOWN long before */
 
+/* What few calls come by: its code, and what leads to it, stands apart from that of all the others. */
+#define COLD __attribute__((cold))
+
 struct lane;
 struct pair;
 
@@ -199,7 +202,7 @@ struct pair {
 /* ---- pair.c ---- */
 struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
 void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
-void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
+COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
 void pair__set_state(struct pair *pair, enum state state);
 void pair__check(const struct pair *pair);
 void pair__stir(struct pair *pair);
@@ -242,7 +245,7 @@ void exchange__init(struct exchange *exchange);
 void exchange__fini(struct exchange *exchange);
 void exchange__rest(struct exchange *exchange);
 bool exchange__begin(struct pair *pair);
-void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
+COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
 void exchange__read_message(struct pair *pair, struct span body);
 bool exchange__judge(struct pair *pair);
 bool exchange__audit(struct pair *pair);
@@ -252,7 +255,7 @@ void exchange__finish(struct pair *pair);                /* the outcome, if it i
 struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange);
 
 /* ---- upstream.c: CONNECT, SEND ---- */
-void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* a line in the log */
+COLD void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* a line in the log */
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
 bool upstream__begin(struct pair *pair);                 /* starts connecting where there is no connection */
 bool upstream__connect(struct pair *pair);
@@ -263,7 +266,7 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
 
 /* ---- reply.c, reply_whole.c, reply_stream.c: REPLY ---- */
 bool reply__step(struct pair *pair);
-void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
+COLD void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out) MUST_USE;
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
 bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */

@@ -101,6 +101,8 @@ static void accepts(void **state)
         {"Accept: text/event-stream, application/json; q=0.000\r\n", false, false, true, false, true},
         {"Accept: text/event-stream, application/json; q=0.001\r\n", false, true, true, false, false},
         {"Accept: text/event-stream;x=\"a,application/json\"\r\n", false, false, true, false, true},
+        {"Accept: text/event-stream;x=\"a,application/json,b\"\r\n", false, false, true, false, true},
+        {"Accept: text/event-stream;x=\"\\\",application/json,\\\"\"\r\n", false, false, true, false, true},
         {"Accept: application/*\r\n", false, true, false, false, false},
         {"Accept: */*\r\n", false, false, false, true, false},
         {"Accept: text/html\r\n", false, false, false, false, false},

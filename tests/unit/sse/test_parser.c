@@ -106,8 +106,8 @@ static void priming_retry_and_comments(void **state)
 static void refusals(void **state)
 {
     static const struct sample rows[] = {
-        REFUSED("\rdata: {}\n\n", ""),
-        REFUSED("data: {}\r\n\revent: x\n\n", ""),
+        REFUSED("\rdata: \n\n", ""),
+        REFUSED("data: {}\r\n\revent: \n\n", ""),
         REFUSED("data: a\rdata: b\n\n", ""),
         REFUSED("data: a\r\r", ""),
         REFUSED("data: x\n\ndata: a\r\rdata: b\n\n", "event type=message data=x\n"),
