@@ -19,7 +19,7 @@ struct ahead {
     sqlite3_filename later; /* with the names of what belongs to it */
     bool is_there;
     sqlite3_file *real;     /* one of two, so that one is open while the other is being opened */
-    _Alignas(max_align_t) unsigned char files[];
+    _Alignas(sqlite3_int64) unsigned char files[]; /* SQLite promises no more of where it puts a file */
 };
 
 static struct ahead *of(sqlite3_file *file)
@@ -34,7 +34,7 @@ static sqlite3_file *real(sqlite3_file *file)
 
 static sqlite3_file *file_at(struct ahead *ahead, int which)
 {
-    size_t bytes = ((size_t)ahead->under->szOsFile + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+    size_t align = _Alignof(sqlite3_int64), bytes = ((size_t)ahead->under->szOsFile + align - 1) / align * align;
 
     return (sqlite3_file *)(void *)(ahead->files + (size_t)which * bytes);
 }
@@ -222,7 +222,7 @@ int db__ahead_register(void)
     vfs.pNext = NULL;
     vfs.zName = DB__AHEAD;
     vfs.pAppData = under;
-    vfs.szOsFile = (int)(sizeof(struct ahead) + 2 * ((size_t)under->szOsFile + _Alignof(max_align_t)));
+    vfs.szOsFile = (int)(sizeof(struct ahead) + 2 * ((size_t)under->szOsFile + _Alignof(sqlite3_int64)));
     vfs.xOpen = ahead_open;
     return sqlite3_vfs_register(&vfs, 0);
 }
