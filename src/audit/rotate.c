@@ -334,6 +334,7 @@ static void rotate(struct audit *audit)
         rotate__tidy_name(&audit->ledger);
     if (step == STEP_FAILED) {
         ledger__close(&audit->keeper.ahead);
+        ledger__close(&audit->keeper.old);
         writer__go_down(audit, code);
         return;
     }
