@@ -243,7 +243,7 @@ void regex_budget_init_timed(struct regex_budget *budget)
 /* A body may hold a hundred thousand short numbers; PCRE2 takes longer to set out than to say no. */
 static bool is_too_short(const struct regex *regex, struct span subject)
 {
-    bool is_ascii;
+    bool is_ascii = true;
 
     if (subject.len >= regex->least)
         return false;
