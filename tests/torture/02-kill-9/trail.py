@@ -14,9 +14,12 @@ ROTATION = ("the next file made", "sealed", "under both names", "replaced, no ro
 
 
 def is_begun(gate):
-    """Some kills come before there is a file, or a table in it."""
+    """Some kills come before there is a file, or a table in it; one in the middle of its first page leaves a journal, which only
+    who may write can take back."""
     path = gate.audit_path
-    return path.exists() and path.stat().st_size > 0 and gate.rows("SELECT count(*) AS n FROM sqlite_schema")[0]["n"] > 0
+    if not path.exists() or (path.stat().st_size <= 4096 and path.with_name(path.name + "-journal").exists()):
+        return False
+    return path.stat().st_size > 0 and gate.rows("SELECT count(*) AS n FROM sqlite_schema")[0]["n"] > 0
 
 
 def in_wal_mode(gate):
