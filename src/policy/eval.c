@@ -302,6 +302,8 @@ static enum code judge(struct judging *judging, const struct question *question,
     judging->monitor_spent = judging->candidates.monitor_spent;
     judge_rules(judging, question, budget, false);
     monitor_budget.cpu_until_us = budget->cpu_until_us; /* of time, what is left: the worker waits for both */
+    if (budget->cpu_until_us != 0)
+        monitor_budget.look_at = 0; /* how much that is: before any stretch begins */
     if (has_monitored(judging))
         judge_rules(judging, question, &monitor_budget, true);
     verdict->work = budget->work + monitor_budget.work;

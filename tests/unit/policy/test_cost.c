@@ -177,6 +177,40 @@ static void test_one_time_for_all_rules(void **state)
     free(json);
 }
 
+static int64_t stopped_us(void)
+{
+    return 1;
+}
+
+/* 2.12: nor do they begin, once time is over, a stretch that is too short to look at the clock before it. */
+static void test_no_time_left_for_monitored_rules(void **state)
+{
+    size_t len = 250000;
+    char *json = malloc(len + 16);
+    struct question question = plain_question();
+    struct regex_budget budget;
+    struct court court;
+
+    (void)state;
+    assert_non_null(json);
+    memcpy(json, "{\"v\":\"", 6);
+    memset(json + 6, 'a', len);
+    memcpy(json + 6 + len, "\"}", 3);
+    court_open(&court, "policy: p\nrules:\n  - {id: f, effect: forbid, when: [{arg: v, matches: x}]}\n"
+                       "  - {id: g, effect: forbid, when: [{arg: v, matches: y}]}\n"
+                       "  - {id: m, effect: forbid, mode: monitor, slow_regex: allow,\n"
+                       "     when: [{arg: v, matches: '\\p{L}*+\\d'}]}\n");
+    question.root = court_tree(&court, span_text(json));
+    regex_budget_init_timed(&budget);
+    budget.now_us = stopped_us;
+    budget.cpu_until_us = 1;
+    policy__judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
+    assert_int_equal(court.verdict.reason, REASON_TOO_COSTLY);
+    assert_true(court.verdict.work < budget.work + len);
+    court_close(&court);
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_long_lists),
         cmocka_unit_test(test_clock_within_a_leaf),
         cmocka_unit_test(test_one_time_for_all_rules),
+        cmocka_unit_test(test_no_time_left_for_monitored_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
