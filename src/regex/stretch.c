@@ -3,6 +3,7 @@
 #include "regex/regex_priv.h"
 
 #define RATE_PROPERTY 4u
+#define PROPERTIES_MOST 2u /* of a class that is not negated */
 #define RATE_CLUSTER 8u
 #define RATE_MOST 255u
 
@@ -25,7 +26,9 @@ static bool takes_all(struct span item)
 }
 
 /* As measured: a property takes a table's look-up for each character, and in a class a call before it; code points that the
- * class's bitmap lacks are compared one by one; a cluster (\X) is two properties and their rule. */
+ * class's bitmap lacks are compared one by one; a cluster (\X) is two properties and their rule. A class that is not negated
+ * knows most of ordinary text by its first properties: with all counted, `[\p{L}\p{N}\p{P}\p{Z}\s]*` would not begin on
+ * 1 MiB, which it reads in 11 ms. Where only the last of five knows what is sent, that takes 30. */
 static uint8_t rate_of(struct span item)
 {
     size_t properties = 0, wide = 0, rate = REGEX__RATE_PLAIN;
@@ -40,6 +43,8 @@ static uint8_t rate_of(struct span item)
         wide += i + 2 < item.len && item.at[i + 2] == '{' && (next == 'x' || next == 'o' || next == 'N');
         i++;
     }
+    if (item.at[0] == '[' && item.at[1] != '^' && properties > PROPERTIES_MOST)
+        properties = PROPERTIES_MOST;
     if (item.at[0] == '[')
         rate += properties * RATE_PROPERTY + wide;
     else if (properties > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "regex/regex_priv.h"
+#include "unit/regex/regexes.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -7,25 +7,7 @@
 #include "unicode/unicode.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#define MIB ((size_t)1 << 20)
-
-static struct regex *compile(const char *pattern)
-{
-    struct regex *regex;
-    struct why why = {""};
-    size_t offset;
-
-    if (regex_compile(span_text(pattern), &regex, &offset, &why) != CODE_OK)
-        fail_msg("%s: %s", pattern, why.text);
-    return regex;
-}
 
 static enum regex_result ask(const char *pattern, struct span subject, bool whole)
 {
@@ -141,18 +123,6 @@ static void test_case_folding_is_seen(void **state)
 /* ---- hostile patterns ---- */
 
 /* `piece` over and over, and `end`. */
-static char *pump(size_t bytes, const char *piece, const char *end)
-{
-    char *subject = malloc(bytes);
-    size_t len = strlen(piece), tail = strlen(end);
-
-    assert_non_null(subject);
-    for (size_t i = 0; i < bytes - tail; i++)
-        subject[i] = piece[i % len];
-    memcpy(subject + bytes - tail, end, tail);
-    return subject;
-}
-
 static const struct hostile {
     const char *pattern;
     const char *piece, *end;
@@ -293,51 +263,6 @@ static void test_clock(void **state)
     regex_free(&quick);
 }
 
-static int64_t stopped_us(void)
-{
-    return 1;
-}
-
-/* As with the gate's clock, but time stands still: `us` are left. */
-static enum regex_result ask_within(const struct regex *regex, struct span subject, uint64_t us, struct regex_budget *budget)
-{
-    regex_budget_init_timed(budget);
-    budget->now_us = stopped_us;
-    budget->cpu_until_us = 1 + (int64_t)us;
-    return regex_match(regex, subject, false, budget);
-}
-
-/* 2.12: PCRE2 cannot be stopped while one item takes in all that is left, nor while it looks for the next start. So it does not
- * begin what would not end in time; a stretch that no callout announces would show here as work that went on. */
-static void test_long_stretches_do_not_begin(void **state)
-{
-    static const struct {
-        const char *pattern, *piece;
-        unsigned rate; /* units a byte of the stretch */
-    } table[] = {{"\\s++\\d", " ", 2},       {"\\s+\\d", " ", 2},           {"[^;]*\\d", "a", 2},
-                 {"a{3,}\\d", "a", 2},       {"(a++)+\\d", "a", 2},         {"[^;]*\\d", "\xc3\xa9", 3},
-                 {"(?x)[^;]*  \\d", "a", 2}, {"\\\\++\\d", "\\", 2},        {"\\p{L}*+\\d", "a", 4},
-                 {"[\\p{L} ]*+\\d", "a", 7}, {"[^\\p{N}\xe2\x82\xac]*\\d", "a", 8}, {"\\X++\\d", "a", 8},
-                 {"[qz]\\d", "a", 2},        {"(?:q|z)+\\d", "a", 2}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct regex *regex = compile(table[i].pattern);
-        char *subject = pump(MIB, table[i].piece, "\xc3\xa9");
-        struct span text = span_of(subject, table[i].rate == 2 ? MIB - 2 : MIB);
-        struct regex_budget budget;
-
-        (void)ask_within(regex, text, table[i].rate * (text.len - 4096) / 1000, &budget);
-        if (!budget.spent || budget.work > text.len / 2 + 4096)
-            fail_msg("%s: %llu units, so that a stretch began", table[i].pattern, (unsigned long long)budget.work);
-        (void)ask_within(regex, text, (table[i].rate + 1) * text.len / 1000, &budget);
-        if (budget.spent && budget.work < text.len)
-            fail_msg("%s: denied though there was time", table[i].pattern);
-        free(subject);
-        regex_free(&regex);
-    }
-}
-
 /* 1.21: a file being written is an ordinary argument, and ordinary patterns search it. */
 static void test_ordinary_patterns_search_a_mib(void **state)
 {
@@ -373,23 +298,6 @@ static void test_ordinary_patterns_search_a_mib(void **state)
         regex_free(&regex);
     }
     free(text);
-}
-
-/* 2.12: the subject's check is no stretch either. */
-static void test_utf8_check_looks_at_the_clock(void **state)
-{
-    struct regex *regex = compile("q");
-    char *subject = pump(MIB, "\xc3\xa9", "");
-    struct regex_budget budget;
-
-    (void)state;
-    regex_budget_init_timed(&budget);
-    budget.look_at = UINT64_MAX;
-    budget.cpu_until_us = 1; /* long over */
-    assert_int_equal(regex_match(regex, span_of(subject, MIB), false, &budget), REGEX_UNDECIDED);
-    assert_true(budget.spent);
-    free(subject);
-    regex_free(&regex);
 }
 
 /* 1.21: PCRE2 is told not to check UTF-8, so that what we take for valid is what utf8proc does: around all bounds of bytes. */
@@ -579,8 +487,6 @@ int main(void)
         cmocka_unit_test(test_work_is_deterministic),
         cmocka_unit_test(test_call_budget),
         cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_long_stretches_do_not_begin),
-        cmocka_unit_test(test_utf8_check_looks_at_the_clock),
         cmocka_unit_test(test_invalid_utf8_is_undecided),
         cmocka_unit_test(test_ascii_code_agrees),
         cmocka_unit_test(test_ordinary_patterns_search_a_mib),
