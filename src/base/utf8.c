@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <endian.h>
+
 size_t utf8_put(char *out, uint32_t point)
 {
     if (point < 0x80) {
@@ -32,25 +34,31 @@ struct span utf8_cut(struct span text, size_t max)
     return span_part(text, 0, max);
 }
 
+/* How many of eight bytes come before the first that is not ASCII. */
+static inline size_t ascii_of(const unsigned char *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof word);
+    word = le64toh(word) & UINT64_C(0x8080808080808080);
+    return word == 0 ? sizeof word : (size_t)__builtin_ctzll(word) / 8;
+}
+
 size_t utf8_check(struct span text, size_t at, size_t until, bool *is_ascii)
 {
     const unsigned char *bytes = (const unsigned char *)text.at;
 
     while (at < until) {
-        uint64_t word;
         size_t len;
 
-        if (text.len - at >= sizeof word) {
-            memcpy(&word, bytes + at, sizeof word);
-            if ((word & UINT64_C(0x8080808080808080)) == 0) {
-                at += sizeof word;
-                continue;
-            }
+        if (bytes[at] < 0x80) {
+            at += text.len - at >= sizeof(uint64_t) ? ascii_of(bytes + at) : 1;
+            continue;
         }
         len = utf8_length(bytes + at, bytes + text.len);
         if (len == 0)
             return SIZE_MAX;
-        *is_ascii &= len == 1;
+        *is_ascii = false;
         at += len;
     }
     return at;
