@@ -23,26 +23,29 @@ struct follow {
 
 /* ---- the file ---- */
 
-static enum code enter(struct follow *follow, struct why *why)
-{
-    struct stat there;
-    enum code code = reader__open(follow->path, &follow->db, why);
-
-    if (code != CODE_OK)
-        return code;
-    if (stat(follow->path, &there) == 0) {
-        follow->device = there.st_dev;
-        follow->inode = there.st_ino;
-    }
-    follow->data_version = -1;
-    return CODE_OK;
-}
-
 static bool is_elsewhere(const struct follow *follow)
 {
     struct stat there;
 
     return stat(follow->path, &there) != 0 || there.st_dev != follow->device || there.st_ino != follow->inode;
+}
+
+/* Looked at before and after, so that what is open is what was looked at; once more for each file that takes its place. */
+static enum code enter(struct follow *follow, struct why *why)
+{
+    struct stat there;
+    enum code code;
+
+    do {
+        db_close(&follow->db);
+        if (stat(follow->path, &there) == 0) {
+            follow->device = there.st_dev;
+            follow->inode = there.st_ino;
+        }
+        code = reader__open(follow->path, &follow->db, why);
+    } while (code == CODE_OK && is_elsewhere(follow));
+    follow->data_version = -1;
+    return code;
 }
 
 enum code follow_open(const char *path, struct follow **out, struct why *why)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define BUSY_WAIT_MS 5000
+#define MOVED_TRIES 8
 
 struct db {
     sqlite3 *handle;
@@ -142,6 +143,28 @@ static int open_at_rest(const char *path, int before, struct db *db)
     return try_open(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, db);
 }
 
+/* Whether the path names another file than the one that is open. */
+static bool has_moved(struct db *db)
+{
+    int moved = 0;
+
+    return db->handle != NULL && sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved != 0;
+}
+
+/* SQLite opens a file by its name and, at the first read, the -wal file beside that name. An audit that is rotated in between
+ * is the old file with the new one's log, which reads as neither. */
+static int open_to_read(const char *path, int flags, const char *layer, struct db *db)
+{
+    int result = try_open(path, flags, layer, db);
+
+    for (int again = 0; again < MOVED_TRIES && has_moved(db); again++) {
+        (void)sqlite3_close(db->handle);
+        result = try_open(path, flags, layer, db);
+    }
+    return result;
+}
+
 static enum code open_handle(const char *path, enum db_mode mode, const char *layer, struct db *db, struct why *why)
 {
     int flags = mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
@@ -149,7 +172,7 @@ static enum code open_handle(const char *path, enum db_mode mode, const char *la
 
     if (mode == DB_CREATE && strcmp(path, ":memory:") == 0)
         flags |= SQLITE_OPEN_CREATE;
-    result = try_open(path, flags, layer, db);
+    result = mode == DB_READ ? open_to_read(path, flags, layer, db) : try_open(path, flags, layer, db);
     if (result != SQLITE_OK && mode == DB_READ && layer == NULL)
         result = open_at_rest(path, result, db);
     if (result == SQLITE_OK)

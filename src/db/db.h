@@ -21,7 +21,8 @@ struct db_stmt;
 enum db_mode { DB_READ = 0, DB_WRITE, DB_CREATE }; /* CREATE: make it where it is missing, mode 0640 */
 
 /* Takes: a path; ":memory:" is a database that dies with its connection.
- * Returns: CODE_NOT_FOUND where there is no such file (READ, WRITE); CODE_INVALID for a file that is no database. */
+ * Returns: CODE_NOT_FOUND where there is no such file (READ, WRITE); CODE_INVALID for a file that is no database. READ opens
+ * the file that has the name when it returns, also where another one gets it meanwhile. */
 enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
 /* The same for a connection that commits all the time: what a commit writes goes to the -wal file in few calls. Only under
  * `synchronous` FULL, where every commit ends with a sync. */

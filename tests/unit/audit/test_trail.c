@@ -13,8 +13,11 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -207,6 +210,47 @@ static void rotate(const char *to)
 
     (void)snprintf(path, sizeof path, "%s/%s", file.folder, to);
     assert_int_equal(rename(file.path, path), 0);
+}
+
+static int looks_left; /* at the audit's path before it is another file's; 0: it stays */
+
+int stat(const char *path, struct stat *there)
+{
+    union { void *symbol; int (*call)(const char *path, struct stat *there); } real = {dlsym(RTLD_NEXT, "stat")};
+    char spare[200];
+
+    if (looks_left > 0 && strcmp(path, file.path) == 0 && --looks_left == 0) {
+        rotate("audit-10-11.db");
+        (void)snprintf(spare, sizeof spare, "%s/spare.db", file.folder);
+        assert_int_equal(rename(spare, file.path), 0);
+    }
+    return real.call(path, there);
+}
+
+static void test_followed_from_the_middle_of_a_rotation(void **state)
+{
+    char told[2 * sizeof followed.text], sealed[200];
+    struct follow *follow;
+    struct why why = {0};
+
+    (void)state;
+    make(&file, "spare.db", 11, 21, 2, 23);
+    for (int looks = 1; looks <= 4; looks++) {
+        looks_left = looks;
+        assert_int_equal(follow_open(file.path, &follow, &why), CODE_OK);
+        followed = (struct seen){.len = 0};
+        assert_int_equal(follow_last(follow, &(struct query){0}, 2, see, &followed, &why), CODE_OK);
+        (void)snprintf(told, sizeof told, "%s", followed.text);
+        for (int turn = 0; turn < 3; turn++)
+            (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s", next(follow, &(struct query){0}));
+        assert_int_equal(looks_left, 0);
+        if (strcmp(told, "12 13 ") != 0)
+            assert_string_equal(told, "10 11 12 13 ");
+        follow_close(&follow);
+        rotate("spare.db");
+        (void)snprintf(sealed, sizeof sealed, "%s/audit-10-11.db", file.folder);
+        assert_int_equal(rename(sealed, file.path), 0);
+    }
 }
 
 static void test_followed_over_rotations(void **state)
@@ -423,6 +467,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_asked_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_missing_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_followed_as_they_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_followed_from_the_middle_of_a_rotation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_followed_over_rotations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_last_of_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_outcome_behind_a_rotation, setup, teardown),

@@ -47,6 +47,48 @@ int fsync(int fd)
     return next.call(fd);
 }
 
+/* As soon as the -wal file of a path is opened: other files have the names. */
+static struct {
+    const char *path; /* NULL: not now */
+    int times;
+} replaced;
+
+static void rename_beside(const char *path, const char *from, const char *to)
+{
+    char old[128], new[128];
+
+    (void)snprintf(old, sizeof old, "%s%s", path, from);
+    (void)snprintf(new, sizeof new, "%s%s", path, to);
+    (void)rename(old, new);
+}
+
+static void replace(const char *name)
+{
+    const char *path = replaced.path;
+
+    if (path == NULL || strncmp(name, path, strlen(path)) != 0 || strcmp(name + strlen(path), "-wal") != 0)
+        return;
+    replaced.path = NULL;
+    replaced.times++;
+    rename_beside(path, "", ".sealed");
+    rename_beside(path, ".other-wal", "-wal");
+    rename_beside(path, ".other-shm", "-shm");
+    rename_beside(path, ".other", "");
+}
+
+int open64(const char *name, int flags, ...)
+{
+    union { void *symbol; int (*call)(const char *name, int flags, ...); } next = {dlsym(RTLD_NEXT, "open64")};
+    va_list list;
+    mode_t mode;
+
+    va_start(list, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    replace(name);
+    return next.call(name, flags, mode);
+}
+
 struct place {
     char folder[64];
     char path[96];
@@ -66,7 +108,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const tails[] = {"", "-wal", "-shm", "-journal"};
+    static const char *const tails[] = {"", "-wal", "-shm", "-journal", ".sealed"};
     struct place *place = *state;
     char path[128];
 
@@ -436,6 +478,33 @@ static void test_ahead(void **state)
     db_close(&ahead);
 }
 
+/* 3.4, 3.5: SQLite opens a -wal file by name, later than the file that it looks for it beside. */
+static void test_replaced_while_it_is_opened(void **state)
+{
+    struct place *place = *state;
+    char other[128];
+    struct db *old, *db, *reader;
+    struct why why = {0};
+    int64_t count;
+
+    (void)snprintf(other, sizeof other, "%s.other", place->path);
+    old = make(place->path);
+    assert_int_equal(db_exec(old, "PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)"), CODE_OK);
+    db_close(&old);
+    db = make(other);
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO t VALUES (1), (2); "
+                                 "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO u VALUES (1)"), CODE_OK);
+    replaced.path = place->path;
+    assert_int_equal(db_open(place->path, DB_READ, &reader, &why), CODE_OK);
+    assert_int_equal(replaced.times, 1);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM t", &count), CODE_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM u", &count), CODE_OK);
+    assert_int_equal(count, 1);
+    db_close(&reader);
+    db_close(&db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +517,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gathering_syncs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gathering_on_a_full_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replaced_while_it_is_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),
