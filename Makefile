@@ -23,6 +23,9 @@ ifeq ($(FLAVOUR),fuzz)
 CC := clang
 endif
 AR ?= ar
+ifeq ($(FLAVOUR),pgo)
+AR := gcc-ar
+endif
 B := build/$(FLAVOUR)
 
 # All cores unless -j was given; never across `clean`, which must finish before what follows it.
@@ -40,10 +43,10 @@ HARDEN_CC := -fstack-protector-strong -fPIE
 HARDEN_LD := -pie -Wl,-z,relro,-z,now
 
 FLAGS_release := -O3 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(HARDEN_CC)
-# Release, after the compiler has seen which branches ordinary calls take: `make pgo` builds it twice, with a training between.
-# The profile's place is the same in any checkout, since the compiler names it after the object's path.
+# Release, after the compiler has seen which branches ordinary calls take, and optimised across files: `make pgo` builds it twice,
+# with a training between.
 PROFILE       := $(CURDIR)/build/profile
-FLAGS_pgo     := $(FLAGS_release) $(if $(TRAINS),-fprofile-generate=$(PROFILE) -fprofile-update=prefer-atomic,\
+FLAGS_pgo     := $(FLAGS_release) -flto=auto $(if $(TRAINS),-fprofile-generate=$(PROFILE) -fprofile-update=prefer-atomic,\
                  -fprofile-use=$(PROFILE) -fprofile-partial-training -Wno-missing-profile)
 FLAGS_debug   := -Og -fno-omit-frame-pointer $(HARDEN_CC)
 FLAGS_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -51,7 +54,8 @@ FLAGS_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_cover   := -O0 --coverage
 FLAGS_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 LINK_release  := $(HARDEN_LD)
-LINK_pgo      := $(HARDEN_LD) $(if $(TRAINS),-fprofile-generate=$(PROFILE))
+# Across files GCC believes that a buffer that has just been given room may have none, and says so; the other flavours' warnings stay.
+LINK_pgo      := $(HARDEN_LD) -O3 -flto=auto -Wno-stringop-overflow $(if $(TRAINS),-fprofile-generate=$(PROFILE))
 LINK_debug    := $(HARDEN_LD)
 LINK_asan     := -fsanitize=address,undefined
 LINK_tsan     := -fsanitize=thread
