@@ -239,9 +239,9 @@ static bool is_before_identity(const struct gate_message *message)
     return message->refused != REASON_UNSET && message->refused != REASON_PERMITTED && message->principal.at == NULL;
 }
 
-/* All but the two long lists, which their counts guard. */
-static void clear(struct gate_decision *decision)
+void gate_decision_init(struct gate_decision *decision)
 {
+    /* All but the two long lists, which their counts guard. */
     memset(decision, 0, offsetof(struct gate_decision, approvals.mark));
     memset(&decision->verdict, 0, offsetof(struct verdict, rules));
 }
@@ -250,7 +250,7 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
 {
     int64_t began_us = clock_monotonic_us();
 
-    clear(decision);
+    gate_decision_init(decision);
     follow(gate);
     if (gate->policy != NULL)
         decision->policy = policy_ref(gate->policy);

@@ -81,6 +81,9 @@ struct gate_decision {
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };
 
+/* Nothing judged yet, nothing held. */
+void gate_decision_init(struct gate_decision *decision);
+
 /* Judges (unless refused already). Never fails: it denies. */
 void gate_judge(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
 

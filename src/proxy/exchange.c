@@ -40,10 +40,14 @@ void exchange__fini(struct exchange *exchange)
     exchange__rest(exchange);
 }
 
-/* Everything but the memory, which is kept for this call. */
+/* Everything but the memory, which is kept for this call, and the decision's long lists: kilobytes that few calls use. */
 static void clear(struct exchange *exchange)
 {
-    memset(exchange, 0, offsetof(struct exchange, arena));
+    enum { BEHIND_DECISION = offsetof(struct exchange, refusal) };
+
+    memset(exchange, 0, offsetof(struct exchange, decision));
+    gate_decision_init(&exchange->decision);
+    memset((char *)exchange + BEHIND_DECISION, 0, offsetof(struct exchange, arena) - BEHIND_DECISION);
     arena_reset(&exchange->arena);
     arena_reset(&exchange->event_arena);
     buf_clear(&exchange->body);
