@@ -335,6 +335,7 @@ static void rotate(struct audit *audit)
     if (step == STEP_FAILED) {
         ledger__close(&audit->keeper.ahead);
         ledger__close(&audit->keeper.old);
+        db_close(&audit->keeper.db); /* its -wal and -shm files may have lost their names */
         writer__go_down(audit, code);
         return;
     }
