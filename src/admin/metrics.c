@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "admin/metrics.h"
 
+#include "base/bug.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -13,32 +14,52 @@
 static const int64_t bounds_us[BUCKETS] = {10,    25,    50,     100,    250,     500,     1000,
                                            2500,  5000,  10000,  50000,  250000,  1000000, 10000000};
 
+#define CACHE_LINE_BYTES 64
+
+/* Written by one worker, read by anybody. */
+struct count {
+    _Atomic uint64_t value;
+    char apart[CACHE_LINE_BYTES - sizeof(uint64_t)];
+};
+
 struct histogram {
     _Atomic uint64_t buckets[BUCKETS + 1];
     _Atomic uint64_t sum_us;
 };
 
-/* One label set; immutable but for its count. */
+enum time { TIME_JUDGE = 0, TIME_AUDIT, TIME_UPSTREAM, TIME_COUNT };
+
+struct share {
+    struct histogram times[TIME_COUNT];
+    _Atomic uint64_t overflow;
+    char apart[CACHE_LINE_BYTES];
+};
+
+/* One label set; immutable but for its counts, one of each worker. */
 struct series {
     uint64_t hash;
     struct span upstream, tool;
     const char *verdict;
     enum reason reason;
-    _Atomic uint64_t count;
-    char text[];
+    char *text; /* behind the counts */
+    char apart[CACHE_LINE_BYTES];
+    struct count counts[];
 };
 
 struct metrics {
     _Atomic(struct series *) table[METRICS_SERIES_MAX * 2]; /* open addressing, never more than half full */
     _Atomic uint32_t used;
-    _Atomic uint64_t overflow;
-    struct histogram judge, audit, upstream;
+    unsigned workers;
+    struct share shares[];
 };
 
-enum code metrics_new(struct metrics **metrics)
+enum code metrics_new(unsigned workers, struct metrics **metrics)
 {
-    *metrics = mem_zalloc(sizeof **metrics);
-    return *metrics == NULL ? CODE_NOMEM : CODE_OK;
+    *metrics = mem_zalloc(sizeof **metrics + workers * sizeof(struct share));
+    if (*metrics == NULL)
+        return CODE_NOMEM;
+    (*metrics)->workers = workers;
+    return CODE_OK;
 }
 
 void metrics_free(struct metrics **metrics)
@@ -51,6 +72,11 @@ void metrics_free(struct metrics **metrics)
     *metrics = NULL;
 }
 
+static void add(_Atomic uint64_t *count, uint64_t by)
+{
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + by, memory_order_relaxed);
+}
+
 static void observe(struct histogram *histogram, int64_t us)
 {
     size_t bucket = 0;
@@ -59,17 +85,21 @@ static void observe(struct histogram *histogram, int64_t us)
         return;
     while (bucket < BUCKETS && us > bounds_us[bucket])
         bucket++;
-    (void)atomic_fetch_add_explicit(&histogram->buckets[bucket], 1, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&histogram->sum_us, (uint64_t)us, memory_order_relaxed);
+    add(&histogram->buckets[bucket], 1);
+    add(&histogram->sum_us, (uint64_t)us);
 }
 
-static struct series *series_new(const struct metrics_call *call, uint64_t hash)
+static struct series *series_new(const struct metrics *metrics, const struct metrics_call *call, uint64_t hash)
 {
-    struct series *series = mem_alloc(sizeof *series + call->upstream.len + call->tool.len + 1);
+    size_t counts = metrics->workers * sizeof(struct count);
+    struct series *series = mem_zalloc(sizeof *series + counts + call->upstream.len + call->tool.len + 1);
 
     if (series == NULL)
         return NULL;
-    *series = (struct series){.hash = hash, .verdict = call->verdict, .reason = call->reason};
+    series->hash = hash;
+    series->verdict = call->verdict;
+    series->reason = call->reason;
+    series->text = (char *)(series->counts + metrics->workers);
     if (call->upstream.len > 0)
         memcpy(series->text, call->upstream.at, call->upstream.len);
     if (call->tool.len > 0)
@@ -91,7 +121,7 @@ static struct series *claim(struct metrics *metrics, size_t slot, const struct m
     struct series *found = NULL, *made;
 
     if (atomic_fetch_add_explicit(&metrics->used, 1, memory_order_relaxed) >= METRICS_SERIES_MAX ||
-        (made = series_new(call, hash)) == NULL) {
+        (made = series_new(metrics, call, hash)) == NULL) {
         (void)atomic_fetch_sub_explicit(&metrics->used, 1, memory_order_relaxed);
         return NULL;
     }
@@ -124,11 +154,27 @@ static struct series *series_of(struct metrics *metrics, const struct metrics_ca
 void metrics_call(struct metrics *metrics, const struct metrics_call *call)
 {
     struct series *series = series_of(metrics, call);
+    struct share *share = &metrics->shares[call->worker];
 
-    (void)atomic_fetch_add_explicit(series != NULL ? &series->count : &metrics->overflow, 1, memory_order_relaxed);
-    observe(&metrics->judge, call->judge_us);
-    observe(&metrics->audit, call->audit_us);
-    observe(&metrics->upstream, call->upstream_us);
+    BUG_ON(call->worker >= metrics->workers);
+    add(series != NULL ? &series->counts[call->worker].value : &share->overflow, 1);
+    observe(&share->times[TIME_JUDGE], call->judge_us);
+    observe(&share->times[TIME_AUDIT], call->audit_us);
+    observe(&share->times[TIME_UPSTREAM], call->upstream_us);
+}
+
+static uint64_t seen(const _Atomic uint64_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+static uint64_t calls_of(const struct metrics *metrics, const struct series *series)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < metrics->workers; i++)
+        sum += seen(&series->counts[i].value);
+    return sum;
 }
 
 /* A label's value: backslash, quote and newline are escaped; other control characters cannot occur in names. */
@@ -164,14 +210,16 @@ static enum code write_call_line(struct buf *out, struct span upstream, struct s
 static enum code write_calls(const struct metrics *metrics, struct buf *out)
 {
     enum code code = buf_add_text(out, "# HELP callgate_calls_total Calls judged.\n# TYPE callgate_calls_total counter\n");
-    uint64_t overflow = atomic_load_explicit(&metrics->overflow, memory_order_relaxed);
+    uint64_t overflow = 0;
 
+    for (unsigned i = 0; i < metrics->workers; i++)
+        overflow += seen(&metrics->shares[i].overflow);
     for (size_t i = 0; i < METRICS_SERIES_MAX * 2 && code == CODE_OK; i++) {
         const struct series *series = atomic_load_explicit(&metrics->table[i], memory_order_acquire);
 
         if (series != NULL)
             code = write_call_line(out, series->upstream, series->tool, series->verdict, reason_name(series->reason),
-                                   atomic_load_explicit(&series->count, memory_order_relaxed));
+                                   calls_of(metrics, series));
     }
     if (code == CODE_OK && overflow > 0)
         code = write_call_line(out, SPAN_LIT("other"), SPAN_NONE, "other", "other", overflow);
@@ -189,13 +237,15 @@ static enum code write_endings(struct buf *out)
     return code;
 }
 
-static enum code write_histogram(const struct histogram *histogram, const char *name, const char *help, struct buf *out)
+static enum code write_histogram(const struct metrics *metrics, enum time time, const char *name, const char *help,
+                                 struct buf *out)
 {
-    uint64_t total = 0;
+    uint64_t total = 0, sum_us = 0;
     enum code code = buf_addf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
 
     for (size_t i = 0; i <= BUCKETS && code == CODE_OK; i++) {
-        total += atomic_load_explicit(&histogram->buckets[i], memory_order_relaxed);
+        for (unsigned j = 0; j < metrics->workers; j++)
+            total += seen(&metrics->shares[j].times[time].buckets[i]);
         if (i < BUCKETS)
             code = buf_addf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[i] / 1e6, total);
         else
@@ -203,8 +253,9 @@ static enum code write_histogram(const struct histogram *histogram, const char *
     }
     if (code != CODE_OK)
         return code;
-    return buf_addf(out, "%s_sum %g\n%s_count %" PRIu64 "\n", name,
-                    (double)atomic_load_explicit(&histogram->sum_us, memory_order_relaxed) / 1e6, name, total);
+    for (unsigned j = 0; j < metrics->workers; j++)
+        sum_us += seen(&metrics->shares[j].times[time].sum_us);
+    return buf_addf(out, "%s_sum %g\n%s_count %" PRIu64 "\n", name, (double)sum_us / 1e6, name, total);
 }
 
 enum code metrics_write(const struct metrics *metrics, const struct metrics_gauge *gauges, size_t count, struct buf *out)
@@ -214,11 +265,11 @@ enum code metrics_write(const struct metrics *metrics, const struct metrics_gaug
     if (code == CODE_OK)
         code = write_endings(out);
     if (code == CODE_OK)
-        code = write_histogram(&metrics->judge, "callgate_judge_seconds", "Time to judge a call.", out);
+        code = write_histogram(metrics, TIME_JUDGE, "callgate_judge_seconds", "Time to judge a call.", out);
     if (code == CODE_OK)
-        code = write_histogram(&metrics->audit, "callgate_audit_seconds", "Time until a call's record was durable.", out);
+        code = write_histogram(metrics, TIME_AUDIT, "callgate_audit_seconds", "Time until a call's record was durable.", out);
     if (code == CODE_OK)
-        code = write_histogram(&metrics->upstream, "callgate_upstream_seconds", "Time until the upstream answered.", out);
+        code = write_histogram(metrics, TIME_UPSTREAM, "callgate_upstream_seconds", "Time until the upstream answered.", out);
     for (size_t i = 0; i < count && code == CODE_OK; i++)
         code = buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", gauges[i].name, gauges[i].help, gauges[i].name,
                         gauges[i].type, gauges[i].name, gauges[i].value);

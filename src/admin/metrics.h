@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is counted for operators, and how it is written for Prometheus (text exposition format 0.0.4).
  *
- * Threads: metrics_call from any, without a lock; metrics_write from one at a time.
+ * Threads: metrics_call from one for each worker, without a lock; metrics_write from one at a time.
  * Owns: its series.
  * Lifetime: metrics_free after every thread that counts has ended.
  * Errors: past METRICS_SERIES_MAX, or without memory, a call counts under `other`; counting never fails its caller. */
@@ -15,10 +15,12 @@
 
 struct metrics;
 
-enum code metrics_new(struct metrics **metrics) MUST_USE;
+/* Each worker counts for itself, so that none takes a line of memory from another for every call. */
+enum code metrics_new(unsigned workers, struct metrics **metrics) MUST_USE;
 void metrics_free(struct metrics **metrics);
 
 struct metrics_call {
+    unsigned worker;
     struct span upstream;
     struct span tool;      /* empty where no policy names it: counted as `other` */
     const char *verdict;   /* "permit", "deny", "hold" */

@@ -62,7 +62,7 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_requests_total", "Messages of agents that were judged.", "counter", proxy.requests},
         {"callgate_in_flight", "Connections with a request under way.", "gauge", proxy.in_flight},
         {"callgate_streams", "Event streams that are open.", "gauge", proxy.streams},
-        {"callgate_body_bytes", "Memory of bodies and replies.", "gauge", proxy.memory_bytes},
+        {"callgate_body_bytes", "Memory of bodies and replies, but for up to 64 KiB a worker.", "gauge", proxy.memory_bytes},
         {"callgate_upstream_connections_total", "Connections made to upstreams.", "counter", proxy.upstream_connections},
         {"callgate_events_dropped_total", "Server events of unknown types, not delivered.", "counter", proxy.events_dropped},
         {"callgate_audit_up", "1 while records can be written.", "gauge", audit.down ? 0 : 1},
@@ -99,7 +99,7 @@ static enum code measure(void *context, struct buf *out)
 static void count_call(void *context, const struct proxy_call *call)
 {
     const struct metrics_call counted = {
-        .upstream = call->upstream, .tool = call->names_tool ? call->tool : SPAN_NONE,
+        .worker = call->worker, .upstream = call->upstream, .tool = call->names_tool ? call->tool : SPAN_NONE,
         .verdict = verdict_text(call->verdict), .reason = call->reason, .judge_us = call->judge_us,
         .audit_us = call->audit_us, .upstream_us = call->upstream_us,
     };
@@ -118,7 +118,7 @@ enum code serve__open_admin(struct serve *serve, struct why *why)
 
     if (!from->is_on)
         return CODE_OK;
-    code = metrics_new(&serve->metrics);
+    code = metrics_new(serve->conf->workers, &serve->metrics);
     if (code != CODE_OK)
         return why_set(why, code, "not enough memory for metrics");
     code = admin_open(&conf, serve->loop, &serve->admin, why);

@@ -17,6 +17,8 @@
 #define INHERITED_MAX 64
 #define DRAIN_LOOK_US 20000
 #define START_WAIT_MS 5000
+#define TRIM_CONNECTIONS 1000 /* that are gone since the most there were: about 10 MiB */
+#define TRIM_PAUSE_US 10000000
 #define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
 
 static void take_names(void *context)
@@ -208,10 +210,27 @@ static enum code start_threads(struct serve *serve, struct why *why)
     return proxy_run(serve->proxy, why);
 }
 
+/* Blocks of a thousand connections that have gone lie around those of the others, where the C library gives nothing back. */
+static void give_memory_back(struct serve *serve)
+{
+    struct proxy_gauges now;
+
+    proxy_gauges(serve->proxy, &now);
+    if (serve->connections_peak < now.connections)
+        serve->connections_peak = now.connections;
+    if (serve->connections_peak - now.connections < TRIM_CONNECTIONS ||
+        loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
+        return;
+    serve->connections_peak = now.connections;
+    serve->trimmed_us = loop_now_us(serve->loop);
+    mem_trim();
+}
+
 static void poll_store(void *context)
 {
     struct serve *serve = context;
 
+    give_memory_back(serve);
     serve__follow_store(serve);
     serve__mind_approvals(serve);
     serve__tell_audit(serve);

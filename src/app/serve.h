@@ -58,6 +58,8 @@ struct serve {
     struct signals signals;
     bool has_signals;
     struct loop_timer poll;      /* the store, for changes */
+    uint64_t connections_peak;   /* since memory was given back */
+    int64_t trimmed_us;          /* when that was */
     struct loop_timer drain;     /* whether the last connection has gone */
     struct inbox names_changed;
     bool has_inbox;

@@ -121,8 +121,9 @@ static void publish(struct pen *pen, uint64_t end, enum ring_sleep from)
     static const char zeros[8];
 
     pen_write(pen, zeros, end - pen->at);
-    if (from == RING_DOZES)
-        atomic_fetch_add_explicit(&pen->ring->pressing, 1, memory_order_relaxed);
+    if (from == RING_DOZES) /* one thread alone adds, so no lock is needed for it */
+        atomic_store_explicit(&pen->ring->pressing,
+                              atomic_load_explicit(&pen->ring->pressing, memory_order_relaxed) + 1, memory_order_relaxed);
     atomic_store(&pen->ring->tail, end);
     ring__wake_writer(pen->ring->shared, from);
 }

@@ -12,9 +12,13 @@ void buf_init(struct buf *buf, size_t cap_bytes)
     *buf = (struct buf){.cap_bytes = cap_bytes};
 }
 
+#define SPARE_SIZE (MEM_SPARE_BYTES - 1) /* one byte is the NUL's */
+
 void buf_fini(struct buf *buf)
 {
-    if (buf->block != NULL)
+    if (buf->size == SPARE_SIZE)
+        mem_spare_give(buf->block);
+    else if (buf->block != NULL)
         mem_free(buf->block);
     buf_init(buf, buf->cap_bytes);
 }
@@ -24,10 +28,18 @@ void buf_clear(struct buf *buf)
     buf->head = buf->tail = 0;
 }
 
+void buf_borrow(struct buf *buf)
+{
+    if (buf->block != NULL || buf->cap_bytes < SPARE_SIZE)
+        return;
+    buf->block = mem_spare_take();
+    buf->size = buf->block != NULL ? SPARE_SIZE : 0; /* without one it grows as others do */
+}
+
 /* Makes room behind the tail: by moving what there is to the front, and where that is not enough in a larger block. */
 static __attribute__((noinline)) enum code make_room(struct buf *buf, size_t len)
 {
-    size_t have = buf_len(buf), size = buf->size ? buf->size : 256;
+    size_t have = buf_len(buf), size = buf->size ? buf->size : len > SPARE_SIZE / 2 ? SPARE_SIZE : 256;
     char *block;
 
     if (buf->head > 0) {

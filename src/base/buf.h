@@ -25,6 +25,7 @@ struct buf {
 void buf_init(struct buf *buf, size_t cap_bytes);
 void buf_fini(struct buf *buf);   /* gives the block back; the cap stays, so it may be used again */
 void buf_clear(struct buf *buf);  /* empties, keeps the block */
+void buf_borrow(struct buf *buf); /* one without a block gets a spare one (base/mem.h), if any: for what ends with the turn */
 
 static inline size_t buf_len(const struct buf *buf)
 {

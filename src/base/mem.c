@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,44 @@ void mem_wipe(void *block, size_t bytes)
         explicit_bzero(block, bytes);
 }
 
+#define SPARES_MAX 256 /* as many as events are handed out in a turn */
+
+static _Thread_local struct {
+    unsigned count;
+    void *blocks[SPARES_MAX];
+} spares;
+
+void *mem_spare_take(void)
+{
+    return spares.count > 0 ? spares.blocks[--spares.count] : NULL;
+}
+
+void *mem_spare_new(void)
+{
+    if (must_fail())
+        return NULL;
+    return spares.count > 0 ? mem_spare_take() : malloc(MEM_SPARE_BYTES);
+}
+
+void mem_spare_give(void *block)
+{
+    if (MEM_KEEPS_SPARES && spares.count < SPARES_MAX)
+        spares.blocks[spares.count++] = block;
+    else
+        mem_free(block);
+}
+
+void mem_spare_drop(void)
+{
+    while (spares.count > 0)
+        mem_free(spares.blocks[--spares.count]);
+}
+
+void mem_trim(void)
+{
+    (void)malloc_trim(0);
+}
+
 struct arena_block {
     struct arena_block *next;
     size_t size_bytes; /* of `room` */
@@ -87,7 +126,7 @@ struct arena_block {
     _Alignas(16) unsigned char room[];
 };
 
-#define BLOCK_BYTES ((size_t)8192)
+#define BLOCK_BYTES (MEM_SPARE_BYTES - sizeof(struct arena_block))
 
 void arena_init(struct arena *arena, size_t cap_bytes)
 {
@@ -106,7 +145,7 @@ static struct arena_block *add_block(struct arena *arena, size_t bytes)
         return NULL;
     if (want > left - sizeof *block)
         want = bytes; /* near the cap only what was asked for */
-    block = mem_alloc(sizeof *block + want);
+    block = want == BLOCK_BYTES ? mem_spare_new() : mem_alloc(sizeof *block + want);
     if (block == NULL)
         return NULL;
     block->size_bytes = want;
@@ -164,6 +203,14 @@ char *arena_dup(struct arena *arena, const void *from, size_t bytes)
     return copy;
 }
 
+static void give_block(struct arena_block *block)
+{
+    if (block->size_bytes == BLOCK_BYTES)
+        mem_spare_give(block);
+    else
+        mem_free(block);
+}
+
 void arena_reset(struct arena *arena)
 {
     struct arena_block *keep = NULL;
@@ -175,7 +222,7 @@ void arena_reset(struct arena *arena)
         if (keep == NULL && block->size_bytes <= BLOCK_BYTES)
             keep = block;
         else
-            mem_free(block);
+            give_block(block);
     }
     arena->used_bytes = 0;
     if (keep != NULL) {
@@ -192,7 +239,7 @@ void arena_fini(struct arena *arena)
         struct arena_block *block = arena->blocks;
 
         arena->blocks = block->next;
-        mem_free(block);
+        give_block(block);
     }
     arena->used_bytes = 0;
 }

@@ -21,10 +21,30 @@ char *mem_dup(const void *from, size_t bytes) MUST_USE;        /* copies and add
 void mem_free(void *block);                                    /* NULL is fine */
 void mem_wipe(void *block, size_t bytes);                      /* overwrites; never optimised away */
 
+/* Gives free pages back to the system, also from between blocks in use. Takes some milliseconds for each 10 MiB, in which other
+ * threads may wait for memory: for after a peak. */
+void mem_trim(void);
+
 /* For tests: the n-th allocation from now on (1 = the next) and, with `sticky`, all after it fail, on this
  * thread only. 0 switches off. mem_fail_count() says how many allocations came since mem_fail_at(). */
 void mem_fail_at(uint64_t nth, int sticky);
 uint64_t mem_fail_count(void);
+
+/* Blocks of one size that go from use to use on a thread, the one given last first: the processor's caches hold it still.
+ * What lives no longer than a turn of a loop is built in them; a block of each connection's own would be fetched anew for
+ * every call. Under the address sanitizer none is kept, so that it sees every use after its end. */
+#define MEM_SPARE_BYTES 4160 /* a page, and what leads it */
+#if defined(__SANITIZE_ADDRESS__)
+#define MEM_KEEPS_SPARES 0
+#elif defined(__has_feature)
+#define MEM_KEEPS_SPARES (!__has_feature(address_sanitizer))
+#else
+#define MEM_KEEPS_SPARES 1
+#endif
+void *mem_spare_new(void) MUST_USE;  /* a spare one or, where there is none, a new one; not zeroed; mem_free takes it too */
+void *mem_spare_take(void) MUST_USE; /* a spare one; NULL where there is none, which is no failure */
+void mem_spare_give(void *block);    /* of MEM_SPARE_BYTES, from whatever door */
+void mem_spare_drop(void);           /* before a thread ends: all that it keeps */
 
 struct arena_block;
 
@@ -40,6 +60,6 @@ void *arena_alloc(struct arena *arena, size_t bytes) MUST_USE; /* 16-byte aligne
 void *arena_zalloc(struct arena *arena, size_t bytes) MUST_USE;
 char *arena_dup(struct arena *arena, const void *from, size_t bytes) MUST_USE; /* adds a NUL after it */
 void arena_reset(struct arena *arena); /* keeps one small block for the next use, gives the others back */
-void arena_fini(struct arena *arena);
+void arena_fini(struct arena *arena);  /* may be used again */
 
 #endif

@@ -90,6 +90,29 @@ struct approvals *gate_approvals(struct gate_shared *shared)
     return shared->approvals;
 }
 
+/* Takes: policy_take NULL: none. Returns: NULL where there is no policy or, with the policy given back, no memory. */
+static struct gate_snapshot *hold(struct policy *policy)
+{
+    struct gate_snapshot *held = policy != NULL ? mem_alloc(sizeof *held) : NULL;
+
+    if (held == NULL)
+        policy_unref(&policy);
+    else
+        *held = (struct gate_snapshot){.policy = policy, .users = 1};
+    return held;
+}
+
+static void let_go(struct gate_snapshot **held)
+{
+    struct gate_snapshot *gone = *held;
+
+    *held = NULL;
+    if (gone == NULL || --gone->users > 0)
+        return;
+    policy_unref(&gone->policy);
+    mem_free(gone);
+}
+
 enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct gate **out)
 {
     struct gate *gate = mem_zalloc(sizeof *gate);
@@ -115,31 +138,53 @@ void gate_free(struct gate **gate)
     *gate = NULL;
     if (gone == NULL)
         return;
-    policy_unref(&gone->policy);
+    let_go(&gone->held);
     identity_keys_unref(&gone->keys);
     policy_scratch_free(&gone->scratch);
     gate__record_text_fini(&gone->text);
     mem_free(gone);
 }
 
+static bool is_current(const struct gate *gate)
+{
+    return atomic_load_explicit(&gate->shared->generation, memory_order_acquire) == gate->generation;
+}
+
+/* Returns: a reference; NULL where no policy is published. */
+static struct policy *latest_of(struct gate_shared *shared)
+{
+    struct policy *policy;
+
+    lock(shared);
+    policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
+    unlock(shared);
+    return policy;
+}
+
 /* Takes the current snapshots; without a change this is one load. */
 static void follow(struct gate *gate)
 {
     struct gate_shared *shared = gate->shared;
-    struct policy *policy;
+    struct gate_snapshot *held;
     struct identity_keys *keys;
+    struct policy *policy;
+    uint64_t generation;
 
-    if (atomic_load_explicit(&shared->generation, memory_order_acquire) == gate->generation)
+    if (is_current(gate))
         return;
-    policy = gate->policy;
     keys = gate->keys;
     lock(shared);
-    gate->generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
-    gate->policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
+    generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
+    policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
     gate->keys = identity_keys_ref(shared->keys);
     unlock(shared);
-    policy_unref(&policy);
     identity_keys_unref(&keys);
+    held = hold(policy);
+    if (held != NULL || policy == NULL)
+        gate->generation = generation; /* else there was no memory: without a policy all is denied, and this is tried again */
+    let_go(&gate->held);
+    gate->held = held;
+    gate->policy = held != NULL ? held->policy : NULL;
 }
 
 struct identity_keys *gate_keys(struct gate *gate)
@@ -252,8 +297,10 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
 
     gate_decision_init(decision);
     follow(gate);
-    if (gate->policy != NULL)
-        decision->policy = policy_ref(gate->policy);
+    decision->policy = gate->policy;
+    decision->held = gate->held;
+    if (gate->held != NULL)
+        gate->held->users++;
     if (message->refused != REASON_UNSET) {
         settle_unjudged(message, &decision->verdict);
     } else {
@@ -340,17 +387,29 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }
 
+static bool watches(const struct policy *policy)
+{
+    return policy != NULL && policy_watches(policy);
+}
+
 /* Before a byte of the call goes up, so before anybody can know what it says. A version that came meanwhile may watch other
  * tools than the one that judged. */
 static void note(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
 {
-    struct question question = gate__question_of(message);
-    struct gate_moment moment = moment_of(gate, message);
+    bool is_behind = !is_current(gate);
+    /* Not followed: that takes memory, and may fail. */
+    struct policy *latest = is_behind ? latest_of(gate->shared) : gate->policy;
 
-    gate_state_note(&moment, decision->policy, &question);
-    follow(gate);
-    if (gate->policy != decision->policy)
-        gate_state_note(&moment, gate->policy, &question);
+    if (watches(decision->policy) || watches(latest)) {
+        struct question question = gate__question_of(message);
+        struct gate_moment moment = moment_of(gate, message);
+
+        gate_state_note(&moment, decision->policy, &question);
+        if (latest != decision->policy)
+            gate_state_note(&moment, latest, &question);
+    }
+    if (is_behind)
+        policy_unref(&latest);
 }
 
 enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
@@ -395,7 +454,8 @@ void gate_decision_fini(struct gate_decision *decision)
         gate_token_spend(&decision->token);
     gate_token_give_back(&decision->token);
     gate__drop_approvals(decision);
-    policy_unref(&decision->policy);
+    let_go(&decision->held);
+    decision->policy = NULL;
 }
 
 bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span tool)

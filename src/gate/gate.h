@@ -70,7 +70,8 @@ struct gate_message {
 };
 
 struct gate_decision {
-    struct policy *policy;      /* the snapshot that judged, one reference; NULL: none */
+    struct policy *policy;      /* that judged; NULL: none */
+    struct gate_snapshot *held; /* which keeps it, and counts for one gate alone */
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     struct gate_token token;    /* of the deciding permit's limit, until the call goes on */

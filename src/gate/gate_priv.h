@@ -55,11 +55,19 @@ struct record_text {
     char redacted[REDACTED_TEXT_BYTES];
 };
 
+/* A worker's hold on a policy, for its gate and for every decision that it judged: counted without a lock, since the count
+ * belongs to one thread, and workers do not take a line of the policy from each other for every call. */
+struct gate_snapshot {
+    struct policy *policy;
+    uint64_t users;
+};
+
 struct gate {
     struct gate_shared *shared;
     struct audit_ring *ring;
     uint64_t generation;
-    struct policy *policy;
+    struct policy *policy; /* what `held` holds */
+    struct gate_snapshot *held;
     struct identity_keys *keys;
     struct policy_scratch *scratch;
     uint64_t serial; /* of evaluations: the scratch holds the last one's */

@@ -25,7 +25,7 @@ static void begin_message(struct http_reader *reader)
 {
     struct http_head *head = &reader->head;
 
-    buf_clear(&head->bytes);
+    buf_fini(&head->bytes);
     head->method = HTTP_METHOD_NONE;
     head->status = head->minor = 0;
     head->method_text = head->path = head->query = head->host_name = (struct http_piece){0, 0};
@@ -93,6 +93,13 @@ bool http_reader_is_idle(const struct http_reader *reader)
     return reader->place == HTTP_PLACE_HEAD && buf_is_empty(&reader->head.bytes) && reader->interim == 0;
 }
 
+/* After a whole message its parser goes back at once: the next message on this thread finds the memory warm. */
+static void let_second_go(struct http_reader *reader)
+{
+    if (reader->place == HTTP_PLACE_DONE)
+        http__second_free(&reader->second);
+}
+
 /* Where the body is, now that the head is known. */
 static void enter_body(struct http_reader *reader)
 {
@@ -137,6 +144,7 @@ static bool end_head(struct http_reader *reader)
         return true;
     }
     enter_body(reader);
+    let_second_go(reader);
     return true;
 }
 
@@ -196,6 +204,7 @@ static bool take_piece(struct http_reader *reader, struct span in, size_t *used)
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the first byte begins no HTTP message");
     if (room == 0)
         return refuse_size(reader);
+    buf_borrow(bytes);
     if (buf_add_span(bytes, span_part(in, 0, room < HEAD_PIECE_BYTES ? room : HEAD_PIECE_BYTES)) != CODE_OK)
         return http__refuse(reader, REASON_MEMORY, "no memory for the head");
     good = take_lines(reader, from, &end);
@@ -222,6 +231,7 @@ static bool check_body(struct http_reader *reader, struct span raw, size_t decod
     reader->body_bytes += decoded;
     if (raw.len > 0 && !http__second_body(reader->second, raw, decoded, reader->place == HTTP_PLACE_DONE))
         return http__refuse(reader, REASON_HTTP_FRAMING, DISAGREEMENT);
+    let_second_go(reader);
     return true;
 }
 

@@ -54,7 +54,6 @@ struct http_second; /* llhttp's state */
 
 /* Invariants: reason is UNSET but in PLACE_FAULT; `second` is not NULL from the end of a head to the end of its message. */
 struct http_reader {
-    struct http_head head;
     const struct http_rules *rules; /* NULL: nothing beyond the fixed rules */
     struct http_second *second;
     enum reason reason; /* of HTTP_STEP_FAULT */
@@ -68,6 +67,7 @@ struct http_reader {
     uint8_t chunk_digits;
     uint8_t interim;         /* 1xx replies seen */
     bool is_reply;
+    struct http_head head;   /* last: most of it is for headers that most messages do not have */
 };
 
 /* Takes: rules may be NULL; they are borrowed. */

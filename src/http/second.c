@@ -135,7 +135,7 @@ static const llhttp_settings_t settings = {
 
 struct http_second *http__second_new(void)
 {
-    return mem_zalloc(sizeof(struct http_second));
+    return mem_alloc(sizeof(struct http_second)); /* each head begins it anew, as a whole */
 }
 
 void http__second_free(struct http_second **second)

@@ -3,7 +3,7 @@
  *
  * Threads: the reader's.
  * Owns: llhttp's state.
- * Lifetime: from the end of a head to the end of its message; the block is kept for the next one.
+ * Lifetime: from the end of a head to the end of its message.
  * Errors: false where the two differ; the caller refuses the message. */
 #ifndef HTTP_SECOND_PRIV_H
 #define HTTP_SECOND_PRIV_H

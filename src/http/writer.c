@@ -39,6 +39,7 @@ enum code http_write_request(struct buf *out, enum http_method method, struct sp
         span_find(path, '?') < path.len || span_find(path, '#') < path.len || !http__is_visible(parts[4]) ||
         span_find(parts[4], '#') < parts[4].len)
         return CODE_INVALID;
+    buf_borrow(out); /* a head mostly goes out in the turn that it is written in */
     return add_all(out, parts, 6);
 }
 
@@ -50,6 +51,7 @@ enum code http_write_status(struct buf *out, int status)
 
     if (status < 100 || status > 599)
         return CODE_INVALID;
+    buf_borrow(out);
     if (status == 200) /* nearly always */
         return buf_add_span(out, SPAN_LIT("HTTP/1.1 200 OK\r\n"));
     parts[1] = span_of(number, num_text((uint64_t)status, number));

@@ -32,8 +32,18 @@ void leg_open(struct leg *leg, struct stream *stream)
     leg->wanted = 0;
     leg->is_ready = leg->is_eof = leg->is_broken = leg->is_ended = false;
     leg->write_blocked = leg->reads_on_write = leg->writes_on_read = false;
+    leg->may_pend = stream->ops->pending != NULL;
     leg->handshake_wants = LOOP_READ | LOOP_WRITE;
     loop_watch_init(&leg->watch, stream->fd, watch_ready, leg);
+}
+
+/* The next to read or write on this worker builds on what the caches hold. */
+static void give_back(struct leg *leg)
+{
+    if (leg->in.size > 0 && buf_is_empty(&leg->in))
+        buf_fini(&leg->in);
+    if (leg->out.size > 0 && buf_is_empty(&leg->out))
+        buf_fini(&leg->out);
 }
 
 void leg_drop(struct leg *leg)
@@ -62,10 +72,7 @@ void leg_fini(struct leg *leg)
 void leg_rest(struct leg *leg)
 {
     leg->read_size = LEG_READ_MIN_BYTES;
-    if (buf_is_empty(&leg->in))
-        buf_fini(&leg->in);
-    if (buf_is_empty(&leg->out))
-        buf_fini(&leg->out);
+    give_back(leg);
 }
 
 static void shake_hands(struct leg *leg)
@@ -104,6 +111,7 @@ static bool read_once(struct leg *leg)
         room = leg->read_size;
     if (room == 0)
         return false;
+    buf_borrow(&leg->in);
     if (buf_reserve(&leg->in, room, &at) != CODE_OK) {
         leg->is_broken = true; /* out of memory ends this one connection */
         return false;
@@ -178,6 +186,7 @@ void leg_settle(struct leg *leg)
 {
     unsigned wanted = wants(leg);
 
+    give_back(leg);
     leg->wanted = wanted;
     if (leg->stream != NULL && leg->stream->fd != -1)
         loop_watch_want(leg->worker->loop, &leg->watch, wanted);
@@ -185,6 +194,6 @@ void leg_settle(struct leg *leg)
 
 bool leg_has_pending(const struct leg *leg)
 {
-    return leg->is_ready && !leg->is_eof && !leg->is_broken && buf_room(&leg->in) > 0 &&
+    return leg->may_pend && leg->is_ready && !leg->is_eof && !leg->is_broken && buf_room(&leg->in) > 0 &&
            stream_pending(leg->stream) > 0;
 }

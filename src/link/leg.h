@@ -40,6 +40,7 @@ struct leg {
     bool write_blocked;     /* the last write could not take all */
     bool reads_on_write;    /* TLS: reading waits for the socket to take bytes */
     bool writes_on_read;    /* TLS: writing waits for the socket to bring bytes */
+    bool may_pend;          /* the stream may hold bytes that no event will report */
     unsigned handshake_wants;
 };
 

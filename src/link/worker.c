@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define CACHE_LINE_BYTES 64
+
 enum code worker_init(struct worker *worker, unsigned index, struct loop *loop, struct budget *budget)
 {
     memset(worker, 0, sizeof *worker);
@@ -77,6 +79,14 @@ void worker_reap(struct worker *worker)
     close_retired(worker);
 }
 
+static void fetch_ahead(const struct connection *connection)
+{
+    uintptr_t at = (uintptr_t)connection; /* a number: a smaller connection ends before, which a prefetch does not mind */
+
+    for (size_t i = 0; i < WORKER_AHEAD_BYTES; i += CACHE_LINE_BYTES)
+        __builtin_prefetch((const void *)(at + i));
+}
+
 void worker_settle(struct worker *worker)
 {
     struct list round;
@@ -94,6 +104,8 @@ void worker_settle(struct worker *worker)
         struct connection *connection = LIST_ENTRY(round.next, struct connection, dirty);
 
         list_remove(&connection->dirty);
+        if (!list_is_empty(&round))
+            fetch_ahead(LIST_ENTRY(round.next, struct connection, dirty));
         connection->drive(connection);
     }
     worker_reap(worker);

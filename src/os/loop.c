@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define EVENTS_A_TURN 256
+#define AHEAD_BYTES 192
+#define CACHE_LINE_BYTES 64
 
 struct loop {
     int epoll_fd;
@@ -173,6 +175,15 @@ static void tell_changes(struct loop *loop)
         list_remove(&watch->changed);
         tell_epoll(loop, watch);
     }
+}
+
+/* A watch and what follows it, mostly the rest of its owner, come from memory while the one before is served. */
+static void fetch_ahead(const struct loop_watch *watch)
+{
+    uintptr_t at = (uintptr_t)watch; /* a number: it may be NULL, which a prefetch does not mind */
+
+    for (size_t i = 0; i < AHEAD_BYTES; i += CACHE_LINE_BYTES)
+        __builtin_prefetch((const void *)(at + i));
 }
 
 static void hand_out(struct loop *loop, int index)
@@ -341,9 +352,12 @@ enum code loop_turn(struct loop *loop, int64_t max_wait_us)
     loop->again = false;
     read_clock(loop);
     loop->event_count = count;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        if (i + 1 < count)
+            fetch_ahead(loop->events[i + 1].data.ptr);
         if (loop->events[i].data.ptr != NULL)
             hand_out(loop, i);
+    }
     loop->event_count = 0;
     fire_timers(loop);
     return CODE_OK;

@@ -400,12 +400,6 @@ static enum io plain_end(struct stream *stream)
     return IO_OK;
 }
 
-static size_t plain_pending(const struct stream *stream)
-{
-    (void)stream;
-    return 0;
-}
-
 static const char *plain_fault(const struct stream *stream)
 {
     const char *text = strerrordesc_np(((const struct sock_stream *)stream)->error);
@@ -424,7 +418,6 @@ static const struct stream_ops plain_ops = {
     .write = plain_write,
     .handshake = plain_handshake,
     .end = plain_end,
-    .pending = plain_pending,
     .fault = plain_fault,
     .close = plain_close,
 };

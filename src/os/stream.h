@@ -24,7 +24,7 @@ struct stream_ops {
     enum io (*handshake)(struct stream *stream);
     /* No more writes from us (TLS close_notify, then shutdown(2)). */
     enum io (*end)(struct stream *stream);
-    /* Bytes already taken off the descriptor but not yet read: epoll will never report them. */
+    /* Bytes already taken off the descriptor but not yet read: epoll will never report them. NULL: there never are any. */
     size_t (*pending)(const struct stream *stream);
     const char *(*fault)(const struct stream *stream); /* of the last IO_FAIL; never NULL */
     void (*close)(struct stream *stream);              /* frees the stream and its descriptor */
@@ -58,7 +58,7 @@ static inline enum io stream_end(struct stream *stream)
 
 static inline size_t stream_pending(const struct stream *stream)
 {
-    return stream->ops->pending(stream);
+    return stream->ops->pending != NULL ? stream->ops->pending(stream) : 0;
 }
 
 static inline const char *stream_fault(const struct stream *stream)

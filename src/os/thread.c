@@ -2,6 +2,7 @@
 #include "os/thread.h"
 
 #include "base/bug.h"
+#include "base/mem.h"
 #include "os/clock.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ static void *run(void *argument)
 
     (void)pthread_setname_np(pthread_self(), thread->name); /* a name is a convenience only */
     thread->run(thread->argument);
+    mem_spare_drop();
     return NULL;
 }
 

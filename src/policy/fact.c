@@ -123,6 +123,11 @@ bool policy__is_watched(const struct watch *watch, const struct question *questi
     return is_named(&watch->tools, question->tool) && is_named(&watch->upstreams, question->upstream);
 }
 
+bool policy_watches(const struct policy *policy)
+{
+    return policy->watches != NULL;
+}
+
 void policy_each_watch(const struct policy *policy, const struct question *question,
                        void (*told)(void *context, const struct policy_watch *watch), void *context)
 {

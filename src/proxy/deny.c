@@ -114,6 +114,7 @@ void deny__answer(struct pair *pair, enum reason reason)
     exchange->refusal = reason;
     exchange->status = mcp_denial_status(message, &denial);
     buf_clear(&exchange->text);
+    buf_borrow(&exchange->text);
     code = mcp_denial_write(message, &denial, &exchange->text, &form);
     exchange->head_written = true;
     if (code == CODE_OK)

@@ -40,34 +40,25 @@ void exchange__fini(struct exchange *exchange)
     exchange__rest(exchange);
 }
 
-/* Everything but the memory, which is kept for this call, and the decision's long lists: kilobytes that few calls use. */
+/* Everything but the decision's long lists, kilobytes that few calls use, and the memory: exchange__finish gave it back. */
 static void clear(struct exchange *exchange)
 {
-    enum { BEHIND_DECISION = offsetof(struct exchange, refusal) };
-
-    memset(exchange, 0, offsetof(struct exchange, decision));
+    memset(exchange, 0, offsetof(struct exchange, arena));
     gate_decision_init(&exchange->decision);
-    memset((char *)exchange + BEHIND_DECISION, 0, offsetof(struct exchange, arena) - BEHIND_DECISION);
-    arena_reset(&exchange->arena);
-    arena_reset(&exchange->event_arena);
-    buf_clear(&exchange->body);
-    buf_clear(&exchange->canonical);
-    buf_clear(&exchange->reply);
-    buf_clear(&exchange->event);
-    buf_clear(&exchange->text);
 }
 
 bool exchange__begin(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
+    BUG_ON(exchange->is_begun);
     clear(exchange);
     exchange->is_begun = true;
     exchange->asked.time_us = clock_wall_us();
     exchange->asked.began_us = pair__now_us(pair);
     pair->back_address = 0;
-    atomic_fetch_add_explicit(&pair->lane->gauges.requests, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&pair->lane->gauges.in_flight, 1, memory_order_relaxed);
+    gauge_add(&pair->lane->gauges.requests, 1);
+    gauge_add(&pair->lane->gauges.in_flight, 1);
     return true;
 }
 
@@ -375,6 +366,7 @@ static void report(struct pair *pair)
     const struct exchange *exchange = &pair->exchange;
     const struct verdict *verdict = &exchange->decision.verdict;
     struct proxy_call call = {
+        .worker = pair->lane->worker.index,
         .upstream = exchange->asked.upstream,
         .method = exchange->asked.method,
         .tool = exchange->asked.tool,
@@ -408,8 +400,10 @@ void exchange__finish(struct pair *pair)
         budget_leave(pair->lane->worker.budget, exchange->slot);
     exchange->slot_taken = false;
     if (exchange->answers_sse)
-        atomic_fetch_sub_explicit(&pair->lane->gauges.streams, 1, memory_order_relaxed);
+        gauge_add(&pair->lane->gauges.streams, -1);
     exchange->answers_sse = false;
-    atomic_fetch_sub_explicit(&pair->lane->gauges.in_flight, 1, memory_order_relaxed);
+    gauge_add(&pair->lane->gauges.in_flight, -1);
     gate_decision_fini(&exchange->decision);
+    sse_parser_fini(&pair->events);
+    exchange__rest(exchange); /* for the next call on this worker, on whatever connection */
 }

@@ -283,12 +283,9 @@ static void head_done(struct pair *pair)
         pair__set_state(pair, STATE_JUDGE);
         return;
     }
-    if (head->expect_continue &&
-        buf_add_text(&pair->front.out, "HTTP/1.1 100 Continue\r\n\r\n") != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
-        return;
-    }
     pair__set_state(pair, STATE_BODY);
+    if (head->expect_continue && buf_add_text(&pair->front.out, "HTTP/1.1 100 Continue\r\n\r\n") != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
 }
 
 /* What the reader refused has no route; only the status line of an answer is known. */

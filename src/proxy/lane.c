@@ -11,18 +11,12 @@
 
 /* ---- waiting for the audit ---- */
 
-static uint64_t ticket_of(const struct pair *pair)
-{
-    const struct exchange *exchange = &pair->exchange;
-
-    return exchange->question_waits ? exchange->question_decision->ticket : exchange->decision.ticket;
-}
-
 enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq)
 {
     enum audit_fate fate = gate_fate(pair->lane->gate, ticket, seq);
 
     if (fate == AUDIT_WAITING) {
+        pair->awaited = ticket;
         if (!list_is_linked(&pair->waits))
             list_append(&pair->lane->waiting, &pair->waits);
     } else {
@@ -44,8 +38,10 @@ void lane__woken(struct lane *lane)
         struct pair *pair = LIST_ENTRY(lane->waiting.next, struct pair, waits);
         uint64_t seq;
 
-        if (gate_fate(lane->gate, ticket_of(pair), &seq) == AUDIT_WAITING)
+        if (gate_fate(lane->gate, pair->awaited, &seq) == AUDIT_WAITING)
             break;
+        __builtin_prefetch(pair->waits.next);
+        __builtin_prefetch(LIST_ENTRY(pair->waits.next, struct pair, waits));
         pair__stop_waiting(pair);
         pair__stir(pair);
     }
@@ -119,7 +115,7 @@ void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const
         return;
     }
     pair->is_tls = lane->conf->listens[listen].tls != NULL;
-    atomic_fetch_add_explicit(&lane->gauges.accepted, 1, memory_order_relaxed);
+    gauge_add(&lane->gauges.accepted, 1);
     leg_open(&pair->front, stream);
     leg_ready(&pair->front, LOOP_READ);
 }
@@ -164,6 +160,22 @@ bool lane__may_log(struct lane *lane)
         lane->log_lines = 0;
     }
     return ++lane->log_lines <= LOG_LINES_A_SECOND;
+}
+
+#define TELL_BYTES 65536
+
+/* All workers write the budget's one sum, so a lane tells its own in steps, and when it holds nothing. */
+void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
+{
+    uint64_t moved;
+
+    if (now_bytes == *held_bytes)
+        return;
+    lane->held_bytes += now_bytes - *held_bytes;
+    *held_bytes = now_bytes;
+    moved = lane->held_bytes > lane->told_bytes ? lane->held_bytes - lane->told_bytes : lane->told_bytes - lane->held_bytes;
+    if (moved >= TELL_BYTES || lane->held_bytes == 0)
+        budget_hold(lane->worker.budget, &lane->told_bytes, lane->held_bytes);
 }
 
 #define TIGHT_BYTES 65536 /* a message may grow as large when memory is short */

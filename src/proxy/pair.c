@@ -133,9 +133,9 @@ static void pair_free(struct connection *connection)
     http_reader_fini(&pair->answers);
     sse_parser_fini(&pair->events);
     exchange__fini(&pair->exchange);
-    budget_hold(pair->lane->worker.budget, &pair->held_bytes, 0);
+    lane__hold(pair->lane, &pair->held_bytes, 0);
     budget_give_connection(pair->lane->worker.budget);
-    atomic_fetch_sub_explicit(&pair->lane->gauges.pairs, 1, memory_order_relaxed);
+    gauge_add(&pair->lane->gauges.pairs, -1);
     proxy_conf_unref(&pair->conf);
     resolve_table_unref(&pair->names);
     mem_free(pair);
@@ -260,11 +260,11 @@ static bool step(struct pair *pair)
 static bool move(struct leg *leg)
 {
     size_t before = buf_len(&leg->out);
-    bool moved = false;
+    bool moved = false, was_broken = leg->is_broken;
 
     if (before > 0 && !leg->write_blocked) {
         leg_drain(leg);
-        moved = buf_len(&leg->out) < before || leg->is_broken;
+        moved = buf_len(&leg->out) < before || (leg->is_broken && !was_broken);
     }
     if (leg_has_pending(leg)) {
         leg_fill(leg);
@@ -279,9 +279,9 @@ static void account(struct pair *pair)
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
                    exchange->body.size + exchange->canonical.size + exchange->reply.size + exchange->event.size +
                    exchange->text.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes +
-                   pair->events.data.size;
+                   (exchange->answers_sse ? pair->events.data.size : 0);
 
-    budget_hold(pair->lane->worker.budget, &pair->held_bytes, bytes);
+    lane__hold(pair->lane, &pair->held_bytes, bytes);
 }
 
 static void pair_drive(struct connection *connection)
@@ -340,7 +340,7 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     exchange__init(&pair->exchange);
     loop_timer_init(&pair->timer, timer_fired, pair);
     worker_add(&lane->worker, &pair->connection);
-    atomic_fetch_add_explicit(&lane->gauges.pairs, 1, memory_order_relaxed);
+    gauge_add(&lane->gauges.pairs, 1);
     return pair;
 }
 
@@ -357,5 +357,6 @@ void pair__answered(struct pair *pair)
         return;
     }
     http_reader_next(&pair->asks, HTTP_METHOD_NONE);
+    http_reader_next(&pair->answers, HTTP_METHOD_NONE);
     pair__set_state(pair, STATE_HEAD);
 }

@@ -77,6 +77,7 @@ void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges);
 
 /* For metrics: called for each call that ended, on a worker; it only counts. NULL: nobody. Set before proxy_run. */
 struct proxy_call {
+    unsigned worker;         /* whose thread tells it */
     struct span upstream;
     struct span method;
     struct span tool;

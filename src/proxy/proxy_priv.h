@@ -65,6 +65,12 @@ struct lane_gauges {
     atomic_uint_fast64_t pairs, in_flight, streams;
 };
 
+/* One thread alone adds, so no lock is needed for it. */
+static inline void gauge_add(atomic_uint_fast64_t *gauge, int by)
+{
+    atomic_store_explicit(gauge, atomic_load_explicit(gauge, memory_order_relaxed) + (uint64_t)by, memory_order_relaxed);
+}
+
 struct lane_listener {
     struct listener listener;
     struct lane *lane;
@@ -93,6 +99,8 @@ struct lane {
     bool is_stopping;
     uint64_t published;   /* generation of proxy->next_* that was taken */
     unsigned errands;     /* under way */
+    uint64_t held_bytes;  /* by its pairs */
+    uint64_t told_bytes;  /* of these, in the budget */
     int64_t log_second;
     unsigned log_lines;   /* in that second */
     unsigned char random[512];
@@ -122,40 +130,34 @@ struct exchange {
     bool drops_body;         /* the reply's body is read and counted only */
     bool wants_empty;        /* a reply without a type: it may have no body */
     bool is_text;            /* the reply's body is text, not JSON */
-    uint32_t slot;
-    size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
-    enum http_method method;
-    const struct proxy_route *route;
-    const struct proxy_pass *pass;
-    struct mcp_message message;
-    struct gate_message asked;
-    struct gate_decision decision;
-    enum reason refusal;     /* why it is answered by us; UNSET: it is not */
-    struct identity identity;
-    struct mcp_session session;
-    struct span session_id;  /* as the agent sent it */
-    struct span version;     /* MCP-Protocol-Version as sent */
-    uint64_t seq;
-    int reply_status;        /* the upstream's */
-    int status;              /* the agent's */
-    enum audit_outcome outcome;
-    enum reason ended;
     bool has_error_code;
-    int64_t error_code;
-    uint64_t response_bytes;
-    struct digest digest;
-    uint32_t server_requests, server_notifications, server_denied;
-    int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
-    /* a message from the server that waits for its record */
-    struct gate_message question;
-    struct gate_decision *question_decision; /* NULL: there is none */
     bool question_waits;     /* for room or for its fate */
     bool question_recorded;
     bool question_permitted;
     bool question_open;      /* stands in the table of open questions */
-    struct sse_event question_event; /* id and retry; its id is a copy in event_arena */
-    struct mcp_reply question_reply;
-    /* memory, from here on: kept from call to call, given back when the connection rests */
+    uint32_t slot;
+    size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
+    enum http_method method;
+    enum reason refusal;     /* why it is answered by us; UNSET: it is not */
+    int reply_status;        /* the upstream's */
+    int status;              /* the agent's */
+    enum audit_outcome outcome;
+    enum reason ended;
+    const struct proxy_route *route;
+    const struct proxy_pass *pass;
+    uint64_t seq;
+    int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
+    uint64_t response_bytes;
+    int64_t error_code;
+    uint32_t server_requests, server_notifications, server_denied;
+    struct identity identity;
+    struct mcp_session session;
+    struct span session_id;  /* as the agent sent it */
+    struct span version;     /* MCP-Protocol-Version as sent */
+    struct gate_decision *question_decision; /* NULL: there is none */
+    struct mcp_message message;
+    struct gate_message asked;
+    /* memory, from here on: given back with the outcome, so that the next call on this worker has it while it is warm */
     struct arena arena;
     struct arena event_arena;
     struct buf body;         /* as it came, where it came in pieces */
@@ -163,28 +165,24 @@ struct exchange {
     struct buf reply;        /* an upstream's whole body */
     struct buf event;        /* canonical bytes of one reply or event */
     struct buf text;         /* one event as it goes down; before the head is written: all of them */
+    /* what has a beginning of its own; at its end long lists that few calls use */
+    struct digest digest;    /* of response_bytes */
+    struct gate_decision decision;
+    /* a message from the server that waits for its record, while there is a question_decision */
+    struct gate_message question;
+    struct sse_event question_event; /* id and retry; its id is a copy in event_arena */
+    struct mcp_reply question_reply;
 };
 
-/* Invariants: pair__check. */
+/* What nearly every turn looks at comes first, in as few lines of the cache as may be: with hundreds of calls in flight each
+ * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair__check. */
 struct pair {
     struct connection connection; /* first */
+    struct list waits;        /* in lane->waiting or lane->stuck */
+    uint64_t awaited;         /* the ticket that it waits for there */
     struct lane *lane;
-    struct proxy_conf *conf;
-    struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
     enum state state;
     enum reason ending;       /* UNSET: alive; the first one stays */
-    struct leg front;
-    struct leg back;
-    struct http_reader asks;
-    struct http_reader answers;
-    struct sse_parser events;
-    struct exchange exchange;
-    struct loop_timer timer;
-    int64_t deadline_us;      /* of the state; 0: none */
-    struct list waits;        /* in lane->waiting or lane->stuck */
-    struct sock_address peer;
-    char client[SOCK_TEXT_BYTES];
-    size_t listen;
     bool is_tls;
     bool timed_out;
     bool has_asked;           /* a head's first byte came */
@@ -192,11 +190,24 @@ struct pair {
     bool lingers;
     bool is_rested;
     bool back_is_kept;        /* the upstream's connection served a call before */
-    size_t back_address;      /* which of the upstream's addresses is tried */
-    const struct proxy_route *back_route;
-    uint64_t held_bytes;
+    struct proxy_conf *conf;
+    struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
+    int64_t deadline_us;      /* of the state; 0: none */
     uint64_t front_written, back_read; /* seen last, to notice movement */
     int64_t front_moved_us, back_moved_us, quiet_since_us;
+    uint64_t held_bytes;
+    struct loop_timer timer;
+    const struct proxy_route *back_route;
+    size_t back_address;      /* which of the upstream's addresses is tried */
+    size_t listen;
+    struct leg front;
+    struct leg back;
+    struct exchange exchange;
+    struct http_reader answers;
+    struct http_reader asks;
+    struct sse_parser events;
+    struct sock_address peer;
+    char client[SOCK_TEXT_BYTES];
 };
 
 /* ---- pair.c ---- */
@@ -220,6 +231,7 @@ void lane__woken(struct lane *lane);                     /* the audit settled so
 void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
 void lane__random_hex(struct lane *lane, char out[32]);
+void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one of the lane's */
 bool lane__is_tight(const struct lane *lane, size_t held_bytes); /* memory is short, and this message holds much already */
 bool lane__may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
 void lane__drain(struct lane *lane);

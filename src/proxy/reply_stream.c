@@ -18,7 +18,7 @@ static enum code write_down(struct pair *pair)
     code = http_write_chunk(&pair->front.out, text);
     if (code == CODE_OK)
         exchange__delivered(pair, text);
-    buf_clear(&exchange->text);
+    buf_fini(&exchange->text);
     pair->quiet_since_us = pair__now_us(pair);
     return code;
 }
@@ -59,6 +59,7 @@ static bool flush(struct pair *pair)
 
 bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json)
 {
+    buf_borrow(&pair->exchange.text);
     if (sse_write_message(&pair->exchange.text, event, json) != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return false;
@@ -124,7 +125,7 @@ bool stream__begin(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    atomic_fetch_add_explicit(&pair->lane->gauges.streams, 1, memory_order_relaxed);
+    gauge_add(&pair->lane->gauges.streams, 1);
     sse_parser_begin(&pair->events, exchange->route->limits.event_bytes);
     exchange->event.cap_bytes = exchange->route->limits.event_bytes;
     pair->quiet_since_us = pair__now_us(pair);
@@ -180,7 +181,7 @@ static bool take_event(struct pair *pair)
 
     if (event->has_data && !span_is_empty(event->data) && !span_is(event->type, "message")) {
         /* `ping`, `keepalive`: nothing that a client of this dialect could read */
-        atomic_fetch_add_explicit(&pair->lane->gauges.events_dropped, 1, memory_order_relaxed);
+        gauge_add(&pair->lane->gauges.events_dropped, 1);
         return true;
     }
     exchange->saw_event_id = exchange->saw_event_id || (event->has_id && !span_is_empty(event->id));

@@ -73,7 +73,7 @@ bool upstream__begin(struct pair *pair)
         pair->back_read = 0;
         pair->back_route = exchange->route;
         pair->back_is_kept = false;
-        atomic_fetch_add_explicit(&pair->lane->gauges.upstream_connections, 1, memory_order_relaxed);
+        gauge_add(&pair->lane->gauges.upstream_connections, 1);
         leg_ready(&pair->back, LOOP_WRITE);
         return true;
     }

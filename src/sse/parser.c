@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sse/parser.h"
 
-#define KEPT_BYTES 4096 /* a larger block is given back after its event */
 #define RETRY_MAX INT32_MAX
 
 enum place { PLACE_NAME = 0, PLACE_COLON, PLACE_VALUE, PLACE_COMMENT };
@@ -121,10 +120,7 @@ static void clear_event(struct sse_parser *parser)
     parser->event_bytes = 0;
     parser->is_open = false;
     parser->told = false;
-    if (parser->data.size > KEPT_BYTES)
-        buf_fini(&parser->data);
-    else
-        buf_clear(&parser->data);
+    buf_fini(&parser->data);
 }
 
 void sse_parser_rest(struct sse_parser *parser)
@@ -160,6 +156,7 @@ static enum sse_step begin_field(struct sse_parser *parser)
         if (parser->event.has_data && buf_add_byte(&parser->data, '\n') != CODE_OK)
             return refuse(parser, REASON_MEMORY, "no memory for the event");
         parser->event.has_data = true;
+        buf_borrow(&parser->data);
         break;
     case FIELD_ID:
         parser->id_len = 0;

@@ -343,6 +343,15 @@ static void slow_body(void)
     assert_int_equal(sim_last_decision(sim)->reason, REASON_BODY_TIMEOUT);
 }
 
+static void nothing_is_kept_between_calls(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    sim_upstream_answers(sim, 0, "application/json", RESULT);
+    has(sim_agent_hears(sim), "HTTP/1.1 200 ");
+    assert_int_equal(sim_pair(sim)->held_bytes, 0);
+    assert_int_equal(atomic_load(&sim->budget.memory_bytes), 0);
+}
+
 static void idle_for_long(void)
 {
     sim_pass(sim, 74000000);
@@ -358,6 +367,7 @@ static void test_agents_time(void **state) /* 1.7 */
     (void)state;
     in_every_weather(slow_head);
     in_every_weather(slow_body);
+    in_every_weather(nothing_is_kept_between_calls);
     in_every_weather(idle_for_long);
 }
 

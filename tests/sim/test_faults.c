@@ -230,9 +230,66 @@ static void event_grows(void)
     assert_int_equal(sim_last_outcome(sim)->reason, REASON_MEMORY);
 }
 
+/* Of an event that its upstream cut off nothing stays with the connection. */
+static void broken_event_goes(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: ");
+    sim_upstream_says(sim, 0, pad());
+    sim_upstream_leaves(sim, 0);
+    has(sim_agent_hears(sim), "\"error\"");
+    assert_non_null(sim_pair(sim));
+    assert_int_equal(sim_pair(sim)->events.data.size, 0);
+    assert_int_equal(sim_pair(sim)->held_bytes, 0);
+    assert_int_equal(atomic_load(&sim->budget.memory_bytes), 0);
+}
+
+/* An upstream that answers before it has read all, and goes, while the agent does not read: there is nothing to do until the
+ * agent does. */
+static void nobody_moves(void)
+{
+    enum { PIECE = 4000, PIECES = 40 };
+    static const char asks[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{\"q\":\"";
+    static const char asked[] = "\"}}}", answered[] = "\"}]}}";
+    static const char answers[] = "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"text\":\"";
+    static char piece[PIECE + 1];
+    char text[1024];
+
+    memset(piece, 'x', PIECE);
+    sim_agent_leaves(sim);
+    sim->capacity_bytes = 8192;
+    sim_connect(sim);
+    (void)snprintf(text, sizeof text,
+                   "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                   sizeof asks - 1 + PIECE * PIECES + sizeof asked - 1, asks);
+    sim_agent_says(sim, text);
+    for (int i = 0; i < PIECES; i++)
+        sim_agent_says(sim, piece);
+    sim_agent_says(sim, asked);
+    assert_int_equal(sim->upstream_count, 1);
+    (void)snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                   sizeof answers - 1 + PIECE * PIECES + sizeof answered - 1, answers);
+    sim_upstream_says(sim, 0, text);
+    for (int i = 0; i < PIECES; i++)
+        sim_upstream_says(sim, 0, piece);
+    sim_upstream_says(sim, 0, answered);
+    sim_upstream_leaves(sim, 0); /* comes back where nothing moves any more */
+    assert_non_null(sim_pair(sim));
+    assert_true(buf_len(&sim_pair(sim)->front.out) > 0);
+    assert_true(list_is_empty(&sim->lane.worker.dirty));
+}
+
+static void test_nobody_moves(void **state) /* 1.5 */
+{
+    (void)state;
+    in_every_weather(nobody_moves);
+}
+
 static void test_memory(void **state) /* 1.7 */
 {
     (void)state;
+    in_every_weather(broken_event_goes);
     in_every_weather(body_grows);
     in_every_weather(reply_grows);
     in_every_weather(event_grows);
@@ -246,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_questions),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_nobody_moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

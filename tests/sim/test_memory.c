@@ -7,6 +7,7 @@
 
 #define CALL \
     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{\"q\":[1,2,3]}}}"
+#define CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"
 #define FORBIDDEN \
     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"forbidden\",\"arguments\":{}}}"
 #define RESULT "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
@@ -35,6 +36,12 @@ static void json_call(void)
     sim_agent_posts(sim, CALL, "X-Correlation-Id: a b\r\n");
     answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"jso\r\n2b\r\n"
            "nrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}\r\n0\r\n\r\n");
+}
+
+static void expecting_call(void)
+{
+    sim_agent_posts(sim, CALL, "Expect: 100-continue\r\n");
+    answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 48\r\n\r\n" RESULT);
 }
 
 static void denied_call(void)
@@ -74,6 +81,8 @@ static void torture(scene_fn scene, unsigned least)
         mem_fail_at(0, 0);
         sim_run(sim);
         text = sim_agent_hears(sim);
+        if (strncmp(text, CONTINUE, sizeof CONTINUE - 1) == 0)
+            text += sizeof CONTINUE - 1;
         answered += strncmp(text, "HTTP/1.1 200 ", 13) == 0;
         if (nth == 0 && strncmp(text, "HTTP/1.1 200 ", 13) != 0)
             fail_msg("without a fault: %s", text);
@@ -90,6 +99,7 @@ static void test_json(void **state) /* 1.5, 1.26 */
 {
     (void)state;
     torture(json_call, 8);
+    torture(expecting_call, 8);
 }
 
 static void test_denied(void **state) /* 1.26 */

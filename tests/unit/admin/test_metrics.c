@@ -39,7 +39,7 @@ static void test_calls_are_counted_by_label(void **state)
     struct metrics_call call = call_of("search");
 
     (void)state;
-    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
     metrics_call(metrics, &call);
     metrics_call(metrics, &call);
     call.tool = SPAN_NONE;
@@ -62,7 +62,7 @@ static void test_histograms_are_cumulative(void **state)
     const struct metrics_gauge gauges[] = {{"callgate_policy_version", "The active policy's version.", "gauge", 12}};
 
     (void)state;
-    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
     metrics_call(metrics, &call);
     call.judge_us = 30;
     metrics_call(metrics, &call);
@@ -84,7 +84,7 @@ static void test_series_are_bounded(void **state)
     char name[32];
 
     (void)state;
-    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
     for (int i = 0; i < METRICS_SERIES_MAX + 100; i++) {
         struct metrics_call call;
 
@@ -97,12 +97,19 @@ static void test_series_are_bounded(void **state)
     metrics_free(&metrics);
 }
 
+struct counter {
+    struct metrics *metrics;
+    unsigned worker;
+};
+
 static void *count_many(void *context)
 {
+    const struct counter *counter = context;
     struct metrics_call call = call_of("same");
 
+    call.worker = counter->worker;
     for (int i = 0; i < 20000; i++)
-        metrics_call(context, &call);
+        metrics_call(counter->metrics, &call);
     return NULL;
 }
 
@@ -110,14 +117,19 @@ static void test_threads_count_without_loss(void **state)
 {
     struct metrics *metrics;
     pthread_t threads[4];
+    struct counter counters[4];
 
     (void)state;
-    assert_int_equal(metrics_new(&metrics), CODE_OK);
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, count_many, metrics), 0);
+    assert_int_equal(metrics_new(4, &metrics), CODE_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        counters[i] = (struct counter){metrics, i};
+        assert_int_equal(pthread_create(&threads[i], NULL, count_many, &counters[i]), 0);
+    }
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_non_null(strstr(written(metrics, NULL, 0), "tool=\"same\",verdict=\"permit\",reason=\"permitted\"} 80000\n"));
+    assert_non_null(strstr(text, "callgate_judge_seconds_count 80000\n"));
+    assert_non_null(strstr(text, "callgate_judge_seconds_sum 0.56\n"));
     metrics_free(&metrics);
 }
 
@@ -127,7 +139,7 @@ static void test_without_memory_a_call_counts_as_other(void **state)
     struct metrics_call call = call_of("t");
 
     (void)state;
-    assert_int_equal(metrics_new(&metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
     mem_fail_at(1, 0);
     metrics_call(metrics, &call);
     mem_fail_at(0, 0);

@@ -119,6 +119,46 @@ static void memory_runs_out(void **state)
     }
 }
 
+static void a_spare_block_is_lent(void **state)
+{
+    struct buf first, second, small;
+    void *spare = mem_spare_new();
+    char *at;
+
+    (void)state;
+    buf_init(&first, 100000);
+    buf_init(&second, 100000);
+    buf_init(&small, 1000);
+    buf_borrow(&first); /* there is none: it grows as ever */
+    assert_int_equal(first.size, 0);
+    mem_spare_give(spare);
+    buf_borrow(&small); /* whose cap is under a block */
+    assert_int_equal(small.size, 0);
+    buf_borrow(&first);
+#if MEM_KEEPS_SPARES
+    assert_ptr_equal(first.block, spare);
+    assert_int_equal(first.size, MEM_SPARE_BYTES - 1);
+#endif
+    assert_ok(buf_add_text(&first, "one"));
+    buf_borrow(&first); /* who has a block keeps it */
+    holds(&first, "one");
+    buf_fini(&first);
+    buf_borrow(&second);
+#if MEM_KEEPS_SPARES
+    assert_ptr_equal(second.block, spare);
+#endif
+    holds(&second, "");
+    assert_ok(buf_reserve(&second, 10000, &at)); /* one that outgrows it is no spare any more */
+    buf_commit(&second, 10000);
+    buf_fini(&second);
+    assert_null(mem_spare_take());
+    assert_ok(buf_reserve(&first, 4096, &at)); /* what is read from a peer makes new ones */
+    buf_fini(&first);
+#if MEM_KEEPS_SPARES
+    mem_free(mem_spare_take());
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +166,7 @@ int main(void)
         cmocka_unit_test(the_cap_holds),
         cmocka_unit_test(reserve_and_commit),
         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(a_spare_block_is_lent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,49 @@ static void arenas(void **state)
     assert_int_equal(arena.used_bytes, 0);
 }
 
+static void a_spare_block_is_the_last_one_given(void **state)
+{
+    char *first, *second;
+    struct arena arena;
+
+    (void)state;
+    mem_spare_drop(); /* of the tests before */
+    first = mem_spare_new();
+    second = mem_spare_new();
+    assert_non_null(first);
+    assert_non_null(second);
+    memset(first, 1, MEM_SPARE_BYTES);
+    memset(second, 2, MEM_SPARE_BYTES);
+    mem_spare_give(first);
+    mem_spare_give(second);
+#if MEM_KEEPS_SPARES
+    assert_ptr_equal(mem_spare_take(), second);
+    assert_ptr_equal(mem_spare_new(), first);
+    assert_null(mem_spare_take());
+    mem_spare_give(second);
+    mem_spare_give(first);
+    mem_fail_at(1, 0); /* a block that is there counts as one that is asked for: what fails does not depend on the past */
+    assert_null(mem_spare_new());
+    mem_fail_at(0, 0);
+    arena_init(&arena, 1 << 20);
+    assert_non_null(arena_alloc(&arena, 100));
+    assert_ptr_equal(arena.blocks, first);
+    arena_fini(&arena);
+    assert_ptr_equal(mem_spare_take(), first);
+    mem_spare_give(first);
+#else
+    (void)arena;
+#endif
+    for (int i = 0; i < 1000; i++) { /* more than are kept go to where they came from */
+        void *block = mem_alloc(MEM_SPARE_BYTES);
+
+        assert_non_null(block);
+        mem_spare_give(block);
+    }
+    mem_spare_drop();
+    assert_null(mem_spare_take());
+}
+
 static void the_cap_of_an_arena_holds(void **state)
 {
     (void)state;
@@ -135,7 +178,7 @@ int main(void)
         cmocka_unit_test(blocks),
         cmocka_unit_test(failures_on_demand),
         cmocka_unit_test(arenas),
-        cmocka_unit_test(the_cap_of_an_arena_holds),
+        cmocka_unit_test(a_spare_block_is_the_last_one_given), cmocka_unit_test(the_cap_of_an_arena_holds),
         cmocka_unit_test(large_pieces_stand_aside),
     };
 

@@ -434,11 +434,11 @@ static void calls_in_flight_keep_their_version(void **state)
 }
 
 /* 2.1: a version that comes between a call's judgement and its way up already watches that call. */
-static void a_new_version_watches_calls_in_flight(void **state)
+static void watch_in_flight(struct house *house, uint64_t failing)
 {
-    struct house *house = *state;
     struct gate_message secret = call_of(house, "read_secret", "{}"), mail = secret;
     struct gate_decision decision;
+    uint64_t seq;
 
     mail.tool = mail.target = SPAN_LIT("send_mail");
     gate_publish_policy(house->shared, compile("policy: t\nrules:\n  - {id: all, effect: permit}\n", 1));
@@ -447,9 +447,42 @@ static void a_new_version_watches_calls_in_flight(void **state)
                                                "    match: {tools: [send_mail]}\n"
                                                "    when: [{session: {called: [read_secret], within: 10min}}]\n", 2));
     assert_int_equal(gate_record(house->gate, &secret, &decision, 200), CODE_OK);
-    gate_settle(house->gate, &secret, &decision, wait_for(house, decision.ticket));
+    seq = wait_for(house, decision.ticket);
+    mem_fail_at(failing, 0);
+    gate_settle(house->gate, &secret, &decision, seq);
+    mem_fail_at(0, 0);
     gate_decision_fini(&decision);
     expect_call(house, &mail, VERDICT_DENY, REASON_FORBIDDEN);
+}
+
+static void a_new_version_watches_calls_in_flight(void **state)
+{
+    watch_in_flight(*state, 0);
+}
+
+static void a_new_version_watches_though_memory_is_short(void **state)
+{
+    watch_in_flight(*state, 1);
+}
+
+/* 1.22 */
+static void a_version_that_cannot_be_held_permits_nothing(void **state)
+{
+    struct house *house = *state;
+    struct gate_message message = call_of(house, "search", "{\"query\":\"lamp\"}");
+    struct gate_decision decision;
+
+    gate_publish_policy(house->shared, compile(store_policy, 3));
+    expect_call(house, &message, VERDICT_PERMIT, REASON_PERMITTED);
+    gate_publish_policy(house->shared, compile(store_policy, 4));
+    mem_fail_at(1, 1); /* nor does the one before it */
+    gate_judge(house->gate, &message, &decision);
+    mem_fail_at(0, 0);
+    assert_int_equal(decision.verdict.reason, REASON_NO_POLICY);
+    gate_decision_fini(&decision);
+    gate_judge(house->gate, &message, &decision); /* asked again, there is memory */
+    assert_int_equal(policy_version(decision.policy), 4);
+    gate_decision_fini(&decision);
 }
 
 /* 2.2: nobody can have a server ask again, so that nobody is asked about it. */
@@ -544,9 +577,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_person_approves_one_call, open_house, close_house),
         cmocka_unit_test_setup_teardown(an_unknown_fate_uses_it_up, open_house, close_house),
         cmocka_unit_test_setup_teardown(without_a_policy_everything_is_denied, open_house, close_house),
+        cmocka_unit_test_setup_teardown(a_version_that_cannot_be_held_permits_nothing, open_house, close_house),
         cmocka_unit_test_setup_teardown(a_rule_permits_and_a_rule_forbids, open_house, close_house),
         cmocka_unit_test_setup_teardown(no_allocation_failure_shows_a_secret, open_house, close_house),
         cmocka_unit_test_setup_teardown(a_new_version_watches_calls_in_flight, open_house, close_house),
+        cmocka_unit_test_setup_teardown(a_new_version_watches_though_memory_is_short, open_house, close_house),
         cmocka_unit_test_setup_teardown(a_servers_question_waits_for_nobody, open_house, close_house),
         cmocka_unit_test_setup_teardown(redactions_survive_other_judgements, open_house, close_house),
         cmocka_unit_test_setup_teardown(refusals_are_recorded_and_redacted, open_house, close_house),
