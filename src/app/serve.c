@@ -214,13 +214,15 @@ static enum code start_threads(struct serve *serve, struct why *why)
 static void give_memory_back(struct serve *serve)
 {
     struct proxy_gauges now;
+    uint64_t seen = serve->connections_seen;
 
     proxy_gauges(serve->proxy, &now);
+    serve->connections_seen = now.connections;
     if (serve->connections_peak < now.connections)
         serve->connections_peak = now.connections;
-    if (serve->connections_peak - now.connections < TRIM_CONNECTIONS ||
+    if (serve->connections_peak - now.connections < TRIM_CONNECTIONS || now.connections + TRIM_CONNECTIONS / 10 < seen ||
         loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
-        return;
+        return; /* not so many, or they still go, or it was done just now */
     serve->connections_peak = now.connections;
     serve->trimmed_us = loop_now_us(serve->loop);
     mem_trim();
