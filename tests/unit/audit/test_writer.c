@@ -253,8 +253,10 @@ static void test_finding_tables(void **state)
         assert_true(tries < 20000);
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
-    audit_gauges(audit, &gauges);
-    assert_int_equal(gauges.last_seq, 10001);
+    for (int tries = 0; audit_gauges(audit, &gauges), gauges.last_seq != 10001; tries++) { /* told after the callers are */
+        assert_true(tries < 20000);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
     audit_close(&audit);
     expect(file, "SELECT group_concat(part || ' ' || first_seq || '-' || last_seq || ' ' || first_us || '-' || "
                  "last_us) FROM part "
