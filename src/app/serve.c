@@ -210,7 +210,8 @@ static enum code start_threads(struct serve *serve, struct why *why)
     return proxy_run(serve->proxy, why);
 }
 
-/* Blocks of a thousand connections that have gone lie around those of the others, where the C library gives nothing back. */
+/* Blocks of a thousand connections that have gone lie around those of the others, where the C library gives nothing back by
+ * itself. What lies at the end of a worker's heap it may keep all the same. */
 static void give_memory_back(struct serve *serve)
 {
     struct proxy_gauges now;

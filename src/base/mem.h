@@ -21,7 +21,8 @@ char *mem_dup(const void *from, size_t bytes) MUST_USE;        /* copies and add
 void mem_free(void *block);                                    /* NULL is fine */
 void mem_wipe(void *block, size_t bytes);                      /* overwrites; never optimised away */
 
-/* Gives free pages back to the system, also from between blocks in use. Takes some milliseconds for each 10 MiB, in which other
+/* Gives free pages back to the system, from between blocks in use: the end of a thread's heap goes by the C library's own
+ * rules. Takes some milliseconds for each 10 MiB, in which other
  * threads may wait for memory: for after a peak. */
 void mem_trim(void);
 
