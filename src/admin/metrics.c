@@ -14,12 +14,10 @@
 static const int64_t bounds_us[BUCKETS] = {10,    25,    50,     100,    250,     500,     1000,
                                            2500,  5000,  10000,  50000,  250000,  1000000, 10000000};
 
-#define CACHE_LINE_BYTES 64
-
 /* Written by one worker, read by anybody. */
 struct count {
     _Atomic uint64_t value;
-    char apart[CACHE_LINE_BYTES - sizeof(uint64_t)];
+    char apart[MEM_LINE_BYTES - sizeof(uint64_t)];
 };
 
 struct histogram {
@@ -32,7 +30,7 @@ enum time { TIME_JUDGE = 0, TIME_AUDIT, TIME_UPSTREAM, TIME_COUNT };
 struct share {
     struct histogram times[TIME_COUNT];
     _Atomic uint64_t overflow;
-    char apart[CACHE_LINE_BYTES];
+    char apart[MEM_LINE_BYTES];
 };
 
 /* One label set; immutable but for its counts, one of each worker. */
@@ -42,7 +40,7 @@ struct series {
     const char *verdict;
     enum reason reason;
     char *text; /* behind the counts */
-    char apart[CACHE_LINE_BYTES];
+    char apart[MEM_LINE_BYTES];
     struct count counts[];
 };
 

@@ -21,6 +21,17 @@ char *mem_dup(const void *from, size_t bytes) MUST_USE;        /* copies and add
 void mem_free(void *block);                                    /* NULL is fine */
 void mem_wipe(void *block, size_t bytes);                      /* overwrites; never optimised away */
 
+/* Asks for lines of the cache that are used soon, so that they come side by side. What lies there is not touched: it may end
+ * earlier, and be nothing at all. */
+#define MEM_LINE_BYTES 64
+static inline void mem_fetch_ahead(const void *from, size_t bytes)
+{
+    uintptr_t at = (uintptr_t)from;
+
+    for (size_t i = 0; i < bytes; i += MEM_LINE_BYTES)
+        __builtin_prefetch((const void *)(at + i));
+}
+
 /* Gives free pages back to the system, from between blocks in use: the end of a thread's heap goes by the C library's own
  * rules. Takes some milliseconds for each 10 MiB, in which other
  * threads may wait for memory: for after a peak. */

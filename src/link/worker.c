@@ -2,10 +2,9 @@
 #include "link/worker.h"
 
 #include "base/bug.h"
+#include "base/mem.h"
 
 #include <string.h>
-
-#define CACHE_LINE_BYTES 64
 
 enum code worker_init(struct worker *worker, unsigned index, struct loop *loop, struct budget *budget)
 {
@@ -79,14 +78,6 @@ void worker_reap(struct worker *worker)
     close_retired(worker);
 }
 
-static void fetch_ahead(const struct connection *connection)
-{
-    uintptr_t at = (uintptr_t)connection; /* a number: a smaller connection ends before, which a prefetch does not mind */
-
-    for (size_t i = 0; i < WORKER_AHEAD_BYTES; i += CACHE_LINE_BYTES)
-        __builtin_prefetch((const void *)(at + i));
-}
-
 void worker_settle(struct worker *worker)
 {
     struct list round;
@@ -105,7 +96,7 @@ void worker_settle(struct worker *worker)
 
         list_remove(&connection->dirty);
         if (!list_is_empty(&round))
-            fetch_ahead(LIST_ENTRY(round.next, struct connection, dirty));
+            mem_fetch_ahead(LIST_ENTRY(round.next, struct connection, dirty), WORKER_AHEAD_BYTES);
         connection->drive(connection);
     }
     worker_reap(worker);

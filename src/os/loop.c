@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #define EVENTS_A_TURN 256
-#define AHEAD_BYTES 192
-#define CACHE_LINE_BYTES 64
+#define AHEAD_BYTES 192 /* a watch and what follows it, mostly the rest of its owner */
 
 struct loop {
     int epoll_fd;
@@ -175,15 +174,6 @@ static void tell_changes(struct loop *loop)
         list_remove(&watch->changed);
         tell_epoll(loop, watch);
     }
-}
-
-/* A watch and what follows it, mostly the rest of its owner, come from memory while the one before is served. */
-static void fetch_ahead(const struct loop_watch *watch)
-{
-    uintptr_t at = (uintptr_t)watch; /* a number: it may be NULL, which a prefetch does not mind */
-
-    for (size_t i = 0; i < AHEAD_BYTES; i += CACHE_LINE_BYTES)
-        __builtin_prefetch((const void *)(at + i));
 }
 
 static void hand_out(struct loop *loop, int index)
@@ -354,7 +344,7 @@ enum code loop_turn(struct loop *loop, int64_t max_wait_us)
     loop->event_count = count;
     for (int i = 0; i < count; i++) {
         if (i + 1 < count)
-            fetch_ahead(loop->events[i + 1].data.ptr);
+            mem_fetch_ahead(loop->events[i + 1].data.ptr, AHEAD_BYTES);
         if (loop->events[i].data.ptr != NULL)
             hand_out(loop, i);
     }

@@ -48,8 +48,9 @@ int64_t policy_memory_us(const struct policy *policy);
 /* Whether `policy` watches all that `other` watches, by all of it and as long. */
 bool policy_watches_all_of(const struct policy *policy, const struct policy *other);
 
+bool policy_watches(const struct policy *policy); /* whether there is any watch */
+
 /* Calls `told` for each watch (question.h) that the call of a tool is one of: so many that a version may have 1,024. */
-bool policy_watches(const struct policy *policy); /* any tool at all */
 void policy_each_watch(const struct policy *policy, const struct question *question,
                        void (*told)(void *context, const struct policy_watch *watch), void *context);
 

@@ -40,8 +40,7 @@ void lane__woken(struct lane *lane)
 
         if (gate_fate(lane->gate, pair->awaited, &seq) == AUDIT_WAITING)
             break;
-        __builtin_prefetch(pair->waits.next);
-        __builtin_prefetch(LIST_ENTRY(pair->waits.next, struct pair, waits));
+        mem_fetch_ahead(LIST_ENTRY(pair->waits.next, struct pair, waits), 2 * MEM_LINE_BYTES);
         pair__stop_waiting(pair);
         pair__stir(pair);
     }
