@@ -3,7 +3,7 @@
 # Every src/<room>/*.c but src/app/main.c goes into build/<flavour>/libcallgate.a; main.c on top of it is
 # build/<flavour>/callgate. Tests, simulations and fuzz targets are found by wildcard, so a new file needs no line here.
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 FLAVOUR ?= release
 WERROR  ?= 0
@@ -39,10 +39,10 @@ say = @$(if $(filter 1,$(V)),:,echo '  $(1)  $(2)')
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wformat=2 -Wundef -Wvla \
             -Wwrite-strings -Werror=implicit-function-declaration -Werror=int-conversion
-HARDEN_CC := -fstack-protector-strong -fPIE
+HARDEN_CC := -fstack-protector-strong -fstack-clash-protection -fPIE $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
 HARDEN_LD := -pie -Wl,-z,relro,-z,now
 
-FLAGS_release := -O3 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(HARDEN_CC)
+FLAGS_release := -O3 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 $(HARDEN_CC)
 # Release, after the compiler has seen which branches ordinary calls take, and optimised across files: `make pgo` builds it twice,
 # with a training between. For the processor that it is built on; MARCH=, or a name that GCC knows, where it is to run on others too.
 PROFILE       := $(CURDIR)/build/profile
@@ -330,7 +330,7 @@ install: $(BIN) $(BIN:=.1)
 	@test -n "$(BIN)" || { echo "nothing to install: src/app/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
-	install -m 0644 $(wildcard README.md SECURITY.md LICENSE) $(DESTDIR)$(DOC)
+	install -m 0644 README.md SECURITY.md CHANGELOG.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
 	install -m 0755 tools/verify-audit $(DESTDIR)$(DATA)/verify-audit
