@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "app/audit_policies.h"
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 #include "app/print.h"
@@ -254,6 +255,21 @@ static int verify_all(struct verify_conf *conf, const char *heads_path, bool as_
     return worst;
 }
 
+/* After the rows: which policies they name. */
+static int verify_policies(const char *path, const char *store, bool all, bool as_json)
+{
+    struct trail trail = {0};
+    struct why why = {""};
+    int status;
+
+    if (trail_find(path, all, &trail, &why) != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text);
+    else
+        status = audit_policies_check(&trail, store, as_json);
+    trail_fini(&trail);
+    return status;
+}
+
 static int verify(struct verify_conf *conf, const char *checkpoints, bool all, bool as_json)
 {
     struct buf heads;
@@ -272,7 +288,7 @@ static int verify(struct verify_conf *conf, const char *checkpoints, bool all, b
 
 int cmd_audit__verify(int argc, char **argv)
 {
-    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL;
+    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL, *store = NULL;
     char *path = NULL;
     bool all = false, as_json = false;
     const struct option options[] = {
@@ -280,12 +296,15 @@ int cmd_audit__verify(int argc, char **argv)
         {.name = "key", .takes = "PUB", .help = "audit-key.pub, PEM, or name+id+key: who signed", .value = &key_path},
         {.name = "checkpoint", .takes = "FILE", .help = "checkpoints kept elsewhere; DATABASE.heads by default, if it is there",
          .value = &checkpoints},
+        {.name = "store", .takes = "FILE", .help = "callgate.db: it must hold the policies that rows name, as they were",
+         .value = &store},
         {.name = "tenant", .takes = "NAME", .help = "the file is a proof of this tenant's rows", .value = &tenant},
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
         {.name = "json", .help = "the answer as JSON", .flag = &as_json},
         {0},
     };
-    const struct usage usage = {"callgate audit verify [DATABASE|PROOF] [--all] [--key PUB] [--checkpoint FILE] [--json]",
+    const struct usage usage = {"callgate audit verify [DATABASE|PROOF] [--all] [--key PUB] [--checkpoint FILE] "
+                                "[--store FILE] [--json]",
                                 "Checks the chain of all rows and of each tenant, that no number is missing, that each permit\n"
                                 "has its one outcome, that values match their digests, and signed checkpoints against all\n"
                                 "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
@@ -306,6 +325,11 @@ int cmd_audit__verify(int argc, char **argv)
         conf.path = path;
         conf.key = key_path != NULL ? &key : NULL;
         status = verify(&conf, checkpoints, all, as_json);
+        if (store != NULL) {
+            int policies = verify_policies(path, store, all, as_json);
+
+            status = policies > status ? policies : status;
+        }
     }
     mem_free(path);
     return status;

@@ -22,6 +22,11 @@ struct source {
     "'method', a.method, 'tool', a.tool, 'rule', a.rule, 'given_us', w.given_us, 'until_us', w.until_us, 'login', w.login, " \
     "'why', w.why) FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
 
+/* {"policy": "sha256 of its text", ...}; null where there are too many for an event: `hash` covers all of them anyway. */
+#define SELECT_FILES \
+    "(SELECT CASE WHEN sum(6 * length(name) + 80) < 32768 THEN json_group_object(name, sha256) END FROM " \
+    "(SELECT name, sha256 FROM policy_file WHERE version = a.version ORDER BY name))"
+
 static const struct source sources[] = {
     {"agent_key", "key_made",
      "SELECT id, tenant, made_by, json_object('key', id, 'principal', principal, 'made_us', made_us) "
@@ -31,7 +36,7 @@ static const struct source sources[] = {
      "FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 ORDER BY r.id LIMIT 64"},
     {"policy_activation", "policy_activated",
      "SELECT a.id, NULL, a.activated_by, json_object('version', a.version, 'hash', v.hash, 'message', v.message, "
-     "'author', v.author, 'activated_us', a.activated_us, 'why', a.message) "
+     "'author', v.author, 'activated_us', a.activated_us, 'why', a.message, 'files', " SELECT_FILES ") "
      "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
     {"approval_ask", "approval_asked",
      "SELECT id, tenant, principal, json_object('approval', id, 'gate', gate, 'decision', decision, 'upstream', upstream, "

@@ -4,7 +4,7 @@
 
 #include "crypto/digest.h"
 
-static void add_text(struct digest *digest, struct span text)
+void policy__hash_text(struct digest *digest, struct span text)
 {
     unsigned char len[8];
 
@@ -37,8 +37,8 @@ static void add_node(const struct compiler *c, struct digest *digest, const stru
     const struct yaml_node *named = is_named ? NULL : named_by(c, node);
 
     digest_add(digest, shape, sizeof shape);
-    add_text(digest, node->key);
-    add_text(digest, node->text);
+    policy__hash_text(digest, node->key);
+    policy__hash_text(digest, node->text);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
         add_node(c, digest, member, is_named);
     if (named != NULL)

@@ -512,4 +512,10 @@ void policy__trace_reading(struct trace *trace, const struct trace_reading *seen
 void policy__trace_too_many(struct trace *trace);
 void policy__trace_absent(struct trace *trace, const struct condition *leaf, bool is_element);
 
+/* compile_hash.c: a text behind its length in eight bytes, big end first. */
+void policy__hash_text(struct digest *digest, struct span text);
+
+/* snapshot.c: one file of a version, which are hashed in byte order of their names. */
+void policy__hash_file(struct digest *digest, struct span name, struct span text);
+
 #endif

@@ -172,25 +172,20 @@ static enum code sort_rules(struct compiler *c)
     return CODE_OK;
 }
 
-/* Names and texts, each behind its length in eight bytes, big end first, in byte order of the names. */
+void policy__hash_file(struct digest *digest, struct span name, struct span text)
+{
+    policy__hash_text(digest, name);
+    policy__hash_text(digest, text);
+}
+
 static void hash_sources(struct policy *policy)
 {
     unsigned char digest[DIGEST_BYTES];
     struct digest state;
 
     digest_init(&state);
-    for (uint32_t i = 0; i < policy->source_count; i++) {
-        const struct span parts[2] = {policy->sources[i].name, policy->sources[i].text};
-
-        for (int part = 0; part < 2; part++) {
-            unsigned char len[8];
-
-            for (int byte = 0; byte < 8; byte++)
-                len[byte] = (unsigned char)((uint64_t)parts[part].len >> (56 - 8 * byte));
-            digest_add(&state, len, sizeof len);
-            digest_add(&state, parts[part].at, parts[part].len);
-        }
-    }
+    for (uint32_t i = 0; i < policy->source_count; i++)
+        policy__hash_file(&state, policy->sources[i].name, policy->sources[i].text);
     digest_final(&state, digest);
     num_hex(digest, sizeof digest, policy->hash);
 }

@@ -2,7 +2,8 @@
 #include "policy/store.h"
 
 #include "base/num.h"
-#include "crypto/digest.h"
+#include "policy/policy_priv.h"
+#include "policy/store_priv.h"
 #include "unicode/unicode.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ const char policy_store_schema[] =
 
 const char policy_store_schema_why[] = "ALTER TABLE policy_activation ADD COLUMN message TEXT;";
 
-static enum code db_why(struct why *why, enum code code, const struct db *db, const char *doing)
+enum code policy__store_why(struct why *why, enum code code, const struct db *db, const char *doing)
 {
     if (code == CODE_OK)
         return code;
@@ -83,25 +84,10 @@ enum code policy_store_active(struct db *db, uint64_t *version, struct why *why)
             code = CODE_OK;
         db_finalize(&stmt);
     }
-    return db_why(why, code, db, "asking for the active policy");
+    return policy__store_why(why, code, db, "asking for the active policy");
 }
 
-static enum code each_row(struct db_stmt *stmt, policy_store_file_fn each, void *context)
-{
-    enum code code, told = CODE_OK;
-
-    while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
-        struct policy_store_file file = {
-            .name = db_text(stmt, 0), .path = db_text(stmt, 1), .text = db_text(stmt, 2), .sha256 = db_text(stmt, 3)};
-
-        told = each(context, &file);
-    }
-    if (told != CODE_OK)
-        return told;
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
-static enum code has_version(struct db *db, uint64_t version, char hash[64], struct why *why)
+static enum code has_version(struct db *db, uint64_t version, char hash[2 * DIGEST_BYTES], struct why *why)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(db, "SELECT hash FROM policy_version WHERE version = ?1", &stmt);
@@ -109,84 +95,16 @@ static enum code has_version(struct db *db, uint64_t version, char hash[64], str
     if (code == CODE_OK) {
         db_bind_int(stmt, 1, (int64_t)version);
         code = db_step(stmt);
-        if (code == CODE_OK && db_text(stmt, 0).len == 64)
-            memcpy(hash, db_text(stmt, 0).at, 64);
+        if (code == CODE_OK && db_text(stmt, 0).len == 2 * DIGEST_BYTES)
+            memcpy(hash, db_text(stmt, 0).at, 2 * DIGEST_BYTES);
+        else if (code == CODE_OK)
+            memset(hash, '?', 2 * DIGEST_BYTES); /* no text has such a one */
         db_finalize(&stmt);
     }
     if (code == CODE_NOT_FOUND)
         return why_set(why, code, "there is no policy version %" PRIu64 "; `callgate policy list` shows those there are",
                        version);
-    return db_why(why, code, db, "reading a policy version");
-}
-
-enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_fn each, void *context, struct why *why)
-{
-    char hash[64];
-    struct db_stmt *stmt;
-    enum code code = has_version(db, version, hash, why);
-
-    if (code != CODE_OK)
-        return code;
-    code = db_prepare(db, "SELECT name, path, text, sha256 FROM policy_file WHERE version = ?1 ORDER BY name", &stmt);
-    if (code == CODE_OK) {
-        db_bind_int(stmt, 1, (int64_t)version);
-        code = each_row(stmt, each, context);
-        db_finalize(&stmt);
-    }
-    return db_why(why, code, db, "reading a policy version's files");
-}
-
-enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why)
-{
-    struct db_stmt *stmt;
-    uint64_t active;
-    enum code code = policy_store_active(db, &active, why), told = CODE_OK;
-
-    if (code != CODE_OK)
-        return code;
-    code = db_prepare(db,
-                      "SELECT v.version, v.created_us, v.author, v.message, v.hash,"
-                      " (SELECT count(*) FROM policy_file f WHERE f.version = v.version), a.activated_us, a.activated_by,"
-                      " a.message"
-                      " FROM policy_version v LEFT JOIN policy_activation a"
-                      " ON a.id = (SELECT max(id) FROM policy_activation WHERE version = v.version)"
-                      " ORDER BY v.version DESC", &stmt);
-    if (code != CODE_OK)
-        return db_why(why, code, db, "listing policy versions");
-    while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
-        struct policy_store_version version = {
-            .version = (uint64_t)db_int(stmt, 0), .created_us = db_int(stmt, 1), .author = db_text(stmt, 2),
-            .message = db_text(stmt, 3), .hash = db_text(stmt, 4), .files = (uint64_t)db_int(stmt, 5),
-            .activated_us = db_int(stmt, 6), .activated_by = db_text(stmt, 7), .activated_why = db_text(stmt, 8)};
-
-        version.is_active = version.version == active;
-        told = each(context, &version);
-    }
-    db_finalize(&stmt);
-    if (told != CODE_OK)
-        return told;
-    return db_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
-}
-
-enum code policy_store_activations(struct db *db, policy_store_activation_fn each, void *context, struct why *why)
-{
-    struct db_stmt *stmt;
-    enum code told = CODE_OK, code = db_prepare(db, "SELECT version, activated_us, activated_by, message"
-                                                    " FROM policy_activation ORDER BY id DESC", &stmt);
-
-    if (code != CODE_OK)
-        return db_why(why, code, db, "listing activations");
-    while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
-        struct policy_store_activation activation = {
-            .version = (uint64_t)db_int(stmt, 0), .activated_us = db_int(stmt, 1), .activated_by = db_text(stmt, 2),
-            .message = db_text(stmt, 3)};
-
-        told = each(context, &activation);
-    }
-    db_finalize(&stmt);
-    if (told != CODE_OK)
-        return told;
-    return db_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing activations");
+    return policy__store_why(why, code, db, "reading a policy version");
 }
 
 /* ---- sets of files in memory ---- */
@@ -233,10 +151,6 @@ static enum code add_member(struct set *set, struct span name, struct span path,
     return code;
 }
 
-static enum code add_stored(void *context, const struct policy_store_file *file)
-{
-    return add_member(context, file->name, file->path, file->text, POLICY_KEPT);
-}
 
 static void set_init(struct set *set)
 {
@@ -281,30 +195,131 @@ static enum code compile_members(const struct set *set, uint64_t version, struct
     return code;
 }
 
+/* ---- a stored version ---- */
+
+static enum code refuse_text(uint64_t version, struct span expected, struct span found, struct why *why)
+{
+    return why_set(why, CODE_INVALID, "policy version %" PRIu64 " is not the text that was stored: its hash is %.*s, and %.*s "
+                   "was expected; keep callgate.db as evidence, and activate another version, or load all files anew with "
+                   "--only --yes", version, SPAN_ARG(found), SPAN_ARG(expected));
+}
+
+static enum code add_stored(struct db_stmt *stmt, struct set *set, bool *is_damaged)
+{
+    char hex[2 * DIGEST_BYTES];
+    enum code code;
+
+    while ((code = db_step(stmt)) == CODE_OK) {
+        unsigned char digest[DIGEST_BYTES];
+
+        digest_of(db_text(stmt, 2), digest);
+        num_hex(digest, sizeof digest, hex);
+        if (!span_equals(db_text(stmt, 3), span_of(hex, sizeof hex)))
+            *is_damaged = true;
+        code = add_member(set, db_text(stmt, 0), db_text(stmt, 1), db_text(stmt, 2), POLICY_KEPT);
+        if (code != CODE_OK)
+            return code;
+    }
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static void hash_set(const struct set *set, char hex[2 * DIGEST_BYTES])
+{
+    unsigned char bytes[DIGEST_BYTES];
+    struct digest digest;
+
+    digest_init(&digest);
+    for (size_t i = 0; i < set->count; i++)
+        policy__hash_file(&digest, set->members[i].name, set->members[i].text);
+    digest_final(&digest, bytes);
+    num_hex(bytes, sizeof bytes, hex);
+}
+
+/* The one way in which stored texts are read: nobody sees one that is not what its version's hash says. */
+static enum code read_set(struct db *db, uint64_t version, struct set *set, char hash[2 * DIGEST_BYTES], struct why *why)
+{
+    char found[2 * DIGEST_BYTES];
+    struct db_stmt *stmt;
+    bool is_damaged = false;
+    enum code code = has_version(db, version, hash, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_prepare(db, "SELECT name, path, text, sha256 FROM policy_file WHERE version = ?1 ORDER BY name", &stmt);
+    if (code == CODE_OK) {
+        db_bind_int(stmt, 1, (int64_t)version);
+        code = add_stored(stmt, set, &is_damaged);
+        db_finalize(&stmt);
+    }
+    if (code != CODE_OK)
+        return policy__store_why(why, code, db, "reading a policy version's files");
+    hash_set(set, found);
+    if (memcmp(found, hash, sizeof found) != 0)
+        return refuse_text(version, span_of(hash, sizeof found), span_of(found, sizeof found), why);
+    if (is_damaged)
+        return why_set(why, CODE_INVALID, "policy version %" PRIu64 ": a file's sha256 is not that of its text; keep "
+                       "callgate.db as evidence, and load all files anew with --only --yes", version);
+    return CODE_OK;
+}
+
+enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_fn each, void *context, struct why *why)
+{
+    char hash[2 * DIGEST_BYTES];
+    struct set set;
+    enum code code;
+
+    set_init(&set);
+    code = read_set(db, version, &set, hash, why);
+    for (size_t i = 0; i < set.count && code == CODE_OK; i++) {
+        const struct member *member = &set.members[i];
+        unsigned char digest[DIGEST_BYTES];
+        char hex[2 * DIGEST_BYTES];
+
+        digest_of(member->text, digest);
+        num_hex(digest, sizeof digest, hex);
+        code = each(context, &(struct policy_store_file){.name = member->name, .path = member->path, .text = member->text,
+                                                         .sha256 = span_of(hex, sizeof hex)});
+    }
+    set_fini(&set);
+    return code;
+}
+
+enum code policy_store_check(struct db *db, uint64_t version, struct span hash, struct why *why)
+{
+    char stored[2 * DIGEST_BYTES];
+    struct set set;
+    enum code code;
+
+    set_init(&set);
+    code = read_set(db, version, &set, stored, why);
+    set_fini(&set);
+    if (code == CODE_OK && !span_equals(hash, span_of(stored, sizeof stored)))
+        code = refuse_text(version, hash, span_of(stored, sizeof stored), why);
+    return code;
+}
+
 enum code policy_store_compile(struct db *db, uint64_t version, struct policy **policy, struct faults *faults,
                                struct why *why)
 {
-    char hash[64];
+    char hash[2 * DIGEST_BYTES];
     struct set set;
-    enum code code = has_version(db, version, hash, why);
+    enum code code;
 
     *policy = NULL;
-    if (code != CODE_OK)
-        return code;
     set_init(&set);
-    code = policy_store_files(db, version, add_stored, &set, why);
+    code = read_set(db, version, &set, hash, why);
     if (code == CODE_OK) {
         code = compile_members(&set, version, policy, faults, NULL);
         if (code == CODE_INVALID && faults->count > 0)
             why_set(why, code, "policy version %" PRIu64 " does not compile here: %s:%d:%d: %s", version, faults->fault[0].file,
                     faults->fault[0].line, faults->fault[0].column, faults->fault[0].text);
         else
-            code = db_why(why, code, db, "compiling a policy version");
+            code = policy__store_why(why, code, db, "compiling a policy version");
     }
-    if (code == CODE_OK && memcmp(policy_hash(*policy).at, hash, 64) != 0) {
+    /* A file's name beside its text may have been changed, and the hash with it. */
+    if (code == CODE_OK && !span_equals(policy_hash(*policy), span_of(hash, sizeof hash))) {
+        code = refuse_text(version, span_of(hash, sizeof hash), policy_hash(*policy), why);
         policy_unref(policy);
-        code = why_set(why, CODE_INVALID, "policy version %" PRIu64 " is not the text that was stored; activate another",
-                       version);
     }
     set_fini(&set);
     return code;
@@ -457,18 +472,23 @@ static enum code store_set(struct db *db, const struct policy_store_change *chan
         code = insert_activation(db, *version, change->author, change->message, change->now_us);
     if (code == CODE_OK)
         code = db_commit(db);
-    return db_why(why, code, db, "storing the policy");
+    return policy__store_why(why, code, db, "storing the policy");
 }
 
 /* Reads what is active, changes it, compiles it. */
 static enum code compile_change(struct db *db, const struct policy_store_change *change, struct set *set,
                                 struct policy **policy, struct faults *faults, struct faults *warnings, struct why *why)
 {
+    char hash[2 * DIGEST_BYTES];
     uint64_t active = 0;
     enum code code = policy_store_active(db, &active, why);
 
     if (code == CODE_OK && active != 0)
-        code = policy_store_files(db, active, add_stored, set, why);
+        code = read_set(db, active, set, hash, why);
+    if (code == CODE_INVALID && change->only && change->may_remove) { /* nothing of it stays, so its text does not matter */
+        set->count = 0;
+        code = CODE_OK;
+    }
     if (code == CODE_OK)
         code = lay_files(set, change, faults);
     if (code == CODE_OK)
@@ -507,7 +527,7 @@ enum code policy_store_apply(struct db *db, const struct policy_store_change *ch
         return code;
     code = db_begin(db);
     if (code != CODE_OK)
-        return db_why(why, code, db, "locking the store");
+        return policy__store_why(why, code, db, "locking the store");
     set_init(&set);
     code = apply(db, change, &set, version, faults, warnings, why);
     if (code != CODE_OK)
@@ -542,5 +562,5 @@ enum code policy_store_activate(struct db *db, uint64_t version, struct span aut
     policy_unref(&policy);
     if (code != CODE_OK)
         return code;
-    return db_why(why, insert_activation(db, version, author, message, now_us), db, "activating the policy");
+    return policy__store_why(why, insert_activation(db, version, author, message, now_us), db, "activating the policy");
 }

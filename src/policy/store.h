@@ -78,12 +78,16 @@ struct policy_store_activation {
 typedef enum code (*policy_store_activation_fn)(void *context, const struct policy_store_activation *activation);
 enum code policy_store_activations(struct db *db, policy_store_activation_fn each, void *context, struct why *why) MUST_USE;
 
-/* The files of a version, by name. CODE_NOT_FOUND where there is no such version. */
+/* The files of a version, by name, after all of them were found to be what its hash says. CODE_NOT_FOUND where there is no such
+ * version, CODE_INVALID where its text is another one now. */
 struct policy_store_file {
     struct span name, path, text, sha256;
 };
 typedef enum code (*policy_store_file_fn)(void *context, const struct policy_store_file *file);
 enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_fn each, void *context,
                              struct why *why) MUST_USE;
+
+/* Whether the version is there with the text that has this hash (hexadecimal). Errors as of policy_store_files. */
+enum code policy_store_check(struct db *db, uint64_t version, struct span hash, struct why *why) MUST_USE;
 
 #endif

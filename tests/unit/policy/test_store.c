@@ -241,6 +241,65 @@ static void test_immutable(void **state)
     assert_int_equal(policy_store_activate(shop->db, 1, SPAN_LIT("eve"), SPAN_NONE, 5, &shop->faults, &shop->why), CODE_INVALID);
 }
 
+static enum code must_not_be_told(void *context, const struct policy_store_file *file)
+{
+    (void)file;
+    *(bool *)context = true;
+    return CODE_OK;
+}
+
+/* 4.6: whatever of a version's files was changed, its text is read by nobody, and the sentence names both hashes. */
+static void test_changed(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE policy_file SET text = text || ' ' WHERE version = 2 AND name = 'a'",
+        "UPDATE policy_file SET name = 'c' WHERE version = 2 AND name = 'a'",
+        "DELETE FROM policy_file WHERE version = 2 AND name = 'b'",
+        "INSERT INTO policy_file SELECT version, 'c', path, text, sha256 FROM policy_file WHERE version = 2 AND name = 'a'",
+        "UPDATE policy_file SET sha256 = replace(hex(zeroblob(32)), '0', 'a') WHERE version = 2",
+        "UPDATE policy_version SET hash = hash || '' WHERE 0; UPDATE policy_version SET hash = (SELECT hash FROM policy_version "
+        "WHERE version = 1) WHERE version = 2",
+    };
+    struct shop *shop = *state;
+
+    assert_int_equal(load(shop, A1, B1), CODE_OK);
+    assert_int_equal(load(shop, A2, NULL), CODE_OK);
+    assert_int_equal(db_exec(shop->db, "DROP TRIGGER policy_file_stays; DROP TRIGGER policy_file_remains; "
+                                       "DROP TRIGGER policy_version_stays"), CODE_OK);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct policy *policy;
+        bool told = false;
+
+        assert_int_equal(db_exec(shop->db, "BEGIN"), CODE_OK);
+        assert_int_equal(db_exec(shop->db, changes[i]), CODE_OK);
+        assert_int_equal(policy_store_files(shop->db, 2, must_not_be_told, &told, &shop->why), CODE_INVALID);
+        assert_false(told);
+        assert_non_null(strstr(shop->why.text, "policy version 2"));
+        assert_int_equal(policy_store_compile(shop->db, 2, &policy, &shop->faults, &shop->why), CODE_INVALID);
+        assert_null(policy);
+        assert_int_equal(db_exec(shop->db, "ROLLBACK"), CODE_OK);
+        assert_int_equal(policy_store_files(shop->db, 2, must_not_be_told, &told, &shop->why), CODE_OK);
+        assert_true(told);
+    }
+}
+
+/* 4.6: who has a hash asks whether its text is there. */
+static void test_check(void **state)
+{
+    static char other[64];
+    struct shop *shop = *state;
+    struct policy *policy;
+
+    assert_int_equal(load(shop, A1, NULL), CODE_OK);
+    assert_int_equal(policy_store_compile(shop->db, 1, &policy, &shop->faults, &shop->why), CODE_OK);
+    assert_int_equal(policy_store_check(shop->db, 1, policy_hash(policy), &shop->why), CODE_OK);
+    assert_int_equal(policy_store_check(shop->db, 2, policy_hash(policy), &shop->why), CODE_NOT_FOUND);
+    memset(other, '0', sizeof other);
+    assert_int_equal(policy_store_check(shop->db, 1, span_of(other, sizeof other), &shop->why), CODE_INVALID);
+    assert_non_null(strstr(shop->why.text, "0000000000"));
+    policy_unref(&policy);
+}
+
 /* Whichever allocation fails: nothing is stored, or all. */
 static void test_memory(void **state)
 {
@@ -269,6 +328,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_activate, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_why, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_immutable, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_changed, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_check, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_memory, open_shop, close_shop),
     };
 
