@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
 #include "http/authority.h"
+#include "os/clock.h"
 
 #define MAX_LISTENERS 64
 
@@ -11,9 +12,21 @@ bool conf__host_is_plain(struct span host)
     return http_authority_read(host, &authority) && authority.port.len == 0;
 }
 
+void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context)
+{
+    int64_t until_us = tls_lists_until_us(context);
+    char until[CLOCK_TEXT_BYTES];
+
+    if (until_us > clock_wall_us())
+        return;
+    clock_text(until_us, until);
+    CONF_WARN(reader, node, "a list of revoked certificates has run out at %s: no certificate of its authority is accepted "
+              "until a newer one is put in its place and the configuration is read again (SIGHUP)", until);
+}
+
 static void read_tls(struct conf_reader *reader, const struct yaml_node *node, struct proxy_listen *listen)
 {
-    static const char *const known[] = {"certificate", "key", "client_ca", "client_certificate", NULL};
+    static const char *const known[] = {"certificate", "key", "client_ca", "client_crl", "client_certificate", NULL};
     static const char *const demands[] = {"optional", "required", NULL};
     struct tls_server_conf tls = {0};
     struct why why = {""};
@@ -26,11 +39,15 @@ static void read_tls(struct conf_reader *reader, const struct yaml_node *node, s
     tls.certificate = conf__path(reader, node, "certificate", NULL);
     tls.key = conf__path(reader, node, "key", NULL);
     tls.client_ca = conf__path(reader, node, "client_ca", NULL);
+    tls.client_crls = conf__paths(reader, node, "client_crl", CONF_MAX_LISTS);
     tls.client_required = conf__choice(reader, node, "client_certificate", demands) == 1;
     if (yaml_member(node, "client_certificate") != NULL && tls.client_ca == NULL)
         CONF_FAULT(reader, yaml_member(node, "client_certificate"),
                    "client certificates cannot be checked without `client_ca`; write `client_ca: agents-ca.pem`");
-    if (tls.certificate == NULL || tls.key == NULL)
+    if (yaml_member(node, "client_crl") != NULL && tls.client_ca == NULL)
+        CONF_FAULT(reader, yaml_member(node, "client_crl"),
+                   "lists of revoked certificates have no meaning without `client_ca`; write `client_ca: agents-ca.pem`");
+    if (tls.certificate == NULL || tls.key == NULL || (tls.client_crls == NULL && yaml_member(node, "client_crl") != NULL))
         return;
     reader->has_client_ca = reader->has_client_ca || tls.client_ca != NULL;
     code = tls_server_new(&tls, &listen->tls, &why);
@@ -38,6 +55,8 @@ static void read_tls(struct conf_reader *reader, const struct yaml_node *node, s
         reader->out_of_memory = true;
     else if (code != CODE_OK)
         CONF_FAULT(reader, node, "%s", why.text);
+    else
+        conf__lists_are_fresh(reader, node, listen->tls);
 }
 
 static void check_openness(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_listen *listen)

@@ -44,6 +44,9 @@ struct span conf__copy(struct conf_reader *reader, struct span text);
 struct span conf__lower(struct conf_reader *reader, struct span text);
 /* A file beside the configuration; `otherwise` where the key is absent (NULL gives NULL). */
 const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *otherwise);
+/* A list of such files, NULL at its end; NULL where the key is absent or nothing in it can be read. */
+const char *const *conf__paths(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max);
+#define CONF_MAX_LISTS 64 /* files of revoked certificates */
 bool conf__bool(struct conf_reader *reader, const struct yaml_node *map, const char *key);
 /* The index of the word in `words` (NULL-terminated); 0 where the key is absent or faulty. */
 size_t conf__choice(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *const *words);
@@ -64,6 +67,9 @@ void *conf__array(struct conf_reader *reader, size_t count, size_t bytes);
 bool conf__path_is_plain(struct span path); /* begins with '/', no `%`, `..`, `//`, `;`, `\`, query or fragment */
 bool conf__host_is_plain(struct span host); /* a name or an address, without a port */
 
+/* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
+ * configuration, and with it what newer lists revoke. */
+void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
 void conf__listens(struct conf_reader *reader, const struct yaml_node *root);
 void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);

@@ -90,15 +90,22 @@ static void make_tls(struct conf_reader *reader, const struct yaml_node *map, co
             CONF_FAULT(reader, node, "`%s` has no meaning for plain http; write https, or leave it out", files[i]);
         *paths[i] = conf__path(reader, map, files[i], NULL);
     }
+    conf.crls = conf__paths(reader, map, "crl", CONF_MAX_LISTS);
+    if (yaml_member(map, "crl") != NULL && (!tls || conf.ca == NULL))
+        CONF_FAULT(reader, yaml_member(map, "crl"), "`crl` has no meaning without https and `ca`, whose lists it names; write "
+                   "`ca: authority.pem` beside it");
     if ((conf.certificate == NULL) != (conf.key == NULL))
         CONF_FAULT(reader, place, "`certificate` and `key` come together; write both, or none");
-    if (!tls || reader->out_of_memory || (conf.certificate == NULL) != (conf.key == NULL))
+    if (!tls || reader->out_of_memory || (conf.certificate == NULL) != (conf.key == NULL) ||
+        (conf.crls == NULL && yaml_member(map, "crl") != NULL))
         return;
     code = tls_client_new(&conf, &out->tls, &why);
     if (code == CODE_NOMEM)
         reader->out_of_memory = true;
     else if (code != CODE_OK)
         CONF_FAULT(reader, place, "%s", why.text);
+    else
+        conf__lists_are_fresh(reader, place, out->tls);
 }
 
 /* ---- credentials ---- */
@@ -214,7 +221,8 @@ static void read_server(struct conf_reader *reader, const struct yaml_node *map,
 
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out)
 {
-    static const char *const known[] = {"url", "ca", "certificate", "key", "insecure", "preserve_host", "headers", NULL};
+    static const char *const known[] = {"url", "ca", "crl", "certificate", "key", "insecure", "preserve_host", "headers",
+                                        NULL};
     const struct yaml_node *map = conf__need(reader, route, "upstream", "{url: 'https://shop.internal/mcp'}");
 
     if (map == NULL || !conf__map(reader, map, known, "`upstream`"))
@@ -225,7 +233,7 @@ void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, b
 
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
 {
-    static const char *const known[] = {"url", "ca", "certificate", "key", "insecure", "headers", NULL};
+    static const char *const known[] = {"url", "ca", "crl", "certificate", "key", "insecure", "headers", NULL};
 
     if (node == NULL)
         return false;

@@ -93,10 +93,9 @@ struct span conf__text_of(struct conf_reader *reader, const struct yaml_node *ma
     return node != NULL ? conf__text(reader, node) : SPAN_NONE;
 }
 
-const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *otherwise)
+/* Takes: text: at == NULL gives NULL. */
+static const char *path_of(struct conf_reader *reader, struct span text)
 {
-    const struct yaml_node *node = yaml_member(map, key);
-    struct span text = node != NULL ? conf__text(reader, node) : span_text(otherwise);
     char *beside;
     struct span copy;
 
@@ -110,6 +109,26 @@ const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, 
     copy = conf__copy(reader, span_text(beside));
     mem_free(beside);
     return copy.at;
+}
+
+const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *otherwise)
+{
+    const struct yaml_node *node = yaml_member(map, key);
+
+    return path_of(reader, node != NULL ? conf__text(reader, node) : span_text(otherwise));
+}
+
+const char *const *conf__paths(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max)
+{
+    const struct yaml_node *list = conf__list(reader, map, key, max);
+    const char **paths = list != NULL ? conf__array(reader, list->count + 1, sizeof *paths) : NULL;
+    size_t count = 0;
+
+    for (const struct yaml_node *node = paths != NULL ? list->child : NULL; node != NULL; node = node->next) {
+        paths[count] = path_of(reader, conf__text(reader, node));
+        count += paths[count] != NULL;
+    }
+    return count > 0 ? paths : NULL;
 }
 
 bool conf__bool(struct conf_reader *reader, const struct yaml_node *map, const char *key)

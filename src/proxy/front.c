@@ -115,6 +115,8 @@ static enum reason identify(struct pair *pair)
     enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
                                          &exchange->identity);
 
+    if (reason == REASON_PERMITTED && !lane__certificate_holds(pair->lane, pair))
+        reason = REASON_CREDENTIAL_WRONG; /* whichever credential decides: this connection ends */
     if (reason != REASON_PERMITTED)
         return reason;
     if (!copy(exchange, &exchange->identity.principal) || !copy(exchange, &exchange->identity.tenant))

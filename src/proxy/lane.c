@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "os/clock.h"
 
 #include <string.h>
 
@@ -82,23 +83,62 @@ static void recheck(struct lane *lane, struct pair *pair)
     pair__close(pair, REASON_CREDENTIAL_WRONG);
 }
 
+/* So does a certificate that was revoked or has ended: a new handshake would fail. */
+static void recheck_certificate(struct lane *lane, struct pair *pair)
+{
+    if (!pair->front.is_ready || lane__certificate_holds(lane, pair))
+        return;
+    if (lane__may_log(lane))
+        log_warn("proxy", "%s: %s", pair->client, stream_fault(pair->front.stream));
+    pair__close(pair, REASON_CREDENTIAL_WRONG);
+}
+
+bool lane__certificate_holds(const struct lane *lane, const struct pair *pair)
+{
+    return !pair->is_tls || tls_peer_holds(pair->front.stream, lane->conf->listens[pair->listen].tls);
+}
+
+/* Returns: whether a listener asks for certificates. One worker says when their lists run out. */
+static bool look_at_lists(struct lane *lane)
+{
+    bool asks = false;
+
+    for (size_t i = 0; i < lane->conf->listen_count; i++) {
+        const struct tls_context *tls = lane->conf->listens[i].tls;
+        int64_t until_us = tls != NULL ? tls_lists_until_us(tls) : INT64_MAX;
+
+        asks = asks || (tls != NULL && tls_asks_certificate(tls));
+        if (lane->worker.index != 0 || until_us == lane->told_lists_us || until_us > clock_wall_us())
+            continue;
+        lane->told_lists_us = until_us;
+        log_error("proxy", "a list in `client_crl` of listener %zu has run out: certificates of its authority are refused "
+                  "until a newer one is put in its place and the configuration is read again (SIGHUP)", i + 1);
+    }
+    return asks;
+}
+
 static void beat(void *context)
 {
     struct lane *lane = context;
     struct identity_keys *keys = gate_keys(lane->gate);
+    bool has_new_keys = keys != lane->seen_keys, asks = look_at_lists(lane), asked = lane->asks_certificates;
 
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
-        log_error("proxy", "out of memory for a timer: revoked keys end with their connections only");
-    if (keys == lane->seen_keys)
+        log_error("proxy", "out of memory for a timer: revoked keys and certificates end with their connections only");
+    lane->asks_certificates = asks;
+    if (!has_new_keys && !asks && !asked)
         return;
-    /* Held, so that the next table cannot come to stand in the same place. */
-    identity_keys_unref(&lane->seen_keys);
-    lane->seen_keys = identity_keys_ref(keys);
+    if (has_new_keys) { /* held, so that the next table cannot come to stand in the same place */
+        identity_keys_unref(&lane->seen_keys);
+        lane->seen_keys = identity_keys_ref(keys);
+    }
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next) {
         struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
 
-        if (pair != NULL)
+        if (pair != NULL && has_new_keys)
             recheck(lane, pair);
+        if (pair != NULL && (asks || asked))
+            recheck_certificate(lane, pair);
     }
 }
 

@@ -89,8 +89,10 @@ struct lane {
     size_t listener_count;
     struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
     struct list stuck;    /* pairs that found the ring full */
-    struct loop_timer beat; /* twice a second: revoked keys */
+    struct loop_timer beat; /* twice a second: revoked keys and certificates */
     struct identity_keys *seen_keys;
+    bool asks_certificates; /* some listener did at the last beat */
+    int64_t told_lists_us;  /* the end of a revocation list that was told last */
     dial_fn dial;
     void *dial_context;
     proxy_call_fn ended;
@@ -229,6 +231,7 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget) M
 void lane__fini(struct lane *lane);
 void lane__woken(struct lane *lane);                     /* the audit settled something */
 void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
+bool lane__certificate_holds(const struct lane *lane, const struct pair *pair); /* the agent's, as of now */
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
 void lane__random_hex(struct lane *lane, char out[32]);
 void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one of the lane's */

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PEM_MAX_BYTES (1024 * 1024)
-
 static const unsigned char alpn_http[] = "\x08http/1.1";
 
 void tls__error_text(char *out, size_t len)
@@ -74,19 +72,19 @@ static int new_session(SSL *ssl, SSL_SESSION *session)
 
 /* ---- files ---- */
 
-static enum code open_pem(const char *path, enum file_kind kind, struct buf *text, BIO **bio, struct why *why)
+enum code tls__open_pem(const char *path, enum file_kind kind, struct buf *text, BIO **bio, struct why *why)
 {
     enum code code;
 
-    buf_init(text, PEM_MAX_BYTES);
-    code = file_read(path, kind, PEM_MAX_BYTES, text, why);
+    buf_init(text, TLS_FILE_MAX_BYTES);
+    code = file_read(path, kind, TLS_FILE_MAX_BYTES, text, why);
     if (code != CODE_OK)
         return code;
     *bio = BIO_new_mem_buf(buf_peek(text).at, (int)buf_len(text));
     return *bio ? CODE_OK : why_set(why, CODE_NOMEM, "%s: out of memory", path);
 }
 
-static void close_pem(struct buf *text, BIO **bio)
+void tls__close_pem(struct buf *text, BIO **bio)
 {
     BIO_free(*bio);
     *bio = NULL;
@@ -95,8 +93,7 @@ static void close_pem(struct buf *text, BIO **bio)
     buf_fini(text);
 }
 
-/* A passphrase would have to be asked for; nobody is there. */
-static int no_passphrase(char *into, int size, int writing, void *context)
+int tls__no_passphrase(char *into, int size, int writing, void *context)
 {
     (void)into, (void)size, (void)writing, (void)context;
     return 0;
@@ -108,17 +105,17 @@ static enum code load_key(SSL_CTX *ctx, const char *path, struct why *why)
     BIO *bio = NULL;
     EVP_PKEY *key = NULL;
     char fault[160];
-    enum code code = open_pem(path, FILE_SECRET, &text, &bio, why);
+    enum code code = tls__open_pem(path, FILE_SECRET, &text, &bio, why);
 
     if (code == CODE_OK) {
-        key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+        key = PEM_read_bio_PrivateKey(bio, NULL, tls__no_passphrase, NULL);
         if (key == NULL || SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
             tls__error_text(fault, sizeof fault);
             code = why_set(why, CODE_INVALID, "%s: not the unencrypted PEM key of the certificate (%s)", path, fault);
         }
     }
     EVP_PKEY_free(key);
-    close_pem(&text, &bio);
+    tls__close_pem(&text, &bio);
     return code;
 }
 
@@ -129,9 +126,9 @@ static enum code load_chain(SSL_CTX *ctx, const char *path, struct why *why)
     X509 *certificate;
     char fault[160];
     unsigned count = 0;
-    enum code code = open_pem(path, FILE_TRUSTED, &text, &bio, why);
+    enum code code = tls__open_pem(path, FILE_TRUSTED, &text, &bio, why);
 
-    while (code == CODE_OK && (certificate = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL)) != NULL) {
+    while (code == CODE_OK && (certificate = PEM_read_bio_X509(bio, NULL, tls__no_passphrase, NULL)) != NULL) {
         int done = count++ == 0 ? SSL_CTX_use_certificate(ctx, certificate) == 1
                                 : SSL_CTX_add1_chain_cert(ctx, certificate) == 1;
 
@@ -144,30 +141,7 @@ static enum code load_chain(SSL_CTX *ctx, const char *path, struct why *why)
     if (code == CODE_OK && count == 0)
         code = why_set(why, CODE_INVALID, "%s: holds no PEM certificate", path);
     ERR_clear_error(); /* reading past the last one left its mark */
-    close_pem(&text, &bio);
-    return code;
-}
-
-/* Trusts the certificates of a file; a server also names them when it asks for the agent's. */
-static enum code load_ca(SSL_CTX *ctx, const char *path, bool is_server, struct why *why)
-{
-    struct buf text;
-    BIO *bio = NULL;
-    X509 *certificate;
-    unsigned count = 0;
-    enum code code = open_pem(path, FILE_TRUSTED, &text, &bio, why);
-
-    while (code == CODE_OK && (certificate = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL)) != NULL) {
-        count++;
-        if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), certificate) != 1 ||
-            (is_server && SSL_CTX_add_client_CA(ctx, certificate) != 1))
-            code = why_set(why, CODE_NOMEM, "%s: certificate %u cannot be kept", path, count);
-        X509_free(certificate);
-    }
-    if (code == CODE_OK && count == 0)
-        code = why_set(why, CODE_INVALID, "%s: holds no PEM certificate", path);
-    ERR_clear_error();
-    close_pem(&text, &bio);
+    tls__close_pem(&text, &bio);
     return code;
 }
 
@@ -221,7 +195,7 @@ enum code tls_server_new(const struct tls_server_conf *conf, struct tls_context 
     if (code != CODE_OK)
         return code;
     SSL_CTX_set_alpn_select_cb(context->ctx, choose_protocol, NULL);
-    /* Tickets carry the session; the server keeps none. They are bound to this program where certificates are asked for. */
+    /* Tickets carry the session; the server keeps none. */
     SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_OFF);
     (void)SSL_CTX_set_num_tickets(context->ctx, 1);
     if (SSL_CTX_set_session_id_context(context->ctx, sessions_of, sizeof sessions_of - 1) != 1)
@@ -231,7 +205,10 @@ enum code tls_server_new(const struct tls_server_conf *conf, struct tls_context 
     if (code == CODE_OK)
         code = load_key(context->ctx, conf->key, why);
     if (code == CODE_OK && conf->client_ca != NULL) {
-        code = load_ca(context->ctx, conf->client_ca, true, why);
+        code = tls__trust(context, conf->client_ca, conf->client_crls, conf->client_required, why);
+        /* A resumed session would bring its certificate along unasked: here each connection shows it anew. */
+        SSL_CTX_set_options(context->ctx, SSL_OP_NO_TICKET);
+        (void)SSL_CTX_set_num_tickets(context->ctx, 0);
         SSL_CTX_set_verify(context->ctx,
                            SSL_VERIFY_PEER | (conf->client_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), NULL);
     }
@@ -251,13 +228,14 @@ enum code tls_client_new(const struct tls_client_conf *conf, struct tls_context 
         return code;
     SSL_CTX_set_verify(context->ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(context->ctx, new_session);
+    if (conf->crls == NULL) /* a resumed session is not verified again */
+        SSL_CTX_sess_set_new_cb(context->ctx, new_session);
     if (SSL_CTX_set_alpn_protos(context->ctx, alpn_http, sizeof alpn_http - 1) != 0)
         code = why_set(why, CODE_NOMEM, "OpenSSL takes no protocol list");
-    if (code == CODE_OK && conf->ca != NULL)
-        code = load_ca(context->ctx, conf->ca, false, why);
-    else if (code == CODE_OK && SSL_CTX_set_default_verify_paths(context->ctx) != 1)
+    if (code == CODE_OK && conf->ca == NULL && SSL_CTX_set_default_verify_paths(context->ctx) != 1)
         code = why_set(why, CODE_IO, "the system's certificate authorities cannot be read; name a file with `ca:`");
+    if (code == CODE_OK)
+        code = tls__trust(context, conf->ca, conf->crls, true, why);
     if (code == CODE_OK && conf->certificate != NULL)
         code = load_chain(context->ctx, conf->certificate, why);
     if (code == CODE_OK && conf->key != NULL)
@@ -284,6 +262,7 @@ void tls_unref(struct tls_context **context)
         return;
     for (unsigned i = 0; i < TLS_TICKETS; i++)
         tls__ticket_free(atomic_exchange(&gone->tickets[i], NULL));
+    sk_X509_CRL_pop_free(gone->lists, X509_CRL_free);
     SSL_CTX_free(gone->ctx);
     mem_free(gone);
 }

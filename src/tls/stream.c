@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "os/clock.h"
 #include "os/sock.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct tls_stream {
     bool is_shaken;
     bool has_failed;      /* OpenSSL forbids any further call but SSL_free */
     char *subject;
+    struct tls_accepted accepted; /* of a server: the agent's certificate */
     char fault[200];
 };
 
@@ -120,6 +122,8 @@ static enum io tls_handshake(struct stream *stream)
         return IO_FAIL;
     }
     tls->is_shaken = true;
+    if (tls->context->is_server && SSL_get0_peer_certificate(tls->ssl) != NULL)
+        tls__accepted(tls->context, SSL_get0_verified_chain(tls->ssl), &tls->accepted);
     return IO_OK;
 }
 
@@ -322,6 +326,24 @@ struct span tls_peer_subject(const struct stream *stream)
         tls->subject = subject_text(certificate);
     ERR_clear_error();
     return span_text(tls->subject);
+}
+
+bool tls_peer_holds(struct stream *stream, const struct tls_context *context)
+{
+    struct tls_stream *tls = tls_of(stream);
+    int verified;
+
+    if (SSL_get0_peer_certificate(tls->ssl) == NULL) {
+        (void)snprintf(tls->fault, sizeof tls->fault, "a client certificate is required");
+        return !context->needs_certificate;
+    }
+    if (memcmp(tls->accepted.trust, context->trust, TLS_TRUST_BYTES) == 0 && clock_wall_us() < tls->accepted.until_us)
+        return true;
+    verified = tls__verify_again(context, tls->ssl, &tls->accepted);
+    if (verified != X509_V_OK)
+        (void)snprintf(tls->fault, sizeof tls->fault, "the certificate is not acceptable any more: %s",
+                       X509_verify_cert_error_string(verified));
+    return verified == X509_V_OK;
 }
 
 bool tls_is_resumed(const struct stream *stream)

@@ -9,7 +9,10 @@
  *
  * Only http/1.1 is offered and taken in ALPN. No renegotiation, no compression, no early data. Upstream certificates and
  * host names are always checked. Sessions are resumed: in front by tickets under a key of the context, behind by the last
- * session of each context and host name. An idle stream holds no buffers (SSL_MODE_RELEASE_BUFFERS). */
+ * session of each context and host name; never where client certificates or revocation lists are asked for, since a
+ * resumed session is not verified again. With lists, each certificate of a chain needs a list of its issuer that has not
+ * run out (RFC 5280, 6.3): where one is missing or too old, the certificate is not accepted. An idle stream holds no buffers
+ * (SSL_MODE_RELEASE_BUFFERS). */
 #ifndef TLS_TLS_H
 #define TLS_TLS_H
 
@@ -24,11 +27,13 @@ struct tls_server_conf {
     const char *certificate; /* with its chain */
     const char *key;
     const char *client_ca;   /* NULL: client certificates are not asked for */
+    const char *const *client_crls; /* PEM or DER, NULL at the end; NULL: revocation is not asked */
     bool client_required;    /* a handshake without one fails */
 };
 
 struct tls_client_conf {
     const char *ca;          /* NULL: the system's */
+    const char *const *crls; /* as client_crls */
     const char *certificate; /* our own, or NULL */
     const char *key;
 };
@@ -49,6 +54,13 @@ enum code tls_connect(struct tls_context *context, int fd, const char *host, str
 struct span tls_server_name(const struct stream *stream);  /* what the agent asked for; empty: nothing */
 struct span tls_peer_subject(const struct stream *stream); /* RFC 4514, of a verified certificate; at == NULL: none */
 bool tls_is_resumed(const struct stream *stream);
+
+/* Whether `context`, which may be newer than the one the stream was made with, would accept the peer's certificate now: it
+ * has not ended and is not revoked. Asked again and again; a verification is made only where something can have changed. If
+ * not, the reason is in stream_fault. Takes: a stream made here, after its handshake. */
+bool tls_peer_holds(struct stream *stream, const struct tls_context *context);
+bool tls_asks_certificate(const struct tls_context *context);
+int64_t tls_lists_until_us(const struct tls_context *context); /* when the first list runs out; INT64_MAX: there is none */
 
 /* Whether the socket below was connected: what failed then was TLS. */
 bool tls_is_connected(const struct stream *stream);

@@ -8,12 +8,16 @@
 #ifndef TLS_TLS_PRIV_H
 #define TLS_TLS_PRIV_H
 
+#include "base/buf.h"
+#include "os/file.h"
 #include "tls/tls.h"
 
 #include <openssl/ssl.h>
 #include <stdatomic.h>
 
 #define TLS_TICKETS 16
+#define TLS_TRUST_BYTES 32
+#define TLS_FILE_MAX_BYTES (16u << 20) /* lists of what was revoked grow large */
 
 /* The last session of a host, to be resumed once: a TLS 1.3 ticket should not be used twice. */
 struct tls_ticket {
@@ -21,10 +25,14 @@ struct tls_ticket {
     char host[]; /* NUL-terminated */
 };
 
-/* Sessions change hands by exchanging pointers, so that workers need no lock. */
+/* Lists and trust are set while the context is made.
+ * Sessions change hands by exchanging pointers, so that workers need no lock. */
 struct tls_context {
     SSL_CTX *ctx;
     bool is_server;
+    bool needs_certificate;      /* a peer that shows none is not accepted */
+    STACK_OF(X509_CRL) *lists;   /* of revoked certificates; NULL: there are none */
+    unsigned char trust[TLS_TRUST_BYTES]; /* SHA-256 over authorities and lists: contexts with the same accept the same */
     atomic_uint refs;
     _Atomic(struct tls_ticket *) tickets[TLS_TICKETS];
 };
@@ -33,6 +41,25 @@ struct tls_context {
 struct tls_ticket *tls__ticket_take(struct tls_context *context, const char *host);
 void tls__ticket_put(struct tls_context *context, const char *host, SSL_SESSION *session_take);
 void tls__ticket_free(struct tls_ticket *ticket);
+
+/* What a stream knows of a certificate that was accepted: by which trust, and when it must be asked for anew. */
+struct tls_accepted {
+    unsigned char trust[TLS_TRUST_BYTES];
+    int64_t until_us; /* the first end of a certificate in its chain, or of a list */
+};
+
+/* ---- trust.c ---- */
+/* Believes the certificates of `ca` (NULL: those that the context believes already), unless one of `crls` revokes them. */
+enum code tls__trust(struct tls_context *context, const char *ca, const char *const *crls, bool needs_certificate,
+                     struct why *why) MUST_USE;
+void tls__accepted(const struct tls_context *context, STACK_OF(X509) *chain, struct tls_accepted *accepted);
+/* Verifies the peer of `ssl` once more. Returns: X509_V_OK, or what is wrong with it. */
+int tls__verify_again(const struct tls_context *context, SSL *ssl, struct tls_accepted *accepted);
+
+/* ---- files: on failure text and bio are still to be closed ---- */
+enum code tls__open_pem(const char *path, enum file_kind kind, struct buf *text, BIO **bio, struct why *why) MUST_USE;
+void tls__close_pem(struct buf *text, BIO **bio);
+int tls__no_passphrase(char *into, int size, int writing, void *context); /* it would be asked for, and nobody is there */
 
 /* The oldest error of OpenSSL's queue as text, and an empty queue. */
 void tls__error_text(char *out, size_t len);

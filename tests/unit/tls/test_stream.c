@@ -232,6 +232,19 @@ static void test_stranger(void **state) /* 1.6, 1.9: an authority that nobody co
     end(&ends);
 }
 
+/* Joins, takes the ticket where there is one, joins again. */
+static void join_twice(struct ends *ends)
+{
+    char byte;
+    size_t done;
+
+    join(ends, "gate.test");
+    assert_false(tls_is_resumed(ends->back));
+    assert_int_equal(stream_read(ends->back, &byte, 1, &done), IO_WANT_READ);
+    part(ends);
+    join(ends, "gate.test");
+}
+
 static void test_resumption(void **state) /* 1.6 */
 {
     struct ends ends;
@@ -239,20 +252,45 @@ static void test_resumption(void **state) /* 1.6 */
     size_t done;
 
     (void)state;
-    contexts(&ends, &pki, true, false, true);
-    join(&ends, "gate.test");
-    assert_false(tls_is_resumed(ends.back));
-    assert_int_equal(stream_read(ends.back, &byte, 1, &done), IO_WANT_READ); /* takes the ticket */
-    part(&ends);
-    join(&ends, "gate.test");
+    contexts(&ends, &pki, false, false, false);
+    join_twice(&ends);
     assert_true(tls_is_resumed(ends.back));
     assert_true(tls_is_resumed(ends.front));
-    assert_true(tls_peer_subject(ends.front).len > 0); /* the certificate is remembered with it */
     (void)stream_read(ends.back, &byte, 1, &done);
     part(&ends);
     join(&ends, "127.0.0.1"); /* another name: not that session */
     assert_false(tls_is_resumed(ends.back));
     end(&ends);
+    contexts(&ends, &pki, true, false, true); /* 4.14: a certificate is shown and verified at each connection */
+    join_twice(&ends);
+    assert_false(tls_is_resumed(ends.front));
+    assert_true(tls_peer_subject(ends.front).len > 0);
+    end(&ends);
+}
+
+static void test_still_accepted(void **state) /* 4.14: asked of a newer context, an open connection is judged as a new one would be */
+{
+    struct ends ends, stricter, none;
+
+    (void)state;
+    contexts(&ends, &pki, true, false, true);
+    contexts(&stricter, &pki, true, true, false);
+    contexts(&none, &pki, false, false, false);
+    join(&ends, "gate.test");
+    assert_true(tls_peer_holds(ends.front, ends.server));
+    assert_true(tls_peer_holds(ends.front, stricter.server));
+    assert_false(tls_peer_holds(ends.front, none.server)); /* nobody is believed there any more */
+    assert_non_null(strstr(stream_fault(ends.front), "not acceptable any more"));
+    assert_true(tls_peer_holds(ends.front, ends.server));
+    part(&ends);
+    end(&ends);
+    contexts(&ends, &pki, true, false, false);
+    join(&ends, "gate.test");
+    assert_true(tls_peer_holds(ends.front, ends.server));
+    assert_false(tls_peer_holds(ends.front, stricter.server)); /* it has shown none, and one is required */
+    end(&ends);
+    end(&stricter);
+    end(&none);
 }
 
 static void test_client_certificate(void **state) /* 1.6 */
@@ -355,7 +393,7 @@ int main(void)
         cmocka_unit_test(test_blocked_write), cmocka_unit_test(test_names),
         cmocka_unit_test(test_stranger),   cmocka_unit_test(test_resumption),
         cmocka_unit_test(test_client_certificate), cmocka_unit_test(test_alpn_and_versions),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_files),      cmocka_unit_test(test_still_accepted),
     };
 
     return cmocka_run_group_tests(tests, make_pki, drop_pki);
