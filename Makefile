@@ -11,6 +11,8 @@ V       ?= 0
 PREFIX  ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
+FUZZ_SMOKE_SECONDS ?= 3
+FUZZ_TORTURE_SECONDS ?= 3600
 ORACLE_AGREEMENTS ?= 60000
 ORACLE_SEED ?= 1
 
@@ -20,7 +22,7 @@ endif
 
 CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 ifeq ($(FLAVOUR),fuzz)
-CC := clang
+override CC := $(if $(findstring clang,$(CC)),$(CC),clang)
 endif
 AR ?= ar
 ifeq ($(FLAVOUR),pgo)
@@ -241,6 +243,7 @@ interop: all
 torture: all $(TORT_BIN) $(PRELOADS)
 	@$(if $(TORT_BIN),$(RUN_TESTS) torture $(TORT_BIN))
 	@$(RUN_SCENARIOS) tests/torture
+	@$(if $(T),,$(MAKE) --no-print-directory fuzz-torture)
 
 valgrind: all $(UNIT_BIN) $(SIM_BIN)
 	@CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)
@@ -259,21 +262,30 @@ cover:
 	@$(MAKE) --no-print-directory FLAVOUR=cover sim
 	@tools/cover build/cover
 
+# Debian has libFuzzer in a package of its own beside clang.
+HAS_LIBFUZZER := printf 'int LLVMFuzzerTestOneInput(const char *b, unsigned long n);int LLVMFuzzerTestOneInput(const char *b, \
+                 unsigned long n) { return b == 0 && n; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null
+
+.PHONY: fuzz-smoke fuzz-torture fuzz-run fuzz-random
 fuzz:
-	@command -v clang >/dev/null || { echo "make fuzz needs clang; make fuzz-replay does without" >&2; exit 1; }
+	@$(HAS_LIBFUZZER) || { echo "make fuzz needs clang with libFuzzer: tools/install-deps --all; make fuzz-replay does without" >&2; exit 1; }
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz fuzz-run
 
-.PHONY: fuzz-run
 fuzz-run: $(FUZZ_NAMES:%=$(B)/tests/fuzz/fuzz_%)
-	@set -e; for name in $(FUZZ_NAMES); do \
-	    mkdir -p $(B)/corpus/$$name tests/fuzz/$$name.in; \
-	    echo "fuzz $$name, $(FUZZ_SECONDS) s"; \
-	    dict=tests/fuzz/$$name.dict; if [ -e $$dict ]; then dict=-dict=$$dict; else dict=; fi; \
-	    $(B)/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 -timeout=60 $$dict \
-	        -artifact_prefix=$(B)/corpus/$$name- $(B)/corpus/$$name tests/fuzz/$$name.in > $(B)/corpus/$$name.log 2>&1 || \
-	        { tail -n 60 $(B)/corpus/$$name.log >&2; exit 1; }; \
-	    sed -n 's/^stat::\(number_of_executed_units\|new_units_added\): */    \1: /p' $(B)/corpus/$$name.log; \
-	done; echo "fuzz: no fault found; inputs that reached something new are in $(B)/corpus"
+	@tests/fuzz/run --seconds $(FUZZ_SECONDS) --share $(or $(FUZZ_SHARE),0) $(B)/corpus $^
+
+fuzz-random: $(REPLAY_BIN)
+	@tests/fuzz/run --seconds $(FUZZ_SECONDS) --share $(or $(FUZZ_SHARE),0) $(B)/corpus $^
+
+# Some seconds for each target, by the best engine that is there; both run under AddressSanitizer and UBSan.
+fuzz-smoke fuzz-torture: FUZZ_TIME = $(if $(filter fuzz-smoke,$@),FUZZ_SECONDS=$(FUZZ_SMOKE_SECONDS),FUZZ_SHARE=$(FUZZ_TORTURE_SECONDS))
+fuzz-smoke fuzz-torture:
+	@if $(HAS_LIBFUZZER); then \
+	    echo "fuzz: libFuzzer searches"; $(MAKE) --no-print-directory FLAVOUR=fuzz $(FUZZ_TIME) fuzz-run; \
+	else \
+	    echo "fuzz: no clang with libFuzzer here; random changes of the stored inputs instead"; \
+	    $(MAKE) --no-print-directory FLAVOUR=asan $(FUZZ_TIME) fuzz-random; \
+	fi
 
 floors:
 	@tools/check-floors
@@ -298,7 +310,7 @@ test:
 	@tools/install-deps
 	@tools/install-deps --tests || echo "going on; tests that need what is missing are skipped and say so"
 	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
-	    oracle integration interop asan-units
+	    oracle integration interop asan-units fuzz-smoke
 
 deps:
 	@tools/install-deps
@@ -359,10 +371,11 @@ help:
 #: make oracle       a second evaluator judges random policies and calls (ORACLE_AGREEMENTS=60000, ORACLE_SEED=1)
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
-#: make torture      the n-th allocation, system call or commit fails
+#: make torture      the n-th allocation, system call or commit fails; without T= also an hour of fuzzing (FUZZ_TORTURE_SECONDS=3600)
 #: make asan tsan    unit, sim, fuzz inputs and integration under AddressSanitizer+UBSan, or ThreadSanitizer
 #: make valgrind     unit and sim under valgrind
 #: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
+#: make fuzz-smoke   FUZZ_SMOKE_SECONDS=3 each, by libFuzzer where clang is there, else by random changes of the stored inputs
 #: make cover        line coverage by folder
 #: make pgo          build/pgo/callgate: release, trained by a run of calls, for this machine's processor (MARCH= for others
 #:                   too); a few percent faster (install: FLAVOUR=pgo)
