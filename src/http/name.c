@@ -37,6 +37,7 @@ static const uint8_t begin_of[] = {
 static const struct known beginnings[] = {
     {SPAN_LIT("Mcp-Param-"), HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR},
     {SPAN_LIT("Mcp-"), HTTP__ONCE},
+    {SPAN_LIT("Proxy-Authorization"), HTTP__ONCE | HTTP__HOP},
     {SPAN_LIT("Proxy-"), HTTP__HOP},
     {SPAN_LIT("X-Forwarded-"), HTTP__DROP_REQUEST},
     {SPAN_LIT("Remote-"), HTTP__DROP_REQUEST},

@@ -19,6 +19,7 @@
     X(VARY, "Vary", 0)                                                                       \
     X(ALLOW, "Allow", 0)                                                                     \
     X(ACCEPT, "Accept", 0)                                                                   \
+    X(COOKIE, "Cookie", HTTP__ONCE)                                                          \
     X(ORIGIN, "Origin", HTTP__ONCE)                                                          \
     X(SERVER, "Server", 0)                                                                   \
     X(EXPECT, "Expect", HTTP__ONCE | HTTP__DROP_REQUEST)                                     \
@@ -33,7 +34,7 @@
     X(USER_AGENT, "User-Agent", 0)                                                           \
     X(KEEP_ALIVE, "Keep-Alive", HTTP__HOP)                                                   \
     X(MCP_METHOD, "Mcp-Method", HTTP__ONCE | HTTP__DROP_REQUEST | HTTP__MIRROR)              \
-    X(TRACEPARENT, "traceparent", 0)                                                         \
+    X(TRACEPARENT, "traceparent", HTTP__ONCE)                                                \
     X(RETRY_AFTER, "Retry-After", 0)                                                         \
     X(CONTENT_TYPE, "Content-Type", HTTP__ONCE)                                              \
     X(AUTHORIZATION, "Authorization", HTTP__ONCE)                                            \

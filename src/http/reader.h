@@ -37,7 +37,7 @@ struct http_names {
 /* What requests may hold besides the fixed rules. The route is not known yet when a head is read: hand in the union over
  * all routes here, and ask http_head_check again with the route's own lists. */
 struct http_rules {
-    struct http_names once;        /* may not occur twice: tenant and correlation headers */
+    struct http_names once;        /* may not occur twice: keys, tenants, correlations, what the gate sets upstream */
     struct http_names underscored; /* names with '_' that are not refused */
     bool plain_clients;            /* HTTP/1.0 and no Host are fine: health checkers, on the admin port only */
 };

@@ -124,37 +124,53 @@ static bool add_name(struct span *names, size_t *count, struct span name)
     return true;
 }
 
+/* Headers that mean something to the gate may come once: of two credentials or tenants, another reader might take the other. */
+static enum code list_once(struct proxy_conf *conf, struct proxy_route *route, struct http_names *once)
+{
+    size_t most = 2 + route->identity_count + route->upstream.header_count;
+    struct span *own = arena_alloc(&conf->arena, most * sizeof *own);
+
+    *once = (struct http_names){own, 0};
+    if (own == NULL)
+        return CODE_NOMEM;
+    (void)add_name(own, &once->count, route->correlation_header);
+    if (!span_is_empty(route->tenant_header))
+        (void)add_name(own, &once->count, route->tenant_header);
+    for (size_t i = 0; i < route->identity_count; i++)
+        if (route->identity[i].kind == IDENTITY_API_KEY)
+            (void)add_name(own, &once->count, span_text(route->identity[i].header));
+    for (size_t i = 0; i < route->upstream.header_count; i++)
+        (void)add_name(own, &once->count, route->upstream.headers[i].name);
+    return CODE_OK;
+}
+
 /* What a route's own head rules are, and the union that a reader applies before the route is known. */
 static enum code make_rules(struct proxy_conf *conf)
 {
-    size_t underscored = 0;
+    size_t underscored = 0, singular = 0;
     struct span *once, *names;
 
-    for (size_t i = 0; i < conf->route_count; i++)
-        underscored += conf->routes[i].underscored_count;
-    once = arena_alloc(&conf->arena, (2 * conf->route_count + 1) * sizeof *once);
+    for (size_t i = 0; i < conf->route_count; i++) {
+        struct proxy_route *route = &conf->routes[i];
+
+        if (list_once(conf, route, &route->rules.once) != CODE_OK)
+            return CODE_NOMEM;
+        route->rules.underscored = (struct http_names){route->underscored, route->underscored_count};
+        underscored += route->underscored_count;
+        singular += route->rules.once.count;
+    }
+    once = arena_alloc(&conf->arena, (singular + 1) * sizeof *once);
     names = arena_alloc(&conf->arena, (underscored + 1) * sizeof *names);
     if (once == NULL || names == NULL)
         return CODE_NOMEM;
     conf->rules = (struct http_rules){.once.names = once, .underscored.names = names};
     for (size_t i = 0; i < conf->route_count; i++) {
-        struct proxy_route *route = &conf->routes[i];
-        struct span *own = arena_alloc(&conf->arena, 2 * sizeof *own);
-        size_t own_count = 0;
+        const struct http_rules *own = &conf->routes[i].rules;
 
-        if (own == NULL)
-            return CODE_NOMEM;
-        (void)add_name(own, &own_count, route->correlation_header);
-        if (!span_is_empty(route->tenant_header))
-            (void)add_name(own, &own_count, route->tenant_header);
-        for (size_t n = 0; n < own_count; n++)
-            (void)add_name(once, &conf->rules.once.count, own[n]);
-        for (size_t n = 0; n < route->underscored_count; n++)
-            (void)add_name(names, &conf->rules.underscored.count, route->underscored[n]);
-        route->rules = (struct http_rules){
-            .once = {own, own_count},
-            .underscored = {route->underscored, route->underscored_count},
-        };
+        for (size_t n = 0; n < own->once.count; n++)
+            (void)add_name(once, &conf->rules.once.count, own->once.names[n]);
+        for (size_t n = 0; n < own->underscored.count; n++)
+            (void)add_name(names, &conf->rules.underscored.count, own->underscored.names[n]);
     }
     return CODE_OK;
 }

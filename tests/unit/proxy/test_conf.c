@@ -86,6 +86,32 @@ static void test_refused(void **state)
     proxy_conf_unref(&conf);
 }
 
+static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlations, and what is set upstream, by their names */
+{
+    static const struct identity_source sources[] = {{.kind = IDENTITY_API_KEY, .header = "X-Agent-Key"},
+                                                     {.kind = IDENTITY_API_KEY, .header = "x-tenant"},
+                                                     {.kind = IDENTITY_BEARER}};
+    static const char *const wanted[] = {"X-Correlation-Id", "X-Tenant", "X-Agent-Key", "X-Upstream-Token"};
+    struct proxy_header header = {SPAN_LIT("X-Upstream-Token"), SPAN_NONE};
+    struct proxy_route routes[] = {route("one", "", "/a", false), route("two", "", "/b", false)};
+    struct proxy_conf *conf;
+    struct why why;
+
+    (void)state;
+    routes[0].tenant_header = SPAN_LIT("X-Tenant");
+    routes[0].identity = sources;
+    routes[0].identity_count = 3;
+    routes[0].upstream.headers = &header;
+    routes[0].upstream.header_count = 1;
+    assert_ok(seal(routes, 2, &conf, &why));
+    assert_int_equal(conf->routes[0].rules.once.count, 4);
+    assert_int_equal(conf->rules.once.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(span_is(conf->rules.once.names[i], wanted[i]));
+    assert_int_equal(conf->routes[1].rules.once.count, 1);
+    proxy_conf_unref(&conf);
+}
+
 static void test_secrets_are_wiped(void **state) /* 1.10 */
 {
     struct proxy_route routes[] = {route("one", "", "/a", false)};
@@ -107,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_defaults), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_what_comes_once),
         cmocka_unit_test(test_secrets_are_wiped),
     };
 
