@@ -82,6 +82,18 @@ CREATE TABLE decision (
     arguments_begin      TEXT
 ) STRICT;
 
+-- Columns of version 3; a file that was brought up has them in the same places. In the chain, behind `expects_outcome`:
+-- the path below the route and how much stood in `params` beside name and arguments, as it went up. NULL: the route is exact
+-- and no query came; nothing else stood there.
+ALTER TABLE decision ADD COLUMN target TEXT;
+ALTER TABLE decision ADD COLUMN params_bytes INTEGER;
+-- SHA-256(salt || params)
+ALTER TABLE decision ADD COLUMN params_digest BLOB;
+-- Outside the chain: these members as one canonical object, or its beginning (params_bytes is larger then); and the query,
+-- which `query_digest` vouches for.
+ALTER TABLE decision ADD COLUMN params TEXT;
+ALTER TABLE decision ADD COLUMN query TEXT;
+
 -- What came of each permit. Written when the reply was delivered; `unknown` is written at the next start for those that
 -- a crash left open.
 CREATE TABLE outcome (
@@ -103,6 +115,13 @@ CREATE TABLE outcome (
     upstream_us          INTEGER, -- from the first byte up to the first byte down
     hash                 BLOB NOT NULL
 ) STRICT;
+
+-- Of version 3. In the chain, behind `upstream_us`: the size of the canonical answer, where a route keeps answers, and
+-- SHA-256(answer_salt || answer). Outside, so that they can be erased: a salt of its own, and the answer's beginning.
+ALTER TABLE outcome ADD COLUMN answer_bytes INTEGER;
+ALTER TABLE outcome ADD COLUMN answer_digest BLOB;
+ALTER TABLE outcome ADD COLUMN answer_salt BLOB;
+ALTER TABLE outcome ADD COLUMN answer TEXT;
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
 -- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), migrated (the tables around the
@@ -133,7 +152,6 @@ CREATE TABLE checkpoint (
 CREATE TRIGGER file_update BEFORE UPDATE ON file BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER file_delete BEFORE DELETE ON file BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER decision_delete BEFORE DELETE ON decision BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER outcome_update BEFORE UPDATE ON outcome BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER outcome_delete BEFORE DELETE ON outcome BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER event_update BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER event_delete BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
@@ -146,13 +164,28 @@ CREATE TRIGGER decision_update BEFORE UPDATE OF
     correlation_replaced, trace, upstream, dialect, protocol_version, direction, method, tool, rpc_id, arguments_bytes,
     arguments_digest, arguments_cut, arguments_redacted, begin_digest, body_bytes, body_digest, query_bytes, query_digest,
     verdict, reason, rule, rule_reason, rules, undecided, monitor, policy_version, policy_hash, judge_us, status,
-    latency_us, expects_outcome, hash ON decision
+    latency_us, expects_outcome, hash, target, params_bytes, params_digest ON decision
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
--- An erasure empties all three values of a row at once, after an event `erased` of the row's tenant that names a later
+CREATE TRIGGER outcome_update BEFORE UPDATE OF
+    seq, time_us, tenant_previous, tenant, decision, outcome, reason, status, error_code, response_bytes, response_digest,
+    server_requests, server_notifications, server_denied, latency_us, upstream_us, hash, answer_bytes, answer_digest ON outcome
+BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+
+-- An erasure empties all values of a row at once, after an event `erased` of the row's tenant that names a later
 -- number and a later time: {"before_us": ...}. A sealed file takes no event: `erasure` says which of a later file's it is.
-CREATE TRIGGER decision_erase BEFORE UPDATE OF salt, arguments, arguments_begin ON decision
+CREATE TRIGGER decision_erase BEFORE UPDATE OF salt, arguments, arguments_begin, params, query ON decision
 WHEN NEW.salt IS NOT NULL OR NEW.arguments IS NOT NULL OR NEW.arguments_begin IS NOT NULL
+  OR NEW.params IS NOT NULL OR NEW.query IS NOT NULL
+  OR NOT EXISTS (SELECT 1 FROM erasure AS l
+                 WHERE l.tenant IS OLD.tenant AND l.seq > OLD.seq AND OLD.time_us < l.before_us)
+ AND NOT EXISTS (SELECT 1 FROM event AS e CROSS JOIN json_each(e.detail) AS j
+                 WHERE e.kind = 'erased' AND e.tenant IS OLD.tenant AND e.seq > OLD.seq
+                   AND j.key = 'before_us' AND OLD.time_us < j.value)
+BEGIN SELECT RAISE(ABORT, 'values are erased only, and only after the erasure was recorded'); END;
+
+CREATE TRIGGER outcome_erase BEFORE UPDATE OF answer_salt, answer ON outcome
+WHEN NEW.answer_salt IS NOT NULL OR NEW.answer IS NOT NULL
   OR NOT EXISTS (SELECT 1 FROM erasure AS l
                  WHERE l.tenant IS OLD.tenant AND l.seq > OLD.seq AND OLD.time_us < l.before_us)
  AND NOT EXISTS (SELECT 1 FROM event AS e CROSS JOIN json_each(e.detail) AS j
@@ -282,7 +315,7 @@ CREATE VIEW call AS
            d.authentication, d.client, nullif(lower(hex(d.session)), '') AS session, d.node, d.direction, d.protocol_version,
            d.rpc_id, d.trace, d.correlation_replaced, d.arguments_bytes, d.arguments_cut, d.arguments_redacted,
            d.arguments_begin, d.body_bytes, d.query_bytes, nullif(lower(hex(d.policy_hash)), '') AS policy_hash,
-           d.expects_outcome, d.time_us
+           d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes
     FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq;
 
 -- What was not permitted.

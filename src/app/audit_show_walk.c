@@ -43,7 +43,7 @@ static enum code read_record(struct show *show, struct recorded *recorded, struc
 
     while (file > 0 && trail->files[file].before_seq >= show->seq)
         file--;
-    code = db_open(trail->files[file].path, DB_READ, &db, why);
+    code = trail_open(trail->files[file].path, &db, why);
     if (code == CODE_OK)
         code = recorded_find(recorded, db, (uint64_t)show->seq, why);
     db_close(&db);

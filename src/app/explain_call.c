@@ -233,7 +233,7 @@ static enum code find_in_trail(struct explain_call *call, const char *path, uint
     for (size_t i = 0; i < trail.count; i++)
         if ((int64_t)seq > trail.files[i].before_seq)
             file = trail.files[i].path;
-    code = db_open(file, DB_READ, &db, why);
+    code = trail_open(file, &db, why);
     if (code == CODE_OK)
         code = recorded_find(&call->recorded, db, seq, why);
     db_close(&db);

@@ -20,14 +20,15 @@ static const char *const columns[] = {
     "arguments_cut", "arguments_redacted", "verdict", "reason", "rule", "rule_reason", "rules", "undecided", "monitor",
     "policy_version", "policy_hash", "judge_us", "expects_outcome", "decision", "outcome", "status", "error_code",
     "response_bytes", "latency_us", "upstream_us", "server_requests", "server_notifications", "server_denied", "event", "actor",
-    "detail", "hash", NULL,
+    "detail", "hash", "target", "query", "params", "params_bytes", "answer", "answer_bytes", NULL,
 };
 
 #define OUTCOMES \
     "o.seq, 'outcome' AS kind, " TIME("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, d.node, d.correlation, " \
     "d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, d.rpc_id, o.decision, o.outcome, o.reason, " \
     "o.status, o.error_code, o.response_bytes, o.latency_us, o.upstream_us, o.server_requests, o.server_notifications, " \
-    "o.server_denied, lower(hex(o.hash)) AS hash FROM outcome AS o LEFT JOIN decision AS d ON d.seq = o.decision WHERE "
+    "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes " \
+    "FROM outcome AS o LEFT JOIN decision AS d ON d.seq = o.decision WHERE "
 
 /* What is read side by side: the kinds, and outcomes whose decisions are in a file before. */
 enum { CARRIED = ENTRY_KINDS, STREAMS };
@@ -40,7 +41,8 @@ static const char *const statements[STREAMS] = {
         "d.arguments_cut, d.arguments_redacted, d.verdict, d.reason, d.rule, d.rule_reason, d.rules, "
         "d.undecided, d.monitor, d.policy_version, "
         "nullif(lower(hex(d.policy_hash)), '') AS policy_hash, "
-        "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash FROM decision AS d WHERE d.seq > ",
+        "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash, "
+        "d.target, d.query, d.params, d.params_bytes FROM decision AS d WHERE d.seq > ",
     [ENTRY_OUTCOME] = OUTCOMES "o.decision > (SELECT seq FROM file) AND o.seq > ",
     [ENTRY_EVENT] =
         "d.seq, 'event' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, "

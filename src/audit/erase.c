@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/writer_priv.h"
 
+#include "audit/schema_priv.h"
 #include "base/log.h"
 #include "os/clock.h"
 
@@ -11,13 +12,10 @@
 #define RETRY_US 1000000
 #define LOOK_US 20000    /* for the keeper's end */
 
-enum code erase__slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
+static enum code empty_values(struct db *db, const char *sql, const struct erase_what *what, int64_t at, int64_t count)
 {
     struct db_stmt *stmt;
-    int64_t changed = 0;
-    enum code code = db_prepare(db, "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL "
-                                "WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND "
-                                "(salt IS NOT NULL OR arguments IS NOT NULL OR arguments_begin IS NOT NULL)", &stmt);
+    enum code code = db_prepare(db, sql, &stmt);
 
     if (code != CODE_OK)
         return code;
@@ -28,10 +26,29 @@ enum code erase__slice(struct db *db, const struct erase_what *what, int64_t at,
     db_bind_int(stmt, 5, what->before_us);
     code = db_run(stmt);
     db_finalize(&stmt);
+    return code;
+}
+
+#define OF_SLICE " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND "
+
+/* A sealed file of an older version has fewer columns. */
+enum code erase__slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
+{
+    static const char decided[] = "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL, params = NULL, "
+        "query = NULL" OF_SLICE "(salt IS NOT NULL OR arguments IS NOT NULL OR arguments_begin IS NOT NULL OR "
+        "params IS NOT NULL OR query IS NOT NULL)";
+    static const char decided_before_3[] = "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL" OF_SLICE
+        "(salt IS NOT NULL OR arguments IS NOT NULL OR arguments_begin IS NOT NULL)";
+    static const char answered[] = "UPDATE outcome SET answer_salt = NULL, answer = NULL" OF_SLICE
+        "(answer_salt IS NOT NULL OR answer IS NOT NULL)";
+    bool is_older = !audit__has_column(db, "decision", "params");
+    int64_t changed = 0;
+    enum code code = empty_values(db, is_older ? decided_before_3 : decided, what, at, count);
+
     if (code == CODE_OK)
         code = db_number(db, "SELECT changes()", &changed);
     *rows += changed;
-    return code;
+    return code == CODE_OK && !is_older ? empty_values(db, answered, what, at, count) : code;
 }
 
 enum code erase__note(struct db *db, const struct erase_what *what)

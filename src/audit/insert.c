@@ -18,7 +18,7 @@ struct kept {
 struct insert {
     struct db_stmt *stmt;
     const struct row_shape *shape;
-    struct kept kept[ROW_COLUMNS_MAX + 1 + OUTSIDE_COUNT];
+    struct kept kept[ROW_COLUMNS_MAX + 1 + ROW_OUTSIDE_MAX];
 };
 
 enum code insert__new(struct db *db, enum row_table table, struct insert **out)

@@ -128,7 +128,7 @@ static void fill_decision(struct ledger *ledger, const struct ring_decision *fro
         {D_DIALECT, TEXT_DIALECT}, {D_PROTOCOL_VERSION, TEXT_PROTOCOL_VERSION}, {D_DIRECTION, TEXT_DIRECTION},
         {D_METHOD, TEXT_METHOD}, {D_TOOL, TEXT_TOOL}, {D_RPC_ID, TEXT_RPC_ID}, {D_RULE, TEXT_RULE},
         {D_RULE_REASON, TEXT_RULE_REASON}, {D_UNDECIDED, TEXT_UNDECIDED}, {D_RULES, TEXT_RULES},
-        {D_MONITOR, TEXT_MONITOR},
+        {D_MONITOR, TEXT_MONITOR}, {D_TARGET, TEXT_TARGET},
     };
     bool denied = from->verdict != AUDIT_PERMIT;
 
@@ -154,6 +154,8 @@ static void fill_decision(struct ledger *ledger, const struct ring_decision *fro
     values[D_STATUS] = denied && from->status != 0 ? row_int(from->status) : row_null();
     values[D_LATENCY] = denied ? row_int(from->latency_us) : row_null();
     values[D_EXPECTS_OUTCOME] = row_int(from->expects_outcome);
+    values[D_PARAMS_BYTES] = size_or_null(from->has_params, from->params_bytes);
+    values[D_PARAMS_DIGEST] = digest_or_null(from->has_params, from->params_digest);
 }
 
 enum code ledger__decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
@@ -164,6 +166,8 @@ enum code ledger__decision(struct ledger *ledger, const struct ring_decision *de
         [OUTSIDE_SALT] = row_blob(decision->salt, ROW_SALT_BYTES),
         [OUTSIDE_ARGUMENTS] = row_text(texts[TEXT_ARGUMENTS]),
         [OUTSIDE_BEGIN] = row_text(texts[TEXT_BEGIN]),
+        [OUTSIDE_PARAMS] = row_text(texts[TEXT_PARAMS]),
+        [OUTSIDE_QUERY] = row_text(texts[TEXT_QUERY]),
     };
     struct head *head = NULL;
     enum code code = CODE_OK;
@@ -184,7 +188,7 @@ enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct
 {
     struct permit *permit = permits__find(&ledger->permits, decision);
     struct head *head;
-    struct row_value values[O_COUNT];
+    struct row_value values[O_COUNT], outside[ANSWER_COUNT] = {row_null(), row_null()};
     unsigned char digest[DIGEST_BYTES];
     enum code code;
 
@@ -212,7 +216,8 @@ enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct
     values[O_SERVER_DENIED] = row_int(from->server_denied);
     values[O_LATENCY] = from->outcome == OUTCOME_UNKNOWN ? row_null() : row_int(from->latency_us);
     values[O_UPSTREAM] = from->upstream_us >= 0 ? row_int(from->upstream_us) : row_null();
-    code = append(ledger, ROW_OUTCOME, values, head, NULL);
+    values[O_ANSWER_BYTES] = values[O_ANSWER_DIGEST] = row_null();
+    code = append(ledger, ROW_OUTCOME, values, head, outside);
     if (code == CODE_OK)
         permit->closing = true;
     return code;

@@ -11,7 +11,43 @@
 static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
     /* 2: views that a database of millions of rows answers */
     "",
+    /* 3: the target, other members of params, answers. What SQLite makes of these words is the same in a new file. */
+    "ALTER TABLE decision ADD COLUMN target TEXT; ALTER TABLE decision ADD COLUMN params_bytes INTEGER;"
+    "ALTER TABLE decision ADD COLUMN params_digest BLOB; ALTER TABLE decision ADD COLUMN params TEXT;"
+    "ALTER TABLE decision ADD COLUMN query TEXT; ALTER TABLE outcome ADD COLUMN answer_bytes INTEGER;"
+    "ALTER TABLE outcome ADD COLUMN answer_digest BLOB; ALTER TABLE outcome ADD COLUMN answer_salt BLOB;"
+    "ALTER TABLE outcome ADD COLUMN answer TEXT;",
 };
+
+/* What a table of an older version lacks, and the view that stands before it. */
+static const struct { const char *table, *column, *view; } lacks[] = {
+    {"decision", "target", "CREATE TEMP VIEW decision AS SELECT *, NULL AS target, NULL AS params_bytes, "
+                           "NULL AS params_digest, NULL AS params, NULL AS query FROM main.decision"},
+    {"outcome", "answer_bytes", "CREATE TEMP VIEW outcome AS SELECT *, NULL AS answer_bytes, NULL AS answer_digest, "
+                                "NULL AS answer_salt, NULL AS answer FROM main.outcome"},
+};
+
+bool audit__has_column(struct db *db, const char *table, const char *column)
+{
+    char sql[160];
+    int64_t count = 0;
+
+    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s', 'main') WHERE name = '%s'", table, column);
+    return db_number(db, sql, &count) == CODE_OK && count > 0;
+}
+
+enum code audit__complete(struct db *db)
+{
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0] && code == CODE_OK; i++)
+        if (!audit__has_column(db, lacks[i].table, lacks[i].column)) {
+            code = db_exec(db, "PRAGMA temp_store = MEMORY");
+            if (code == CODE_OK)
+                code = db_exec(db, lacks[i].view);
+        }
+    return code;
+}
 
 enum code audit__schema_model(int64_t version, struct db **model)
 {

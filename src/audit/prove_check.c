@@ -180,8 +180,8 @@ static bool read_value(struct arena *arena, const struct json_node *node, struct
 
 static bool read_columns(struct arena *arena, const struct json_node *line, struct walk_row *row)
 {
-    static const char *const outside[OUTSIDE_COUNT] = {"salt", "arguments", "arguments_begin"};
     const struct json_node *table = json_member(line, SPAN_LIT("table"));
+    const struct row_shape *shape;
     bool right = true;
 
     *row = (struct walk_row){.table = ROW_FILE};
@@ -190,10 +190,11 @@ static bool read_columns(struct arena *arena, const struct json_node *line, stru
             row->table = (enum row_table)i;
     if (row->table == ROW_FILE)
         return false;
-    for (int i = 0; i < row__shape(row->table)->count && right; i++)
-        right = read_value(arena, json_member(line, span_text(row__shape(row->table)->columns[i])), &row->values[i]);
-    for (int i = 0; i < row__shape(row->table)->outside && right; i++)
-        right = read_value(arena, json_member(line, span_text(outside[i])), &row->outside[i]);
+    shape = row__shape(row->table);
+    for (int i = 0; i < shape->count && right; i++)
+        right = read_value(arena, json_member(line, span_text(shape->columns[i])), &row->values[i]);
+    for (int i = 0; i < shape->outside && right; i++)
+        right = read_value(arena, json_member(line, span_text(shape->outside_columns[i])), &row->outside[i]);
     row->seq = row->values[0].number;
     return right;
 }
@@ -217,7 +218,7 @@ static bool read_line(struct span line, struct arena *arena, struct walk_row *ro
     for (int i = 0; right && i < row__shape(row->table)->count; i++) /* what is kept must not stay in the buffer */
         right = row->values[i].kind != ROW_TEXT ||
                 (row->values[i].bytes.at = arena_dup(arena, row->values[i].bytes.at, row->values[i].bytes.len)) != NULL;
-    for (int i = 0; right && i < OUTSIDE_COUNT; i++)
+    for (int i = 0; right && i < ROW_OUTSIDE_MAX; i++)
         right = row->outside[i].kind != ROW_TEXT ||
                 (row->outside[i].bytes.at = arena_dup(arena, row->outside[i].bytes.at, row->outside[i].bytes.len)) != NULL;
     buf_fini(&canonical);
@@ -235,7 +236,7 @@ struct tenant_check {
 static bool check_line(struct proof *proof, struct tenant_check *check, const struct walk_row *row,
                        const unsigned char hash[DIGEST_BYTES])
 {
-    struct verify_values values = {.field = NULL};
+    struct verify_values values = verify__values(&check->verifier, row);
     struct verify_row digested;
     long long seq = row->seq;
 
@@ -251,8 +252,6 @@ static bool check_line(struct proof *proof, struct tenant_check *check, const st
     if (check->seq == 0 && digested.previous_kind == ROW_BLOB)
         (void)snprintf(proof->report->what, sizeof proof->report->what, "from row %lld on; earlier ones are in a file before: ",
                        seq);
-    if (row->table == ROW_DECISION)
-        values = verify__values(&check->verifier, row);
     if (values.fault != NULL)
         return refuse(proof, "row %lld, %s: %s", seq, values.field, values.fault);
     if (row->table == ROW_OUTCOME && permits__find(&check->verifier.permits, (uint64_t)digested.decision) == NULL &&

@@ -153,7 +153,6 @@ static enum code add_member(struct buf *out, const char *name, const struct row_
 
 static enum code add_line(struct buf *out, const struct walk_row *row, const unsigned char before[DIGEST_BYTES])
 {
-    static const char *const outside[OUTSIDE_COUNT] = {"salt", "arguments", "arguments_begin"};
     const struct row_shape *shape = row__shape(row->table);
     enum code code = buf_addf(out, "{\"table\":\"%s\",\"before\":\"", shape->name);
 
@@ -164,7 +163,7 @@ static enum code add_line(struct buf *out, const struct walk_row *row, const uns
     for (int i = 0; i < shape->count && code == CODE_OK; i++)
         code = add_member(out, shape->columns[i], &row->values[i]);
     for (int i = 0; i < shape->outside && code == CODE_OK; i++)
-        code = add_member(out, outside[i], &row->outside[i]);
+        code = add_member(out, shape->outside_columns[i], &row->outside[i]);
     return code == CODE_OK ? buf_add(out, "}\n", 2) : code;
 }
 

@@ -12,7 +12,8 @@ static const char *const columns[] = {
     "upstream_us", "server_requests", "server_notifications", "server_denied", "outcome_seq", "rule_reason", "rules",
     "undecided", "monitor", "judge_us", "authentication", "client", "session", "node", "direction", "protocol_version",
     "rpc_id", "trace", "correlation_replaced", "arguments_bytes", "arguments_cut", "arguments_redacted", "arguments_begin",
-    "body_bytes", "query_bytes", "policy_hash", "expects_outcome", "time_us", NULL,
+    "body_bytes", "query_bytes", "policy_hash", "expects_outcome", "time_us", "target", "query", "params", "params_bytes",
+    "answer", "answer_bytes", NULL,
 };
 
 const char *const *audit_columns(void)
@@ -103,7 +104,7 @@ static enum code enter_later(struct asking *asking, size_t file)
     if (code == CODE_OK)
         code = db_prepare(asking->later_db, "SELECT outcome, status, latency_us, reason AS outcome_reason, error_code, "
                           "response_bytes, upstream_us, server_requests, server_notifications, server_denied, "
-                          "seq AS outcome_seq FROM outcome WHERE decision = ?", &asking->later);
+                          "seq AS outcome_seq, answer, answer_bytes FROM outcome WHERE decision = ?", &asking->later);
     if (code == CODE_OK)
         asking->later_file = file;
     return code;

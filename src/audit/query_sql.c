@@ -106,9 +106,10 @@ static enum code any_column_like(struct query_sql *sql, const char *const *colum
 /* In the arguments, a quote or a line's end stands as JSON writes it. */
 static enum code add_free_text(struct query_sql *sql, struct span text)
 {
-    static const char *const in_json[] = {"arguments", "arguments_begin", "rules", "monitor", NULL};
+    static const char *const in_json[] = {"arguments", "arguments_begin", "params", "rules", "monitor", NULL};
     static const char *const plain[] = {"tool", "method", "principal", "tenant", "correlation", "upstream", "client", "rule",
-                                        "rule_reason", "reason", "undecided", "rpc_id", "correlation_replaced", "trace", NULL};
+                                        "rule_reason", "reason", "undecided", "rpc_id", "correlation_replaced", "trace",
+                                        "target", "query", NULL};
     struct span pattern;
     struct buf quoted;
     enum code code = buf_add_text(&sql->text, " AND (");

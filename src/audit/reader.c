@@ -2,6 +2,7 @@
 #include "audit/reader_priv.h"
 
 #include "audit/schema_priv.h"
+#include "audit/trail.h"
 #include "base/bug.h"
 #include "base/buf.h"
 
@@ -37,7 +38,7 @@ static enum code put_view(struct db *db)
 enum code reader__open(const char *path, struct db **db, struct why *why)
 {
     int64_t application = 0;
-    enum code code = db_open(path, DB_READ, db, why);
+    enum code code = trail_open(path, db, why);
 
     if (code != CODE_OK)
         return code;

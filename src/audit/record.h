@@ -19,6 +19,8 @@
 #define AUDIT_TEXT_BYTES 4096
 #define AUDIT_JSON_BYTES 65536 /* rules, monitor and an event's detail; longer ones are the JSON string "too long" */
 
+#define AUDIT_QUERY_BYTES 16384 /* none is longer than an HTTP head */
+
 enum audit_verdict { AUDIT_DENY = 0, AUDIT_HOLD, AUDIT_PERMIT };
 
 enum audit_outcome {
@@ -48,7 +50,10 @@ struct audit_decision {
     struct span arguments;      /* canonical JSON, redactions applied; NULL: none */
     bool arguments_redacted;
     struct span body;           /* canonical body; only its size and salted digest are recorded */
-    struct span query;          /* likewise: digest only */
+    struct span query;          /* likewise; its text too where `target` is there */
+    struct span target;         /* the path below the route; NULL: the route is exact and no query came */
+    struct span params;         /* canonical JSON of what stands in params beside name and arguments, redactions
+                                 * applied; or NULL */
     /* verdict */
     enum audit_verdict verdict;
     enum reason reason;

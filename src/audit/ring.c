@@ -19,10 +19,10 @@
 
 size_t ring__record_max(const struct ring_shared *shared)
 {
-    size_t texts = (TEXT_COUNT - 3) * (size_t)AUDIT_TEXT_BYTES + 2 * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES;
+    size_t texts = TEXT_RULES * (size_t)AUDIT_TEXT_BYTES + 2 * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES + AUDIT_QUERY_BYTES;
 
     return sizeof(struct ring_head) + sizeof(struct ring_decision) + TEXT_COUNT * sizeof(uint32_t) + texts +
-           (size_t)shared->arguments_max_bytes + 8;
+           2 * (size_t)shared->arguments_max_bytes + 8;
 }
 
 enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **out)
@@ -238,8 +238,21 @@ static void gather_texts(const struct audit_decision *from, struct texts *texts)
     set_bounded(texts, TEXT_RULE, from->rule);
     set_bounded(texts, TEXT_RULE_REASON, from->rule_reason);
     set_bounded(texts, TEXT_UNDECIDED, from->undecided);
+    set_bounded(texts, TEXT_TARGET, from->target);
     set_json(texts, TEXT_RULES, from->rules);
     set_json(texts, TEXT_MONITOR, from->monitor);
+}
+
+/* What is too long is kept as its beginning, and the digest is of what is kept: the whole is in the body's. */
+static void gather_params(struct span params, uint64_t max, struct ring_decision *fixed, struct texts *texts)
+{
+    fixed->has_params = params.at != NULL;
+    fixed->params_bytes = params.len;
+    if (params.len > max)
+        params = utf8_cut(params, BEGIN_BYTES);
+    if (fixed->has_params)
+        salted(fixed->salt, params, fixed->params_digest);
+    set_text(texts, TEXT_PARAMS, params);
 }
 
 static void gather_values(struct audit_ring *ring, const struct audit_decision *from, struct ring_decision *fixed,
@@ -263,6 +276,7 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     }
     set_text(texts, TEXT_ARGUMENTS, arguments);
     set_text(texts, TEXT_BEGIN, begin);
+    gather_params(from->params, max, fixed, texts);
     fixed->has_body = from->body.at != NULL;
     fixed->body_bytes = from->body.len;
     if (fixed->has_body)
@@ -271,6 +285,8 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     fixed->query_bytes = from->query.len;
     if (fixed->has_query)
         salted(fixed->salt, from->query, fixed->query_digest);
+    BUG_ON(from->query.len > AUDIT_QUERY_BYTES);
+    set_text(texts, TEXT_QUERY, from->target.at != NULL ? from->query : SPAN_NONE);
     fixed->has_session = from->session.at != NULL;
     if (fixed->has_session)
         digest_of(from->session, fixed->session);

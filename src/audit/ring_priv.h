@@ -19,7 +19,8 @@ enum ring_kind { RING_DECISION = 0, RING_RESULT, RING_EVENT };
 enum ring_text {
     TEXT_TENANT = 0, TEXT_PRINCIPAL, TEXT_AUTHENTICATION, TEXT_CLIENT, TEXT_CORRELATION, TEXT_CORRELATION_REPLACED,
     TEXT_TRACE, TEXT_UPSTREAM, TEXT_DIALECT, TEXT_PROTOCOL_VERSION, TEXT_DIRECTION, TEXT_METHOD, TEXT_TOOL, TEXT_RPC_ID,
-    TEXT_RULE, TEXT_RULE_REASON, TEXT_UNDECIDED, TEXT_RULES, TEXT_MONITOR, TEXT_ARGUMENTS, TEXT_BEGIN, TEXT_COUNT
+    TEXT_RULE, TEXT_RULE_REASON, TEXT_UNDECIDED, TEXT_TARGET, TEXT_RULES, TEXT_MONITOR, TEXT_ARGUMENTS, TEXT_BEGIN, TEXT_PARAMS,
+    TEXT_QUERY, TEXT_COUNT
 };
 
 enum event_text { EVENT_TENANT = 0, EVENT_KIND, EVENT_ACTOR, EVENT_DETAIL, EVENT_TEXTS };
@@ -28,18 +29,19 @@ struct ring_decision {
     uint64_t ticket;
     int64_t time_us, judge_us, latency_us;
     uint64_t policy_version;
-    uint64_t arguments_bytes, body_bytes, query_bytes;
+    uint64_t arguments_bytes, body_bytes, query_bytes, params_bytes;
     int32_t status;
     enum audit_verdict verdict;
     enum reason reason;
     bool has_session, has_arguments, arguments_cut, arguments_redacted, has_body, has_query, has_policy_hash;
-    bool expects_outcome;
+    bool has_params, expects_outcome;
     unsigned char salt[ROW_SALT_BYTES];
     unsigned char session[DIGEST_BYTES];
     unsigned char arguments_digest[DIGEST_BYTES];
     unsigned char begin_digest[DIGEST_BYTES];
     unsigned char body_digest[DIGEST_BYTES];
     unsigned char query_digest[DIGEST_BYTES];
+    unsigned char params_digest[DIGEST_BYTES];
     unsigned char policy_hash[DIGEST_BYTES];
 };
 

@@ -12,11 +12,14 @@ static const char *const decision_columns[] = {ROW_DECISION_COLUMNS(ROW_NAME)};
 static const char *const outcome_columns[] = {ROW_OUTCOME_COLUMNS(ROW_NAME)};
 static const char *const event_columns[] = {ROW_EVENT_COLUMNS(ROW_NAME)};
 
+static const char *const decision_outside[] = {ROW_DECISION_OUTSIDE(ROW_NAME)};
+static const char *const outcome_outside[] = {ROW_OUTCOME_OUTSIDE(ROW_NAME)};
+
 static const struct row_shape shapes[ROW_TABLES] = {
-    [ROW_FILE] = {"file", 'F', F_COUNT, file_columns, 0},
-    [ROW_DECISION] = {"decision", 'D', D_COUNT, decision_columns, OUTSIDE_COUNT},
-    [ROW_OUTCOME] = {"outcome", 'O', O_COUNT, outcome_columns, 0},
-    [ROW_EVENT] = {"event", 'E', E_COUNT, event_columns, 0},
+    [ROW_FILE] = {"file", 'F', F_COUNT, file_columns, 0, NULL},
+    [ROW_DECISION] = {"decision", 'D', D_COUNT, decision_columns, OUTSIDE_COUNT, decision_outside},
+    [ROW_OUTCOME] = {"outcome", 'O', O_COUNT, outcome_columns, ANSWER_COUNT, outcome_outside},
+    [ROW_EVENT] = {"event", 'E', E_COUNT, event_columns, 0, NULL},
 };
 
 const struct row_shape *row__shape(enum row_table table)
@@ -131,6 +134,29 @@ enum code row__bytes(enum row_table table, const struct row_value *values, struc
     return sink.code;
 }
 
+static enum code add_columns(struct buf *sql, const struct row_shape *shape)
+{
+    enum code code = CODE_OK;
+
+    for (int i = 0; i < shape->count && code == CODE_OK; i++)
+        code = buf_addf(sql, "%s, ", shape->columns[i]);
+    if (code == CODE_OK)
+        code = buf_add_text(sql, "hash");
+    for (int i = 0; i < shape->outside && code == CODE_OK; i++)
+        code = buf_addf(sql, ", %s", shape->outside_columns[i]);
+    return code;
+}
+
+enum code row__add_select(struct buf *sql, enum row_table table)
+{
+    const struct row_shape *shape = row__shape(table);
+    enum code code = buf_add_text(sql, "SELECT ");
+
+    if (code == CODE_OK)
+        code = add_columns(sql, shape);
+    return code == CODE_OK ? buf_addf(sql, " FROM %s ", shape->name) : code;
+}
+
 enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt)
 {
     const struct row_shape *shape = row__shape(table);
@@ -138,8 +164,12 @@ enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stm
     enum code code;
 
     *stmt = NULL;
-    buf_init(&sql, 1024);
-    code = buf_addf(&sql, "INSERT INTO %s VALUES (?", shape->name);
+    buf_init(&sql, 4096);
+    code = buf_addf(&sql, "INSERT INTO %s (", shape->name);
+    if (code == CODE_OK)
+        code = add_columns(&sql, shape);
+    if (code == CODE_OK)
+        code = buf_add_text(&sql, ") VALUES (?");
     for (int i = 0; i < shape->count + shape->outside && code == CODE_OK; i++) /* one more than these: the hash */
         code = buf_add_text(&sql, ", ?");
     if (code == CODE_OK)

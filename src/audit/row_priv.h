@@ -18,7 +18,8 @@
 
 enum row_table { ROW_FILE = 0, ROW_DECISION, ROW_OUTCOME, ROW_EVENT, ROW_TABLES };
 
-/* The chained columns, in the order in which they are hashed; `hash` and what is outside the chain follow. */
+/* The chained columns, in the order in which they are hashed. In the table, columns of later
+ * versions stand behind all others. */
 #define ROW_FILE_COLUMNS(X) X(F, SEQ, seq) X(F, FORMAT, format) X(F, CREATED, created_us) X(F, ID, id) X(F, PREVIOUS, previous)
 
 #define ROW_DECISION_COLUMNS(X) \
@@ -35,14 +36,16 @@ enum row_table { ROW_FILE = 0, ROW_DECISION, ROW_OUTCOME, ROW_EVENT, ROW_TABLES 
     X(D, VERDICT, verdict) X(D, REASON, reason) X(D, RULE, rule) X(D, RULE_REASON, rule_reason) X(D, RULES, rules) \
     X(D, UNDECIDED, undecided) X(D, MONITOR, monitor) X(D, POLICY_VERSION, policy_version) \
     X(D, POLICY_HASH, policy_hash) X(D, JUDGE, judge_us) X(D, STATUS, status) X(D, LATENCY, latency_us) \
-    X(D, EXPECTS_OUTCOME, expects_outcome)
+    X(D, EXPECTS_OUTCOME, expects_outcome) X(D, TARGET, target) X(D, PARAMS_BYTES, params_bytes) \
+    X(D, PARAMS_DIGEST, params_digest)
 
 #define ROW_OUTCOME_COLUMNS(X) \
     X(O, SEQ, seq) X(O, TIME, time_us) X(O, TENANT_PREVIOUS, tenant_previous) X(O, TENANT, tenant) \
     X(O, DECISION, decision) X(O, OUTCOME, outcome) X(O, REASON, reason) X(O, STATUS, status) \
     X(O, ERROR_CODE, error_code) X(O, RESPONSE_BYTES, response_bytes) X(O, RESPONSE_DIGEST, response_digest) \
     X(O, SERVER_REQUESTS, server_requests) X(O, SERVER_NOTIFICATIONS, server_notifications) \
-    X(O, SERVER_DENIED, server_denied) X(O, LATENCY, latency_us) X(O, UPSTREAM, upstream_us)
+    X(O, SERVER_DENIED, server_denied) X(O, LATENCY, latency_us) X(O, UPSTREAM, upstream_us) \
+    X(O, ANSWER_BYTES, answer_bytes) X(O, ANSWER_DIGEST, answer_digest)
 
 #define ROW_EVENT_COLUMNS(X) \
     X(E, SEQ, seq) X(E, TIME, time_us) X(E, TENANT_PREVIOUS, tenant_previous) X(E, TENANT, tenant) \
@@ -54,10 +57,17 @@ enum { ROW_DECISION_COLUMNS(ROW_PLACE) D_COUNT };
 enum { ROW_OUTCOME_COLUMNS(ROW_PLACE) O_COUNT };
 enum { ROW_EVENT_COLUMNS(ROW_PLACE) E_COUNT };
 
-/* Behind the hash of a decision. */
-enum { OUTSIDE_SALT = 0, OUTSIDE_ARGUMENTS, OUTSIDE_BEGIN, OUTSIDE_COUNT };
+/* Outside the chain: what can be erased. */
+#define ROW_DECISION_OUTSIDE(X) \
+    X(OUTSIDE, SALT, salt) X(OUTSIDE, ARGUMENTS, arguments) X(OUTSIDE, BEGIN, arguments_begin) X(OUTSIDE, PARAMS, params) \
+    X(OUTSIDE, QUERY, query)
+#define ROW_OUTCOME_OUTSIDE(X) X(ANSWER, SALT, answer_salt) X(ANSWER, TEXT, answer)
+
+enum { ROW_DECISION_OUTSIDE(ROW_PLACE) OUTSIDE_COUNT };
+enum { ROW_OUTCOME_OUTSIDE(ROW_PLACE) ANSWER_COUNT };
 
 #define ROW_COLUMNS_MAX D_COUNT
+#define ROW_OUTSIDE_MAX OUTSIDE_COUNT
 #define ROW_SALT_BYTES 16
 
 enum row_kind { ROW_NULL = 0, ROW_INT, ROW_TEXT, ROW_BLOB, ROW_FOREIGN /* a kind that no row of ours holds */ };
@@ -93,7 +103,8 @@ struct row_shape {
     char tag;                    /* first canonical byte */
     int count;                   /* chained columns */
     const char *const *columns;
-    int outside;                 /* columns behind the hash */
+    int outside;                 /* columns outside the chain */
+    const char *const *outside_columns;
 };
 
 const struct row_shape *row__shape(enum row_table table);
@@ -105,9 +116,12 @@ void row__hash(enum row_table table, const struct row_value *values, const unsig
 /* Appends the canonical bytes themselves. */
 enum code row__bytes(enum row_table table, const struct row_value *values, struct buf *out) MUST_USE;
 
-/* "INSERT INTO decision VALUES (?, ...)": the statement for a whole row. */
+/* "INSERT INTO decision (seq, ...) VALUES (?, ...)": the chained columns, the hash, what is outside. */
 enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt) MUST_USE;
 void row__bind(struct db_stmt *stmt, int at, const struct row_value *value);
+
+/* "SELECT seq, ... FROM decision ", with columns in the order of an insert. */
+enum code row__add_select(struct buf *sql, enum row_table table) MUST_USE;
 
 /* The value in a column of the current row. */
 struct row_value row__read(struct db_stmt *stmt, int column);

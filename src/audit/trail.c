@@ -3,6 +3,7 @@
 
 #include "audit/ledger_priv.h"
 #include "audit/reader_priv.h"
+#include "audit/schema_priv.h"
 #include "base/mem.h"
 #include "os/file.h"
 
@@ -217,4 +218,18 @@ void trail_fini(struct trail *trail)
         mem_free(trail->files[i].path);
     mem_free(trail->files);
     *trail = (struct trail){0};
+}
+
+enum code trail_open(const char *path, struct db **db, struct why *why)
+{
+    enum code code = db_open(path, DB_READ, db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = audit__complete(*db);
+    if (code != CODE_OK) {
+        (void)reader__why(why, code, path, *db);
+        db_close(db);
+    }
+    return code;
 }

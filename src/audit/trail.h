@@ -12,6 +12,7 @@
 #define AUDIT_TRAIL_H
 
 #include "base/why.h"
+#include "db/db.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +33,8 @@ struct trail {
 /* Takes: the path of an audit.db, or of a sealed one; all: also those that lead to it. */
 enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why) MUST_USE;
 void trail_fini(struct trail *trail);
+
+/* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
+enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "audit/ledger_priv.h"
 #include "audit/schema_priv.h"
+#include "audit/trail.h"
 
 static enum code check_file(struct verifier *verifier)
 {
@@ -268,7 +269,7 @@ static enum code check_kind(struct verifier *verifier, const char *path, struct 
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why)
 {
     struct verifier verifier = {.conf = conf, .report = report};
-    enum code code = db_open(conf->path, DB_READ, &verifier.db, why);
+    enum code code = trail_open(conf->path, &verifier.db, why);
 
     *report = (struct verify_report){0};
     if (code != CODE_OK)

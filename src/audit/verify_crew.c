@@ -6,6 +6,7 @@
  * Each chunk is a read transaction of its own, and all threads rest together when the -wal file grows, so that a gate's
  * keeper can begin it anew. */
 #include "audit/ledger_priv.h"
+#include "audit/trail.h"
 #include "audit/verify_priv.h"
 
 #include "base/bug.h"
@@ -130,8 +131,7 @@ static bool take_row(const struct verifier *verifier, struct verify_chunk *chunk
     row__hash(walked->table, walked->values, before, hash);
     if (!verify__holds(&walked->hash, hash))
         return false;
-    if (walked->table == ROW_DECISION)
-        values = verify__values(verifier, walked);
+    values = verify__values(verifier, walked);
     verify__digest(walked, row);
     row->is_erased = values.is_erased;
     if (values.fault != NULL || !keep(chunk, &row->tenant, chunk->row_count > 0 ? &row[-1].tenant : &(struct span){NULL, 0}) ||
@@ -298,7 +298,7 @@ static enum code make_chunks(struct verify_crew *crew)
 
 static enum code open_member(struct verify_crew *crew, struct member *member, struct why *why)
 {
-    enum code code = db_open(crew->verifier->conf->path, DB_READ, &member->db, why);
+    enum code code = trail_open(crew->verifier->conf->path, &member->db, why);
 
     member->crew = crew;
     if (code == CODE_OK)

@@ -207,6 +207,8 @@ static bool was_erased(const struct verifier *verifier, const struct walk_row *r
 {
     const struct row_value *tenant = &row->values[D_TENANT];
 
+    _Static_assert((int)D_TENANT == (int)O_TENANT && (int)D_TIME == (int)O_TIME, "the same places in both");
+
     for (const struct erasure *erasure = verifier->erasures; erasure != NULL; erasure = erasure->next)
         if (erasure->seq > row->seq && row->values[D_TIME].number < erasure->before_us &&
             (erasure->tenant.at == NULL) == (tenant->kind == ROW_NULL) && span_equals(erasure->tenant, tenant->bytes))
@@ -214,19 +216,24 @@ static bool was_erased(const struct verifier *verifier, const struct walk_row *r
     return false;
 }
 
-struct verify_values verify__values(const struct verifier *verifier, const struct walk_row *row)
+static bool are_all_null(const struct walk_row *row)
+{
+    int outside = row__shape(row->table)->outside;
+
+    for (int i = 0; i < outside; i++)
+        if (row->outside[i].kind != ROW_NULL)
+            return false;
+    return true;
+}
+
+#define IS_SALT(value) ((value)->kind == ROW_BLOB && (value)->bytes.len == ROW_SALT_BYTES)
+
+static struct verify_values check_arguments(const struct walk_row *row)
 {
     const struct row_value *salt = &row->outside[OUTSIDE_SALT], *arguments = &row->outside[OUTSIDE_ARGUMENTS];
     const struct row_value *begin = &row->outside[OUTSIDE_BEGIN];
     bool cut = row->values[D_ARGUMENTS_CUT].number == 1, some = row->values[D_ARGUMENTS_BYTES].kind == ROW_INT;
 
-    if (salt->kind == ROW_NULL && arguments->kind == ROW_NULL && begin->kind == ROW_NULL) {
-        if (was_erased(verifier, row))
-            return (struct verify_values){.is_erased = true};
-        return (struct verify_values){"salt", "its values are gone, and no erasure of them is recorded", false};
-    }
-    if (salt->kind != ROW_BLOB || salt->bytes.len != ROW_SALT_BYTES)
-        return (struct verify_values){"salt", "it is not what was written", false};
     if (cut ? arguments->kind != ROW_NULL : (arguments->kind == ROW_TEXT) != some)
         return (struct verify_values){"arguments", "they are not what was written", false};
     if (cut ? begin->kind != ROW_TEXT : begin->kind != ROW_NULL)
@@ -236,6 +243,56 @@ struct verify_values verify__values(const struct verifier *verifier, const struc
     if (!cut && !vouches(&row->values[D_ARGUMENTS_DIGEST], salt, arguments))
         return (struct verify_values){"arguments", "they or their salt are not what was written", false};
     return (struct verify_values){.field = NULL};
+}
+
+/* A value that is there, and is what its digest says, exactly where it must be. */
+static bool is_kept(const struct row_value *value, bool must, const struct row_value *digest, const struct row_value *salt)
+{
+    return must ? value->kind == ROW_TEXT && vouches(digest, salt, value) : value->kind == ROW_NULL;
+}
+
+static struct verify_values check_decided(const struct walk_row *row)
+{
+    const struct row_value *salt = &row->outside[OUTSIDE_SALT];
+
+    if (!IS_SALT(salt))
+        return (struct verify_values){"salt", "it is not what was written", false};
+    if (!is_kept(&row->outside[OUTSIDE_PARAMS], row->values[D_PARAMS_BYTES].kind == ROW_INT,
+                 &row->values[D_PARAMS_DIGEST], salt))
+        return (struct verify_values){"params", "they or their salt are not what was written", false};
+    if (!is_kept(&row->outside[OUTSIDE_QUERY],
+                 row->values[D_TARGET].kind == ROW_TEXT && row->values[D_QUERY_BYTES].kind == ROW_INT,
+                 &row->values[D_QUERY_DIGEST], salt))
+        return (struct verify_values){"query", "it or its salt is not what was written", false};
+    return check_arguments(row);
+}
+
+static struct verify_values check_answer(const struct walk_row *row)
+{
+    const struct row_value *salt = &row->outside[ANSWER_SALT];
+
+    if (!IS_SALT(salt) || row->values[O_ANSWER_BYTES].kind != ROW_INT)
+        return (struct verify_values){"answer_salt", "it is not what was written", false};
+    if (!is_kept(&row->outside[ANSWER_TEXT], true, &row->values[O_ANSWER_DIGEST], salt))
+        return (struct verify_values){"answer", "it or its salt is not what was written", false};
+    return (struct verify_values){.field = NULL};
+}
+
+struct verify_values verify__values(const struct verifier *verifier, const struct walk_row *row)
+{
+    bool decided = row->table == ROW_DECISION;
+
+    if (!decided && row->table != ROW_OUTCOME)
+        return (struct verify_values){.field = NULL};
+    if (are_all_null(row)) {
+        if (!decided && row->values[O_ANSWER_BYTES].kind == ROW_NULL)
+            return (struct verify_values){.field = NULL}; /* none was kept */
+        if (was_erased(verifier, row))
+            return (struct verify_values){.is_erased = decided};
+        return (struct verify_values){decided ? "salt" : "answer", "its values are gone, and no erasure of them is recorded",
+                                      false};
+    }
+    return decided ? check_decided(row) : check_answer(row);
 }
 
 /* ---- pairing ----------------------------------------------------------------------------------------------------- */
@@ -335,15 +392,13 @@ enum code verify__row(struct verifier *verifier, const struct verify_row *row)
 
 enum code verify__walked(struct verifier *verifier, const struct walk_row *row)
 {
-    struct verify_values values = {.field = NULL};
+    struct verify_values values = verify__values(verifier, row);
     struct verify_row digested;
 
     check_hash(verifier, row);
     verify__digest(row, &digested);
-    if (row->table == ROW_DECISION)
-        values = verify__values(verifier, row);
     digested.is_erased = values.is_erased;
     if (values.fault != NULL)
-        verify__fault(verifier, row->seq, "decision", values.field, "%s", values.fault);
+        verify__fault(verifier, row->seq, name_of(row->table), values.field, "%s", values.fault);
     return verify__row(verifier, &digested);
 }

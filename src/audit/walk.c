@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/walk_priv.h"
 
-#include <stdio.h>
+static enum code prepare(struct db *db, enum row_table table, const char *where, struct db_stmt **stmt)
+{
+    struct buf sql;
+    enum code code;
+
+    *stmt = NULL;
+    buf_init(&sql, 4096);
+    code = row__add_select(&sql, table);
+    if (code == CODE_OK)
+        code = buf_add(&sql, where, strlen(where) + 1);
+    if (code == CODE_OK)
+        code = db_prepare(db, buf_peek(&sql).at, stmt);
+    buf_fini(&sql);
+    return code;
+}
 
 enum code walk__init(struct walk *walk, struct db *db, int64_t first, int64_t last)
 {
     *walk = (struct walk){.given = ROW_FILE};
     for (int table = ROW_DECISION; table < ROW_TABLES; table++) {
-        char sql[96];
-        enum code code;
+        enum code code = prepare(db, (enum row_table)table, "WHERE seq BETWEEN ? AND ? ORDER BY seq", &walk->stmt[table]);
 
-        (void)snprintf(sql, sizeof sql, "SELECT * FROM %s WHERE seq BETWEEN ? AND ? ORDER BY seq",
-                       row__shape((enum row_table)table)->name);
-        code = db_prepare(db, sql, &walk->stmt[table]);
         if (code == CODE_OK) {
             db_bind_int(walk->stmt[table], 1, first);
             db_bind_int(walk->stmt[table], 2, last);
@@ -37,7 +47,7 @@ static void read_row(struct db_stmt *stmt, enum row_table table, struct walk_row
     for (int i = 0; i < shape->count; i++)
         row->values[i] = row__read(stmt, i);
     row->hash = row__read(stmt, shape->count);
-    for (int i = 0; i < OUTSIDE_COUNT; i++)
+    for (int i = 0; i < ROW_OUTSIDE_MAX; i++)
         row->outside[i] = i < shape->outside ? row__read(stmt, shape->count + 1 + i) : row_null();
 }
 
@@ -72,7 +82,7 @@ void walk__fini(struct walk *walk)
 
 enum code walk__file(struct db *db, struct db_stmt **stmt, struct walk_row *row)
 {
-    enum code code = db_prepare(db, "SELECT * FROM file", stmt);
+    enum code code = prepare(db, ROW_FILE, "", stmt);
 
     if (code == CODE_OK)
         code = db_step(*stmt);

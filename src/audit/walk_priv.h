@@ -22,7 +22,7 @@ struct walk_row {
     int64_t seq;
     struct row_value values[ROW_COLUMNS_MAX];
     struct row_value hash;
-    struct row_value outside[OUTSIDE_COUNT];
+    struct row_value outside[ROW_OUTSIDE_MAX];
 };
 
 /* Rows with first <= seq <= last. */

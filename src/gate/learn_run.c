@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/learn.h"
 
+#include "audit/trail.h"
+
 #define STRETCH 4096 /* numbers between two words about progress */
 
 /* ---- reading ---- */
@@ -33,7 +35,7 @@ static enum code read_file(struct reading *reading, const char *path, struct rec
     struct db_stmt *stmt = NULL;
     struct db *db;
     int64_t first, last;
-    enum code code = db_open(path, DB_READ, &db, why);
+    enum code code = trail_open(path, &db, why);
 
     if (code != CODE_OK)
         return code;

@@ -7,6 +7,7 @@
  * its first calls ask for is known; all calls are then looked at, whatever tenant or tool is meant. */
 #include "gate/replay_priv.h"
 
+#include "audit/trail.h"
 #include "os/thread.h"
 
 #include <stdatomic.h>
@@ -177,7 +178,7 @@ static enum code open_piece(struct replayer *replayer, const struct piece *piece
     if (replayer->piece == piece)
         return CODE_OK;
     close_piece(replayer);
-    code = db_open(piece->path, DB_READ, &replayer->db, &replayer->why);
+    code = trail_open(piece->path, &replayer->db, &replayer->why);
     if (code != CODE_OK)
         return code;
     replayer->piece = piece;

@@ -42,21 +42,41 @@ static struct db *new_file(void)
     return db;
 }
 
-static void learn_columns(struct db *db, enum row_table number, struct table *table)
+/* All columns in the order of an insert. */
+static struct db_stmt *select_rows(struct db *db, enum row_table number)
 {
     struct db_stmt *stmt;
-    char sql[96];
+    struct buf sql;
+
+    buf_init(&sql, 4096);
+    assert_int_equal(row__add_select(&sql, number), CODE_OK);
+    assert_int_equal(buf_add(&sql, "ORDER BY seq", sizeof "ORDER BY seq"), CODE_OK);
+    assert_int_equal(db_prepare(db, buf_peek(&sql).at, &stmt), CODE_OK);
+    buf_fini(&sql);
+    return stmt;
+}
+
+static void learn_columns(struct db *db, enum row_table number, struct table *table)
+{
+    struct db_stmt *rows = select_rows(db, number), *stmt;
+    char sql[128];
 
     *table = (struct table){.number = number};
-    (void)snprintf(sql, sizeof sql, "SELECT type, \"notnull\" OR pk FROM pragma_table_info('%s')", row__shape(number)->name);
+    (void)snprintf(sql, sizeof sql, "SELECT type, \"notnull\" OR pk FROM pragma_table_info('%s') WHERE name = ?",
+                   row__shape(number)->name);
     assert_int_equal(db_prepare(db, sql, &stmt), CODE_OK);
-    for (; db_step(stmt) == CODE_OK; table->columns++) {
-        struct span type = db_text(stmt, 0);
+    for (; table->columns < db_columns(rows); table->columns++) {
+        struct span type;
 
+        db_bind_text(stmt, 1, span_text(db_column_name(rows, table->columns)));
+        assert_int_equal(db_step(stmt), CODE_OK);
+        type = db_text(stmt, 0);
         table->kind[table->columns] = span_is(type, "INTEGER") ? ROW_INT : span_is(type, "TEXT") ? ROW_TEXT : ROW_BLOB;
         table->may_be_null[table->columns] = db_int(stmt, 1) == 0;
+        db_reset(stmt);
     }
     db_finalize(&stmt);
+    db_finalize(&rows);
     assert_int_equal(table->columns, row__shape(number)->count + 1 + row__shape(number)->outside);
 }
 
@@ -94,11 +114,8 @@ static void fill(const struct table *table, int64_t seq, struct row *row)
 static void expect_rows(struct db *db, const struct table *table)
 {
     static struct row row;
-    struct db_stmt *stmt;
-    char sql[96];
+    struct db_stmt *stmt = select_rows(db, table->number);
 
-    (void)snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY seq", row__shape(table->number)->name);
-    assert_int_equal(db_prepare(db, sql, &stmt), CODE_OK);
     for (int64_t seq = 1; seq <= ROWS; seq++) {
         assert_int_equal(db_step(stmt), CODE_OK);
         fill(table, seq, &row);

@@ -75,10 +75,9 @@ static void test_lengths_do_not_matter(void **state)
     }
 }
 
-/* The list of chained columns, the hash and what is outside are the table as schema/audit.sql declares it. */
+/* The chained columns, the hash and what is outside are all that schema/audit.sql declares, each once. */
 static void test_columns_are_the_schemas(void **state)
 {
-    static const char *const outside[] = {"salt", "arguments", "arguments_begin"};
     struct db *db;
     struct why why;
 
@@ -88,19 +87,17 @@ static void test_columns_are_the_schemas(void **state)
     for (int table = 0; table < ROW_TABLES; table++) {
         const struct row_shape *shape = row__shape((enum row_table)table);
         char sql[96];
-        struct db_stmt *stmt;
+        int64_t columns;
 
-        (void)snprintf(sql, sizeof sql, "SELECT name FROM pragma_table_info('%s')", shape->name);
-        assert_int_equal(db_prepare(db, sql, &stmt), CODE_OK);
-        for (int i = 0; i < shape->count + 1 + shape->outside; i++) {
-            const char *name = i < shape->count ? shape->columns[i] : i == shape->count ? "hash"
-                                                                                          : outside[i - shape->count - 1];
+        for (int i = 0; i < shape->count + shape->outside; i++) {
+            const char *name = i < shape->count ? shape->columns[i] : shape->outside_columns[i - shape->count];
 
-            assert_int_equal(db_step(stmt), CODE_OK);
-            assert_true(span_is(db_text(stmt, 0), name));
+            if (!audit__has_column(db, shape->name, name))
+                fail_msg("%s.%s", shape->name, name);
         }
-        assert_int_equal(db_step(stmt), CODE_NOT_FOUND);
-        db_finalize(&stmt);
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s')", shape->name);
+        assert_int_equal(db_number(db, sql, &columns), CODE_OK);
+        assert_int_equal(columns, shape->count + 1 + shape->outside);
     }
     db_close(&db);
 }

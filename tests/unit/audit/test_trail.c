@@ -180,7 +180,7 @@ static void change(const char *name, const char *sql)
 #define DENY(seq, hash) "INSERT INTO decision " COLUMNS " VALUES (" #seq ", 1, 'acme', NULL, 0, 0, 'deny', 'forbidden', 0, " \
                         "CAST(printf('%032d', " #hash ") AS BLOB)); "
 #define RESULT(seq, of) "INSERT INTO outcome VALUES (" #seq ", 1, NULL, 'acme', " #of ", 'result', 'completed', 200, NULL, 1, " \
-                        "NULL, 0, 0, 0, 5, 5, zeroblob(32)); "
+                        "NULL, 0, 0, 0, 5, 5, zeroblob(32), NULL, NULL, NULL, NULL); "
 
 static void test_followed_as_they_end(void **state)
 {

@@ -48,14 +48,13 @@ static void store(struct db *db, enum row_table table, int64_t seq, const char *
     db_finalize(&stmt);
 }
 
-static void salted(const struct walk_row *row, int value, unsigned char out[DIGEST_BYTES])
+/* The digest of a value outside the chain, put where the row has it. In both tables the salt is the first of them. */
+static void salt_anew(struct db *db, struct walk_row *row, int value, int column, unsigned char digest[DIGEST_BYTES])
 {
-    struct digest digest;
-
-    digest_init(&digest);
-    digest_add(&digest, row->outside[OUTSIDE_SALT].bytes.at, row->outside[OUTSIDE_SALT].bytes.len);
-    digest_add(&digest, row->outside[value].bytes.at, row->outside[value].bytes.len);
-    digest_final(&digest, out);
+    _Static_assert((int)OUTSIDE_SALT == (int)ANSWER_SALT, "the same place in both");
+    digest_of_two(row->outside[OUTSIDE_SALT].bytes, row->outside[value].bytes, digest);
+    row->values[column] = row_blob(digest, DIGEST_BYTES);
+    store(db, row->table, row->seq, row__shape(row->table)->columns[column], &row->values[column]);
 }
 
 /* Computes the digests, tenants' chains and hashes anew; but not `tenant_previous` of the row `kept`. */
@@ -63,7 +62,7 @@ static void rehash(const struct bench *bench, const char *path, int64_t kept)
 {
     struct db *db = open_for_writing(path);
     struct tenant tenants[TENANTS_MAX] = {{.name = ""}}, *own;
-    unsigned char hash[DIGEST_BYTES], digest[DIGEST_BYTES];
+    unsigned char hash[DIGEST_BYTES], digest[3][DIGEST_BYTES];
     struct db_stmt *stmt;
     struct walk_row row;
     struct walk walk;
@@ -81,10 +80,14 @@ static void rehash(const struct bench *bench, const char *path, int64_t kept)
         if (row.table == ROW_DECISION && row.outside[OUTSIDE_SALT].kind == ROW_BLOB) {
             bool cut = row.values[D_ARGUMENTS_CUT].number == 1;
 
-            salted(&row, cut ? OUTSIDE_BEGIN : OUTSIDE_ARGUMENTS, digest);
-            value = row.values[cut ? D_BEGIN_DIGEST : D_ARGUMENTS_DIGEST] = row_blob(digest, sizeof digest);
-            store(db, ROW_DECISION, row.seq, cut ? "begin_digest" : "arguments_digest", &value);
+            salt_anew(db, &row, cut ? OUTSIDE_BEGIN : OUTSIDE_ARGUMENTS, cut ? D_BEGIN_DIGEST : D_ARGUMENTS_DIGEST, digest[0]);
+            if (row.values[D_PARAMS_BYTES].kind == ROW_INT)
+                salt_anew(db, &row, OUTSIDE_PARAMS, D_PARAMS_DIGEST, digest[1]);
+            if (row.values[D_TARGET].kind == ROW_TEXT)
+                salt_anew(db, &row, OUTSIDE_QUERY, D_QUERY_DIGEST, digest[2]);
         }
+        if (row.table == ROW_OUTCOME && row.outside[ANSWER_SALT].kind == ROW_BLOB)
+            salt_anew(db, &row, ANSWER_TEXT, O_ANSWER_DIGEST, digest[0]);
         if (row.seq != kept) {
             row.values[D_TENANT_PREVIOUS] = previous;
             store(db, row.table, row.seq, "tenant_previous", &previous);
@@ -186,6 +189,48 @@ static void test_erasures(void **state)
     verify_by_paper(bench, true);
 }
 
+#define ANSWER "UPDATE outcome SET answer_bytes = 9, answer_salt = x'30313233343536373839303132333435', answer = 'a' " \
+               "WHERE decision = "
+#define QUERY "UPDATE decision SET target = '/a', query_bytes = 3, query = 'a=b' WHERE correlation = 'c-2'"
+#define PARAMS "UPDATE decision SET params_bytes = 2, params = '{}' WHERE correlation = 'c-2'"
+
+/* 4.9, 4.10, 4.19: what stands behind the columns of earlier versions. */
+static void test_later_columns(void **state)
+{
+    static const struct rule rules[] = {
+        {QUERY "; UPDATE decision SET query = NULL WHERE correlation = 'c-2'", "decision", "query", "not what was written", NULL},
+        {"UPDATE decision SET query = 'a=b' WHERE correlation = 'c-2'", "decision", "query", "not what was written", NULL},
+        {PARAMS "; UPDATE decision SET params = NULL WHERE correlation = 'c-2'", "decision", "params", "not what", NULL},
+        {"UPDATE decision SET params = '{}' WHERE correlation = 'c-2'", "decision", "params", "not what", NULL},
+        {"UPDATE decision SET salt = NULL, arguments = NULL, query = 'a' WHERE correlation = 'c-0'", "decision", "salt",
+         "not what", NULL},
+        {ANSWER CALL_4 "; UPDATE outcome SET answer = NULL WHERE decision = " CALL_4, "outcome", "answer", "not what", NULL},
+        {ANSWER CALL_4 "; UPDATE outcome SET answer_salt = NULL WHERE decision = " CALL_4, "outcome", "answer_salt", "not what",
+         NULL},
+        {ANSWER CALL_4 "; UPDATE outcome SET answer_bytes = NULL WHERE decision = " CALL_4, "outcome", "answer_salt",
+         "not what", NULL},
+        {ANSWER CALL_4 "; UPDATE outcome SET answer_salt = NULL, answer = NULL WHERE decision = " CALL_4, "outcome", "answer",
+         "no erasure", NULL},
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        expect(bench, &rules[i]);
+    verify_by_paper(bench, true);
+}
+
+static void test_later_columns_whole(void **state)
+{
+    struct bench *bench = *state;
+
+    expect(bench, &(struct rule){.sql = QUERY});
+    expect(bench, &(struct rule){.sql = PARAMS});
+    expect(bench, &(struct rule){.sql = ANSWER CALL_4});
+    expect(bench, &(struct rule){.sql = "UPDATE outcome SET answer_bytes = 9, time_us = 1700000000000000 WHERE decision = "
+                                        OLD_CALL}); /* its erasure is recorded */
+    verify_by_paper(bench, false);
+}
+
 /* And what is no fault, so that none of the above stands for another. */
 static void test_whole(void **state)
 {
@@ -213,6 +258,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_erasures, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_later_columns, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_later_columns_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
     };
 

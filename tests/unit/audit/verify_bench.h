@@ -58,6 +58,8 @@ static inline void fill(struct audit *audit)
     decision.trace = SPAN_LIT("0af7651916cd43dd8448eb211c80319c");
     decision.correlation_replaced = SPAN_LIT("?");
     decision.query = SPAN_LIT("a=b");
+    decision.target = SPAN_LIT("/v1/x");
+    decision.params = SPAN_LIT("{\"_meta\":{\"progressToken\":1}}");
     decision.rule_reason = SPAN_LIT("because");
     decision.undecided = SPAN_LIT("r: arg");
     decision.monitor = SPAN_LIT("{}");
