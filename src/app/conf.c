@@ -14,7 +14,7 @@
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
 
 static const char *const top_keys[] = {"routes", "listen", "hosts", "trusted_proxies", "workers", "store",
-                                       "audit",  "admin",  "drain", NULL};
+                                       "audit",  "admin",  "drain",  "limits", NULL};
 
 static void read_hosts(struct conf_reader *reader, const struct yaml_node *root)
 {
@@ -64,6 +64,17 @@ static unsigned read_workers(struct conf_reader *reader, const struct yaml_node 
         return 1;
     }
     return conf__number(reader, root, "workers", MAX_WORKERS);
+}
+
+static void read_limits(struct conf_reader *reader, const struct yaml_node *root)
+{
+    static const char *const known[] = {"memory", "connections_per_address", NULL};
+    const struct yaml_node *node = yaml_member(root, "limits");
+
+    if (node == NULL || !conf__map(reader, node, known, "`limits`"))
+        return;
+    reader->proxy->memory_bytes = conf__size(reader, node, "memory", (uint64_t)16 << 20, (uint64_t)1 << 44);
+    reader->proxy->connections_per_address = conf__number(reader, node, "connections_per_address", 1000000);
 }
 
 static void read_audit(struct conf_reader *reader, const struct yaml_node *root, struct conf_audit *audit)
@@ -170,6 +181,7 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     reader->arena = &reader->proxy->arena;
     read_hosts(reader, root);
     read_trusted_proxies(reader, root);
+    read_limits(reader, root);
     conf__listens(reader, root);
     conf__routes(reader, root);
     reader->arena = &conf->arena;

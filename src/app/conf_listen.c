@@ -4,6 +4,7 @@
 #include "os/clock.h"
 
 #define MAX_LISTENERS 64
+#define MIB ((uint64_t)1 << 20)
 
 bool conf__host_is_plain(struct span host)
 {
@@ -76,7 +77,7 @@ static void check_openness(struct conf_reader *reader, const struct yaml_node *n
 
 static void read_listen(struct conf_reader *reader, const struct yaml_node *node, struct proxy_listen *listen)
 {
-    static const char *const known[] = {"address", "tls", "timeouts", "insecure", NULL};
+    static const char *const known[] = {"address", "tls", "timeouts", "read_rate", "insecure", NULL};
     static const char *const times[] = {"head", "body", "idle", NULL};
     const struct yaml_node *address, *timeouts;
     struct why why = {""};
@@ -90,6 +91,7 @@ static void read_listen(struct conf_reader *reader, const struct yaml_node *node
     if (yaml_member(node, "tls") != NULL)
         read_tls(reader, yaml_member(node, "tls"), listen);
     check_openness(reader, node, listen);
+    listen->read_rate = conf__size(reader, node, "read_rate", 1, 1024 * MIB);
     timeouts = yaml_member(node, "timeouts");
     if (timeouts == NULL || !conf__map(reader, timeouts, times, "a listener's `timeouts`"))
         return;

@@ -150,3 +150,29 @@ void buf_truncate(struct buf *buf, size_t len)
     BUG_ON(len > buf_len(buf));
     buf->tail = buf->head + len;
 }
+
+void buf_move(struct buf *to, struct buf *from)
+{
+    BUG_ON(!buf_is_empty(to) || from->size > to->cap_bytes);
+    buf_fini(to);
+    to->block = from->block;
+    to->head = from->head;
+    to->tail = from->tail;
+    to->size = from->size;
+    buf_init(from, from->cap_bytes);
+}
+
+#define FIT_BYTES 65536 /* less is not worth a call */
+
+void buf_fit(struct buf *buf)
+{
+    char *block;
+
+    if (buf->size - buf->tail < FIT_BYTES)
+        return;
+    block = mem_resize(buf->block, buf->tail + 1);
+    if (block == NULL)
+        return; /* then it stays as large as it is */
+    buf->block = block;
+    buf->size = buf->tail;
+}

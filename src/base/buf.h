@@ -68,6 +68,13 @@ void buf_commit(struct buf *buf, size_t len);
 /* Drops `len` bytes from the head. */
 void buf_drop(struct buf *buf, size_t len);
 
+/* The bytes of `from` become those of `to`, without a copy; `from` is empty then. Each keeps its cap. Takes: `to` empty; a cap
+ * that the bytes of `from` fit. */
+void buf_move(struct buf *to, struct buf *from);
+
+/* Gives room behind the tail back where there is much; for bytes that stay for long. */
+void buf_fit(struct buf *buf);
+
 /* Cuts back to the first `len` bytes. */
 void buf_truncate(struct buf *buf, size_t len);
 

@@ -20,7 +20,7 @@ static bool is_tenant_name(struct span name)
 static enum reason settle_tenant(struct span own, const char *const *may_claim, struct span claimed,
                                  struct identity *identity)
 {
-    identity->tenant = own;
+    identity->tenant = identity->home = own;
     if (claimed.at == NULL || span_equals(claimed, own))
         return REASON_PERMITTED;
     if (!is_tenant_name(claimed))
@@ -164,7 +164,7 @@ enum reason identity_decide(const struct identity_source *sources, size_t count,
                             const struct identity_request *request, struct identity *identity)
 {
     for (size_t i = 0; i < count; i++) {
-        struct identity found = {0};
+        struct identity found = {.kind = sources[i].kind};
         bool present;
         enum reason reason = decide_one(&sources[i], count == 1, keys, request, &found, &present);
 

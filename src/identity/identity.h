@@ -52,8 +52,10 @@ struct identity_request {
 };
 
 struct identity {
+    enum identity_kind kind;
     struct span principal;      /* borrowed from the table, the configuration or the request, as is the tenant */
     struct span tenant;         /* judged tenant: the claimed one where it may be claimed, else the key's own */
+    struct span home;           /* the credential's own tenant, whatever it claims: who takes room is counted by it */
     struct span authentication; /* "api_key", "bearer", "certificate", "none" */
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */

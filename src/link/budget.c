@@ -9,20 +9,38 @@
 #define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
 #define PROBES 32
 
+static enum code table_init(struct budget_table *table, uint32_t size)
+{
+    table->size = size;
+    table->slots = mem_array(size, sizeof *table->slots);
+    return table->slots ? CODE_OK : CODE_NOMEM;
+}
+
 enum code budget_init(struct budget *budget, uint32_t connections_max, uint64_t memory_max_bytes)
 {
     atomic_init(&budget->connections, 0);
     atomic_init(&budget->memory_bytes, 0);
+    atomic_init(&budget->memory_max_bytes, memory_max_bytes);
     budget->connections_max = connections_max;
-    budget->memory_max_bytes = memory_max_bytes;
-    budget->slots = mem_array(BUDGET_SLOTS, sizeof *budget->slots);
-    return budget->slots ? CODE_OK : CODE_NOMEM;
+    budget->account_bytes = mem_array(BUDGET_ACCOUNTS, sizeof *budget->account_bytes);
+    if (table_init(&budget->requests, BUDGET_REQUEST_SLOTS) == CODE_OK &&
+        table_init(&budget->accounts, BUDGET_ACCOUNTS) == CODE_OK && budget->account_bytes != NULL)
+        return CODE_OK;
+    budget_fini(budget);
+    return CODE_NOMEM;
 }
 
 void budget_fini(struct budget *budget)
 {
-    mem_free(budget->slots);
-    budget->slots = NULL;
+    mem_free(budget->requests.slots);
+    mem_free(budget->accounts.slots);
+    mem_free(budget->account_bytes);
+    budget->requests.slots = budget->accounts.slots = budget->account_bytes = NULL;
+}
+
+void budget_limit_memory(struct budget *budget, uint64_t max_bytes)
+{
+    atomic_store_explicit(&budget->memory_max_bytes, max_bytes, memory_order_relaxed);
 }
 
 bool budget_take_connection(struct budget *budget)
@@ -49,29 +67,60 @@ void budget_hold(struct budget *budget, uint64_t *held_bytes, uint64_t now_bytes
     *held_bytes = now_bytes;
 }
 
-bool budget_is_tight(const struct budget *budget)
+uint32_t budget_connection_share(const struct budget *budget)
 {
-    return budget->memory_max_bytes != 0 &&
-           atomic_load_explicit(&budget->memory_bytes, memory_order_relaxed) > budget->memory_max_bytes;
+    return budget->connections_max - budget->connections_max / 4;
 }
 
-/* A slot whose count is 0 belongs to nobody, whatever its tag. Two workers may open two slots for one principal at the same
- * moment; each then counts apart, so the limit may be exceeded for as long as both are in use, never undercut. */
-bool budget_enter(struct budget *budget, struct span tenant, struct span principal, uint32_t limit, uint32_t *slot)
+/* SIZE_MAX where there is no limit. */
+static uint64_t free_bytes(const struct budget *budget)
 {
-    uint64_t hash = hash_mix(hash_span(tenant), hash_span(principal));
-    uint64_t tag = hash & ~COUNT_MASK;
+    uint64_t most = atomic_load_explicit(&budget->memory_max_bytes, memory_order_relaxed);
+    uint64_t held = atomic_load_explicit(&budget->memory_bytes, memory_order_relaxed);
+
+    return most == 0 ? UINT64_MAX : held < most ? most - held : 0;
+}
+
+bool budget_is_tight(const struct budget *budget)
+{
+    return free_bytes(budget) == 0;
+}
+
+/* ---- who ---- */
+
+enum who { WHO_PRINCIPAL = 1, WHO_ADDRESS };
+
+uint64_t budget_principal(struct span tenant, struct span principal)
+{
+    return hash_mix(hash_mix(hash_span(tenant), hash_span(principal)), WHO_PRINCIPAL);
+}
+
+uint64_t budget_address(const struct sock_address *address)
+{
+    unsigned char network[16];
+
+    sock_network(address, network);
+    return hash_mix(hash_bytes(network, sizeof network), WHO_ADDRESS);
+}
+
+/* ---- tables ---- */
+
+/* Two workers may open two slots for one principal at the same moment; each then counts apart, so the limit may be exceeded
+ * for as long as both are in use, never undercut. */
+static bool enter(struct budget_table *table, uint64_t who, uint32_t limit, uint32_t *slot)
+{
+    uint64_t tag = who & ~COUNT_MASK;
     uint64_t most = limit == 0 || limit > COUNT_MASK ? COUNT_MASK : limit;
-    uint32_t home = (uint32_t)((hash ^ (hash >> 32)) % BUDGET_SLOTS);
-    uint32_t empty = BUDGET_SLOTS;
+    uint32_t home = (uint32_t)((who ^ (who >> 32)) % table->size);
+    uint32_t empty = table->size;
 
     for (uint32_t probe = 0; probe <= PROBES; probe++) {
-        uint32_t index = probe < PROBES ? (home + probe) % BUDGET_SLOTS : empty;
+        uint32_t index = probe < PROBES ? (home + probe) % table->size : empty;
         uint64_t old;
 
-        if (index == BUDGET_SLOTS)
+        if (index == table->size)
             return false;
-        old = atomic_load_explicit(&budget->slots[index], memory_order_relaxed);
+        old = atomic_load_explicit(&table->slots[index], memory_order_relaxed);
         for (;;) {
             bool is_ours = (old & COUNT_MASK) != 0 && (old & ~COUNT_MASK) == tag;
 
@@ -79,21 +128,60 @@ bool budget_enter(struct budget *budget, struct span tenant, struct span princip
                 break;
             if (is_ours && (old & COUNT_MASK) >= most)
                 return false;
-            if (atomic_compare_exchange_weak_explicit(&budget->slots[index], &old, is_ours ? old + 1 : tag | 1,
+            if (atomic_compare_exchange_weak_explicit(&table->slots[index], &old, is_ours ? old + 1 : tag | 1,
                                                       memory_order_relaxed, memory_order_relaxed)) {
                 *slot = index;
                 return true;
             }
         }
-        if (empty == BUDGET_SLOTS && (old & COUNT_MASK) == 0)
+        if (empty == table->size && (old & COUNT_MASK) == 0)
             empty = index;
     }
     return false;
 }
 
-void budget_leave(struct budget *budget, uint32_t slot)
+static void leave(struct budget_table *table, uint32_t slot)
 {
-    uint64_t before = atomic_fetch_sub_explicit(&budget->slots[slot], 1, memory_order_relaxed);
+    uint64_t before = atomic_fetch_sub_explicit(&table->slots[slot], 1, memory_order_relaxed);
 
     BUG_ON((before & COUNT_MASK) == 0);
+}
+
+bool budget_enter(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *slot)
+{
+    return enter(&budget->requests, who, limit, slot);
+}
+
+void budget_leave(struct budget *budget, uint32_t slot)
+{
+    leave(&budget->requests, slot);
+}
+
+bool budget_open(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *account)
+{
+    return enter(&budget->accounts, who, limit, account);
+}
+
+void budget_close(struct budget *budget, uint32_t account)
+{
+    leave(&budget->accounts, account);
+}
+
+void budget_charge(struct budget *budget, uint32_t account, uint64_t *charged_bytes, uint64_t now_bytes)
+{
+    if (now_bytes == *charged_bytes)
+        return;
+    atomic_fetch_add_explicit(&budget->account_bytes[account], now_bytes - *charged_bytes, memory_order_relaxed);
+    *charged_bytes = now_bytes;
+}
+
+enum reason budget_refuses(const struct budget *budget, uint32_t account)
+{
+    uint64_t left = free_bytes(budget);
+
+    if (left == 0)
+        return REASON_MEMORY;
+    if (atomic_load_explicit(&budget->account_bytes[account], memory_order_relaxed) >= left)
+        return REASON_MEMORY_SHARE;
+    return REASON_UNSET;
 }

@@ -1,41 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all workers share as numbers: connections, memory, and requests in flight of each principal.
+/* What all workers share as numbers: connections, memory, and whose they are.
+ *
+ * Memory has accounts: each connection belongs to one, by the principal that it has shown, or by its address before. The one
+ * rule: an account may grow only while it holds less than what is free. So one that takes all it can gets half, n of them get
+ * n parts of n + 1, and whoever comes next finds as much free as each of them has; nothing is set aside for anybody.
  *
  * Threads: any; relaxed atomics, no lock.
- * Owns: the slots of principals.
+ * Owns: its tables.
  * Lifetime: outlives every worker that was handed it.
- * Errors: false: over the limit. A limit of 0 means none. */
+ * Errors: false: over the limit, or no room to count one more. A limit of 0 means none. */
 #ifndef LINK_BUDGET_H
 #define LINK_BUDGET_H
 
 #include "base/code.h"
+#include "base/reason.h"
 #include "base/span.h"
+#include "os/sock.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define BUDGET_SLOTS 16384 /* principals with requests in flight at one time */
+#define BUDGET_REQUEST_SLOTS 16384 /* principals with requests in flight at one time */
+#define BUDGET_ACCOUNTS 65536      /* principals and addresses with connections at one time */
+
+/* A slot holds 44 bits of a hash and 20 bits of a count; where the count is 0 it is nobody's. */
+struct budget_table {
+    atomic_uint_fast64_t *slots;
+    uint32_t size;
+};
 
 struct budget {
     atomic_uint_fast32_t connections;
     uint32_t connections_max;
     atomic_uint_fast64_t memory_bytes;
-    uint64_t memory_max_bytes;
-    atomic_uint_fast64_t *slots; /* 44 bits of a hash, 20 bits of a count */
+    atomic_uint_fast64_t memory_max_bytes;
+    struct budget_table requests;
+    struct budget_table accounts;        /* counts connections */
+    atomic_uint_fast64_t *account_bytes; /* of each account, as told */
 };
 
 enum code budget_init(struct budget *budget, uint32_t connections_max, uint64_t memory_max_bytes) MUST_USE;
 void budget_fini(struct budget *budget);
+void budget_limit_memory(struct budget *budget, uint64_t max_bytes); /* from now on */
 
 bool budget_take_connection(struct budget *budget);
 void budget_give_connection(struct budget *budget);
+
+/* Of who can be told apart but does not fit the limit by address, a principal or a proxy: at most three quarters of all. */
+uint32_t budget_connection_share(const struct budget *budget);
 
 /* Tells how much somebody holds now; `held` is what it told last time. */
 void budget_hold(struct budget *budget, uint64_t *held_bytes, uint64_t now_bytes);
 bool budget_is_tight(const struct budget *budget); /* over the limit: nothing large may begin */
 
-/* One more request of this principal, at most `limit` at once (0: any number). *slot is handed back to budget_leave. */
-bool budget_enter(struct budget *budget, struct span tenant, struct span principal, uint32_t limit, uint32_t *slot);
+/* Who is counted. Takes: tenant: the credential's own, not one that it claims; an address's port is left out, and of IPv6 the
+ * last 64 bits, which one machine may choose. */
+uint64_t budget_principal(struct span tenant, struct span principal);
+uint64_t budget_address(const struct sock_address *address);
+
+/* One more request of `who`, at most `limit` at once. *slot is handed back to budget_leave. */
+bool budget_enter(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *slot);
 void budget_leave(struct budget *budget, uint32_t slot);
+
+/* One more connection of `who`, at most `limit` at once. What it charged must be 0 again before budget_close. */
+bool budget_open(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *account);
+void budget_close(struct budget *budget, uint32_t account);
+void budget_charge(struct budget *budget, uint32_t account, uint64_t *charged_bytes, uint64_t now_bytes);
+
+/* Whether the account may grow. Returns: UNSET: yes; MEMORY_SHARE; MEMORY: there is no room for anybody. */
+enum reason budget_refuses(const struct budget *budget, uint32_t account);
 
 #endif

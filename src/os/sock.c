@@ -185,13 +185,30 @@ bool sock_net_holds(const struct sock_net *net, const struct sock_address *addre
     return true;
 }
 
+void sock_network(const struct sock_address *address, unsigned char out[16])
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+    memset(out, 0, 16);
+    if (address->any.sa_family != AF_INET && address->any.sa_family != AF_INET6)
+        return;
+    bytes_of(address, out);
+    if (memcmp(out, mapped, sizeof mapped) != 0)
+        memset(out + 8, 0, 8);
+}
+
 /* ---- listening, accepting, connecting ---- */
+
+#define UNSENT_MAX_BYTES 131072 /* of a reply in the kernel, before it goes out */
+
+static bool set_number(int fd, int level, int option, int value)
+{
+    return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
 
 static bool set_option(int fd, int level, int option)
 {
-    int on = 1;
-
-    return setsockopt(fd, level, option, &on, sizeof on) == 0;
+    return set_number(fd, level, option, 1);
 }
 
 enum code sock_listen(const struct sock_address *address, int *out, struct why *why)
@@ -257,6 +274,8 @@ enum code sock_accept(int listener, int *out, struct sock_address *peer)
         if (fd != -1) {
             /* Whole answers are written at once; waiting for more of them only delays. It may fail on a dead one. */
             (void)set_option(fd, IPPROTO_TCP, TCP_NODELAY);
+            /* Else the kernel takes megabytes for who reads slowly: nobody counts them, and the reader looks quick. */
+            (void)set_number(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_MAX_BYTES);
             *out = fd;
             return CODE_OK;
         }

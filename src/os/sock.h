@@ -37,6 +37,8 @@ enum code sock_parse_ip(struct span text, uint16_t port, struct sock_address *ou
 void sock_text(const struct sock_address *address, char out[SOCK_TEXT_BYTES]);    /* with the port */
 void sock_ip_text(const struct sock_address *address, char out[SOCK_TEXT_BYTES]); /* without; IPv4 in IPv6 as IPv4 */
 uint16_t sock_port(const struct sock_address *address);
+/* Who an address belongs to: an IPv4 address (as ::ffff:a.b.c.d), or the /64 of an IPv6 one, in which a machine may choose. */
+void sock_network(const struct sock_address *address, unsigned char out[16]);
 bool sock_is_loopback(const struct sock_address *address);
 bool sock_equals(const struct sock_address *a, const struct sock_address *b);
 

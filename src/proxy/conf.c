@@ -64,7 +64,10 @@ static void fill_in(struct proxy_conf *conf)
         set_default(&conf->listens[i].head_ms, 10 * 1000);
         set_default(&conf->listens[i].body_ms, 30 * 1000);
         set_default(&conf->listens[i].idle_ms, 75 * 1000);
+        set_default_u64(&conf->listens[i].read_rate, 8 << 10);
     }
+    set_default_u64(&conf->memory_bytes, UINT64_C(1) << 30);
+    set_default(&conf->connections_per_address, 256);
     conf->has_hosts = conf->host_count > 0;
     for (size_t i = 0; i < conf->route_count; i++) {
         struct proxy_route *route = &conf->routes[i];

@@ -23,6 +23,7 @@ struct proxy_listen {
     struct sock_address address;    /* port 0: the kernel chooses; proxy_address tells */
     struct tls_context *tls;        /* NULL: plain HTTP */
     uint32_t head_ms, body_ms, idle_ms; /* 0: the defaults 10 s, 30 s, 75 s */
+    uint64_t read_rate;             /* bytes a second that an agent takes at least, after body_ms; 0: 8 KiB */
 };
 
 /* One of `upstream.headers`: its value is a secret and is wiped with the snapshot. */
@@ -92,6 +93,8 @@ struct proxy_conf {
     size_t host_count;
     const struct sock_net *trusted_proxies;
     size_t trusted_proxy_count;
+    uint64_t memory_bytes;          /* of bodies and replies over all workers; 0: 1 GiB */
+    uint32_t connections_per_address; /* without an identity; 0: 256 */
 
     atomic_uint refs;
     struct http_rules rules;        /* made by proxy_conf_seal: the union over all routes */

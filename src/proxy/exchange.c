@@ -21,6 +21,7 @@ void exchange__init(struct exchange *exchange)
     buf_init(&exchange->reply, SIZE_MAX / 2);
     buf_init(&exchange->event, SIZE_MAX / 2);
     buf_init(&exchange->text, SIZE_MAX / 2);
+    buf_init(&exchange->tail, SIZE_MAX / 2);
 }
 
 void exchange__rest(struct exchange *exchange)
@@ -32,6 +33,7 @@ void exchange__rest(struct exchange *exchange)
     buf_fini(&exchange->reply);
     buf_fini(&exchange->event);
     buf_fini(&exchange->text);
+    buf_fini(&exchange->tail);
 }
 
 void exchange__fini(struct exchange *exchange)
@@ -57,6 +59,8 @@ bool exchange__begin(struct pair *pair)
     exchange->asked.time_us = clock_wall_us();
     exchange->asked.began_us = pair__now_us(pair);
     pair->back_address = 0;
+    pair->untaken_us = pair->untaken_since_us = 0;
+    pair->taken_from = pair->front.written_bytes;
     gauge_add(&pair->lane->gauges.requests, 1);
     gauge_add(&pair->lane->gauges.in_flight, 1);
     return true;

@@ -106,6 +106,20 @@ static bool copy(struct exchange *exchange, struct span *text)
     return kept != NULL;
 }
 
+/* Whose memory is used. Where nobody is asked for a credential all have one name, and are told apart by their addresses. */
+static enum reason belong(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    bool is_shown = exchange->pass == NULL && exchange->identity.kind != IDENTITY_NONE;
+    const struct sock_address *address = &pair->client_address;
+
+    if (is_shown ? pair__belong(pair, exchange->who, budget_connection_share(pair->lane->worker.budget))
+                 : pair__belong(pair, budget_address(address), route__connections_max(pair, address)))
+        return REASON_UNSET;
+    pair->close_after = true;
+    return REASON_CONNECTION_SHARE;
+}
+
 /* Who asks. Names belong to the table of keys, which may be replaced while the call lasts: they are copied. */
 static enum reason identify(struct pair *pair)
 {
@@ -119,12 +133,13 @@ static enum reason identify(struct pair *pair)
         reason = REASON_CREDENTIAL_WRONG; /* whichever credential decides: this connection ends */
     if (reason != REASON_PERMITTED)
         return reason;
+    exchange->who = budget_principal(exchange->identity.home, exchange->identity.principal);
     if (!copy(exchange, &exchange->identity.principal) || !copy(exchange, &exchange->identity.tenant))
         return REASON_MEMORY;
     exchange->asked.principal = exchange->identity.principal;
     exchange->asked.tenant = exchange->identity.tenant;
     exchange->asked.authentication = exchange->identity.authentication;
-    return REASON_UNSET;
+    return belong(pair);
 }
 
 static enum reason check_session(struct pair *pair)
@@ -176,7 +191,7 @@ static enum reason check_body(const struct pair *pair)
         return REASON_CONTENT_ENCODING;
     if (head->content_length > pair->exchange.route->limits.body_bytes)
         return REASON_BODY_TOO_LARGE;
-    return budget_is_tight(pair->lane->worker.budget) ? REASON_MEMORY : REASON_UNSET;
+    return budget_is_tight(pair->lane->worker.budget) ? REASON_MEMORY : pair__refuses(pair, head->content_length);
 }
 
 static enum reason check_method(const struct pair *pair)
@@ -200,7 +215,7 @@ static enum reason enter(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    exchange->slot_taken = budget_enter(pair->lane->worker.budget, exchange->identity.tenant, exchange->identity.principal,
+    exchange->slot_taken = budget_enter(pair->lane->worker.budget, exchange->who,
                                         exchange->route->limits.per_principal_requests, &exchange->slot);
     return exchange->slot_taken ? REASON_UNSET : REASON_PRINCIPAL_LIMIT;
 }
@@ -233,7 +248,7 @@ static enum reason settle_head(struct pair *pair)
     if (reason == REASON_UNSET)
         reason = check_method(pair);
     if (reason != REASON_UNSET || exchange->pass != NULL)
-        return reason;
+        return reason != REASON_UNSET ? reason : belong(pair);
     reason = identify(pair);
     if (reason == REASON_UNSET)
         reason = check_session(pair);
@@ -352,16 +367,15 @@ bool front__head(struct pair *pair)
 static bool keep(struct pair *pair, struct span piece)
 {
     struct exchange *exchange = &pair->exchange;
+    enum reason reason = REASON_BODY_TOO_LARGE;
 
-    if (buf_len(&exchange->body) + piece.len > exchange->route->limits.body_bytes) {
-        exchange__refuse(pair, REASON_BODY_TOO_LARGE);
-        return false;
-    }
-    if (lane__is_tight(pair->lane, buf_len(&exchange->body)) || buf_add_span(&exchange->body, piece) != CODE_OK) {
-        exchange__refuse(pair, REASON_MEMORY);
-        return false;
-    }
-    return true;
+    if (buf_len(&exchange->body) + piece.len <= exchange->route->limits.body_bytes)
+        reason = pair__refuses(pair, buf_len(&exchange->body));
+    if (reason == REASON_UNSET && buf_add_span(&exchange->body, piece) != CODE_OK)
+        reason = REASON_MEMORY;
+    if (reason != REASON_UNSET)
+        exchange__refuse(pair, reason);
+    return reason == REASON_UNSET;
 }
 
 static bool body_ended(struct pair *pair)

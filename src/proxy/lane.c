@@ -144,6 +144,21 @@ static void beat(void *context)
 
 /* ---- accepting, dialling ---- */
 
+#define CROWD_TOLD_US INT64_C(60000000)
+
+/* Said now and then, and closed unheard: an answer would cost what there is to save. */
+static void refuse_crowd(struct lane *lane, struct pair *pair)
+{
+    int64_t now_us = loop_now_us(lane->worker.loop);
+
+    pair__close(pair, REASON_CONNECTION_SHARE);
+    if (lane->crowd_told_us != 0 && now_us - lane->crowd_told_us < CROWD_TOLD_US)
+        return;
+    lane->crowd_told_us = now_us;
+    log_warn("proxy", "%s has %u connections that have shown no identity: more of them are closed unheard; "
+             "`limits: {connections_per_address: N}` allows more", pair->client, route__connections_max(pair, &pair->peer));
+}
+
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const struct sock_address *peer)
 {
     struct pair *pair = pair__new(lane, listen, peer);
@@ -156,6 +171,10 @@ void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const
     pair->is_tls = lane->conf->listens[listen].tls != NULL;
     gauge_add(&lane->gauges.accepted, 1);
     leg_open(&pair->front, stream);
+    if (!pair__belong(pair, budget_address(peer), route__connections_max(pair, peer))) {
+        refuse_crowd(lane, pair);
+        return;
+    }
     leg_ready(&pair->front, LOOP_READ);
 }
 
@@ -215,13 +234,6 @@ void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
     moved = lane->held_bytes > lane->told_bytes ? lane->held_bytes - lane->told_bytes : lane->told_bytes - lane->held_bytes;
     if (moved >= TELL_BYTES || lane->held_bytes == 0)
         budget_hold(lane->worker.budget, &lane->told_bytes, lane->held_bytes);
-}
-
-#define TIGHT_BYTES 65536 /* a message may grow as large when memory is short */
-
-bool lane__is_tight(const struct lane *lane, size_t held_bytes)
-{
-    return held_bytes > TIGHT_BYTES && budget_is_tight(lane->worker.budget);
 }
 
 /* ---- life ---- */

@@ -112,12 +112,25 @@ static void end_now(struct pair *pair)
 {
     log_ending(pair);
     reason_count(pair->ending);
+    if (pair->state == STATE_REPLY && (!buf_is_empty(&pair->front.out) || !buf_is_empty(&pair->exchange.tail)))
+        pair->exchange.ended = REASON_UNSET; /* whatever the answer was, the agent has not got it */
     exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
                      pair->ending);
     exchange__finish(pair);
     if (pair->state != STATE_CLOSING)
         pair__set_state(pair, STATE_CLOSING);
     worker_bury(&pair->lane->worker, &pair->connection);
+}
+
+static void leave_account(struct pair *pair)
+{
+    struct budget *budget = pair->lane->worker.budget;
+
+    if (pair->account_who == 0)
+        return;
+    budget_charge(budget, pair->account, &pair->charged_bytes, 0);
+    budget_close(budget, pair->account);
+    pair->account_who = 0;
 }
 
 static void pair_free(struct connection *connection)
@@ -134,11 +147,35 @@ static void pair_free(struct connection *connection)
     sse_parser_fini(&pair->events);
     exchange__fini(&pair->exchange);
     lane__hold(pair->lane, &pair->held_bytes, 0);
+    leave_account(pair);
     budget_give_connection(pair->lane->worker.budget);
     gauge_add(&pair->lane->gauges.pairs, -1);
     proxy_conf_unref(&pair->conf);
     resolve_table_unref(&pair->names);
     mem_free(pair);
+}
+
+/* ---- whose it is ---- */
+
+bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max)
+{
+    uint32_t account;
+
+    if (pair->account_who == who)
+        return true;
+    if (!budget_open(pair->lane->worker.budget, who, connections_max, &account))
+        return false;
+    leave_account(pair);
+    pair->account = account;
+    pair->account_who = who;
+    return true;
+}
+
+#define MUCH_BYTES 65536 /* less is not told, and may be held when memory is short */
+
+enum reason pair__refuses(const struct pair *pair, size_t held_bytes)
+{
+    return held_bytes > MUCH_BYTES ? budget_refuses(pair->lane->worker.budget, pair->account) : REASON_UNSET;
 }
 
 /* ---- time ---- */
@@ -273,15 +310,52 @@ static bool move(struct leg *leg)
     return moved;
 }
 
+/* Others write the account too, so it is told in steps, and when nothing is held any more. */
+static void charge(struct pair *pair)
+{
+    uint64_t held = pair->held_bytes, charged = pair->charged_bytes;
+    uint64_t moved = held > charged ? held - charged : charged - held;
+
+    if (moved >= MUCH_BYTES || (held == 0 && moved > 0))
+        budget_charge(pair->lane->worker.budget, pair->account, &pair->charged_bytes, held);
+}
+
 static void account(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
                    exchange->body.size + exchange->canonical.size + exchange->reply.size + exchange->event.size +
-                   exchange->text.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes +
+                   exchange->text.size + exchange->tail.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes +
                    (exchange->answers_sse ? pair->events.data.size : 0);
 
     lane__hold(pair->lane, &pair->held_bytes, bytes);
+    charge(pair);
+}
+
+/* Bytes that wait when a turn is over wait for the agent. */
+static void note_untaken(struct pair *pair)
+{
+    int64_t now_us = pair__now_us(pair);
+
+    if (!buf_is_empty(&pair->front.out)) {
+        if (pair->untaken_since_us == 0)
+            pair->untaken_since_us = now_us;
+    } else if (pair->untaken_since_us != 0) {
+        pair->untaken_us += now_us - pair->untaken_since_us;
+        pair->untaken_since_us = 0;
+    }
+}
+
+bool pair__is_untaken(const struct pair *pair, int64_t *until_us)
+{
+    const struct proxy_listen *listen = &pair->conf->listens[pair->listen];
+    int64_t now_us = pair__now_us(pair);
+    int64_t waited_us = pair->untaken_us + (pair->untaken_since_us != 0 ? now_us - pair->untaken_since_us : 0);
+    uint64_t taken = pair->front.written_bytes - pair->taken_from;
+    int64_t may_us = (int64_t)listen->body_ms * 1000 + (int64_t)(taken / listen->read_rate) * 1000000;
+
+    *until_us = now_us + may_us - waited_us;
+    return waited_us >= may_us;
 }
 
 static void pair_drive(struct connection *connection)
@@ -303,6 +377,7 @@ static void pair_drive(struct connection *connection)
         pair__stir(pair);
     leg_settle(&pair->front);
     leg_settle(&pair->back);
+    note_untaken(pair);
     account(pair);
     arm(pair);
 }
@@ -330,7 +405,7 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     pair->lane = lane;
     pair__take_conf(pair);
     pair->listen = listen;
-    pair->peer = *peer;
+    pair->peer = pair->client_address = *peer;
     sock_ip_text(peer, pair->client);
     leg_init(&pair->front, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
     leg_init(&pair->back, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);

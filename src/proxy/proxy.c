@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define DESCRIPTORS_RESERVED 256           /* for the database, logs, admin, errands and files read at a reload */
-#define MEMORY_DEFAULT (UINT64_C(1) << 30)
 
 struct proxy {
     struct budget budget;
@@ -199,7 +198,7 @@ enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct
     if (connections == 0)
         connections = descriptors > 2 * DESCRIPTORS_RESERVED ? (uint32_t)((descriptors - DESCRIPTORS_RESERVED) / 2)
                                                              : (uint32_t)descriptors / 4;
-    code = budget_init(&proxy->budget, connections, start->memory_max_bytes ? start->memory_max_bytes : MEMORY_DEFAULT);
+    code = budget_init(&proxy->budget, connections, conf->memory_bytes);
     proxy->listen_count = conf->listen_count;
     proxy->addresses = mem_array(conf->listen_count, sizeof *proxy->addresses);
     proxy->lanes = mem_array(start->workers, sizeof *proxy->lanes);
@@ -281,6 +280,7 @@ static void publish(struct proxy *proxy, struct proxy_conf *conf, struct resolve
     old_names = proxy->next_names;
     proxy->next_names = names;
     if (conf != NULL) {
+        budget_limit_memory(&proxy->budget, conf->memory_bytes);
         old_conf = proxy->next_conf;
         proxy->next_conf = conf;
     }

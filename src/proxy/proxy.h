@@ -30,7 +30,6 @@ struct proxy_start {
     struct resolve_table *names_take; /* NULL: none yet */
     struct proxy_inherited inherited;
     uint32_t connections_max;        /* over all workers; 0: what the descriptor limit allows, two a pair, with a reserve */
-    uint64_t memory_max_bytes;       /* of bodies and replies over all workers; 0: 1 GiB */
 };
 
 /* Opens everything that needs rights. On failure the caller still owns what it handed in. */

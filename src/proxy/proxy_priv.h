@@ -105,6 +105,7 @@ struct lane {
     uint64_t told_bytes;  /* of these, in the budget */
     int64_t log_second;
     unsigned log_lines;   /* in that second */
+    int64_t crowd_told_us; /* when it last said that one address has too many connections; 0: never */
     unsigned char random[512];
     size_t random_left;
     struct lane_gauges gauges;
@@ -138,6 +139,7 @@ struct exchange {
     bool question_permitted;
     bool question_open;      /* stands in the table of open questions */
     uint32_t slot;
+    uint64_t who;            /* that was shown an identity for: budget_principal */
     size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
     enum http_method method;
     enum reason refusal;     /* why it is answered by us; UNSET: it is not */
@@ -167,6 +169,7 @@ struct exchange {
     struct buf reply;        /* an upstream's whole body */
     struct buf event;        /* canonical bytes of one reply or event */
     struct buf text;         /* one event as it goes down; before the head is written: all of them */
+    struct buf tail;         /* a large body that goes down when front.out is empty: it is never copied */
     /* what has a beginning of its own; at its end long lists that few calls use */
     struct digest digest;    /* of response_bytes */
     struct gate_decision decision;
@@ -197,7 +200,13 @@ struct pair {
     int64_t deadline_us;      /* of the state; 0: none */
     uint64_t front_written, back_read; /* seen last, to notice movement */
     int64_t front_moved_us, back_moved_us, quiet_since_us;
+    int64_t untaken_since_us; /* bytes wait in front.out since; 0: none do */
+    int64_t untaken_us;       /* of this call, before that */
+    uint64_t taken_from;      /* front.written_bytes when the call began */
     uint64_t held_bytes;
+    uint64_t charged_bytes;   /* of these, in its account */
+    uint64_t account_who;     /* whose it is; 0: nobody's yet */
+    uint32_t account;
     struct loop_timer timer;
     const struct proxy_route *back_route;
     size_t back_address;      /* which of the upstream's addresses is tried */
@@ -209,11 +218,17 @@ struct pair {
     struct http_reader asks;
     struct sse_parser events;
     struct sock_address peer;
+    struct sock_address client_address; /* the peer's, or what a trusted proxy says of it */
     char client[SOCK_TEXT_BYTES];
 };
 
 /* ---- pair.c ---- */
 struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
+/* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
+bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max);
+/* Whether a message that holds so much may grow. Returns: UNSET: yes; else why not. */
+enum reason pair__refuses(const struct pair *pair, size_t held_bytes);
+bool pair__is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
 void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
 COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
 void pair__set_state(struct pair *pair, enum state state);
@@ -235,7 +250,6 @@ bool lane__certificate_holds(const struct lane *lane, const struct pair *pair); 
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
 void lane__random_hex(struct lane *lane, char out[32]);
 void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes); /* as budget_hold, for one of the lane's */
-bool lane__is_tight(const struct lane *lane, size_t held_bytes); /* memory is short, and this message holds much already */
 bool lane__may_log(struct lane *lane);                   /* what peers can provoke is told so often a second, and no more */
 void lane__drain(struct lane *lane);
 enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
@@ -251,8 +265,10 @@ bool front__body(struct pair *pair);
 struct span head__value(const struct http_head *head, struct span name); /* at == NULL: absent */
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);
+bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address);
 void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
 struct span route__correlation_name(const struct exchange *exchange);
+uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
 void route__correlate(struct pair *pair, const struct http_head *head); /* head NULL: it could not be read */
 
 /* ---- exchange.c: one call ---- */
@@ -286,6 +302,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
 bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */
 bool reply__whole(struct pair *pair);
+bool pass__begin(struct pair *pair);                     /* a declared path's head goes down; reply__whole does the rest */
 void reply__end_upstream(struct pair *pair);             /* keeps the connection where it may be kept */
 /* A JSON-RPC message of the upstream; its canonical bytes are in exchange->event. VERSION_NEGOTIATED: it is an answer that may
  * be delivered as it was changed. */

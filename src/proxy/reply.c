@@ -21,7 +21,10 @@ static void fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
         return;
     }
     exchange__settle(pair, outcome, reason);
-    deny__answer(pair, reason);
+    if (exchange->head_written)
+        pair__close(pair, reason); /* a declared path: what went down already cannot be taken back, so it is cut off */
+    else
+        deny__answer(pair, reason);
 }
 
 void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
@@ -178,8 +181,6 @@ static enum reason sort_success(struct pair *pair)
     bool is_empty = head->framing == HTTP_FRAMING_NONE ||
                     (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length == 0);
 
-    if (exchange->pass != NULL)
-        return REASON_UNSET;
     exchange->wants_empty = media == HTTP_MEDIA_NONE;
     if (exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
         exchange->method == HTTP_METHOD_DELETE || is_empty || exchange->wants_empty) {
@@ -212,10 +213,12 @@ static bool head_done(struct pair *pair)
     exchange->first_reply_us = pair__now_us(pair);
     if (http_body_is_encoded(head))
         reason = REASON_UPSTREAM_ENCODED;
+    else if (head->status >= 300 && head->status < 400)
+        reason = REASON_UPSTREAM_REDIRECT;
+    else if (exchange->pass != NULL)
+        return pass__begin(pair);
     else if (head->status >= 400)
         sort_error(pair);
-    else if (head->status >= 300)
-        reason = REASON_UPSTREAM_REDIRECT;
     else
         reason = sort_success(pair);
     if (reason == REASON_UPSTREAM_REDIRECT)
@@ -270,11 +273,12 @@ static bool is_late(struct pair *pair)
     int64_t next_us = INT64_MAX;
 
     if (!buf_is_empty(&pair->front.out)) {
-        if (now_us - pair->front_moved_us >= stall_us) {
+        if (now_us - pair->front_moved_us >= stall_us || pair__is_untaken(pair, &next_us)) {
             pair__close(pair, REASON_AGENT_STALLED);
             return true;
         }
-        next_us = pair->front_moved_us + stall_us;
+        if (pair->front_moved_us + stall_us < next_us)
+            next_us = pair->front_moved_us + stall_us;
     } else if (!exchange->upstream_done && !is_endless && !exchange->question_waits) {
         if (now_us - pair->back_moved_us >= limit_us) {
             reply__fail(pair, OUTCOME_TIMEOUT, has_head ? REASON_STREAM_IDLE : REASON_UPSTREAM_SILENT);
@@ -296,6 +300,8 @@ bool reply__step(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
+    if (buf_is_empty(&pair->front.out) && !buf_is_empty(&exchange->tail))
+        buf_move(&pair->front.out, &exchange->tail);
     if (exchange->upstream_done && buf_is_empty(&pair->front.out)) {
         reply__end_upstream(pair);
         pair__answered(pair);

@@ -19,6 +19,7 @@ static enum code write_down(struct pair *pair)
     if (code == CODE_OK)
         exchange__delivered(pair, text);
     buf_fini(&exchange->text);
+    buf_fit(&pair->front.out);
     pair->quiet_since_us = pair__now_us(pair);
     return code;
 }
@@ -229,6 +230,8 @@ static bool parse(struct pair *pair)
     case SSE_STEP_EVENT:
         buf_drop(&pair->back.in, used);
         (void)take_event(pair);
+        if (exchange->event.size > STREAM_HIGH_WATER)
+            give_buffers_back(pair); /* what goes down is a copy, and may take long */
         return true;
     case SSE_STEP_COMMENT:
         buf_drop(&pair->back.in, used);
@@ -282,6 +285,7 @@ static bool read_body(struct pair *pair)
 bool stream__step(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    enum reason reason;
 
     if (exchange->upstream_done)
         return false;
@@ -296,8 +300,9 @@ bool stream__step(struct pair *pair)
     /* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */
     if (buf_len(&pair->front.out) > STREAM_HIGH_WATER)
         return false;
-    if (lane__is_tight(pair->lane, pair->events.event_bytes)) {
-        reply__fail(pair, OUTCOME_REFUSED, REASON_MEMORY);
+    reason = pair__refuses(pair, pair->events.event_bytes);
+    if (reason != REASON_UNSET) {
+        reply__fail(pair, OUTCOME_REFUSED, reason);
         return true;
     }
     return exchange->sse_left > 0 ? parse(pair) : read_body(pair);

@@ -21,7 +21,10 @@ void reply__end_upstream(struct pair *pair)
     pair__drop_back(pair);
 }
 
-static void deliver(struct pair *pair, int status, bool passes, struct span media, struct span body,
+#define COPIED_BYTES 65536 /* a smaller body goes into one write with its head */
+
+/* Takes: whole: the buffer that holds `body` and nothing else; NULL: it lies elsewhere. */
+static void deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
                     const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
@@ -38,8 +41,13 @@ static void deliver(struct pair *pair, int status, bool passes, struct span medi
         code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
     if (code == CODE_OK)
         code = http_write_head_end(out);
-    if (code == CODE_OK)
+    if (code == CODE_OK && whole != NULL && body.len > COPIED_BYTES) {
+        buf_fit(whole);
+        buf_move(&exchange->tail, whole);
+        body = buf_peek(&exchange->tail);
+    } else if (code == CODE_OK) {
         code = buf_add_span(out, body);
+    }
     if (code != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return;
@@ -64,8 +72,9 @@ static void deliver_message(struct pair *pair, struct span raw)
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;
     }
+    buf_fini(&exchange->reply); /* the canonical bytes alone go down */
     reply__settle(pair, &reply, reason == REASON_VERSION_NEGOTIATED);
-    deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body,
+    deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &exchange->event,
             reason == REASON_PERMITTED ? &reply : NULL);
 }
 
@@ -88,7 +97,7 @@ static void deliver_error(struct pair *pair)
         media = SPAN_LIT("application/json");
     }
     exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
-    deliver(pair, exchange->reply_status, false, media, body, NULL);
+    deliver(pair, exchange->reply_status, false, media, body, NULL, NULL);
 }
 
 static void deliver_empty(struct pair *pair)
@@ -98,21 +107,81 @@ static void deliver_empty(struct pair *pair)
 
     if (exchange->reply_status >= 400) {
         exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
-        deliver(pair, exchange->reply_status, false, SPAN_NONE, SPAN_NONE, NULL);
+        deliver(pair, exchange->reply_status, false, SPAN_NONE, SPAN_NONE, NULL, NULL);
         return;
     }
     exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED);
-    deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken, SPAN_NONE, SPAN_NONE, NULL);
+    deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken, SPAN_NONE, SPAN_NONE, NULL, NULL);
 }
 
-/* A declared path: its bytes are not judged, so they pass as they came. */
-static void deliver_pass(struct pair *pair)
+/* ---- declared paths ---- */
+
+/* Nothing of them is judged, so they go down as they come, and a slow reader holds its upstream back instead of our memory. */
+
+static bool is_chunked_down(const struct pair *pair)
+{
+    const struct http_head *head = &pair->answers.head;
+
+    return pair->exchange.method != HTTP_METHOD_HEAD && head->framing != HTTP_FRAMING_NONE &&
+           head->framing != HTTP_FRAMING_CONTENT_LENGTH;
+}
+
+static enum code write_framing(const struct pair *pair, struct buf *out)
+{
+    const struct http_head *head = &pair->answers.head;
+
+    if (head->status == 204 || pair->exchange.method == HTTP_METHOD_HEAD)
+        return CODE_OK;
+    if (is_chunked_down(pair))
+        return buf_add_span(out, SPAN_LIT("Transfer-Encoding: chunked\r\n"));
+    return http_write_line_u64(out, SPAN_LIT("Content-Length: "),
+                               head->framing == HTTP_FRAMING_CONTENT_LENGTH ? head->content_length : 0);
+}
+
+bool pass__begin(struct pair *pair)
+{
+    const struct http_head *head = &pair->answers.head;
+    struct span media = http_head_known(head, HTTP_NAME_CONTENT_TYPE);
+    struct buf *out = &pair->front.out;
+    enum code code;
+
+    if (pair->exchange.method != HTTP_METHOD_HEAD && head->framing == HTTP_FRAMING_CONTENT_LENGTH &&
+        head->content_length > pair->exchange.route->limits.response_bytes) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TOO_LARGE);
+        return true;
+    }
+    code = reply__write_head(pair, head->status, true, SPAN_NONE, out);
+    if (code == CODE_OK && !span_is_empty(media))
+        code = http_write_line(out, SPAN_LIT("Content-Type: "), media);
+    if (code == CODE_OK)
+        code = write_framing(pair, out);
+    if (code == CODE_OK)
+        code = http_write_head_end(out);
+    if (code != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+    return true;
+}
+
+static bool pass_on(struct pair *pair, struct span piece)
+{
+    struct buf *out = &pair->front.out;
+
+    if ((is_chunked_down(pair) ? http_write_chunk(out, piece) : buf_add_span(out, piece)) == CODE_OK) {
+        exchange__delivered(pair, piece);
+        return true;
+    }
+    pair__close(pair, REASON_MEMORY);
+    return false;
+}
+
+static void end_pass(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct span media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
 
     exchange__settle(pair, exchange->reply_status >= 400 ? OUTCOME_HTTP_ERROR : OUTCOME_RESULT, REASON_COMPLETED);
-    deliver(pair, exchange->reply_status, true, media, buf_peek(&exchange->reply), NULL);
+    exchange->upstream_done = true;
+    if (is_chunked_down(pair) && http_write_last_chunk(&pair->front.out) != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
 }
 
 static void deliver_whole(struct pair *pair, struct span raw)
@@ -120,7 +189,7 @@ static void deliver_whole(struct pair *pair, struct span raw)
     const struct exchange *exchange = &pair->exchange;
 
     if (exchange->pass != NULL)
-        deliver_pass(pair);
+        end_pass(pair);
     else if (exchange->drops_body)
         deliver_empty(pair);
     else if (exchange->reply_status >= 400)
@@ -138,6 +207,7 @@ static bool keep(struct pair *pair, struct span piece)
     bool is_error = exchange->reply_status >= 400 && exchange->pass == NULL;
     bool is_call = exchange->message.kind == MCP_REQUEST || exchange->method == HTTP_METHOD_GET;
     uint64_t limit = is_error ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
+    enum reason reason;
 
     if (exchange->wants_empty && is_call) {
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TYPE);
@@ -155,10 +225,14 @@ static bool keep(struct pair *pair, struct span piece)
     }
     if (exchange->drops_body)
         return true;
-    if (!lane__is_tight(pair->lane, buf_len(&exchange->reply)) && buf_add_span(&exchange->reply, piece) == CODE_OK)
-        return true;
-    reply__fail(pair, OUTCOME_REFUSED, REASON_MEMORY);
-    return false;
+    if (exchange->pass != NULL)
+        return pass_on(pair, piece);
+    reason = pair__refuses(pair, buf_len(&exchange->reply));
+    if (reason == REASON_UNSET && buf_add_span(&exchange->reply, piece) != CODE_OK)
+        reason = REASON_MEMORY;
+    if (reason != REASON_UNSET)
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+    return reason == REASON_UNSET;
 }
 
 static bool ended(struct pair *pair)
@@ -188,7 +262,7 @@ bool reply__whole(struct pair *pair)
     size_t used = 0;
     struct span body;
 
-    if (exchange->upstream_done)
+    if (exchange->upstream_done || (exchange->pass != NULL && buf_len(&pair->front.out) > STREAM_HIGH_WATER))
         return false;
     if (is_endless(pair)) {
         deliver_empty(pair);

@@ -123,12 +123,20 @@ enum reason route__find(struct pair *pair)
 
 /* ---- who and what, as it is recorded ---- */
 
-static bool is_trusted(const struct proxy_conf *conf, const struct sock_address *address)
+bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address)
 {
     for (size_t i = 0; i < conf->trusted_proxy_count; i++)
         if (sock_net_holds(&conf->trusted_proxies[i], address))
             return true;
     return false;
+}
+
+/* Behind this machine's own address and a trusted proxy's there may be anybody. */
+uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address)
+{
+    if (sock_is_loopback(address) || route__is_trusted(pair->conf, address))
+        return budget_connection_share(pair->lane->worker.budget);
+    return pair->conf->connections_per_address;
 }
 
 /* The last address of a list, which is cut off it. */
@@ -158,9 +166,10 @@ static void find_client(struct pair *pair, const struct http_head *head)
         while (!span_is_empty(list)) {
             struct span last = cut_last(&list);
 
-            if (!is_trusted(pair->conf, &address) || sock_parse_ip(last, 0, &address) != CODE_OK)
+            if (!route__is_trusted(pair->conf, &address) || sock_parse_ip(last, 0, &address) != CODE_OK)
                 return;
             sock_ip_text(&address, pair->client);
+            pair->client_address = address;
         }
     }
 }
@@ -169,6 +178,7 @@ void route__client(struct pair *pair, const struct http_head *head)
 {
     if (pair->conf->trusted_proxy_count > 0) {
         sock_ip_text(&pair->peer, pair->client); /* the call before may have come from somebody else */
+        pair->client_address = pair->peer;
         if (head != NULL)
             find_client(pair, head);
     }

@@ -197,15 +197,15 @@ static const char *pad(void)
     return large;
 }
 
-/* Each began while there was room; those that hold much end when there is none any more. */
+/* 4.8: each began while there was room; who holds as much as is free gets no more. */
 static void body_grows(void)
 {
     sim->budget.memory_max_bytes = 200000;
     sim_agent_says(sim, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
                         "Content-Length: 4000000\r\n\r\n");
     sim_agent_says(sim, pad());
-    has(sim_agent_hears(sim), "HTTP/1.1 503 ");
-    assert_int_equal(sim_last_decision(sim)->reason, REASON_MEMORY);
+    has(sim_agent_hears(sim), "HTTP/1.1 429 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_MEMORY_SHARE);
 }
 
 static void reply_grows(void)
@@ -214,9 +214,9 @@ static void reply_grows(void)
     sim_agent_posts(sim, CALL, "");
     sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n");
     sim_upstream_says(sim, 0, pad());
-    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    has(sim_agent_hears(sim), "\"code\":\"rate_limited\"");
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
-    assert_int_equal(sim_last_outcome(sim)->reason, REASON_MEMORY);
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_MEMORY_SHARE);
 }
 
 static void event_grows(void)
@@ -225,9 +225,9 @@ static void event_grows(void)
     sim_agent_posts(sim, CALL, "");
     sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ");
     sim_upstream_says(sim, 0, pad());
-    has(sim_agent_hears(sim), "\"code\":\"unavailable\"");
+    has(sim_agent_hears(sim), "\"code\":\"rate_limited\"");
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
-    assert_int_equal(sim_last_outcome(sim)->reason, REASON_MEMORY);
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_MEMORY_SHARE);
 }
 
 /* Of an event that its upstream cut off nothing stays with the connection. */

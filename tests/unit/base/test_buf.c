@@ -159,6 +159,36 @@ static void a_spare_block_is_lent(void **state)
 #endif
 }
 
+static void bytes_change_hands(void **state) /* 4.8 */
+{
+    struct buf from, to;
+    char *at, *block;
+
+    (void)state;
+    buf_init(&from, 1000000);
+    buf_init(&to, 2000000);
+    assert_ok(buf_add_text(&to, "gone"));
+    buf_drop(&to, 4);
+    assert_ok(buf_reserve(&from, 600000, &at));
+    memset(at, 'a', 600000);
+    buf_commit(&from, 600000);
+    assert_true(from.size > 800000);
+    buf_fit(&from);
+    assert_int_equal(from.size, 600000);
+    block = from.block;
+    buf_move(&to, &from);
+    assert_true(buf_is_empty(&from) && from.block == NULL && from.cap_bytes == 1000000);
+    assert_ptr_equal(to.block, block); /* nothing was copied */
+    assert_true(buf_len(&to) == 600000 && to.cap_bytes == 2000000);
+    buf_drop(&to, 599999);
+    buf_fit(&to); /* what lies before the head stays */
+    holds(&to, "a");
+    assert_ok(buf_add_text(&to, "b"));
+    holds(&to, "ab");
+    buf_fini(&to);
+    buf_fini(&from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +197,7 @@ int main(void)
         cmocka_unit_test(reserve_and_commit),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(a_spare_block_is_lent),
+        cmocka_unit_test(bytes_change_hands),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

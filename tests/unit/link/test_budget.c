@@ -43,16 +43,16 @@ static void test_principals(void **state) /* 1.7: each has its own limit */
     (void)state;
     assert_ok(budget_init(&budget, 0, 0));
     for (int i = 0; i < 3; i++)
-        assert_true(budget_enter(&budget, SPAN_LIT("acme"), SPAN_LIT("bot"), 3, &slots[i]));
-    assert_false(budget_enter(&budget, SPAN_LIT("acme"), SPAN_LIT("bot"), 3, &slots[3]));
-    assert_true(budget_enter(&budget, SPAN_LIT("globex"), SPAN_LIT("bot"), 3, &other));
+        assert_true(budget_enter(&budget, budget_principal(SPAN_LIT("acme"), SPAN_LIT("bot")), 3, &slots[i]));
+    assert_false(budget_enter(&budget, budget_principal(SPAN_LIT("acme"), SPAN_LIT("bot")), 3, &slots[3]));
+    assert_true(budget_enter(&budget, budget_principal(SPAN_LIT("globex"), SPAN_LIT("bot")), 3, &other));
     budget_leave(&budget, slots[0]);
-    assert_true(budget_enter(&budget, SPAN_LIT("acme"), SPAN_LIT("bot"), 3, &slots[0]));
+    assert_true(budget_enter(&budget, budget_principal(SPAN_LIT("acme"), SPAN_LIT("bot")), 3, &slots[0]));
     for (int i = 0; i < 3; i++)
         budget_leave(&budget, slots[i]);
     budget_leave(&budget, other);
-    for (unsigned i = 0; i < BUDGET_SLOTS; i++) /* whoever left, left no trace that counts */
-        assert_int_equal(atomic_load(&budget.slots[i]) & 0xfffff, 0);
+    for (unsigned i = 0; i < BUDGET_REQUEST_SLOTS; i++) /* whoever left, left no trace that counts */
+        assert_int_equal(atomic_load(&budget.requests.slots[i]) & 0xfffff, 0);
     budget_fini(&budget);
 }
 
@@ -67,10 +67,81 @@ static void test_many_principals(void **state) /* 1.7 */
         for (unsigned i = 0; i < 4000; i++) {
             int len = snprintf(name, sizeof name, "p%u", i + round * 1000);
 
-            assert_true(budget_enter(&budget, SPAN_LIT("t"), span_of(name, (size_t)len), 1, &slots[i]));
+            assert_true(budget_enter(&budget, budget_principal(SPAN_LIT("t"), span_of(name, (size_t)len)), 1, &slots[i]));
         }
         for (unsigned i = 0; i < 4000; i++)
             budget_leave(&budget, slots[i]);
+    }
+    budget_fini(&budget);
+}
+
+/* Takes all that it may, in steps as large as a turn's. */
+static uint64_t take_all(uint32_t account)
+{
+    static uint64_t held, charged;
+
+    held = charged = 0;
+    while (budget_refuses(&budget, account) == REASON_UNSET) {
+        uint64_t now = held + 1000;
+
+        budget_hold(&budget, &held, now);
+        budget_charge(&budget, account, &charged, now);
+    }
+    return held;
+}
+
+/* 4.8: however many take all that they can, as much as each of them has is free for the next. */
+static void test_shares(void **state)
+{
+    enum { MAX = 1000000 };
+
+    (void)state;
+    assert_ok(budget_init(&budget, 0, MAX));
+    for (uint64_t n = 1; n < 10; n++) {
+        char name[2] = {(char)('0' + n), '\0'};
+        uint64_t left = MAX - atomic_load(&budget.memory_bytes), took;
+        uint32_t account;
+
+        assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), span_text(name)), 0, &account));
+        took = take_all(account);
+        assert_in_range(took, left / 2, left / 2 + 1000);
+        assert_int_equal(budget_refuses(&budget, account), REASON_MEMORY_SHARE);
+    }
+    budget_fini(&budget);
+}
+
+/* 4.8, 4.12: one account for all connections of one; not for others; an IPv6 machine is not many. */
+static void test_accounts(void **state)
+{
+    struct sock_address a, b, c, d, e;
+    uint32_t one, two, three;
+    uint64_t charged = 0;
+
+    (void)state;
+    assert_ok(sock_parse(SPAN_LIT("10.0.0.1:1"), &a, NULL));
+    assert_ok(sock_parse(SPAN_LIT("10.0.0.2:1"), &b, NULL));
+    assert_ok(sock_parse(SPAN_LIT("[::ffff:10.0.0.1]:2"), &c, NULL));
+    assert_ok(sock_parse(SPAN_LIT("[2001:db8:0:1::1]:1"), &d, NULL));
+    assert_ok(sock_parse(SPAN_LIT("[2001:db8:0:1:ffff::9]:7"), &e, NULL));
+    assert_true(budget_address(&a) == budget_address(&c) && budget_address(&d) == budget_address(&e));
+    assert_true(budget_address(&a) != budget_address(&b) && budget_address(&a) != budget_address(&d));
+    assert_ok(budget_init(&budget, 10, 1000));
+    assert_int_equal(budget_connection_share(&budget), 8);
+    assert_true(budget_open(&budget, budget_address(&a), 2, &one));
+    assert_true(budget_open(&budget, budget_address(&c), 2, &two));
+    assert_int_equal(one, two);
+    assert_false(budget_open(&budget, budget_address(&a), 2, &three));
+    assert_true(budget_open(&budget, budget_address(&b), 2, &three));
+    budget_charge(&budget, one, &charged, 1000);
+    assert_int_equal(budget_refuses(&budget, two), REASON_MEMORY_SHARE);
+    assert_int_equal(budget_refuses(&budget, three), REASON_UNSET);
+    budget_charge(&budget, one, &charged, 0);
+    budget_close(&budget, one);
+    budget_close(&budget, two);
+    budget_close(&budget, three);
+    for (unsigned i = 0; i < BUDGET_ACCOUNTS; i++) {
+        assert_int_equal(atomic_load(&budget.accounts.slots[i]) & 0xfffff, 0);
+        assert_int_equal(atomic_load(&budget.account_bytes[i]), 0);
     }
     budget_fini(&budget);
 }
@@ -81,7 +152,7 @@ static void *come_and_go(void *argument)
     for (int i = 0; i < 20000; i++) {
         uint32_t slot;
 
-        if (budget_enter(&budget, SPAN_LIT("t"), SPAN_LIT("p"), 100, &slot))
+        if (budget_enter(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("p")), 100, &slot))
             budget_leave(&budget, slot);
     }
     return NULL;
@@ -97,8 +168,8 @@ static void test_threads(void **state) /* 1.5 */
         assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
     for (int i = 0; i < 3; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    for (unsigned i = 0; i < BUDGET_SLOTS; i++)
-        assert_int_equal(atomic_load(&budget.slots[i]) & 0xfffff, 0);
+    for (unsigned i = 0; i < BUDGET_REQUEST_SLOTS; i++)
+        assert_int_equal(atomic_load(&budget.requests.slots[i]) & 0xfffff, 0);
     budget_fini(&budget);
 }
 
@@ -106,7 +177,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_connections), cmocka_unit_test(test_memory),  cmocka_unit_test(test_principals),
-        cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_accounts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What callgate.yaml says of how much anybody may take. */
+#include "app/conf.h"
+#include "fakes/cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/callgate-limits-XXXXXX";
+static char path[64];
+
+static enum code load(const char *text, struct conf **conf, struct faults *faults)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+    faults_init(faults);
+    return conf_load(path, conf, faults, NULL);
+}
+
+#define ROUTE "routes: [{name: a, path: /a, upstream: {url: 'http://127.0.0.1:9/mcp'}"
+#define LEAST ROUTE "}]\n"
+
+static void test_defaults(void **state) /* 4.8, 4.12 */
+{
+    struct faults faults;
+    struct conf *conf;
+
+    (void)state;
+    assert_ok(load(LEAST, &conf, &faults));
+    assert_int_equal(conf->proxy->listens[0].read_rate, 8192);
+    assert_int_equal(conf->proxy->memory_bytes, 1 << 30);
+    assert_int_equal(conf->proxy->connections_per_address, 256);
+    conf_free(&conf);
+}
+
+static void test_limits(void **state) /* 4.8, 4.12 */
+{
+    struct faults faults;
+    struct conf *conf;
+
+    (void)state;
+    assert_ok(load("limits: {memory: 64 MiB, connections_per_address: 9}\n"
+                   "listen: [{address: '127.0.0.1:0', read_rate: 100 KiB}]\n" LEAST, &conf, &faults));
+    assert_int_equal(conf->proxy->listens[0].read_rate, 100 << 10);
+    assert_int_equal(conf->proxy->memory_bytes, 64 << 20);
+    assert_int_equal(conf->proxy->connections_per_address, 9);
+    conf_free(&conf);
+}
+
+static void test_bad_limits(void **state) /* 4.8, 4.12 */
+{
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"limits: {memory: 1 MiB}\n" LEAST, "memory"},
+        {"limits: {connections_per_address: 0}\n" LEAST, "connections_per_address"},
+        {"limits: {connections: 5}\n" LEAST, "connections"},
+        {"limits: 5\n" LEAST, "limits"},
+        {"listen: [{address: '127.0.0.1:0', read_rate: 0}]\n" LEAST, "read_rate"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct faults faults;
+        struct conf *conf;
+
+        assert_int_equal(load(cases[i].text, &conf, &faults), CODE_INVALID);
+        if (strstr(faults.fault[0].text, cases[i].words) == NULL)
+            fail_msg("%s: %s", cases[i].text, faults.fault[0].text);
+    }
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/callgate.yaml", folder);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_limits), cmocka_unit_test(test_bad_limits),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
