@@ -37,10 +37,28 @@ static int read_version(const char *text, uint64_t *version)
 
 struct storing {
     struct store_place place;
-    bool only, yes, no_activate, as_json;
-    const char *message;
-    struct doc *doc, *policies; /* --json */
+    bool only, yes, no_activate, as_json, despite;
+    const char *message, *why;
+    size_t failed;
+    struct doc *doc, *policies, *failures; /* --json */
 };
+
+/* What load and remove have in common. */
+#define CHANGE_OPTIONS(storing)                                                                                             \
+    {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &(storing)->message},                    \
+    {.name = "no-activate", .help = "store only", .flag = &(storing)->no_activate},                                        \
+    {.name = "despite-failing-tests", .help = "store the set although its tests fail; needs --why",                        \
+     .flag = &(storing)->despite},                                                                                         \
+    {.name = "why", .takes = "TEXT", .help = "why it must be so; kept with the version and in the audit",                  \
+     .value = &(storing)->why},                                                                                            \
+    {.name = "json", .help = "the answer as JSON", .flag = &(storing)->as_json}, STORE_OPTIONS(&(storing)->place), {0}
+
+static int check_despite(const struct storing *storing)
+{
+    if (storing->despite != (storing->why != NULL && storing->why[0] != '\0'))
+        return complain(STATUS_USAGE, "--despite-failing-tests and --why TEXT go together; give both or neither");
+    return OPTIONS_GO;
+}
 
 static void tell_fate(void *context, struct span name, enum policy_store_fate fate)
 {
@@ -56,11 +74,25 @@ static void tell_fate(void *context, struct span name, enum policy_store_fate fa
     doc_text(one, "fate", span_text(policy_store_fate_text(fate)));
 }
 
+static void tell_failed(void *context, const struct policy_test_result *result)
+{
+    struct storing *storing = context;
+
+    storing->failed++;
+    if (storing->as_json && storing->failures == NULL)
+        storing->failures = doc_add_array(storing->doc, "failing_tests");
+    if (storing->as_json)
+        policy_test_doc(result, storing->failures);
+    else
+        policy_test_print(result);
+}
+
 static int tell_stored(struct storing *storing, uint64_t version, const struct faults *warnings)
 {
     if (!storing->as_json) {
         print_faults(warnings, "warning: ");
-        printf("version %" PRIu64 " is %s\n", version, storing->no_activate ? "stored, not active" : "active");
+        printf("version %" PRIu64 " is %s", version, storing->no_activate ? "stored, not active" : "active");
+        printf(storing->failed > 0 ? ", although %zu of its tests failed\n" : "\n", storing->failed);
         return STATUS_DONE;
     }
     doc_int(storing->doc, "version", (int64_t)version);
@@ -68,6 +100,13 @@ static int tell_stored(struct storing *storing, uint64_t version, const struct f
     policy_faults_doc(warnings, doc_add_array(storing->doc, "warnings"));
     doc_int(storing->doc, "warning_count", (int64_t)warnings->count);
     return print_doc(&storing->doc);
+}
+
+static int refuse_failing(struct storing *storing, const struct why *why)
+{
+    if (storing->as_json && print_doc(&storing->doc) != STATUS_DONE)
+        return STATUS_CANNOT;
+    return complain(STATUS_NEGATIVE, "%s", why->text);
 }
 
 static int store_change(struct storing *storing, struct policy_store_change *change)
@@ -85,6 +124,8 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     actor_name(actor);
     change->author = span_text(actor);
     change->message = span_text(storing->message);
+    change->despite = span_text(storing->why);
+    change->failed = tell_failed;
     change->activate = !storing->no_activate;
     change->now_us = clock_wall_us();
     change->tell = tell_fate;
@@ -93,7 +134,12 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     storing->policies = doc_add_array(storing->doc, "policies");
     if (code == CODE_OK)
         code = policy_store_apply(db, change, &version, &faults, &warnings, &why);
-    status = code == CODE_OK ? tell_stored(storing, version, &warnings) : complain_store(db != NULL, code, &faults, &why);
+    if (code == CODE_OK)
+        status = tell_stored(storing, version, &warnings);
+    else if (code == CODE_DENIED && storing->failed > 0)
+        status = refuse_failing(storing, &why);
+    else
+        status = complain_store(db != NULL, code, &faults, &why);
     doc_free(&storing->doc);
     db_close(&db);
     return status;
@@ -103,22 +149,21 @@ int cmd_policy__load(int argc, char **argv)
 {
     struct storing storing = {.as_json = false};
     const struct option options[] = {
-        {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &storing.message},
         {.name = "only", .help = "the version holds exactly these files", .flag = &storing.only},
         {.name = "yes", .help = "--only may remove policies", .flag = &storing.yes},
-        {.name = "no-activate", .help = "store only", .flag = &storing.no_activate},
-        {.name = "json", .help = "the answer as JSON", .flag = &storing.as_json},
-        STORE_OPTIONS(&storing.place),
-        {0},
+        CHANGE_OPTIONS(&storing),
     };
     const struct usage usage = {"callgate policy load FILE... [OPTIONS]",
                                 "Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
-                                "keeps the rest, stores that as a new version and activates it. All or nothing.",
+                                "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
+                                "it. All or nothing: where a test fails nothing is stored, and the exit status is 1.",
                                 options, 1, -1};
     struct policy_files files;
     struct policy_store_change change = {.activate = true};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
+    if (status == OPTIONS_GO)
+        status = check_despite(&storing);
     if (status == OPTIONS_GO)
         status = policy_files_read(&files, (const char *const *)argv, (size_t)operands);
     if (status != OPTIONS_GO)
@@ -135,18 +180,15 @@ int cmd_policy__load(int argc, char **argv)
 int cmd_policy__remove(int argc, char **argv)
 {
     struct storing storing = {.as_json = false};
-    const struct option options[] = {
-        {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &storing.message},
-        {.name = "no-activate", .help = "store only", .flag = &storing.no_activate},
-        {.name = "json", .help = "the answer as JSON", .flag = &storing.as_json},
-        STORE_OPTIONS(&storing.place),
-        {0},
-    };
+    const struct option options[] = {CHANGE_OPTIONS(&storing)};
     const struct usage usage = {"callgate policy remove NAME [OPTIONS]",
-                                "Stores the active version without the policy of that name, and activates it.", options, 1, 1};
+                                "Stores the active version without the policy of that name, and activates it, where the\n"
+                                "tests of what stays pass.", options, 1, 1};
     struct policy_store_change change = {.activate = true};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
+    if (status == OPTIONS_GO)
+        status = check_despite(&storing);
     if (status != OPTIONS_GO)
         return status;
     change.remove = span_text(argv[0]);
@@ -226,6 +268,9 @@ static void fill_version(struct doc *doc, const struct policy_store_version *ver
         doc_text(doc, "message", version->message);
     doc_text(doc, "hash", version->hash);
     doc_int(doc, "files", (int64_t)version->files);
+    doc_int(doc, "failing_tests", (int64_t)version->failing_tests);
+    if (version->despite.at != NULL)
+        doc_text(doc, "despite", version->despite);
     print_time(doc, "activated", version->activated_us);
     if (version->activated_us != 0)
         doc_text(doc, "activated_by", version->activated_by);
@@ -322,6 +367,11 @@ static enum code show_head(void *context, const struct policy_store_version *ver
                  version->is_active ? " (active)" : "", created, SPAN_ARG(version->author),
                  version->message.len > 0 ? ": " : "", SPAN_ARG(version->message));
     printf("\n# sha-256 %.*s\n", SPAN_ARG(version->hash));
+    if (version->failing_tests > 0) {
+        print_safely(stdout, "# stored although %" PRIu64 " of its tests failed: %.*s", version->failing_tests,
+                     SPAN_ARG(version->despite));
+        putchar('\n');
+    }
     if (version->activated_us != 0) {
         clock_text(version->activated_us, activated);
         print_safely(stdout, "# last activated %s by %.*s%s%.*s", activated, SPAN_ARG(version->activated_by),

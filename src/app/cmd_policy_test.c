@@ -122,18 +122,9 @@ static void take_result(void *context, const struct policy_test_result *result)
     if (testing->report != NULL)
         report_junit(testing, result);
     if (testing->as_json) {
-        struct doc *one = doc_add_object(testing->results, NULL);
-
-        doc_text(one, "file", result->file);
-        doc_int(one, "line", result->line);
-        doc_text(one, "name", result->name);
-        doc_bool(one, "passed", result->passed);
-        doc_text(one, "expected", result->expected);
-        doc_text(one, "got", result->got);
+        policy_test_doc(result, testing->results);
     } else if (!result->passed) {
-        print_safely(stdout, "%.*s:%d: FAILED %.*s: expected %.*s, got %.*s", SPAN_ARG(result->file), result->line,
-                     SPAN_ARG(result->name), SPAN_ARG(result->expected), SPAN_ARG(result->got));
-        putchar('\n');
+        policy_test_print(result);
     }
 }
 

@@ -54,6 +54,25 @@ void policy_faults_doc(const struct faults *faults, struct doc *list)
     }
 }
 
+void policy_test_doc(const struct policy_test_result *result, struct doc *list)
+{
+    struct doc *one = doc_add_object(list, NULL);
+
+    doc_text(one, "file", result->file);
+    doc_int(one, "line", result->line);
+    doc_text(one, "name", result->name);
+    doc_bool(one, "passed", result->passed);
+    doc_text(one, "expected", result->expected);
+    doc_text(one, "got", result->got);
+}
+
+void policy_test_print(const struct policy_test_result *result)
+{
+    print_safely(stdout, "%.*s:%d: FAILED %.*s: expected %.*s, got %.*s", SPAN_ARG(result->file), result->line,
+                 SPAN_ARG(result->name), SPAN_ARG(result->expected), SPAN_ARG(result->got));
+    putchar('\n');
+}
+
 int policy_files_compile(const struct policy_files *files, struct policy **policy)
 {
     struct faults faults;

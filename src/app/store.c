@@ -57,6 +57,8 @@ static const char *const steps[] = {
     store_approvals_schema,
     /* 5 */
     store_audit_schema,
+    /* 6 */
+    policy_store_schema_tests,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

@@ -36,7 +36,8 @@ static const struct source sources[] = {
      "FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 ORDER BY r.id LIMIT 64"},
     {"policy_activation", "policy_activated",
      "SELECT a.id, NULL, a.activated_by, json_object('version', a.version, 'hash', v.hash, 'message', v.message, "
-     "'author', v.author, 'activated_us', a.activated_us, 'why', a.message, 'files', " SELECT_FILES ") "
+     "'author', v.author, 'activated_us', a.activated_us, 'why', a.message, 'failing_tests', v.failing_tests, 'despite', "
+     "v.despite, 'files', " SELECT_FILES ") "
      "FROM policy_activation a JOIN policy_version v ON v.version = a.version WHERE a.id > ?1 ORDER BY a.id LIMIT 64"},
     {"approval_ask", "approval_asked",
      "SELECT id, tenant, principal, json_object('approval', id, 'gate', gate, 'decision', decision, 'upstream', upstream, "

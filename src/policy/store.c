@@ -8,9 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#define SET_MAX_BYTES ((size_t)256 << 20)
 #define MESSAGE_MAX 500
 
 const char policy_store_schema[] =
@@ -47,6 +45,9 @@ const char policy_store_schema[] =
     "  BEGIN SELECT raise(ABORT, 'activations are append-only'); END;";
 
 const char policy_store_schema_why[] = "ALTER TABLE policy_activation ADD COLUMN message TEXT;";
+const char policy_store_schema_tests[] =
+    "ALTER TABLE policy_version ADD COLUMN failing_tests INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE policy_version ADD COLUMN despite TEXT;";
 
 enum code policy__store_why(struct why *why, enum code code, const struct db *db, const char *doing)
 {
@@ -107,94 +108,6 @@ static enum code has_version(struct db *db, uint64_t version, char hash[2 * DIGE
     return policy__store_why(why, code, db, "reading a policy version");
 }
 
-/* ---- sets of files in memory ---- */
-
-struct member {
-    struct span name, path, text;
-    enum policy_store_fate fate;
-};
-
-struct set {
-    struct arena arena;
-    struct member *members;
-    size_t count, size;
-};
-
-static enum code copy_span(struct set *set, struct span text, struct span *copy)
-{
-    char *at = arena_dup(&set->arena, text.at, text.len);
-
-    *copy = span_of(at, text.len);
-    return at ? CODE_OK : CODE_NOMEM;
-}
-
-static enum code add_member(struct set *set, struct span name, struct span path, struct span text, enum policy_store_fate fate)
-{
-    struct member member = {.fate = fate};
-    enum code code = copy_span(set, name, &member.name);
-
-    if (code == CODE_OK)
-        code = copy_span(set, path, &member.path);
-    if (code == CODE_OK)
-        code = copy_span(set, text, &member.text);
-    if (code == CODE_OK && set->count == set->size) {
-        size_t size = set->size ? set->size * 2 : 16;
-        struct member *members = mem_resize(set->members, size * sizeof *members);
-
-        if (members == NULL)
-            return CODE_NOMEM;
-        set->members = members;
-        set->size = size;
-    }
-    if (code == CODE_OK)
-        set->members[set->count++] = member;
-    return code;
-}
-
-
-static void set_init(struct set *set)
-{
-    *set = (struct set){.count = 0};
-    arena_init(&set->arena, SET_MAX_BYTES);
-}
-
-static void set_fini(struct set *set)
-{
-    mem_free(set->members);
-    arena_fini(&set->arena);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return span_compare(((const struct member *)a)->name, ((const struct member *)b)->name);
-}
-
-static struct member *find_member(struct set *set, struct span name)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (span_equals(set->members[i].name, name))
-            return &set->members[i];
-    return NULL;
-}
-
-/* All but the removed ones. */
-static enum code compile_members(const struct set *set, uint64_t version, struct policy **policy, struct faults *faults,
-                                 struct faults *warnings)
-{
-    struct policy_file *files = mem_array(set->count, sizeof *files);
-    size_t count = 0;
-    enum code code;
-
-    if (files == NULL)
-        return CODE_NOMEM;
-    for (size_t i = 0; i < set->count; i++)
-        if (set->members[i].fate != POLICY_REMOVED)
-            files[count++] = (struct policy_file){set->members[i].path, set->members[i].text};
-    code = policy_compile(files, count, version, policy, faults, warnings);
-    mem_free(files);
-    return code;
-}
-
 /* ---- a stored version ---- */
 
 static enum code refuse_text(uint64_t version, struct span expected, struct span found, struct why *why)
@@ -204,7 +117,7 @@ static enum code refuse_text(uint64_t version, struct span expected, struct span
                    "--only --yes", version, SPAN_ARG(found), SPAN_ARG(expected));
 }
 
-static enum code add_stored(struct db_stmt *stmt, struct set *set, bool *is_damaged)
+static enum code add_stored(struct db_stmt *stmt, struct policy_set *set, bool *is_damaged)
 {
     char hex[2 * DIGEST_BYTES];
     enum code code;
@@ -216,27 +129,15 @@ static enum code add_stored(struct db_stmt *stmt, struct set *set, bool *is_dama
         num_hex(digest, sizeof digest, hex);
         if (!span_equals(db_text(stmt, 3), span_of(hex, sizeof hex)))
             *is_damaged = true;
-        code = add_member(set, db_text(stmt, 0), db_text(stmt, 1), db_text(stmt, 2), POLICY_KEPT);
+        code = policy__set_add(set, db_text(stmt, 0), db_text(stmt, 1), db_text(stmt, 2), POLICY_KEPT);
         if (code != CODE_OK)
             return code;
     }
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static void hash_set(const struct set *set, char hex[2 * DIGEST_BYTES])
-{
-    unsigned char bytes[DIGEST_BYTES];
-    struct digest digest;
-
-    digest_init(&digest);
-    for (size_t i = 0; i < set->count; i++)
-        policy__hash_file(&digest, set->members[i].name, set->members[i].text);
-    digest_final(&digest, bytes);
-    num_hex(bytes, sizeof bytes, hex);
-}
-
 /* The one way in which stored texts are read: nobody sees one that is not what its version's hash says. */
-static enum code read_set(struct db *db, uint64_t version, struct set *set, char hash[2 * DIGEST_BYTES], struct why *why)
+static enum code read_set(struct db *db, uint64_t version, struct policy_set *set, char hash[2 * DIGEST_BYTES], struct why *why)
 {
     char found[2 * DIGEST_BYTES];
     struct db_stmt *stmt;
@@ -253,7 +154,7 @@ static enum code read_set(struct db *db, uint64_t version, struct set *set, char
     }
     if (code != CODE_OK)
         return policy__store_why(why, code, db, "reading a policy version's files");
-    hash_set(set, found);
+    policy__set_hash(set, found);
     if (memcmp(found, hash, sizeof found) != 0)
         return refuse_text(version, span_of(hash, sizeof found), span_of(found, sizeof found), why);
     if (is_damaged)
@@ -265,13 +166,13 @@ static enum code read_set(struct db *db, uint64_t version, struct set *set, char
 enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_fn each, void *context, struct why *why)
 {
     char hash[2 * DIGEST_BYTES];
-    struct set set;
+    struct policy_set set;
     enum code code;
 
-    set_init(&set);
+    policy__set_init(&set);
     code = read_set(db, version, &set, hash, why);
     for (size_t i = 0; i < set.count && code == CODE_OK; i++) {
-        const struct member *member = &set.members[i];
+        const struct policy_member *member = &set.members[i];
         unsigned char digest[DIGEST_BYTES];
         char hex[2 * DIGEST_BYTES];
 
@@ -280,19 +181,19 @@ enum code policy_store_files(struct db *db, uint64_t version, policy_store_file_
         code = each(context, &(struct policy_store_file){.name = member->name, .path = member->path, .text = member->text,
                                                          .sha256 = span_of(hex, sizeof hex)});
     }
-    set_fini(&set);
+    policy__set_fini(&set);
     return code;
 }
 
 enum code policy_store_check(struct db *db, uint64_t version, struct span hash, struct why *why)
 {
     char stored[2 * DIGEST_BYTES];
-    struct set set;
+    struct policy_set set;
     enum code code;
 
-    set_init(&set);
+    policy__set_init(&set);
     code = read_set(db, version, &set, stored, why);
-    set_fini(&set);
+    policy__set_fini(&set);
     if (code == CODE_OK && !span_equals(hash, span_of(stored, sizeof stored)))
         code = refuse_text(version, hash, span_of(stored, sizeof stored), why);
     return code;
@@ -302,14 +203,14 @@ enum code policy_store_compile(struct db *db, uint64_t version, struct policy **
                                struct why *why)
 {
     char hash[2 * DIGEST_BYTES];
-    struct set set;
+    struct policy_set set;
     enum code code;
 
     *policy = NULL;
-    set_init(&set);
+    policy__set_init(&set);
     code = read_set(db, version, &set, hash, why);
     if (code == CODE_OK) {
-        code = compile_members(&set, version, policy, faults, NULL);
+        code = policy__set_compile(&set, version, policy, faults, NULL);
         if (code == CODE_INVALID && faults->count > 0)
             why_set(why, code, "policy version %" PRIu64 " does not compile here: %s:%d:%d: %s", version, faults->fault[0].file,
                     faults->fault[0].line, faults->fault[0].column, faults->fault[0].text);
@@ -321,14 +222,14 @@ enum code policy_store_compile(struct db *db, uint64_t version, struct policy **
         code = refuse_text(version, span_of(hash, sizeof hash), policy_hash(*policy), why);
         policy_unref(policy);
     }
-    set_fini(&set);
+    policy__set_fini(&set);
     return code;
 }
 
 /* ---- changing ---- */
 
 /* The new files over what is active. Names are read first, so that every file's faults are told in one run. */
-static enum code lay_files(struct set *set, const struct policy_store_change *change, struct faults *faults)
+static enum code lay_files(struct policy_set *set, const struct policy_store_change *change, struct faults *faults)
 {
     enum code code = CODE_OK;
     struct buf name;
@@ -336,31 +237,31 @@ static enum code lay_files(struct set *set, const struct policy_store_change *ch
     buf_init(&name, 1024);
     for (size_t i = 0; i < change->file_count && code != CODE_NOMEM; i++) {
         char path[256];
-        struct member *old;
+        struct policy_member *old;
 
         buf_clear(&name);
         (void)snprintf(path, sizeof path, "%.*s", SPAN_ARG(change->files[i].path));
         code = policy_name_of(change->files[i].text, path, &name, faults);
         if (code != CODE_OK)
             continue;
-        old = find_member(set, buf_peek(&name));
+        old = policy__set_find(set, buf_peek(&name));
         /* Two new files of one name both go in: the compiler refuses them with their places. */
         if (old != NULL && old->fate == POLICY_KEPT) {
             old->fate = POLICY_REPLACED;
-            code = copy_span(set, change->files[i].path, &old->path);
+            code = policy__set_copy(set, change->files[i].path, &old->path);
             if (code == CODE_OK)
-                code = copy_span(set, change->files[i].text, &old->text);
+                code = policy__set_copy(set, change->files[i].text, &old->text);
         } else {
-            code = add_member(set, buf_peek(&name), change->files[i].path, change->files[i].text, POLICY_ADDED);
+            code = policy__set_add(set, buf_peek(&name), change->files[i].path, change->files[i].text, POLICY_ADDED);
         }
     }
     buf_fini(&name);
     return code == CODE_NOMEM ? code : faults->count > 0 ? CODE_INVALID : CODE_OK;
 }
 
-static enum code take_away(struct set *set, const struct policy_store_change *change, struct why *why)
+static enum code take_away(struct policy_set *set, const struct policy_store_change *change, struct why *why)
 {
-    struct member *gone;
+    struct policy_member *gone;
 
     if (change->only) {
         for (size_t i = 0; i < set->count; i++) {
@@ -374,7 +275,7 @@ static enum code take_away(struct set *set, const struct policy_store_change *ch
     }
     if (change->remove.at == NULL)
         return CODE_OK;
-    gone = find_member(set, change->remove);
+    gone = policy__set_find(set, change->remove);
     if (gone == NULL)
         return why_set(why, CODE_NOT_FOUND, "no active policy is named `%.*s`; `callgate policy show` names them",
                        SPAN_ARG(change->remove));
@@ -382,14 +283,14 @@ static enum code take_away(struct set *set, const struct policy_store_change *ch
     return CODE_OK;
 }
 
-static enum code insert_files(struct db *db, const struct set *set, uint64_t version)
+static enum code insert_files(struct db *db, const struct policy_set *set, uint64_t version)
 {
     struct db_stmt *stmt;
     enum code code =
         db_prepare(db, "INSERT INTO policy_file(version, name, path, text, sha256) VALUES (?1, ?2, ?3, ?4, ?5)", &stmt);
 
     for (size_t i = 0; i < set->count && code == CODE_OK; i++) {
-        const struct member *member = &set->members[i];
+        const struct policy_member *member = &set->members[i];
         unsigned char digest[DIGEST_BYTES];
         char hex[2 * DIGEST_BYTES];
 
@@ -408,11 +309,12 @@ static enum code insert_files(struct db *db, const struct set *set, uint64_t ver
     return code;
 }
 
-static enum code insert_version(struct db *db, const struct policy_store_change *change, struct span hash, uint64_t *version)
+static enum code insert_version(struct db *db, const struct policy_store_change *change, struct span hash, size_t failing,
+                                uint64_t *version)
 {
     struct db_stmt *stmt;
-    enum code code =
-        db_prepare(db, "INSERT INTO policy_version(created_us, author, message, hash) VALUES (?1, ?2, ?3, ?4)", &stmt);
+    enum code code = db_prepare(db, "INSERT INTO policy_version(created_us, author, message, hash, failing_tests, despite) "
+                                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &stmt);
 
     if (code != CODE_OK)
         return code;
@@ -420,6 +322,8 @@ static enum code insert_version(struct db *db, const struct policy_store_change 
     db_bind_text(stmt, 2, change->author);
     db_bind_text(stmt, 3, change->message.len > 0 ? change->message : SPAN_NONE);
     db_bind_text(stmt, 4, hash);
+    db_bind_int(stmt, 5, (int64_t)failing);
+    db_bind_text(stmt, 6, failing > 0 ? change->despite : SPAN_NONE);
     code = db_run(stmt);
     db_finalize(&stmt);
     *version = (uint64_t)db_last_id(db);
@@ -461,10 +365,10 @@ static enum code insert_activation(struct db *db, uint64_t version, struct span 
     return code;
 }
 
-static enum code store_set(struct db *db, const struct policy_store_change *change, const struct set *set,
-                           const struct policy *policy, uint64_t *version, struct why *why)
+static enum code store_set(struct db *db, const struct policy_store_change *change, const struct policy_set *set,
+                           const struct policy *policy, size_t failing, uint64_t *version, struct why *why)
 {
-    enum code code = insert_version(db, change, policy_hash(policy), version);
+    enum code code = insert_version(db, change, policy_hash(policy), failing, version);
 
     if (code == CODE_OK)
         code = insert_files(db, set, *version);
@@ -476,7 +380,7 @@ static enum code store_set(struct db *db, const struct policy_store_change *chan
 }
 
 /* Reads what is active, changes it, compiles it. */
-static enum code compile_change(struct db *db, const struct policy_store_change *change, struct set *set,
+static enum code compile_change(struct db *db, const struct policy_store_change *change, struct policy_set *set,
                                 struct policy **policy, struct faults *faults, struct faults *warnings, struct why *why)
 {
     char hash[2 * DIGEST_BYTES];
@@ -494,24 +398,53 @@ static enum code compile_change(struct db *db, const struct policy_store_change 
     if (code == CODE_OK)
         code = take_away(set, change, why);
     if (code == CODE_OK) {
-        if (set->count > 0)
-            qsort(set->members, set->count, sizeof *set->members, by_name);
-        code = compile_members(set, 0, policy, faults, warnings);
+        policy__set_sort(set);
+        code = policy__set_compile(set, 0, policy, faults, warnings);
     }
     if (code == CODE_NOMEM)
         why_set(why, code, "not enough memory for the policy");
     return code;
 }
 
+static void tell_failed(void *context, const struct policy_test_result *result)
+{
+    const struct policy_store_change *change = context;
+
+    if (!result->passed && change->failed != NULL)
+        change->failed(change->context, result);
+}
+
+/* The tests are judged by the whole set, as the gate would: a file that was not changed may fail through one that was. */
+static enum code run_tests(const struct policy_store_change *change, const struct policy *policy, size_t *failing,
+                           struct why *why)
+{
+    struct policy_scratch *scratch = NULL;
+    size_t passed = 0;
+    enum code code = policy_scratch_new(&scratch);
+
+    if (code == CODE_OK)
+        code = policy_test(policy, scratch, tell_failed, (void *)(uintptr_t)change, &passed, failing);
+    policy_scratch_free(&scratch);
+    if (code != CODE_OK)
+        return why_set(why, code, "running the policies' tests: %s", code_text(code));
+    if (*failing == 0 || change->despite.len > 0)
+        return CODE_OK;
+    return why_set(why, CODE_DENIED, "%zu of the set's %zu tests failed, and nothing was stored; mend the rules or the tests, "
+                   "or say --despite-failing-tests with --why", *failing, passed + *failing);
+}
+
 /* Inside the transaction. */
-static enum code apply(struct db *db, const struct policy_store_change *change, struct set *set, uint64_t *version,
+static enum code apply(struct db *db, const struct policy_store_change *change, struct policy_set *set, uint64_t *version,
                        struct faults *faults, struct faults *warnings, struct why *why)
 {
     struct policy *policy = NULL;
+    size_t failing = 0;
     enum code code = compile_change(db, change, set, &policy, faults, warnings, why);
 
     if (code == CODE_OK)
-        code = store_set(db, change, set, policy, version, why);
+        code = run_tests(change, policy, &failing, why);
+    if (code == CODE_OK)
+        code = store_set(db, change, set, policy, failing, version, why);
     policy_unref(&policy);
     return code;
 }
@@ -519,35 +452,37 @@ static enum code apply(struct db *db, const struct policy_store_change *change, 
 enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
                              struct faults *faults, struct faults *warnings, struct why *why)
 {
-    struct set set;
+    struct policy_set set;
     enum code code = check_message(change->message, why);
 
+    if (code == CODE_OK)
+        code = check_message(change->despite, why);
     *version = 0;
     if (code != CODE_OK)
         return code;
     code = db_begin(db);
     if (code != CODE_OK)
         return policy__store_why(why, code, db, "locking the store");
-    set_init(&set);
+    policy__set_init(&set);
     code = apply(db, change, &set, version, faults, warnings, why);
     if (code != CODE_OK)
         db_rollback(db);
     for (size_t i = 0; i < set.count && code == CODE_OK && change->tell != NULL; i++)
         change->tell(change->context, set.members[i].name, set.members[i].fate);
-    set_fini(&set);
+    policy__set_fini(&set);
     return code;
 }
 
 enum code policy_store_preview(struct db *db, const struct policy_store_change *change, struct policy **policy,
                                struct faults *faults, struct why *why)
 {
-    struct set set;
+    struct policy_set set;
     enum code code;
 
     *policy = NULL;
-    set_init(&set);
+    policy__set_init(&set);
     code = compile_change(db, change, &set, policy, faults, NULL, why);
-    set_fini(&set);
+    policy__set_fini(&set);
     return code;
 }
 

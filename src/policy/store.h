@@ -15,6 +15,7 @@
 /* SQL that makes the tables, for the store's migrations, each a step of its own. */
 extern const char policy_store_schema[];
 extern const char policy_store_schema_why[]; /* activations say why */
+extern const char policy_store_schema_tests[]; /* versions say which tests failed, and why they are stored all the same */
 
 /* The active version; 0: none. Cheap enough to be asked every second. */
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why) MUST_USE;
@@ -37,13 +38,16 @@ struct policy_store_change {
     bool activate;
     struct span author;
     struct span message;             /* may be empty */
+    struct span despite;             /* why it is stored although tests of the whole set fail; empty: it is not */
+    policy_test_fn failed;           /* told of each test of the set that fails */
     int64_t now_us;
     void (*tell)(void *context, struct span name, enum policy_store_fate fate); /* by name; after all went well */
     void *context;
 };
 
-/* Returns: CODE_OK with *version; CODE_INVALID with faults; CODE_DENIED where --yes is missing; CODE_NOT_FOUND for the
- * name to remove; else the store's failure. Warnings may be NULL. */
+/* Runs the `tests:` of the whole set that would be stored. Returns: CODE_OK with *version; CODE_INVALID with faults;
+ * CODE_DENIED where tests fail and `despite` is empty, or where --yes is missing; CODE_NOT_FOUND for the name to remove; else
+ * the store's failure. Warnings may be NULL. */
 enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
                              struct faults *faults, struct faults *warnings, struct why *why) MUST_USE;
 
@@ -60,6 +64,8 @@ struct policy_store_version {
     int64_t created_us;
     struct span author, message, hash;
     uint64_t files;
+    uint64_t failing_tests;
+    struct span despite;  /* why it was stored although they failed */
     int64_t activated_us; /* when last; 0: never */
     struct span activated_by, activated_why;
     bool is_active;

@@ -13,7 +13,7 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
     code = db_prepare(db,
                       "SELECT v.version, v.created_us, v.author, v.message, v.hash,"
                       " (SELECT count(*) FROM policy_file f WHERE f.version = v.version), a.activated_us, a.activated_by,"
-                      " a.message"
+                      " a.message, v.failing_tests, v.despite"
                       " FROM policy_version v LEFT JOIN policy_activation a"
                       " ON a.id = (SELECT max(id) FROM policy_activation WHERE version = v.version)"
                       " ORDER BY v.version DESC", &stmt);
@@ -23,7 +23,8 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
         struct policy_store_version version = {
             .version = (uint64_t)db_int(stmt, 0), .created_us = db_int(stmt, 1), .author = db_text(stmt, 2),
             .message = db_text(stmt, 3), .hash = db_text(stmt, 4), .files = (uint64_t)db_int(stmt, 5),
-            .activated_us = db_int(stmt, 6), .activated_by = db_text(stmt, 7), .activated_why = db_text(stmt, 8)};
+            .activated_us = db_int(stmt, 6), .activated_by = db_text(stmt, 7), .activated_why = db_text(stmt, 8),
+            .failing_tests = (uint64_t)db_int(stmt, 9), .despite = db_text(stmt, 10)};
 
         version.is_active = version.version == active;
         told = each(context, &version);

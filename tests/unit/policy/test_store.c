@@ -31,6 +31,7 @@ static int open_shop(void **state)
     assert_int_equal(db_open(":memory:", DB_CREATE, &shop->db, &shop->why), CODE_OK);
     assert_int_equal(db_exec(shop->db, policy_store_schema), CODE_OK);
     assert_int_equal(db_exec(shop->db, policy_store_schema_why), CODE_OK);
+    assert_int_equal(db_exec(shop->db, policy_store_schema_tests), CODE_OK);
     *state = shop;
     return 0;
 }
@@ -60,6 +61,22 @@ static enum code load(struct shop *shop, const char *first, const char *second)
     struct policy_file files[2] = {{SPAN_LIT("1.yaml"), span_text(first)}, {SPAN_LIT("2.yaml"), span_text(second)}};
 
     return change(shop, (struct policy_store_change){.files = files, .file_count = second ? 2 : 1, .activate = true});
+}
+
+static void note_failed(void *context, const struct policy_test_result *result)
+{
+    char *told = context;
+    size_t len = strlen(told);
+
+    snprintf(told + len, 256 - len, "%.*s failed;", SPAN_ARG(result->name));
+}
+
+static enum code load_despite(struct shop *shop, const char *text, const char *despite)
+{
+    struct policy_file file = {SPAN_LIT("1.yaml"), span_text(text)};
+
+    return change(shop, (struct policy_store_change){.files = &file, .file_count = 1, .activate = true,
+                                                     .despite = span_text(despite), .failed = note_failed});
 }
 
 static uint64_t active(struct shop *shop)
@@ -189,6 +206,47 @@ static enum code note_activation(void *context, const struct policy_store_activa
     snprintf(listed->text + len, sizeof listed->text - len, "%d at %d by %.*s: %.*s;", (int)activation->version,
              (int)activation->activated_us, SPAN_ARG(activation->activated_by), SPAN_ARG(activation->message));
     return CODE_OK;
+}
+
+#define PASSES "tests: [{name: t, call: {tool: x}, expect: {verdict: permit, rule: a.1}}]\n"
+
+static enum code note_despite(void *context, const struct policy_store_version *version)
+{
+    char *text = context;
+    size_t len = strlen(text);
+
+    snprintf(text + len, 256 - len, "%llu %llu %.*s;", (unsigned long long)version->version,
+             (unsigned long long)version->failing_tests, SPAN_ARG(version->despite));
+    return CODE_OK;
+}
+
+/* 7.1: the tests of the whole set decide, those of files that were not touched too; who stores it all the same says why. */
+static void test_failing_tests(void **state)
+{
+    struct shop *shop = *state;
+    char text[256] = "";
+
+    assert_int_equal(load_despite(shop, A1 PASSES, NULL), CODE_OK);
+    assert_string_equal(shop->told, "a added;");
+    assert_int_equal(load_despite(shop, B1, NULL), CODE_DENIED);
+    assert_string_equal(shop->told, "t failed;");
+    assert_non_null(strstr(shop->why.text, "1 of the set's 1 tests failed, and nothing was stored"));
+    assert_int_equal(active(shop), 1);
+    assert_int_equal(load_despite(shop, B1, "two\nlines"), CODE_DENIED);
+    assert_int_equal(active(shop), 1);
+    assert_int_equal(load_despite(shop, B1, "an attack is under way"), CODE_OK);
+    assert_string_equal(shop->told, "t failed;a kept;b added;");
+    assert_int_equal(active(shop), 2);
+    /* Nothing fails, so the reason for it is not kept. */
+    assert_int_equal(change(shop, (struct policy_store_change){.remove = SPAN_LIT("b"), .activate = true,
+                                                               .despite = SPAN_LIT("no need")}), CODE_OK);
+    assert_int_equal(policy_store_list(shop->db, note_despite, text, &shop->why), CODE_OK);
+    assert_string_equal(text, "3 0 ;2 1 an attack is under way;1 0 ;");
+    /* Taking a policy away is a change like any other. */
+    assert_int_equal(load_despite(shop, "policy: c\nrules: [{id: c.1, effect: permit}]\n"
+                                        "tests: [{name: u, call: {tool: y}, expect: {verdict: permit, rule: a.1}}]\n", NULL), CODE_OK);
+    assert_int_equal(change(shop, (struct policy_store_change){.remove = SPAN_LIT("a"), .activate = true}), CODE_DENIED);
+    assert_int_equal(active(shop), 4);
 }
 
 /* 2.7: what was in force when, by whom and why; a rollback says why like a load does, in one line of plain text. */
@@ -322,6 +380,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_failing_tests, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_load, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_only_and_remove, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
