@@ -54,7 +54,7 @@ FLAGS_pgo     := $(FLAGS_release) $(MARCH:%=-march=%) -flto=auto $(if $(TRAINS),
 FLAGS_debug   := -Og -fno-omit-frame-pointer $(HARDEN_CC)
 FLAGS_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
-FLAGS_cover   := -O0 --coverage
+FLAGS_cover   := -O0 --coverage -DCALLGATE_UNCONFINED
 FLAGS_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 LINK_release  := $(HARDEN_LD)
 # Across files GCC believes that a buffer that has just been given room may have none, and says so; the other flavours' warnings stay.

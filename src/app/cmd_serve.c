@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "base/num.h"
+#include "crypto/secret.h"
+#include "os/sandbox.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -89,12 +91,15 @@ static int run_serve(int argc, char **argv)
                                 "Stands between agents and their tool servers. SIGHUP reloads, SIGTERM drains.",
                                 options, 0, 0};
     struct conf *conf = NULL;
+    struct why why = {""};
     int ready_fd, operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO)
         status = read_ready_fd(ready, &ready_fd);
     if (status != OPTIONS_GO)
         return status;
+    if (!check && (sandbox_harden(&why) != CODE_OK || secret_heap_open(&why) != CODE_OK)) /* before a secret is read */
+        return complain(STATUS_CANNOT, "%s", why.text);
     status = load_conf(config != NULL ? config : "callgate.yaml", &conf);
     if (status != OPTIONS_GO)
         return status;

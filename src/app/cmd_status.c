@@ -117,6 +117,31 @@ static const char last_denials[] =
     "SELECT group_concat(n || ' ' || reason, ', ') FROM (SELECT reason, count(*) AS n FROM decision WHERE verdict = 'deny' "
     "AND seq > (SELECT max(seq) FROM decision) - 1000 GROUP BY reason ORDER BY n DESC LIMIT 5)";
 
+/* What the last start says of itself. NULL where a gate of before it could say so. */
+static const char last_confined[] =
+    "SELECT coalesce((SELECT group_concat(value, ', ') FROM json_each(detail, '$.confined')), 'nothing') FROM event "
+    "WHERE kind = 'start' AND json_type(detail, '$.confined') IS NOT NULL ORDER BY seq DESC LIMIT 1";
+static const char last_root[] = "SELECT 'root' FROM (SELECT detail FROM event WHERE kind = 'start' ORDER BY seq DESC LIMIT 1) "
+                                "WHERE json_extract(detail, '$.uid') = 0";
+
+/* Calls pass without it, so it is no fault; but nobody should have to look for it. */
+static enum code look_at_confinement(struct report *report, struct db *audit)
+{
+    char held[128], root[8];
+    enum code code = ask_audit(audit, last_confined, held, sizeof held);
+
+    if (code == CODE_OK)
+        code = ask_audit(audit, last_root, root, sizeof root);
+    if (code != CODE_OK || held[0] == '\0')
+        return code;
+    find(report, "confined", true, "%swhoever took the gate over would be held back from: %s",
+         strcmp(held, "files, ports, calls, memory") == 0 ? "" : "warning: not in all; ", held);
+    if (root[0] != '\0')
+        find(report, "confined", true, "warning: it runs as root; with `user: callgate` in the configuration it would"
+             " go on as callgate");
+    return CODE_OK;
+}
+
 static void look_at_audit(struct report *report, const struct conf *conf)
 {
     struct why why = {0};
@@ -150,6 +175,8 @@ static void look_at_audit(struct report *report, const struct conf *conf)
              strcmp(life, "stop") == 0 ? "was stopped; `callgate serve` starts it" : "was started and has recorded no stop");
         if (denials[0] != '\0')
             find(report, "denials", true, "among the last %d records: %s", RECENT_ROWS, denials);
+        if (look_at_confinement(report, audit) != CODE_OK)
+            find(report, "audit", false, "%s cannot be read: %s", conf->audit.database, db_error(audit));
     }
     db_close(&audit);
 }

@@ -14,7 +14,7 @@
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
 
 static const char *const top_keys[] = {"routes", "listen", "hosts", "trusted_proxies", "workers", "store",
-                                       "audit",  "admin",  "drain",  "limits", NULL};
+                                       "audit",  "admin",  "drain",  "limits", "user", "sandbox", NULL};
 
 static void read_hosts(struct conf_reader *reader, const struct yaml_node *root)
 {
@@ -170,8 +170,13 @@ static void collect_names(struct conf_reader *reader, struct conf *conf)
 
 static void read_all(struct conf_reader *reader, const struct yaml_node *root, struct conf *conf)
 {
+    static const char *const sandboxes[] = {"on", "off", NULL};
+
+    reader->files = conf__array(reader, CONF_FILES_MAX, sizeof *reader->files);
     conf->store = conf__path(reader, root, "store", "callgate.db");
     conf->workers = read_workers(reader, root);
+    conf->user = conf__text_of(reader, root, "user").at;
+    conf->is_unconfined = conf__choice(reader, root, "sandbox", sandboxes) == 1;
     conf->drain_ms = conf__duration(reader, root, "drain", 3600 * 1000);
     if (conf->drain_ms == 0)
         conf->drain_ms = DRAIN_MS;
@@ -186,6 +191,8 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     conf__routes(reader, root);
     reader->arena = &conf->arena;
     collect_names(reader, conf);
+    conf->files = reader->files;
+    conf->file_count = reader->file_count;
 }
 
 /* A missing or unreadable file is a fault like any other. */
@@ -246,7 +253,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
     if (*conf != NULL) {
         reader.tree = tree;
         reader.proxy = (*conf)->proxy;
-        reader.arena = &(*conf)->arena;
+        reader.arena = reader.own_arena = &(*conf)->arena;
         yaml_check_keys(tree, yaml_root(tree), top_keys, "the configuration", faults);
         read_all(&reader, yaml_root(tree), *conf);
     }
@@ -265,7 +272,7 @@ void conf_free(struct conf **conf)
 {
     if (*conf != NULL) {
         proxy_conf_unref(&(*conf)->proxy);
-        tls_unref(&(*conf)->audit.checkpoint_server.tls);
+        proxy_upstream_fini(&(*conf)->audit.checkpoint_server);
         arena_fini(&(*conf)->arena);
     }
     mem_free(*conf);

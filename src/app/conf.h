@@ -34,6 +34,10 @@ struct conf_admin {
 struct conf {
     struct arena arena;
     const char *path;              /* of the file itself */
+    const char *const *files;      /* every file that it names and that is there to be read */
+    size_t file_count;
+    const char *user;              /* whom root becomes; NULL: nobody */
+    bool is_unconfined;            /* `sandbox: off` */
     const char *store;             /* callgate.db */
     unsigned workers;              /* `auto` is worked out */
     uint32_t drain_ms;             /* 30 s */

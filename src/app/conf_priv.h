@@ -18,6 +18,9 @@ struct conf_reader {
     struct faults *faults;
     struct faults *warnings;
     struct proxy_conf *proxy;
+    const char **files;       /* in the configuration's arena; file_count of them */
+    size_t file_count;
+    struct arena *own_arena;
     bool has_client_ca;       /* some listener asks for client certificates */
     bool out_of_memory;
 };
@@ -60,6 +63,7 @@ struct span conf__header_name(struct conf_reader *reader, const struct yaml_node
 struct span conf__principal(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *example);
 /* An array in the arena, zeroed. */
 void *conf__array(struct conf_reader *reader, size_t count, size_t bytes);
+#define CONF_FILES_MAX 512
 #define CONF_MAX_MS (24u * 3600 * 1000)
 
 /* ---- the parts ---- */

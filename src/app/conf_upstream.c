@@ -2,6 +2,7 @@
 #include "app/conf_priv.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "crypto/secret.h"
 #include "http/authority.h"
 #include "http/writer.h"
 #include "os/file.h"
@@ -145,9 +146,11 @@ static void read_secret(struct conf_reader *reader, const struct yaml_node *map,
                    path);
         goto out;
     }
-    value = conf__array(reader, prefix.len + secret.len + 1, 1);
-    if (value == NULL)
+    value = secret_new(prefix.len + secret.len);
+    if (value == NULL) {
+        reader->out_of_memory = true;
         goto out;
+    }
     if (prefix.len > 0)
         memcpy(value, prefix.at, prefix.len);
     memcpy(value + prefix.len, secret.at, secret.len);

@@ -93,6 +93,19 @@ struct span conf__text_of(struct conf_reader *reader, const struct yaml_node *ma
     return node != NULL ? conf__text(reader, node) : SPAN_NONE;
 }
 
+/* Each file that is named is one that a reload may read. */
+static void note_file(struct conf_reader *reader, struct span path)
+{
+    if (reader->files == NULL || path.at == NULL)
+        return;
+    if (reader->file_count == CONF_FILES_MAX)
+        faults_add(reader->faults, reader->path, 0, 0, "more than %d files are named", CONF_FILES_MAX);
+    else if ((reader->files[reader->file_count] = arena_dup(reader->own_arena, path.at, path.len)) == NULL)
+        reader->out_of_memory = true;
+    else
+        reader->file_count++;
+}
+
 /* Takes: text: at == NULL gives NULL. */
 static const char *path_of(struct conf_reader *reader, struct span text)
 {
@@ -108,6 +121,7 @@ static const char *path_of(struct conf_reader *reader, struct span text)
     }
     copy = conf__copy(reader, span_text(beside));
     mem_free(beside);
+    note_file(reader, copy);
     return copy.at;
 }
 

@@ -254,6 +254,7 @@ static enum code run(struct post *post, struct span message, const struct json_n
     post->until_us = clock_monotonic_us() + wait_us;
     buf_init(&post->in, 65536);
     buf_init(&post->out, REPLY_MAX_BYTES);
+    buf_wipes(&post->out);
     buf_init(&post->body, REPLY_MAX_BYTES);
     http_reader_init_reply(&post->reader);
     http_reader_next(&post->reader, HTTP_METHOD_POST);

@@ -3,8 +3,10 @@
 
 #include "app/exchange.h"
 #include "base/log.h"
+#include "crypto/secret.h"
 #include "os/clock.h"
 #include "os/resolve.h"
+#include "os/sandbox.h"
 #include "os/thread.h"
 
 #include <stdatomic.h>
@@ -40,6 +42,14 @@ static enum code copy(struct arena *arena, struct span from, struct span *to)
     return text != NULL ? CODE_OK : CODE_NOMEM;
 }
 
+static enum code copy_secret(struct span from, struct span *to)
+{
+    const char *text = secret_copy(from.at, from.len);
+
+    *to = span_of(text, text != NULL ? from.len : 0);
+    return text != NULL ? CODE_OK : CODE_NOMEM;
+}
+
 static enum code copy_server(struct poster *poster, const struct proxy_upstream *from)
 {
     struct proxy_upstream *to = &poster->server;
@@ -55,7 +65,7 @@ static enum code copy_server(struct poster *poster, const struct proxy_upstream 
     for (size_t i = 0; i < from->header_count && code == CODE_OK; i++) {
         code = copy(&poster->arena, from->headers[i].name, &headers[i].name);
         if (code == CODE_OK)
-            code = copy(&poster->arena, from->headers[i].value, &headers[i].value);
+            code = copy_secret(from->headers[i].value, &headers[i].value);
     }
     to->host = code == CODE_OK ? host.at : NULL;
     to->tls = from->tls != NULL ? tls_ref(from->tls) : NULL;
@@ -163,6 +173,7 @@ static void run(void *argument)
     unsigned pause_ms = PAUSE_MIN_MS;
     bool complained = false;
 
+    sandbox_narrow(SANDBOX_POSTER);
     (void)resolver_wait(poster->resolver, NAME_WAIT_MS);
     (void)pthread_mutex_lock(&poster->lock);
     while (!poster->stopping || poster->count > 0) {
@@ -223,9 +234,7 @@ void poster_free(struct poster **out)
     resolver_free(&poster->resolver);
     for (; poster->count > 0; poster->count--, poster->first = (poster->first + 1) % QUEUE_NOTES)
         mem_free((void *)(uintptr_t)poster->queue[poster->first].at);
-    for (size_t i = 0; i < poster->server.header_count && poster->server.host != NULL; i++)
-        mem_wipe((void *)(uintptr_t)poster->server.headers[i].value.at, poster->server.headers[i].value.len);
-    tls_unref(&poster->server.tls);
+    proxy_upstream_fini(&poster->server);
     arena_fini(&poster->arena);
     (void)pthread_cond_destroy(&poster->changed);
     (void)pthread_mutex_destroy(&poster->lock);

@@ -44,6 +44,10 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
         what = "audit: checkpoint_interval and checkpoint_rows";
     else if (old->audit.arguments_max_bytes != fresh->audit.arguments_max_bytes)
         what = "audit: arguments";
+    else if (!same_text(old->user, fresh->user))
+        what = "user";
+    else if (old->is_unconfined != fresh->is_unconfined)
+        what = "sandbox";
     else if (old->workers != fresh->workers)
         what = "workers";
     else if (old->admin.is_on != fresh->admin.is_on || !sock_equals(&old->admin.address, &fresh->admin.address))
@@ -73,6 +77,8 @@ static enum code take_conf(struct serve *serve, struct why *why)
 
     if (code == CODE_OK)
         code = check_fixed(serve->conf, fresh, why);
+    if (code == CODE_OK)
+        code = serve__check_ports(fresh, why);
     if (code == CODE_OK)
         code = proxy_check_conf(serve->proxy, fresh->proxy, why);
     if (code == CODE_OK)

@@ -8,6 +8,7 @@
 #include "http/selftest.h"
 #include "json/doc.h"
 #include "os/clock.h"
+#include "os/sandbox.h"
 #include "os/service.h"
 
 #include <inttypes.h>
@@ -74,7 +75,7 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
         .lock_wait_us = lock_wait_us, .node = node, .version = span_text(CALLGATE_VERSION),
         .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
                         .rows = serve->conf->audit.checkpoint_rows},
-        .rotate_bytes = serve->conf->audit.rotate_bytes,
+        .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
     };
     enum code code = serve__checkpoint_key(serve->conf->audit.checkpoint_key, true, &serve->checkpoint_key, why);
 
@@ -160,7 +161,9 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *wh
 
     *serve = (struct serve){.conf = conf_take, .store_seen = -1, .attending = {.store_seen = -1}};
     list_init(&serve->approvals.asks);
-    code = http_selftest(why);
+    code = serve__prepare(serve, why);
+    if (code == CODE_OK)
+        code = http_selftest(why);
     if (code == CODE_OK)
         code = open_loop(serve, why);
     if (code == CODE_OK)
@@ -189,7 +192,7 @@ static void remember(struct serve *serve)
                  remembered.is_cut ? "; older ones were too many to be read" : "");
 }
 
-/* Threads come last: whatever confines the process must come before the first of them. */
+/* Threads come last: what confines the process must come before the first of them. */
 static enum code start_threads(struct serve *serve, struct why *why)
 {
     const struct resolver_conf conf = {.changed = names_came, .context = serve};
@@ -197,7 +200,9 @@ static enum code start_threads(struct serve *serve, struct why *why)
 
     for (unsigned i = 0; i < serve->conf->workers; i++)
         audit_on_settled(serve->audit, i, proxy_wake, proxy_wake_context(serve->proxy, i));
-    code = serve->poster != NULL ? poster_start(serve->poster, why) : CODE_OK;
+    code = serve__confine(serve, why);
+    if (code == CODE_OK && serve->poster != NULL)
+        code = poster_start(serve->poster, why);
     if (code == CODE_OK)
         code = audit_start(serve->audit, why);
     if (code == CODE_OK)
@@ -207,7 +212,9 @@ static enum code start_threads(struct serve *serve, struct why *why)
     if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     take_names(serve);
-    return proxy_run(serve->proxy, why);
+    code = proxy_run(serve->proxy, why);
+    sandbox_narrow(SANDBOX_MAIN);
+    return code;
 }
 
 /* Blocks of a thousand connections that have gone lie around those of the others, where the C library gives nothing back by
@@ -397,6 +404,7 @@ void serve_close(struct serve *serve)
         inbox_fini(&serve->names_changed);
     if (serve->loop != NULL)
         loop_free(&serve->loop);
+    buf_fini(&serve->confined);
     conf_free(&serve->conf);
 }
 

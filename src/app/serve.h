@@ -54,6 +54,7 @@ struct serve_attending {         /* to what people ask of the audit */
 
 struct serve {
     struct conf *conf;
+    struct buf confined;         /* what holds, as JSON */
     struct loop *loop;
     struct signals signals;
     bool has_signals;

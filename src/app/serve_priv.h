@@ -60,6 +60,16 @@ void serve__event(struct serve *serve, const char *kind, const char *actor, stru
 /* The admin port, where one is configured, and the counting of calls for it. After proxy_open, before proxy_run. */
 enum code serve__open_admin(struct serve *serve, struct why *why) MUST_USE;
 
+/* Before anything is opened: becomes `user:`, works out what the gate may do, and tries in children that nothing else goes.
+ * serve->confined is what came of it, for the start event: a list in JSON, and what follows it. */
+enum code serve__prepare(struct serve *serve, struct why *why) MUST_USE;
+
+/* When all is open, and no thread there yet: from here on nothing else goes. */
+enum code serve__confine(struct serve *serve, struct why *why) MUST_USE;
+
+/* Whether the upstreams of a configuration can be reached from inside. */
+enum code serve__check_ports(const struct conf *fresh, struct why *why) MUST_USE;
+
 /* SIGHUP: configuration, certificates, credentials, policy, keys. */
 void serve__reload(struct serve *serve);
 

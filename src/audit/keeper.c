@@ -2,6 +2,7 @@
 #include "audit/keeper_priv.h"
 
 #include "base/log.h"
+#include "os/sandbox.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -242,6 +243,7 @@ static void run(void *argument)
     struct keeper *keeper = argument;
     bool complained = false;
 
+    sandbox_narrow(SANDBOX_KEEPER);
     while (!atomic_load(&keeper->stopping)) {
         bool again, at_once = false, wait = false;
         enum code code;

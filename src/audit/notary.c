@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/clock.h"
+#include "os/sandbox.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -519,6 +520,7 @@ static void run(void *argument)
     struct notary *notary = argument;
     bool complained = false, stopping;
 
+    sandbox_narrow(SANDBOX_NOTARY);
     do {
         struct turn turn = {.fresh = 0};
         enum code code;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "os/clock.h"
+#include "os/sandbox.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -182,6 +183,7 @@ static void run(void *argument)
 {
     struct audit *audit = argument;
 
+    sandbox_narrow(SANDBOX_WRITER);
     thread_ask_short_slices(); /* every call in flight waits for this thread: on a busy machine a third of the throughput */
     (void)prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds; the default of 50 microseconds would blur the pacing */
     while (!atomic_load(&audit->stopping)) {
@@ -213,6 +215,8 @@ static enum code describe_start(const struct audit *audit, struct buf *out)
         code = buf_add_text(out, ",\"version\":");
     if (code == CODE_OK)
         code = json_write_string(out, span_text(audit->version));
+    if (code == CODE_OK && audit->confined[0] != '\0')
+        code = buf_addf(out, ",\"confined\":%s", audit->confined);
     return code == CODE_OK ? buf_addf(out, ",\"pid\":%d}", (int)getpid()) : code;
 }
 
@@ -286,9 +290,10 @@ static enum code make(struct audit *audit, const struct audit_conf *conf, struct
 
     if (code == CODE_OK) {
         audit->version = mem_dup(conf->version.at, conf->version.len);
+        audit->confined = mem_dup(conf->confined.at, conf->confined.len);
         audit->shared.arguments_max_bytes = conf->arguments_max_bytes != 0 ? conf->arguments_max_bytes : ARGUMENTS_BYTES;
         audit->shared.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        code = audit->version == NULL ? CODE_NOMEM : CODE_OK;
+        code = audit->version == NULL || audit->confined == NULL ? CODE_NOMEM : CODE_OK;
     }
     if (code == CODE_OK && audit->shared.wake_fd < 0)
         return why_set(why, CODE_IO, "the audit has no eventfd: %s", strerror(errno));
@@ -308,6 +313,7 @@ static void give_back(struct audit *audit)
     mem_free(audit->lanes);
     mem_free(audit->scratch.bytes);
     mem_free(audit->version);
+    mem_free(audit->confined);
     if (audit->shared.wake_fd >= 0)
         (void)close(audit->shared.wake_fd);
     if (audit->lock_fd >= 0)

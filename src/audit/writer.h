@@ -34,6 +34,7 @@ struct audit_conf {
     const char *node;             /* host name, recorded */
     struct span version;          /* of this build, for the start event */
     struct audit_checkpoints checkpoints;
+    struct span confined;         /* for the start event: a JSON list, and further members; empty: not said */
     uint64_t rotate_bytes;        /* a file of this size is sealed, and the audit goes on in another; 0: never */
 };
 

@@ -71,7 +71,7 @@ struct audit {
     struct erasing erasing;
     uint64_t rotate_bytes;
     struct thread thread;
-    char *version;
+    char *version, *confined; /* for the start event */
     int lock_fd;
     atomic_bool stopping;
 

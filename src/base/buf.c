@@ -14,17 +14,33 @@ void buf_init(struct buf *buf, size_t cap_bytes)
 
 #define SPARE_SIZE (MEM_SPARE_BYTES - 1) /* one byte is the NUL's */
 
+void buf_wipes(struct buf *buf)
+{
+    buf->wipes = true;
+}
+
+static void wipe(struct buf *buf, size_t from, size_t to)
+{
+    if (buf->wipes && from < to)
+        mem_wipe(buf->block + from, to - from);
+}
+
 void buf_fini(struct buf *buf)
 {
+    bool wipes = buf->wipes;
+
+    wipe(buf, buf->head, buf->tail);
     if (buf->size == SPARE_SIZE)
         mem_spare_give(buf->block);
     else if (buf->block != NULL)
         mem_free(buf->block);
     buf_init(buf, buf->cap_bytes);
+    buf->wipes = wipes;
 }
 
 void buf_clear(struct buf *buf)
 {
+    wipe(buf, buf->head, buf->tail);
     buf->head = buf->tail = 0;
 }
 
@@ -36,6 +52,20 @@ void buf_borrow(struct buf *buf)
     buf->size = buf->block != NULL ? SPARE_SIZE : 0; /* without one it grows as others do */
 }
 
+/* Where it wipes no copy stays where the block stood. */
+static char *resize(struct buf *buf, size_t size)
+{
+    char *block = buf->wipes ? mem_alloc(size) : mem_resize(buf->block, size);
+
+    if (!buf->wipes || block == NULL)
+        return block;
+    if (buf->tail > 0)
+        memcpy(block, buf->block, buf->tail);
+    wipe(buf, 0, buf->tail);
+    mem_free(buf->block);
+    return block;
+}
+
 /* Makes room behind the tail: by moving what there is to the front, and where that is not enough in a larger block. */
 static __attribute__((noinline)) enum code make_room(struct buf *buf, size_t len)
 {
@@ -44,6 +74,7 @@ static __attribute__((noinline)) enum code make_room(struct buf *buf, size_t len
 
     if (buf->head > 0) {
         memmove(buf->block, buf->block + buf->head, have);
+        wipe(buf, have, buf->tail);
         buf->head = 0;
         buf->tail = have;
     }
@@ -53,7 +84,8 @@ static __attribute__((noinline)) enum code make_room(struct buf *buf, size_t len
         size = size > buf->cap_bytes / 2 ? buf->cap_bytes : size * 2;
     if (size > buf->cap_bytes)
         size = buf->cap_bytes;
-    block = mem_resize(buf->block, size + 1); /* one more for the NUL that vsnprintf writes */
+    /* One more for the NUL that vsnprintf writes. */
+    block = resize(buf, size + 1);
     if (block == NULL)
         return CODE_NOMEM;
     buf->block = block;
@@ -140,6 +172,7 @@ enum code buf_addf(struct buf *buf, const char *format, ...)
 void buf_drop(struct buf *buf, size_t len)
 {
     BUG_ON(len > buf_len(buf));
+    wipe(buf, buf->head, buf->head + len);
     buf->head += len;
     if (buf->head == buf->tail)
         buf->head = buf->tail = 0;
@@ -148,18 +181,22 @@ void buf_drop(struct buf *buf, size_t len)
 void buf_truncate(struct buf *buf, size_t len)
 {
     BUG_ON(len > buf_len(buf));
+    wipe(buf, buf->head + len, buf->tail);
     buf->tail = buf->head + len;
 }
 
 void buf_move(struct buf *to, struct buf *from)
 {
-    BUG_ON(!buf_is_empty(to) || from->size > to->cap_bytes);
+    bool wipes = from->wipes;
+
+    BUG_ON(!buf_is_empty(to) || from->size > to->cap_bytes || (wipes && !to->wipes));
     buf_fini(to);
     to->block = from->block;
     to->head = from->head;
     to->tail = from->tail;
     to->size = from->size;
     buf_init(from, from->cap_bytes);
+    from->wipes = wipes;
 }
 
 #define FIT_BYTES 65536 /* less is not worth a call */
@@ -170,7 +207,7 @@ void buf_fit(struct buf *buf)
 
     if (buf->size - buf->tail < FIT_BYTES)
         return;
-    block = mem_resize(buf->block, buf->tail + 1);
+    block = resize(buf, buf->tail + 1);
     if (block == NULL)
         return; /* then it stays as large as it is */
     buf->block = block;

@@ -13,17 +13,20 @@
 
 #include <stdint.h>
 
-/* Invariants: head <= tail <= size <= cap; block == NULL exactly when size == 0; the block has one byte more. */
+/* Invariants: head <= tail <= size <= cap; block == NULL exactly when size == 0; the block has one byte more. Where it wipes,
+ * nothing that was ever in it stands outside of [head, tail). */
 struct buf {
     char *block;
     size_t head;
     size_t tail;
     size_t size;
     size_t cap_bytes;
+    bool wipes;
 };
 
 void buf_init(struct buf *buf, size_t cap_bytes);
 void buf_fini(struct buf *buf);   /* gives the block back; the cap stays, so it may be used again */
+void buf_wipes(struct buf *buf);  /* from now on what leaves it is overwritten where it stood: for credentials on their way */
 void buf_clear(struct buf *buf);  /* empties, keeps the block */
 void buf_borrow(struct buf *buf); /* one without a block gets a spare one (base/mem.h), if any: for what ends with the turn */
 

@@ -4,6 +4,7 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "crypto/secret.h"
 
 #include <string.h>
 
@@ -15,13 +16,17 @@ enum code approvals_new(const unsigned char key[DIGEST_BYTES], struct approvals 
     if (approvals == NULL)
         return CODE_NOMEM;
     hash_seed();
-    memcpy(approvals->key, key, DIGEST_BYTES);
+    approvals->key = secret_copy(key, DIGEST_BYTES);
     for (size_t i = 0; i < APPROVAL_SHARDS; i++) {
         BUG_ON(pthread_mutex_init(&approvals->shards[i].lock, NULL) != 0);
         list_init(&approvals->shards[i].taken);
     }
     BUG_ON(pthread_mutex_init(&approvals->asks_lock, NULL) != 0);
     list_init(&approvals->asks);
+    if (approvals->key == NULL) {
+        approvals_free(out);
+        return CODE_NOMEM;
+    }
     return CODE_OK;
 }
 
@@ -56,7 +61,7 @@ void approvals_free(struct approvals **approvals)
     for (size_t i = 0; i < APPROVAL_SHARDS; i++)
         free_shard(&gone->shards[i]);
     pthread_mutex_destroy(&gone->asks_lock);
-    mem_wipe(gone->key, sizeof gone->key);
+    secret_free(gone->key, DIGEST_BYTES);
     mem_free(gone);
 }
 

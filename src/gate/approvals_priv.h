@@ -52,7 +52,7 @@ struct approval_shard {
 };
 
 struct approvals {
-    unsigned char key[DIGEST_BYTES];
+    unsigned char *key; /* DIGEST_BYTES, among the secrets */
     struct approval_shard shards[APPROVAL_SHARDS];
     atomic_uint_fast32_t waiting;
     atomic_bool was_given_back;

@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "crypto/secret.h"
 #include "os/clock.h"
 
 #define ROUNDS_MAX 4 /* evaluations of one call that each lost the race for an approval */
@@ -14,13 +15,14 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     *out = shared;
     if (shared == NULL)
         return CODE_NOMEM;
-    memcpy(shared->redact_key, conf->redact_key, DIGEST_BYTES);
-    memcpy(shared->session_key, conf->session_key, DIGEST_BYTES);
+    shared->redact_key = secret_copy(conf->redact_key, DIGEST_BYTES);
+    shared->session_key = secret_copy(conf->session_key, DIGEST_BYTES);
     atomic_init(&shared->generation, 1);
     BUG_ON(pthread_mutex_init(&shared->lock, NULL) != 0);
     gate__questions_init(shared);
     shared->clock_us = clock_wall_us() - clock_monotonic_us();
-    if (fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->state) != CODE_OK ||
+    if (shared->redact_key == NULL || shared->session_key == NULL ||
+        fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->state) != CODE_OK ||
         approvals_new(conf->approval_key, &shared->approvals) != CODE_OK) {
         gate_shared_free(out);
         return CODE_NOMEM;
@@ -42,7 +44,8 @@ void gate_shared_free(struct gate_shared **shared)
     approvals_free(&gone->approvals);
     gate__questions_fini(gone);
     pthread_mutex_destroy(&gone->lock);
-    mem_wipe(gone, sizeof *gone);
+    secret_free(gone->redact_key, DIGEST_BYTES);
+    secret_free(gone->session_key, DIGEST_BYTES);
     mem_free(gone);
 }
 

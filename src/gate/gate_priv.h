@@ -27,8 +27,7 @@ struct question_shard {
 };
 
 struct gate_shared {
-    unsigned char redact_key[DIGEST_BYTES];
-    unsigned char session_key[DIGEST_BYTES];
+    unsigned char *redact_key, *session_key; /* DIGEST_BYTES each, among the secrets */
     /* Workers compare the number and take the lock only when it changed. */
     atomic_uint_fast64_t generation;
     pthread_mutex_t lock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/head.h"
 
+#include "base/mem.h"
 #include "http/name_priv.h"
 
 static bool is_named(const struct http_head *head, size_t index, struct span name)
@@ -17,6 +18,13 @@ bool http_head_find(const struct http_head *head, struct span name, struct span 
             return true;
         }
     return false;
+}
+
+void http_head_wipe(struct http_head *head, struct span name)
+{
+    for (size_t i = 0; i < head->count; i++)
+        if (is_named(head, i, name))
+            mem_wipe(head->bytes.block + head->headers[i].value.at, head->headers[i].value.len);
 }
 
 size_t http_head_count(const struct http_head *head, struct span name)

@@ -120,6 +120,9 @@ bool http_head_find(const struct http_head *head, struct span name, struct span 
 
 size_t http_head_count(const struct http_head *head, struct span name);
 
+/* Overwrites the values of all headers of that name, where they stand: a credential that nobody asks for any more. */
+void http_head_wipe(struct http_head *head, struct span name);
+
 /* Whether the header at `index` stays here: hop-by-hop, named by Connection, or among those that only the gate may write
  * (strictness.md, HTTP). Host, Content-Length, Expect, Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped
  * from requests too: they are written anew. The tenant, correlation and credential headers are the caller's to know. */

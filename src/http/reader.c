@@ -52,6 +52,7 @@ static void init(struct http_reader *reader, const struct http_rules *rules, boo
 void http_reader_init_request(struct http_reader *reader, const struct http_rules *rules)
 {
     init(reader, rules, false);
+    buf_wipes(&reader->head.bytes);
 }
 
 void http_reader_init_reply(struct http_reader *reader)

@@ -34,15 +34,31 @@ static enum reason settle_tenant(struct span own, const char *const *may_claim, 
     return REASON_TENANT_NOT_ALLOWED;
 }
 
+static const struct identity_key *find_valid(const struct identity_keys *keys, const unsigned char digest[DIGEST_BYTES],
+                                             int64_t now_us)
+{
+    const struct identity_key *key = identity__key_find(keys, digest);
+
+    return key != NULL && (key->expires_us == 0 || now_us < key->expires_us) ? key : NULL;
+}
+
+bool identity_key_holds(const struct identity *identity, const struct identity_keys *keys, int64_t now_us)
+{
+    const struct identity_key *key = find_valid(keys, identity->key_digest, now_us);
+    struct identity now;
+
+    return key != NULL && key->id == identity->key_id && span_equals(span_text(key->principal), identity->principal) &&
+           settle_tenant(span_text(key->tenant), key->may_claim, identity->tenant, &now) == REASON_PERMITTED;
+}
+
 static enum reason decide_key(struct span credential, const struct identity_keys *keys,
                               const struct identity_request *request, struct identity *identity)
 {
-    unsigned char digest[DIGEST_BYTES];
     const struct identity_key *key;
 
-    digest_of(credential, digest);
-    key = identity__key_find(keys, digest);
-    if (key == NULL || (key->expires_us != 0 && request->now_us >= key->expires_us))
+    digest_of(credential, identity->key_digest);
+    key = find_valid(keys, identity->key_digest, request->now_us);
+    if (key == NULL)
         return REASON_CREDENTIAL_WRONG;
     identity->principal = span_text(key->principal);
     identity->key_id = key->id;

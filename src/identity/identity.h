@@ -59,6 +59,7 @@ struct identity {
     struct span authentication; /* "api_key", "bearer", "certificate", "none" */
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */
+    unsigned char key_digest[DIGEST_BYTES];
 };
 
 /* Returns: REASON_PERMITTED with *identity, or why not; then *identity is for the record only (how it was tried and, with
@@ -66,6 +67,9 @@ struct identity {
  * Only IDENTITY_NONE standing alone needs no credential. */
 enum reason identity_decide(const struct identity_source *sources, size_t count, const struct identity_keys *keys,
                             const struct identity_request *request, struct identity *identity);
+
+/* Whether who was let in by a key would still be, as the same: by the key's digest, since nobody keeps the key itself. */
+bool identity_key_holds(const struct identity *identity, const struct identity_keys *keys, int64_t now_us);
 
 /* A new random key for an agent: "cg_" and 43 characters of base64url; its digest goes into the store. */
 enum code identity_key_make(char text[48], unsigned char digest[DIGEST_BYTES]) MUST_USE;

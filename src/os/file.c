@@ -2,6 +2,7 @@
 #include "os/file.h"
 
 #include "base/mem.h"
+#include "os/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,8 @@
 
 static enum code cannot(struct why *why, const char *path, const char *what, int error)
 {
-    return why_set(why, error == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s cannot be %s: %s", path, what,
-                   strerrordesc_np(error));
+    return why_set(why, error == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s cannot be %s: %s%s", path, what,
+                   strerrordesc_np(error), sandbox_hint(error));
 }
 
 static enum code check_kind(const struct stat *stat, const char *path, enum file_kind kind, struct why *why)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "os/clock.h"
+#include "os/sandbox.h"
 #include "os/thread.h"
 
 #include <errno.h>
@@ -224,6 +225,7 @@ static void resolver_run(void *argument)
 {
     struct resolver *resolver = argument;
 
+    sandbox_narrow(SANDBOX_RESOLVER);
     pthread_mutex_lock(&resolver->lock);
     while (!resolver->quit) {
         uint64_t version = resolver->version;

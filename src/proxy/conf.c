@@ -2,6 +2,7 @@
 #include "proxy/conf.h"
 
 #include "base/bug.h"
+#include "crypto/secret.h"
 
 #include <stdlib.h>
 
@@ -26,6 +27,14 @@ struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf)
     return conf;
 }
 
+void proxy_upstream_fini(struct proxy_upstream *upstream)
+{
+    tls_unref(&upstream->tls);
+    for (size_t i = 0; i < upstream->header_count; i++)
+        secret_free((void *)(uintptr_t)upstream->headers[i].value.at, upstream->headers[i].value.len);
+    upstream->header_count = 0;
+}
+
 void proxy_conf_unref(struct proxy_conf **conf)
 {
     struct proxy_conf *gone = *conf;
@@ -35,13 +44,8 @@ void proxy_conf_unref(struct proxy_conf **conf)
         return;
     for (size_t i = 0; i < gone->listen_count; i++)
         tls_unref(&gone->listens[i].tls);
-    for (size_t i = 0; i < gone->route_count; i++) {
-        struct proxy_upstream *upstream = &gone->routes[i].upstream;
-
-        tls_unref(&upstream->tls);
-        for (size_t h = 0; h < upstream->header_count; h++)
-            mem_wipe((void *)upstream->headers[h].value.at, upstream->headers[h].value.len);
-    }
+    for (size_t i = 0; i < gone->route_count; i++)
+        proxy_upstream_fini(&gone->routes[i].upstream);
     arena_fini(&gone->arena);
     mem_free(gone);
 }

@@ -26,7 +26,7 @@ struct proxy_listen {
     uint64_t read_rate;             /* bytes a second that an agent takes at least, after body_ms; 0: 8 KiB */
 };
 
-/* One of `upstream.headers`: its value is a secret and is wiped with the snapshot. */
+/* One of `upstream.headers`: its value is a secret (crypto/secret.h), wiped with the upstream. */
 struct proxy_header {
     struct span name;
     struct span value;
@@ -42,6 +42,7 @@ struct proxy_upstream {
     const struct proxy_header *headers;
     size_t header_count;
 };
+void proxy_upstream_fini(struct proxy_upstream *upstream); /* TLS and secrets; the rest is some arena's */
 
 /* `pass`: a path that is forwarded without identity and judgement, for GET and HEAD. */
 struct proxy_pass {

@@ -82,6 +82,7 @@ static struct errand *errand_new(struct lane *lane)
     errand->connection.free = errand_free;
     errand->lane = lane;
     leg_init(&errand->leg, &lane->worker, &errand->connection, LEG_READ_MAX_BYTES, SIZE_MAX / 2);
+    buf_wipes(&errand->leg.out);
     http_reader_init_reply(&errand->answer);
     http_reader_next(&errand->answer, HTTP_METHOD_POST);
     loop_timer_init(&errand->timer, is_late, errand);

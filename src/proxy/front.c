@@ -129,6 +129,8 @@ static enum reason identify(struct pair *pair)
     enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
                                          &exchange->identity);
 
+    if (exchange->identity.consumed != NULL)
+        http_head_wipe(&pair->asks.head, span_text(exchange->identity.consumed));
     if (reason == REASON_PERMITTED && !lane__certificate_holds(pair->lane, pair))
         reason = REASON_CREDENTIAL_WRONG; /* whichever credential decides: this connection ends */
     if (reason != REASON_PERMITTED)

@@ -70,17 +70,11 @@ void lane__adopt(struct lane *lane, struct pair *pair)
 /* A key that was revoked stops at once, streams that are open included: whoever began with a key is asked for it again. */
 static void recheck(struct lane *lane, struct pair *pair)
 {
-    struct exchange *exchange = &pair->exchange;
-    struct identity_request request;
-    struct identity identity;
+    const struct exchange *exchange = &pair->exchange;
 
-    if (!exchange->is_begun || exchange->route == NULL || exchange->identity.key_id == 0)
-        return;
-    request = exchange__identity_request(pair, exchange);
-    if (identity_decide(exchange->route->identity, exchange->route->identity_count, lane->seen_keys, &request, &identity) ==
-        REASON_PERMITTED)
-        return;
-    pair__close(pair, REASON_CREDENTIAL_WRONG);
+    if (exchange->is_begun && exchange->route != NULL && exchange->identity.key_id != 0 &&
+        !identity_key_holds(&exchange->identity, lane->seen_keys, clock_wall_us()))
+        pair__close(pair, REASON_CREDENTIAL_WRONG);
 }
 
 /* So does a certificate that was revoked or has ended: a new handshake would fail. */

@@ -409,6 +409,8 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
     sock_ip_text(peer, pair->client);
     leg_init(&pair->front, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
     leg_init(&pair->back, &lane->worker, &pair->connection, LEG_IN_BYTES, SIZE_MAX / 2);
+    buf_wipes(&pair->front.in); /* agents' credentials come through here, the upstream's go out there */
+    buf_wipes(&pair->back.out);
     http_reader_init_request(&pair->asks, &pair->conf->rules);
     http_reader_init_reply(&pair->answers);
     sse_parser_init(&pair->events, 0);

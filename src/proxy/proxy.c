@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "os/sandbox.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -103,6 +104,7 @@ static void work(void *argument)
 {
     struct lane *lane = argument;
 
+    sandbox_narrow(SANDBOX_WORKER);
     while (!lane->is_stopping || lane->worker.connections > 0)
         if (worker_turn(&lane->worker, -1) != CODE_OK)
             log_error("proxy", "worker %u: waiting for events failed", lane->worker.index);

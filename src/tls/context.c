@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const unsigned char alpn_http[] = "\x08http/1.1";
@@ -179,6 +180,8 @@ static enum code new_context(const SSL_METHOD *method, bool is_server, struct tl
     }
     SSL_CTX_set_app_data(context->ctx, context);
     SSL_CTX_set_options(context->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    if (is_server) /* agents' credentials come in here */
+        SSL_CTX_set_options(context->ctx, SSL_OP_CLEANSE_PLAINTEXT);
     SSL_CTX_set_mode(context->ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     *out = context;
@@ -265,4 +268,21 @@ void tls_unref(struct tls_context **context)
     sk_X509_CRL_pop_free(gone->lists, X509_CRL_free);
     SSL_CTX_free(gone->ctx);
     mem_free(gone);
+}
+
+static const char *trusted(const char *variable, const char *otherwise)
+{
+    const char *named = getenv(variable);
+
+    return named != NULL ? named : otherwise;
+}
+
+const char *tls_trust_file(void)
+{
+    return trusted(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+}
+
+const char *tls_trust_folder(void)
+{
+    return trusted(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
 }

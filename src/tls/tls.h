@@ -50,6 +50,10 @@ enum code tls_accept(struct tls_context *context, int fd, struct stream **stream
  * sent as server name. */
 enum code tls_connect(struct tls_context *context, int fd, const char *host, struct stream **stream) MUST_USE;
 
+/* Where OpenSSL looks for authorities where no `ca:` is named; the environment may say it (SSL_CERT_FILE, SSL_CERT_DIR). */
+const char *tls_trust_file(void);
+const char *tls_trust_folder(void);
+
 /* After the handshake. Takes: a stream made here. */
 struct span tls_server_name(const struct stream *stream);  /* what the agent asked for; empty: nothing */
 struct span tls_peer_subject(const struct stream *stream); /* RFC 4514, of a verified certificate; at == NULL: none */

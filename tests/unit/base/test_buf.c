@@ -189,6 +189,51 @@ static void bytes_change_hands(void **state) /* 4.8 */
     buf_fini(&from);
 }
 
+/* Whether the block holds the word outside of what the buffer holds. */
+static bool left(const struct buf *buf, const char *word)
+{
+    return memmem(buf->block, buf->head, word, strlen(word)) != NULL ||
+           memmem(buf->block + buf->tail, buf->size - buf->tail, word, strlen(word)) != NULL;
+}
+
+static void what_leaves_is_wiped(void **state) /* 4.15 */
+{
+    struct buf buf;
+    void *block;
+    char *at;
+
+    (void)state;
+    buf_init(&buf, 100000);
+    buf_wipes(&buf);
+    buf_borrow(&buf);
+    assert_ok(buf_add_text(&buf, "first-secret second-secret"));
+    buf_drop(&buf, strlen("first-secret "));
+    assert_false(left(&buf, "first-secret"));
+    holds(&buf, "second-secret");
+    assert_ok(buf_reserve(&buf, buf.size - strlen("second-secret"), &at)); /* moves it to the front */
+    assert_false(left(&buf, "secret"));
+    buf_truncate(&buf, 3);
+    assert_false(left(&buf, "ond-secret"));
+    buf_clear(&buf);
+    assert_false(left(&buf, "sec"));
+    assert_ok(buf_add_text(&buf, "third-secret"));
+    assert_ok(buf_reserve(&buf, 50000, &at)); /* grows: a copy elsewhere */
+    holds(&buf, "third-secret");
+    buf_fini(&buf);
+    block = mem_spare_new();
+    assert_non_null(block);
+    mem_spare_give(block);
+    buf_borrow(&buf);
+    assert_ok(buf_add_text(&buf, "fourth-secret"));
+    buf_fini(&buf); /* and wipes on, when it is used again */
+    assert_true(buf.wipes);
+#if MEM_KEEPS_SPARES
+    block = mem_spare_take();
+    assert_null(memmem(block, MEM_SPARE_BYTES, "secret", 6));
+    mem_free(block);
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +243,7 @@ int main(void)
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(a_spare_block_is_lent),
         cmocka_unit_test(bytes_change_hands),
+        cmocka_unit_test(what_leaves_is_wiped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

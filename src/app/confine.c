@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the gate may do once it runs: worked out from its configuration, tried in a child, then taken away for good. */
+#include "app/serve_priv.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "os/file.h"
+#include "os/sandbox.h"
+#include "os/user.h"
+#include "tls/tls.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define DNS_PORT 53
+#define EVERYBODY (SANDBOX_BIT(SANDBOX_PARTS) - 1)
+#define MAIN SANDBOX_BIT(SANDBOX_MAIN)
+#define WORKER SANDBOX_BIT(SANDBOX_WORKER)
+#define RESOLVER SANDBOX_BIT(SANDBOX_RESOLVER)
+#define POSTER SANDBOX_BIT(SANDBOX_POSTER)
+#define AUDITORS (SANDBOX_BIT(SANDBOX_WRITER) | SANDBOX_BIT(SANDBOX_KEEPER) | SANDBOX_BIT(SANDBOX_NOTARY))
+
+/* What the C library and OpenSSL read by themselves, whenever they like. Links lead on: where they end is named too. */
+static const struct {
+    const char *path;
+    unsigned parts;
+} system_files[] = {
+    {"/dev/null", EVERYBODY}, {"/dev/urandom", EVERYBODY}, {"/proc/sys/vm/overcommit_memory", EVERYBODY},
+    {"/etc/localtime", MAIN}, {"/usr/share/zoneinfo", MAIN},
+    /* authorities, whose folders are looked through while a certificate is checked */
+    {"/etc/ssl/certs", MAIN | WORKER | POSTER}, {"/etc/ssl/openssl.cnf", MAIN | WORKER | POSTER},
+    {"/usr/share/ca-certificates", MAIN | WORKER | POSTER}, {"/usr/local/share/ca-certificates", MAIN | WORKER | POSTER},
+    {"/etc/pki", MAIN | WORKER | POSTER}, {"/etc/ca-certificates", MAIN | WORKER | POSTER},
+    {"/var/lib/ca-certificates", MAIN | WORKER | POSTER}, {"/etc/crypto-policies", MAIN | WORKER | POSTER},
+    {"/usr/share/crypto-policies", MAIN | WORKER | POSTER},
+    /* names: resolv.conf is replaced whenever the network changes, so its folder counts; modules of the name service */
+    {"/etc", RESOLVER}, {"/run", RESOLVER}, {"/usr/lib", RESOLVER}, {"/usr/lib64", RESOLVER}, {"/lib", RESOLVER},
+    {"/lib64", RESOLVER},
+};
+
+/* The folder of a file: what is put in its place has its name, not its inode. */
+static enum code may(enum code (*rule)(const char *path, unsigned parts), const char *file, unsigned parts)
+{
+    const char *slash = strrchr(file, '/');
+    char *folder = slash == NULL ? mem_dup(".", 1) : mem_dup(file, slash == file ? 1 : (size_t)(slash - file));
+    enum code code = folder != NULL ? rule(folder, parts) : CODE_NOMEM;
+
+    mem_free(folder);
+    return code;
+}
+
+static enum code read_by_system(void)
+{
+    const char *own[] = {tls_trust_file(), tls_trust_folder()};
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < sizeof system_files / sizeof system_files[0] && code == CODE_OK; i++)
+        code = sandbox_may_read(system_files[i].path, system_files[i].parts);
+    for (size_t i = 0; i < sizeof own / sizeof own[0] && code == CODE_OK; i++)
+        code = sandbox_may_read(own[i], MAIN | WORKER | POSTER);
+    return code;
+}
+
+/* Keys of the gate's own: a reload does not ask for them again. */
+static bool is_read_once(const struct conf *conf, const char *file)
+{
+    return strcmp(file, conf->audit.checkpoint_key) == 0 || strcmp(file, conf->audit.redact_key) == 0;
+}
+
+static enum code set_rules(const struct conf *conf)
+{
+    enum code code = may(sandbox_may_read, conf->path, MAIN);
+
+    for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
+        if (!is_read_once(conf, conf->files[i]))
+            code = may(sandbox_may_read, conf->files[i], MAIN);
+    if (code == CODE_OK)
+        code = may(sandbox_may_change, conf->store, MAIN);
+    if (code == CODE_OK)
+        code = may(sandbox_may_change, conf->audit.database, MAIN | AUDITORS);
+    if (code == CODE_OK && conf->audit.checkpoints != NULL)
+        code = may(sandbox_may_change, conf->audit.checkpoints, AUDITORS);
+    if (code == CODE_OK)
+        code = read_by_system();
+    for (size_t i = 0; i < conf->name_count && code == CODE_OK; i++)
+        code = sandbox_may_connect(conf->names[i].port, WORKER);
+    if (code == CODE_OK && conf->audit.checkpoint_server.host != NULL)
+        code = sandbox_may_connect(conf->audit.checkpoint_server.port, POSTER);
+    return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
+}
+
+/* A reload would find them unreadable, and keep the old configuration. */
+static void warn_of_unreadable(const struct conf *conf)
+{
+    for (size_t i = 0; i < conf->file_count; i++)
+        if (access(conf->files[i], R_OK) != 0 && access(conf->files[i], F_OK) == 0)
+            log_warn("app", "%s cannot be read by the user `%s`: a reload will fail; give it to that user", conf->files[i],
+                     conf->user);
+}
+
+static void describe(const struct sandbox_proof *proof, struct buf *out)
+{
+    const struct {
+        bool holds;
+        const char *name;
+    } all[] = {{proof->files, "files"}, {proof->ports, "ports"}, {proof->calls, "calls"}, {proof->memory, "memory"}};
+    enum code code = buf_add_text(out, "[");
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && code == CODE_OK; i++)
+        if (all[i].holds)
+            code = buf_addf(out, "%s\"%s\"", buf_len(out) > 1 ? "," : "", all[i].name);
+    if (code == CODE_OK)
+        code = buf_addf(out, "],\"uid\":%u", (unsigned)geteuid());
+    if (code != CODE_OK)
+        buf_clear(out);
+}
+
+static void tell(const struct conf *conf, const struct sandbox_proof *proof)
+{
+    if (!SANDBOX_IS_BUILT)
+        log_warn("app", "this build confines nothing: it is one for tests");
+    else if (conf->is_unconfined)
+        log_warn("app", "`sandbox: off`: whoever takes the gate over may do all that its user may");
+    else if (!proof->files || !proof->calls)
+        log_warn("app", "this kernel confines the gate in part only: files %s, ports %s, system calls %s",
+                 proof->files ? "yes" : "NO", proof->ports ? "yes" : "NO", proof->calls ? "yes" : "NO");
+    else
+        log_info("app", "confined, as was tried: files%s, system calls, no executable memory (Landlock %d)",
+                 proof->ports ? " and ports" : "", proof->landlock);
+    if (user_is_root())
+        log_warn("app", "the gate runs as root; name another user in its configuration, `user: callgate`");
+}
+
+enum code serve__prepare(struct serve *serve, struct why *why)
+{
+    const struct conf *conf = serve->conf;
+    struct sandbox_proof proof = {.landlock = 0};
+    enum code code = CODE_OK;
+
+    buf_init(&serve->confined, 256);
+    if (conf->user != NULL) {
+        code = user_become(conf->user, why);
+        if (code == CODE_OK)
+            code = sandbox_harden(why); /* the kernel has forgotten what it was told of dumps */
+        if (code == CODE_OK)
+            warn_of_unreadable(conf);
+    }
+    if (code == CODE_OK && !conf->is_unconfined) {
+        code = set_rules(conf);
+        if (code != CODE_OK)
+            return why_set(why, code, "the gate cannot be confined: %s", code_text(code));
+        code = sandbox_prove(&proof, why);
+    }
+    if (code != CODE_OK)
+        return code;
+    tell(conf, &proof);
+    describe(&proof, &serve->confined);
+    return CODE_OK;
+}
+
+enum code serve__confine(struct serve *serve, struct why *why)
+{
+    enum code code = user_drop_rights(why);
+
+    if (code == CODE_OK && !serve->conf->is_unconfined)
+        code = sandbox_enter(why);
+    return code;
+}
+
+enum code serve__check_ports(const struct conf *fresh, struct why *why)
+{
+    for (size_t i = 0; i < fresh->name_count; i++)
+        if (!sandbox_knows_port(fresh->names[i].port))
+            return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
+                           "restart it", fresh->path, fresh->names[i].port, fresh->names[i].host);
+    return CODE_OK;
+}
