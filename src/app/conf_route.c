@@ -219,11 +219,36 @@ static void read_pass(struct conf_reader *reader, const struct yaml_node *map, s
     }
 }
 
+static enum mcp_treatment read_treatment(struct conf_reader *reader, const struct yaml_node *map, const char *key,
+                                         enum mcp_treatment otherwise)
+{
+    static const char *const treatments[] = {"refuse", "strip", "pass", NULL};
+
+    return map == NULL || yaml_member(map, key) == NULL ? otherwise
+                                                       : (enum mcp_treatment)conf__choice(reader, map, key, treatments);
+}
+
+/* What instructs the model must not deceive who reads it; results carry whatever the world holds, and soft hyphens, marks of
+ * direction and colours of a terminal are in much of it. */
+static void read_deceptive(struct conf_reader *reader, const struct yaml_node *route, struct mcp_deceptive *deceptive)
+{
+    static const char *const places[] = {"definitions", "instructions", "prompts", "results", "messages", NULL};
+    const struct yaml_node *map = yaml_member(route, "deceptive");
+
+    if (map != NULL && !conf__map(reader, map, places, "`deceptive`"))
+        map = NULL;
+    deceptive->definitions = read_treatment(reader, map, "definitions", MCP_REFUSE);
+    deceptive->instructions = read_treatment(reader, map, "instructions", MCP_REFUSE);
+    deceptive->prompts = read_treatment(reader, map, "prompts", MCP_REFUSE);
+    deceptive->results = read_treatment(reader, map, "results", MCP_PASS);
+    deceptive->messages = read_treatment(reader, map, "messages", MCP_PASS);
+}
+
 static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const known[] = {"name", "host", "path", "dialect", "revisions", "transports", "upstream", "timeouts",
                                         "identity", "tenant_header", "correlation_header", "underscore_headers", "origins",
-                                        "query", "tool_names", "forwarded", "denials", "pass", "limits", NULL};
+                                        "query", "tool_names", "forwarded", "denials", "deceptive", "pass", "limits", NULL};
     static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"strict", "printable", NULL};
     static const char *const denials[] = {"json", "sse", NULL};
 
@@ -242,6 +267,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     route->printable_tool_names = conf__choice(reader, map, "tool_names", names) == 1;
     route->forwarded = conf__bool(reader, map, "forwarded");
     route->denials_sse = conf__choice(reader, map, "denials", denials) == 1;
+    read_deceptive(reader, map, &route->deceptive);
     read_pass(reader, map, route);
 }
 

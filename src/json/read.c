@@ -131,7 +131,8 @@ static bool send_scalar(struct json__reader *r, enum json_type type, size_t begi
 {
     const struct json__frame *top = r->top;
     struct json_event event = {.kind = JSON_EVENT_SCALAR, .type = type, .depth = r->depth, .begin = begin,
-                               .index = top->count, .end = json__offset(r), .member = r->member};
+                               .index = top->count, .end = json__offset(r), .member = r->member,
+                               .raw = json__view(r, begin, json__offset(r))};
     bool has_text = type == JSON_NUMBER ||
                     (type == JSON_STRING && (r->rules->text_depth == 0 || r->depth <= r->rules->text_depth));
 

@@ -24,15 +24,28 @@ static struct mcp__cut cut_at(const struct mcp__cuts *cuts, size_t index)
     return cut;
 }
 
-enum code mcp__cuts_add(struct mcp__cuts *cuts, size_t begin, size_t end)
+static enum code add(struct mcp__cuts *cuts, const struct mcp__cut *cut)
 {
-    struct mcp__cut cut = {begin, end};
     size_t count = count_of(cuts);
 
-    while (count > 0 && cut_at(cuts, count - 1).begin >= begin)
+    while (count > 0 && cut_at(cuts, count - 1).begin >= cut->begin)
         count--;
-    buf_truncate(&cuts->list, count * sizeof cut);
-    return buf_add(&cuts->list, &cut, sizeof cut);
+    buf_truncate(&cuts->list, count * sizeof *cut);
+    return buf_add(&cuts->list, cut, sizeof *cut);
+}
+
+enum code mcp__cuts_add(struct mcp__cuts *cuts, size_t begin, size_t end)
+{
+    struct mcp__cut cut = {.begin = begin, .end = end};
+
+    return add(cuts, &cut);
+}
+
+enum code mcp__cuts_add_text(struct mcp__cuts *cuts, size_t begin, size_t end)
+{
+    struct mcp__cut cut = {.begin = begin, .end = end, .is_text = true};
+
+    return add(cuts, &cut);
 }
 
 void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
@@ -47,6 +60,8 @@ void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
         to += cut.begin - from;
         from = cut.end;
         /* The comma behind it goes with it; for the last sibling the one before it, which is what was kept last. */
+        if (cut.is_text)
+            continue;
         if (bytes[from] == ',')
             from++;
         else if (bytes[to - 1] == ',')

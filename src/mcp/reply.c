@@ -33,7 +33,9 @@ struct walk {
     uint32_t tools;
     struct mcp_hints hints;  /* of that element */
     bool in_annotations;     /* of that element */
-    bool is_deceptive;       /* the element holds a string that deceives */
+    bool is_deceptive;       /* the element holds what deceives, and is refused for it where it is kept */
+    enum mcp_treatment treatment; /* of what deceives, where the walk is */
+    uint32_t stripped;       /* characters, before that element */
     bool lists_tools;        /* the answer to tools/list, or to a request that is not known here */
     bool is_meta[DEPTH_MAX + 1]; /* whether the open object at this depth is a `_meta` */
 };
@@ -154,17 +156,14 @@ static enum code on_tools(struct walk *walk, const struct json_event *event)
         walk->tool = SPAN_NONE;
         walk->hints = (struct mcp_hints){MCP_UNSAID, MCP_UNSAID, MCP_UNSAID, MCP_UNSAID};
         walk->in_annotations = walk->is_deceptive = false;
+        walk->stripped = walk->reply->stripped;
         if (++walk->tools > TOOLS_MAX)
             return refuse_json(walk, "more than 4,096 tools in one list");
         return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "a tool in result.tools is not an object");
     }
     if (event->depth > 3) {
-        bool is_text = event->kind == JSON_EVENT_SCALAR && event->type == JSON_STRING;
-
-        if (unicode_is_deceptive(event->key) || (is_text && unicode_is_deceptive(event->text)))
-            walk->is_deceptive = true;
         on_annotations(walk, event);
-        if (event->depth == 4 && is_text && span_is(event->key, "name"))
+        if (event->depth == 4 && event->kind == JSON_EVENT_SCALAR && event->type == JSON_STRING && span_is(event->key, "name"))
             return keep_text(walk, event->text, &walk->tool);
         return CODE_OK;
     }
@@ -175,6 +174,7 @@ static enum code on_tools(struct walk *walk, const struct json_event *event)
     if (walk->rules->keep != NULL && (walk->tool.len > MCP__NAME_MAX || /* no call could name it */
                                       !walk->rules->keep(walk->rules->keep_context, walk->tool))) {
         walk->reply->removed++;
+        walk->reply->stripped = walk->stripped;
         return mcp__cuts_add(&walk->cuts, event->begin, event->end);
     }
     if (walk->is_deceptive)
@@ -192,6 +192,30 @@ static enum code on_meta(struct walk *walk, const struct json_event *event)
     return CODE_OK;
 }
 
+/* Characters that deceive a reader, in whatever comes from the server's own words. */
+static enum code on_text(struct walk *walk, const struct json_event *event)
+{
+    bool is_text = event->kind == JSON_EVENT_SCALAR && event->type == JSON_STRING;
+    bool names, deceives;
+
+    if (event->depth <= OUTCOME_DEPTH)
+        walk->treatment = mcp__treatment(walk->rules, walk->member, event->depth == OUTCOME_DEPTH ? event->key : SPAN_NONE);
+    if (walk->treatment == MCP_PASS || event->kind == JSON_EVENT_END)
+        return CODE_OK;
+    names = unicode_is_deceptive(event->key);
+    deceives = is_text && unicode_is_deceptive(event->text);
+    if (deceives && walk->treatment == MCP_STRIP) {
+        names = names || (walk->in_tools && event->depth == 4 && span_is(event->key, "name"));
+        if (!names)
+            return mcp__strip(event, &walk->cuts, &walk->reply->stripped);
+    }
+    if (!names && !deceives)
+        return CODE_OK;
+    walk->is_deceptive = true;
+    return walk->in_tools && event->depth > 3 ? CODE_OK /* unless it is kept */
+                                             : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "invisible or direction characters");
+}
+
 static enum code on_event(void *context, const struct json_event *event)
 {
     struct walk *walk = context;
@@ -207,6 +231,8 @@ static enum code on_event(void *context, const struct json_event *event)
         code = on_outcome(walk, event);
     else if (walk->in_tools)
         code = on_tools(walk, event);
+    if (code == CODE_OK)
+        code = on_text(walk, event);
     return code == CODE_OK ? on_meta(walk, event) : code;
 }
 
@@ -281,8 +307,8 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     enum reason reason;
     enum code code;
 
-    /* Only tools are read to the ground; what lies deeper in a result is not looked at, and may be all of it. */
-    rules.text_depth = walk->lists_tools ? 0 : OUTCOME_DEPTH;
+    /* What nobody asks is not looked at deeper in a result, and may be all of it. */
+    rules.text_depth = walk->lists_tools || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
     code = json_walk(data, &rules, out, on_event, walk, fault);
 
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)

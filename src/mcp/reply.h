@@ -14,8 +14,23 @@
 
 /* Removed from every message: members of any `_meta` whose names begin with "dev.callgate/". In the answer to tools/list
  * (and, where the request is not known, in any result with `tools`): tools that `keep` does not keep. Where nothing is
- * removed, every value, member and order stays. Tools that are kept must not hold deceptive characters. A name over 128 bytes,
- * which no call could use, is not asked about and not kept; over 4,096 tools are refused. */
+ * removed, every value, member and order stays. A name over 128 bytes, which no call could use, is not asked about and not
+ * kept; over 4,096 tools are refused.
+ *
+ * Characters that deceive a reader (unicode/unicode.h) are refused, stripped or passed, by what the message is for: */
+
+enum mcp_treatment { MCP_REFUSE = 0, MCP_STRIP, MCP_PASS };
+
+/* STRIP leaves them out of strings; in a member's name or a tool's name, which say what is what, they are refused all the
+ * same. Tools that are not kept are not looked at. Where the request of an answer is not known (a resumed stream), the names
+ * of its members say what it answers. */
+struct mcp_deceptive {
+    enum mcp_treatment definitions;  /* lists of tools, prompts, resources */
+    enum mcp_treatment instructions; /* the answer to initialize */
+    enum mcp_treatment prompts;      /* to prompts/get */
+    enum mcp_treatment results;      /* to anything else, and errors */
+    enum mcp_treatment messages;     /* requests and notifications of the server */
+};
 
 /* Whether tools/list may show a tool. */
 typedef bool (*mcp_keep_fn)(void *context, struct span tool);
@@ -32,6 +47,7 @@ typedef void (*mcp_learn_fn)(void *context, struct span tool, const struct mcp_h
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
     const char *const *revisions; /* initialize: what the server may answer */
+    struct mcp_deceptive deceptive;
     mcp_keep_fn keep;             /* tools/list; NULL keeps all */
     mcp_learn_fn learn;           /* NULL: nobody wants to know */
     void *keep_context;           /* of both */
@@ -48,16 +64,20 @@ struct mcp_reply {
     bool is_unsupported_version; /* initialize: replaced by -32602 with data.supported; reason VERSION_NEGOTIATED */
     struct span version;     /* initialize: the negotiated protocolVersion, in the arena */
     uint32_t removed;        /* tools left out of a list */
+    uint32_t stripped;       /* characters left out of strings */
     const struct json_node *params; /* requests and notifications: built into the arena for judging; or NULL */
     const struct json_node *meta;
 };
 
 /* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk.
  * Returns: PERMITTED; VERSION_NEGOTIATED with the error for the agent in reply->body; or UPSTREAM_JSON,
- * UPSTREAM_DEFINITION, UPSTREAM_TOO_LARGE, MEMORY: `out` is empty then, and *fault says what was wrong (its text is set
- * too where the JSON itself was good and kind is NONE). */
+ * UPSTREAM_DEFINITION, UPSTREAM_DECEPTIVE, UPSTREAM_TOO_LARGE, MEMORY: `out` is empty then, and *fault says what was wrong
+ * (its text is set too where the JSON itself was good and kind is NONE). */
 enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                            struct mcp_reply *reply, struct json_fault *fault);
+
+/* Whether a string or a name in a JSON text that is no message deceives a reader, or the text cannot be read. */
+bool mcp_json_is_deceptive(struct span text);
 
 /* Appends an error for the agent in place of a reply that is not fit to deliver; `id` canonical JSON. */
 enum code mcp_reply_error(struct span id, enum reason reason, uint64_t decision, struct buf *out) MUST_USE;

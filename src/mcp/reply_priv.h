@@ -15,6 +15,7 @@
 struct mcp__cut {
     size_t begin;
     size_t end;
+    bool is_text; /* within a string: no comma goes with it */
 };
 
 struct mcp__cuts {
@@ -26,8 +27,18 @@ void mcp__cuts_fini(struct mcp__cuts *cuts);
 
 /* Takes: pieces in the order of their ends; one that holds earlier ones replaces them. */
 enum code mcp__cuts_add(struct mcp__cuts *cuts, size_t begin, size_t end) MUST_USE;
+enum code mcp__cuts_add_text(struct mcp__cuts *cuts, size_t begin, size_t end) MUST_USE;
 
-/* Takes the pieces out, each with one comma where it has a neighbour. */
+/* Takes the pieces out, members and elements each with one comma where they have a neighbour. */
 void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out);
+
+/* ---- deceptive.c ---- */
+
+/* What becomes of a value in `member` of the envelope. Takes: key: of the member of `result` that it is, or is in. */
+enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp__member member, struct span key);
+/* Whether no text below the members of `result`, `error` and `params` needs to be looked at. */
+bool mcp__passes_all(const struct mcp_reply_rules *rules);
+/* Cuts what deceives out of one string; *count grows. */
+enum code mcp__strip(const struct json_event *string, struct mcp__cuts *cuts, uint32_t *count) MUST_USE;
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/why.h"
 #include "http/reader.h"
 #include "identity/identity.h"
+#include "mcp/reply.h"
 #include "os/sock.h"
 #include "tls/tls.h"
 
@@ -77,6 +78,7 @@ struct proxy_route {
     bool printable_tool_names;
     bool forwarded;
     bool denials_sse;
+    struct mcp_deceptive deceptive;
     const struct proxy_pass *pass;
     size_t pass_count;
     struct proxy_limits limits;

@@ -395,6 +395,8 @@ void exchange__finish(struct pair *pair)
         return;
     exchange->is_begun = false;
     exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
+    if (exchange->was_stripped && reason_blame(exchange->ended) == BLAME_NOBODY)
+        exchange->ended = REASON_STRIPPED;
     pay_outcome(pair);
     report(pair);
     pair__stop_waiting(pair);

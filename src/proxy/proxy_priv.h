@@ -133,6 +133,7 @@ struct exchange {
     bool drops_body;         /* the reply's body is read and counted only */
     bool wants_empty;        /* a reply without a type: it may have no body */
     bool is_text;            /* the reply's body is text, not JSON */
+    bool was_stripped;       /* of characters that deceive, in some message */
     bool has_error_code;
     bool question_waits;     /* for room or for its fate */
     bool question_recorded;

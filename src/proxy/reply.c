@@ -126,6 +126,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     const struct mcp_reply_rules rules = {
         .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
         .revisions = exchange->route->revisions,
+        .deceptive = exchange->route->deceptive,
         .keep = may_see,
         .learn = learn,
         .keep_context = pair,
@@ -140,6 +141,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "a message of %zu bytes is refused at offset %zu: %s", raw.len, fault.offset,
                   fault.text ? fault.text : "");
+    exchange->was_stripped = exchange->was_stripped || reply->stripped > 0;
     return reason;
 }
 

@@ -88,7 +88,10 @@ static void deliver_error(struct pair *pair)
 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
-    if (exchange->is_text && unicode_is_utf8(raw)) {
+    if (exchange->route->deceptive.results != MCP_PASS &&
+        (exchange->is_text ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
+        exchange->was_stripped = !span_is_empty(raw); /* all of it */
+    } else if (exchange->is_text && unicode_is_utf8(raw)) {
         body = raw;
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
     } else if (!exchange->is_text && !span_is_empty(raw) &&

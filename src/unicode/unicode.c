@@ -87,16 +87,34 @@ static bool is_variation(uint32_t point)
     return point >= 0xfe00 && point <= VARIATION_16;
 }
 
+/* Which nobody sees, whatever stands around it; a joiner and a variation depend on that. */
+static bool is_hidden(uint32_t point)
+{
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)point);
+
+    if (category == UTF8PROC_CATEGORY_CC)
+        return point != '\t' && point != '\n' && point != '\r';
+    return (category == UTF8PROC_CATEGORY_CF && !is_visible_format(point)) || is_blank_letter(point) ||
+           category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+}
+
 /* `before` is what stands before the joiner (0: nothing), `after` what follows it. */
 static bool joiner_is_needed(uint32_t joiner, uint32_t before, struct span after)
 {
     uint32_t next = 0;
 
-    if (unicode_next(after, &next) == 0)
+    if (unicode_next(after, &next) == 0 || is_hidden(before) || is_hidden(next))
         return false;
     if (joiner == ZWJ && is_pictograph(before) && is_pictograph(next))
         return true;
     return needs_joiners(before) && needs_joiners(next);
+}
+
+bool unicode_deceives(uint32_t before, uint32_t point, struct span after)
+{
+    if (point == ZWJ || point == ZWNJ)
+        return !joiner_is_needed(point, before, after);
+    return is_hidden(point) || (is_variation(point) && (before == 0 || is_variation(before)));
 }
 
 /* How many bytes from the front are letters, digits and marks of ASCII, which deceive nobody: nearly all there is. */
@@ -115,7 +133,6 @@ bool unicode_is_deceptive(struct span text)
 
     while (text.len > 0) {
         size_t plain = plain_run(text), taken;
-        utf8proc_category_t category;
 
         if (plain > 0) {
             before = (unsigned char)text.at[plain - 1];
@@ -123,22 +140,9 @@ bool unicode_is_deceptive(struct span text)
             continue;
         }
         taken = unicode_next(text, &point);
-        if (taken == 0)
-            return true;
         text = span_part(text, taken, SIZE_MAX);
-        category = utf8proc_category((utf8proc_int32_t)point);
-        if (point == ZWJ || point == ZWNJ) {
-            if (!joiner_is_needed(point, before, text))
-                return true;
-        } else if (category == UTF8PROC_CATEGORY_CC) {
-            if (point != '\t' && point != '\n' && point != '\r')
-                return true;
-        } else if (is_variation(point) && (before == 0 || is_variation(before))) {
+        if (taken == 0 || unicode_deceives(before, point, text))
             return true;
-        } else if ((category == UTF8PROC_CATEGORY_CF && !is_visible_format(point)) || is_blank_letter(point) ||
-                   category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP) {
-            return true;
-        }
         before = point;
     }
     return false;

@@ -28,6 +28,10 @@ size_t unicode_next(struct span text, uint32_t *point);
  * scripts that need them, and within emoji sequences, are allowed. */
 bool unicode_is_deceptive(struct span text);
 
+/* The same of one character in its place. Takes: before: what stands before it (0: nothing); after: the text behind it.
+ * Where all are left out for which this is true, each asked with the last that was kept, what remains is not deceptive. */
+bool unicode_deceives(uint32_t before, uint32_t point, struct span after);
+
 /* How many cells of a terminal a code point takes: 0, 1 or 2; -1 for what must not reach one as it is: control, format and
  * other invisible characters, those that turn the direction of writing among them. */
 int unicode_cells(uint32_t point);

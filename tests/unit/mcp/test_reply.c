@@ -7,6 +7,9 @@
 
 static const char *const revisions[] = {"2024-11-05", "2025-06-18", NULL};
 
+/* As a route has them that says nothing. */
+static struct mcp_deceptive treatments = {.results = MCP_PASS, .messages = MCP_PASS};
+
 struct got {
     struct buf out;
     struct arena arena;
@@ -18,7 +21,7 @@ struct got {
 static void get(struct got *g, const char *data, const char *method, mcp_keep_fn keep, void *context)
 {
     struct mcp_reply_rules rules = {.request_method = span_text(method), .revisions = revisions, .keep = keep,
-                                    .keep_context = context};
+                                    .keep_context = context, .deceptive = treatments};
 
     buf_init(&g->out, CAP_BYTES);
     arena_init(&g->arena, CAP_BYTES);
@@ -405,7 +408,7 @@ static void writes_errors(void **state)
 static void fails_without_memory(void **state)
 {
     static const char *const datas[] = {
-        LIST(TOOL("a") "," TOOL("b")), RESULT("{\"_meta\":{\"dev.callgate/x\":\"\\u0085\"},"
+        LIST(TOOL("a") "," TOOL("b")), RESULT("{\"_meta\":{\"dev.callgate/x\":\"\\n\\t\"},"
             "\"protocolVersion\":\"1999\"}"),
         "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\",\"params\":{\"a\\n\":1}}"};
     static const char *const methods[] = {"tools/list", "initialize", ""};
@@ -470,6 +473,85 @@ static void test_hints_of_tools_are_told(void **state)
                  "a 0000;");
 }
 
+#define EVIL "a\\u001b[2Jb\\u2028\xe2\x80\xae\\\"\\\\\xf3\xa0\x81\xa1 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb\xe2\x80\x8d\\b"
+#define GOOD "a[2Jb\\\"\\\\ \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb"
+#define INITIALIZE(x) "{\"protocolVersion\":\"2025-06-18\",\"instructions\":\"" x "\",\"x\":1.0}"
+#define TOOLS(x) "{\"tools\":[{\"name\":\"a\",\"title\":\"" x "\",\"n\":[1e2,\"" x "\",true]}],\"y\":\"" x "\"}"
+#define PROMPTS(x) "{\"prompts\":[{\"name\":\"a\",\"description\":\"" x "\"}]}"
+#define PROMPT(x) "{\"messages\":[{\"content\":{\"text\":\"" x "\"}}]}"
+#define CALLED(x) "{\"content\":[{\"text\":\"" x "\"},{\"text\":\"\"}],\"z\":[\"" x "\",{}]}"
+#define STRING(x) "\"" x "\""
+#define UNKNOWN(x) "{\"instructions\":\"" x "\"}"
+#define UNKNOWN_PROMPT(x) "{\"Messages\":[\"" x "\"]}"
+#define UNKNOWN_LIST(x) "{\"resources\":[\"" x "\"]}"
+
+/* 4.13: each place by its own word; whatever is stripped, the rest is the same value in the same order */
+static void treats_what_deceives(void **state)
+{
+    enum mcp_treatment *const definitions = &treatments.definitions, *const instructions = &treatments.instructions,
+                       *const prompts = &treatments.prompts, *const results = &treatments.results;
+    const struct {
+        const char *method, *evil, *good;
+        enum mcp_treatment *place;
+    } cases[] = {
+#define CASE(method, shape, place) {method, RESULT(shape(EVIL)), RESULT(shape(GOOD)), place}
+        CASE("initialize", INITIALIZE, instructions), CASE("tools/list", TOOLS, definitions),
+        CASE("prompts/list", PROMPTS, definitions),   CASE("prompts/get", PROMPT, prompts),
+        CASE("tools/call", CALLED, results),          CASE("tools/call", STRING, results),
+        CASE("", UNKNOWN, instructions),              CASE("", UNKNOWN_PROMPT, prompts),
+        CASE("", UNKNOWN_LIST, definitions),          CASE("", CALLED, results),
+    };
+    struct got g;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int treatment = MCP_REFUSE; treatment <= MCP_PASS; treatment++) {
+            treatments = (struct mcp_deceptive){0};
+            *cases[i].place = (enum mcp_treatment)treatment;
+            expect(cases[i].good, cases[i].method, REASON_PERMITTED);
+            get(&g, cases[i].evil, cases[i].method, NULL, NULL);
+            if (treatment == MCP_REFUSE)
+                assert_true(g.reason == REASON_UPSTREAM_DECEPTIVE || g.reason == REASON_UPSTREAM_DEFINITION);
+            else
+                assert_int_equal(g.reason, REASON_PERMITTED);
+            if (treatment == MCP_PASS)
+                assert_true(span_is(g.reply.body, cases[i].evil) && g.reply.stripped == 0);
+            if (treatment == MCP_STRIP)
+                assert_true(span_is(g.reply.body, cases[i].good) && g.reply.stripped > 0);
+            get_end(&g);
+        }
+    treatments = (struct mcp_deceptive){.results = MCP_PASS, .messages = MCP_PASS};
+}
+
+/* 4.13: what says what is what is not changed, but refused; what is left out is not looked at */
+static void refuses_deceptive_names(void **state)
+{
+    char kept[] = "a";
+    struct got g;
+
+    (void)state;
+    treatments.definitions = treatments.results = treatments.messages = MCP_STRIP;
+    expect(LIST("{\"name\":\"a\xe2\x80\x8b\"}"), "tools/list", REASON_UPSTREAM_DEFINITION);
+    expect(LIST("{\"name\":\"a\",\"x\xe2\x80\x8b\":1}"), "tools/list", REASON_UPSTREAM_DEFINITION);
+    expect(RESULT("{\"a\":1,\"a\xe2\x80\x8b\":2}"), "tools/call", REASON_UPSTREAM_DECEPTIVE);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"m\",\"data\":{\"\xe2\x80\x8b\":2}}}", "tools/call",
+           REASON_UPSTREAM_DECEPTIVE);
+    get(&g, LIST("{\"name\":\"b\",\"title\":\"\xe2\x80\x8b\"},{\"name\":\"a\"}"), "tools/list", keep_listed, kept);
+    assert_true(span_is(g.reply.body, LIST("{\"name\":\"a\"}")));
+    assert_int_equal(g.reply.stripped, 0);
+    get_end(&g);
+    get(&g, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"elicitation/create\",\"params\":{\"message\":\"x\xe2\x80\xaey\"}}", "tools/call",
+        NULL, NULL);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    assert_true(span_is(json_member(g.reply.params, SPAN_LIT("message"))->text, "xy")); /* what is judged is what goes down */
+    assert_int_equal(g.reply.stripped, 1);
+    get_end(&g);
+    treatments = (struct mcp_deceptive){.results = MCP_PASS, .messages = MCP_PASS};
+    assert_true(mcp_json_is_deceptive(SPAN_LIT("{\"a\":[\"\\u001b[1m\"]}")));
+    assert_false(mcp_json_is_deceptive(SPAN_LIT("{\"a\":[\"\\n\"]}")));
+    assert_true(mcp_json_is_deceptive(SPAN_LIT("{\"a\":")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +566,8 @@ int main(void)
         cmocka_unit_test(filters_lists),
         cmocka_unit_test(refuses_odd_lists),
         cmocka_unit_test(refuses_deceptive_definitions),
+        cmocka_unit_test(treats_what_deceives),
+        cmocka_unit_test(refuses_deceptive_names),
         cmocka_unit_test(checks_the_negotiated_version),
         cmocka_unit_test(keeps_everything_else),
         cmocka_unit_test(writes_errors),

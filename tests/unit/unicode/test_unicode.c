@@ -59,12 +59,40 @@ static void test_deceptive(void **state)
             fail_msg("deceptive[%zu] passed", i);
 }
 
+static void test_one_by_one(void **state) /* 4.13: what is left where each that deceives is left out deceives nobody */
+{
+    static const char *const texts[] = {
+        "a\xe2\x80\x8b\xef\xb8\x8f", "\xd8\x9c\xe2\x80\x8d\xd8\x9c", "\xd9\x85\xe2\x80\x8c\xd8\x9c\xd8\xae",
+        "\xf0\x9f\x91\xa9\xe2\x80\x8d\xe2\x80\x8d\xf0\x9f\x92\xbb", "\xe2\x80\xae\xf0\x9f\x91\xa9\xe2\x80\x8d\x1b\xf0\x9f\x92\xbb",
+        "a\xef\xb8\x80\xef\xb8\x81\xef\xb8\x82", "\xe1\x9e\xb4\xe2\x80\x8d\xe1\x9e\xb4", NULL};
+
+    (void)state;
+    for (size_t i = 0; texts[i] != NULL; i++) {
+        struct span rest = span_text(texts[i]);
+        char kept[64];
+        size_t len = 0, taken;
+        uint32_t point, before = 0;
+
+        assert_true(unicode_is_deceptive(rest));
+        for (; (taken = unicode_next(rest, &point)) > 0; rest = span_part(rest, taken, SIZE_MAX)) {
+            if (unicode_deceives(before, point, span_part(rest, taken, SIZE_MAX)))
+                continue;
+            memcpy(kept + len, rest.at, taken);
+            len += taken;
+            before = point;
+        }
+        if (unicode_is_deceptive(span_of(kept, len)))
+            fail_msg("texts[%zu] still deceives", i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_and_invalid_bytes),
         cmocka_unit_test(test_code_points),
         cmocka_unit_test(test_deceptive),
+        cmocka_unit_test(test_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

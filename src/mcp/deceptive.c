@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Characters that deceive a reader, in what comes back: which message is treated how, and how they are cut out. */
+#include "base/num.h"
+#include "mcp/reply_priv.h"
+#include "unicode/unicode.h"
+
+static bool is_among(struct span text, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (json_key_is_like(text, span_text(*words))) /* whoever reads loosely finds it under another spelling, too */
+            return true;
+    return false;
+}
+
+static enum mcp_treatment by_request(const struct mcp_deceptive *deceptive, struct span method)
+{
+    static const char *const lists[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", NULL};
+
+    for (const char *const *list = lists; *list != NULL; list++)
+        if (span_is(method, *list))
+            return deceptive->definitions;
+    if (span_is(method, "initialize") || span_is(method, "server/discover"))
+        return deceptive->instructions;
+    return span_is(method, "prompts/get") ? deceptive->prompts : deceptive->results;
+}
+
+/* An answer to a request that is not known here is what a client reads in it. */
+static enum mcp_treatment by_member(const struct mcp_deceptive *deceptive, struct span key)
+{
+    static const char *const definitions[] = {"tools", "prompts", "resources", "resourceTemplates", NULL};
+    static const char *const instructions[] = {"instructions", "serverInfo", "capabilities", NULL};
+    static const char *const prompts[] = {"messages", "description", NULL};
+
+    if (is_among(key, definitions))
+        return deceptive->definitions;
+    if (is_among(key, instructions))
+        return deceptive->instructions;
+    return is_among(key, prompts) ? deceptive->prompts : deceptive->results;
+}
+
+enum mcp_treatment mcp__treatment(const struct mcp_reply_rules *rules, enum mcp__member member, struct span key)
+{
+    switch (member) {
+    case MEMBER_RESULT:
+        return rules->request_method.len > 0 ? by_request(&rules->deceptive, rules->request_method)
+                                             : by_member(&rules->deceptive, key);
+    case MEMBER_ERROR:
+        return rules->deceptive.results;
+    case MEMBER_PARAMS:
+        return rules->deceptive.messages;
+    case MEMBER_UNKNOWN:
+    case MEMBER_JSONRPC:
+    case MEMBER_ID:
+    case MEMBER_METHOD:
+        break;
+    }
+    return MCP_PASS; /* names of ours, checked as such */
+}
+
+bool mcp__passes_all(const struct mcp_reply_rules *rules)
+{
+    return rules->request_method.len > 0 && by_request(&rules->deceptive, rules->request_method) == MCP_PASS &&
+           rules->deceptive.results == MCP_PASS && rules->deceptive.messages == MCP_PASS;
+}
+
+/* One character of a canonical string, escaped or not. Returns: its bytes, 0 at the end. */
+static size_t next_escaped(struct span text, uint32_t *point)
+{
+    uint64_t code = 0;
+
+    if (text.len < 2 || text.at[0] != '\\')
+        return unicode_next(text, point);
+    switch (text.at[1]) {
+    case 'u':
+        for (size_t i = 2; i < 6 && i < text.len; i++)
+            code = code * 16 + (uint64_t)num_hex_digit(text.at[i]);
+        *point = (uint32_t)code;
+        return 6;
+    case 'b':
+    case 'f':
+        *point = '\b'; /* either is a control character that no text needs */
+        return 2;
+    default:
+        *point = '\n'; /* a line's end, a tab, a quote or a backslash */
+        return 2;
+    }
+}
+
+enum code mcp__strip(const struct json_event *string, struct mcp__cuts *cuts, uint32_t *count)
+{
+    size_t at = 1, end = string->raw.len - 1; /* within its quotes */
+    uint32_t before = 0, point = 0;
+    enum code code = CODE_OK;
+
+    while (at < end && code == CODE_OK) {
+        struct span rest = span_part(string->raw, at, end - at);
+        size_t taken = next_escaped(rest, &point);
+
+        if (taken == 0 || taken > rest.len)
+            return CODE_INVALID;
+        if (unicode_deceives(before, point, span_part(rest, taken, SIZE_MAX))) {
+            code = mcp__cuts_add_text(cuts, string->begin + at, string->begin + at + taken);
+            *count += 1;
+        } else {
+            before = point;
+        }
+        at += taken;
+    }
+    return code;
+}
+
+static enum code find_one(void *context, const struct json_event *event)
+{
+    (void)context;
+    return unicode_is_deceptive(event->key) || (event->type == JSON_STRING && unicode_is_deceptive(event->text)) ? CODE_DENIED
+                                                                                                              : CODE_OK;
+}
+
+bool mcp_json_is_deceptive(struct span text)
+{
+    struct json_fault fault;
+    struct buf out;
+    enum code code;
+
+    buf_init(&out, SIZE_MAX / 2);
+    code = json_walk(text, &json_reply_rules, &out, find_one, NULL, &fault);
+    buf_fini(&out);
+    return code != CODE_OK;
+}
