@@ -17,7 +17,7 @@ int cmd_audit__find(const char *operand, const char *config, char **path)
         return *path != NULL ? OPTIONS_GO : complain(STATUS_CANNOT, "not enough memory");
     }
     faults_init(&faults);
-    code = conf_audit_path(config != NULL ? config : "callgate.yaml", path, &faults);
+    code = conf_audit_path(conf_find(config), path, &faults);
     if (code == CODE_OK)
         return OPTIONS_GO;
     return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));

@@ -124,7 +124,7 @@ static int change(const char *config, struct store_audit_request *request)
     int status;
 
     faults_init(&faults);
-    code = conf_load(config != NULL ? config : "callgate.yaml", &serve.conf, &faults, NULL);
+    code = conf_load(conf_find(config), &serve.conf, &faults, NULL);
     if (code != CODE_OK)
         return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
     if (access(serve.conf->audit.database, F_OK) != 0) {
@@ -152,7 +152,7 @@ int cmd_audit__archive(int argc, char **argv)
     struct store_audit_request request = {.kind = STORE_AUDIT_ARCHIVE};
     const char *config = NULL;
     const struct option options[] = {
-        {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &config},
+        CONFIG_OPTION(&config),
         {0},
     };
     static const char about[] =
@@ -208,7 +208,7 @@ int cmd_audit__erase(int argc, char **argv)
         {.name = "tenant", .takes = "NAME", .help = "whose values", .value = &tenant},
         {.name = "before", .takes = "TIME", .help = "of calls before: " WHEN_FORMS, .value = &before},
         {.name = "yes", .help = "do not ask", .flag = &yes},
-        {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &config},
+        CONFIG_OPTION(&config),
         {0},
     };
     static const char about[] =

@@ -159,7 +159,7 @@ int cmd_policy__learn(int argc, char **argv)
         {.name = "name", .takes = "NAME", .help = "the policy's name; `learned` by default", .value = &name},
         {.name = "audit", .takes = "FILE", .help = "the database, with the sealed ones beside it", .value = &l.audit},
         {.name = "json", .help = "the draft and what is known of it as one JSON object", .flag = &l.as_json},
-        {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &l.config},
+        CONFIG_OPTION(&l.config),
         {0},
     };
     const struct usage usage = {

@@ -81,7 +81,7 @@ static int run_serve(int argc, char **argv)
     const char *config = NULL, *ready = NULL;
     bool check = false, verbose = false;
     const struct option options[] = {
-        {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &config},
+        CONFIG_OPTION(&config),
         {.name = "check", .help = "load everything, change nothing", .flag = &check},
         {.name = "verbose", .help = "also log why each request was refused and how each connection ended", .flag = &verbose},
         {.name = "ready-fd", .takes = "N", .help = "write one JSON line with the addresses there when ready", .value = &ready},
@@ -100,7 +100,7 @@ static int run_serve(int argc, char **argv)
         return status;
     if (!check && (sandbox_harden(&why) != CODE_OK || secret_heap_open(&why) != CODE_OK)) /* before a secret is read */
         return complain(STATUS_CANNOT, "%s", why.text);
-    status = load_conf(config != NULL ? config : "callgate.yaml", &conf);
+    status = load_conf(conf_find(config), &conf);
     if (status != OPTIONS_GO)
         return status;
     if (verbose)

@@ -275,7 +275,7 @@ static int run_status(int argc, char **argv)
     const char *config = NULL;
     bool as_json = false;
     const struct option options[] = {
-        {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &config},
+        CONFIG_OPTION(&config),
         {.name = "json", .help = "print one JSON object", .flag = &as_json},
         {0},
     };
@@ -290,7 +290,7 @@ static int run_status(int argc, char **argv)
     if (status != OPTIONS_GO)
         return status;
     faults_init(&faults);
-    code = conf_load(config != NULL ? config : "callgate.yaml", &conf, &faults, NULL);
+    code = conf_load(conf_find(config), &conf, &faults, NULL);
     if (code != CODE_OK)
         return faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s", code_text(code));
     status = tell_status(conf, as_json);

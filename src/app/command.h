@@ -40,6 +40,11 @@ struct option {
     struct option_values *many;    /* may be repeated */
 };
 
+/* Where the configuration is; NULL goes to conf_find. */
+#define CONFIG_OPTION(where)                                                                                                   \
+    {.name = "config", .takes = "FILE", .help = "by default $CALLGATE_CONFIG, ./callgate.yaml or /etc/callgate/callgate.yaml", \
+     .value = (where)}
+
 #define OPTION_VALUES_MAX 256
 struct option_values {
     const char *value[OPTION_VALUES_MAX];

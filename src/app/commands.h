@@ -20,15 +20,15 @@ extern const struct command cmd_key;
 extern const struct command cmd_audit;
 extern const struct command cmd_version;
 
-/* `--config` and `--store` as they were given; both may be NULL: then ./callgate.yaml names it. */
+/* `--config` and `--store` as they were given; both may be NULL: see conf_find. */
 struct store_place {
     const char *config;
     const char *store;
 };
 
 /* The options that fill it. */
-#define STORE_OPTIONS(where)                                                                            \
-    {.name = "config", .takes = "FILE", .help = "callgate.yaml by default", .value = &(where)->config}, \
+#define STORE_OPTIONS(where)         \
+    CONFIG_OPTION(&(where)->config), \
     {.name = "store", .takes = "FILE", .help = "the store itself, without a configuration", .value = &(where)->store}
 
 /* Opens the store that a command means. */

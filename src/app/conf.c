@@ -5,6 +5,8 @@
 #include "os/thread.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #define FILE_MAX_BYTES ((size_t)4 << 20)
 #define ARENA_MAX_BYTES ((size_t)64 << 20)
@@ -195,6 +197,18 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     conf->file_count = reader->file_count;
 }
 
+const char *conf_find(const char *given)
+{
+    static const char *const usual[] = {"callgate.yaml", "/etc/callgate/callgate.yaml"};
+    const char *named = getenv("CALLGATE_CONFIG");
+
+    if (given != NULL)
+        return given;
+    if (named != NULL && named[0] != '\0')
+        return named;
+    return access(usual[0], F_OK) != 0 && access(usual[1], F_OK) == 0 ? usual[1] : usual[0];
+}
+
 /* A missing or unreadable file is a fault like any other. */
 static enum code read_tree(const char *path, struct yaml_tree **tree, struct faults *faults)
 {
@@ -208,7 +222,8 @@ static enum code read_tree(const char *path, struct yaml_tree **tree, struct fau
     if (code == CODE_OK)
         code = yaml_read(buf_peek(&text), path, tree, faults);
     else if (code != CODE_NOMEM) {
-        faults_add(faults, path, 0, 0, "%s", why.text);
+        faults_add(faults, path, 0, 0, "%s%s", why.text, code == CODE_NOT_FOUND ?
+                   "; --config names another place, and `callgate init --upstream URL` writes a first one" : "");
         code = CODE_INVALID;
     }
     buf_fini(&text);

@@ -48,6 +48,11 @@ struct conf {
     size_t name_count;
 };
 
+/* Which file a command means. Takes: given, what --config says; NULL: the first of the file that the environment names in
+ * CALLGATE_CONFIG, ./callgate.yaml and /etc/callgate/callgate.yaml; one that is named counts whether it is there or not.
+ * Returns: a name that lives as long as given and the environment do. */
+const char *conf_find(const char *given);
+
 /* Reads and checks everything: the file, certificates, credential files. Warnings may be NULL.
  * Returns: CODE_OK with *conf; CODE_INVALID with faults; CODE_NOMEM. */
 enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;

@@ -7,7 +7,7 @@
 
 enum code store_find(const struct store_place *place, enum db_mode mode, struct db **db, struct why *why)
 {
-    const char *config = place->config != NULL ? place->config : "callgate.yaml";
+    const char *config = conf_find(place->config);
     struct faults faults;
     char *path = NULL;
     enum code code;
