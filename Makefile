@@ -15,6 +15,8 @@ FUZZ_SMOKE_SECONDS ?= 3
 FUZZ_TORTURE_SECONDS ?= 3600
 ORACLE_AGREEMENTS ?= 60000
 ORACLE_SEED ?= 1
+DIFFERENTIAL_INPUTS ?= 20000
+DIFFERENTIAL_TORTURE_INPUTS ?= 1000000
 
 ifneq ($(filter $(FLAVOUR),release pgo debug asan tsan cover fuzz),$(FLAVOUR))
 $(error FLAVOUR=$(FLAVOUR) is unknown; use release, pgo, debug, asan, tsan, cover or fuzz)
@@ -156,7 +158,7 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(COMPILE) $(EXTRA) -MMD -MP -c $< -o $@ 2> $@.warn; status=$$?; cat $@.warn >&2; exit $$status
 
-$(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o: EXTRA += $(LLHTTP_CFLAGS)
+$(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o $(B)/obj/tests/fuzz/fuzz_framing.o: EXTRA += $(LLHTTP_CFLAGS)
 $(B)/obj/tests/%.o: EXTRA += -Itests
 
 # .incbin is not among the dependencies that the compiler writes down.
@@ -218,7 +220,7 @@ RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) tools/run-tests
 RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
-.PHONY: unit sim fuzz-replay oracle fuzz integration interop torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
+.PHONY: unit sim fuzz-replay oracle differential fuzz integration interop torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
 .PHONY: floors headers lint promises drawings
 
 unit: all $(UNIT_BIN)
@@ -234,6 +236,9 @@ oracle: all $(ORACLE_BIN)
 	@tests/oracle/run $(B)/tests/oracle/judge --agreements $(ORACLE_AGREEMENTS) --seed $(ORACLE_SEED)
 	@tests/oracle/properties $(B)/tests/oracle/judge --seed $(ORACLE_SEED)
 
+differential: all $(ORACLE_BIN)
+	@tests/oracle/differential $(B)/tests/oracle/reader --inputs $(DIFFERENTIAL_INPUTS) --seed $(ORACLE_SEED)
+
 integration: all
 	@$(RUN_SCENARIOS) tests/integration
 
@@ -244,6 +249,7 @@ torture: all $(TORT_BIN) $(PRELOADS)
 	@$(if $(TORT_BIN),$(RUN_TESTS) torture $(TORT_BIN))
 	@$(RUN_SCENARIOS) tests/torture
 	@$(if $(T),,$(MAKE) --no-print-directory fuzz-torture)
+	@$(if $(T),,$(MAKE) --no-print-directory differential DIFFERENTIAL_INPUTS=$(DIFFERENTIAL_TORTURE_INPUTS))
 
 valgrind: all $(UNIT_BIN) $(SIM_BIN)
 	@CALLGATE_VALGRIND=1 $(RUN_TESTS) valgrind $(UNIT_BIN) $(SIM_BIN)
@@ -310,7 +316,7 @@ test:
 	@tools/install-deps
 	@tools/install-deps --tests || echo "going on; tests that need what is missing are skipped and say so"
 	@MAKE="$(MAKE)" tools/run-all all $(if $(filter 1,$(WERROR)),strict) $(REPOSITORY) promises unit sim fuzz-replay \
-	    oracle integration interop asan-units fuzz-smoke
+	    oracle integration interop differential asan-units fuzz-smoke
 
 deps:
 	@tools/install-deps
@@ -369,9 +375,11 @@ help:
 #: make sim          the pair against memory streams, in virtual time
 #: make fuzz-replay  every fuzz target over its stored inputs, whole and cut short
 #: make oracle       a second evaluator judges random policies and calls (ORACLE_AGREEMENTS=60000, ORACLE_SEED=1)
+#: make differential what our readers accept, CPython, Node and Go read the same (DIFFERENTIAL_INPUTS=20000 each of JSON and HTTP)
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so
 #: make torture      the n-th allocation, system call or commit fails; without T= also an hour of fuzzing (FUZZ_TORTURE_SECONDS=3600)
+#:                   and a million inputs for each comparison of `make differential`
 #: make asan tsan    unit, sim, fuzz inputs and integration under AddressSanitizer+UBSan, or ThreadSanitizer
 #: make valgrind     unit and sim under valgrind
 #: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang

@@ -141,6 +141,8 @@ static bool end_head(struct http_reader *reader)
     if (reader->is_reply && head->status < 200) {
         if (++reader->interim > HTTP_INTERIM_MAX)
             return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "too many interim replies");
+        if (!head->keep_alive) /* HTTP/1.0, or Connection: close: others read nothing after it */
+            return http__refuse(reader, REASON_UPSTREAM_MALFORMED, "an interim reply that is the connection's last");
         begin_message(reader);
         return true;
     }

@@ -381,6 +381,8 @@ static void refused_replies(void **state)
         SPAN_LIT("HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n{}"),
         SPAN_LIT("HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
         SPAN_LIT("HTTP/1.1 100 Continue\r\nContent-Length: 2\r\n\r\n{}"),
+        SPAN_LIT("HTTP/1.0 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), /* 4.16: others end with it */
+        SPAN_LIT("HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
         SPAN_LIT("HTTP/1.1 100 \r\n\r\nHTTP/1.1 100 \r\n\r\nHTTP/1.1 100 \r\n\r\nHTTP/1.1 100 \r\n\r\n"
             "HTTP/1.1 100 \r\n\r\n"
                  "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
