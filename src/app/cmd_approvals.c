@@ -325,7 +325,7 @@ static void print_arguments(const struct store_approval *approval)
         printf("\n");
     }
     if (approval->arguments.at != NULL && approval->arguments_bytes > approval->arguments.len)
-        printf("\n    These are the first %zu of %" PRIu64 " bytes: whoever approves the call approves the rest unseen.\n",
+        printf("\n    These are the first %zu of %" PRIu64 " bytes: the rest is approved --unseen.\n",
                approval->arguments.len, approval->arguments_bytes);
     if (approval->arguments_redacted)
         printf("\n    Some values are redacted, as in the audit; the approval is bound to the real ones.\n");
@@ -366,7 +366,8 @@ static void print_hints(const struct store_approval *approval, enum store_approv
     long long id = (long long)approval->id;
 
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_REFUSED)
-        printf("\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h\n", id);
+        printf("\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h%s\n", id,
+               approval->arguments.len < approval->arguments_bytes ? " --unseen" : "");
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_APPROVED)
         printf("%s%-30scallgate approvals refuse %lld --why TEXT --for 24h\n", state == APPROVAL_IS_APPROVED ? "\n" : "",
                state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);

@@ -138,6 +138,8 @@ static int store_saying(struct saying *saying, char **operands, int count)
 static int run(bool is_granted, const char *synopsis, const char *about, const char *lasts, int argc, char **argv)
 {
     struct saying saying = {.answer = {.is_granted = is_granted, .given_us = clock_wall_us()}};
+    const struct option unseen = {.name = "unseen", .flag = &saying.answer.is_unseen,
+                                  .help = "although only the beginning of its arguments is kept, or nothing of them"};
     const struct option options[] = {
         {.name = "why", .takes = "TEXT", .help = "for those who read the audit", .value = &saying.why},
         {.name = "for", .takes = "TIME", .help = lasts, .value = &saying.lasts},
@@ -145,6 +147,7 @@ static int run(bool is_granted, const char *synopsis, const char *about, const c
         {.name = "decision", .takes = "N", .help = "by the number that the agent was told", .value = &saying.decision},
         {.name = "json", .help = "the answer as JSON, one object a line", .flag = &saying.as_json},
         STORE_OPTIONS(&saying.place),
+        is_granted ? unseen : (struct option){0},
         {0},
     };
     const struct usage usage = {synopsis, about, options, 0, -1};

@@ -191,6 +191,7 @@ struct found {
     bool exists;
     enum store_approval_state state;
     int64_t now_us;
+    uint64_t kept_bytes, arguments_bytes;
 };
 
 static enum code find_state(void *context, const struct store_approval *approval)
@@ -199,7 +200,26 @@ static enum code find_state(void *context, const struct store_approval *approval
 
     found->exists = true;
     found->state = store_approval_state(approval, found->now_us);
+    found->kept_bytes = approval->arguments.len;
+    found->arguments_bytes = approval->arguments_bytes;
     return CODE_OK;
+}
+
+/* What nobody can look at is not approved by the way: whoever hides the harm behind the kept beginning would have it. */
+static enum code check_seen(const struct found *found, const struct store_answer *answer, struct why *why)
+{
+    long long number = (long long)answer->ask;
+
+    if (!answer->is_granted || answer->is_unseen || found->kept_bytes >= found->arguments_bytes)
+        return CODE_OK;
+    if (found->kept_bytes == 0)
+        return why_set(why, CODE_DENIED, "approval %lld: its arguments of %llu bytes are not kept any longer, so that nobody "
+                       "can see what would be approved; if the agent tries again they are, or say --unseen", number,
+                       (unsigned long long)found->arguments_bytes);
+    return why_set(why, CODE_DENIED, "approval %lld: `callgate approvals show` shows the first %llu of %llu bytes of its "
+                   "arguments, nobody the rest; let the agent split the call so that each can be seen whole, or say --unseen "
+                   "to approve it all the same", number, (unsigned long long)found->kept_bytes,
+                   (unsigned long long)found->arguments_bytes);
 }
 
 /* What is over stays over: the agent's next call asks anew, and the newer ask is the one that somebody looks at. */
@@ -217,7 +237,7 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
     case APPROVAL_IS_WAITING:
     case APPROVAL_IS_APPROVED:
     case APPROVAL_IS_REFUSED:
-        return CODE_OK;
+        return check_seen(&found, answer, why);
     case APPROVAL_IS_LAPSED:
         return why_set(why, CODE_DENIED, "approval %lld has not been asked for in a day; if the agent tries again, a new one "
                        "waits", number);

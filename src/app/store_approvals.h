@@ -56,10 +56,12 @@ enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting,
 struct store_answer {
     int64_t ask;
     bool is_granted;
+    bool is_unseen;   /* whoever grants it knows that not all of its arguments can be looked at */
     int64_t given_us, until_us;
     struct span by, login, why;
 };
-/* Within store_approvals_begin and _commit. CODE_NOT_FOUND, CODE_DENIED (used, lapsed or over; the sentence says which). */
+/* Within store_approvals_begin and _commit. CODE_NOT_FOUND, CODE_DENIED (used, lapsed, over, or granted
+ * without a look at all of it; the sentence says which). */
 enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why) MUST_USE;
 
 /* One transaction. */

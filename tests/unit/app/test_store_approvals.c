@@ -52,13 +52,15 @@ static void must(enum code code, const struct why *why)
 
 static bool is_again;
 
+static uint64_t arguments_bytes = 10; /* of the next call that is held; 10 of them are kept */
+
 /* One held call; `which` makes it another one. */
 static void ask(struct span gate, char which, uint64_t decision, int64_t asked_us)
 {
     struct approval_ask asked = {
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
         .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("mail"), .arguments = SPAN_LIT("{\"to\":\"x\"}"),
-        .arguments_bytes = 10, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"), .policy_version = 1,
+        .arguments_bytes = arguments_bytes, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"), .policy_version = 1,
         .decision = decision, .asked_us = asked_us, .is_again = is_again,
     };
     struct why why = {0};
@@ -69,11 +71,13 @@ static void ask(struct span gate, char which, uint64_t decision, int64_t asked_u
     must(store_approvals_commit(db, asked_us, &why), &why);
 }
 
+static bool is_unseen;
+
 static enum code answer(int64_t number, bool is_granted, int64_t given_us, int64_t for_us, struct why *why)
 {
     const struct store_answer said = {
         .ask = number, .is_granted = is_granted, .given_us = given_us, .until_us = given_us + for_us, .by = SPAN_LIT("ada"),
-        .login = SPAN_LIT("root"), .why = SPAN_LIT("fine"),
+        .login = SPAN_LIT("root"), .why = SPAN_LIT("fine"), .is_unseen = is_unseen,
     };
 
     enum code code;
@@ -195,6 +199,26 @@ static void answers_hold_for_their_time(void **state)
     /* What is over is asked for anew. */
     ask(ONE, 'a', 9, NOW + 2 + MINUTE);
     assert_int_equal(look(APPROVALS_WAITING, 0, NOW + 2 + MINUTE).id, 2);
+}
+
+/* 4.13 */
+static void what_nobody_can_see_needs_a_word(void **state)
+{
+    struct why why = {0};
+
+    (void)state;
+    arguments_bytes = 11;
+    ask(ONE, 'a', 7, NOW);
+    arguments_bytes = 10;
+    assert_int_equal(answer(1, true, NOW, MINUTE, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "the first 10 of 11 bytes"));
+    assert_non_null(strstr(why.text, "--unseen"));
+    assert_int_equal(look(APPROVALS_ONE, 1, NOW).state, APPROVAL_IS_WAITING);
+    must(answer(1, false, NOW, MINUTE, &why), &why); /* refusing needs no look */
+    is_unseen = true;
+    must(answer(1, true, NOW, MINUTE, &why), &why);
+    is_unseen = false;
+    assert_int_equal(look(APPROVALS_ONE, 1, NOW).state, APPROVAL_IS_APPROVED);
 }
 
 /* 2.2 */
@@ -345,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_same_call_is_asked_for_once, open_it, close_it),
         cmocka_unit_test_setup_teardown(answers_hold_for_their_time, open_it, close_it),
+        cmocka_unit_test_setup_teardown(what_nobody_can_see_needs_a_word, open_it, close_it),
         cmocka_unit_test_setup_teardown(it_is_used_once, open_it, close_it),
         cmocka_unit_test_setup_teardown(one_gate_claims_it, open_it, close_it),
         cmocka_unit_test_setup_teardown(arguments_are_dropped_a_day_later, open_it, close_it),
