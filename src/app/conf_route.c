@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "mcp/method.h"
 
 #define MAX_ROUTES 4096
@@ -113,10 +114,52 @@ static void read_revisions(struct conf_reader *reader, const struct yaml_node *m
     route->revisions = revisions;
 }
 
+#define RATE_MAX 1000000
+
+/* '200/s', '10/min', '5/h': requests in a time. */
+static void read_rate(struct conf_reader *reader, const struct yaml_node *node, uint32_t burst, struct rate *rate)
+{
+    static const char *const units[] = {"s", "min", "h", NULL};
+    static const int64_t unit_ns[] = {INT64_C(1000000000), INT64_C(60000000000), INT64_C(3600000000000)};
+    struct span unit, count = span_cut(node->text, '/', &unit);
+    uint64_t requests = 0;
+    size_t at = 0;
+
+    while (units[at] != NULL && !span_is(unit, units[at]))
+        at++;
+    if (units[at] == NULL || num_u64(count, &requests) != CODE_OK || requests == 0 || requests > RATE_MAX) {
+        CONF_FAULT(reader, node, "a rate is up to 1000000 requests in a second, minute or hour; write 200/s, 10/min or 5/h");
+        return;
+    }
+    *rate = (struct rate){.interval_ns = unit_ns[at] / (int64_t)requests, .burst = burst != 0 ? burst : 2 * (uint32_t)requests};
+}
+
+/* One rate for each principal, each tenant and each address alike, or one of its own for some of the three. */
+static void read_rates(struct conf_reader *reader, const struct yaml_node *map, struct proxy_limits *limits)
+{
+    static const char *const kinds[] = {"principal", "tenant", "address", NULL};
+    struct rate *const rates[] = {&limits->principal_rate, &limits->tenant_rate, &limits->address_rate};
+    const struct yaml_node *node = yaml_member(map, "rate");
+    uint32_t burst = conf__number(reader, map, "burst", RATE_MAX);
+
+    if (node == NULL && yaml_member(map, "burst") != NULL)
+        CONF_FAULT(reader, yaml_member(map, "burst"), "`burst` has no meaning without `rate`; write `rate: 200/s` beside it");
+    if (node == NULL || (node->type == YAML_MAP && !conf__map(reader, node, kinds, "`rate`")))
+        return;
+    for (size_t i = 0; i < 3; i++) {
+        const struct yaml_node *one = node->type == YAML_MAP ? yaml_member(node, kinds[i]) : node;
+
+        if (one != NULL && (node->type == YAML_MAP || i == 0))
+            read_rate(reader, one, burst, rates[i]);
+        else if (one != NULL)
+            *rates[i] = *rates[0];
+    }
+}
+
 static void read_times_and_limits(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const times[] = {"connect", "head", "idle", NULL};
-    static const char *const limits[] = {"body", "response", "event", "per_principal_requests", NULL};
+    static const char *const limits[] = {"body", "response", "event", "per_principal_requests", "rate", "burst", NULL};
     const struct yaml_node *node = yaml_member(map, "timeouts");
 
     if (node != NULL && conf__map(reader, node, times, "a route's `timeouts`")) {
@@ -130,6 +173,7 @@ static void read_times_and_limits(struct conf_reader *reader, const struct yaml_
         route->limits.response_bytes = conf__size(reader, node, "response", 1024, 1024 * MIB);
         route->limits.event_bytes = conf__size(reader, node, "event", 1024, 1024 * MIB);
         route->limits.per_principal_requests = conf__number(reader, node, "per_principal_requests", 1000000);
+        read_rates(reader, node, &route->limits);
     }
 }
 

@@ -3,24 +3,36 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "json/json.h"
 #include "os/clock.h"
 #include "os/sock.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <string.h>
 
 #define FOLD_SLOTS 4096
 #define FOLD_PROBES 8
 #define SECOND_US 1000000
 
-struct network {
-    uint8_t family; /* 0: any; 4, 6 */
-    unsigned char bytes[8]; /* what the prefix covers; zeros behind */
+enum family { FAMILY_NONE = 0, FAMILY_PRINCIPAL, FAMILY_IPV4 = 4, FAMILY_IPV6 = 6 };
+
+/* Where refusals come from. */
+struct source {
+    uint8_t family;
+    unsigned char bytes[8]; /* what a network's prefix covers, zeros behind; a principal's hash */
+};
+
+#define NAME_MAX_BYTES 128
+
+struct name {
+    uint8_t len;
+    char text[NAME_MAX_BYTES];
 };
 
 struct bucket {
-    struct network network;
+    struct source source;
+    struct name tenant, principal; /* FAMILY_PRINCIPAL */
     enum reason reason;
     bool used;
     uint32_t rows;           /* let through in this window */
@@ -53,34 +65,34 @@ void fold_free(struct fold **fold)
     *fold = NULL;
 }
 
-static struct network network_of(struct span client)
+static struct source network_of(struct span client)
 {
-    struct network network = {0};
+    struct source network = {0};
     struct sock_address address;
     const unsigned char *v6;
 
     if (sock_parse_ip(client, 0, &address) != CODE_OK)
         return network;
     if (address.any.sa_family == AF_INET) {
-        network.family = 4;
+        network.family = FAMILY_IPV4;
         memcpy(network.bytes, &address.v4.sin_addr, 3);
         return network;
     }
     v6 = address.v6.sin6_addr.s6_addr;
     if (IN6_IS_ADDR_V4MAPPED(&address.v6.sin6_addr)) {
-        network.family = 4;
+        network.family = FAMILY_IPV4;
         memcpy(network.bytes, v6 + 12, 3);
         return network;
     }
-    network.family = 6;
+    network.family = FAMILY_IPV6;
     memcpy(network.bytes, v6, 8);
     return network;
 }
 
-static bool is_same(const struct bucket *bucket, enum reason reason, const struct network *network)
+static bool is_same(const struct bucket *bucket, enum reason reason, const struct source *source)
 {
-    return bucket->used && bucket->reason == reason && bucket->network.family == network->family &&
-           memcmp(bucket->network.bytes, network->bytes, sizeof network->bytes) == 0;
+    return bucket->used && bucket->reason == reason && bucket->source.family == source->family &&
+           memcmp(bucket->source.bytes, source->bytes, sizeof source->bytes) == 0;
 }
 
 /* A slot whose second is over and whose count was told may be taken over. */
@@ -89,15 +101,15 @@ static bool is_idle(const struct bucket *bucket, int64_t now_us)
     return !bucket->used || (bucket->folded == 0 && now_us - bucket->window_us >= SECOND_US);
 }
 
-static struct bucket *bucket_for(struct fold *fold, enum reason reason, const struct network *network, int64_t now_us)
+static struct bucket *bucket_for(struct fold *fold, enum reason reason, const struct source *source, int64_t now_us)
 {
-    uint64_t hash = hash_mix(hash_bytes(network->bytes, sizeof network->bytes), (uint64_t)reason * 8 + network->family);
+    uint64_t hash = hash_mix(hash_bytes(source->bytes, sizeof source->bytes), (uint64_t)reason * 8 + source->family);
     struct bucket *idle = NULL;
 
     for (unsigned i = 0; i < FOLD_PROBES; i++) {
         struct bucket *bucket = &fold->slots[(hash + i) % FOLD_SLOTS];
 
-        if (is_same(bucket, reason, network))
+        if (is_same(bucket, reason, source))
             return bucket;
         if (idle == NULL && is_idle(bucket, now_us))
             idle = bucket;
@@ -109,24 +121,36 @@ static struct bucket *bucket_for(struct fold *fold, enum reason reason, const st
     }
     *idle = (struct bucket){.reason = reason, .used = true, .window_us = now_us};
     if (idle != &fold->any[reason])
-        idle->network = *network;
+        idle->source = *source;
     return idle;
 }
 
-bool fold_takes(struct fold *fold, enum reason reason, struct span client, int64_t now_us, int64_t wall_us)
+static void keep_name(struct name *name, struct span text)
 {
-    struct network network = network_of(client);
+    name->len = (uint8_t)(text.len < NAME_MAX_BYTES ? text.len : NAME_MAX_BYTES);
+    if (name->len > 0)
+        memcpy(name->text, text.at, name->len);
+}
+
+/* Takes: tenant, principal: of FAMILY_PRINCIPAL. */
+static bool takes(struct fold *fold, enum reason reason, const struct source *source, struct span tenant,
+                  struct span principal, int64_t now_us, int64_t wall_us)
+{
     struct bucket *bucket;
     bool takes;
 
     (void)pthread_mutex_lock(&fold->lock);
-    bucket = bucket_for(fold, reason, &network, now_us);
+    bucket = bucket_for(fold, reason, source, now_us);
     if (now_us - bucket->window_us >= SECOND_US) {
         bucket->window_us = now_us;
         bucket->rows = 0;
     }
     takes = bucket->rows >= FOLD_ROWS_A_SECOND;
     if (takes) {
+        if (bucket->folded == 0 && bucket->source.family == FAMILY_PRINCIPAL) {
+            keep_name(&bucket->tenant, tenant);
+            keep_name(&bucket->principal, principal);
+        }
         bucket->first_us = bucket->folded == 0 ? wall_us : bucket->first_us;
         bucket->last_us = wall_us;
         bucket->folded++;
@@ -137,30 +161,70 @@ bool fold_takes(struct fold *fold, enum reason reason, struct span client, int64
     return takes;
 }
 
-static void network_text(const struct network *network, char *out, size_t size)
+bool fold_takes(struct fold *fold, enum reason reason, struct span client, int64_t now_us, int64_t wall_us)
+{
+    struct source network = network_of(client);
+
+    return takes(fold, reason, &network, SPAN_NONE, SPAN_NONE, now_us, wall_us);
+}
+
+bool fold_takes_principal(struct fold *fold, enum reason reason, struct span tenant, struct span principal, int64_t now_us,
+                          int64_t wall_us)
+{
+    uint64_t hash = hash_mix(hash_span(tenant), hash_span(principal));
+    struct source source = {.family = FAMILY_PRINCIPAL};
+
+    memcpy(source.bytes, &hash, sizeof source.bytes);
+    return takes(fold, reason, &source, tenant, principal, now_us, wall_us);
+}
+
+static enum code write_network(const struct source *network, struct buf *out)
 {
     unsigned char bytes[16] = {0};
     char text[INET6_ADDRSTRLEN];
+    int family = network->family == FAMILY_IPV4 ? AF_INET : AF_INET6;
 
     memcpy(bytes, network->bytes, sizeof network->bytes);
-    if (network->family == 0 || inet_ntop(network->family == 4 ? AF_INET : AF_INET6, bytes, text, sizeof text) == NULL)
-        (void)snprintf(out, size, "null");
-    else
-        (void)snprintf(out, size, "\"%s/%d\"", text, network->family == 4 ? 24 : 64);
+    if (network->family == FAMILY_NONE || inet_ntop(family, bytes, text, sizeof text) == NULL)
+        return buf_add_text(out, "\"network\":null");
+    return buf_addf(out, "\"network\":\"%s/%d\"", text, family == AF_INET ? 24 : 64);
 }
 
+static enum code write_source(const struct bucket *bucket, struct buf *out)
+{
+    enum code code;
+
+    if (bucket->source.family != FAMILY_PRINCIPAL)
+        return write_network(&bucket->source, out);
+    code = buf_add_text(out, "\"tenant\":");
+    if (code == CODE_OK)
+        code = json_write_string(out, span_of(bucket->tenant.text, bucket->tenant.len));
+    if (code == CODE_OK)
+        code = buf_add_text(out, ",\"principal\":");
+    return code == CODE_OK ? json_write_string(out, span_of(bucket->principal.text, bucket->principal.len)) : code;
+}
+
+/* What finds no memory or no room in the ring stays counted until the next time. */
 static enum code tell(const struct bucket *bucket, struct audit_ring *ring, int64_t wall_us)
 {
-    char network[INET6_ADDRSTRLEN + 8], first[CLOCK_TEXT_BYTES], last[CLOCK_TEXT_BYTES], detail[256];
-    int len;
+    char first[CLOCK_TEXT_BYTES], last[CLOCK_TEXT_BYTES];
+    struct buf detail;
+    enum code code;
 
-    network_text(&bucket->network, network, sizeof network);
     clock_text(bucket->first_us, first);
     clock_text(bucket->last_us, last);
-    len = snprintf(detail, sizeof detail, "{\"reason\":\"%s\",\"network\":%s,\"count\":%llu,\"first\":\"%s\",\"last\":\"%s\"}",
-                   reason_name(bucket->reason), network, (unsigned long long)bucket->folded, first, last);
-    return audit_put_event(ring, &(struct audit_event){.time_us = wall_us, .kind = SPAN_LIT("folded"),
-                                                       .actor = SPAN_LIT("gate"), .detail = span_of(detail, (size_t)len)});
+    buf_init(&detail, 4096);
+    code = buf_addf(&detail, "{\"reason\":\"%s\",", reason_name(bucket->reason));
+    if (code == CODE_OK)
+        code = write_source(bucket, &detail);
+    if (code == CODE_OK)
+        code = buf_addf(&detail, ",\"count\":%llu,\"first\":\"%s\",\"last\":\"%s\"}", (unsigned long long)bucket->folded,
+                        first, last);
+    if (code == CODE_OK)
+        code = audit_put_event(ring, &(struct audit_event){.time_us = wall_us, .kind = SPAN_LIT("folded"),
+                                                           .actor = SPAN_LIT("gate"), .detail = buf_peek(&detail)});
+    buf_fini(&detail);
+    return code;
 }
 
 static void tell_if_due(struct bucket *bucket, struct audit_ring *ring, int64_t now_us, int64_t wall_us, bool all)

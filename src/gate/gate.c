@@ -282,9 +282,18 @@ static void settle_unjudged(const struct gate_message *message, struct verdict *
         verdict->kind = VERDICT_PERMIT;
 }
 
-static bool is_before_identity(const struct gate_message *message)
+/* Refusals that cost whoever provokes them nothing are counted when there are many: those before an identity, and those over
+ * a rate that the configuration sets. */
+static bool folds(struct gate *gate, const struct gate_message *message, int64_t now_us)
 {
-    return message->refused != REASON_UNSET && message->refused != REASON_PERMITTED && message->principal.at == NULL;
+    struct fold *fold = gate->shared->fold;
+
+    if (message->refused == REASON_UNSET || message->refused == REASON_PERMITTED)
+        return false;
+    if (message->principal.at == NULL)
+        return fold_takes(fold, message->refused, message->client, now_us, message->time_us);
+    return message->refused == REASON_REQUEST_RATE &&
+           fold_takes_principal(fold, message->refused, message->home, message->principal, now_us, message->time_us);
 }
 
 void gate_decision_init(struct gate_decision *decision)
@@ -310,8 +319,7 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
         evaluate(gate, message, decision);
     }
     decision->serial = gate->serial;
-    decision->folded = is_before_identity(message) &&
-                       fold_takes(gate->shared->fold, message->refused, message->client, began_us, message->time_us);
+    decision->folded = folds(gate, message, began_us);
     if (gate->policy != NULL && decision->verdict.policy_version == 0) {
         decision->verdict.policy_version = policy_version(gate->policy);
         decision->verdict.policy_hash = policy_hash(gate->policy);

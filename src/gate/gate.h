@@ -54,6 +54,7 @@ struct gate_message {
     int64_t time_us;            /* UTC, when its head was complete */
     int64_t began_us;           /* monotonic, likewise */
     struct span tenant, principal, authentication, client;
+    struct span home;           /* the credential's own tenant, by which floods are told apart */
     struct span session, correlation, correlation_replaced, trace;
     struct span upstream, dialect, protocol_version;
     bool from_server;
@@ -76,7 +77,7 @@ struct gate_decision {
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
     struct gate_token token;    /* of the deciding permit's limit, until the call goes on */
     uint64_t asked;             /* held and settled: the decision by whose number people find the call */
-    bool folded;                /* one of a flood of refusals before identity: counted in an event, no row of its own */
+    bool folded;                /* one of a flood of refusals before identity or over a rate: counted in an event, no row */
     uint64_t serial;            /* which evaluation of this gate its scratch belongs to */
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */

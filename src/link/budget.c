@@ -88,11 +88,16 @@ bool budget_is_tight(const struct budget *budget)
 
 /* ---- who ---- */
 
-enum who { WHO_PRINCIPAL = 1, WHO_ADDRESS };
+enum who { WHO_PRINCIPAL = 1, WHO_TENANT, WHO_ADDRESS };
 
 uint64_t budget_principal(struct span tenant, struct span principal)
 {
     return hash_mix(hash_mix(hash_span(tenant), hash_span(principal)), WHO_PRINCIPAL);
+}
+
+uint64_t budget_tenant(struct span tenant)
+{
+    return hash_mix(hash_span(tenant), WHO_TENANT);
 }
 
 uint64_t budget_address(const struct sock_address *address)

@@ -56,6 +56,7 @@ bool budget_is_tight(const struct budget *budget); /* over the limit: nothing la
 /* Who is counted. Takes: tenant: the credential's own, not one that it claims; an address's port is left out, and of IPv6 the
  * last 64 bits, which one machine may choose. */
 uint64_t budget_principal(struct span tenant, struct span principal);
+uint64_t budget_tenant(struct span tenant);
 uint64_t budget_address(const struct sock_address *address);
 
 /* One more request of `who`, at most `limit` at once. *slot is handed back to budget_leave. */

@@ -14,6 +14,7 @@
 #include "base/why.h"
 #include "http/reader.h"
 #include "identity/identity.h"
+#include "link/rate.h"
 #include "mcp/reply.h"
 #include "os/sock.h"
 #include "tls/tls.h"
@@ -56,6 +57,7 @@ struct proxy_limits {
     uint64_t response_bytes;        /* 0: 8 MiB */
     uint64_t event_bytes;           /* 0: 8 MiB */
     uint32_t per_principal_requests; /* 0: 1024 */
+    struct rate principal_rate, tenant_rate, address_rate; /* of requests on this route; zeroed: any */
 };
 
 struct proxy_route {

@@ -42,7 +42,8 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
 /* Whole seconds, rounded up: who waits so long finds room. */
 static uint64_t retry_after_s(const struct exchange *exchange, enum reason reason)
 {
-    int64_t wait_us = reason == REASON_RATE_LIMITED ? exchange->decision.verdict.wait_us : 1;
+    int64_t wait_us = reason == REASON_RATE_LIMITED   ? exchange->decision.verdict.wait_us
+                      : reason == REASON_REQUEST_RATE ? exchange->wait_us : 1;
 
     return wait_us > 0 ? ((uint64_t)wait_us + 999999) / 1000000 : 1;
 }

@@ -7,7 +7,6 @@
  * a server that its request was not delivered. */
 
 #define ERRAND_US INT64_C(10000000)
-#define ERRANDS_MAX 64 /* of a worker: a server that asks without end cannot open connections without end */
 
 struct errand {
     struct connection connection; /* first */

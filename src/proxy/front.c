@@ -2,6 +2,7 @@
 #include "proxy/proxy_priv.h"
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "http/authority.h"
 
@@ -128,6 +129,7 @@ static enum reason identify(struct pair *pair)
     struct identity_request request = exchange__identity_request(pair, exchange);
     enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
                                          &exchange->identity);
+    bool is_home;
 
     if (exchange->identity.consumed != NULL)
         http_head_wipe(&pair->asks.head, span_text(exchange->identity.consumed));
@@ -136,12 +138,50 @@ static enum reason identify(struct pair *pair)
     if (reason != REASON_PERMITTED)
         return reason;
     exchange->who = budget_principal(exchange->identity.home, exchange->identity.principal);
-    if (!copy(exchange, &exchange->identity.principal) || !copy(exchange, &exchange->identity.tenant))
+    is_home = exchange->identity.home.at == exchange->identity.tenant.at;
+    if (!copy(exchange, &exchange->identity.principal) || !copy(exchange, &exchange->identity.tenant) ||
+        (!is_home && !copy(exchange, &exchange->identity.home)))
         return REASON_MEMORY;
+    if (is_home)
+        exchange->identity.home = exchange->identity.tenant;
+    exchange->asked.home = exchange->identity.home;
     exchange->asked.principal = exchange->identity.principal;
     exchange->asked.tenant = exchange->identity.tenant;
     exchange->asked.authentication = exchange->identity.authentication;
-    return belong(pair);
+    return REASON_UNSET;
+}
+
+/* ---- how often ---- */
+
+/* Each route has its own buckets. Takes: rate: one that is set. */
+static enum reason take_token(struct pair *pair, const struct rate *rate, uint64_t who)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    exchange->wait_us = rates_take(pair->lane->rates, hash_mix(who, hash_span(exchange->route->name)), rate,
+                                   pair__now_us(pair));
+    return exchange->wait_us == 0 ? REASON_UNSET : REASON_REQUEST_RATE;
+}
+
+static enum reason limit_address(struct pair *pair)
+{
+    const struct rate *rate = &pair->exchange.route->limits.address_rate;
+
+    return rate->interval_ns == 0 ? REASON_UNSET : take_token(pair, rate, budget_address(&pair->client_address));
+}
+
+/* The tenant's tokens come last: one principal's flood takes no more of them than its own rate. */
+static enum reason limit_principal(struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct proxy_limits *limits = &exchange->route->limits;
+    enum reason reason = REASON_UNSET;
+
+    if (limits->principal_rate.interval_ns != 0)
+        reason = take_token(pair, &limits->principal_rate, exchange->who);
+    if (reason == REASON_UNSET && limits->tenant_rate.interval_ns != 0)
+        reason = take_token(pair, &limits->tenant_rate, budget_tenant(exchange->identity.home));
+    return reason;
 }
 
 static enum reason check_session(struct pair *pair)
@@ -239,7 +279,9 @@ static enum reason settle_head(struct pair *pair)
     accept = http_accept_of(head);
     exchange->wants_sse = exchange->route->denials_sse ? accept.sse || accept.any || accept.is_absent
                                                        : http_accept_wants_sse(accept);
-    reason = check_origin(pair);
+    reason = limit_address(pair);
+    if (reason == REASON_UNSET)
+        reason = check_origin(pair);
     if (reason == REASON_UNSET)
         reason = http_head_check(head, &exchange->route->rules);
     if (reason == REASON_UNSET && head->has_query) {
@@ -252,6 +294,10 @@ static enum reason settle_head(struct pair *pair)
     if (reason != REASON_UNSET || exchange->pass != NULL)
         return reason != REASON_UNSET ? reason : belong(pair);
     reason = identify(pair);
+    if (reason == REASON_UNSET)
+        reason = limit_principal(pair);
+    if (reason == REASON_UNSET)
+        reason = belong(pair);
     if (reason == REASON_UNSET)
         reason = check_session(pair);
     if (reason == REASON_UNSET)

@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DESCRIPTORS_RESERVED 256           /* for the database, logs, admin, errands and files read at a reload */
+#define DESCRIPTORS_RESERVED 192 /* for databases, logs, files read at a reload, and all 64 visits of the admin port */
+#define DESCRIPTORS_A_WORKER (8 + ERRANDS_MAX) /* for its loop, its inbox, and what it accepts only to close it */
 
 struct proxy {
     struct budget budget;
+    struct rates *rates;
     struct lane *lanes;
     unsigned lane_count;
     struct sock_address *addresses; /* what each listener is bound to */
@@ -157,6 +159,7 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: no loop: %s", index, code_text(code));
     lane->proxy = proxy;
+    lane->rates = proxy->rates;
     lane->gate = start->gates[index];
     lane->conf = proxy_conf_ref(start->conf_take);
     lane->names = start->names_take ? resolve_table_ref(start->names_take) : NULL;
@@ -180,14 +183,23 @@ static void close_lanes(struct proxy *proxy)
     mem_free(proxy->lanes);
     mem_free(proxy->addresses);
     budget_fini(&proxy->budget);
+    rates_free(&proxy->rates);
     pthread_mutex_destroy(&proxy->lock);
     mem_free(proxy);
+}
+
+/* Two descriptors each, so that in no flood one is missing for what tells of the flood. */
+static uint32_t connections_of(const struct proxy_start *start)
+{
+    size_t reserved = DESCRIPTORS_RESERVED + start->workers * (DESCRIPTORS_A_WORKER + start->conf_take->listen_count);
+    size_t descriptors = sock_descriptor_limit();
+
+    return (uint32_t)(descriptors > 2 * reserved ? (descriptors - reserved) / 2 : descriptors / 4);
 }
 
 enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct why *why)
 {
     const struct proxy_conf *conf = start->conf_take;
-    size_t descriptors = sock_descriptor_limit();
     uint32_t connections = start->connections_max;
     struct proxy *proxy = mem_zalloc(sizeof *proxy);
     enum code code;
@@ -198,12 +210,13 @@ enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct
     BUG_ON(pthread_mutex_init(&proxy->lock, NULL) != 0);
     atomic_init(&proxy->published, 0);
     if (connections == 0)
-        connections = descriptors > 2 * DESCRIPTORS_RESERVED ? (uint32_t)((descriptors - DESCRIPTORS_RESERVED) / 2)
-                                                             : (uint32_t)descriptors / 4;
+        connections = connections_of(start);
     code = budget_init(&proxy->budget, connections, conf->memory_bytes);
     proxy->listen_count = conf->listen_count;
     proxy->addresses = mem_array(conf->listen_count, sizeof *proxy->addresses);
     proxy->lanes = mem_array(start->workers, sizeof *proxy->lanes);
+    if (code == CODE_OK)
+        code = rates_new(&proxy->rates);
     if (code != CODE_OK || proxy->addresses == NULL || proxy->lanes == NULL)
         code = why_set(why, CODE_NOMEM, "out of memory for the proxy");
     for (size_t i = 0; i < conf->listen_count && code == CODE_OK; i++)

@@ -47,6 +47,7 @@ bool state__may_follow(enum state from, enum state to);
 #define REST_US INT64_C(1000000)    /* idle so long: buffers go back */
 #define QUIET_US INT64_C(15000000)  /* a quiet event stream gets a comment */
 #define LINGER_US INT64_C(2000000)
+#define ERRANDS_MAX 64 /* of a worker: a server that asks without end cannot open connections without end */
 #define AUDIT_WAIT_US INT64_C(60000000) /* then the call is refused; the writer goes DOWN long before */
 
 /* What few calls come by: its code, and what leads to it, stands apart from that of all the others. */
@@ -79,6 +80,7 @@ struct lane_listener {
 
 struct lane {
     struct worker worker;
+    struct rates *rates;  /* of all workers */
     struct proxy *proxy;  /* NULL in simulations */
     struct gate *gate;
     struct proxy_conf *conf;
@@ -140,7 +142,8 @@ struct exchange {
     bool question_permitted;
     bool question_open;      /* stands in the table of open questions */
     uint32_t slot;
-    uint64_t who;            /* that was shown an identity for: budget_principal */
+    uint64_t who;            /* whose identity was shown: budget_principal */
+    int64_t wait_us;         /* until its rate has room; REQUEST_RATE */
     size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
     enum http_method method;
     enum reason refusal;     /* why it is answered by us; UNSET: it is not */

@@ -103,6 +103,7 @@ void sim_init(struct sim *sim, enum sim_weather weather)
     NEED(gate_shared_new(&shared, &sim->shared) == CODE_OK);
     gate_publish_policy(sim->shared, compile());
     NEED(lane__init(&sim->lane, 0, &sim->budget) == CODE_OK);
+    NEED(rates_new(&sim->lane.rates) == CODE_OK);
     fake_clock_install(&sim->clock, sim->lane.worker.loop);
     NEED(gate_new(sim->shared, sim->ring, &sim->lane.gate) == CODE_OK);
     NEED(resolver_new(&sim->resolver, &names, &name, 1, &why) == CODE_OK);
@@ -135,6 +136,7 @@ void sim_fini(struct sim *sim)
             NEED(row->outcomes == (row->expects_outcome ? 1u : 0u));
     }
     NEED(atomic_load(&sim->budget.memory_bytes) == 0);
+    rates_free(&sim->lane.rates);
     lane__fini(&sim->lane);
     gate_free(&gate);
     gate_shared_free(&sim->shared);

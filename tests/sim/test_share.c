@@ -248,11 +248,91 @@ static void test_pass_ends(void **state) /* 4.8 */
     in_every_weather(pass_too_large);
 }
 
+/* ---- who is how many ---- */
+
+static void connects(const char *address)
+{
+    struct stream *stream;
+    struct sock_address peer;
+
+    stream_close(&sim->agent);
+    assert_ok(sock_parse(span_text(address), &peer, NULL));
+    assert_true(mem_stream_pair(&stream, &sim->agent, sim->capacity_bytes));
+    assert_true(budget_take_connection(&sim->budget));
+    lane__accept(&sim->lane, 0, stream, &peer);
+    sim_run(sim);
+}
+
+/* Keeps the connection open, and forgets it until the end of the test. */
+static struct stream *put_aside(void)
+{
+    struct stream *kept = sim->agent;
+
+    sim->agent = NULL;
+    return kept;
+}
+
+/* 4.12: so many connections of one address that show nothing, and no more; others and this machine itself have their own. */
+static void test_crowd(void **state)
+{
+    struct stream *kept[4];
+
+    (void)state;
+    begin(SIM_PLAIN);
+    sim->lane.conf->connections_per_address = 2;
+    connects("192.0.2.1:1");
+    kept[0] = put_aside();
+    connects("192.0.2.1:2");
+    assert_false(mem_stream_twin_ended(sim->agent));
+    kept[1] = put_aside();
+    connects("[::ffff:192.0.2.1]:3");
+    assert_true(mem_stream_twin_ended(sim->agent));
+    connects("192.0.2.2:1");
+    assert_false(mem_stream_twin_ended(sim->agent));
+    kept[2] = put_aside();
+    connects("127.0.0.1:1");
+    kept[3] = put_aside();
+    connects("127.0.0.1:2");
+    assert_false(mem_stream_twin_ended(sim->agent));
+    stream_close(&kept[0]);
+    sim_run(sim);
+    connects("192.0.2.1:4"); /* there is room again */
+    assert_false(mem_stream_twin_ended(sim->agent));
+    for (int i = 1; i < 4; i++)
+        stream_close(&kept[i]);
+    end();
+}
+
+/* 4.12: before the policy is asked, with how long to wait; the route's own limit. */
+static void test_rate(void **state)
+{
+    const struct rate rate = {.interval_ns = INT64_C(2500000000), .burst = 2};
+
+    (void)state;
+    begin(SIM_PLAIN);
+    sim->routes[0].limits.principal_rate = rate;
+    for (int i = 0; i < 2; i++) {
+        sim_agent_posts(sim, CALL, "");
+        sim_upstream_answers(sim, 0, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}");
+        has(sim_agent_hears(sim), "HTTP/1.1 200 ");
+    }
+    sim_agent_posts(sim, CALL, "");
+    has(sim_agent_hears(sim), "HTTP/1.1 429 ");
+    has(sim->got, "Retry-After: 3\r\n");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_REQUEST_RATE);
+    connects("127.0.0.1:9");
+    sim_pass(sim, 3 * SECOND);
+    sim_agent_posts(sim, CALL, "");
+    has(sim_upstream_hears(sim, sim->upstream_count - 1), "POST /up ");
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_held_once),    cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_steady_reader),
         cmocka_unit_test(test_quiet_stream), cmocka_unit_test(test_pass_streams), cmocka_unit_test(test_pass_ends),
+        cmocka_unit_test(test_crowd),        cmocka_unit_test(test_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

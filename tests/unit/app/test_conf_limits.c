@@ -36,6 +36,7 @@ static void test_defaults(void **state) /* 4.8, 4.12 */
     assert_int_equal(conf->proxy->listens[0].read_rate, 8192);
     assert_int_equal(conf->proxy->memory_bytes, 1 << 30);
     assert_int_equal(conf->proxy->connections_per_address, 256);
+    assert_int_equal(conf->proxy->routes[0].limits.principal_rate.interval_ns, 0);
     conf_free(&conf);
 }
 
@@ -53,6 +54,30 @@ static void test_limits(void **state) /* 4.8, 4.12 */
     conf_free(&conf);
 }
 
+static bool is_rate(const struct rate *rate, int64_t interval_ns, uint32_t burst)
+{
+    return rate->interval_ns == interval_ns && rate->burst == burst;
+}
+
+static void test_rates(void **state) /* 4.12 */
+{
+    struct faults faults;
+    struct conf *conf;
+    const struct proxy_limits *limits;
+
+    (void)state;
+    assert_ok(load(ROUTE ", limits: {rate: 200/s}}]\n", &conf, &faults));
+    limits = &conf->proxy->routes[0].limits;
+    assert_true(is_rate(&limits->principal_rate, 5000000, 400) && is_rate(&limits->tenant_rate, 5000000, 400) &&
+                is_rate(&limits->address_rate, 5000000, 400));
+    conf_free(&conf);
+    assert_ok(load(ROUTE ", limits: {rate: {principal: 6/min, address: 10/h}, burst: 3}}]\n", &conf, &faults));
+    limits = &conf->proxy->routes[0].limits;
+    assert_true(is_rate(&limits->principal_rate, INT64_C(10000000000), 3) && is_rate(&limits->tenant_rate, 0, 0) &&
+                is_rate(&limits->address_rate, INT64_C(360000000000), 3));
+    conf_free(&conf);
+}
+
 static void test_bad_limits(void **state) /* 4.8, 4.12 */
 {
     static const struct {
@@ -62,6 +87,15 @@ static void test_bad_limits(void **state) /* 4.8, 4.12 */
         {"limits: {connections_per_address: 0}\n" LEAST, "connections_per_address"},
         {"limits: {connections: 5}\n" LEAST, "connections"},
         {"limits: 5\n" LEAST, "limits"},
+        {ROUTE ", limits: {rate: 5}}]\n", "200/s"},
+        {ROUTE ", limits: {rate: 0/s}}]\n", "200/s"},
+        {ROUTE ", limits: {rate: 5/d}}]\n", "200/s"},
+        {ROUTE ", limits: {rate: -5/s}}]\n", "200/s"},
+        {ROUTE ", limits: {rate: 1000001/s}}]\n", "200/s"},
+        {ROUTE ", limits: {rate: {session: 5/s}}}]\n", "session"},
+        {ROUTE ", limits: {rate: [5/s]}}]\n", "200/s"},
+        {ROUTE ", limits: {rate: 5/s, burst: 0}}]\n", "burst"},
+        {ROUTE ", limits: {burst: 5}}]\n", "without `rate`"},
         {"listen: [{address: '127.0.0.1:0', read_rate: 0}]\n" LEAST, "read_rate"},
     };
 
@@ -95,7 +129,7 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_limits), cmocka_unit_test(test_bad_limits),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_limits), cmocka_unit_test(test_rates), cmocka_unit_test(test_bad_limits),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -114,6 +114,25 @@ static void test_more_networks_than_slots(void **state)
     assert_int_equal(audit_file_number(&bench->file, "SELECT sum(json_extract(detail, '$.count')) FROM event"), folded);
 }
 
+/* 4.12: one principal's refusals are counted by it, whatever its address, and its names cannot break the event */
+static void test_principals(void **state)
+{
+    struct bench *bench = *state;
+    int folded = 0;
+
+    for (int i = 0; i < 100; i++)
+        folded += fold_takes_principal(bench->fold, REASON_REQUEST_RATE, SPAN_LIT("acme"), SPAN_LIT("a\"b\\"), 0, WALL_US);
+    assert_int_equal(folded, 90);
+    assert_false(fold_takes_principal(bench->fold, REASON_REQUEST_RATE, SPAN_LIT("globex"), SPAN_LIT("a\"b\\"), 0, WALL_US));
+    assert_false(fold_takes(bench->fold, REASON_REQUEST_RATE, SPAN_LIT("10.0.0.1"), 0, WALL_US));
+    fold_tick(bench->fold, bench->ring, 2 * SECOND_US, WALL_US, false);
+    audit_close(&bench->audit);
+    assert_string_equal(audit_file_ask(&bench->file, "SELECT count(*) || ' ' || group_concat(detail) FROM event "
+                                                     "WHERE kind = 'folded'"),
+                        "1 {\"reason\":\"request_rate\",\"tenant\":\"acme\",\"principal\":\"a\\\"b\\\\\",\"count\":90,"
+                        "\"first\":\"2023-11-14T22:13:20.000000Z\",\"last\":\"2023-11-14T22:13:20.000000Z\"}");
+}
+
 static void test_out_of_memory(void **state)
 {
     struct fold *fold;
@@ -131,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ten_rows_a_second_then_a_count, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ipv6_is_folded_by_64, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_principals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_more_networks_than_slots, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
     };

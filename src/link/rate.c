@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "link/rate.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+
+#define SHARDS 64
+#define SHARD_BUCKETS 1024
+#define PLACES 8            /* of the shard, in which a bucket may stand */
+#define NO_PLACE_US 1000000 /* until somebody's bucket is full, probably */
+
+struct bucket {
+    uint64_t key;
+    int64_t full_ns; /* monotonic; in the past: it is full */
+};
+
+struct shard {
+    pthread_mutex_t lock;
+    struct bucket buckets[SHARD_BUCKETS];
+};
+
+struct rates {
+    struct shard shards[SHARDS];
+};
+
+enum code rates_new(struct rates **rates)
+{
+    *rates = mem_zalloc(sizeof **rates);
+    if (*rates == NULL)
+        return CODE_NOMEM;
+    for (unsigned i = 0; i < SHARDS; i++)
+        BUG_ON(pthread_mutex_init(&(*rates)->shards[i].lock, NULL) != 0);
+    return CODE_OK;
+}
+
+void rates_free(struct rates **rates)
+{
+    for (unsigned i = 0; *rates != NULL && i < SHARDS; i++)
+        pthread_mutex_destroy(&(*rates)->shards[i].lock);
+    mem_free(*rates);
+    *rates = NULL;
+}
+
+/* The bucket of this key, or a place for it: one that was never used is full too. */
+static struct bucket *find(struct shard *shard, uint64_t key, int64_t now_ns)
+{
+    size_t home = (size_t)(key >> 32) % SHARD_BUCKETS;
+    struct bucket *full = NULL;
+
+    for (size_t i = 0; i < PLACES; i++) {
+        struct bucket *bucket = &shard->buckets[(home + i) % SHARD_BUCKETS];
+
+        if (bucket->key == key && bucket->full_ns > now_ns)
+            return bucket;
+        if (full == NULL && bucket->full_ns <= now_ns)
+            full = bucket;
+    }
+    if (full != NULL)
+        *full = (struct bucket){.key = key, .full_ns = now_ns};
+    return full;
+}
+
+static int64_t take(struct shard *shard, uint64_t key, const struct rate *rate, int64_t now_ns)
+{
+    struct bucket *bucket = find(shard, key, now_ns);
+    int64_t early_ns;
+
+    if (bucket == NULL)
+        return NO_PLACE_US;
+    early_ns = bucket->full_ns - now_ns - rate->interval_ns * (rate->burst - 1);
+    if (early_ns > 0)
+        return early_ns / 1000 + 1;
+    bucket->full_ns += rate->interval_ns;
+    return 0;
+}
+
+int64_t rates_take(struct rates *rates, uint64_t key, const struct rate *rate, int64_t now_us)
+{
+    struct shard *shard = &rates->shards[key % SHARDS];
+    int64_t wait_us;
+
+    if (rate->interval_ns == 0)
+        return 0;
+    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    wait_us = take(shard, key, rate, now_us * 1000);
+    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    return wait_us;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fakes/cm.h"
+#include "link/rate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define SECOND INT64_C(1000000)
+
+static const struct rate ten = {.interval_ns = 100000000, .burst = 5}; /* 10/s */
+static struct rates *rates;
+
+static unsigned taken(uint64_t key, int64_t now_us, unsigned tries)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < tries; i++)
+        count += rates_take(rates, key, &ten, now_us) == 0;
+    return count;
+}
+
+static void test_burst_then_rate(void **state) /* 4.12 */
+{
+    (void)state;
+    assert_ok(rates_new(&rates));
+    assert_int_equal(taken(7, SECOND, 100), 5);
+    assert_in_range(rates_take(rates, 7, &ten, SECOND), 100000, 100001); /* who waits so long has one */
+    assert_int_equal(taken(7, SECOND + 99999, 10), 0);
+    assert_int_equal(taken(7, SECOND + 100001, 10), 1);
+    assert_int_equal(taken(7, SECOND + 400001, 100), 3); /* as many as came since */
+    assert_int_equal(taken(7, 100 * SECOND, 100), 5); /* never more than a burst */
+    assert_int_equal(taken(8, 100 * SECOND, 100), 5); /* another's */
+    rates_free(&rates);
+}
+
+static void test_long_run(void **state) /* 4.12: the rate, exactly, however often it is asked */
+{
+    unsigned count = 0;
+
+    (void)state;
+    assert_ok(rates_new(&rates));
+    for (int64_t now_us = SECOND; now_us < 61 * SECOND; now_us += 500)
+        count += rates_take(rates, 1, &ten, now_us) == 0;
+    assert_in_range(count, 603, 605);
+    rates_free(&rates);
+}
+
+static void test_full_table(void **state) /* 4.12: no room denies, and comes back by itself */
+{
+    unsigned count = 0;
+
+    (void)state;
+    assert_ok(rates_new(&rates));
+    for (uint64_t i = 1; i <= 200000; i++)
+        count += rates_take(rates, i * UINT64_C(0x9e3779b97f4a7c15), &ten, SECOND) == 0;
+    assert_in_range(count, 60000, 65536);
+    count = 0;
+    for (uint64_t i = 1; i <= 50000; i++) /* all buckets are full again */
+        count += rates_take(rates, i * UINT64_C(0x9e3779b97f4a7c15), &ten, 2 * SECOND) == 0;
+    assert_in_range(count, 49000, 50000);
+    rates_free(&rates);
+}
+
+static atomic_uint all;
+
+static void *ask(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < 20000; i++)
+        atomic_fetch_add(&all, rates_take(rates, 3, &ten, SECOND) == 0);
+    return NULL;
+}
+
+static void test_threads(void **state) /* 4.12: exact with many workers */
+{
+    pthread_t threads[3];
+
+    (void)state;
+    assert_ok(rates_new(&rates));
+    for (int i = 0; i < 3; i++)
+        assert_ok(pthread_create(&threads[i], NULL, ask, NULL));
+    for (int i = 0; i < 3; i++)
+        assert_ok(pthread_join(threads[i], NULL));
+    assert_int_equal(all, 5);
+    rates_free(&rates);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_burst_then_rate), cmocka_unit_test(test_long_run), cmocka_unit_test(test_full_table),
+        cmocka_unit_test(test_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
