@@ -105,6 +105,7 @@ void sim_init(struct sim *sim, enum sim_weather weather)
     NEED(lane__init(&sim->lane, 0, &sim->budget) == CODE_OK);
     NEED(rates_new(&sim->lane.rates) == CODE_OK);
     fake_clock_install(&sim->clock, sim->lane.worker.loop);
+    NEED(loop_timer_arm(sim->lane.worker.loop, &sim->lane.beat, 1) == CODE_OK); /* it was armed by the real clock */
     NEED(gate_new(sim->shared, sim->ring, &sim->lane.gate) == CODE_OK);
     NEED(resolver_new(&sim->resolver, &names, &name, 1, &why) == CODE_OK);
     sim->lane.conf = configure(sim);
@@ -176,7 +177,7 @@ static bool poke_all(struct sim *sim)
         struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
 
         if (pair != NULL)
-            moved = ((int)poke(&pair->front) | (int)poke(&pair->back)) != 0 || moved;
+            moved = ((int)poke(&pair->front) | (int)(!sim->is_deaf_behind && poke(&pair->back))) != 0 || moved;
         else
             moved = poke(errand__leg(LIST_ENTRY(link, struct connection, all))) || moved;
     }

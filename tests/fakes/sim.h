@@ -27,6 +27,7 @@ struct sim {
     bool holds_audit;           /* sim_run settles nothing by itself */
     bool refuses_dials;
     bool hangs_up;              /* each upstream connection ends as soon as it stands */
+    bool is_deaf_behind;        /* sim_run tells the gate nothing of its upstreams */
     const char *greeting;       /* what each upstream says before it was asked */
     unsigned handshakes;        /* of each upstream connection before it is ready */
     struct stream *agent;       /* the agent's end */

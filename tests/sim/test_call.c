@@ -12,6 +12,8 @@
 #define FORBIDDEN \
     "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"forbidden\",\"arguments\":{}}}"
 #define RESULT "{\"jsonrpc\":\"2.0\", \"id\":3, \"result\":{\"content\":[]}}"
+#define STRAY "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"stray\"}]}}"
+#define STRAY_REPLY "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 78\r\n\r\n" STRAY
 #define RESULT_CANONICAL "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
 
 static void permitted_twice(void)
@@ -291,6 +293,73 @@ static void stale_is_not_used(void)
     has(sim_upstream_hears(sim, 1), CALL_CANONICAL);
 }
 
+/* Whoever speaks between two calls would otherwise have answered the next one before it was asked. */
+static void stray_after(int64_t us)
+{
+    sim_agent_posts(sim, CALL, "");
+    sim_upstream_answers(sim, 0, "application/json", RESULT);
+    (void)sim_agent_hears(sim);
+    sim_pass(sim, us);
+    sim_upstream_answers(sim, 0, "application/json", STRAY);
+    sim_agent_posts(sim, CALL, "");
+    assert_int_equal(sim->upstream_count, 2);
+    has(sim_upstream_hears(sim, 1), CALL_CANONICAL);
+    sim_upstream_answers(sim, 1, "application/json", RESULT);
+    has(sim_agent_hears(sim), RESULT_CANONICAL);
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_RESULT);
+}
+
+static void stray_at_once(void)
+{
+    stray_after(0);
+}
+
+static void stray_later(void)
+{
+    stray_after(5000000);
+}
+
+/* Nobody has read them yet when the next call wants the connection. */
+static void stray_unread(void)
+{
+    if (sim->weather == SIM_AGAIN)
+        return; /* there they are not even to be read yet */
+    sim_agent_posts(sim, CALL, "");
+    (void)sim_upstream_hears(sim, 0);
+    sim_upstream_answers(sim, 0, "application/json", RESULT);
+    (void)sim_agent_hears(sim);
+    sim->clock.now_us += 5000000;
+    assert_true(mem_stream_put(sim->upstreams[0], STRAY_REPLY, strlen(STRAY_REPLY)));
+    sim->is_deaf_behind = true;
+    sim_agent_posts(sim, CALL, "");
+    sim->is_deaf_behind = false;
+    sim_run(sim);
+    assert_int_equal(sim->upstream_count, 2);
+    assert_string_equal(sim_upstream_hears(sim, 0), "");
+    has(sim_upstream_hears(sim, 1), CALL_CANONICAL);
+}
+
+/* In one piece with the answer: the connection is not kept at all. */
+static void stray_behind(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n" STRAY_REPLY);
+    (void)sim_agent_hears(sim);
+    assert_true(mem_stream_twin_closed(sim->upstreams[0]));
+    sim_agent_posts(sim, CALL, "");
+    assert_int_equal(sim->upstream_count, 2);
+    has(sim_upstream_hears(sim, 1), CALL_CANONICAL);
+}
+
+static void test_stray_bytes(void **state) /* 4.20 */
+{
+    (void)state;
+    in_every_weather(stray_at_once);
+    in_every_weather(stray_later);
+    in_every_weather(stray_unread);
+    in_every_weather(stray_behind);
+}
+
 static void upstream_error_passes(void)
 {
     const char *text;
@@ -378,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_durable_first),   cmocka_unit_test(test_agent_gone),
         cmocka_unit_test(test_audit_trouble),   cmocka_unit_test(test_upstream_faults),
         cmocka_unit_test(test_ordinary_replies), cmocka_unit_test(test_agents_time),
+        cmocka_unit_test(test_stray_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -353,6 +353,41 @@ static void test_new_configuration(void **state) /* 1.8 */
     in_every_weather(new_configuration);
 }
 
+#define REGION_CALL \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{\"region\":\"Bonn\"}}}"
+
+static void mirror_that_agrees(void)
+{
+    sim_agent_posts(sim, REGION_CALL, "Mcp-Param-Region: Bonn\r\n");
+    has(sim_upstream_hears(sim, 0), "Mcp-Param-Region: Bonn\r\n");
+}
+
+static void refused_mirror(const char *headers)
+{
+    sim_agent_posts(sim, REGION_CALL, headers);
+    has(sim_agent_hears(sim), "HTTP/1.1 400 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_HEADER_MISMATCH);
+    assert_int_equal(sim->upstream_count, 0);
+}
+
+static void mirror_that_lies(void)
+{
+    refused_mirror("Mcp-Param-Region: Rome\r\n");
+}
+
+static void mirror_that_lies_last(void)
+{
+    refused_mirror("Mcp-Param-Region: Bonn\r\nX-Other: 1\r\nmcp-param-CITY: Rome\r\n");
+}
+
+static void test_mirrors(void **state) /* 4.20 */
+{
+    (void)state;
+    in_every_weather(mirror_that_agrees);
+    in_every_weather(mirror_that_lies);
+    in_every_weather(mirror_that_lies_last);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_names),     cmocka_unit_test(test_pass),      cmocka_unit_test(test_pipelined),
         cmocka_unit_test(test_principal_limit), cmocka_unit_test(test_new_configuration),
         cmocka_unit_test(test_route_options), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_mirrors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -430,13 +430,70 @@ static void test_slow_reader(void **state) /* 1.5, 1.7 */
     in_every_weather(slow_reader);
 }
 
+/* ---- a key that is revoked meanwhile ---- */
+
+static void publish_key(bool is_there)
+{
+    struct identity_key key = {.principal = "bot", .tenant = "acme", .id = 1};
+    struct identity_keys *keys;
+
+    digest_of(SPAN_LIT("cg_right"), key.digest);
+    assert_ok(identity_keys_new(&key, is_there ? 1 : 0, &keys));
+    gate_publish_keys(sim->shared, keys);
+}
+
+static void with_a_key(void)
+{
+    sim->identity[0] = (struct identity_source){.kind = IDENTITY_API_KEY, .header = "X-API-Key"};
+    publish_key(true);
+    sim_pass(sim, 1000000);
+    sim_agent_posts(sim, CALL, "X-API-Key: cg_right\r\nAccept: application/json, text/event-stream\r\n");
+    stream_begins(0, "");
+    event(0, PROGRESS);
+    has(sim_agent_hears(sim), PROGRESS);
+}
+
+static void revoked(void)
+{
+    with_a_key();
+    publish_key(true); /* another table that still has it */
+    sim_pass(sim, 1000000);
+    event(0, PROGRESS);
+    has(sim_agent_hears(sim), PROGRESS);
+    publish_key(false);
+    sim_pass(sim, 1000000);
+    assert_null(sim_pair(sim));
+    assert_true(mem_stream_twin_closed(sim->upstreams[0]));
+    has_not(sim_agent_hears(sim), "data:");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_CREDENTIAL_WRONG);
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_CANCELLED);
+}
+
+/* Whose stream needs no key keeps it, and so does a connection between two calls. */
+static void others_stay(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    stream_begins(0, "");
+    publish_key(true);
+    sim_pass(sim, 1000000);
+    event(0, PROGRESS);
+    has(sim_agent_hears(sim), PROGRESS);
+}
+
+static void test_revoked(void **state) /* 4.20 */
+{
+    (void)state;
+    in_every_weather(revoked);
+    in_every_weather(others_stay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_it_comes),     cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_other_events),    cmocka_unit_test(test_broken_streams),
         cmocka_unit_test(test_questions),       cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_slow_reader),     cmocka_unit_test(test_revoked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

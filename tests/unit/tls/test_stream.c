@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/cm.h"
-#include "tls/tls.h"
+#include "base/hash.h"
+#include "tls/tls_priv.h"
 
 #include "unit/tls/pki.h"
 
@@ -293,6 +294,38 @@ static void test_still_accepted(void **state) /* 4.14: asked of a newer context,
     end(&none);
 }
 
+static uint64_t place_of(const char *host)
+{
+    return hash_bytes(host, strlen(host)) % TLS_TICKETS;
+}
+
+/* A session that is resumed is not verified again: one that was made with another host must never be. */
+static void test_ticket_of_another_host(void **state) /* 4.20 */
+{
+    static const char *const hosts[] = {"gate.test", "127.0.0.1"};
+    struct ends ends;
+    char byte, name[32];
+    size_t done;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        unsigned number = 0;
+
+        do
+            (void)snprintf(name, sizeof name, "other%u.test", number++);
+        while (place_of(name) != place_of(hosts[i]));
+        contexts(&ends, &pki, false, false, false);
+        join(&ends, hosts[i]);
+        assert_int_equal(stream_read(ends.back, &byte, 1, &done), IO_WANT_READ); /* takes the ticket */
+        part(&ends);
+        join(&ends, name);
+        assert_false(tls_is_resumed(ends.back));
+        assert_int_equal(ends.back_io, IO_FAIL); /* its certificate names somebody else */
+        assert_non_null(strstr(stream_fault(ends.back), "mismatch"));
+        end(&ends);
+    }
+}
+
 static void test_client_certificate(void **state) /* 1.6 */
 {
     struct ends ends;
@@ -394,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_stranger),   cmocka_unit_test(test_resumption),
         cmocka_unit_test(test_client_certificate), cmocka_unit_test(test_alpn_and_versions),
         cmocka_unit_test(test_files),      cmocka_unit_test(test_still_accepted),
+        cmocka_unit_test(test_ticket_of_another_host),
     };
 
     return cmocka_run_group_tests(tests, make_pki, drop_pki);

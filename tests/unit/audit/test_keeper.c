@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 4.20: the keeper's second copy. While somebody reads, SQLite copies a part of the -wal file and syncs nothing; where the sync of the
+ * next copying fails, that part may be lost, too, and SQLite goes on behind it. The keeper makes the next copying begin with the
+ * first page, so that the -wal file may begin anew although the writer has not looked yet. */
+#include "audit/keeper_priv.h"
+#include "audit/ring_priv.h"
+
+#include "db/db.h"
+#include "fakes/audit_file.h"
+#include "fakes/fault_vfs.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+struct scene {
+    struct audit_file file, after;
+    struct ring_shared shared;
+    struct keeper keeper;
+    struct db *writer, *reader;
+};
+
+static void run(struct db *db, const char *sql)
+{
+    if (db_exec(db, sql) != CODE_OK)
+        fail_msg("%s: %s", sql, db_error(db));
+}
+
+static void nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static void begin(struct scene *scene, enum fault_pages pages)
+{
+    struct why why = {0};
+
+    *scene = (struct scene){.shared = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}};
+    audit_file_init(&scene->file);
+    audit_file_init(&scene->after);
+    fault_vfs_track(scene->file.path, pages);
+    assert_int_equal(db_open(scene->file.path, DB_CREATE, &scene->writer, &why), CODE_OK);
+    run(scene->writer, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
+                       "CREATE TABLE t(n INTEGER, b BLOB); INSERT INTO t VALUES (1, zeroblob(40000))");
+    assert_int_equal(keeper__init(&scene->keeper, scene->file.path, &scene->shared, &why), CODE_OK);
+    assert_int_equal(keeper__start(&scene->keeper, &why), CODE_OK);
+}
+
+static void end(struct scene *scene)
+{
+    keeper__stop(&scene->keeper);
+    keeper__fini(&scene->keeper);
+    db_close(&scene->reader);
+    db_close(&scene->writer);
+    (void)close(scene->shared.wake_fd);
+    audit_file_fini(&scene->file);
+    audit_file_fini(&scene->after);
+}
+
+/* Until what was asked is done: a copying that failed is tried again until it succeeds. */
+static void copied(struct scene *scene)
+{
+    keeper__ask_checkpoint(&scene->keeper);
+    for (int tries = 0; atomic_load(&scene->keeper.checkpoint_wanted); tries++) {
+        assert_true(tries < 30000);
+        nap();
+    }
+}
+
+static void a_part_that_nobody_synced(enum fault_pages pages)
+{
+    struct scene scene;
+    struct why why = {0};
+
+    begin(&scene, pages);
+    assert_int_equal(db_open(scene.file.path, DB_READ, &scene.reader, &why), CODE_OK);
+    run(scene.reader, "BEGIN; SELECT count(*) FROM t");
+    run(scene.writer, "INSERT INTO t VALUES (2, zeroblob(40000))");
+    copied(&scene); /* what the reader sees, and no more */
+    run(scene.reader, "COMMIT");
+    fault_vfs_set_once(FAULT_SYNC, 2); /* the -wal file's is the first, the main one's the second */
+    copied(&scene);
+    assert_int_equal(fault_vfs_failed(), 1);
+    assert_true(atomic_load(&scene.keeper.is_in_doubt));
+    fault_vfs_set(FAULT_NONE, 0);
+    run(scene.writer, "INSERT INTO t VALUES (3, zeroblob(10))"); /* over the beginning of the -wal file */
+    fault_vfs_cut_power(scene.file.path, scene.after.path);
+    assert_string_equal(audit_file_ask(&scene.after, "SELECT group_concat(integrity_check) FROM pragma_integrity_check"), "ok");
+    assert_string_equal(audit_file_ask(&scene.after, "SELECT group_concat(n || ':' || length(b)) FROM t"), "1:40000,2:40000,3:10");
+    end(&scene);
+}
+
+static void test_pages_kept(void **state)
+{
+    (void)state;
+    a_part_that_nobody_synced(PAGES_KEPT);
+}
+
+static void test_pages_dropped(void **state)
+{
+    (void)state;
+    a_part_that_nobody_synced(PAGES_DROPPED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages_kept), cmocka_unit_test(test_pages_dropped)};
+
+    if (access("/dev/shm", W_OK) == 0)
+        (void)setenv("CALLGATE_TEST_FOLDER", "/dev/shm", 0);
+    fault_vfs_install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
