@@ -124,7 +124,8 @@ ALTER TABLE outcome ADD COLUMN answer_salt BLOB;
 ALTER TABLE outcome ADD COLUMN answer TEXT;
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
--- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), migrated (the tables around the
+-- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
+-- heads_damaged, migrated (the tables around the
 -- chain were brought to a newer version), sealed (the last row of a file), continued (the first of the next one) ...
 CREATE TABLE event (
     seq             INTEGER PRIMARY KEY,

@@ -35,12 +35,13 @@ static int print_json(const struct verify_conf *conf, const struct verify_report
 
     num_hex(report->head, DIGEST_BYTES, head);
     doc_text(doc, "verdict", report->fault_count == 0 ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
-    doc_bool(doc, "proven", conf->key != NULL && report->fault_count == 0);
+    doc_bool(doc, "proven", conf->key != NULL && report->fault_count == 0 && report->losses == 0);
     doc_int(doc, "proven_seq", (int64_t)report->proven_seq);
     doc_int(doc, "checkpoints", (int64_t)report->checkpoints);
     doc_int(doc, "outside_checkpoints", (int64_t)report->heads);
     doc_int(doc, "outside_seq", (int64_t)report->heads_seq);
     doc_int(doc, "outside_elsewhere", (int64_t)report->heads_elsewhere);
+    doc_int(doc, "losses", (int64_t)report->losses);
     doc_bool(doc, "sealed", report->is_sealed);
     doc_int(doc, "rows", (int64_t)report->rows);
     doc_int(doc, "decisions", (int64_t)report->decisions);
@@ -83,6 +84,8 @@ static void print_proof(const struct verify_report *report, const struct verify_
         printf("checkpoints in %s about other files: %" PRIu64 "\n", heads_path, report->heads_elsewhere);
     if (conf->key == NULL)
         printf("consistent, not proven: whoever can write the file could have written it anew; --key says who signed it\n");
+    else if (report->losses > 0)
+        printf("not proven: rows were lost; those that are here are signed up to row %" PRIu64 "\n", report->proven_seq);
     else if (report->proven_seq == last)
         printf("proven: every row up to %" PRIu64 " is signed\n", last);
     else
@@ -118,6 +121,8 @@ static int print_text(const struct verify_conf *conf, const char *heads_path, co
     }
     if (report->fault_count > shown)
         printf("and %zu faults more\n", report->fault_count - shown);
+    if (report->losses > 0)
+        printf("losses that somebody accepted to go on (events loss_accepted): %" PRIu64 "\n", report->losses);
     printf("head %s\n", head);
     if (report->fault_count > 0) {
         printf("BROKEN: this is not what the gate wrote\n");

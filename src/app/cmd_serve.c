@@ -47,14 +47,14 @@ static int check_only(struct conf **conf)
     return STATUS_DONE;
 }
 
-static int serve_all(struct conf *conf, int ready_fd)
+static int serve_all(struct conf *conf, const char *continue_why, int ready_fd)
 {
     struct serve serve;
     struct why why = {0};
     enum code code;
 
     signals_block();
-    code = serve_open(&serve, conf, &why);
+    code = serve_open(&serve, conf, continue_why, &why);
     if (code == CODE_OK)
         code = serve_run(&serve, ready_fd, &why);
     serve_close(&serve);
@@ -78,22 +78,28 @@ static int read_ready_fd(const char *text, int *fd)
 
 static int run_serve(int argc, char **argv)
 {
-    const char *config = NULL, *ready = NULL;
-    bool check = false, verbose = false;
+    const char *config = NULL, *ready = NULL, *reason = NULL;
+    bool check = false, verbose = false, goes_on = false;
     const struct option options[] = {
         CONFIG_OPTION(&config),
         {.name = "check", .help = "load everything, change nothing", .flag = &check},
         {.name = "verbose", .help = "also log why each request was refused and how each connection ended", .flag = &verbose},
+        {.name = "continue-after-loss", .help = "though audit.db lacks rows that a checkpoint covers; recorded",
+         .flag = &goes_on},
+        {.name = "why", .takes = "TEXT", .help = "why a loss is accepted, for the record", .value = &reason},
         {.name = "ready-fd", .takes = "N", .help = "write one JSON line with the addresses there when ready", .value = &ready},
         {0},
     };
-    const struct usage usage = {"callgate serve [--config FILE] [--check] [--verbose]",
+    const struct usage usage = {"callgate serve [--config FILE] [--check] [--verbose] [--continue-after-loss --why TEXT]",
                                 "Stands between agents and their tool servers. SIGHUP reloads, SIGTERM drains.",
                                 options, 0, 0};
     struct conf *conf = NULL;
     struct why why = {""};
     int ready_fd, operands, status = options_read(&usage, argc, argv, &operands);
 
+    if (status == OPTIONS_GO && (goes_on != (reason != NULL) || (goes_on && check)))
+        status = complain(STATUS_USAGE, "--continue-after-loss and --why TEXT go together, and not with --check: who accepts a "
+                          "loss says why");
     if (status == OPTIONS_GO)
         status = read_ready_fd(ready, &ready_fd);
     if (status != OPTIONS_GO)
@@ -105,7 +111,7 @@ static int run_serve(int argc, char **argv)
         return status;
     if (verbose)
         log_init(LOG_DEBUG, LOG_AUTO);
-    return check ? check_only(&conf) : serve_all(conf, ready_fd);
+    return check ? check_only(&conf) : serve_all(conf, reason, ready_fd);
 }
 
 const struct command cmd_serve = {"serve", "the gate itself", run_serve, NULL};

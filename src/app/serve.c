@@ -76,6 +76,7 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
         .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
                         .rows = serve->conf->audit.checkpoint_rows},
         .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
+        .loss = {.why = serve->continue_why, .actor = serve->continue_actor},
     };
     enum code code = serve__checkpoint_key(serve->conf->audit.checkpoint_key, true, &serve->checkpoint_key, why);
 
@@ -155,12 +156,13 @@ static enum code open_proxy(struct serve *serve, struct why *why)
     return code;
 }
 
-enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *why)
+enum code serve_open(struct serve *serve, struct conf *conf_take, const char *continue_why, struct why *why)
 {
     enum code code;
 
-    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .attending = {.store_seen = -1}};
+    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .attending = {.store_seen = -1}, .continue_why = continue_why};
     list_init(&serve->approvals.asks);
+    actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
     code = serve__prepare(serve, why);
     if (code == CODE_OK)
         code = http_selftest(why);

@@ -12,6 +12,7 @@
 
 #include "admin/admin.h"
 #include "admin/metrics.h"
+#include "app/command.h"
 #include "app/conf.h"
 #include "app/poster.h"
 #include "app/store_audit.h"
@@ -85,6 +86,8 @@ struct serve {
     struct gate **gates;         /* one a worker */
     struct sign_key *checkpoint_key;
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
+    const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
+    char continue_actor[ACTOR_BYTES];
     struct audit *audit;
     struct audit_ring *ring;     /* main's own */
     struct proxy *proxy;
@@ -98,8 +101,8 @@ struct serve {
     int64_t drain_until_us;
 };
 
-/* Takes conf in any case. */
-enum code serve_open(struct serve *serve, struct conf *conf_take, struct why *why) MUST_USE;
+/* Takes conf in any case. continue_why: goes on though rows of the audit are lost, and says why; NULL: does not. */
+enum code serve_open(struct serve *serve, struct conf *conf_take, const char *continue_why, struct why *why) MUST_USE;
 
 /* Blocks: until the last connection has gone after a signal. */
 enum code serve_run(struct serve *serve, int ready_fd, struct why *why) MUST_USE;

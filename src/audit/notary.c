@@ -31,7 +31,7 @@ static enum code find_origin(struct notary *notary, struct ledger *ledger)
     struct db_stmt *stmt;
     enum code code = db_prepare(ledger->db, "SELECT f.id, (SELECT note FROM checkpoint ORDER BY size LIMIT 1), "
                                 "f.previous IS NOT NULL FROM file AS f", &stmt);
-    char hex[33] = {0};
+    char hex[NOTE_ORIGIN_ID + 1] = {0};
 
     if (code == CODE_OK)
         code = db_step(stmt);
@@ -41,7 +41,7 @@ static enum code find_origin(struct notary *notary, struct ledger *ledger)
         (void)snprintf(notary->origin, sizeof notary->origin, "%.*s", SPAN_ARG(origin));
     } else if (code == CODE_OK) {
         num_hex(db_blob(stmt, 0).at, db_blob(stmt, 0).len < 16 ? db_blob(stmt, 0).len : 16, hex);
-        (void)snprintf(notary->origin, sizeof notary->origin, "callgate/%s", hex);
+        (void)snprintf(notary->origin, sizeof notary->origin, NOTE_ORIGIN "%s", hex);
     }
     db_finalize(&stmt);
     return code;

@@ -7,6 +7,7 @@
 
 #define KEY_ID_BYTES 4
 #define KEY_TYPE 1 /* Ed25519 */
+#define BASE64_LEN(bytes) (((bytes) + 2) / 3 * 4)
 #define DASH "\xe2\x80\x94 "
 
 /* ---- base64 of a known size -------------------------------------------------------------------------------------- */
@@ -158,28 +159,124 @@ enum code note_read(struct span text, struct note *note)
     return code == CODE_LIMIT ? CODE_INVALID : code;
 }
 
+/* ---- several in a file ------------------------------------------------------------------------------------------- */
+
+/* Also one whose first bytes alone were written. */
+static bool begins_signature(struct span line)
+{
+    while (span_ends_with(line, span_of("", 1)))
+        line.len--;
+    return line.len > 0 && (is_signature(line) || span_starts_with(SPAN_LIT(DASH), line));
+}
+
+/* Text, an empty line, signatures; or what there is of it. */
+static size_t piece_end(struct span file)
+{
+    bool in_signatures = false;
+    size_t at = 0;
+
+    while (at < file.len) {
+        struct span rest, line = span_cut(span_part(file, at, SIZE_MAX), '\n', &rest);
+
+        if (in_signatures && !begins_signature(line))
+            return at;
+        if (line.len == 0) {
+            struct span after, next = span_cut(rest, '\n', &after);
+
+            if (!begins_signature(next))
+                return at;
+            in_signatures = true;
+        }
+        at = file.len - rest.len;
+    }
+    return at;
+}
+
+/* What was written of a note, from its first byte on. */
+struct torn {
+    struct span rest;
+    bool differs; /* from what a gate writes */
+};
+
+static void pass_text(struct torn *torn, struct span text)
+{
+    size_t len = text.len < torn->rest.len ? text.len : torn->rest.len;
+
+    torn->differs = torn->differs || memcmp(text.at, torn->rest.at, len) != 0;
+    torn->rest = span_part(torn->rest, len, SIZE_MAX);
+}
+
+/* How many of LETTERS they are. */
+enum { LETTERS_DIGITS = 10, LETTERS_HEX = 16, LETTERS_BASE64 = 65 };
+#define LETTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/="
+
+/* So many; 0: one or more. */
+static void pass_letters(struct torn *torn, size_t kinds, size_t len)
+{
+    size_t at = 0;
+
+    while (at < torn->rest.len && (len == 0 || at < len) && memchr(LETTERS, torn->rest.at[at], kinds) != NULL)
+        at++;
+    torn->differs = torn->differs || (at < torn->rest.len && (len == 0 ? at == 0 : at < len));
+    torn->rest = span_part(torn->rest, at, SIZE_MAX);
+}
+
+/* A torn one is a beginning of what note_write and note_sign make; one that is complete and yet no note was damaged. */
+static bool is_torn(struct span piece)
+{
+    struct torn torn = {.rest = piece};
+    struct span rest, origin = span_cut(piece, '\n', &rest);
+    bool is_ended = span_ends_with(piece, SPAN_LIT("\n"));
+
+    while (torn.rest.len > 0 && (torn.rest.at[torn.rest.len - 1] == '\n' || torn.rest.at[torn.rest.len - 1] == '\0'))
+        torn.rest.len--;
+    pass_text(&torn, SPAN_LIT(NOTE_ORIGIN));
+    pass_letters(&torn, LETTERS_HEX, NOTE_ORIGIN_ID);
+    pass_text(&torn, SPAN_LIT("\n"));
+    pass_letters(&torn, LETTERS_DIGITS, 0);
+    pass_text(&torn, SPAN_LIT("\n"));
+    pass_letters(&torn, LETTERS_BASE64, BASE64_LEN(DIGEST_BYTES));
+    pass_text(&torn, SPAN_LIT("\ntime "));
+    pass_letters(&torn, LETTERS_DIGITS, 0);
+    pass_text(&torn, SPAN_LIT("\n"));
+    if (span_starts_with(torn.rest, SPAN_LIT("t"))) {
+        pass_text(&torn, SPAN_LIT("tenants "));
+        pass_letters(&torn, LETTERS_DIGITS, 0);
+        pass_text(&torn, SPAN_LIT(" "));
+        pass_letters(&torn, LETTERS_BASE64, BASE64_LEN(DIGEST_BYTES));
+        pass_text(&torn, SPAN_LIT("\n"));
+    }
+    pass_text(&torn, SPAN_LIT("\n" DASH));
+    pass_text(&torn, origin);
+    pass_text(&torn, SPAN_LIT(" "));
+    if (torn.rest.len >= BASE64_LEN(KEY_ID_BYTES + SIGN_BYTES) && is_ended)
+        return false;
+    pass_letters(&torn, LETTERS_BASE64, BASE64_LEN(KEY_ID_BYTES + SIGN_BYTES));
+    return !torn.differs && torn.rest.len == 0;
+}
+
+enum note_piece note_scan(struct span *file, struct span *piece)
+{
+    struct note note;
+
+    while (span_starts_with(*file, SPAN_LIT("\n")))
+        *file = span_part(*file, 1, SIZE_MAX);
+    *piece = span_part(*file, 0, piece_end(*file));
+    *file = span_part(*file, piece->len, SIZE_MAX);
+    if (piece->len == 0)
+        return NOTE_NONE;
+    if (note_read(*piece, &note) == CODE_OK)
+        return NOTE_WHOLE;
+    return is_torn(*piece) ? NOTE_TORN : NOTE_DAMAGED;
+}
+
 bool note_next(struct span *file, struct span *note)
 {
-    size_t begin = 0, at = 0;
-    bool fresh = true, is_signed = false; /* fresh: no line of a note yet */
+    enum note_piece piece = note_scan(file, note);
 
-    while (at < file->len) {
-        struct span line = span_part(*file, at, SIZE_MAX);
-        size_t len = span_find(line, '\n'), next = at + len + (len < line.len);
-        bool empty = len == 0, signature = is_signature(span_part(line, 0, len));
-
-        if (is_signed && !signature)
-            break;
-        if (signature)
-            is_signed = !fresh && len < line.len;
-        else if (!empty && (fresh || (at >= 2 && file->at[at - 1] == '\n' && file->at[at - 2] == '\n')))
-            begin = at; /* a block that is not yet a note ends at each empty line */
-        fresh = fresh && empty;
-        at = next;
-    }
-    *note = span_part(*file, begin, at - begin);
-    *file = span_part(*file, at, SIZE_MAX);
-    return is_signed;
+    while (piece == NOTE_TORN || piece == NOTE_DAMAGED)
+        piece = note_scan(file, note);
+    return piece == NOTE_WHOLE;
 }
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
@@ -232,6 +329,19 @@ static enum note_verdict judge_line(const struct note *note, struct span name, c
         memcmp(bytes, id, sizeof id) != 0)
         return NOTE_OTHER_KEY;
     return sign_is_good(key->public, note->text, bytes + KEY_ID_BYTES) ? NOTE_SIGNED : NOTE_FORGED;
+}
+
+bool note_is_named(const struct note *note)
+{
+    struct span rest = note->signatures;
+
+    while (rest.len > 0) {
+        struct span more, line = span_cut(rest, '\n', &rest);
+
+        if (span_equals(span_cut(span_part(line, sizeof DASH - 1, SIZE_MAX), ' ', &more), note->origin))
+            return true;
+    }
+    return false;
 }
 
 enum note_verdict note_judge(const struct note *note, const struct note_key *key)

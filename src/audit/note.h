@@ -13,6 +13,8 @@
 
 #define NOTE_BYTES ((size_t)4096) /* at most */
 #define NOTE_ORIGIN_BYTES 128
+#define NOTE_ORIGIN "callgate/" /* a gate's own, and behind it so many hexadecimal digits, which name the log's first file: */
+#define NOTE_ORIGIN_ID 32
 
 /* What a checkpoint says: the log, how many rows, the root of the Merkle tree over them, and two extension lines. */
 struct note {
@@ -33,9 +35,15 @@ enum code note_sign(struct span text, struct span name, const struct sign_key *k
 
 enum code note_read(struct span text, struct note *note) MUST_USE;
 
-/* The next note in a file of several, which may have empty lines between them. What stands there without signatures, as
- * after a crash in the middle of writing, is passed over. False: there is none. */
-bool note_next(struct span *file, struct span *note);
+/* What stands next in a file of several, which may have empty lines between them. A crash in the middle of writing leaves the
+ * beginning of one, with zeros where the power failed: NOTE_TORN. Whatever else is no note: NOTE_DAMAGED. */
+enum note_piece { NOTE_NONE = 0, NOTE_WHOLE, NOTE_TORN, NOTE_DAMAGED };
+enum note_piece note_scan(struct span *file, struct span *piece);
+
+bool note_next(struct span *file, struct span *note); /* the next whole one. False: there is none */
+
+/* Whether it bears a signature under its own origin, as every log signs its own. */
+bool note_is_named(const struct note *note);
 
 /* A key whose signature counts. Without a name it signs under the origin's. */
 struct note_key {

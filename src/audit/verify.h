@@ -35,6 +35,7 @@ struct verify_report {
     uint64_t proven_seq;                   /* rows up to this one are covered by a checkpoint that the given key signed */
     uint64_t heads, heads_seq;             /* checkpoints from outside that agree; what the largest of them covers */
     uint64_t heads_elsewhere;              /* of these, about files before this one or after it */
+    uint64_t losses;                       /* events by which somebody went on without rows that checkpoints cover */
     bool is_sealed;                        /* the last row says so */
     unsigned char head[DIGEST_BYTES];      /* hash of the last row */
     size_t fault_count;                    /* all, also those that found no place below */

@@ -9,13 +9,14 @@
 #define AUDIT_VERIFY_PRIV_H
 
 #include "audit/heads_priv.h"
+#include "audit/keyring_priv.h"
+#include "audit/loss_priv.h"
 #include "audit/tenants_priv.h"
 #include "audit/verify.h"
 #include "audit/walk_priv.h"
 #include "base/mem.h"
 
 #define VERIFY_CHUNK_ROWS 8192
-#define VERIFY_KEYS_MAX 16
 
 struct erasure {
     struct erasure *next;
@@ -25,7 +26,8 @@ struct erasure {
 
 struct verify_sequence {
     struct arena arena;
-    struct erasure *erasures;   /* recorded in any of the files */
+    struct erasure *erasures;   /* recorded in any of the files; likewise: */
+    struct losses losses;
     bool has_before;            /* a file was verified; it left: */
     int64_t seq;
     unsigned char hash[DIGEST_BYTES];
@@ -92,13 +94,15 @@ struct verifier {
     bool tree_is_broken;     /* told once: all later checkpoints disagree, too */
     int64_t agreed;          /* size of the last checkpoint that agrees with the rows */
     char origin[NOTE_ORIGIN_BYTES]; /* of all checkpoints; empty: not known yet */
-    struct note_key keys[VERIFY_KEYS_MAX]; /* the given one first, where there is one; then those that events name */
-    size_t key_count;
+    struct keyring keys;     /* the given one first, where there is one; then those that events name */
     struct verify_outside {
         uint64_t size;
         struct span note;
     } *outside;              /* checkpoints from outside, by size */
     size_t outside_count, outside_next;
+    struct losses losses;
+    uint64_t heads_lost, lost_size; /* of these, explained by a loss that was accepted; up to which size */
+    int64_t lost_by;         /* the event */
     unsigned char last_mark[DIGEST_BYTES]; /* digest of the database's last checkpoint that is signed as it should be */
 };
 

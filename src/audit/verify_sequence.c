@@ -44,6 +44,8 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
         if (code != CODE_OK)
             break;
         code = verify__read_erasures(db, VERIFY_ERASURES, &sequence->arena, &sequence->erasures);
+        if (code == CODE_OK)
+            code = losses__read(&sequence->losses, db);
         if (code == CODE_IO) /* a damaged page, which is told when the file's turn comes */
             code = CODE_OK;
         else if (code != CODE_OK)

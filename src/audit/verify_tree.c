@@ -9,44 +9,14 @@
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-static void add_key(struct verifier *verifier, const struct note_key *key)
-{
-    for (size_t i = 0; i < verifier->key_count; i++)
-        if (memcmp(verifier->keys[i].public, key->public, SIGN_PUBLIC_BYTES) == 0)
-            return;
-    if (verifier->key_count < VERIFY_KEYS_MAX)
-        verifier->keys[verifier->key_count++] = *key;
-}
-
-static enum code read_keys(struct verifier *verifier)
-{
-    struct db_stmt *stmt;
-    struct note_key key;
-    enum code code;
-
-    if (verifier->conf->key != NULL)
-        add_key(verifier, verifier->conf->key);
-    code = db_prepare(verifier->db, "SELECT json_extract(detail, '$.key') FROM event WHERE kind = 'checkpoint_key' "
-                      "AND json_valid(detail) ORDER BY seq", &stmt);
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
-        if (note_key_read(db_text(stmt, 0), &key) == CODE_OK)
-            add_key(verifier, &key);
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
 /* NOTE_SIGNED with *by_given, where it is the key that was given. */
 static enum note_verdict judge(const struct verifier *verifier, const struct note *note, bool *by_given)
 {
-    *by_given = false;
-    for (size_t i = 0; i < verifier->key_count; i++) {
-        enum note_verdict verdict = note_judge(note, &verifier->keys[i]);
+    size_t by = 0;
+    enum note_verdict verdict = keyring__judge(&verifier->keys, note, &by);
 
-        *by_given = verdict == NOTE_SIGNED && i == 0 && verifier->conf->key != NULL;
-        if (verdict != NOTE_OTHER_KEY)
-            return verdict;
-    }
-    return NOTE_OTHER_KEY;
+    *by_given = verdict == NOTE_SIGNED && by == 0 && verifier->conf->key != NULL;
+    return verdict;
 }
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
@@ -110,13 +80,28 @@ static int by_size(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
+static void doubt_outside(struct verifier *verifier, struct span piece)
+{
+    verify__fault(verifier, 0, "heads", "note", "what stands at byte %zu is no checkpoint as it was signed: the file of them "
+                  "was damaged or changed", (size_t)(piece.at - verifier->conf->heads.at));
+}
+
+/* One that is of no row here: nothing but its own signature says whether it was changed. */
+static bool is_sound(const struct verifier *verifier, const struct note *note)
+{
+    bool by_given;
+
+    return note_is_named(note) && judge(verifier, note, &by_given) != NOTE_FORGED;
+}
+
 /* Those of other logs are left out, unless there are no others. */
 static enum code read_outside(struct verifier *verifier)
 {
     struct span rest = verifier->conf->heads, text, origin = span_text(verifier->origin), other = SPAN_NONE;
+    enum note_piece piece;
     size_t room = 0;
 
-    while (note_next(&rest, &text)) {
+    while ((piece = note_scan(&rest, &text)) != NOTE_NONE) {
         struct note note;
 
         if (verifier->outside_count == room) {
@@ -126,14 +111,18 @@ static enum code read_outside(struct verifier *verifier)
                 return CODE_NOMEM;
             verifier->outside = more;
         }
-        if (note_read(text, &note) != CODE_OK)
+        if (piece == NOTE_DAMAGED)
+            doubt_outside(verifier, text);
+        if (piece != NOTE_WHOLE || note_read(text, &note) != CODE_OK)
             continue;
         if (origin.len == 0 || span_equals(note.origin, origin)) {
             verifier->outside[verifier->outside_count++] = (struct verify_outside){note.size, text};
-        } else {
-            other = note.origin;
-            verifier->report->heads_elsewhere++;
+            continue;
         }
+        other = note.origin;
+        verifier->report->heads_elsewhere++;
+        if (!is_sound(verifier, &note))
+            doubt_outside(verifier, text);
     }
     if (verifier->outside_count > 0)
         qsort(verifier->outside, verifier->outside_count, sizeof verifier->outside[0], by_size);
@@ -150,8 +139,14 @@ enum code verify__begin_tree(struct verifier *verifier)
     enum code code = verify__has_checkpoints(verifier->db, &verifier->has_checkpoints);
 
     verifier->agreed = verifier->begin;
+    if (verifier->conf->key != NULL)
+        keyring__add(&verifier->keys, verifier->conf->key);
     if (code == CODE_OK)
-        code = read_keys(verifier);
+        code = keyring__read(&verifier->keys, verifier->db);
+    if (code == CODE_OK && verifier->conf->sequence == NULL)
+        code = losses__read(&verifier->losses, verifier->db);
+    else if (code == CODE_OK)
+        verifier->losses = verifier->conf->sequence->losses;
     if (code == CODE_OK)
         code = tenants__init(&verifier->tenants);
     verifier->has_tree = verifier->has_tenants = verifier->begin == 0;
@@ -203,7 +198,7 @@ void verify__judge_mark(const struct verifier *verifier, struct db_stmt *stmt, s
     case NOTE_OTHER_KEY:
         break;
     }
-    if (verifier->key_count > 0 || mark->size != verifier->begin) /* killed before its first row: named in the file before */
+    if (verifier->keys.count > 0 || mark->size != verifier->begin) /* killed before its first row: named in the file before */
         blame(mark, "note", "it is signed with a key that no event names");
 }
 
@@ -311,7 +306,9 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
         return true; /* the database's own, and judged with it */
     }
     verdict = judge(verifier, note, by_given);
-    return needs_given ? *by_given : verdict != NOTE_FORGED; /* without a key it is the holder's word that counts */
+    if (needs_given)
+        return *by_given;
+    return verdict == NOTE_SIGNED || (verdict == NOTE_OTHER_KEY && verifier->keys.count == 0 && note_is_named(note));
 }
 
 /* Where the database's own checkpoint over as many rows agrees, whoever wrote the rows signed it, too. */
@@ -324,6 +321,29 @@ static long long agreed_outside(const struct verifier *verifier, const struct ve
     return kept > verifier->begin ? kept : verifier->begin;
 }
 
+/* Of rows that somebody went on without. */
+static bool is_lost(struct verifier *verifier, const struct verify_outside *outside, const struct note *note)
+{
+    const struct loss *loss = losses__find(&verifier->losses, note);
+
+    if (loss == NULL)
+        return false;
+    verifier->heads_lost++;
+    verifier->lost_size = outside->size > verifier->lost_size ? outside->size : verifier->lost_size;
+    verifier->lost_by = loss->seq;
+    return true;
+}
+
+/* About rows before or behind this file. In a trail each is judged with the file that it is about. */
+static void pass_over(struct verifier *verifier, const struct verify_outside *outside, const struct note *note)
+{
+    bool is_judged = verifier->conf->sequence != NULL && verifier->conf->sequence->has_before;
+
+    verifier->report->heads_elsewhere++;
+    if (!is_judged && !is_sound(verifier, note))
+        doubt_outside(verifier, outside->note);
+}
+
 /* Stands at the tree that the checkpoint is of. */
 static void check_outside(struct verifier *verifier, const struct verify_outside *outside)
 {
@@ -331,12 +351,12 @@ static void check_outside(struct verifier *verifier, const struct verify_outside
     struct note note;
     bool by_given;
 
-    if (outside->size < (uint64_t)verifier->begin || !verifier->has_tree) {
-        verifier->report->heads_elsewhere++;
-        return;
-    }
     if (note_read(outside->note, &note) != CODE_OK)
         return;
+    if (outside->size < (uint64_t)verifier->begin || !verifier->has_tree) {
+        pass_over(verifier, outside, &note);
+        return;
+    }
     if (!is_signed_outside(verifier, outside, &note, &by_given)) {
         verify__fault(verifier, 0, "heads", "note", "the checkpoint over %llu rows is not signed with the key",
                       (unsigned long long)outside->size);
@@ -344,6 +364,8 @@ static void check_outside(struct verifier *verifier, const struct verify_outside
     }
     merkle__root(&verifier->tree, root);
     if (outside->size != verifier->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0) {
+        if (is_lost(verifier, outside, &note))
+            return;
         disagree(verifier, "heads", agreed_outside(verifier, outside), (long long)outside->size);
         return;
     }
@@ -378,13 +400,44 @@ enum code verify__add_leaf(struct verifier *verifier, const struct verify_row *r
     return code;
 }
 
+/* Those over more rows than there are: behind these here are left those that nobody explained. */
+static size_t count_beyond(struct verifier *verifier)
+{
+    size_t left = verifier->outside_next;
+
+    for (size_t i = left; i < verifier->outside_count; i++) {
+        const struct verify_outside *outside = &verifier->outside[i];
+        struct note note;
+
+        if (note_read(outside->note, &note) != CODE_OK)
+            continue;
+        if (!is_sound(verifier, &note))
+            doubt_outside(verifier, outside->note);
+        else if (!is_lost(verifier, outside, &note))
+            verifier->outside[left++] = *outside;
+    }
+    verifier->outside_count = left;
+    return left - verifier->outside_next;
+}
+
+static void tell_losses(struct verifier *verifier)
+{
+    if (verifier->heads_lost > 0)
+        verify__fault(verifier, verifier->lost_by, "heads", "size", "%llu checkpoints kept outside, up to one over %llu rows, "
+                      "are of rows that are gone: this event, loss_accepted, says who went on without them, and why",
+                      (unsigned long long)verifier->heads_lost, (unsigned long long)verifier->lost_size);
+    for (size_t i = 0; i < verifier->losses.count; i++)
+        verifier->report->losses += verifier->losses.at[i].seq > verifier->begin && verifier->losses.at[i].seq <= verifier->seq;
+}
+
 enum code verify__end_tree(struct verifier *verifier)
 {
     struct verify_report *report = verifier->report;
     size_t beyond;
 
     check_outside_below(verifier, verifier->seq + 1);
-    beyond = verifier->outside_count - verifier->outside_next;
+    beyond = count_beyond(verifier);
+    tell_losses(verifier);
     if (beyond > 0 && report->is_sealed && report->heads_seq == (uint64_t)verifier->seq)
         report->heads_elsewhere += beyond;
     else if (beyond > 0)

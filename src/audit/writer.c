@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/writer_priv.h"
 
+#include "audit/kept_priv.h"
 #include "audit/schema_priv.h"
 
 #include "base/bug.h"
@@ -231,7 +232,7 @@ static enum code tell_migration(struct audit *audit, int64_t now_us, struct buf 
 }
 
 /* What the last run left open, then that this one begins. */
-static enum code write_start(struct audit *audit)
+static enum code write_start(struct audit *audit, const struct kept *kept, const struct audit_loss *accepted)
 {
     struct ledger *ledger = &audit->ledger;
     int64_t now = clock_wall_us();
@@ -243,6 +244,8 @@ static enum code write_start(struct audit *audit)
         code = ledger__find_open(ledger);
     if (code == CODE_OK)
         code = ledger__begin(ledger);
+    if (code == CODE_OK)
+        code = kept__record(ledger, kept, accepted, now);
     if (code == CODE_OK && ledger->is_open_ended) {
         code = buf_addf(&text, "{\"last_seq\":%llu,\"open_permits\":%zu}", (unsigned long long)ledger->tip.seq,
                         ledger->permits.count);
@@ -321,9 +324,24 @@ static void give_back(struct audit *audit)
     mem_free(audit);
 }
 
+/* Nobody goes on without knowing after a loss, nor says beforehand that any will do. */
+static enum code look_for_loss(const struct audit *audit, const struct audit_loss *accepted, struct kept *kept, struct why *why)
+{
+    enum code code = kept__compare(&audit->notary, &audit->ledger, kept, why);
+
+    if (code != CODE_OK || (kept->loss != NULL) == (accepted->why != NULL))
+        return code;
+    if (kept->loss == NULL)
+        return why_set(why, CODE_INVALID, "%s: nothing that its checkpoints cover is lost; start without --continue-after-loss",
+                       audit->ledger.path);
+    return why_set(why, CODE_INVALID, "%s; put the newest file and its -wal file back, or `callgate serve "
+                   "--continue-after-loss --why TEXT` records the loss and goes on", kept->found.text);
+}
+
 enum code audit_open(const struct audit_conf *conf, struct audit **out, struct why *why)
 {
     struct audit *audit = mem_zalloc(sizeof *audit);
+    struct kept kept;
     enum code code;
 
     BUG_ON(conf->rings == 0);
@@ -344,10 +362,12 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         rotate__tidy_name(&audit->ledger);
         code = notary__init(&audit->notary, &conf->checkpoints, &audit->ledger, &audit->shared, why);
     }
+    if (code == CODE_OK)
+        code = look_for_loss(audit, &conf->loss, &kept, why);
     if (code == CODE_OK) {
         audit->ledger.keeps_leaves = audit->notary.is_on;
         audit->ledger.keeps_parts = true;
-        code = write_start(audit);
+        code = write_start(audit, &kept, &conf->loss);
         if (code == CODE_OK)
             code = erase__resume(audit);
         if (code != CODE_OK && code != CODE_NOMEM)

@@ -25,6 +25,12 @@ struct audit_checkpoints {
     uint64_t rows;              /* 0: 16,384 */
 };
 
+/* Whoever starts a gate though rows are lost, and why: recorded as the event `loss_accepted` before anything else. */
+struct audit_loss {
+    const char *why;   /* NULL: a loss ends the start */
+    const char *actor;
+};
+
 struct audit_conf {
     const char *path;             /* audit.db */
     unsigned rings;               /* one a worker, and one for main (the last) */
@@ -36,10 +42,12 @@ struct audit_conf {
     struct audit_checkpoints checkpoints;
     struct span confined;         /* for the start event: a JSON list, and further members; empty: not said */
     uint64_t rotate_bytes;        /* a file of this size is sealed, and the audit goes on in another; 0: never */
+    struct audit_loss loss;       /* accepted; where nothing is lost that is refused, too */
 };
 
-/* Opens or makes the database (0640), takes the lock that one gate holds, writes `unknown` outcomes for permits that a
- * crash left open and the `start` (and `crash`) events, durably. Does not start the thread yet (sandbox first). */
+/* Opens or makes the database (0640), takes the lock that one gate holds, compares it with its own file of checkpoints, writes
+ * `unknown` outcomes for permits that a crash left open and the `start` (and `crash`) events, durably. Does not start the
+ * thread yet (sandbox first). CODE_INVALID where rows are lost that a checkpoint covers. */
 enum code audit_open(const struct audit_conf *conf, struct audit **audit, struct why *why) MUST_USE;
 enum code audit_start(struct audit *audit, struct why *why) MUST_USE; /* the thread */
 

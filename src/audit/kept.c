@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checkpoints are written after the rows that they cover are durable, so the file of them is never ahead of a database that
+ * only a crash or a power cut has met. */
+#include "audit/kept_priv.h"
+
+#include "audit/keyring_priv.h"
+#include "audit/leaves_priv.h"
+#include "audit/loss_priv.h"
+#include "audit/trail.h"
+#include "base/log.h"
+#include "json/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TAIL_BYTES ((size_t)1 << 20)
+#define UNTOLD 2         /* checkpoints may be in a database whose gate was killed before the file had them */
+#define TREE_ROWS 65536 /* that are read again, where the file holds a checkpoint that covers the others */
+
+struct survey {
+    const struct notary *notary;
+    struct keyring keys;     /* our own is the first */
+    struct losses losses;
+    struct span text;
+    size_t begins;           /* where the text begins in its file */
+    bool is_missing, is_read;
+    uint64_t damaged;
+    size_t damaged_at;
+    /* The largest that no loss explains, of this log and of others that our own key signs for. */
+    struct note own, other;
+    bool has_own;
+};
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static enum code read_at(int fd, off_t from, size_t len, struct buf *text)
+{
+    char *at;
+    size_t got = 0;
+    enum code code = buf_reserve(text, len, &at);
+
+    while (code == CODE_OK && got < len) {
+        ssize_t n = pread(fd, at + got, len - got, from + (off_t)got);
+
+        if (n < 0 && errno != EINTR)
+            return CODE_IO;
+        if (n == 0)
+            break;
+        got += n > 0 ? (size_t)n : 0;
+    }
+    if (code == CODE_OK)
+        buf_commit(text, got);
+    return code;
+}
+
+/* Its end; from the first whole note on, where there is more of it. What is no ordinary file cannot be asked. */
+static enum code read_end(const char *path, struct buf *text, struct survey *survey)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat there;
+    enum code code = CODE_OK;
+
+    if (fd < 0) {
+        survey->is_missing = errno == ENOENT;
+        return survey->is_missing ? CODE_OK : CODE_IO;
+    }
+    if (fstat(fd, &there) != 0)
+        code = CODE_IO;
+    else if (S_ISREG(there.st_mode)) {
+        off_t from = there.st_size > (off_t)TAIL_BYTES ? there.st_size - (off_t)TAIL_BYTES : 0;
+
+        code = read_at(fd, from, (size_t)(there.st_size - from), text);
+        survey->is_read = code == CODE_OK;
+        survey->text = buf_peek(text);
+        survey->begins = (size_t)from;
+        while (from > 0 && survey->text.len > 0 && !span_starts_with(survey->text, SPAN_LIT("\n\n\n")))
+            survey->text = span_part(survey->text, 1, SIZE_MAX);
+        survey->begins += buf_len(text) - survey->text.len;
+    }
+    (void)close(fd);
+    return code;
+}
+
+/* ---- its notes --------------------------------------------------------------------------------------------------- */
+
+static void take_larger(struct note *kept, const struct note *note)
+{
+    if (note->size > kept->size || (note->size == kept->size && note->time_us > kept->time_us))
+        *kept = *note;
+}
+
+/* False: nobody signed it who signs here, or not this text. */
+static bool take_note(struct survey *survey, const struct note *note)
+{
+    bool is_own = span_is(note->origin, survey->notary->origin);
+    size_t by = 0;
+    enum note_verdict verdict = keyring__judge(&survey->keys, note, &by);
+
+    if (verdict == NOTE_FORGED || !note_is_named(note) || (is_own && verdict != NOTE_SIGNED))
+        return false;
+    survey->has_own = survey->has_own || is_own;
+    if (verdict != NOTE_SIGNED || losses__find(&survey->losses, note) != NULL)
+        return true;
+    if (is_own)
+        take_larger(&survey->own, note);
+    else if (by == 0)
+        take_larger(&survey->other, note);
+    return true;
+}
+
+static void look(struct survey *survey)
+{
+    struct span rest = survey->text, piece;
+    enum note_piece kind;
+
+    survey->own = survey->other = (struct note){.size = 0};
+    survey->damaged = 0;
+    while ((kind = note_scan(&rest, &piece)) != NOTE_NONE) {
+        struct note note;
+
+        if (kind == NOTE_TORN || (kind == NOTE_WHOLE && note_read(piece, &note) == CODE_OK && take_note(survey, &note)))
+            continue;
+        if (survey->damaged++ == 0)
+            survey->damaged_at = survey->begins + (size_t)(piece.at - survey->text.at);
+    }
+}
+
+/* ---- against the rows -------------------------------------------------------------------------------------------- */
+
+/* The tree at a checkpoint of the database that one of our keys signed; the empty one where there is none in reach. */
+static enum code load_base(const struct survey *survey, const struct ledger *ledger, uint64_t size, struct merkle *tree)
+{
+    int64_t reach = size > ledger->begin_seq + TREE_ROWS ? (int64_t)(size - TREE_ROWS) : (int64_t)ledger->begin_seq;
+    unsigned char root[DIGEST_BYTES];
+    struct db_stmt *stmt;
+    struct note note;
+    size_t by;
+    enum code code = db_prepare(ledger->db, "SELECT size, peaks, note FROM checkpoint WHERE size <= ? "
+                                "ORDER BY size DESC LIMIT 1", &stmt);
+
+    *tree = (struct merkle){.size = 0};
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, reach);
+    code = db_step(stmt);
+    if (code == CODE_OK) {
+        bool holds = note_read(db_text(stmt, 2), &note) == CODE_OK && note.size == (uint64_t)db_int(stmt, 0) &&
+                     merkle__load(tree, note.size, db_blob(stmt, 1)) &&
+                     keyring__judge(&survey->keys, &note, &by) == NOTE_SIGNED;
+
+        merkle__root(tree, root);
+        if (!holds || memcmp(root, note.root, DIGEST_BYTES) != 0)
+            *tree = (struct merkle){.size = 0};
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* CODE_INVALID: the rows up to `size` are not all there. */
+static enum code root_of(const struct survey *survey, const struct ledger *ledger, uint64_t size,
+                         unsigned char root[DIGEST_BYTES])
+{
+    struct merkle tree;
+    struct leaves leaves;
+    struct leaf row;
+    enum code code = load_base(survey, ledger, size, &tree);
+
+    if (code != CODE_OK)
+        return code;
+    code = leaves__init(&leaves, ledger->db, (int64_t)tree.size + 1, (int64_t)size);
+    if (code != CODE_OK)
+        return code;
+    while ((code = leaves__next(&leaves, &row)) == CODE_OK) {
+        unsigned char leaf[DIGEST_BYTES];
+
+        if ((uint64_t)row.seq != tree.size + 1)
+            break;
+        merkle__leaf(row.hash, leaf);
+        merkle__add(&tree, leaf);
+    }
+    leaves__fini(&leaves);
+    merkle__root(&tree, root);
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        return code;
+    return code == CODE_NOT_FOUND && tree.size == size ? CODE_OK : CODE_INVALID;
+}
+
+static enum code judge(const struct survey *survey, const struct ledger *ledger, bool has_marks, struct kept *kept)
+{
+    const struct note *own = &survey->own, *other = &survey->other;
+    const char *file = survey->notary->file, *path = ledger->path;
+    unsigned char root[DIGEST_BYTES];
+    enum code code;
+
+    kept->loss = NULL;
+    if (own->size > kept->rows) {
+        kept->loss = "shorter";
+        (void)why_set(&kept->found, CODE_INVALID, "%s: a checkpoint over %llu rows is signed, and %s ends with row %llu: it is "
+                      "an older copy, its -wal file is lost, or its end was cut off", file, (unsigned long long)own->size, path,
+                      (unsigned long long)kept->rows);
+    } else if (own->size > 0 && own->size >= ledger->begin_seq) {
+        code = root_of(survey, ledger, own->size, root);
+        if (code != CODE_OK && code != CODE_INVALID)
+            return code;
+        if (code == CODE_OK && memcmp(root, own->root, DIGEST_BYTES) == 0)
+            return CODE_OK;
+        kept->loss = "other";
+        (void)why_set(&kept->found, CODE_INVALID, "%s: the signed checkpoint over %llu rows is not of the rows in %s: they are "
+                      "of another history", file, (unsigned long long)own->size, path);
+    } else if (other->size > 0 && !survey->has_own && !has_marks) {
+        kept->loss = "replaced";
+        (void)why_set(&kept->found, CODE_INVALID, "%s: its checkpoints, up to one over %llu rows, are signed with this gate's "
+                      "key, and none is of %s, which begins anew: the file was taken away", file,
+                      (unsigned long long)other->size,
+                      path);
+    }
+    return CODE_OK;
+}
+
+/* Sizes and times of all that is explained by a loss once it is accepted. */
+static void measure(const struct survey *survey, struct kept *kept)
+{
+    const struct note *lost = strcmp(kept->loss, "replaced") == 0 ? &survey->other : &survey->own;
+    struct span rest = survey->text, piece;
+    struct note note;
+
+    kept->size = lost->size;
+    kept->time_us = lost->time_us;
+    memcpy(kept->root, lost->root, DIGEST_BYTES);
+    (void)snprintf(kept->origin, sizeof kept->origin, "%.*s", SPAN_ARG(lost->origin));
+    while (note_next(&rest, &piece))
+        if (note_read(piece, &note) == CODE_OK && span_equals(note.origin, lost->origin) && note.time_us > kept->time_us &&
+            note.size <= lost->size)
+            kept->time_us = note.time_us;
+}
+
+/* Losses and keys of all files of the trail: notes outlive the file that tells of them. */
+static enum code read_trail(const char *path, struct survey *survey, struct why *why)
+{
+    struct trail trail = {0};
+    enum code code = trail_find(path, true, &trail, why);
+
+    survey->losses.count = 0;
+    for (size_t i = 0; i < trail.count && code == CODE_OK; i++) {
+        struct db *db = NULL;
+
+        code = db_open(trail.files[i].path, DB_READ, &db, why);
+        if (code == CODE_OK)
+            code = losses__read(&survey->losses, db);
+        if (code == CODE_OK)
+            code = keyring__read(&survey->keys, db);
+        db_close(&db);
+    }
+    trail_fini(&trail);
+    return code;
+}
+
+static void tell_damage(const struct survey *survey, enum code code, bool must_hold, struct kept *kept)
+{
+    const char *file = survey->notary->file;
+
+    if (code != CODE_OK)
+        (void)why_set(&kept->damage, code, "%s: cannot be read: %s; what it held cannot be compared", file, strerror(errno));
+    else if (survey->is_missing && must_hold)
+        (void)why_set(&kept->damage, CODE_INVALID, "%s: is missing, though checkpoints were made", file);
+    else if (survey->damaged > 0)
+        (void)why_set(&kept->damage, CODE_INVALID, "%s: %llu places are no checkpoints as they were signed, the first at byte "
+                      "%zu: it was damaged or changed", file, (unsigned long long)survey->damaged, survey->damaged_at);
+    else if (must_hold && !survey->has_own && survey->is_read)
+        (void)why_set(&kept->damage, CODE_INVALID, "%s: holds no checkpoint of this log, though some were made", file);
+    if (kept->damage.text[0] != '\0')
+        log_warn("audit", "%s", kept->damage.text);
+}
+
+enum code kept__compare(const struct notary *notary, const struct ledger *ledger, struct kept *kept, struct why *why)
+{
+    struct survey *survey;
+    struct buf text;
+    int64_t marks = 0;
+    enum code code, reading = CODE_OK;
+
+    *kept = (struct kept){.rows = ledger->tip.seq};
+    if (!notary->is_on || notary->file == NULL)
+        return CODE_OK;
+    survey = mem_zalloc(sizeof *survey);
+    if (survey == NULL)
+        return CODE_NOMEM;
+    buf_init(&text, TAIL_BYTES);
+    survey->notary = notary;
+    survey->keys.count = 1;
+    code = sign_key_public(notary->conf.key, survey->keys.keys[0].public);
+    if (code == CODE_OK)
+        code = keyring__read(&survey->keys, ledger->db);
+    if (code == CODE_OK)
+        code = losses__read(&survey->losses, ledger->db);
+    if (code == CODE_OK)
+        code = db_number(ledger->db, "SELECT count(*) FROM (SELECT 1 FROM checkpoint LIMIT 3)", &marks);
+    if (code == CODE_OK) {
+        reading = read_end(notary->file, &text, survey);
+        look(survey);
+        code = reading == CODE_NOMEM ? reading : judge(survey, ledger, marks > 0, kept);
+    }
+    if (code == CODE_OK && (kept->loss != NULL || survey->damaged > 0) && read_trail(ledger->path, survey, why) == CODE_OK) {
+        look(survey);
+        code = judge(survey, ledger, marks > 0, kept);
+    }
+    if (code == CODE_OK)
+        tell_damage(survey, reading, marks > (ledger->is_open_ended ? UNTOLD : 0), kept);
+    if (code == CODE_OK && kept->loss != NULL)
+        measure(survey, kept);
+    buf_fini(&text);
+    mem_free(survey);
+    return code;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static enum code put(struct ledger *ledger, const char *kind, struct span actor, int64_t time_us, const struct buf *detail)
+{
+    const struct audit_event event = {.time_us = time_us, .kind = span_text(kind), .actor = actor, .detail = buf_peek(detail)};
+
+    return ledger__event(ledger, &event);
+}
+
+static enum code put_loss(struct ledger *ledger, const struct kept *kept, const struct audit_loss *accepted, int64_t time_us,
+                          struct buf *text)
+{
+    enum code code = buf_addf(text, "{\"fault\":\"%s\",\"origin\":", kept->loss);
+
+    if (code == CODE_OK)
+        code = json_write_string(text, span_text(kept->origin));
+    if (code == CODE_OK)
+        code = buf_add_text(text, ",\"root\":\"");
+    if (code == CODE_OK)
+        code = base64_encode(span_of(kept->root, DIGEST_BYTES), text);
+    if (code == CODE_OK)
+        code = buf_addf(text, "\",\"rows\":%llu,\"size\":%llu,\"time_us\":%lld,\"why\":", (unsigned long long)kept->rows,
+                        (unsigned long long)kept->size, (long long)kept->time_us);
+    if (code == CODE_OK)
+        code = json_write_string(text, span_text(accepted->why));
+    if (code == CODE_OK)
+        code = buf_add_byte(text, '}');
+    return code == CODE_OK ? put(ledger, "loss_accepted", span_text(accepted->actor), time_us, text) : code;
+}
+
+enum code kept__record(struct ledger *ledger, const struct kept *kept, const struct audit_loss *accepted, int64_t time_us)
+{
+    struct buf text;
+    enum code code = CODE_OK;
+
+    buf_init(&text, AUDIT_JSON_BYTES);
+    if (kept->loss != NULL)
+        code = put_loss(ledger, kept, accepted, time_us, &text);
+    buf_clear(&text);
+    if (code == CODE_OK && kept->damage.text[0] != '\0') {
+        code = buf_add_text(&text, "{\"text\":");
+        if (code == CODE_OK)
+            code = json_write_string(&text, span_text(kept->damage.text));
+        if (code == CODE_OK)
+            code = buf_add_byte(&text, '}');
+        if (code == CODE_OK)
+            code = put(ledger, "heads_damaged", SPAN_LIT("gate"), time_us, &text);
+    }
+    buf_fini(&text);
+    return code;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the file of checkpoints says of a database that is being opened: an older copy, a lost -wal file, an end that was cut
+ * off and another history are known by a checkpoint that is signed and that the rows do not give.
+ *
+ * Threads: main, before the writer is started.
+ * Owns: nothing.
+ * Lifetime: one opening.
+ * Errors: enum code with a sentence: the database could not be read. A loss and damage are answers. */
+#ifndef AUDIT_KEPT_PRIV_H
+#define AUDIT_KEPT_PRIV_H
+
+#include "audit/notary_priv.h"
+
+struct kept {
+    const char *loss;      /* "shorter", "other", "replaced"; NULL: nothing is missing */
+    struct why found;      /* of a loss: place and fault */
+    char origin[NOTE_ORIGIN_BYTES];
+    uint64_t size;         /* of the largest checkpoint */
+    int64_t time_us;       /* of the youngest */
+    unsigned char root[DIGEST_BYTES];
+    uint64_t rows;         /* number of the last row that is there */
+    struct why damage;     /* of the file of checkpoints; empty: none */
+};
+
+/* Takes: a notary that is not started, and its ledger, open. Reads the end of the file of checkpoints, 1 MiB at most, and the
+ * hashes of up to 65,536 rows. */
+enum code kept__compare(const struct notary *notary, const struct ledger *ledger, struct kept *kept, struct why *why) MUST_USE;
+
+/* Inside the first transaction: that somebody went on after a loss, and damage. */
+enum code kept__record(struct ledger *ledger, const struct kept *kept, const struct audit_loss *accepted, int64_t time_us)
+    MUST_USE;
+
+#endif

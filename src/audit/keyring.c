@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/keyring_priv.h"
+
+void keyring__add(struct keyring *ring, const struct note_key *key)
+{
+    for (size_t i = 0; i < ring->count; i++)
+        if (memcmp(ring->keys[i].public, key->public, SIGN_PUBLIC_BYTES) == 0)
+            return;
+    if (ring->count < KEYRING_MAX)
+        ring->keys[ring->count++] = *key;
+}
+
+enum code keyring__read(struct keyring *ring, struct db *db)
+{
+    struct db_stmt *stmt;
+    struct note_key key;
+    enum code code = db_prepare(db, "SELECT json_extract(detail, '$.key') FROM event WHERE kind = 'checkpoint_key' "
+                                "AND json_valid(detail) ORDER BY seq", &stmt);
+
+    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
+        if (note_key_read(db_text(stmt, 0), &key) == CODE_OK)
+            keyring__add(ring, &key);
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+enum note_verdict keyring__judge(const struct keyring *ring, const struct note *note, size_t *by)
+{
+    for (size_t i = 0; i < ring->count; i++) {
+        enum note_verdict verdict = note_judge(note, &ring->keys[i]);
+
+        *by = i;
+        if (verdict != NOTE_OTHER_KEY)
+            return verdict;
+    }
+    return NOTE_OTHER_KEY;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/loss_priv.h"
+
+#include <stdio.h>
+
+enum code losses__read(struct losses *losses, struct db *db)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT seq, json_extract(detail, '$.size'), json_extract(detail, '$.time_us'), "
+                                "json_extract(detail, '$.origin') FROM event WHERE kind = 'loss_accepted' AND "
+                                "json_valid(detail) ORDER BY seq", &stmt);
+
+    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+        struct loss *loss = &losses->at[losses->count];
+
+        if (losses->count == LOSSES_MAX)
+            break;
+        *loss = (struct loss){.seq = db_int(stmt, 0), .size = (uint64_t)db_int(stmt, 1), .time_us = db_int(stmt, 2)};
+        (void)snprintf(loss->origin, sizeof loss->origin, "%.*s", SPAN_ARG(db_text(stmt, 3)));
+        losses->count++;
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+const struct loss *losses__find(const struct losses *losses, const struct note *note)
+{
+    for (size_t i = 0; i < losses->count; i++) {
+        const struct loss *loss = &losses->at[i];
+
+        if (note->size <= loss->size && note->time_us <= loss->time_us && span_is(note->origin, loss->origin))
+            return loss;
+    }
+    return NULL;
+}
