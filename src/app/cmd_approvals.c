@@ -106,7 +106,8 @@ static void add_object(struct doc *doc, const struct store_approval *approval, i
     } texts[] = {
         {"tenant", approval->tenant}, {"principal", approval->principal}, {"client", approval->client},
         {"correlation", approval->correlation}, {"upstream", approval->upstream}, {"method", approval->method},
-        {"tool", approval->tool}, {"arguments", approval->arguments}, {"rule", approval->rule},
+        {"tool", approval->tool}, {"path", approval->target}, {"query", approval->query}, {"params", approval->params},
+        {"arguments", approval->arguments}, {"rule", approval->rule},
         {"rule_reason", approval->rule_reason}, {"gate", approval->gate}, {"given_by", approval->given_by},
         {"login", approval->login}, {"why", approval->why},
     };
@@ -373,6 +374,19 @@ static void print_hints(const struct store_approval *approval, enum store_approv
                state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
 }
 
+/* Where it goes, and what it carries beside its arguments. */
+static void print_place(const struct store_approval *approval)
+{
+    if (approval->target.len > 0) {
+        printf(" at ");
+        print_safe(approval->target);
+    }
+    if (approval->query.len > 0) {
+        printf(" with the query ");
+        print_safe(approval->query);
+    }
+}
+
 static void show_story(const struct store_approval *approval, int64_t now_us)
 {
     enum store_approval_state state = store_approval_state(approval, now_us);
@@ -388,7 +402,9 @@ static void show_story(const struct store_approval *approval, int64_t now_us)
     else
         printf(" asks for %.*s ", SPAN_ARG(approval->method));
     print_safe(approval->tool);
-    printf(" of %.*s with\n\n", SPAN_ARG(approval->upstream));
+    printf(" of %.*s", SPAN_ARG(approval->upstream));
+    print_place(approval);
+    printf(" with\n\n");
     print_arguments(approval);
     printf("\nrule     %.*s of policy version %" PRId64, SPAN_ARG(approval->rule), approval->policy_version);
     if (approval->rule_reason.len > 0) {

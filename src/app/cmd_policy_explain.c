@@ -272,6 +272,8 @@ int cmd_policy__explain(int argc, char **argv)
          .value = &call->method},
         {.name = "answers", .takes = "NAME", .help = "with --method response: what it answers", .value = &call->answers},
         {.name = "prompt", .takes = "NAME", .help = "with --method prompts/get", .value = &call->prompt},
+        {.name = "path", .takes = "PATH", .help = "below a route that ends in /*", .value = &call->path},
+        {.name = "query", .takes = "TEXT", .help = "without the ?", .value = &call->query},
         {.name = "time", .takes = "TIME", .help = "when it comes, such as 2026-07-06T09:30:00Z", .value = &call->time},
         {.name = "client", .takes = "ADDRESS", .help = "where it comes from", .value = &call->client},
         {.name = "policy", .takes = "FILE", .help = "judge by these files; may be repeated", .many = &e.policies},

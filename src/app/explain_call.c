@@ -195,6 +195,10 @@ static int read_options(struct explain_call *call)
     if (code == CODE_OK)
         code = add_option(&call->text, "answers", call->answers);
     if (code == CODE_OK)
+        code = add_option(&call->text, "path", call->path);
+    if (code == CODE_OK)
+        code = add_option(&call->text, "query", call->query);
+    if (code == CODE_OK)
         code = buf_add_text(&call->text, by_arguments ? "\"arguments\":{" : "\"params\":{");
     for (size_t i = 0; i < call->args.count && status == OPTIONS_GO && code == CODE_OK; i++)
         status = add_arg(call, call->args.value[i], i == 0);
@@ -271,8 +275,8 @@ static int read_recorded(struct explain_call *call)
 
 static bool describes(const struct explain_call *call)
 {
-    return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->time != NULL ||
-           call->client != NULL || call->args.count > 0;
+    return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->path != NULL ||
+           call->query != NULL || call->time != NULL || call->client != NULL || call->args.count > 0;
 }
 
 static bool names_caller(const struct explain_call *call)

@@ -14,7 +14,7 @@
 struct explain_call {
     /* as they were given; NULL: not */
     const char *call, *test, *seq, *audit, *config;
-    const char *tool, *prompt, *tenant, *principal, *upstream, *method, *answers, *time, *client;
+    const char *tool, *prompt, *tenant, *principal, *upstream, *method, *answers, *time, *client, *path, *query;
     struct option_values args;
     /* what they became */
     struct question question;

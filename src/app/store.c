@@ -59,6 +59,8 @@ static const char *const steps[] = {
     store_audit_schema,
     /* 6 */
     policy_store_schema_tests,
+    /* 7 */
+    store_approvals_schema_target,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

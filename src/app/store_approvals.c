@@ -7,6 +7,17 @@
     "CREATE TRIGGER " table "_stays BEFORE UPDATE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;" \
     "CREATE TRIGGER " table "_remains BEFORE DELETE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;"
 
+#define VIEW(more, shown) \
+    "CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool," \
+    "  t.arguments, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.arguments_redacted, " \
+    "  a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate, s.decision AS seen_decision, s.seen_us," \
+    "  s.times, w.granted, w.given_us, w.until_us, w.given_by, w.login, w.why, c.gate AS claimed_by, u.used_us," \
+    "  u.decision AS used_decision," \
+    "  u.gate AS used_by" more " " \
+    "FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN " shown " t ON t.ask = a.id " \
+    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id) " \
+    "LEFT JOIN approval_claim c ON c.ask = a.id LEFT JOIN approval_use u ON u.ask = a.id;"
+
 const char store_approvals_schema[] =
     "CREATE TABLE approval_ask("
     "  id                 INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -61,14 +72,20 @@ const char store_approvals_schema[] =
     "  decision INTEGER," /* NULL: nobody can know */
     "  used_us  INTEGER NOT NULL) STRICT;"
     STAYS("approval_ask", "asks") STAYS("approval_answer", "answers") STAYS("approval_use", "uses")
-    "CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool,"
-    "  t.arguments, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.arguments_redacted, a.policy_version,"
-    "  a.gate, a.decision, a.asked_us, s.gate AS seen_gate, s.decision AS seen_decision, s.seen_us, s.times, w.granted,"
-    "  w.given_us, w.until_us, w.given_by, w.login, w.why, c.gate AS claimed_by, u.used_us, u.decision AS used_decision,"
-    "  u.gate AS used_by "
-    "FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN approval_arguments t ON t.ask = a.id "
-    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id) "
-    "LEFT JOIN approval_claim c ON c.ask = a.id LEFT JOIN approval_use u ON u.ask = a.id;";
+    VIEW("", "approval_arguments");
+
+/* What can be erased stands in one row; a call may have a query and no arguments. */
+const char store_approvals_schema_target[] =
+    "DROP VIEW approval;"
+    "ALTER TABLE approval_ask ADD COLUMN target TEXT;" /* the path below the route; NULL: it has none */
+    "CREATE TABLE approval_shown("
+    "  ask       INTEGER PRIMARY KEY REFERENCES approval_ask(id),"
+    "  arguments TEXT,"
+    "  query     TEXT,"
+    "  params    TEXT) STRICT;" /* what stands in params beside name and arguments */
+    "INSERT INTO approval_shown(ask, arguments) SELECT ask, arguments FROM approval_arguments;"
+    "DROP TABLE approval_arguments;"
+    VIEW(", a.target, t.query, t.params", "approval_shown");
 
 const char *store_approval_state_text(enum store_approval_state state)
 {
@@ -109,16 +126,17 @@ static struct store_approval approval_of_row(struct db_stmt *row)
         .is_answered = !db_is_null(row, 23), .is_granted = db_int(row, 23) != 0, .given_us = db_int(row, 24),
         .until_us = db_int(row, 25), .given_by = db_text(row, 26), .login = db_text(row, 27), .why = db_text(row, 28),
         .claimed_by = db_text(row, 29), .used_us = db_int(row, 30), .used_decision = db_int(row, 31),
-        .used_by = db_text(row, 32),
+        .used_by = db_text(row, 32), .target = db_text(row, 33), .query = db_text(row, 34), .params = db_text(row, 35),
     };
 }
 
-#define COLUMNS(arguments) \
+#define COLUMNS(arguments, query, params) \
     "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
     "correlation, arguments_bytes, arguments_redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
-    "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, used_by "
+    "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, " \
+    "used_by, target, " query ", " params " "
 
-#define SELECT_APPROVALS "SELECT " COLUMNS("arguments") "FROM approval WHERE "
+#define SELECT_APPROVALS "SELECT " COLUMNS("arguments", "query", "params") "FROM approval WHERE "
 #define IS_ASKED "id IN (SELECT ask FROM approval_seen WHERE seen_us > ?1) AND until_us IS NULL AND used_us IS NULL"
 
 static enum code find_rows(struct db *db, enum store_approvals which, int64_t number, int64_t now_us, struct db_stmt **rows)
@@ -135,9 +153,9 @@ static enum code find_rows(struct db *db, enum store_approvals which, int64_t nu
         first = now_us - APPROVAL_FORGET_US;
         break;
     case APPROVALS_OPEN:
-        sql = "SELECT " COLUMNS("NULL") "FROM approval WHERE " IS_ASKED " UNION ALL "
-              "SELECT " COLUMNS("NULL") "FROM approval WHERE id IN (SELECT ask FROM approval_answer WHERE until_us > ?2) "
-              "AND until_us > ?2 AND used_us IS NULL";
+        sql = "SELECT " COLUMNS("NULL", "NULL", "NULL") "FROM approval WHERE " IS_ASKED " UNION ALL "
+              "SELECT " COLUMNS("NULL", "NULL", "NULL") "FROM approval WHERE id IN "
+              "(SELECT ask FROM approval_answer WHERE until_us > ?2) AND until_us > ?2 AND used_us IS NULL";
         first = now_us - APPROVAL_FORGET_US;
         break;
     case APPROVALS_ONE:

@@ -15,7 +15,7 @@
 #include "db/db.h"
 #include "gate/approvals.h"
 
-extern const char store_approvals_schema[];
+extern const char store_approvals_schema[], store_approvals_schema_target[];
 
 enum store_approval_state { APPROVAL_IS_WAITING = 0, APPROVAL_IS_LAPSED, APPROVAL_IS_APPROVED, APPROVAL_IS_REFUSED,
                             APPROVAL_IS_USED, APPROVAL_IS_OVER };
@@ -24,6 +24,7 @@ struct store_approval {
     int64_t id;
     struct span digest, rule_hash;
     struct span tenant, principal, upstream, method, tool, arguments, rule, rule_reason, client, correlation;
+    struct span target, query, params; /* as the audit has them */
     uint64_t arguments_bytes;
     bool arguments_redacted;
     int64_t policy_version;

@@ -40,8 +40,8 @@ static enum code add_ask(struct db *db, struct span gate, const struct approval_
     struct db_stmt *stmt = NULL;
     enum code code = db_prepare(db, "INSERT INTO approval_ask(digest, tenant, principal, upstream, method, tool, "
                                     "arguments_bytes, arguments_redacted, rule, rule_hash, rule_reason, policy_version, "
-                                    "client, correlation, gate, decision, asked_us) VALUES "
-                                    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)", &stmt);
+                                    "client, correlation, gate, decision, asked_us, target) VALUES "
+                                    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)", &stmt);
 
     if (code != CODE_OK)
         return code;
@@ -62,23 +62,26 @@ static enum code add_ask(struct db *db, struct span gate, const struct approval_
     db_bind_text(stmt, 15, gate);
     db_bind_int(stmt, 16, (int64_t)ask->decision);
     db_bind_int(stmt, 17, ask->asked_us);
+    db_bind_text(stmt, 18, ask->target);
     code = db_run(stmt);
     db_finalize(&stmt);
     *id = db_last_id(db);
     return code;
 }
 
-static enum code add_arguments(struct db *db, int64_t id, struct span arguments)
+static enum code add_shown(struct db *db, int64_t id, const struct approval_ask *ask)
 {
     struct db_stmt *stmt = NULL;
     enum code code;
 
-    if (arguments.at == NULL)
+    if (ask->arguments.at == NULL && ask->query.at == NULL && ask->params.at == NULL)
         return CODE_OK;
-    code = db_prepare(db, "INSERT INTO approval_arguments(ask, arguments) VALUES (?1, ?2)", &stmt);
+    code = db_prepare(db, "INSERT INTO approval_shown(ask, arguments, query, params) VALUES (?1, ?2, ?3, ?4)", &stmt);
     if (code == CODE_OK) {
         db_bind_int(stmt, 1, id);
-        db_bind_text(stmt, 2, arguments);
+        db_bind_text(stmt, 2, ask->arguments);
+        db_bind_text(stmt, 3, ask->query);
+        db_bind_text(stmt, 4, ask->params);
         code = db_run(stmt);
     }
     db_finalize(&stmt);
@@ -113,7 +116,7 @@ enum code store_approval_ask(struct db *db, struct span gate, const struct appro
     if (code == CODE_OK && id == 0) {
         code = add_ask(db, gate, ask, &id);
         if (code == CODE_OK)
-            code = add_arguments(db, id, ask->arguments);
+            code = add_shown(db, id, ask);
     }
     if (code == CODE_OK)
         code = see(db, gate, id, ask);
@@ -202,7 +205,7 @@ enum code store_approvals_confirm(struct db *db, struct span gate, uint64_t audi
 static enum code drop_arguments(struct db *db, int64_t now_us)
 {
     struct db_stmt *stmt = NULL;
-    enum code code = db_prepare(db, "DELETE FROM approval_arguments WHERE ask IN (SELECT t.ask FROM approval_arguments t "
+    enum code code = db_prepare(db, "DELETE FROM approval_shown WHERE ask IN (SELECT t.ask FROM approval_shown t "
                                     "JOIN approval a ON a.id = t.ask WHERE coalesce(a.used_us, a.until_us, a.seen_us) < ?1)",
                                 &stmt);
 
@@ -236,10 +239,10 @@ enum code store_approvals_erase(struct db *db, const struct store_erasure *erasu
     if (code != CODE_OK)
         return code;
     code = change_erased(db, "UPDATE approval_seen SET seen_us = min(seen_us, ?3) WHERE ask IN (SELECT t.ask FROM "
-                         "approval_arguments AS t JOIN approval AS a ON a.id = t.ask WHERE a.tenant = ?1 AND a.seen_us < ?2 "
+                         "approval_shown AS t JOIN approval AS a ON a.id = t.ask WHERE a.tenant = ?1 AND a.seen_us < ?2 "
                          "AND a.until_us IS NULL AND a.used_us IS NULL)", erasure);
     if (code == CODE_OK)
-        code = change_erased(db, "DELETE FROM approval_arguments WHERE ask IN (SELECT id FROM approval WHERE tenant = ?1 AND "
+        code = change_erased(db, "DELETE FROM approval_shown WHERE ask IN (SELECT id FROM approval WHERE tenant = ?1 AND "
                              "max(seen_us, coalesce(used_us, 0)) < ?2 AND ?3 IS NOT NULL)", erasure);
     if (code == CODE_OK)
         code = db_commit(db);

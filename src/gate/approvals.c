@@ -155,13 +155,17 @@ static enum code recognise(const struct approvals *approvals, const struct quest
     const struct span parts[] = {
         question->tenant, question->principal, question->upstream, question->method, question->answers, question->tool,
         question->resource, question->prompt, question->root != NULL ? question->root->raw : SPAN_NONE, rule, rule_hash,
+        question->path, question->query,
     };
+    size_t count = sizeof parts / sizeof parts[0];
     unsigned char plain[DIGEST_BYTES];
     struct digest digest;
 
     *mark = (struct approval_mark){.scope = approvals__scope(question->tenant, question->principal)};
     digest_init(&digest);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    while (parts[count - 1].at == NULL) /* what ordinary calls lack changes nothing for them */
+        count--;
+    for (size_t i = 0; i < count; i++)
         add_part(&digest, parts[i]);
     digest_final(&digest, plain);
     return hmac_of(span_of(approvals->key, DIGEST_BYTES), span_of(plain, sizeof plain), mark->digest);

@@ -69,6 +69,7 @@ struct approval_ask {
     struct list by_age;
     unsigned char digest[DIGEST_BYTES];
     struct span tenant, principal, upstream, method, tool, client, correlation, arguments, rule, rule_reason, rule_hash;
+    struct span target, query, params; /* as the audit has them; of params the beginning where they are longer */
     uint64_t arguments_bytes;  /* of all of them; `arguments` is their beginning where they are longer */
     bool arguments_redacted;
     uint64_t policy_version;

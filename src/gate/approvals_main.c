@@ -9,13 +9,14 @@
 
 /* ---- asks ---- */
 
-#define ASK_TEXTS 11
+#define ASK_TEXTS 14
 
 static void list_texts(struct approval_ask *ask, struct span *texts[ASK_TEXTS])
 {
     struct span *const all[ASK_TEXTS] = {
         &ask->tenant, &ask->principal, &ask->upstream, &ask->method, &ask->tool, &ask->client, &ask->correlation,
         &ask->arguments, &ask->rule, &ask->rule_reason, &ask->rule_hash,
+        &ask->target, &ask->query, &ask->params,
     };
 
     memcpy(texts, all, sizeof all);

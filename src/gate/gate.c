@@ -222,7 +222,7 @@ struct question gate__question_of(const struct gate_message *message)
         .tenant = message->tenant, .principal = message->principal, .upstream = message->upstream,
         .method = message->method, .answers = message->answers,
         .root = message->root, .meta = message->meta, .time_us = message->time_us, .client = message->client,
-        .session = message->session, .correlation = message->correlation,
+        .session = message->session, .correlation = message->correlation, .path = message->path, .query = message->query,
     };
 
     gate__aim(&question, message->target);
@@ -387,6 +387,7 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
         .direction = message->from_server ? SPAN_LIT("server") : SPAN_LIT("agent"),
         .method = message->method, .tool = message->target, .rpc_id = message->rpc_id,
         .body = message->body, .query = message->query,
+        .target = message->path.at == NULL && message->query.len > 0 ? SPAN_LIT("") : message->path,
         .verdict = recorded_verdict(verdict->kind), .reason = verdict->reason, .rule = verdict->rule,
         .rule_reason = verdict->rule_reason, .undecided = verdict->undecided,
         .policy_version = verdict->policy_version, .policy_hash = verdict->policy_hash,

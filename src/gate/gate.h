@@ -64,6 +64,7 @@ struct gate_message {
     struct span target;         /* for the audit's column `tool` */
     struct span rpc_id;
     const struct json_node *root, *meta; /* see policy/question.h; root is also what is recorded as arguments */
+    struct span path;           /* below the route; at == NULL: the route is exact */
     struct span body, query;
     enum reason refused;        /* UNSET: to be judged; PERMITTED: permitted without judging (`pass`, preflight never);
                                  * anything else: refused already, only to be recorded */

@@ -72,7 +72,9 @@ static int compare(const struct learn_kind *a, const struct learn_kind *b)
         order = (int)a->about - (int)b->about;
     if (order == 0)
         order = span_compare(a->method, b->method);
-    return order != 0 ? order : span_compare(a->target, b->target);
+    if (order == 0)
+        order = span_compare(a->target, b->target);
+    return order != 0 ? order : span_compare(a->path, b->path);
 }
 
 /* Returns: where it is, or would be. */
@@ -108,6 +110,8 @@ static struct learn_kind kind_of(const struct recorded *recorded)
         kind.method = question->answers;
     if (kind.about == LEARN_TOOL || kind.about == LEARN_PROMPT)
         kind.target = recorded->target;
+    if (kind.about != LEARN_PLAIN)
+        kind.path = question->path;
     return kind;
 }
 
@@ -130,6 +134,8 @@ static enum code find_kind(struct learn *learn, const struct recorded *recorded,
         code = gate__learn_copy(learn, wanted.method, &(*kind)->method);
     if (code == CODE_OK)
         code = gate__learn_copy(learn, wanted.target, &(*kind)->target);
+    if (code == CODE_OK)
+        code = gate__learn_copy(learn, wanted.path, &(*kind)->path);
     (*kind)->root = gate__learn_new_shape(learn, *kind, NULL, SPAN_NONE);
     if (code != CODE_OK || (*kind)->root == NULL)
         return CODE_NOMEM;
@@ -256,7 +262,7 @@ enum code learn_add(struct learn *learn, const struct recorded *recorded)
     return code == CODE_OK ? add_arguments(learn, kind, recorded) : code;
 }
 
-bool learn_drafted(const struct learn *learn, struct span upstream, struct span method, struct span target)
+bool learn_drafted(const struct learn *learn, struct span upstream, struct span method, struct span target, struct span path)
 {
     if (span_is(method, "response")) /* a plain one, which always has a rule */
         return true;
@@ -265,7 +271,7 @@ bool learn_drafted(const struct learn *learn, struct span upstream, struct span 
         bool named = kind->about == LEARN_TOOL || kind->about == LEARN_PROMPT;
 
         if (kind->drafted && span_equals(kind->upstream, upstream) && span_equals(kind->method, method) &&
-            (!named || span_equals(kind->target, target)))
+            (!named || span_equals(kind->target, target)) && (kind->about == LEARN_PLAIN || span_equals(kind->path, path)))
             return true;
     }
     return false;

@@ -57,6 +57,7 @@ enum code learn_prove(const struct learn *learn, struct span text, const struct 
                       struct faults *faults, struct why *why) MUST_USE;
 
 /* Whether the draft has a rule for this kind of call. After learn_write. */
-bool learn_drafted(const struct learn *learn, struct span upstream, struct span method, struct span target);
+bool learn_drafted(const struct learn *learn, struct span upstream, struct span method, struct span target,
+                   struct span path);
 
 #endif

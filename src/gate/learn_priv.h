@@ -84,7 +84,7 @@ struct learn_sample {
 /* Calls that get one rule. */
 struct learn_kind {
     enum learn_about about;
-    struct span upstream, method, target; /* target of tools and prompts */
+    struct span upstream, method, target, path; /* target of tools and prompts; path of all but plain ones */
     uint64_t calls;
     uint64_t approved;    /* more calls, which passed because a person had said so */
     uint64_t lost;        /* arguments cut, erased, redacted as a whole, damaged */
@@ -102,7 +102,7 @@ struct learn_kind {
 
 struct learn {
     struct arena arena;
-    struct learn_kind **kinds; /* by upstream, about, method, target */
+    struct learn_kind **kinds; /* by upstream, about, method, target, path */
     uint32_t kind_count;
     uint64_t further_calls;    /* of kinds beyond the bound */
     uint64_t calls;

@@ -87,7 +87,8 @@ static enum code judge_call(void *context, const struct replay_call *call)
 
     if (call->fate == REPLAY_UNKNOWN) {
         proof->unknown++;
-    } else if (call->approved || !learn_drafted(proving->learn, call->upstream, call->method, call->target)) {
+    } else if (call->approved || !learn_drafted(proving->learn, call->upstream, call->method, call->target,
+                                                  call->path)) {
         proof->left_out++;
     } else {
         if (proof->denied++ == 0)

@@ -263,6 +263,8 @@ static void write_match(struct draft *draft, const struct learn_kind *kind)
 
     begin_match(&matching, &kind->tenants, &kind->principals);
     write_one(&matching, "upstreams", kind->upstream);
+    if (kind->path.len > 0)
+        write_one(&matching, "paths", kind->path);
     if (kind->about == LEARN_TOOL)
         write_one(&matching, "tools", kind->target);
     else
@@ -418,6 +420,10 @@ static void write_test(struct draft *draft, const struct learn_kind *kind, const
     gate__draft_text(draft, sample->principal);
     gate__draft_add(draft, ", upstream: ");
     gate__draft_text(draft, kind->upstream);
+    if (kind->path.len > 0) {
+        gate__draft_add(draft, ", path: ");
+        gate__draft_text(draft, kind->path);
+    }
     gate__draft_add(draft, ", %s: ", kind->about == LEARN_TOOL ? "tool" : "method");
     if (kind->about == LEARN_PLAIN && sample->answers.len > 0)
         gate__draft_add(draft, "response, answers: ");

@@ -32,6 +32,7 @@ static void take_arguments(struct gate *gate, const struct gate_message *message
 
     ask->arguments_bytes = whole.len;
     ask->arguments = utf8_cut(whole, APPROVAL_ARGUMENTS_BYTES);
+    ask->query = message->query;
 }
 
 static void tell(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
@@ -41,6 +42,7 @@ static void tell(struct gate *gate, const struct gate_message *message, struct g
         .tenant = message->tenant, .principal = message->principal, .upstream = message->upstream, .method = message->method,
         .tool = message->target, .client = message->client, .correlation = message->correlation,
         .policy_version = verdict->policy_version, .asked_us = message->time_us,
+        .target = message->path,
     };
     bool is_due = false, is_new = false;
 

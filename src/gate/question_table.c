@@ -9,6 +9,7 @@
 #define PER_SESSION 64
 #define PER_SHARD 1024
 #define METHOD_BYTES 128
+#define KEY_PARTS 6 /* the last one is the id; the others are the session */
 #define FORGET_US (INT64_C(3600) * 1000000)
 
 /* A session's questions share a shard and a bucket, so that counting them is a walk of one short chain. */
@@ -20,7 +21,7 @@ struct open_question {
     size_t key_len;
     size_t method_len;
     char method[METHOD_BYTES];
-    char key[]; /* route, tenant, principal, session, id; each behind its length */
+    char key[]; /* route, path, tenant, principal, session, id; each behind its length */
 };
 
 void gate__questions_init(struct gate_shared *shared)
@@ -67,7 +68,7 @@ void gate__questions_fini(struct gate_shared *shared)
 
 static uint64_t hash_scope(const struct question_key *key)
 {
-    uint64_t hash = hash_span(key->route);
+    uint64_t hash = hash_mix(hash_span(key->route), hash_span(key->path));
 
     hash = hash_mix(hash, hash_span(key->tenant));
     hash = hash_mix(hash, hash_span(key->principal));
@@ -87,16 +88,17 @@ static void unlock_shard(struct question_shard *shard)
     BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
 }
 
-static size_t parts_of(const struct question_key *key, struct span parts[5])
+static size_t parts_of(const struct question_key *key, struct span parts[KEY_PARTS])
 {
     size_t len = 0;
 
     parts[0] = key->route;
-    parts[1] = key->tenant;
-    parts[2] = key->principal;
-    parts[3] = key->session;
-    parts[4] = key->id;
-    for (int i = 0; i < 5; i++)
+    parts[1] = key->path;
+    parts[2] = key->tenant;
+    parts[3] = key->principal;
+    parts[4] = key->session;
+    parts[5] = key->id;
+    for (int i = 0; i < KEY_PARTS; i++)
         len += sizeof(size_t) + parts[i].len;
     return len;
 }
@@ -117,7 +119,7 @@ static bool has_parts(const struct open_question *question, const struct span *p
     return true;
 }
 
-static struct open_question *question_new(const struct span parts[5], size_t key_len, struct span method)
+static struct open_question *question_new(const struct span parts[KEY_PARTS], size_t key_len, struct span method)
 {
     struct open_question *question = mem_zalloc(sizeof *question + key_len);
     char *at;
@@ -125,7 +127,7 @@ static struct open_question *question_new(const struct span parts[5], size_t key
     if (question == NULL)
         return NULL;
     at = question->key;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < KEY_PARTS; i++) {
         memcpy(at, &parts[i].len, sizeof parts[i].len);
         at += sizeof parts[i].len;
         if (parts[i].len > 0)
@@ -138,18 +140,18 @@ static struct open_question *question_new(const struct span parts[5], size_t key
     return question;
 }
 
-/* Those of the session are counted into *of_session. Returns: the one with all five parts, or NULL. */
-static struct open_question *find(struct question_shard *shard, uint64_t scope_hash, const struct span parts[5],
+/* Those of the session are counted into *of_session. Returns: the one with all parts, or NULL. */
+static struct open_question *find(struct question_shard *shard, uint64_t scope_hash, const struct span parts[KEY_PARTS],
                                   size_t *of_session)
 {
     struct open_question *found = NULL;
 
     *of_session = 0;
     for (struct open_question *question = *bucket_of(shard, scope_hash); question != NULL; question = question->next) {
-        if (question->scope_hash != scope_hash || !has_parts(question, parts, 4))
+        if (question->scope_hash != scope_hash || !has_parts(question, parts, KEY_PARTS - 1))
             continue;
         ++*of_session;
-        if (has_parts(question, parts, 5))
+        if (has_parts(question, parts, KEY_PARTS))
             found = question;
     }
     return found;
@@ -167,7 +169,7 @@ static void make_room(struct question_shard *shard, int64_t now_us)
 static enum code open_in(struct question_shard *shard, uint64_t scope_hash, const struct question_key *key,
                          struct span method, int64_t now_us)
 {
-    struct span parts[5];
+    struct span parts[KEY_PARTS];
     size_t key_len = parts_of(key, parts), of_session;
     struct open_question *question, **bucket;
 
@@ -212,7 +214,7 @@ enum code question_answer(struct gate *gate, const struct question_key *key, cha
 {
     uint64_t scope_hash = hash_scope(key);
     struct question_shard *shard = lock_shard(gate, scope_hash);
-    struct span parts[5];
+    struct span parts[KEY_PARTS];
     size_t of_session;
     struct open_question *question;
 

@@ -14,7 +14,8 @@
 #include "gate/gate.h"
 
 struct question_key {
-    struct span route, tenant, principal, session; /* session: as the agent names it; empty: none */
+    struct span route, path, tenant, principal, session; /* path: below it; session: as the agent names it;
+                                                         * either may be empty */
     struct span id;                                /* canonical JSON */
 };
 

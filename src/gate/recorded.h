@@ -64,7 +64,7 @@ struct recorded {
 #define RECORDED_SELECT \
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
-    "rpc_id, rules FROM decision "
+    "rpc_id, rules, target, query FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);

@@ -132,6 +132,8 @@ static enum code keep(struct replayer *replayer, enum replay_fate fate, bool sam
     if (code == CODE_OK)
         code = keep_text(replayer, recorded->target, &told->call.target);
     if (code == CODE_OK)
+        code = keep_text(replayer, question->path, &told->call.path);
+    if (code == CODE_OK)
         code = keep_text(replayer, recorded->reason_text, &told->call.was.reason);
     if (code == CODE_OK)
         code = keep_text(replayer, recorded->rule, &told->call.was.rule);

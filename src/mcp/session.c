@@ -38,13 +38,14 @@ static enum code add_part(struct buf *text, struct span part)
 static enum code add_mac(const unsigned char *key, const struct mcp_session_scope *scope, const struct mcp_session *session,
                          struct buf *out)
 {
-    const struct span parts[] = {scope->route, scope->tenant, scope->principal, session->revision, session->upstream_id};
+    const struct span parts[] = {scope->route, scope->tenant, scope->principal, session->revision, session->upstream_id,
+                                 scope->path};
     unsigned char mac[DIGEST_BYTES];
     enum code code = CODE_OK;
     struct buf text;
 
     buf_init(&text, TEXT_MAX_BYTES);
-    for (size_t i = 0; code == CODE_OK && i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; code == CODE_OK && i < sizeof parts / sizeof parts[0] - span_is_empty(scope->path); i++)
         code = add_part(&text, parts[i]);
     if (code == CODE_OK)
         code = hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), buf_peek(&text), mac);

@@ -18,6 +18,7 @@ struct mcp_session_scope {
     struct span route;
     struct span tenant; /* the judged one */
     struct span principal;
+    struct span path;   /* below the route; empty: the route is exact */
 };
 
 struct mcp_session {

@@ -10,7 +10,7 @@
 #define CACHE_MAX_BYTES ((size_t)8 << 20)
 #define ENTRY_MAX_BYTES ((size_t)128 << 10)
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
-#define KEY_PARTS 8
+#define KEY_PARTS 10
 
 /* What one kind of call concerns. The candidates and then the key's bytes follow in the same block. */
 struct cache_entry {
@@ -32,6 +32,8 @@ static void make_key(const struct policy *policy, const struct question *questio
 {
     *key = (struct key){.part = {question->tenant, question->upstream, question->method, question->answers, question->tool,
                                  policy->asks_principal ? question->principal : SPAN_NONE,
+                                 policy->asks_path ? question->path : SPAN_NONE,
+                                 policy->asks_query ? question->query : SPAN_NONE,
                                  policy->asks_resource ? question->resource : SPAN_NONE,
                                  policy->asks_prompt ? question->prompt : SPAN_NONE}};
     key->hash = policy->serial;

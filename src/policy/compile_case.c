@@ -104,9 +104,9 @@ static enum code compile_target(struct compiler *c, const struct yaml_node *call
 
 static enum code compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
-    static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "arguments",
-                                        "params", "approved", "meta", "time", "client", "session", "correlation", "after",
-                                        "spent", "annotations", NULL};
+    static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
+                                        "query", "arguments", "params", "approved", "meta", "time", "client", "session",
+                                        "correlation", "after", "spent", "annotations", NULL};
     const struct {
         const char *key, *usual;
         struct span *text;
@@ -114,7 +114,8 @@ static enum code compile_call(struct compiler *c, const struct yaml_node *call, 
         {"tenant", "test", &question->tenant}, {"principal", "test", &question->principal},
         {"upstream", "test", &question->upstream}, {"method", "tools/call", &question->method},
         {"session", "test", &question->session}, {"correlation", "test", &question->correlation},
-        {"answers", "", &question->answers}, {"client", "", &question->client},
+        {"answers", "", &question->answers}, {"path", "", &question->path}, {"query", "", &question->query},
+        {"client", "", &question->client},
     };
     enum code code = CODE_OK;
 

@@ -5,7 +5,8 @@
 
 const char *const policy__dimension_text[DIM_COUNT] = {
     [DIM_TENANT] = "tenants", [DIM_PRINCIPAL] = "principals", [DIM_UPSTREAM] = "upstreams",
-    [DIM_METHOD] = "methods", [DIM_TOOL] = "tools", [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts",
+    [DIM_METHOD] = "methods", [DIM_PATH] = "paths", [DIM_QUERY] = "queries", [DIM_TOOL] = "tools",
+    [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts",
 };
 
 static enum code compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct name *name)
@@ -105,8 +106,8 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
 
 enum code policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
 {
-    static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "tools", "resources", "prompts",
-                                        "annotations", "client", "session", "during", NULL};
+    static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
+                                        "resources", "prompts", "annotations", "client", "session", "during", NULL};
     enum dimension target;
 
     *match = (struct match){.opening = opening};
@@ -126,6 +127,8 @@ enum code policy__compile_match(struct compiler *c, const struct yaml_node *node
     if (!match->by[DIM_METHOD].given && (opening || target != DIM_COUNT))
         match->by[DIM_METHOD] = *policy__target_methods[target != DIM_COUNT ? target : DIM_TOOL];
     c->policy->asks_principal |= match->by[DIM_PRINCIPAL].given;
+    c->policy->asks_path |= match->by[DIM_PATH].given;
+    c->policy->asks_query |= match->by[DIM_QUERY].given;
     c->policy->asks_resource |= match->by[DIM_RESOURCE].given;
     c->policy->asks_prompt |= match->by[DIM_PROMPT].given;
     return CODE_OK;

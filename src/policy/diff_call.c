@@ -362,6 +362,8 @@ static struct span *name_of(struct question *question, enum dimension dimension)
     case DIM_PRINCIPAL: return &question->principal;
     case DIM_UPSTREAM: return &question->upstream;
     case DIM_METHOD: return &question->method;
+    case DIM_PATH: return &question->path;
+    case DIM_QUERY: return &question->query;
     case DIM_TOOL: return &question->tool;
     case DIM_RESOURCE: return &question->resource;
     case DIM_PROMPT: return &question->prompt;
@@ -420,7 +422,7 @@ static enum code vary_names(struct making *m, const struct json_node *base)
             if (code == CODE_OK)
                 code = put_tree(m, &question, tree);
         }
-        *name_of(&question, d) = SPAN_LIT("probe-other");
+        *name_of(&question, d) = d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other");
         settle_targets(&question);
         if (code == CODE_OK && d != DIM_METHOD)
             code = put_tree(m, &question, tree);

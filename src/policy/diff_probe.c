@@ -68,6 +68,10 @@ static enum code write_call(struct buf *out, const struct question *q)
     if (code == CODE_OK)
         code = add_text(out, "prompt", q->prompt, "");
     if (code == CODE_OK)
+        code = add_text(out, "path", q->path, "");
+    if (code == CODE_OK)
+        code = add_text(out, "query", q->query, "");
+    if (code == CODE_OK)
         code = add_text(out, "client", q->client, DIFF_CLIENT);
     if (code == CODE_OK && q->time_us != 0 && q->time_us != DIFF_TIME_US) {
         char time[CLOCK_TEXT_BYTES];

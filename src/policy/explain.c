@@ -278,6 +278,8 @@ static void say_question(struct trace *trace, const struct question *q)
     say_name(trace, " ", q->prompt);
     say_name(trace, " to ", q->answers);
     say_name(trace, " of ", q->upstream);
+    say_name(trace, " at ", q->path);
+    say_name(trace, " with the query ", q->query);
     SAY(trace, "\n\n");
 }
 

@@ -172,7 +172,8 @@ enum code policy__index_each(const struct index *index, const struct question *q
         struct span key;
     } keys[] = {{DIM_TENANT, question->tenant},     {DIM_PRINCIPAL, question->principal}, {DIM_UPSTREAM, question->upstream},
                 {DIM_METHOD, question->method},     {DIM_METHOD, question->answers},      {DIM_TOOL, question->tool},
-                {DIM_RESOURCE, question->resource}, {DIM_PROMPT, question->prompt}};
+                {DIM_RESOURCE, question->resource}, {DIM_PROMPT, question->prompt},    {DIM_PATH, question->path},
+                {DIM_QUERY, question->query}};
     enum code code = add(context, index->general, index->general_count);
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys && code == CODE_OK; i++) {

@@ -53,6 +53,8 @@ static struct span value_of(const struct question *question, enum dimension dime
     case DIM_PRINCIPAL: return question->principal;
     case DIM_UPSTREAM: return question->upstream;
     case DIM_METHOD: return question->method;
+    case DIM_PATH: return question->path;
+    case DIM_QUERY: return question->query;
     case DIM_TOOL: return question->tool;
     case DIM_RESOURCE: return question->resource;
     case DIM_PROMPT: return question->prompt;
@@ -70,8 +72,8 @@ enum truth policy__names_match(const struct names *names, enum dimension dimensi
 
     if (!names->given)
         return TRUTH_TRUE;
-    /* A message that calls no tool has no name that could match, not even under `*`; nor for resources and prompts. */
-    if (dimension >= DIM_TARGET && value.len == 0)
+    /* A message that calls no tool has no name that could match, not even under `*`; and so on. */
+    if (dimension >= DIM_OPTIONAL && value.len == 0)
         return TRUTH_FALSE;
     for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {
         truth = truth_or(truth, policy__name_matches(&names->name[i], opening, value, budget));

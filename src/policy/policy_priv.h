@@ -46,8 +46,10 @@ const char *policy__truth_text(enum truth truth);
 
 /* The last three are targets, of which a message has one or none. */
 enum dimension {
-    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT, DIM_COUNT
+    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT, DIM_COUNT
 };
+
+#define DIM_OPTIONAL DIM_PATH /* what some messages have: from here on a list matches none that has nothing, not even by `*` */
 
 #define DIM_TARGET DIM_TOOL /* the first of them */
 
@@ -314,7 +316,7 @@ struct policy {
     uint32_t redaction_count;
     struct policy_case *cases;
     uint32_t case_count;
-    bool asks_principal, asks_resource, asks_prompt; /* some rule or redaction restricts them */
+    bool asks_principal, asks_path, asks_query, asks_resource, asks_prompt; /* some rule or redaction restricts them */
     struct index index;
 };
 

@@ -88,6 +88,8 @@ struct question {
     struct span tool;              /* params.name of tools/call; otherwise empty */
     struct span resource;          /* params.uri of resources/read and its like; otherwise empty */
     struct span prompt;            /* params.name of prompts/get; otherwise empty */
+    struct span path;              /* below a route that takes more than one, as it goes up; otherwise empty */
+    struct span query;             /* as it goes up, without `?`; empty: none */
     const struct json_node *root;  /* `$`: params.arguments for tools/call and prompts/get, else params; NULL: absent */
     const struct json_node *meta;  /* params._meta, or NULL */
     int64_t time_us;               /* UTC */

@@ -85,6 +85,12 @@ struct identity_request exchange__identity_request(const struct pair *pair, cons
     };
 }
 
+struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
+{
+    return (struct mcp_session_scope){exchange->route->name, exchange->identity.tenant, exchange->identity.principal,
+                                      exchange->asked.path};
+}
+
 /* ---- the message ---- */
 
 void exchange__refuse(struct pair *pair, enum reason reason)

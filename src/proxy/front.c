@@ -189,7 +189,7 @@ static enum reason check_session(struct pair *pair)
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
     struct span id = http_head_known(head, HTTP_NAME_MCP_SESSION_ID);
-    struct mcp_session_scope scope = {exchange->route->name, exchange->identity.tenant, exchange->identity.principal};
+    struct mcp_session_scope scope = exchange__session_scope(exchange);
     bool resumes = http_head_known(head, HTTP_NAME_LAST_EVENT_ID).at != NULL;
 
     if (id.at == NULL)
@@ -276,6 +276,8 @@ static enum reason settle_head(struct pair *pair)
         return reason;
     exchange->asked.upstream = exchange->route->name;
     exchange->asked.dialect = SPAN_LIT("mcp");
+    if (exchange->route->subtree && exchange->pass == NULL)
+        exchange->asked.path = span_part(http_head_path(head), exchange->route->path.len, SIZE_MAX);
     accept = http_accept_of(head);
     exchange->wants_sse = exchange->route->denials_sse ? accept.sse || accept.any || accept.is_absent
                                                        : http_accept_wants_sse(accept);

@@ -287,6 +287,9 @@ bool exchange__audit(struct pair *pair);
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
 void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */
 void exchange__finish(struct pair *pair);                /* the outcome, if it is owed; callable twice */
+/* What a session id of this call is bound to. */
+struct mcp_session_scope exchange__session_scope(const struct exchange *exchange);
+
 struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange);
 
 /* ---- upstream.c: CONNECT, SEND ---- */

@@ -10,7 +10,7 @@ struct question_key question__key(const struct exchange *exchange, struct span i
 {
     return (struct question_key){
         .route = exchange->route->name, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
-        .session = exchange->session_id, .id = id,
+        .path = exchange->asked.path, .session = exchange->session_id, .id = id,
     };
 }
 

@@ -43,7 +43,7 @@ void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    struct mcp_session_scope scope = {exchange->route->name, exchange->identity.tenant, exchange->identity.principal};
+    struct mcp_session_scope scope = exchange__session_scope(exchange);
     struct span sent = http_head_known(&pair->answers.head, HTTP_NAME_MCP_SESSION_ID);
     struct mcp_session session = {sent, reply ? reply->version : SPAN_NONE};
 

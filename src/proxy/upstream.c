@@ -252,7 +252,7 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
     if (exchange->pass != NULL) {
         path = exchange->pass->upstream_path;
     } else if (exchange->route->subtree) {
-        struct span rest = span_part(http_head_path(head), exchange->route->path.len, SIZE_MAX);
+        struct span rest = exchange->asked.path; /* as it was judged */
 
         if (path.len + rest.len > sizeof joined)
             return CODE_LIMIT;

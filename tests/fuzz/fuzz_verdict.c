@@ -52,6 +52,8 @@ static void read_question(const struct json_node *call, struct question *questio
     read_word(call, "method", &question->method);
     read_word(call, "tool", &question->tool);
     read_word(call, "client", &question->client);
+    read_word(call, "path", &question->path);
+    read_word(call, "query", &question->query);
     read_word(call, "session", &question->session);
     read_word(call, "correlation", &question->correlation);
     if (json_member(call, SPAN_LIT("time")) != NULL &&

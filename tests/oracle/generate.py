@@ -13,6 +13,8 @@ from meaning import DECODED_OPERATORS, WILD, Number, Several, descends, type_of
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
 URIS = ["file:///a", "file:///srv/x", "FILE:///a", "db://x?y", "x", ""]
+PATHS = ["/v1/x", "/v1/y", "/v1", "/", "/v1/x/y", "/v1/*"]
+QUERIES = ["a=b", "a=b&c", "team=x", "*=b"]
 METHODS = ["tools/call", "initialize", "ping", "notifications/x", "tools/list", "prompts/get", "resources/read",
            "resources/subscribe",
            "sampling/createMessage", "stream/open", "response"]
@@ -296,7 +298,8 @@ class Generator:
         effect = self.random.choice(EFFECTS + ["permit"] * (4 * self.past))
         rule = {"id": self.random.choice("abAB_") + str(number), "effect": effect, "match": {}}
         for word, pool, share in (("tenants", TENANTS, 0.2), ("principals", ["bot", "test"], 0.1), ("upstreams", ["shop", "test"], 0.2),
-                                  ("methods", METHODS + ["protocol", "protocol"], 0.2), ("tools", TOOLS, 0.5)):
+                                  ("methods", METHODS + ["protocol", "protocol"], 0.2), ("tools", TOOLS, 0.5), ("paths", PATHS, 0.1),
+                                  ("queries", QUERIES, 0.1)):
             if self.maybe(share * (0.4 if self.past else 1)):
                 rule["match"][word] = self.names(pool)
         if "tools" not in rule["match"] and "resources" not in self.without and self.maybe(0.15):
@@ -337,6 +340,10 @@ class Generator:
             call.setdefault("root", {})["uri"] = self.random.choice(URIS) if self.maybe(0.9) else self.value(1)
         if method == "prompts/get" and self.maybe(0.9):
             call["prompt"] = self.random.choice(TOOLS)
+        if self.maybe(0.4):
+            call["path"] = self.random.choice(PATHS[:-1])
+        if self.maybe(0.3):
+            call["query"] = self.random.choice(QUERIES[:-1])
         if "meta" not in self.without and self.maybe(0.4):
             call["meta"] = self.object(2)
         return call

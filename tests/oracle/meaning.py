@@ -398,10 +398,11 @@ def values_of(word, call):
     if word == "resources":
         uri = call.get("root", {}).get("uri") if call["method"].startswith("resources/") else None
         return [uri] if isinstance(uri, str) and uri else []  # without one the gate refuses the message unjudged
-    return [call[word[:-1]]] if word[:-1] in call else []
+    one = "query" if word == "queries" else word[:-1]
+    return [call[one]] if call.get(one) else []  # nothing is matched by no pattern, not even by `*`
 
 
-MATCHED = ["tenants", "principals", "upstreams", "methods", "tools", "resources", "prompts"]
+MATCHED = ["tenants", "principals", "upstreams", "methods", "paths", "queries", "tools", "resources", "prompts"]
 
 
 def match_truths(rule, call):
@@ -536,7 +537,7 @@ class Past:
 
     def bound_to(self, rule, call):
         """11: tenant, principal, upstream, tool (and what else the message is about), the canonical arguments, the rule."""
-        return (*(call.get(word) for word in ("tenant", "principal", "upstream", "method", "answers", "tool", "prompt")),
+        return (*(call.get(word) for word in ("tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path", "query")),
                 repr("root" in call and canonical(call["root"])), rule["id"])
 
     def is_granted(self, rule, call):

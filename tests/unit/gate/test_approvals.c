@@ -127,12 +127,12 @@ static void another_call_is_another_question(void **state)
 
     (void)state;
     answer(&call, 1, true, NOW + SECOND, 1);
-    for (int part = 0; part < 9; part++) {
+    for (int part = 0; part < 11; part++) { /* 4.9: path and query */
         struct span *const parts[] = {&other.tenant, &other.principal, &other.upstream, &other.method, &other.answers,
-                                      &other.tool, &other.resource, &other.prompt};
+                                      &other.tool, &other.resource, &other.prompt, &other.path, &other.query};
 
         other = call;
-        if (part < 8)
+        if (part < 10)
             *parts[part] = SPAN_LIT("x");
         else
             other.root = &others;

@@ -8,12 +8,16 @@ static const char *const upstreams[] = {"shop", "mail"};
 static const char *const methods[] = {"tools/call", "prompts/get", "resources/read", "response", "ping"};
 static const char *const tools[] = {"search_a", "search_b", "send", "x"};
 static const char *const resources[] = {"file:///a", "file:///b/c", "db://x"};
+static const char *const paths[] = {"/a", "/a/b", "/b"};
+static const char *const queries[] = {"a=1", "b"};
 static const char *const prompts[] = {"review", "plan"};
 static const char *const names[DIM_COUNT][6] = {
     {"acme", "'team-*'", "team-a", "'*'", "{regex: 'z.*'}", "zed"},
     {"bot", "'bot?'", "ann", "'*'", "{regex: 'b'}", "nobody"},
     {"shop", "mail", "'*'", "'s*'", "{regex: 'm.*'}", "none"},
     {"tools/call", "protocol", "'tools/*'", "ping", "response", "resources/read"},
+    {"'/a'", "'/a/*'", "'/b'", "{regex: '/.'}", "'*'", "x"},
+    {"a=1", "'a=*'", "'*'", "{regex: 'b'}", "b", "x"},
     {"send", "'search_*'", "search_a", "{regex: 's'}", "'*'", "x"},
     {"'file:///a'", "'file:///*'", "'db://x'", "{regex: 'file'}", "'*'", "'x:'"},
     {"review", "'re*'", "plan", "{regex: 'p'}", "'*'", "x"},
@@ -54,6 +58,10 @@ static struct question random_question(unsigned *seed)
         .tenant = span_text(tenants[next(seed, 4)]), .principal = span_text(principals[next(seed, 3)]),
         .upstream = span_text(upstreams[next(seed, 2)]), .method = span_text(methods[next(seed, 5)])};
 
+    if (next(seed, 2) == 0)
+        question.path = span_text(paths[next(seed, 3)]);
+    if (next(seed, 3) == 0)
+        question.query = span_text(queries[next(seed, 2)]);
     if (span_is(question.method, "tools/call"))
         question.tool = span_text(tools[next(seed, 4)]);
     if (span_is(question.method, "resources/read"))
