@@ -134,6 +134,22 @@ static void read_reply(struct span data, unsigned choice)
     arena_fini(&arena);
 }
 
+/* 4.16: an id with one byte changed, or with something behind it, is nobody's. */
+static void alter_session(const unsigned char *key, const struct mcp_session_scope *scope, struct span made, size_t at)
+{
+    struct mcp_session found;
+    struct buf altered;
+
+    buf_init(&altered, CAP_BYTES);
+    BUG_ON(buf_add_span(&altered, span_part(made, 0, at)) != CODE_OK || buf_add_byte(&altered, (char)(made.at[at] ^ 1)) != CODE_OK ||
+           buf_add_span(&altered, span_part(made, at + 1, SIZE_MAX)) != CODE_OK);
+    BUG_ON(mcp_session_check(key, scope, buf_peek(&altered), &found) == CODE_OK);
+    buf_clear(&altered);
+    BUG_ON(buf_add_span(&altered, made) != CODE_OK || buf_add_byte(&altered, made.at[at]) != CODE_OK);
+    BUG_ON(mcp_session_check(key, scope, buf_peek(&altered), &found) == CODE_OK);
+    buf_fini(&altered);
+}
+
 static void check_session(struct span id)
 {
     static const unsigned char key[MCP_SESSION_KEY_BYTES];
@@ -146,6 +162,7 @@ static void check_session(struct span id)
     if (mcp_session_make(key, &scope, &session, &out) == CODE_OK) {
         BUG_ON(mcp_session_check(key, &scope, buf_peek(&out), &found) != CODE_OK);
         BUG_ON(!span_equals(found.upstream_id, id));
+        alter_session(key, &scope, buf_peek(&out), (unsigned char)id.at[0] % buf_len(&out));
     }
     buf_fini(&out);
 }
