@@ -14,7 +14,8 @@
 
 #define PROOF_ROW "c2sp.org/tlog-proof@v1"
 #define PROOF_CONSISTENCY "callgate/consistency-proof@v1"
-#define PROOF_TENANT "callgate/tenant-proof@v1"
+#define PROOF_TENANT "callgate/tenant-proof@v1"    /* from the tenant's first row on */
+#define PROOF_TENANT_ON "callgate/tenant-proof@v2" /* from where it stood when the file began that continues another */
 
 /* Takes: size: which checkpoint, by the rows that it covers; 0: the last one. */
 enum code audit_prove_row(const char *path, uint64_t seq, uint64_t size, struct buf *out, struct why *why) MUST_USE;
@@ -25,7 +26,7 @@ enum code audit_prove_consistency(const char *path, struct span old, uint64_t si
 /* The database's own note over so many rows. */
 enum code audit_find_checkpoint(const char *path, uint64_t size, struct buf *note, struct why *why) MUST_USE;
 
-/* With every row of the tenant up to the checkpoint, a JSON line each. `put` takes the text piece by piece. */
+/* With every row of the tenant in this file up to the checkpoint, a JSON line each. `put` takes the text piece by piece. */
 typedef enum code (*prove_put_fn)(void *context, struct span text);
 enum code audit_prove_tenant(const char *path, struct span tenant, uint64_t size, prove_put_fn put, void *context,
                              struct why *why) MUST_USE;

@@ -225,12 +225,18 @@ static bool read_line(struct span line, struct arena *arena, struct walk_row *ro
     return right;
 }
 
+/* A tenant's last row at some checkpoint. */
+struct bound {
+    uint64_t seq; /* 0: it had none */
+    unsigned char hash[DIGEST_BYTES];
+};
+
 struct tenant_check {
     struct verifier verifier; /* for its permits and erasures only */
     struct verify_report ignored;
     struct span tenant;
-    unsigned char hash[DIGEST_BYTES]; /* of the last row */
-    int64_t seq;
+    struct bound last;        /* the last row so far; at first, where the tenant stood when the file began */
+    uint64_t begin;           /* rows up to this one are in files before */
 };
 
 static bool check_line(struct proof *proof, struct tenant_check *check, const struct walk_row *row,
@@ -243,24 +249,25 @@ static bool check_line(struct proof *proof, struct tenant_check *check, const st
     verify__digest(row, &digested);
     if (!span_equals(digested.tenant, check->tenant))
         return refuse(proof, "row %lld is of another tenant", seq);
-    if (row->seq <= check->seq)
+    if (row->seq <= (int64_t)check->begin || row->seq <= (int64_t)check->last.seq)
         return refuse(proof, "row %lld does not stand in its order", seq);
-    if (check->seq == 0 ? digested.previous_kind == ROW_FOREIGN
-                        : digested.previous_kind != ROW_BLOB || memcmp(digested.previous, check->hash, DIGEST_BYTES) != 0)
-        return refuse(proof, "row %lld does not follow row %lld: a row of the tenant is missing, or was changed", seq,
-                      (long long)check->seq);
-    if (check->seq == 0 && digested.previous_kind == ROW_BLOB)
-        (void)snprintf(proof->report->what, sizeof proof->report->what, "from row %lld on; earlier ones are in a file before: ",
-                       seq);
+    if (check->last.seq == 0 && digested.previous_kind != ROW_NULL)
+        return refuse(proof, "row %lld names an earlier row of the tenant, and nothing in the proof binds that one: the first "
+                      "rows were left out, or it is of the form before 0.2 over a file that continues another; ask for a new "
+                      "one", seq);
+    if (check->last.seq != 0 &&
+        (digested.previous_kind != ROW_BLOB || memcmp(digested.previous, check->last.hash, DIGEST_BYTES) != 0))
+        return refuse(proof, "row %lld does not follow row %llu: a row of the tenant is missing, or was changed", seq,
+                      (unsigned long long)check->last.seq);
     if (values.fault != NULL)
         return refuse(proof, "row %lld, %s: %s", seq, values.field, values.fault);
     if (row->table == ROW_OUTCOME && permits__find(&check->verifier.permits, (uint64_t)digested.decision) == NULL &&
-        proof->report->what[0] == '\0')
+        (digested.decision <= 0 || digested.decision > (int64_t)check->begin))
         return refuse(proof, "row %lld: row %lld is no permit that waits for an outcome", seq, (long long)digested.decision);
     if (row->table == ROW_OUTCOME)
         permits__remove(&check->verifier.permits, (uint64_t)digested.decision);
-    memcpy(check->hash, hash, DIGEST_BYTES);
-    check->seq = row->seq;
+    memcpy(check->last.hash, hash, DIGEST_BYTES);
+    check->last.seq = (uint64_t)row->seq;
     proof->report->rows++;
     return true;
 }
@@ -324,55 +331,85 @@ static bool check_lines(struct proof *proof, struct tenant_check *check)
     return right;
 }
 
-static bool check_tenant_rows(struct proof *proof, struct span tenant, uint64_t seq, const unsigned char hash[DIGEST_BYTES])
+static bool check_tenant_rows(struct proof *proof, struct span tenant, const struct bound *first, uint64_t begin,
+                              const struct bound *last)
 {
-    struct tenant_check check = {.tenant = tenant};
+    struct tenant_check check = {.tenant = tenant, .last = *first, .begin = begin};
     bool right;
 
     check.verifier.report = &check.ignored;
     arena_init(&check.verifier.arena, LINE_ARENA_BYTES);
     right = permits__init(&check.verifier.permits) == CODE_OK && check_lines(proof, &check);
-    if (right && (check.seq != (int64_t)seq || memcmp(check.hash, hash, DIGEST_BYTES) != 0))
-        right = refuse(proof, "the last row is %lld, but the checkpoint binds row %llu: rows are missing at the end",
-                       (long long)check.seq, (unsigned long long)seq);
+    if (right && (check.last.seq != last->seq || memcmp(check.last.hash, last->hash, DIGEST_BYTES) != 0))
+        right = refuse(proof, "the last row is %llu, but the checkpoint binds row %llu: rows are missing at the end",
+                       (unsigned long long)check.last.seq, (unsigned long long)last->seq);
     permits__fini(&check.verifier.permits);
     arena_fini(&check.verifier.arena);
     return right;
 }
 
-static bool check_tenant_proof(struct proof *proof, const struct note_key *key, struct span wanted)
+/* The tenant's last row at a checkpoint, the proof that this binds it, and the checkpoint. */
+static bool read_bound(struct proof *proof, const struct note_key *key, struct span tenant, struct bound *bound,
+                       struct note *note)
 {
-    struct span name = take_word(proof, "tenant"), seq_text = take_word(proof, "seq"), hash_text = take_word(proof, "hash");
+    struct span seq_text = take_word(proof, "seq"), hash_text = take_word(proof, "hash");
     struct span index_text = take_word(proof, "index");
-    unsigned char hash[DIGEST_BYTES], leaf[DIGEST_BYTES];
+    unsigned char leaf[DIGEST_BYTES];
+    uint64_t index;
+
+    if (num_u64(seq_text, &bound->seq) != CODE_OK || !read_hash(hash_text, bound->hash) ||
+        num_u64(index_text, &index) != CODE_OK)
+        return refuse(proof, "its lines `seq`, `hash` and `index` are not as the format has them");
+    proof->count = 0;
+    if (!read_hashes(proof) || !read_note(proof, key, note))
+        return false;
+    tenants__leaf(tenant, bound->seq, bound->hash, leaf);
+    if (bound->seq == 0 || bound->seq > note->size || !note->has_tenants ||
+        !merkle__is_in(leaf, index, note->tenants, (const unsigned char (*)[DIGEST_BYTES])proof->hash, proof->count,
+                       note->tenants_root))
+        return refuse(proof, "the tenant's last row is not the one that the checkpoint over %llu rows binds",
+                      (unsigned long long)note->size);
+    return true;
+}
+
+/* Where the tenant stood at the first checkpoint of a file that continues another: a row of it that a file before holds. */
+static bool read_beginning(struct proof *proof, const struct note_key *key, struct span tenant, const struct note *note,
+                           struct bound *first, uint64_t *begin)
+{
+    struct note before;
+
+    if (next_line(proof).len != 0 || !read_bound(proof, key, tenant, first, &before))
+        return refuse(proof, "where the tenant stood before its first row is not there as the format has it");
+    if (!span_equals(before.origin, note->origin) || before.size > note->size)
+        return refuse(proof, "the checkpoint that it begins with is not an earlier one of the same log");
+    *begin = before.size;
+    return true;
+}
+
+static bool check_tenant_proof(struct proof *proof, const struct note_key *key, struct span wanted, bool continues)
+{
+    struct span name = take_word(proof, "tenant");
+    struct bound first = {0}, last;
+    uint64_t begin = 0;
     struct buf tenant;
     struct note note;
-    uint64_t seq, index;
     bool right;
 
     buf_init(&tenant, 65536);
-    right = name.at != NULL && base64_decode(name, &tenant) == CODE_OK && num_u64(seq_text, &seq) == CODE_OK &&
-            read_hash(hash_text, hash) && num_u64(index_text, &index) == CODE_OK;
+    right = name.at != NULL && base64_decode(name, &tenant) == CODE_OK;
     if (!right)
-        right = refuse(proof, "its lines `tenant`, `seq`, `hash` and `index` are not as the format has them");
+        right = refuse(proof, "its line `tenant` is not as the format has it");
     else if (wanted.at != NULL && !span_equals(wanted, buf_peek(&tenant)))
         right = refuse(proof, "it is of another tenant");
-    right = right && read_hashes(proof) && read_note(proof, key, &note);
-    if (right) {
-        tenants__leaf(buf_peek(&tenant), seq, hash, leaf);
-        if (!note.has_tenants || !merkle__is_in(leaf, index, note.tenants, (const unsigned char (*)[DIGEST_BYTES])proof->hash,
-                                                proof->count, note.tenants_root))
-            right = refuse(proof, "the tenant's last row is not the one that the checkpoint binds");
-    }
-    right = right && check_tenant_rows(proof, buf_peek(&tenant), seq, hash);
-    if (right) {
-        size_t len = strlen(proof->report->what);
-
-        (void)snprintf(proof->report->what + len, sizeof proof->report->what - len, "these %llu rows are all of tenant '%.*s' "
-                       "up to row %llu of %.*s", (unsigned long long)proof->report->rows,
-                       buf_len(&tenant) < 60 ? (int)buf_len(&tenant) : 60, buf_peek(&tenant).at,
+    right = right && read_bound(proof, key, buf_peek(&tenant), &last, &note);
+    if (right && continues)
+        right = read_beginning(proof, key, buf_peek(&tenant), &note, &first, &begin);
+    right = right && check_tenant_rows(proof, buf_peek(&tenant), &first, begin, &last);
+    if (right)
+        (void)snprintf(proof->report->what, sizeof proof->report->what, "these %llu rows are all of tenant '%.*s' from row "
+                       "%llu to row %llu of %.*s", (unsigned long long)proof->report->rows,
+                       buf_len(&tenant) < 60 ? (int)buf_len(&tenant) : 60, buf_peek(&tenant).at, (unsigned long long)begin + 1,
                        (unsigned long long)note.size, SPAN_ARG(note.origin));
-    }
     buf_fini(&tenant);
     return right;
 }
@@ -383,7 +420,8 @@ bool audit_is_proof(struct span text)
 {
     struct span rest, line = span_cut(text, '\n', &rest);
 
-    return span_is(line, PROOF_ROW) || span_is(line, PROOF_CONSISTENCY) || span_is(line, PROOF_TENANT);
+    return span_is(line, PROOF_ROW) || span_is(line, PROOF_CONSISTENCY) || span_is(line, PROOF_TENANT) ||
+           span_is(line, PROOF_TENANT_ON);
 }
 
 enum code audit_check_proof(struct span text, const struct note_key *key, struct span tenant, struct proof_report *report)
@@ -401,8 +439,8 @@ enum code audit_check_proof(struct span text, const struct note_key *key, struct
         right = check_row(proof, key);
     else if (span_is(line, PROOF_CONSISTENCY))
         right = check_consistency(proof, key);
-    else if (span_is(line, PROOF_TENANT))
-        right = check_tenant_proof(proof, key, tenant);
+    else if (span_is(line, PROOF_TENANT) || span_is(line, PROOF_TENANT_ON))
+        right = check_tenant_proof(proof, key, tenant, span_is(line, PROOF_TENANT_ON));
     else
         right = refuse(proof, "it is no proof");
     if (!right && report->fault[0] == '\0')

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One tenant's rows for its own auditor: first the proof that a checkpoint binds the last of them, then all of them, each
- * with the hash of the row before it in the whole file. Of other tenants it shows hashes only. */
+/* One tenant's rows for its own auditor: first the proof that a checkpoint binds the last of them; in a file that continues
+ * another, the proof that its first checkpoint binds the one before them; then all of them, each with the hash of the row
+ * before it in the whole file. Of other tenants it shows hashes only. */
 #include "audit/prove_priv.h"
 
 #include "audit/leaves_priv.h"
@@ -19,19 +20,25 @@ static enum code set(struct tenants *tenants, struct span tenant, int64_t seq, s
     return tenants__set(tenants, tenant, (uint64_t)seq, (const unsigned char *)hash.at);
 }
 
-/* Every tenant's last row at the checkpoint. */
-static enum code read_tenants(const struct prover *prover, struct tenants *tenants)
+/* Every tenant's last row when the file began. */
+static enum code read_starts(const struct prover *prover, struct tenants *tenants)
 {
     struct db_stmt *stmt;
-    struct leaves leaves;
-    struct leaf leaf;
     enum code code = db_prepare(prover->db, "SELECT tenant, seq, hash FROM tenant_start", &stmt);
 
     while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
         code = set(tenants, db_text(stmt, 0), db_int(stmt, 1), db_blob(stmt, 2));
     db_finalize(&stmt);
-    if (code == CODE_NOT_FOUND)
-        code = leaves__init(&leaves, prover->db, 1, (int64_t)prover->read.size);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* What they were at the checkpoint. */
+static enum code read_rows(const struct prover *prover, struct tenants *tenants)
+{
+    struct leaves leaves;
+    struct leaf leaf;
+    enum code code = leaves__init(&leaves, prover->db, 1, (int64_t)prover->read.size);
+
     if (code != CODE_OK)
         return code;
     while (code == CODE_OK && (code = leaves__next(&leaves, &leaf)) == CODE_OK)
@@ -58,15 +65,12 @@ static enum code add_path(const struct tenants *tenants, size_t index, struct bu
     return code;
 }
 
-static enum code add_head(const struct prover *prover, const struct tenants *tenants, size_t index, struct buf *out)
+/* The tenant's last row, the proof that the note binds it, and the note. */
+static enum code add_bound(const struct tenants *tenants, size_t index, struct span note, struct buf *out)
 {
     const struct head *head = tenants->sorted[index];
-    enum code code = buf_add_text(out, PROOF_TENANT "\ntenant ");
+    enum code code = buf_addf(out, "seq %llu\nhash ", (unsigned long long)head->seq);
 
-    if (code == CODE_OK)
-        code = base64_encode(span_of(head->tenant, head->len), out);
-    if (code == CODE_OK)
-        code = buf_addf(out, "\nseq %llu\nhash ", (unsigned long long)head->seq);
     if (code == CODE_OK)
         code = prove__add_hash(out, head->hash);
     if (code == CODE_OK)
@@ -76,35 +80,89 @@ static enum code add_head(const struct prover *prover, const struct tenants *ten
     if (code == CODE_OK)
         code = buf_add_byte(out, '\n');
     if (code == CODE_OK)
-        code = buf_add_span(out, buf_peek(&prover->note));
+        code = buf_add_span(out, note);
     return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+}
+
+/* The place of the tenant among all, whose tree the note must bind. CODE_NOT_FOUND without a sentence: it has no row. */
+static enum code find_bound(const struct prover *prover, struct tenants *tenants, struct span tenant, const struct note *note,
+                            size_t *index)
+{
+    unsigned char root[DIGEST_BYTES];
+    enum code code = tenants__root(tenants, root);
+
+    if (code == CODE_OK && !note->has_tenants)
+        return why_set(prover->why, CODE_NOT_FOUND, "%s: the checkpoint over %llu rows binds no heads of tenants", prover->path,
+                       (unsigned long long)note->size);
+    if (code == CODE_OK && memcmp(root, note->tenants_root, DIGEST_BYTES) != 0)
+        return why_set(prover->why, CODE_INVALID, "%s: the tenants' rows are not those of the checkpoint over %llu rows; see "
+                       "`callgate audit verify`", prover->path, (unsigned long long)note->size);
+    *index = 0;
+    while (code == CODE_OK && *index < tenants->listed &&
+           !span_equals(span_of(tenants->sorted[*index]->tenant, tenants->sorted[*index]->len), tenant))
+        (*index)++;
+    return code == CODE_OK && *index == tenants->listed ? CODE_NOT_FOUND : code;
+}
+
+/* Nothing for a tenant that had no row before the file began: its first row says so itself. */
+static enum code add_beginning(const struct prover *prover, struct tenants *tenants, struct span tenant, struct buf *out)
+{
+    struct note note;
+    struct db_stmt *stmt;
+    struct buf text;
+    size_t index;
+    enum code code = read_starts(prover, tenants);
+
+    if (code != CODE_OK || prover->start.size == 0)
+        return code;
+    code = db_prepare(prover->db, "SELECT note FROM checkpoint WHERE size = ?", &stmt);
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, (int64_t)prover->start.size);
+    buf_init(&text, NOTE_BYTES);
+    code = db_step(stmt);
+    if (code == CODE_OK)
+        code = buf_add_span(&text, db_text(stmt, 0));
+    db_finalize(&stmt);
+    if (code == CODE_OK && note_read(buf_peek(&text), &note) != CODE_OK)
+        code = CODE_INVALID;
+    if (code == CODE_OK)
+        code = find_bound(prover, tenants, tenant, &note, &index);
+    if (code == CODE_OK)
+        code = add_bound(tenants, index, buf_peek(&text), out);
+    buf_fini(&text);
+    return code == CODE_NOT_FOUND && prover->why->text[0] == '\0' ? CODE_OK : code;
 }
 
 static enum code write_head(const struct prover *prover, struct span tenant, struct buf *out)
 {
     struct tenants tenants;
-    unsigned char root[DIGEST_BYTES];
-    size_t index = 0;
+    struct buf begin;
+    size_t index;
     enum code code = tenants__init(&tenants);
 
+    buf_init(&begin, NOTE_BYTES + 65536);
     if (code == CODE_OK)
-        code = read_tenants(prover, &tenants);
+        code = add_beginning(prover, &tenants, tenant, &begin);
     if (code == CODE_OK)
-        code = tenants__root(&tenants, root);
-    while (code == CODE_OK && index < tenants.listed &&
-           !span_equals(span_of(tenants.sorted[index]->tenant, tenants.sorted[index]->len), tenant))
-        index++;
-    if (code == CODE_OK && !prover->read.has_tenants)
-        code = why_set(prover->why, CODE_NOT_FOUND, "%s: this checkpoint binds no heads of tenants", prover->path);
-    else if (code == CODE_OK && index == tenants.listed)
-        code = why_set(prover->why, CODE_NOT_FOUND, "%s: tenant '%.*s' has no row up to row %llu", prover->path,
+        code = read_rows(prover, &tenants);
+    if (code == CODE_OK)
+        code = find_bound(prover, &tenants, tenant, &prover->read, &index);
+    if (code == CODE_NOT_FOUND && prover->why->text[0] == '\0')
+        code = why_set(prover->why, code, "%s: tenant '%.*s' has no row up to row %llu", prover->path,
                        tenant.len < 100 ? (int)tenant.len : 100, tenant.at, (unsigned long long)prover->read.size);
-    else if (code == CODE_OK && memcmp(root, prover->read.tenants_root, DIGEST_BYTES) != 0)
-        code = why_set(prover->why, CODE_INVALID, "%s: the tenants' rows are not those of the checkpoint; see `callgate audit "
-                       "verify`", prover->path);
     if (code == CODE_OK)
-        code = add_head(prover, &tenants, index, out);
+        code = buf_addf(out, "%s\ntenant ", buf_len(&begin) > 0 ? PROOF_TENANT_ON : PROOF_TENANT);
+    if (code == CODE_OK)
+        code = base64_encode(tenant, out);
+    if (code == CODE_OK)
+        code = buf_add_byte(out, '\n');
+    if (code == CODE_OK)
+        code = add_bound(&tenants, index, buf_peek(&prover->note), out);
+    if (code == CODE_OK)
+        code = buf_add_span(out, buf_peek(&begin));
     tenants__fini(&tenants);
+    buf_fini(&begin);
     return code;
 }
 
