@@ -25,7 +25,9 @@ enum form { FORM_JSON = 0, FORM_CSV, FORM_OCSF, FORM_CEF };
 
 struct exporting {
     struct audit_filter filter;
-    const char *config, *format, *cursor_path, *output_path;
+    const char *config, *format, *cursor_path, *output_path, *from_text;
+    uint64_t from; /* rows before it were given away */
+    int missing;   /* STATUS_NEGATIVE: rows that are not here were passed over */
     bool no_events, follow;
     enum form form;
     struct query query;
@@ -155,6 +157,23 @@ static enum code begin(struct exporting *e, struct why *why)
 
 /* ---- the command ---- */
 
+/* Goes on behind rows that are in no file here, where they were given away, or nobody relies on what a cursor says. */
+static void pass_gap(struct exporting *e, const struct trail *trail)
+{
+    struct entry_place *place = &e->cursor.place;
+
+    for (size_t i = 0; i < trail->count; i++) {
+        int64_t first, last;
+
+        if (!trail_gap(trail, i, &first, &last) || place->seq + 1 < first || place->seq >= last ||
+            (last >= (int64_t)e->from && e->cursor_path != NULL))
+            continue;
+        if (last >= (int64_t)e->from && e->missing == STATUS_DONE)
+            e->missing = cmd_audit__tell_missing(trail, e->from);
+        *place = (struct entry_place){.seq = last};
+    }
+}
+
 /* A turn over the trail as it is now, sealed files where the cursor is still in one. */
 static enum code export_turn(struct exporting *e, const char *path, bool *moved, struct why *why)
 {
@@ -162,12 +181,10 @@ static enum code export_turn(struct exporting *e, const char *path, bool *moved,
     int64_t before = e->cursor.place.seq;
     enum code code = trail_find(path, true, &trail, why);
 
-    if (code == CODE_OK && !e->cursor.place.is_known && e->cursor_path == NULL && trail.missing_to > 0) {
-        cmd_audit__tell_missing(&trail); /* nobody relies on the first row */
-        e->cursor.place.seq = trail.missing_to;
-    }
-    if (code == CODE_OK)
+    if (code == CODE_OK) {
+        pass_gap(e, &trail);
         code = audit_entries(&trail, &e->query, !e->no_events, &e->cursor.place, take, e, why);
+    }
     trail_fini(&trail);
     if (code == CODE_IO && why->text[0] == '\0')
         (void)why_set(why, code, "the output cannot be written: %s", strerror(errno));
@@ -197,7 +214,7 @@ static int run(const char *path, struct exporting *e)
     if (e->output != NULL && e->output != stdout && fclose(e->output) != 0 && code == CODE_OK)
         code = why_set(&why, CODE_IO, "%s: %s", e->output_path, strerror(errno));
     audit_cursor_close(&e->cursor);
-    return code == CODE_OK ? STATUS_DONE : cmd_audit__complain(code, &why);
+    return code == CODE_OK ? e->missing : cmd_audit__complain(code, &why);
 }
 
 static int read_form(struct exporting *e)
@@ -228,6 +245,7 @@ int cmd_audit__export(int argc, char **argv)
         {.name = "output", .takes = "FILE", .help = "append to this file instead of stdout", .value = &e.output_path},
         {.name = "follow", .help = "go on as rows come, until it is interrupted", .flag = &e.follow},
         {.name = "no-events", .help = "decisions and outcomes only", .flag = &e.no_events},
+        AUDIT_FROM_OPTION(&e.from_text),
         AUDIT_DECISION_OPTIONS(&e.filter),
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &e.config},
         {0},
@@ -236,7 +254,9 @@ int cmd_audit__export(int argc, char **argv)
                                 "Writes every row for another program, in the order of its number: decisions, later their\n"
                                 "outcomes as records of their own, and events. Sealed files beside the database are gone\n"
                                 "through first. With --cursor and --output nothing is lost and nothing is there twice,\n"
-                                "even if it is killed; on stdout the rows of a killed run come again.",
+                                "even if it is killed; on stdout the rows of a killed run come again. Where a file of the\n"
+                                "trail is missing, a cursor stops before it; without one the rest follows, and the exit\n"
+                                "status is 1.",
                                 options, 0, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
@@ -246,6 +266,8 @@ int cmd_audit__export(int argc, char **argv)
     buf_init(&e.safe, 2 * LINE_BYTES);
     status = as_json && e.format != NULL && strcmp(e.format, "json") != 0
                  ? complain(STATUS_USAGE, "--json and --format exclude each other; name one") : read_form(&e);
+    if (status == OPTIONS_GO)
+        status = audit_filter_number("from", e.from_text, 1, &e.from);
     if (status == OPTIONS_GO)
         status = audit_filter_read(&e.filter, &e.query);
     if (status == OPTIONS_GO)

@@ -14,8 +14,14 @@
  * caller's (mem_free), or the exit status. */
 int cmd_audit__find(const char *operand, const char *config, char **path);
 
-/* Says on stderr where the first rows of the trail are missing. */
-void cmd_audit__tell_missing(const struct trail *trail);
+/* Says on stderr which rows of the trail are missing, but for those before number `from`: they were given away on purpose.
+ * Returns: STATUS_DONE, or STATUS_NEGATIVE where something is missing. */
+int cmd_audit__tell_missing(const struct trail *trail, uint64_t from);
+#define AUDIT_FROM_OPTION(text) \
+    {.name = "from", .takes = "N", .help = "rows before number N were given away, and may be missing", .value = text}
+
+/* The worse of two: broken or unreadable files before what is only not vouched for. */
+int cmd_audit__worse(int one, int other);
 
 /* What ended a command. Returns: an exit status. */
 int cmd_audit__complain(enum code code, const struct why *why);

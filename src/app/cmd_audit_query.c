@@ -17,7 +17,8 @@
 struct asked {
     struct audit_filter filter;
     struct audit_out out;
-    const char *config, *limit, *order;
+    const char *config, *limit, *order, *from_text;
+    uint64_t from; /* rows before it were given away */
     bool all;
 };
 
@@ -34,11 +35,33 @@ static int read_order(const char *text, struct query *query)
     return OPTIONS_GO;
 }
 
-void cmd_audit__tell_missing(const struct trail *trail)
+int cmd_audit__tell_missing(const struct trail *trail, uint64_t from)
 {
-    if (trail->missing_to > 0)
-        fprintf(stderr, "callgate: rows 1 to %" PRId64 " are in files that are not beside %s\n", trail->missing_to,
-                trail->files[trail->count - 1].path);
+    int status = STATUS_DONE;
+
+    for (size_t i = 0; i < trail->count; i++) {
+        int64_t first, last;
+
+        if (!trail_gap(trail, i, &first, &last) || last < (int64_t)from)
+            continue;
+        if (last >= first)
+            fprintf(stderr, "callgate: rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put them there, or "
+                    "write --from %" PRId64 " where they were given away on purpose\n", first, last,
+                    trail->files[trail->count - 1].path, last + 1);
+        else
+            fprintf(stderr, "callgate: %s does not go on from the file before it, which is not here as it was; see `callgate "
+                    "audit verify --all`\n", trail->files[i].path);
+        status = STATUS_NEGATIVE;
+    }
+    return status;
+}
+
+int cmd_audit__worse(int one, int other)
+{
+    static const int ranks[] = {[STATUS_DONE] = 0, [STATUS_UNPROVEN] = 1, [STATUS_NEGATIVE] = 2, [STATUS_USAGE] = 3,
+                                [STATUS_CANNOT] = 4};
+
+    return ranks[one] >= ranks[other] ? one : other;
 }
 
 int cmd_audit__complain(enum code code, const struct why *why)
@@ -53,10 +76,11 @@ static int run(const char *path, struct asked *asked, const struct query *query)
     struct trail trail = {0};
     struct why why = {""};
     bool more = false, continues;
+    int missing = STATUS_DONE;
     enum code code = trail_find(path, asked->all, &trail, &why);
 
     if (code == CODE_OK && asked->all)
-        cmd_audit__tell_missing(&trail);
+        missing = cmd_audit__tell_missing(&trail, asked->from);
     if (code == CODE_OK)
         code = audit_query(&trail, query, audit_out_row, &asked->out, &more, &why);
     if (code == CODE_OK)
@@ -70,7 +94,7 @@ static int run(const char *path, struct asked *asked, const struct query *query)
                 query->order == QUERY_OLDEST_FIRST ? "oldest" : "newest", query->limit);
     if (asked->out.rows == 0 && isatty(STDERR_FILENO))
         fprintf(stderr, "callgate: no call matches%s\n", continues ? "; --all asks the sealed files, too" : "");
-    return STATUS_DONE;
+    return missing;
 }
 
 int cmd_audit__query(int argc, char **argv)
@@ -85,13 +109,15 @@ int cmd_audit__query(int argc, char **argv)
         {.name = "order", .takes = "END", .help = "newest or oldest first; else newest, told forward",
          .value = &asked.order},
         {.name = "all", .help = "also sealed files beside the database", .flag = &asked.all},
+        AUDIT_FROM_OPTION(&asked.from_text),
         AUDIT_OUT_OPTIONS(&asked.out),
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
         {0},
     };
     const struct usage usage = {"callgate audit query [DATABASE] [OPTIONS]",
                                 "Lists calls. All conditions must hold. Only reads; the gate may go on writing. Tenant,\n"
-                                "correlation, tool and time are indexed; the rest is looked for among what these leave.",
+                                "correlation, tool and time are indexed; the rest is looked for among what these leave.\n"
+                                "Exit status 1: with --all, a file of the trail is missing; what is there was asked.",
                                 options, 0, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
@@ -101,6 +127,8 @@ int cmd_audit__query(int argc, char **argv)
     query.limit = LIMIT_DEFAULT;
     if (status == OPTIONS_GO)
         status = audit_filter_number("limit", asked.limit, 0, &query.limit);
+    if (status == OPTIONS_GO)
+        status = audit_filter_number("from", asked.from_text, 1, &asked.from);
     if (status == OPTIONS_GO)
         status = read_order(asked.order, &query);
     if (status == OPTIONS_GO)

@@ -45,12 +45,14 @@ static enum code find_row(struct show *show, struct why *why)
     struct entry_place place = {.seq = show->asked - 1};
     struct query query = {.limit = 1, .order = QUERY_OLDEST_FIRST};
     struct why passed = {""};
+    int64_t first, last;
     bool more;
     enum code code;
 
-    if (place.seq < show->trail.missing_to)
-        return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is in a file that is not beside %s", show->asked,
-                       show->trail.files[show->trail.count - 1].path);
+    for (size_t i = 0; i < show->trail.count; i++)
+        if (trail_gap(&show->trail, i, &first, &last) && first <= show->asked && show->asked <= last)
+            return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is in a file that is not beside %s", show->asked,
+                           show->trail.files[show->trail.count - 1].path);
     code = audit_entries(&show->trail, &query, true, &place, take_entry, show, &passed);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
         return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 "; the last one is %" PRId64, show->asked,
@@ -117,6 +119,8 @@ static int gather(struct show *show, struct why *why)
 {
     enum code code = trail_find(show->path, true, &show->trail, why);
 
+    if (code == CODE_OK) /* the call may be here, and others of its correlation not */
+        (void)cmd_audit__tell_missing(&show->trail, 0);
     if (code == CODE_OK)
         code = find_row(show, why);
     if (code == CODE_OK && show->kind != ENTRY_EVENT) {

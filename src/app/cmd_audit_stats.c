@@ -21,7 +21,8 @@
 
 struct asked {
     struct audit_filter filter;
-    const char *config, *by, *top;
+    const char *config, *by, *top, *from_text;
+    uint64_t from; /* rows before it were given away */
     bool all, as_json;
     unsigned bys;
     uint64_t rows; /* of each table; 0: all */
@@ -234,10 +235,10 @@ static int run(const char *path, const struct asked *asked, const struct query *
     struct stats *stats = NULL;
     struct why why = {""};
     enum code code = trail_find(path, asked->all, &trail, &why);
-    int status;
+    int status, missing = STATUS_DONE;
 
     if (code == CODE_OK && asked->all)
-        cmd_audit__tell_missing(&trail);
+        missing = cmd_audit__tell_missing(&trail, asked->from);
     if (code == CODE_OK)
         code = audit_stats(&trail, query, asked->bys, &stats, &why);
     trail_fini(&trail);
@@ -245,7 +246,7 @@ static int run(const char *path, const struct asked *asked, const struct query *
         return cmd_audit__complain(code, &why);
     status = asked->as_json ? print_json(stats, asked) : print_text(stats, asked);
     stats_free(&stats);
-    return status;
+    return cmd_audit__worse(status, missing);
 }
 
 int cmd_audit__stats(int argc, char **argv)
@@ -260,13 +261,15 @@ int cmd_audit__stats(int argc, char **argv)
          .value = &asked.by},
         {.name = "top", .takes = "N", .help = "of each, those with most calls; 10 by default, 0 for all", .value = &asked.top},
         {.name = "all", .help = "also sealed files beside the database", .flag = &asked.all},
+        AUDIT_FROM_OPTION(&asked.from_text),
         {.name = "json", .help = "the figures as JSON; times in microseconds", .flag = &asked.as_json},
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
         {0},
     };
     const struct usage usage = {"callgate audit stats [DATABASE] [OPTIONS]",
                                 "Counts calls, denials, failures and latencies, whole and by tenant, tool, rule ...\n"
-                                "Percentiles are right within 3 %. Bars are drawn where the terminal is wide enough.",
+                                "Percentiles are right within 3 %. Bars are drawn where the terminal is wide enough.\n"
+                                "Exit status 1: with --all, a file of the trail is missing; what is there was counted.",
                                 options, 0, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
@@ -276,6 +279,8 @@ int cmd_audit__stats(int argc, char **argv)
     asked.rows = TOP_DEFAULT;
     if (status == OPTIONS_GO)
         status = audit_filter_number("top", asked.top, 0, &asked.rows);
+    if (status == OPTIONS_GO)
+        status = audit_filter_number("from", asked.from_text, 1, &asked.from);
     if (status == OPTIONS_GO)
         status = read_by(asked.by, &asked.bys);
     if (status == OPTIONS_GO)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "app/audit_filter.h"
 #include "app/audit_policies.h"
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
@@ -17,6 +18,7 @@
 
 #define KEY_BYTES ((size_t)65536)
 #define HEADS_BYTES ((size_t)1 << 30)
+#define SECONDS_MAX ((uint64_t)1 << 32)
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
@@ -26,22 +28,29 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
     progress_tell(progress, done);
 }
 
+static int status_of(const struct verify_report *report)
+{
+    return report->fault_count > 0 ? STATUS_NEGATIVE : report->doubt_count > 0 ? STATUS_UNPROVEN : STATUS_DONE;
+}
+
 static int print_json(const struct verify_conf *conf, const struct verify_report *report)
 {
     size_t shown = report->fault_count < VERIFY_FAULTS_MAX ? report->fault_count : VERIFY_FAULTS_MAX;
-    struct doc *doc = doc_object(), *faults;
+    struct doc *doc = doc_object(), *faults, *doubts;
     char head[2 * DIGEST_BYTES];
     int status;
 
     num_hex(report->head, DIGEST_BYTES, head);
     doc_text(doc, "verdict", report->fault_count == 0 ? SPAN_LIT("consistent") : SPAN_LIT("broken"));
-    doc_bool(doc, "proven", conf->key != NULL && report->fault_count == 0 && report->losses == 0);
+    doc_bool(doc, "proven", report->is_proven && report->doubt_count == 0);
     doc_int(doc, "proven_seq", (int64_t)report->proven_seq);
     doc_int(doc, "checkpoints", (int64_t)report->checkpoints);
     doc_int(doc, "outside_checkpoints", (int64_t)report->heads);
     doc_int(doc, "outside_seq", (int64_t)report->heads_seq);
     doc_int(doc, "outside_elsewhere", (int64_t)report->heads_elsewhere);
     doc_int(doc, "losses", (int64_t)report->losses);
+    doc_int(doc, "outside_behind", (int64_t)report->heads_behind);
+    doc_int(doc, "outside_behind_seq", (int64_t)report->heads_behind_seq);
     doc_bool(doc, "sealed", report->is_sealed);
     doc_int(doc, "rows", (int64_t)report->rows);
     doc_int(doc, "decisions", (int64_t)report->decisions);
@@ -55,6 +64,9 @@ static int print_json(const struct verify_conf *conf, const struct verify_report
     doc_int(doc, "erasures_elsewhere", (int64_t)report->erasures_elsewhere);
     doc_text(doc, "file", span_text(conf->path));
     doc_text(doc, "head", span_of(head, sizeof head));
+    doubts = doc_add_array(doc, "unproven");
+    for (size_t i = 0; i < report->doubt_count; i++)
+        doc_text(doubts, NULL, span_text(report->doubt[i]));
     doc_int(doc, "fault_count", (int64_t)report->fault_count);
     faults = doc_add_array(doc, "faults");
     for (size_t i = 0; i < shown; i++) {
@@ -68,7 +80,7 @@ static int print_json(const struct verify_conf *conf, const struct verify_report
         doc_text(one, "text", span_text(fault->text));
     }
     status = print_doc(&doc);
-    return status != STATUS_DONE ? status : report->fault_count == 0 ? STATUS_DONE : STATUS_NEGATIVE;
+    return status != STATUS_DONE ? status : status_of(report);
 }
 
 /* What the checkpoints say: how far the rows are proven, and against what. */
@@ -82,15 +94,20 @@ static void print_proof(const struct verify_report *report, const struct verify_
     printf("\n");
     if (report->heads_elsewhere > 0)
         printf("checkpoints in %s about other files: %" PRIu64 "\n", heads_path, report->heads_elsewhere);
+    if (report->heads_behind > 0)
+        printf("%" PRIu64 " of these are about rows behind this file, up to row %" PRIu64 ": `audit verify --all` looks for "
+               "them\n", report->heads_behind, report->heads_behind_seq);
     if (conf->key == NULL)
         printf("consistent, not proven: whoever can write the file could have written it anew; --key says who signed it\n");
     else if (report->losses > 0)
         printf("not proven: rows were lost; those that are here are signed up to row %" PRIu64 "\n", report->proven_seq);
-    else if (report->proven_seq == last)
-        printf("proven: every row up to %" PRIu64 " is signed\n", last);
+    else if (report->is_proven)
+        printf("proven: every row up to %" PRIu64 " is signed\n", report->proven_seq);
     else
         printf("proven up to row %" PRIu64 "; the %" PRIu64 " behind it are consistent and not signed yet\n",
                report->proven_seq, last - report->proven_seq);
+    for (size_t i = 0; i < report->doubt_count; i++)
+        printf("NOT VOUCHED FOR: %s\n", report->doubt[i]);
     if (conf->heads.at == NULL)
         printf("rows cut off at the end are found with --checkpoint FILE, which somebody else has kept\n");
 }
@@ -129,7 +146,7 @@ static int print_text(const struct verify_conf *conf, const char *heads_path, co
         return STATUS_NEGATIVE;
     }
     print_proof(report, conf, heads_path);
-    return STATUS_DONE;
+    return status_of(report);
 }
 
 static int read_key(const char *path, struct note_key *key)
@@ -235,7 +252,7 @@ static int verify_file(struct verify_conf *conf, const char *heads_path, bool as
 }
 
 /* The worst status of all files. One that cannot be read keeps nobody from the others. */
-static int verify_all(struct verify_conf *conf, const char *heads_path, bool as_json)
+static int verify_all(struct verify_conf *conf, const char *heads_path, uint64_t from, bool as_json)
 {
     struct trail trail = {0};
     struct why why = {""};
@@ -243,17 +260,21 @@ static int verify_all(struct verify_conf *conf, const char *heads_path, bool as_
     int worst = STATUS_DONE;
 
     if (code == CODE_OK)
-        cmd_audit__tell_missing(&trail);
+        worst = cmd_audit__tell_missing(&trail, from);
     if (code == CODE_OK)
         code = verify_sequence_new(&trail, &conf->sequence, &why);
     if (code != CODE_OK)
         worst = complain(STATUS_CANNOT, "%s", why.text);
     for (size_t i = 0; code == CODE_OK && i < trail.count; i++) {
+        int64_t first, last;
         int status;
 
         conf->path = trail.files[i].path;
+        conf->ends_trail = i + 1 == trail.count;
+        if (trail_gap(&trail, i, &first, &last) && last >= first)
+            verify_sequence_forget(conf->sequence);
         status = verify_file(conf, heads_path, as_json);
-        worst = status > worst ? status : worst;
+        worst = cmd_audit__worse(status, worst);
     }
     verify_sequence_free(&conf->sequence);
     trail_fini(&trail);
@@ -275,7 +296,7 @@ static int verify_policies(const char *path, const char *store, bool all, bool a
     return status;
 }
 
-static int verify(struct verify_conf *conf, const char *checkpoints, bool all, bool as_json)
+static int verify(struct verify_conf *conf, const char *checkpoints, bool all, uint64_t from, bool as_json)
 {
     struct buf heads;
     char *heads_path;
@@ -285,7 +306,7 @@ static int verify(struct verify_conf *conf, const char *checkpoints, bool all, b
     status = read_heads(conf->path, checkpoints, &heads_path, &heads); /* before the database: what it covers must be there */
     conf->heads = buf_peek(&heads);
     if (status == OPTIONS_GO)
-        status = all ? verify_all(conf, heads_path, as_json) : verify_file(conf, heads_path, as_json);
+        status = all ? verify_all(conf, heads_path, from, as_json) : verify_file(conf, heads_path, as_json);
     mem_free(heads_path);
     buf_fini(&heads);
     return status;
@@ -293,7 +314,9 @@ static int verify(struct verify_conf *conf, const char *checkpoints, bool all, b
 
 int cmd_audit__verify(int argc, char **argv)
 {
-    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL, *store = NULL;
+    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL, *from = NULL, *store = NULL;
+    const char *patience = NULL;
+    uint64_t given_away = 0, seconds = 0;
     char *path = NULL;
     bool all = false, as_json = false;
     const struct option options[] = {
@@ -303,6 +326,9 @@ int cmd_audit__verify(int argc, char **argv)
          .value = &checkpoints},
         {.name = "store", .takes = "FILE", .help = "callgate.db: it must hold the policies that rows name, as they were",
          .value = &store},
+        AUDIT_FROM_OPTION(&from),
+        {.name = "unsigned", .takes = "SECONDS", .help = "so old may rows be that nobody signed yet; 10 by default, more where "
+         "`checkpoint_interval` is", .value = &patience},
         {.name = "tenant", .takes = "NAME", .help = "the file is a proof of this tenant's rows", .value = &tenant},
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
         {.name = "json", .help = "the answer as JSON", .flag = &as_json},
@@ -314,7 +340,9 @@ int cmd_audit__verify(int argc, char **argv)
                                 "has its one outcome, that values match their digests, and signed checkpoints against all\n"
                                 "that. The gate may go on writing. Without a key the answer is \"consistent, not proven\".\n"
                                 "A file that `callgate audit prove` wrote is checked by itself.\n"
-                                "Exit status: 0 consistent, 1 broken, 3 not readable.",
+                                "Exit status: 0 consistent, 1 broken or a file of the trail is missing, 3 not readable,\n"
+                                "4 consistent, but rows at the end are not signed although they are older than seconds, or\n"
+                                "nothing stands behind a sealed file.",
                                 options, 0, 1};
     struct note_key key;
     struct verify_conf conf = {.path = NULL};
@@ -325,15 +353,20 @@ int cmd_audit__verify(int argc, char **argv)
     if (status == OPTIONS_GO && key_path != NULL)
         status = read_key(key_path, &key);
     if (status == OPTIONS_GO)
+        status = audit_filter_number("from", from, 1, &given_away);
+    if (status == OPTIONS_GO)
+        status = audit_filter_number("unsigned", patience, 1, &seconds);
+    if (status == OPTIONS_GO)
         status = try_proof(path, key_path != NULL ? &key : NULL, tenant, as_json);
     if (status == OPTIONS_GO) {
         conf.path = path;
+        conf.unsigned_us = seconds < SECONDS_MAX ? (int64_t)seconds * 1000000 : (int64_t)SECONDS_MAX * 1000000;
         conf.key = key_path != NULL ? &key : NULL;
-        status = verify(&conf, checkpoints, all, as_json);
+        status = verify(&conf, checkpoints, all, given_away, as_json);
         if (store != NULL) {
             int policies = verify_policies(path, store, all, as_json);
 
-            status = policies > status ? policies : status;
+            status = cmd_audit__worse(policies, status);
         }
     }
     mem_free(path);

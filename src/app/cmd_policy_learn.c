@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy learn: a draft of permits out of what was recorded, proved before it is printed. */
 #include "app/cmd_policy_priv.h"
+#include "app/cmd_audit_priv.h"
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/policy_trail.h"
@@ -22,7 +23,7 @@
 
 struct learning {
     bool as_json;
-    const char *config, *audit, *since, *until, *tenant, *upstream, *min_calls, *name;
+    const char *config, *audit, *since, *until, *from, *tenant, *upstream, *min_calls, *name;
     uint64_t fewest;
     struct recorded_range range;
     struct progress progress;
@@ -158,6 +159,7 @@ int cmd_policy__learn(int argc, char **argv)
         {.name = "min-calls", .takes = "N", .help = "no rule for a tool with fewer; 1 by default", .value = &l.min_calls},
         {.name = "name", .takes = "NAME", .help = "the policy's name; `learned` by default", .value = &name},
         {.name = "audit", .takes = "FILE", .help = "the database, with the sealed ones beside it", .value = &l.audit},
+        AUDIT_FROM_OPTION(&l.from),
         {.name = "json", .help = "the draft and what is known of it as one JSON object", .flag = &l.as_json},
         CONFIG_OPTION(&l.config),
         {0},
@@ -166,7 +168,8 @@ int cmd_policy__learn(int argc, char **argv)
         "callgate policy learn [--since TIME] [OPTIONS] > FILE",
         "Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
         "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Before it prints\n"
-        "the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and `load`.",
+        "the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and `load`.\n"
+        "Exit status 1: no call is recorded there, or a file of the trail is missing.",
         options, 0, 0};
     struct policy_trail trail = {0};
     int operands, status = options_read(&usage, argc, argv, &operands);
@@ -178,11 +181,11 @@ int cmd_policy__learn(int argc, char **argv)
     buf_init(&l.draft, DRAFT_MAX_BYTES);
     status = read_options(&l);
     if (status == OPTIONS_GO)
-        status = policy_trail_find(&trail, l.audit, l.config);
+        status = policy_trail_find(&trail, l.audit, l.config, l.from);
     if (status == OPTIONS_GO)
         status = learn(&l, &trail);
     if (status == OPTIONS_GO)
-        status = print_draft(&l);
+        status = cmd_audit__worse(print_draft(&l), trail.missing);
     learn_free(&l.learn);
     buf_fini(&l.draft);
     policy_trail_fini(&trail);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy replay: what a policy would have said to the calls that were recorded. */
 #include "app/cmd_policy_priv.h"
+#include "app/cmd_audit_priv.h"
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/policy_trail.h"
@@ -32,7 +33,7 @@ struct group {
 
 struct replaying {
     struct store_place place;
-    const char *audit, *version, *since, *until, *tenant, *tool, *threads;
+    const char *audit, *version, *since, *until, *from, *tenant, *tool, *threads;
     bool only, list, as_json;
     struct replay_conf conf;
     struct replay_sum sum;
@@ -400,11 +401,11 @@ static int run(struct replaying *r, const char *const *files, size_t count)
     if (status == OPTIONS_GO && r->only && count == 0)
         return complain(STATUS_USAGE, "--only goes with FILES; name them");
     if (status == OPTIONS_GO)
-        status = policy_trail_find(&trail, r->audit, r->place.config);
+        status = policy_trail_find(&trail, r->audit, r->place.config, r->from);
     if (status == OPTIONS_GO)
         status = count > 0 ? lay_files(r, files, count, &policy) : take_version(r, &policy);
     if (status == OPTIONS_GO)
-        status = replay(r, &trail, policy);
+        status = cmd_audit__worse(replay(r, &trail, policy), trail.missing);
     policy_unref(&policy);
     policy_trail_fini(&trail);
     return status;
@@ -424,6 +425,7 @@ int cmd_policy__replay(int argc, char **argv)
         {.name = "list", .help = "also each call that flips or cannot be replayed, as it comes", .flag = &r.list},
         {.name = "threads", .takes = "N", .help = "one a core by default; always one for limits and sequences",
          .value = &r.threads},
+        AUDIT_FROM_OPTION(&r.from),
         {.name = "json", .help = "one JSON object a line, the sum last", .flag = &r.as_json},
         STORE_OPTIONS(&r.place),
         {0},
@@ -433,7 +435,7 @@ int cmd_policy__replay(int argc, char **argv)
         "Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
         "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
         "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Exit\n"
-        "status 1 when a verdict flips. Nothing is changed; the gate may go on writing.",
+        "status 1 when a verdict flips, or a file of the trail is missing. Nothing is changed; the gate may go on writing.",
         options, 0, -1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 

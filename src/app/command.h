@@ -20,7 +20,8 @@ enum exit_status {
     STATUS_DONE = 0,
     STATUS_NEGATIVE = 1, /* denied, test failed, chain broken */
     STATUS_USAGE = 2,    /* wrong use or configuration */
-    STATUS_CANNOT = 3    /* file, network, memory */
+    STATUS_CANNOT = 3,   /* file, network, memory */
+    STATUS_UNPROVEN = 4  /* consistent, and not all of it is vouched for as it should be */
 };
 
 struct command {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/policy_trail.h"
 
+#include "app/audit_filter.h"
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 #include "base/mem.h"
 
-static int list_files(struct policy_trail *trail)
+static int list_files(struct policy_trail *trail, uint64_t from)
 {
     trail->files = mem_array(trail->trail.count, sizeof *trail->files);
     if (trail->files == NULL)
@@ -13,25 +14,28 @@ static int list_files(struct policy_trail *trail)
     for (size_t i = 0; i < trail->trail.count; i++)
         trail->files[i] = trail->trail.files[i].path;
     trail->count = trail->trail.count;
-    cmd_audit__tell_missing(&trail->trail);
+    trail->missing = cmd_audit__tell_missing(&trail->trail, from);
     return OPTIONS_GO;
 }
 
-int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config)
+int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config, const char *from)
 {
     struct why why = {""};
     char *path = NULL;
     enum code code;
-    int status = cmd_audit__find(audit, config, &path);
+    uint64_t given_away = 0;
+    int status = audit_filter_number("from", from, 1, &given_away);
 
     *trail = (struct policy_trail){.count = 0};
+    if (status == OPTIONS_GO)
+        status = cmd_audit__find(audit, config, &path);
     if (status != OPTIONS_GO)
         return status;
     code = trail_find(path, true, &trail->trail, &why);
     mem_free(path);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    return list_files(trail);
+    return list_files(trail, given_away);
 }
 
 void policy_trail_fini(struct policy_trail *trail)

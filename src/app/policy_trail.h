@@ -14,10 +14,12 @@ struct policy_trail {
     struct trail trail;
     const char **files; /* oldest first */
     size_t count;
+    int missing;        /* STATUS_NEGATIVE: a file is not here, which was told; what is there can be read */
 };
 
-/* Takes: audit: a path; NULL: the configuration's. Returns: OPTIONS_GO, or the exit status after a sentence. */
-int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config);
+/* Takes: audit: a path; NULL: the configuration's. from: what --from says, or NULL: rows before it were given away.
+ * Returns: OPTIONS_GO, or the exit status after a sentence. */
+int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config, const char *from);
 void policy_trail_fini(struct policy_trail *trail);
 
 #endif

@@ -246,14 +246,14 @@ enum code audit_entries(const struct trail *trail, const struct query *query, bo
     int64_t last = trail->files[trail->count - 1].last_seq;
     enum code code = CODE_OK;
 
-    if (place->seq < trail->missing_to)
-        return why_set(why, CODE_NOT_FOUND, "rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put them "
-                       "there", place->seq + 1, trail->missing_to, trail->files[trail->count - 1].path);
     if (place->is_known && place->seq > last)
         return why_set(why, CODE_DENIED, "%s ends at row %" PRId64 ", the cursor stopped at %" PRId64 ": rows were cut off, "
                        "or this is another trail", trail->files[trail->count - 1].path, last, place->seq);
     for (size_t i = 0; i < trail->count; i++)
         if (trail->files[i].last_seq > place->seq || i + 1 == trail->count) {
+            if (place->seq < trail->files[i].before_seq)
+                return why_set(why, CODE_NOT_FOUND, "rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put "
+                               "them there", place->seq + 1, trail->files[i].before_seq, trail->files[trail->count - 1].path);
             reading.file = i;
             code = read_from(&trail->files[i], &reading, query, events, place, why);
             break;

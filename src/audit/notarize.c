@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between the writer and the notary. A checkpoint is a row of its own table and not of the chain, so that the last one may
- * cover every row; an event that names it makes it missed if it is taken out, and comes once in so many rows only: one a
- * second would be half of a quiet log, and each would make the next one due. */
+ * cover every row; an event that names it makes it missed if it is taken out, and comes once in so many rows or in a minute
+ * only: one a second would be half of a quiet log, and each would make the next one due. */
 #include "audit/writer_priv.h"
 
 #include "base/bug.h"
@@ -39,7 +39,8 @@ enum code writer__put_checkpoint(struct ledger *ledger, const struct checkpoint 
 
 static bool needs_event(const struct audit *audit)
 {
-    return audit->checkpoint->size - audit->checkpoint_event_seq >= audit->notary.conf.rows;
+    return audit->checkpoint->size - audit->checkpoint_event_seq >= audit->notary.conf.rows ||
+           clock_monotonic_us() - audit->checkpoint_event_us >= (int64_t)audit->notary.conf.name_ms * 1000;
 }
 
 enum code writer__checkpoint(struct audit *audit)
@@ -51,7 +52,8 @@ enum code writer__checkpoint(struct audit *audit)
     if (audit->checkpoint == NULL)
         return CODE_OK;
     code = writer__put_checkpoint(&audit->ledger, audit->checkpoint);
-    if (code != CODE_OK || !needs_event(audit))
+    audit->names_checkpoint = code == CODE_OK && needs_event(audit);
+    if (!audit->names_checkpoint)
         return code;
     return put_event(audit, audit->checkpoint->size, audit->checkpoint->root, clock_wall_us());
 }
@@ -63,6 +65,17 @@ enum code writer__checkpoint_last(struct audit *audit)
                                   &audit->rotation.checkpoint);
 
     return code == CODE_OK ? writer__put_checkpoint(&audit->ledger, audit->rotation.checkpoint) : code;
+}
+
+void writer__checkpoint_told(struct audit *audit, bool is_durable)
+{
+    struct checkpoint *checkpoint = audit->rotation.checkpoint;
+
+    audit->rotation.checkpoint = NULL;
+    if (checkpoint != NULL && is_durable)
+        notary__tell(&audit->notary, checkpoint);
+    else
+        mem_free(checkpoint);
 }
 
 void writer__tell_notary(struct audit *audit, uint64_t own)
@@ -77,10 +90,12 @@ void writer__committed(struct audit *audit)
 {
     uint64_t own = 0;
 
-    if (audit->checkpoint != NULL && needs_event(audit)) {
+    if (audit->checkpoint != NULL && audit->names_checkpoint) {
         audit->checkpoint_event_seq = audit->checkpoint->size;
+        audit->checkpoint_event_us = clock_monotonic_us();
         own = 1;
     }
+    audit->names_checkpoint = false;
     mem_free(audit->checkpoint);
     audit->checkpoint = NULL;
     writer__tell_notary(audit, own);
@@ -131,6 +146,7 @@ enum code writer__checkpoint_start(struct audit *audit, int64_t time_us)
 {
     enum code code = audit->notary.is_on ? put_last(audit, time_us) : CODE_OK;
 
+    audit->checkpoint_event_us = clock_monotonic_us();
     return code == CODE_OK && audit->notary.is_on ? put_key(audit, time_us) : code;
 }
 

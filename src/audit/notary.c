@@ -21,6 +21,7 @@
 #define QUEUE_ROWS 4096   /* as many wake it early, so that the queue need not be large */
 #define INTERVAL_MS 1000
 #define ROWS ((uint64_t)16384)
+#define NAME_MS 60000     /* checkpoints that somebody takes out are missed, but for those of the last minute */
 #define PAUSE_MS 1000     /* after a failure */
 
 /* ---- the origin -------------------------------------------------------------------------------------------------- */
@@ -58,6 +59,8 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
         return CODE_OK;
     if (notary->conf.interval_ms == 0)
         notary->conf.interval_ms = INTERVAL_MS;
+    if (notary->conf.name_ms == 0)
+        notary->conf.name_ms = NAME_MS;
     if (notary->conf.rows == 0)
         notary->conf.rows = ROWS;
     (void)pthread_mutex_init(&notary->lock, NULL);
@@ -402,7 +405,7 @@ bool notary__seize(struct notary *notary)
     (void)pthread_mutex_lock(&notary->lock);
     is_ready = notary->is_loaded && !notary->is_distrusted && notary->tree.size >= notary->queue_last - notary->queue_count;
     (void)pthread_mutex_unlock(&notary->lock);
-    if (is_ready)
+    if (is_ready || (!notary->thread.started && drain(notary) == CODE_OK))
         return true;
     (void)pthread_mutex_unlock(&notary->work);
     poke(notary);

@@ -72,7 +72,7 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
 void notary__wake(struct notary *notary); /* takes what waits, so that a checkpoint wanted soon has few rows before it */
 
 /* From here to notary__release the tree is the writer's. Returns: false, without blocking, where the thread is at work, or
- * would have to read rows from the file first; it does that then. */
+ * would have to read rows from the file first; it does that then. Where it was never started, they are read here. */
 bool notary__seize(struct notary *notary) MUST_USE;
 void notary__release(struct notary *notary);
 

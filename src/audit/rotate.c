@@ -202,14 +202,9 @@ static bool seal(struct audit *audit)
     thread_join(&rotation->syncs);
     rotation->seals = false;
     notary__release(&audit->notary);
-    if (!sealed) {
-        mem_free(rotation->checkpoint);
-        rotation->checkpoint = NULL;
+    writer__checkpoint_told(audit, sealed);
+    if (!sealed)
         return false;
-    }
-    if (rotation->checkpoint != NULL)
-        notary__tell(&audit->notary, rotation->checkpoint);
-    rotation->checkpoint = NULL;
     part__free(&audit->part);
     late = keeper__take(&audit->keeper); /* the keeper is held still; what it has sorted are rows of this file */
     part__free(&late);

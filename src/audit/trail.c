@@ -2,13 +2,16 @@
 #include "audit/trail.h"
 
 #include "audit/ledger_priv.h"
+#include "audit/note.h"
 #include "audit/reader_priv.h"
 #include "audit/schema_priv.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +21,33 @@
 struct candidate {
     struct trail_file file;
     unsigned char previous[DIGEST_BYTES], head[DIGEST_BYTES];
+    char origin[NOTE_ORIGIN_BYTES]; /* of its log; empty: it does not say */
+    bool has_place;  /* it says where it stands */
     bool continues;  /* there was a file before it */
-    bool is_damaged; /* where it stands in the trail cannot be told; what it holds can still be asked for */
+    bool is_damaged; /* what goes on from it cannot be told; what it holds can still be asked for */
 };
+
+/* As checkpoints name it; a first file without any is what its log is named for. */
+static void read_origin(struct db *db, struct candidate *candidate)
+{
+    struct db_stmt *stmt;
+    char hex[33] = {0};
+
+    if (db_prepare(db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1", &stmt) == CODE_OK && db_step(stmt) == CODE_OK) {
+        struct span rest, origin = span_cut(db_text(stmt, 0), '\n', &rest);
+
+        (void)snprintf(candidate->origin, sizeof candidate->origin, "%.*s", SPAN_ARG(origin));
+    }
+    db_finalize(&stmt);
+    if (candidate->origin[0] != '\0' || candidate->continues ||
+        db_prepare(db, "SELECT id FROM file WHERE length(id) = 16", &stmt) != CODE_OK)
+        return;
+    if (db_step(stmt) == CODE_OK) {
+        num_hex(db_blob(stmt, 0).at, 16, hex);
+        (void)snprintf(candidate->origin, sizeof candidate->origin, "callgate/%s", hex);
+    }
+    db_finalize(&stmt);
+}
 
 static enum code read_file_row(struct db *db, struct candidate *candidate)
 {
@@ -33,9 +60,10 @@ static enum code read_file_row(struct db *db, struct candidate *candidate)
     code = db_step(stmt);
     if (code == CODE_OK) {
         candidate->file.before_seq = db_int(stmt, 0);
+        candidate->has_place = candidate->file.before_seq >= 0;
         previous = db_blob(stmt, 1);
-        candidate->continues = previous.len == DIGEST_BYTES;
-        if (candidate->continues)
+        candidate->continues = previous.at != NULL || candidate->file.before_seq > 0;
+        if (previous.len == DIGEST_BYTES)
             memcpy(candidate->previous, previous.at, DIGEST_BYTES);
     }
     db_finalize(&stmt);
@@ -58,7 +86,7 @@ static enum code look_at(const char *path, struct candidate *candidate, struct w
     if (code == CODE_OK)
         code = reader__hash(db, candidate->file.last_seq, candidate->head);
     candidate->is_damaged = code == CODE_INVALID || code == CODE_NOT_FOUND;
-    candidate->continues = candidate->continues && !candidate->is_damaged;
+    read_origin(db, candidate);
     if (code != CODE_OK && !candidate->is_damaged)
         (void)reader__why(why, code, path, db);
     db_close(&db);
@@ -107,7 +135,7 @@ static enum code add_beside(struct beside *beside, const char *path, const char 
     candidate = &beside->list[beside->count];
     code = look_at(full, candidate, &passed_over);
     candidate->file.path = full;
-    if (code == CODE_OK && !candidate->is_damaged)
+    if (code == CODE_OK)
         beside->count++;
     else
         mem_free(full);
@@ -150,7 +178,7 @@ static struct candidate *find_before(const struct beside *beside, const struct c
     for (size_t i = 0; i < beside->count; i++) {
         struct candidate *candidate = &beside->list[i];
 
-        if (candidate->file.path != NULL && candidate->file.last_seq == after->file.before_seq &&
+        if (candidate->file.path != NULL && !candidate->is_damaged && candidate->file.last_seq == after->file.before_seq &&
             candidate->file.before_seq < after->file.before_seq &&
             memcmp(candidate->head, after->previous, DIGEST_BYTES) == 0)
             return candidate;
@@ -158,10 +186,37 @@ static struct candidate *find_before(const struct beside *beside, const struct c
     return NULL;
 }
 
+/* Where that one is not here: the nearest of the same log, of copies the longest. */
+static struct candidate *find_island(const struct beside *beside, const struct candidate *after, const char *origin)
+{
+    struct candidate *nearest = NULL;
+
+    for (size_t i = 0; i < beside->count && origin[0] != '\0'; i++) {
+        struct candidate *candidate = &beside->list[i];
+        const struct trail_file *file = &candidate->file;
+
+        if (file->path == NULL || strcmp(candidate->origin, origin) != 0 || !candidate->has_place ||
+            file->last_seq <= file->before_seq || file->last_seq > after->file.before_seq)
+            continue;
+        if (nearest == NULL || file->last_seq > nearest->file.last_seq ||
+            (file->last_seq == nearest->file.last_seq && file->before_seq < nearest->file.before_seq))
+            nearest = candidate;
+    }
+    return nearest;
+}
+
+bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *last)
+{
+    *first = (at > 0 ? trail->files[at - 1].last_seq : 0) + 1;
+    *last = trail->files[at].before_seq;
+    return !trail->files[at].follows;
+}
+
 /* From the named file back to the first. */
 static enum code link_up(struct trail *trail, struct candidate *last, struct beside *beside)
 {
     const struct candidate *at = last;
+    int64_t first, missing_to;
 
     trail->files = mem_array(beside->count + 1, sizeof trail->files[0]);
     if (trail->files == NULL)
@@ -171,19 +226,26 @@ static enum code link_up(struct trail *trail, struct candidate *last, struct bes
     while (at->continues && trail->count <= beside->count) {
         struct candidate *before = find_before(beside, at);
 
+        trail->files[trail->count - 1].follows = before != NULL;
+        if (before == NULL)
+            before = find_island(beside, at, last->origin);
         if (before == NULL)
             break;
         trail->files[trail->count++] = before->file;
         before->file.path = NULL;
         at = before;
     }
-    trail->missing_to = at->file.before_seq;
+    if (!at->continues)
+        trail->files[trail->count - 1].follows = true;
     for (size_t i = 0; i < trail->count / 2; i++) {
         struct trail_file file = trail->files[i];
 
         trail->files[i] = trail->files[trail->count - 1 - i];
         trail->files[trail->count - 1 - i] = file;
     }
+    for (size_t i = 0; i < trail->count; i++)
+        if (trail_gap(trail, i, &first, &missing_to))
+            trail->missing_to = missing_to;
     return CODE_OK;
 }
 

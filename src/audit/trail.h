@@ -2,12 +2,13 @@
 /* The files of one audit trail: the live audit.db and the sealed ones beside it, in the order in which they were written.
  *
  * A sealed file is told by its content and not by its name: the hash of its last row is what the next file names as
- * `file.previous`.
+ * `file.previous`. Where that one is not here, the trail goes on with those of the same log that stand before it, and has a
+ * gap: who reads a trail says so.
  *
  * Threads: one.
  * Owns: the paths.
  * Lifetime: trail_find to trail_fini.
- * Errors: enum code with a sentence; files beside that are no part of the trail, or cannot be read, are passed over. */
+ * Errors: enum code with a sentence; files beside that are no part of the trail, or cannot be read, are passed over: a gap. */
 #ifndef AUDIT_TRAIL_H
 #define AUDIT_TRAIL_H
 
@@ -22,12 +23,13 @@ struct trail_file {
     char *path;
     int64_t before_seq; /* the number before its first row */
     int64_t last_seq;   /* when it was looked at; the last file may be growing */
+    bool follows;       /* goes on from the file before it in the list, or begins the log */
 };
 
 struct trail {
     struct trail_file *files; /* oldest first; the one that was named is the last */
     size_t count;
-    int64_t missing_to;       /* rows 1 to this one are in a file that is not here; 0: none */
+    int64_t missing_to;       /* the end of the last gap: rows behind this one are all here; 0: none is missing */
 };
 
 /* Takes: the path of an audit.db, or of a sealed one; all: also those that lead to it. */
@@ -36,5 +38,8 @@ void trail_fini(struct trail *trail);
 
 /* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
 enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;
+/* What is missing before file `at`. Returns: false where nothing is. *last < *first: no number, but the two do not belong
+ * together. */
+bool trail_gap(const struct trail *trail, size_t at, int64_t *first, int64_t *last);
 
 #endif

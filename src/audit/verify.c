@@ -4,6 +4,7 @@
 #include "audit/ledger_priv.h"
 #include "audit/schema_priv.h"
 #include "audit/trail.h"
+#include "os/clock.h"
 
 static enum code check_file(struct verifier *verifier)
 {
@@ -215,6 +216,8 @@ static enum code close_report(struct verifier *verifier)
     if (verifier->stopped)
         verify__report_open(verifier, "was stopped");
     code = verify__end_tree(verifier);
+    if (code == CODE_OK)
+        code = survive(verifier, verify__end_signed(verifier), "entry");
     report->under_way = verifier->permits.count;
     report->last_seq = report->rows > 0 ? verifier->seq : 0;
     memcpy(report->head, verifier->hash, DIGEST_BYTES);
@@ -234,6 +237,7 @@ static enum code check_all(struct verifier *verifier, struct why *why)
 
     if (code == CODE_OK)
         code = survive(verifier, db_number(verifier->db, "SELECT max(last_seq) FROM part", &verifier->indexed_seq), "part");
+    verifier->now_us = clock_wall_us();
     if (code == CODE_OK) /* from here on the file may grow, but not below this row */
         code = survive(verifier, verify__last_seq(verifier, &verifier->last), "entry");
     if (code == CODE_OK)

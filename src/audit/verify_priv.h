@@ -79,6 +79,7 @@ struct verifier {
     bool has_checkpoints;    /* the schema has them */
     int64_t begin, last;     /* number before the first row; the last row that is looked at */
     int64_t seq;             /* of the last row */
+    int64_t now_us;          /* when `last` was read */
     unsigned char hash[DIGEST_BYTES]; /* of the last row, as stored */
     /* A row whose hash did not match: the next row tells whether its contents or its hash were changed. */
     bool suspects;
@@ -109,6 +110,7 @@ struct verifier {
 #define VERIFY_ERASURES "SELECT seq, tenant, json_extract(detail, '$.before_us') AS before_us FROM event " \
                         "WHERE kind = 'erased' AND json_valid(detail)"
 
+void verify__doubt(struct verifier *verifier, const char *format, ...) PRINTF_LIKE(2, 3);
 void verify__fault(struct verifier *verifier, int64_t seq, const char *table, const char *field, const char *format, ...)
     PRINTF_LIKE(5, 6);
 
@@ -141,6 +143,7 @@ enum code verify__named(struct verifier *verifier, const struct verify_row *even
 /* The number of the last row; where there is none yet, of the one that the file goes on from. */
 enum code verify__last_seq(const struct verifier *verifier, int64_t *last) MUST_USE;
 enum code verify__end_tree(struct verifier *verifier) MUST_USE;
+enum code verify__end_signed(struct verifier *verifier) MUST_USE; /* verify_signed.c: what of the end nobody signed */
 void verify__fini_tree(struct verifier *verifier);
 #define VERIFY_MARKS "SELECT size, time_us, peaks, note FROM checkpoint WHERE size BETWEEN ? AND ? ORDER BY size"
 

@@ -24,6 +24,17 @@ void verify__fault(struct verifier *verifier, int64_t seq, const char *table, co
     va_end(args);
 }
 
+void verify__doubt(struct verifier *verifier, const char *format, ...)
+{
+    struct verify_report *report = verifier->report;
+    va_list args;
+
+    BUG_ON(report->doubt_count == VERIFY_DOUBTS_MAX);
+    va_start(args, format);
+    (void)vsnprintf(report->doubt[report->doubt_count++], sizeof report->doubt[0], format, args);
+    va_end(args);
+}
+
 bool verify__holds(const struct row_value *value, const unsigned char digest[DIGEST_BYTES])
 {
     return value->kind == ROW_BLOB && value->bytes.len == DIGEST_BYTES &&

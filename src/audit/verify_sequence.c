@@ -57,7 +57,7 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
     return code;
 }
 
-static void forget(struct verify_sequence *sequence)
+void verify_sequence_forget(struct verify_sequence *sequence)
 {
     permits__fini(&sequence->permits);
     heads__fini(&sequence->heads);
@@ -68,7 +68,7 @@ void verify_sequence_free(struct verify_sequence **sequence)
 {
     if (*sequence == NULL)
         return;
-    forget(*sequence);
+    verify_sequence_forget(*sequence);
     arena_fini(&(*sequence)->arena);
     mem_free(*sequence);
     *sequence = NULL;
@@ -171,7 +171,7 @@ void verify__leave(struct verifier *verifier)
 
     if (sequence == NULL)
         return;
-    forget(sequence);
+    verify_sequence_forget(sequence);
     sequence->has_before = true;
     sequence->seq = verifier->seq;
     memcpy(sequence->hash, verifier->hash, DIGEST_BYTES);

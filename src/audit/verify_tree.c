@@ -438,12 +438,14 @@ enum code verify__end_tree(struct verifier *verifier)
     check_outside_below(verifier, verifier->seq + 1);
     beyond = count_beyond(verifier);
     tell_losses(verifier);
-    if (beyond > 0 && report->is_sealed && report->heads_seq == (uint64_t)verifier->seq)
-        report->heads_elsewhere += beyond;
-    else if (beyond > 0)
+    if (beyond > 0 && report->is_sealed && !verifier->conf->ends_trail && report->heads_seq == (uint64_t)verifier->seq) {
+        report->heads_elsewhere += report->heads_behind = beyond;
+        report->heads_behind_seq = verifier->outside[verifier->outside_count - 1].size;
+    } else if (beyond > 0) {
         verify__fault(verifier, verifier->seq + 1, "heads", "size", "a checkpoint kept outside covers %llu rows, but the last "
                       "one is %lld: the end was cut off, or an older copy put in its place",
                       (unsigned long long)verifier->outside[verifier->outside_count - 1].size, (long long)verifier->seq);
+    }
     if (verifier->conf->key != NULL && report->proven_seq == 0)
         verify__fault(verifier, 0, "checkpoint", "key", "no checkpoint is signed with the key that was given");
     else if (verifier->conf->key != NULL && verifier->agreed > (int64_t)report->proven_seq)

@@ -131,7 +131,7 @@ static void up_turn(struct audit *audit)
         doze(audit, RING_SLEEPS, writer__job_wait_us(audit));
 }
 
-static enum code write_stop(struct audit *audit)
+static enum code write_stop(struct audit *audit, bool is_signed)
 {
     uint64_t counts[REASON_COUNT];
     struct buf text;
@@ -148,9 +148,29 @@ static enum code write_stop(struct audit *audit)
         code = buf_add_byte(&text, '}');
     if (code == CODE_OK)
         code = writer__event(audit, "stop", clock_wall_us(), buf_peek(&text));
+    if (code == CODE_OK && is_signed)
+        code = writer__checkpoint_last(audit);
     if (code == CODE_OK)
         code = ledger__commit(&audit->ledger);
     buf_fini(&text);
+    return code;
+}
+
+/* `stop` and the checkpoint over it are one commit, so that no kill comes between: a `stop` that none covers is a forger's. A
+ * notary that is not ready in time signs it by itself. */
+static enum code write_signed_stop(struct audit *audit, int64_t until_us)
+{
+    bool seized = notary__seize(&audit->notary);
+    enum code code;
+
+    while (!seized && audit->notary.thread.started && clock_monotonic_us() < until_us) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        seized = notary__seize(&audit->notary);
+    }
+    code = write_stop(audit, seized && audit->notary.is_on);
+    if (seized)
+        notary__release(&audit->notary);
+    writer__checkpoint_told(audit, code == CODE_OK);
     return code;
 }
 
@@ -169,7 +189,7 @@ static void finish(struct audit *audit)
             continue;
         if (atomic_load(&audit->shared.down))
             continue;
-        code = write_stop(audit);
+        code = write_signed_stop(audit, until_us);
         if (code != CODE_OK)
             writer__go_down(audit, code);
         else

@@ -22,6 +22,7 @@ struct audit_checkpoints {
     void (*publish)(void *context, struct span note); /* or NULL; called by a thread of the audit's; must not block */
     void *context;
     uint32_t interval_ms;       /* 0: 1 s */
+    uint32_t name_ms;           /* how often an event names the last one, where rows come; 0: 1 min */
     uint64_t rows;              /* 0: 16,384 */
 };
 

@@ -66,6 +66,8 @@ struct audit {
     struct notary notary;
     struct checkpoint *checkpoint; /* that is being written, or NULL */
     uint64_t checkpoint_event_seq; /* size that the last event `checkpoint` names */
+    int64_t checkpoint_event_us;   /* monotonic: when it was written */
+    bool names_checkpoint;         /* the transaction under way holds such an event */
     struct job job;
     struct rotation rotation;
     struct erasing erasing;
@@ -125,6 +127,7 @@ void writer__publish(struct audit *audit); /* the gauges */
 /* notarize.c: inside a transaction, what the notary has ready; after its commit, what the notary has to know. */
 enum code writer__checkpoint(struct audit *audit) MUST_USE;
 enum code writer__checkpoint_last(struct audit *audit) MUST_USE; /* over all rows of the transaction; the notary is seized */
+void writer__checkpoint_told(struct audit *audit, bool is_durable); /* ends what checkpoint_last began, after the commit */
 enum code writer__put_checkpoint(struct ledger *ledger, const struct checkpoint *checkpoint) MUST_USE;
 void writer__committed(struct audit *audit);
 void writer__tell_notary(struct audit *audit, uint64_t own); /* after any other commit; own: events about checkpoints */

@@ -25,6 +25,7 @@ rules:
 def paper():
     """The independent verifier's own functions, without its command line."""
     names = {}
+    names["__file__"] = str(PAPER)
     exec(compile(PAPER.read_text().split("\nparser = ")[0], str(PAPER), "exec"), names)
     return names
 
@@ -160,10 +161,13 @@ class Lab:
                               timeout=120)
         return done.returncode, json.loads(done.stdout) if done.stdout else {"text": done.stderr}
 
+    def paper(self, *words):
+        """A run of the verifier that was written from the paper."""
+        return subprocess.run([sys.executable, str(PAPER), *map(str, words)], capture_output=True, text=True, timeout=600)
+
     def theirs(self, paths, *options):
-        """A line for each path of the verifier that was written from the paper."""
-        done = subprocess.run([sys.executable, str(PAPER), *map(str, options), *map(str, paths)], capture_output=True, text=True,
-                              timeout=600)
+        """Its line for each path."""
+        done = self.paper(*options, *paths)
         check(len(done.stdout.splitlines()) == len(paths), f"a line for each file {done.stderr[-300:]}")
         return done.stdout.splitlines()
 

@@ -203,6 +203,40 @@ static void test_quiet(void **state)
     audit_close(&audit);
 }
 
+/* 3.3, 3.11: rows behind what the given key signed, under somebody else's key alone, are not proven. */
+static void expect_proven(const struct bench *bench, const struct note_key *key, bool proven)
+{
+    static struct verify_report report;
+    struct why why;
+
+    assert_int_equal(audit_verify(&(struct verify_conf){.path = bench->file.path, .key = key}, &report, &why), CODE_OK);
+    assert_int_equal(report.fault_count, proven ? 0 : 1);
+    if (proven) {
+        assert_int_equal(report.proven_seq, report.last_seq);
+        return;
+    }
+    assert_string_equal(report.fault[0].field, "key");
+    assert_true(report.proven_seq > 0 && report.fault[0].seq == (int64_t)report.proven_seq + 1);
+}
+
+/* 4.3: in a minute in which rows come, one of its checkpoints is named, so that nobody takes it out unseen. */
+static void test_named_once_in_a_while(void **state)
+{
+    struct bench *bench = *state;
+    struct audit *audit;
+
+    bench->conf.name_ms = 1;
+    audit = open_signed(bench);
+    for (int i = 0; audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'checkpoint'") < 2; i++) {
+        assert_true(i < 1000);
+        wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "c"));
+    }
+    audit_close(&audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event AS e LEFT JOIN checkpoint AS c ON "
+                                       "c.size = e.detail ->> 'size' WHERE e.kind = 'checkpoint' AND c.size IS NULL"), 0);
+    expect_proven(bench, &bench->known, true);
+}
+
 static void put_many(struct audit *audit, int calls)
 {
     struct audit_ring *ring = audit_ring(audit, 0);
@@ -270,22 +304,6 @@ static void test_from_the_rows(void **state)
                              "(SELECT min(size) FROM checkpoint)"), CODE_OK);
     db_close(&db);
     assert_int_equal(check_all(bench, &last), 1);
-}
-
-/* 3.3, 3.11: rows behind what the given key signed, under somebody else's key alone, are not proven. */
-static void expect_proven(const struct bench *bench, const struct note_key *key, bool proven)
-{
-    static struct verify_report report;
-    struct why why;
-
-    assert_int_equal(audit_verify(&(struct verify_conf){.path = bench->file.path, .key = key}, &report, &why), CODE_OK);
-    assert_int_equal(report.fault_count, proven ? 0 : 1);
-    if (proven) {
-        assert_int_equal(report.proven_seq, report.last_seq);
-        return;
-    }
-    assert_string_equal(report.fault[0].field, "key");
-    assert_true(report.proven_seq > 0 && report.fault[0].seq == (int64_t)report.proven_seq + 1);
 }
 
 /* A notary by itself, over the file as it is; the writer called all but the last `behind` rows durable. */
@@ -453,7 +471,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_while_rows_come_and_at_the_end), TEST(test_quiet), TEST(test_after_rows_and_restarts),
+        TEST(test_while_rows_come_and_at_the_end), TEST(test_quiet), TEST(test_named_once_in_a_while),
+        TEST(test_after_rows_and_restarts),
         TEST(test_from_the_rows), TEST(test_what_is_not_signed), TEST(test_before_it_is_durable),
         TEST(test_new_key_and_no_file), TEST(test_the_writer_comes_first),
     };

@@ -302,8 +302,52 @@ static void test_kept_of_a_sealed_file(void **state)
     assert_int_equal(buf_add_span(&kept, buf_peek(&own)), CODE_OK);
     verify_with(sealed, &rig->known, &kept);
     assert_true(report.fault_count == 0 && report.heads == 1 && report.heads_elsewhere == 1);
+    assert_true(report.heads_behind == 1 && report.heads_behind_seq > (uint64_t)report.last_seq); /* 4.1 */
     buf_fini(&kept);
     buf_fini(&own);
+}
+
+/* 4.1: the last file of a trail has no file behind it that would hold what it lacks. */
+static void test_a_sealed_file_at_the_end(void **state)
+{
+    struct rig *rig = *state;
+    const char *sealed = rig->trail.files[0].path;
+    struct buf kept = forge(rig, rig->trail.files[1].path, LAST, AS_IT_IS), own = forge(rig, sealed, LAST, AS_IT_IS);
+    struct verify_conf conf = {.path = sealed, .key = &rig->known, .ends_trail = true, .threads = 1};
+    struct why why = {0};
+
+    assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
+    assert_true(report.fault_count == 0 && report.doubt_count == 1 && strstr(report.doubt[0], "ends with a sealed file") != NULL);
+    assert_int_equal(buf_add_span(&kept, buf_peek(&own)), CODE_OK);
+    conf.heads = buf_peek(&kept);
+    assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
+    assert_true(is_among("heads", "size", "the end was cut off"));
+    buf_fini(&kept);
+    buf_fini(&own);
+}
+
+/* 4.3: `stop` and `sealed` are signed in the commit that writes them; other rows are within seconds. */
+static void test_an_end_that_nobody_signed(void **state)
+{
+    static const char last_out[] = "DROP TRIGGER checkpoint_delete; DELETE FROM checkpoint WHERE " LAST;
+    struct rig *rig = *state;
+    char paths[2][128];
+
+    copies(rig, paths);
+    for (int i = 0; i < 2; i++) {
+        struct verify_conf conf = {.path = paths[i], .key = i == 0 ? &rig->known : NULL, .threads = 1};
+        struct db *db = open_for_writing(paths[i]);
+        struct why why = {0};
+
+        assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
+        assert_true(report.fault_count == 0 && report.doubt_count == 0 && report.is_proven == (i == 0));
+        assert_int_equal(db_exec(db, last_out), CODE_OK);
+        db_close(&db);
+        assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
+        assert_true(!report.is_proven);
+        assert_true(i == 0 ? is_among("checkpoint", "key", "no checkpoint is signed")
+                           : is_among("event", "kind", "which a gate always signs"));
+    }
 }
 
 int main(void)
@@ -311,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_against_each_other), cmocka_unit_test(test_checkpoints_in_the_file),
         cmocka_unit_test(test_kept_outside), cmocka_unit_test(test_kept_of_a_sealed_file),
+        cmocka_unit_test(test_a_sealed_file_at_the_end), cmocka_unit_test(test_an_end_that_nobody_signed),
     };
 
     return cmocka_run_group_tests(tests, make_trail, remove_trail);
