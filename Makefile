@@ -14,12 +14,13 @@ FUZZ_SECONDS ?= 30
 FUZZ_SMOKE_SECONDS ?= 3
 FUZZ_TORTURE_SECONDS ?= 3600
 ORACLE_AGREEMENTS ?= 60000
+CHECK_AGREEMENTS ?= 20000
 ORACLE_SEED ?= 1
 DIFFERENTIAL_INPUTS ?= 20000
 DIFFERENTIAL_TORTURE_INPUTS ?= 1000000
 
-ifneq ($(filter $(FLAVOUR),release pgo debug asan tsan cover fuzz),$(FLAVOUR))
-$(error FLAVOUR=$(FLAVOUR) is unknown; use release, pgo, debug, asan, tsan, cover or fuzz)
+ifneq ($(filter $(FLAVOUR),release pgo debug asan tsan cover fuzz mutants),$(FLAVOUR))
+$(error FLAVOUR=$(FLAVOUR) is unknown; use release, pgo, debug, asan, tsan, cover, fuzz or mutants)
 endif
 
 CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
@@ -58,6 +59,8 @@ FLAGS_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-s
 FLAGS_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_cover   := -O0 --coverage -DCALLGATE_UNCONFINED
 FLAGS_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+# Quick to compile, and the library is a shared one: a changed object costs one link, and no test program is linked again (tools/mutants).
+FLAGS_mutants := -O1 -fPIC
 LINK_release  := $(HARDEN_LD)
 # Across files GCC believes that a buffer that has just been given room may have none, and says so; the other flavours' warnings stay.
 LINK_pgo      := $(HARDEN_LD) -O3 -flto=auto -Wno-stringop-overflow $(if $(TRAINS),-fprofile-generate=$(PROFILE))
@@ -118,7 +121,7 @@ UNIT := $(foreach f,$(UNIT),$(if $(findstring $(T),$(f)),$(f)))
 SIM  := $(foreach f,$(SIM),$(if $(findstring $(T),$(f)),$(f)))
 endif
 
-LIB       := $(B)/libcallgate.a
+LIB       := $(B)/libcallgate.$(if $(filter mutants,$(FLAVOUR)),so,a)
 FAKES_LIB := $(if $(FAKES),$(B)/libfakes.a)
 BIN       := $(if $(MAIN),$(B)/callgate)
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -171,9 +174,12 @@ $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 
 $(LIB): $(SRC_OBJ) $(LLHTTP_OBJ)
 $(FAKES_LIB): $(FAKES_OBJ)
-$(LIB) $(FAKES_LIB):
+$(B)/%.a:
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $^
+$(B)/libcallgate.so:
+	$(call say,LD,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) $^ $(LIBS) -o $@
 
 $(B)/callgate: $(B)/obj/src/app/main.o $(LIB)
 	$(call say,LD,$@)
@@ -182,7 +188,7 @@ $(B)/callgate: $(B)/obj/src/app/main.o $(LIB)
 $(B)/tests/unit/% $(B)/tests/sim/% $(B)/tests/torture/%: TEST_LIBS := -lcmocka
 $(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(FAKES_LIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D); $(LINK) $(filter %.o,$^) $(filter %.a,$^) $(TEST_LIBS) $(LIBS) -o $@
+	$(Q)mkdir -p $(@D); $(LINK) $(filter %.o,$^) $(filter %.a %.so,$^) $(TEST_LIBS) $(LIBS) -o $@
 $(SIM_BIN): $(FAKE_AUDIT:%.c=$(B)/obj/%.o)
 
 $(REPLAY_BIN): $(B)/tests/fuzz/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(FAKES_LIB) $(LIB)
@@ -293,6 +299,17 @@ fuzz-smoke fuzz-torture:
 	    $(MAKE) --no-print-directory FLAVOUR=asan $(FUZZ_TIME) fuzz-random; \
 	fi
 
+# Small changes to the sources that the tests of their room must see. ROOM=gate, or gate/redact, narrows; AGAIN=1 tries the survivors again.
+MUTANTS ?= 200
+SEED    ?= 1
+.PHONY: mutants
+mutants:
+	@$(MAKE) --no-print-directory FLAVOUR=mutants programs oracle-programs
+	@tools/mutants --count $(MUTANTS) --seed $(SEED) $(ROOM:%=--room %) $(if $(AGAIN),--again)
+
+.PHONY: oracle-programs
+oracle-programs: $(ORACLE_BIN)
+
 floors:
 	@tools/check-floors
 headers:
@@ -310,7 +327,8 @@ drawings:
 
 REPOSITORY := floors headers lint
 check:
-	@MAKE="$(MAKE)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit sim fuzz-replay oracle
+	@MAKE="$(MAKE) ORACLE_AGREEMENTS=$(CHECK_AGREEMENTS)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit \
+	    sim fuzz-replay oracle
 
 test:
 	@tools/install-deps
@@ -375,6 +393,7 @@ help:
 #: make sim          the pair against memory streams, in virtual time
 #: make fuzz-replay  every fuzz target over its stored inputs, whole and cut short
 #: make oracle       a second evaluator judges random policies and calls (ORACLE_AGREEMENTS=60000, ORACLE_SEED=1)
+#: make mutants      small changes to the sources that the tests of their room must see (MUTANTS=200 SEED=1 ROOM=gate AGAIN=1)
 #: make differential what our readers accept, CPython, Node and Go read the same (DIFFERENTIAL_INPUTS=20000 each of JSON and HTTP)
 #: make integration  scenarios with the real program (tests/integration)
 #: make interop      real clients and servers (tests/interop); what is not available is skipped and said so

@@ -24,6 +24,7 @@ static void refused(const char *start, const char *lines, const char *status, en
     text = sim_agent_hears(sim);
     has(text, status);
     has(text, "X-Correlation-Id: ");
+    assert_true((strstr(text, "\r\nAllow: ") != NULL) == (strstr(status, " 405 ") != NULL)); /* RFC 9110, 15.5.6 */
     assert_int_equal(sim_last_decision(sim)->reason, reason);
     assert_int_equal(sim->upstream_count, 0);
 }
@@ -158,8 +159,31 @@ static void passing(void)
     has(sim_agent_hears(sim), "HTTP/1.1 200 OK\r\n");
 }
 
-static void test_pass(void **state) /* 1.12 */
+/* On a declared path nobody asks for a credential; an agent that sends one does not give it to the upstream. */
+static void passing_without_credentials(void)
 {
+    static const struct proxy_pass pass = {SPAN_LIT("/.well-known/x"), SPAN_LIT("/inner/x")};
+    const char *text;
+
+    sim->route->pass = &pass;
+    sim->route->pass_count = 1;
+    sim->identity[0] = (struct identity_source){.kind = IDENTITY_API_KEY, .header = "X-API-Key"};
+    say_head("GET /.well-known/x", "Host: localhost\r\nX-API-Key: cg_mine\r\nAuthorization: Bearer mine\r\n");
+    text = sim_upstream_hears(sim, 0);
+    has(text, "Bearer mine");
+    has_not(text, "cg_mine");
+    sim_agent_leaves(sim);
+    sim_connect(sim);
+    sim->identity[0] = (struct identity_source){.kind = IDENTITY_BEARER};
+    say_head("GET /.well-known/x", "Host: localhost\r\nX-API-Key: cg_mine\r\nAuthorization: Bearer mine\r\n");
+    text = sim_upstream_hears(sim, 1);
+    has(text, "cg_mine");
+    has_not(text, "Bearer mine");
+}
+
+static void test_pass(void **state) /* 1.12, 4.21 */
+{
+    in_every_weather(passing_without_credentials);
     (void)state;
     in_every_weather(passing);
 }
@@ -354,7 +378,8 @@ static void test_new_configuration(void **state) /* 1.8 */
 }
 
 #define REGION_CALL \
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{\"region\":\"Bonn\"}}}"
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"search\"," \
+    "\"arguments\":{\"region\":\"Bonn\"}}}"
 
 static void mirror_that_agrees(void)
 {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -144,6 +145,27 @@ static void test_what_is_lost_is_told(void **state)
     assert_int_equal(recorded->lack, RECORDED_CUT);
     assert_int_equal(recorded->arguments_bytes, strlen(big));
     assert_true(span_starts_with(recorded->beginning, SPAN_LIT("{\"text\":\"0000")));
+    assert_true(question_hides(recorded->question.hidden, recorded->question.root));
+}
+
+/* 4.21 */
+static void test_what_was_erased_is_told(void **state)
+{
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    const struct audit_erasure erasure = {SPAN_LIT("acme"), SPAN_LIT("ann"), INT64_C(4000000000000000), 1};
+    struct audit_done done;
+    struct recorded *recorded;
+    uint64_t seq;
+
+    call.arguments = SPAN_LIT("{\"user\":\"u\"}");
+    seq = put(house, &call);
+    assert_int_equal(audit_erase(house->audit, &erasure), CODE_OK);
+    while (!audit_job_over(house->audit, &done))
+        (void)sched_yield();
+    assert_int_equal(done.code, CODE_OK);
+    recorded = find(house, seq);
+    assert_int_equal(recorded->lack, RECORDED_ERASED);
     assert_true(question_hides(recorded->question.hidden, recorded->question.root));
 }
 
@@ -293,6 +315,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_call_comes_back, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_other_methods_have_their_params, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_is_lost_is_told, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_what_was_erased_is_told, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_was_refused_is_no_question, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_an_answer_finds_its_question, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_guesses_bound_the_verdict, open_house, close_house),

@@ -163,6 +163,24 @@ static void tenants_are_claimed(void **state)
     }
 }
 
+/* 4.21: the longest name that may be claimed has 128 bytes. */
+static void the_longest_tenant(void **state)
+{
+    char name[130];
+    struct identity identity;
+
+    (void)state;
+    (void)snprintf(name, sizeof name, "team-%0124d", 0);
+    assert_int_equal(strlen(name), 129);
+    assert_int_equal(decide(key_then_bearer, 2, (struct headers){.api_key = "right"}, name, 1, &identity),
+                     REASON_TENANT_NOT_ALLOWED);
+    name[128] = '\0';
+    assert_int_equal(decide(key_then_bearer, 2, (struct headers){.api_key = "right"}, name, 1, &identity),
+                     REASON_PERMITTED);
+    assert_int_equal(decide(key_then_bearer, 2, (struct headers){.api_key = "right"}, "team-~", 1, &identity),
+                     REASON_PERMITTED);
+}
+
 static void certificates(void **state)
 {
     static const struct { const char *subject, *principal, *tenant; } cases[] = {
@@ -178,6 +196,7 @@ static void certificates(void **state)
         {"CN=,O=acme", NULL, NULL},
         {"CN=#0c03,O=acme", NULL, NULL},
         {"CN=b\\C3\\A9,O=acme", NULL, NULL},
+        {"CN=bot,O=acme\\", NULL, NULL},
         {"CN=bot,O=acme,", "bot", "acme"},
         {"=x,CN=bot,O=acme", NULL, NULL},
         {"", NULL, NULL},
@@ -237,7 +256,7 @@ static void many_keys_and_no_memory(void **state)
     static struct identity_key keys[COUNT];
     struct identity_keys *table;
     uint64_t allocations;
-    char text[16];
+    char text[16], name[150] = "";
 
     (void)state;
     for (int i = 0; i < COUNT; i++) {
@@ -245,9 +264,7 @@ static void many_keys_and_no_memory(void **state)
         snprintf(text, sizeof text, "key-%d", i);
         digest_of(span_text(text), keys[i].digest);
     }
-    mem_fail_at(0, 0);
     assert_int_equal(identity_keys_new(keys, COUNT, &table), CODE_OK);
-    allocations = mem_fail_count();
     for (int i = 0; i < COUNT; i++) {
         struct headers headers = {.api_key = text};
         struct identity_request request = {.header = find_header, .context = &headers};
@@ -258,10 +275,19 @@ static void many_keys_and_no_memory(void **state)
         assert_int_equal(identity.key_id, i + 1);
     }
     identity_keys_unref(&table);
-    for (uint64_t n = 1; n <= allocations; n++) {
-        mem_fail_at(n, 0);
-        assert_int_equal(identity_keys_new(keys, COUNT, &table), CODE_NOMEM);
-        assert_null(table);
+    /* 4.21: a longer first name moves all others, so that each kind of allocation is once the one that needs a new block. */
+    for (size_t len = 1; len < sizeof name; len += 8) {
+        memset(name, 'p', len);
+        keys[0].principal = name;
+        mem_fail_at(0, 0);
+        assert_int_equal(identity_keys_new(keys, COUNT, &table), CODE_OK);
+        allocations = mem_fail_count();
+        identity_keys_unref(&table);
+        for (uint64_t n = 1; n <= allocations; n++) {
+            mem_fail_at(n, 0);
+            assert_int_equal(identity_keys_new(keys, COUNT, &table), CODE_NOMEM);
+            assert_null(table);
+        }
     }
     mem_fail_at(0, 0);
 }
@@ -274,6 +300,7 @@ int main(void)
         cmocka_unit_test(none_stands_alone),
         cmocka_unit_test(keys_expire),
         cmocka_unit_test(tenants_are_claimed),
+        cmocka_unit_test(the_longest_tenant),
         cmocka_unit_test(certificates),
         cmocka_unit_test(made_keys_work_and_differ),
         cmocka_unit_test(many_keys_and_no_memory),
