@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
+#include "audit/record.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "mcp/method.h"
@@ -288,11 +289,21 @@ static void read_deceptive(struct conf_reader *reader, const struct yaml_node *r
     deceptive->messages = read_treatment(reader, map, "messages", MCP_PASS);
 }
 
+static void read_audit(struct conf_reader *reader, const struct yaml_node *route, struct proxy_route *out)
+{
+    static const char *const known[] = {"answers", NULL};
+    const struct yaml_node *map = yaml_member(route, "audit");
+
+    if (map != NULL && conf__map(reader, map, known, "a route's `audit`"))
+        out->answer_bytes = (uint32_t)conf__size(reader, map, "answers", 1, AUDIT_ANSWER_BYTES);
+}
+
 static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const known[] = {"name", "host", "path", "dialect", "revisions", "transports", "upstream", "timeouts",
                                         "identity", "tenant_header", "correlation_header", "underscore_headers", "origins",
-                                        "query", "tool_names", "forwarded", "denials", "deceptive", "pass", "limits", NULL};
+                                        "query", "tool_names", "forwarded", "denials", "deceptive", "audit", "pass", "limits",
+                                        NULL};
     static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"strict", "printable", NULL};
     static const char *const denials[] = {"json", "sse", NULL};
 
@@ -312,6 +323,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     route->forwarded = conf__bool(reader, map, "forwarded");
     route->denials_sse = conf__choice(reader, map, "denials", denials) == 1;
     read_deceptive(reader, map, &route->deceptive);
+    read_audit(reader, map, route);
     read_pass(reader, map, route);
 }
 

@@ -216,7 +216,12 @@ enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct
     values[O_SERVER_DENIED] = row_int(from->server_denied);
     values[O_LATENCY] = from->outcome == OUTCOME_UNKNOWN ? row_null() : row_int(from->latency_us);
     values[O_UPSTREAM] = from->upstream_us >= 0 ? row_int(from->upstream_us) : row_null();
-    values[O_ANSWER_BYTES] = values[O_ANSWER_DIGEST] = row_null();
+    values[O_ANSWER_BYTES] = from->answer.at != NULL ? row_int((int64_t)from->answer_bytes) : row_null();
+    values[O_ANSWER_DIGEST] = digest_or_null(from->answer.at != NULL, from->answer_digest);
+    if (from->answer.at != NULL) {
+        outside[ANSWER_SALT] = row_blob(from->answer_salt, ROW_SALT_BYTES);
+        outside[ANSWER_TEXT] = row_text(from->answer);
+    }
     code = append(ledger, ROW_OUTCOME, values, head, outside);
     if (code == CODE_OK)
         permit->closing = true;

@@ -19,6 +19,7 @@
 #define AUDIT_TEXT_BYTES 4096
 #define AUDIT_JSON_BYTES 65536 /* rules, monitor and an event's detail; longer ones are the JSON string "too long" */
 
+#define AUDIT_ANSWER_BYTES 262144 /* more of an answer is not kept */
 #define AUDIT_QUERY_BYTES 16384 /* none is longer than an HTTP head */
 
 enum audit_verdict { AUDIT_DENY = 0, AUDIT_HOLD, AUDIT_PERMIT };
@@ -83,6 +84,10 @@ struct audit_result { /* an outcome row */
     uint32_t server_requests, server_notifications, server_denied; /* messages from the server in this exchange */
     int64_t latency_us;         /* head to last byte */
     int64_t upstream_us;        /* first byte up to first byte down; -1: none */
+    struct span answer;         /* the result's beginning, redactions applied; at == NULL: it is not kept. Where the ring is
+                                 * short of room, nothing of it is */
+    uint64_t answer_bytes;      /* of the whole */
+    unsigned char answer_salt[16], answer_digest[32]; /* made by audit_put_result */
 };
 
 struct audit_event {

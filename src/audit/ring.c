@@ -19,10 +19,11 @@
 
 size_t ring__record_max(const struct ring_shared *shared)
 {
+    size_t values = 2 * (size_t)shared->arguments_max_bytes;
     size_t texts = TEXT_RULES * (size_t)AUDIT_TEXT_BYTES + 2 * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES + AUDIT_QUERY_BYTES;
 
     return sizeof(struct ring_head) + sizeof(struct ring_decision) + TEXT_COUNT * sizeof(uint32_t) + texts +
-           2 * (size_t)shared->arguments_max_bytes + 8;
+           (values > AUDIT_ANSWER_BYTES ? values : AUDIT_ANSWER_BYTES) + 8;
 }
 
 enum code ring__new(struct ring_shared *shared, uint64_t bytes, struct audit_ring **out)
@@ -322,9 +323,28 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     return CODE_OK;
 }
 
-void audit_put_result(struct audit_ring *ring, const struct audit_result *result)
+/* What an answer takes was not promised room: where there is none, it is kept empty, and its size says what is missing. */
+static void gather_answer(struct audit_ring *ring, struct audit_result *result, struct texts *texts)
 {
-    static const struct texts none;
+    struct span answer = utf8_cut(result->answer, AUDIT_ANSWER_BYTES);
+
+    texts->count = 1;
+    texts->bytes = 0;
+    set_text(texts, 0, answer);
+    if (answer.at == NULL)
+        return;
+    if (!has_room(ring, record_bytes(sizeof *result, texts), false)) {
+        texts->bytes = 0;
+        set_text(texts, 0, answer = span_part(answer, 0, 0));
+    }
+    draw_salt(ring, result->answer_salt);
+    salted(result->answer_salt, answer, result->answer_digest);
+}
+
+void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
+{
+    struct audit_result copy = *from, *result = &copy;
+    struct texts texts;
     uint64_t seq;
 
     BUG_ON((result->decision == 0) == (result->ticket == 0));
@@ -332,7 +352,8 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *result
         return; /* the writer has taken its room back */
     BUG_ON(ring->reserved == 0);
     ring->reserved--;
-    put(ring, RING_RESULT, result, sizeof *result, &none, RING_RESULT_BYTES, RING_SLEEPS);
+    gather_answer(ring, result, &texts);
+    put(ring, RING_RESULT, result, sizeof *result, &texts, record_bytes(sizeof *result, &texts), RING_SLEEPS);
 }
 
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)
@@ -419,6 +440,7 @@ bool ring__next(const struct audit_ring *ring, struct ring_scratch *scratch, uin
         break;
     case RING_RESULT:
         memcpy(&view->result, record, sizeof view->result);
+        read_texts(record + sizeof view->result, &view->result.answer, 1);
         break;
     case RING_EVENT:
         memcpy(&view->event_time_us, record, sizeof view->event_time_us);

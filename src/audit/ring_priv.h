@@ -45,16 +45,16 @@ struct ring_decision {
     unsigned char policy_hash[DIGEST_BYTES];
 };
 
-/* What a decision, an outcome (a struct audit_result as it is) or an event becomes in the ring: head, fixed part, lengths
- * of the texts, texts; padded to 8 bytes. */
+/* What a decision, an outcome (a struct audit_result as it is, with its answer for a text) or an event becomes in the ring:
+ * head, fixed part, lengths of the texts, texts; padded to 8 bytes. */
 struct ring_head {
     uint32_t bytes; /* of the whole record, padding included */
     enum ring_kind kind;
 };
 
 #define RING_NULL UINT32_MAX /* as a length: the text is NULL */
-#define RING_RESULT_BYTES (sizeof(struct ring_head) + sizeof(struct audit_result))
-_Static_assert(RING_RESULT_BYTES % 8 == 0, "a record is padded to 8 bytes");
+/* Of an outcome without its answer, for which room is reserved. */
+#define RING_RESULT_BYTES ((sizeof(struct ring_head) + sizeof(struct audit_result) + sizeof(uint32_t) + 7) / 8 * 8)
 
 /* What rings share with their writer. */
 struct ring_shared {

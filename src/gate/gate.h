@@ -105,6 +105,12 @@ enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *se
  * failed. */
 void gate_settle(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, uint64_t seq);
 
+/* Appends the beginning of a result as it may be recorded: what the call's policy redacts is replaced. *answer_bytes: of
+ * the whole. Takes: message, decision: of the call. A result of more than 1 MiB is not taken apart: where something of it
+ * would be redacted, all is. */
+enum code gate_answer(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+                      struct span result, size_t max_bytes, struct buf *out, uint64_t *answer_bytes) MUST_USE;
+
 /* Exactly one for each permit that expects one. */
 void gate_outcome(struct gate *gate, const struct audit_result *result);
 

@@ -2,6 +2,7 @@
 #include "gate/gate_priv.h"
 
 #include "base/num.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
@@ -184,4 +185,42 @@ struct span gate__arguments_text(struct record_text *text, const unsigned char k
     if (!verdict->redact_all && replace_values(text, key, root->raw, verdict) == CODE_OK)
         return buf_peek(&text->arguments);
     return redacted_value(text, key, root->raw);
+}
+
+#define ANSWER_TREE_BYTES ((size_t)1 << 20) /* a larger result is not read into a tree */
+
+/* Returns: the tree that is to be looked through, or NULL. */
+static const struct json_node *tree_of(struct span result, struct arena *arena, struct buf *canonical)
+{
+    const struct json_node *root;
+    struct json_fault fault;
+
+    return result.len <= ANSWER_TREE_BYTES &&
+                   json_read(result, &json_reply_rules, canonical, arena, &root, &fault) == CODE_OK ? root : NULL;
+}
+
+enum code gate_answer(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+                      struct span result, size_t max_bytes, struct buf *out, uint64_t *answer_bytes)
+{
+    struct question question = gate__question_of(message);
+    const struct json_node whole = {.raw = result}, *root = NULL;
+    struct verdict found;
+    struct arena arena;
+    struct buf canonical;
+    bool redacted;
+    enum code code;
+
+    arena_init(&arena, 32 * ANSWER_TREE_BYTES);
+    buf_init(&canonical, ANSWER_TREE_BYTES);
+    question.root = NULL;
+    gate->serial++; /* the scratch is used */
+    policy_redact_answer(decision->policy, &question, NULL, gate->scratch, &found);
+    if (found.redact_all && decision->policy != NULL && (root = tree_of(result, &arena, &canonical)) != NULL)
+        policy_redact_answer(decision->policy, &question, root, gate->scratch, &found);
+    result = gate__arguments_text(&gate->text, gate->shared->redact_key, root != NULL ? root : &whole, &found, &redacted);
+    *answer_bytes = result.len;
+    code = buf_add_span(out, utf8_cut(result, max_bytes));
+    buf_fini(&canonical);
+    arena_fini(&arena);
+    return code;
 }

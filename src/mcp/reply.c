@@ -25,6 +25,7 @@ struct walk {
     unsigned members;
     enum mcp__member member; /* the envelope's member that the walk is in */
     size_t id_begin, id_end;
+    size_t outcome_begin, outcome_end; /* of `result` or `error` */
     struct span version;     /* result.protocolVersion, in the arena */
     struct span tool;        /* of the element of result.tools that the walk is in, in the arena */
     bool has_error_code;
@@ -231,6 +232,10 @@ static enum code on_event(void *context, const struct json_event *event)
         code = on_outcome(walk, event);
     else if (walk->in_tools)
         code = on_tools(walk, event);
+    if (event->depth == 1 && (walk->member == MEMBER_RESULT || walk->member == MEMBER_ERROR)) {
+        walk->outcome_begin = event->begin;
+        walk->outcome_end = event->end;
+    }
     if (code == CODE_OK)
         code = on_text(walk, event);
     return code == CODE_OK ? on_meta(walk, event) : code;
@@ -274,6 +279,7 @@ static enum reason negotiate(struct walk *walk, struct buf *out)
     if (mcp_revision_is_listed(walk->rules->revisions, walk->version))
         return REASON_PERMITTED;
     reply->is_unsupported_version = true;
+    reply->result = SPAN_NONE;
     buf_clear(out);
     return mcp__error_write(&error, out) == CODE_OK ? REASON_VERSION_NEGOTIATED : REASON_MEMORY;
 }
@@ -306,6 +312,7 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     struct json_rules rules = json_reply_rules;
     enum reason reason;
     enum code code;
+    size_t whole;
 
     /* What nobody asks is not looked at deeper in a result, and may be all of it. */
     rules.text_depth = walk->lists_tools || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
@@ -318,7 +325,11 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     reason = settle(walk, out);
     if (reason != REASON_PERMITTED)
         return reason;
+    whole = buf_len(out);
     mcp__cuts_apply(&walk->cuts, out);
+    if (walk->outcome_end > 0) /* of a response, which is cut nowhere else */
+        walk->reply->result = span_part(buf_peek(out), walk->outcome_begin,
+                                        walk->outcome_end - walk->outcome_begin - (whole - buf_len(out)));
     reason = walk->reply->kind == MCP_RESPONSE ? negotiate(walk, out) : build_params(walk, out, fault);
     walk->reply->body = buf_peek(out);
     return reason;

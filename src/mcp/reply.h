@@ -58,6 +58,7 @@ struct mcp_reply {
     struct span method;      /* requests and notifications; decoded, in the arena */
     struct span id;          /* canonical JSON, in the arena; empty: none; an error's may be `null` */
     struct span body;        /* canonical bytes to deliver, edits done; in `out` */
+    struct span result;      /* responses: the value of `result` or `error` in `body` */
     bool is_error;           /* JSON-RPC error */
     int64_t error_code;
     bool is_tool_error;      /* result.isError is true */

@@ -159,11 +159,29 @@ enum code policy__compile_rule(struct compiler *c, const struct yaml_node *node,
     return code;
 }
 
+/* Takes: list NULL: there is none. */
+static enum code compile_paths(struct compiler *c, const struct yaml_node *list, const char *example, const struct path **out,
+                               uint32_t *count)
+{
+    struct path *paths;
+    enum code code = CODE_OK;
+
+    if (list == NULL || !policy__is_list(c, list))
+        return CODE_OK;
+    if (list->count == 0)
+        FAULT(c, list, "an empty list redacts nothing; name %s, or write ['$'] for all", example);
+    *out = paths = policy__alloc(c, list->count, sizeof *paths);
+    if (paths == NULL)
+        return CODE_NOMEM;
+    for (const struct yaml_node *member = list->child; member != NULL && code == CODE_OK; member = member->next)
+        code = policy__path(c, member, &paths[(*count)++]);
+    return code;
+}
+
 enum code policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
 {
-    static const char *const known[] = {"match", "args", NULL};
-    const struct yaml_node *args = yaml_member(node, "args");
-    struct path *paths;
+    static const char *const known[] = {"match", "args", "answer", NULL};
+    const struct yaml_node *args = yaml_member(node, "args"), *answer = yaml_member(node, "answer");
     enum code code;
 
     *redaction = (struct redaction){.path_count = 0};
@@ -174,19 +192,10 @@ enum code policy__compile_redaction(struct compiler *c, const struct yaml_node *
     code = policy__compile_match(c, yaml_member(node, "match"), false, &redaction->match);
     if (code != CODE_OK)
         return code;
-    if (args == NULL)
-        FAULT(c, node, "a redaction has no `args`; name them, as in [password, '$.auth.token']");
-    if (!policy__is_list(c, args))
-        return CODE_OK;
-    if (args->count == 0)
-        FAULT(c, args, "an empty list redacts nothing; name the arguments, or write ['$'] for all");
-    redaction->paths = paths = policy__alloc(c, args->count, sizeof *paths);
-    if (paths == NULL)
-        return CODE_NOMEM;
-    for (const struct yaml_node *member = args->child; member != NULL; member = member->next) {
-        code = policy__path(c, member, &paths[redaction->path_count++]);
-        if (code != CODE_OK)
-            return code;
-    }
-    return CODE_OK;
+    if (args == NULL && answer == NULL)
+        FAULT(c, node, "a redaction has no `args` and no `answer`; name them, as in args: [password, '$.auth.token'] or "
+              "answer: ['$.content[*].text']");
+    code = compile_paths(c, args, "the arguments", &redaction->paths, &redaction->path_count);
+    return code == CODE_OK ? compile_paths(c, answer, "parts of the answer", &redaction->answer_paths,
+                                           &redaction->answer_path_count) : code;
 }

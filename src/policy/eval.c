@@ -320,7 +320,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     }
     if (judging->spent)
         deny(verdict, REASON_TOO_COSTLY);
-    return policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
+    return policy__redact(judging->policy, &judging->candidates, question->root, false, judging->scratch, verdict);
 }
 
 void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,

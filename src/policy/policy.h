@@ -68,6 +68,11 @@ void policy_scratch_free(struct policy_scratch **scratch);
 void policy_eval(const struct policy *policy, const struct question *question, bool timed,
                  struct policy_scratch *scratch, struct verdict *verdict);
 
+/* Which parts of the answer to a call are redacted, as verdict->redact and redact_all; what cannot be decided redacts all.
+ * Takes: answer: the result's tree; NULL: redact_all says whether there is anything to look for in it. */
+void policy_redact_answer(const struct policy *policy, const struct question *question, const struct json_node *answer,
+                          struct policy_scratch *scratch, struct verdict *verdict);
+
 /* The verdicts that a call with hidden parts may really have had, as bits 1 << enum verdict_kind: two evaluations of it, with
  * question_hidden.favours_permit false and true. One bit: what is hidden does not matter. */
 #define POLICY_ALL_POSSIBLE 7U

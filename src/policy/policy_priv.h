@@ -202,6 +202,8 @@ struct redaction {
     struct match match;
     const struct path *paths;
     uint32_t path_count;
+    const struct path *answer_paths; /* into what the call is answered with */
+    uint32_t answer_path_count;
 };
 
 struct case_approved {
@@ -421,8 +423,8 @@ struct policy_scratch {
     size_t cache_bytes;
 };
 
-enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
-                         struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
+enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct json_node *root,
+                         bool is_answer, struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
 
 /* The walk behind policy_eval and policy_explain; `trace` may be NULL. */
 void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,

@@ -61,23 +61,33 @@ static uint32_t keep_outermost(const struct json_node **nodes, uint32_t count)
     return kept;
 }
 
-enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
-                         struct policy_scratch *scratch, struct verdict *verdict)
+/* Returns: false where all must go. */
+static bool collect_all(const struct path *paths, uint32_t count, const struct json_node *root, uint64_t *visits_left,
+                        struct redacting *redacting)
+{
+    for (uint32_t p = 0; p < count; p++) {
+        struct path_walk walk = {.path = &paths[p], .visit = collect, .context = redacting, .visits_left = visits_left};
+
+        path_run(&walk, root);
+        if (walk.spent || redacting->too_many || path_is_root(&paths[p]))
+            return false;
+    }
+    return true;
+}
+
+enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct json_node *root,
+                         bool is_answer, struct policy_scratch *scratch, struct verdict *verdict)
 {
     struct redacting redacting = {.scratch = scratch};
     uint64_t visits_left = VISITS_MAX;
 
     for (uint32_t i = 0; i < candidates->redaction_count && !verdict->redact_all; i++) {
         const struct redaction *redaction = &policy->redactions[candidates->redactions[i].at];
+        const struct path *paths = is_answer ? redaction->answer_paths : redaction->paths;
+        uint32_t count = is_answer ? redaction->answer_path_count : redaction->path_count;
 
-        verdict->redact_all |= candidates->redactions[i].match == TRUTH_UNDECIDED;
-        for (uint32_t p = 0; p < redaction->path_count && !verdict->redact_all; p++) {
-            struct path_walk walk = {
-                .path = &redaction->paths[p], .visit = collect, .context = &redacting, .visits_left = &visits_left};
-
-            path_run(&walk, question->root);
-            verdict->redact_all |= walk.spent || redacting.too_many || path_is_root(&redaction->paths[p]);
-        }
+        verdict->redact_all |= count > 0 && (candidates->redactions[i].match == TRUTH_UNDECIDED ||
+                                             !collect_all(paths, count, root, &visits_left, &redacting));
     }
     if (redacting.no_memory)
         return CODE_NOMEM;
@@ -87,4 +97,21 @@ enum code policy__redact(const struct policy *policy, const struct candidates *c
     verdict->redact = redacting.nodes;
     verdict->redact_count = keep_outermost(redacting.nodes, redacting.count);
     return CODE_OK;
+}
+
+void policy_redact_answer(const struct policy *policy, const struct question *question, const struct json_node *answer,
+                          struct policy_scratch *scratch, struct verdict *verdict)
+{
+    struct candidates candidates = {.redaction_count = 0};
+    bool any = false;
+
+    memset(verdict, 0, offsetof(struct verdict, rules));
+    arena_reset(&scratch->arena);
+    verdict->redact_all = policy == NULL || policy__candidates(policy, question, scratch, &candidates) != CODE_OK;
+    for (uint32_t i = 0; i < candidates.redaction_count; i++)
+        any |= policy->redactions[candidates.redactions[i].at].answer_path_count > 0;
+    if (verdict->redact_all || !any)
+        return;
+    verdict->redact_all = answer == NULL || policy__redact(policy, &candidates, answer, true, scratch, verdict) != CODE_OK ||
+                          verdict->redact_all;
 }

@@ -81,6 +81,7 @@ struct proxy_route {
     bool forwarded;
     bool denials_sse;
     struct mcp_deceptive deceptive;
+    uint32_t answer_bytes;          /* of each result, kept in the audit; 0: nothing */
     const struct proxy_pass *pass;
     size_t pass_count;
     struct proxy_limits limits;

@@ -19,6 +19,7 @@ void exchange__init(struct exchange *exchange)
     buf_init(&exchange->body, SIZE_MAX / 2);
     buf_init(&exchange->canonical, SIZE_MAX / 2);
     buf_init(&exchange->reply, SIZE_MAX / 2);
+    buf_init(&exchange->answer, SIZE_MAX / 2);
     buf_init(&exchange->event, SIZE_MAX / 2);
     buf_init(&exchange->text, SIZE_MAX / 2);
     buf_init(&exchange->tail, SIZE_MAX / 2);
@@ -31,6 +32,7 @@ void exchange__rest(struct exchange *exchange)
     buf_fini(&exchange->body);
     buf_fini(&exchange->canonical);
     buf_fini(&exchange->reply);
+    buf_fini(&exchange->answer);
     buf_fini(&exchange->event);
     buf_fini(&exchange->text);
     buf_fini(&exchange->tail);
@@ -306,6 +308,10 @@ static void put_outcome(struct pair *pair)
         return;
     if (result.decision != 0)
         result.ticket = 0;
+    if (exchange->keeps_answer) {
+        result.answer = buf_is_empty(&exchange->answer) ? SPAN_LIT("") : buf_peek(&exchange->answer);
+        result.answer_bytes = exchange->answer_bytes;
+    }
     if (exchange->response_bytes > 0) {
         digest_final(&exchange->digest, result.response_digest);
         result.has_digest = true;

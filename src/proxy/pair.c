@@ -325,7 +325,8 @@ static void account(struct pair *pair)
     const struct exchange *exchange = &pair->exchange;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
                    exchange->body.size + exchange->canonical.size + exchange->reply.size + exchange->event.size +
-                   exchange->text.size + exchange->tail.size + exchange->arena.used_bytes + exchange->event_arena.used_bytes +
+                   exchange->answer.size + exchange->text.size + exchange->tail.size +
+                   exchange->arena.used_bytes + exchange->event_arena.used_bytes +
                    (exchange->answers_sse ? pair->events.data.size : 0);
 
     lane__hold(pair->lane, &pair->held_bytes, bytes);

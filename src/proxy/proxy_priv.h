@@ -156,6 +156,8 @@ struct exchange {
     uint64_t seq;
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
     uint64_t response_bytes;
+    uint64_t answer_bytes;   /* of the result, as it would be recorded whole */
+    bool keeps_answer;       /* its beginning is in `answer` */
     int64_t error_code;
     uint32_t server_requests, server_notifications, server_denied;
     struct identity identity;
@@ -171,6 +173,7 @@ struct exchange {
     struct buf body;         /* as it came, where it came in pieces */
     struct buf canonical;    /* what is judged, recorded and sent */
     struct buf reply;        /* an upstream's whole body */
+    struct buf answer;       /* the result's beginning, for the audit */
     struct buf event;        /* canonical bytes of one reply or event */
     struct buf text;         /* one event as it goes down; before the head is written: all of them */
     struct buf tail;         /* a large body that goes down when front.out is empty: it is never copied */

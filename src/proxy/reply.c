@@ -145,11 +145,26 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     return reason;
 }
 
+/* Without memory nothing of it is kept, and its size says so. */
+static void keep_answer(struct pair *pair, struct span result)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (!exchange->owes_outcome || exchange->route->answer_bytes == 0 || span_is_empty(result))
+        return;
+    exchange->keeps_answer = true;
+    buf_clear(&exchange->answer);
+    if (gate_answer(pair->lane->gate, &exchange->asked, &exchange->decision, result, exchange->route->answer_bytes,
+                    &exchange->answer, &exchange->answer_bytes) != CODE_OK)
+        buf_clear(&exchange->answer);
+}
+
 void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_refused)
 {
     struct exchange *exchange = &pair->exchange;
     enum audit_outcome outcome = reply->is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT;
 
+    keep_answer(pair, reply->result);
     exchange->has_error_code = reply->is_error;
     exchange->error_code = reply->error_code;
     if (reply->is_error)

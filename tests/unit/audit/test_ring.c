@@ -153,6 +153,37 @@ static void test_room_for_outcomes_is_reserved(void **state)
     assert_int_equal(ticket, put + 1);
 }
 
+/* 4.19: an answer goes along where there is room; where there is none the outcome still comes, and its size is told. */
+static void test_answers_take_what_room_there_is(void **state)
+{
+    static char text[AUDIT_ANSWER_BYTES + 10];
+    struct bench *bench = *state;
+    const struct audit_decision decision = audit_call("acme", "c");
+    struct audit_result result = {.outcome = OUTCOME_RESULT, .answer = span_of(text, 1000), .answer_bytes = 5000};
+    const struct audit_event event = {.kind = SPAN_LIT("x"), .detail = SPAN_LIT("{}")};
+    struct ring_view view;
+
+    memset(text, 'a', sizeof text);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(audit_put_decision(bench->ring, &decision, &result.ticket), CODE_OK);
+    result.ticket = 1;
+    audit_put_result(bench->ring, &result);
+    while (audit_put_event(bench->ring, &event) == CODE_OK)
+        continue;
+    result.ticket = 2;
+    audit_put_result(bench->ring, &result);
+    result.ticket = 3;
+    result.answer = SPAN_NONE;
+    audit_put_result(bench->ring, &result);
+    while (next(bench, &view))
+        if (view.kind == RING_RESULT) {
+            assert_int_equal(view.result.answer_bytes, 5000);
+            assert_int_equal(view.result.answer.len, view.result.ticket == 1 ? 1000 : 0);
+            assert_true((view.result.answer.at == NULL) == (view.result.ticket == 3));
+        }
+    assert_true(ring__tail(bench->ring) - ring__head(bench->ring) <= bench->ring->size);
+}
+
 /* What failed gives its room back, whether or not its outcome was put already. */
 static void test_room_of_failed_decisions_comes_back(void **state)
 {
@@ -291,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_records_come_back_as_they_were, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_texts_are_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_for_outcomes_is_reserved, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_answers_take_what_room_there_is, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_of_failed_decisions_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_down_counts_and_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_more_tickets_than_fates, setup, teardown),

@@ -56,6 +56,49 @@ static void test_redact(void **state)
     court_close(&court);
 }
 
+/* 4.19: parts of the answer by their own paths; what cannot be looked at is redacted whole, if anything would be. */
+static void test_answers(void **state)
+{
+    static const struct { const char *tool, *answer; bool all; uint32_t count; } cases[] = {
+        {"read", "{\"content\":[{\"text\":\"a\"},{\"text\":[1]},{\"data\":1}],\"note\":2}", false, 3},
+        {"read", NULL, true, 0}, {"read", "[]", false, 0}, {"whole", "5", true, 0}, {"whole", NULL, true, 0},
+        {"login", "{\"password\":1}", false, 0}, {"login", NULL, false, 0}, {"other", NULL, false, 0},
+    };
+    struct court court;
+
+    (void)state;
+    court_open(&court, "policy: p\n"
+                       "rules: [{id: a, effect: permit, match: {methods: ['*']}}]\n"
+                       "redact:\n"
+                       "  - {match: {tools: [read]}, answer: ['$.content[*].text', note]}\n"
+                       "  - {match: {tools: [login]}, args: [password]}\n"
+                       "  - {match: {tools: [whole]}, args: [x], answer: ['$']}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct question question = plain_question();
+        const struct json_node *root = NULL;
+        struct json_fault fault;
+        struct verdict verdict;
+        struct arena arena;
+        struct buf text;
+
+        question.tool = span_text(cases[i].tool);
+        arena_init(&arena, 1 << 20);
+        buf_init(&text, 1 << 20);
+        if (cases[i].answer != NULL)
+            assert_int_equal(json_read(span_text(cases[i].answer), &json_reply_rules, &text, &arena, &root, &fault), CODE_OK);
+        policy_redact_answer(court.policy, &question, root, court.scratch, &verdict);
+        assert_int_equal(verdict.redact_all, cases[i].all);
+        assert_int_equal(verdict.redact_count, cases[i].count);
+        policy_redact_answer(NULL, &question, root, court.scratch, &verdict);
+        assert_true(verdict.redact_all);
+        buf_fini(&text);
+        arena_fini(&arena);
+        judge(&court, question, "{\"x\":1}"); /* arguments have paths of their own */
+        assert_int_equal(court.verdict.redact_count, span_is(question.tool, "whole"));
+    }
+    court_close(&court);
+}
+
 /* 2.1: slices and places counted from the end; what is selected twice is redacted once. */
 static void test_slices(void **state)
 {
@@ -148,6 +191,7 @@ static void test_too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
         cmocka_unit_test(test_redact), cmocka_unit_test(test_slices),
         cmocka_unit_test(test_undecided),
         cmocka_unit_test(test_many),
