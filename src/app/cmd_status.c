@@ -3,6 +3,7 @@
  * not: configuration, policy, audit, disk, upstreams. */
 #include "app/commands.h"
 #include "app/conf.h"
+#include "app/disk.h"
 #include "app/store.h"
 #include "app/store_approvals.h"
 #include "audit/writer.h"
@@ -181,14 +182,47 @@ static void look_at_audit(struct report *report, const struct conf *conf)
     db_close(&audit);
 }
 
+/* Bytes and microseconds: what the newest rows took, of an average row's size, and how long they took to come. */
+#define LATELY \
+    "WITH newest AS (SELECT seq, time_us FROM decision ORDER BY seq DESC LIMIT 20000), " \
+    "now(us) AS (SELECT %lld), " \
+    "late AS (SELECT count(*) AS n, max(seq) - min(seq) + 1 AS all_rows, min(time_us) AS first FROM newest, now " \
+    "WHERE time_us > us - %lld) " \
+    "SELECT CAST(all_rows * (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) / " \
+    "max(1, (SELECT max(seq) - min(seq) + 1 FROM decision)) AS INTEGER), " \
+    "CAST(CASE WHEN n < 20000 THEN %lld ELSE us - first END AS INTEGER) FROM late, now"
+
+static uint64_t hours_left(const struct conf *conf, uint64_t room_bytes)
+{
+    uint64_t hours = DISK_HOURS_MAX;
+    struct why why = {0};
+    struct db *audit = NULL;
+    struct db_stmt *stmt = NULL;
+    char sql[sizeof LATELY + 60];
+
+    (void)snprintf(sql, sizeof sql, LATELY, (long long)clock_wall_us(), (long long)DISK_LATELY_US,
+                   (long long)DISK_LATELY_US);
+    if (db_open(conf->audit.database, DB_READ, &audit, &why) == CODE_OK && db_prepare(audit, sql, &stmt) == CODE_OK &&
+        db_step(stmt) == CODE_OK)
+        hours = disk_hours(room_bytes, (uint64_t)db_int(stmt, 0), db_int(stmt, 1));
+    db_finalize(&stmt);
+    db_close(&audit);
+    return hours;
+}
+
 static void look_at_disk(struct report *report, const struct conf *conf)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, hours;
     enum code code = file_disk_room(conf->audit.database, &bytes);
+    char lasts[80] = "";
 
-    if (code == CODE_OK)
-        find(report, "disk", bytes >= DISK_LOW_BYTES, "%" PRIu64 " MiB are left beside the audit%s", bytes >> 20,
-             bytes < DISK_LOW_BYTES ? ": when it is full, every call is denied; make room" : "");
+    if (code != CODE_OK)
+        return;
+    hours = hours_left(conf, bytes);
+    if (hours < DISK_HOURS_MAX)
+        (void)snprintf(lasts, sizeof lasts, ", enough for %" PRIu64 " hours of calls as in the last ten minutes", hours);
+    find(report, "disk", bytes >= DISK_LOW_BYTES, "%" PRIu64 " MiB are left beside the audit%s%s", bytes >> 20, lasts,
+         bytes < DISK_LOW_BYTES ? ": when it is full, every call is denied; make room" : "");
 }
 
 static bool accepts_connections(const struct sock_address *address)

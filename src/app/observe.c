@@ -3,6 +3,7 @@
 #include "app/serve_priv.h"
 
 #include "base/log.h"
+#include "os/clock.h"
 #include "os/file.h"
 
 static enum code unready(void *context, struct buf *out)
@@ -31,6 +32,7 @@ void serve__watch_disk(struct serve *serve)
 
     if (file_disk_room(serve->conf->audit.database, &room_bytes) != CODE_OK)
         return;
+    disk_note(&serve->disk_growth, room_bytes, clock_monotonic_us());
     if (!serve->disk_is_low && room_bytes < DISK_LOW_BYTES) {
         serve->disk_is_low = true;
         log_warn("app", "the disk of the audit has %llu MiB left: when it is full, every call is denied; make room",
@@ -83,6 +85,8 @@ static enum code measure(void *context, struct buf *out)
          poster.dropped},
         {"callgate_audit_rotations_total", "Files of the audit that were sealed since the start.", "counter", audit.rotations},
         {"callgate_disk_free_bytes", "Room on the audit's disk.", "gauge", room_bytes},
+        {"callgate_disk_hours_left", "Hours until it is full at the rate of the last ten minutes; 87600: no end in sight.",
+         "gauge", disk_hours_left(&serve->disk_growth, room_bytes, clock_monotonic_us())},
         {"callgate_log_lines_lost_total", "Log lines that nobody took in time.", "counter", log_lost()},
         {"callgate_approvals_waiting", "Held calls that wait for a person.", "gauge", (uint64_t)serve->approvals.waiting},
         {"callgate_approvals_waiting_here", "Of these, those that came to this gate and take its room.", "gauge",

@@ -14,6 +14,7 @@
 #include "admin/metrics.h"
 #include "app/command.h"
 #include "app/conf.h"
+#include "app/disk.h"
 #include "app/poster.h"
 #include "app/store_audit.h"
 #include "audit/writer.h"
@@ -96,6 +97,7 @@ struct serve {
     struct metrics *metrics;
 
     bool disk_is_low;            /* and the log says so */
+    struct disk_growth disk_growth;
     bool is_draining;
     bool is_over;
     int64_t drain_until_us;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/disk.h"
+
+#define HOUR_US 3.6e9
+
+uint64_t disk_hours(uint64_t room_bytes, uint64_t grown_bytes, int64_t within_us)
+{
+    double hours;
+
+    if (grown_bytes == 0 || within_us <= 0)
+        return DISK_HOURS_MAX;
+    hours = (double)room_bytes / (double)grown_bytes * (double)within_us / HOUR_US;
+    return hours < DISK_HOURS_MAX ? (uint64_t)hours : DISK_HOURS_MAX;
+}
+
+void disk_note(struct disk_growth *growth, uint64_t room_bytes, int64_t now_us)
+{
+    unsigned last = (growth->count + DISK_NOTES - 1) % DISK_NOTES;
+
+    if (growth->count > 0 && now_us - growth->at_us[last] < DISK_NOTE_EVERY_US)
+        return;
+    growth->room_bytes[growth->count % DISK_NOTES] = room_bytes;
+    growth->at_us[growth->count % DISK_NOTES] = now_us;
+    growth->count++;
+}
+
+uint64_t disk_hours_left(const struct disk_growth *growth, uint64_t room_bytes, int64_t now_us)
+{
+    unsigned first = growth->count > DISK_NOTES ? growth->count % DISK_NOTES : 0;
+    uint64_t before = growth->room_bytes[first];
+
+    if (growth->count == 0 || before <= room_bytes)
+        return DISK_HOURS_MAX;
+    return disk_hours(room_bytes, before - room_bytes, now_us - growth->at_us[first]);
+}

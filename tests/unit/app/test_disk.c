@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/disk.h"
+#include "fakes/cm.h"
+
+#define MINUTE INT64_C(60000000)
+#define GIB (UINT64_C(1) << 30)
+
+static void test_hours(void **state) /* 4.12 */
+{
+    (void)state;
+    assert_int_equal(disk_hours(100 * GIB, GIB, 60 * MINUTE), 100);
+    assert_int_equal(disk_hours(GIB / 2, GIB, 60 * MINUTE), 0);
+    assert_int_equal(disk_hours(100 * GIB, 0, 60 * MINUTE), DISK_HOURS_MAX);
+    assert_int_equal(disk_hours(UINT64_MAX, 1, 60 * MINUTE), DISK_HOURS_MAX);
+    assert_int_equal(disk_hours(GIB, 1, 0), DISK_HOURS_MAX);
+}
+
+static void test_growth(void **state) /* 4.12: the last ten minutes count, not what was before */
+{
+    struct disk_growth growth = {.count = 0};
+    uint64_t room = 1000 * GIB;
+    int64_t now_us = 5;
+
+    (void)state;
+    assert_int_equal(disk_hours_left(&growth, room, now_us), DISK_HOURS_MAX);
+    for (; now_us < 30 * MINUTE; now_us += MINUTE / 60)
+        disk_note(&growth, room, now_us);
+    assert_int_equal(disk_hours_left(&growth, room, now_us), DISK_HOURS_MAX);
+    for (int i = 0; i < 660; i++, now_us += MINUTE / 60) {
+        room -= GIB / 60; /* a GiB a minute */
+        disk_note(&growth, room, now_us);
+    }
+    assert_in_range(disk_hours_left(&growth, room, now_us), room / GIB / 60 - 1, room / GIB / 60 + 1);
+    assert_int_equal(disk_hours_left(&growth, room + 100 * GIB, now_us), DISK_HOURS_MAX); /* somebody made room */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hours), cmocka_unit_test(test_growth)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
