@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/process.h"
+#include "os/sandbox.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +50,41 @@ enum code serve__checkpoint_key(const char *path, bool may_make, struct sign_key
     return code;
 }
 
+/* In a process of its own, which keeps nothing of what the gate knows: it reads its key, and is shut in with it. */
+static void run_signer(void *context, int end)
+{
+    struct serve *serve = context;
+    char *path = mem_dup(serve->conf->audit.checkpoint_key, strlen(serve->conf->audit.checkpoint_key));
+    bool is_unconfined = serve->conf->is_unconfined;
+    unsigned char warm[SIGN_BYTES];
+    struct sign_key *key = NULL;
+    struct why why = {""};
+    enum code code = CODE_NOMEM;
+
+    conf_free(&serve->conf); /* with the credentials and keys in it */
+    if (path != NULL)
+        code = serve__checkpoint_key(path, true, &key, &why);
+    if (code == CODE_OK)
+        code = sign_text(key, SPAN_LIT("what the library still has to load"), warm);
+    if (code == CODE_OK && !is_unconfined)
+        code = sandbox_harden(&why);
+    if (code == CODE_OK && !is_unconfined)
+        code = sandbox_enter(&why);
+    if (code == CODE_OK && !is_unconfined)
+        sandbox_narrow(SANDBOX_SIGNER);
+    if (code != CODE_OK)
+        sign_key_free(&key);
+    signer_serve(end, key, &why);
+}
+
+enum code serve__start_signer(struct serve *serve, struct why *why)
+{
+    int end;
+    enum code code = process_child("signer", run_signer, serve, &end, why);
+
+    return code == CODE_OK ? signer_new(end, &serve->signer, why) : code;
+}
+
 /* audit-key.pem -> audit-key.pub */
 static char *public_path(const char *path)
 {
@@ -65,17 +102,16 @@ static char *public_path(const char *path)
 static enum code write_public(const struct serve *serve, struct span vkey)
 {
     struct why why = {""};
-    unsigned char public[SIGN_PUBLIC_BYTES];
     char *path = public_path(serve->conf->audit.checkpoint_key);
     struct buf text, there;
-    enum code code = path != NULL ? sign_key_public(serve->checkpoint_key, public) : CODE_NOMEM;
+    enum code code = path != NULL ? CODE_OK : CODE_NOMEM;
 
     buf_init(&text, PEM_BYTES);
     buf_init(&there, PEM_BYTES);
     if (code == CODE_OK)
         code = buf_addf(&text, "%.*s\n", SPAN_ARG(vkey));
     if (code == CODE_OK)
-        code = sign_public_write(public, &text);
+        code = sign_public_write(signer_public(serve->signer), &text);
     if (code == CODE_OK && file_read(path, FILE_ANY, PEM_BYTES, &there, NULL) == CODE_OK &&
         !span_equals(buf_peek(&there), buf_peek(&text)))
         (void)unlink(path); /* of another key, or of another log */

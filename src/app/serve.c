@@ -78,12 +78,12 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
         .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
         .loss = {.why = serve->continue_why, .actor = serve->continue_actor},
     };
-    enum code code = serve__checkpoint_key(serve->conf->audit.checkpoint_key, true, &serve->checkpoint_key, why);
+    enum code code = serve->signer == NULL ? serve__start_signer(serve, why) : CODE_OK; /* a command has none yet */
 
     if (gethostname(node, sizeof node - 1) != 0)
         node[0] = '\0';
     node[sizeof node - 1] = '\0';
-    conf.checkpoints.key = serve->checkpoint_key;
+    conf.checkpoints.signer = serve->signer;
     if (code == CODE_OK && serve->conf->audit.checkpoint_server.host != NULL) {
         code = poster_new(&serve->conf->audit.checkpoint_server, &serve->poster, why);
         conf.checkpoints.publish = poster_put;
@@ -103,7 +103,7 @@ void serve__close_audit(struct serve *serve)
 {
     audit_close(&serve->audit);
     poster_free(&serve->poster); /* after the last checkpoint */
-    sign_key_free(&serve->checkpoint_key);
+    signer_free(&serve->signer);
 }
 
 static enum code open_gates(struct serve *serve)
@@ -164,6 +164,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     list_init(&serve->approvals.asks);
     actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
     code = serve__prepare(serve, why);
+    if (code == CODE_OK)
+        code = serve__start_signer(serve, why);
     if (code == CODE_OK)
         code = http_selftest(why);
     if (code == CODE_OK)
@@ -238,24 +240,6 @@ static void give_memory_back(struct serve *serve)
     mem_trim();
 }
 
-static void poll_store(void *context)
-{
-    struct serve *serve = context;
-
-    give_memory_back(serve);
-    serve__follow_store(serve);
-    serve__mind_approvals(serve);
-    serve__tell_audit(serve);
-    serve__attend(serve);
-    serve__watch_disk(serve);
-    gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
-    if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
-        /* Without the timer revoked keys would go on working. */
-        log_error("app", "not enough memory to follow the store; ending");
-        serve->is_over = true;
-    }
-}
-
 static void look_drained(void *context)
 {
     struct serve *serve = context;
@@ -277,6 +261,36 @@ static void begin_drain(struct serve *serve)
     serve->drain_until_us = loop_now_us(serve->loop) + (int64_t)serve->conf->drain_ms * 1000;
     proxy_drain(serve->proxy);
     look_drained(serve);
+}
+
+/* Rows would go on, and nobody could prove them later: the gate ends, and whoever started it starts it with a new one. */
+static void mind_signer(struct serve *serve)
+{
+    if (serve->signer_is_lost || !signer_is_gone(serve->signer))
+        return;
+    serve->signer_is_lost = true;
+    log_error("app", "the process that signs checkpoints has ended; the gate ends, too: what it records would not be proven");
+    if (!serve->is_draining)
+        begin_drain(serve);
+}
+
+static void poll_store(void *context)
+{
+    struct serve *serve = context;
+
+    give_memory_back(serve);
+    serve__follow_store(serve);
+    serve__mind_approvals(serve);
+    serve__tell_audit(serve);
+    serve__attend(serve);
+    serve__watch_disk(serve);
+    mind_signer(serve);
+    gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
+    if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
+        /* Without the timer revoked keys would go on working. */
+        log_error("app", "not enough memory to follow the store; ending");
+        serve->is_over = true;
+    }
 }
 
 static void signal_came(void *context, int signo)
@@ -373,6 +387,8 @@ enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
         if (code != CODE_OK)
             why_set(why, code, "the event loop failed: %s", code_text(code));
     }
+    if (code == CODE_OK && serve->signer_is_lost)
+        code = why_set(why, CODE_IO, "the process that signs checkpoints has ended; start the gate again");
     return code;
 }
 

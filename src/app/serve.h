@@ -17,6 +17,7 @@
 #include "app/disk.h"
 #include "app/poster.h"
 #include "app/store_audit.h"
+#include "audit/signer.h"
 #include "audit/writer.h"
 #include "db/db.h"
 #include "gate/gate.h"
@@ -85,7 +86,7 @@ struct serve {
 
     struct gate_shared *shared;
     struct gate **gates;         /* one a worker */
-    struct sign_key *checkpoint_key;
+    struct signer *signer;       /* a process: it has the key of checkpoints */
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
     const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];
@@ -96,6 +97,7 @@ struct serve {
     struct admin *admin;         /* NULL: none is configured; likewise metrics */
     struct metrics *metrics;
 
+    bool signer_is_lost;
     bool disk_is_low;            /* and the log says so */
     struct disk_growth disk_growth;
     bool is_draining;

@@ -19,6 +19,8 @@ enum code serve__redact_key(const char *path, bool may_make, unsigned char key[D
 
 /* Likewise the key that signs checkpoints, a PEM file; and its public half, into the file beside it and the log. */
 enum code serve__checkpoint_key(const char *path, bool may_make, struct sign_key **key, struct why *why) MUST_USE;
+/* Starts who signs with it. After serve__prepare, before anything is opened that is not for that process to have. */
+enum code serve__start_signer(struct serve *serve, struct why *why) MUST_USE;
 enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
 
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */

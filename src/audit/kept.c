@@ -291,7 +291,7 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
     buf_init(&text, TAIL_BYTES);
     survey->notary = notary;
     survey->keys.count = 1;
-    code = sign_key_public(notary->conf.key, survey->keys.keys[0].public);
+    code = notary__public(notary, survey->keys.keys[0].public);
     if (code == CODE_OK)
         code = keyring__read(&survey->keys, ledger->db);
     if (code == CODE_OK)

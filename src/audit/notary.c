@@ -48,6 +48,45 @@ static enum code find_origin(struct notary *notary, struct ledger *ledger)
     return code;
 }
 
+/* The tree as it stood at the last checkpoint in the file; a first file begins with none. */
+static enum code load_tree(struct notary *notary, struct db *db)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size DESC LIMIT 1", &stmt);
+    unsigned char root[DIGEST_BYTES];
+    struct note note;
+
+    notary->tree = (struct merkle){.size = 0};
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK) {
+        if (!merkle__load(&notary->tree, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)) ||
+            note_read(db_text(stmt, 2), &note) != CODE_OK)
+            code = CODE_INVALID;
+        merkle__root(&notary->tree, root);
+        if (code == CODE_OK && (note.size != notary->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0))
+            code = CODE_INVALID;
+    }
+    db_finalize(&stmt);
+    if (code == CODE_INVALID) { /* `audit verify` names what was changed; the rows themselves are the truth */
+        log_warn("audit", "%s: the last checkpoint in it is not what was written; reading all rows", notary->path);
+        notary->tree = (struct merkle){.size = 0};
+        code = CODE_OK;
+    }
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* The only word it takes on where the log stands. */
+static enum code begin_signer(struct notary *notary, struct db *db)
+{
+    unsigned char peaks[MERKLE_PEAKS * DIGEST_BYTES];
+    enum code code = load_tree(notary, db);
+
+    return code == CODE_OK ? signer_begin(notary->conf.signer, notary->origin, notary->tree.size,
+                                          span_of(peaks, merkle__save(&notary->tree, peaks)))
+                           : code;
+}
+
 enum code notary__init(struct notary *notary, const struct audit_checkpoints *conf, struct ledger *ledger,
                        struct ring_shared *shared, struct why *why)
 {
@@ -55,7 +94,7 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
 
     *notary = (struct notary){.path = ledger->path, .conf = *conf, .shared = shared, .wake_fd = -1,
                               .queue_last = ledger->committed.seq, .wake_rows = UINT64_MAX};
-    if (conf->key == NULL)
+    if (conf->key == NULL && conf->signer == NULL)
         return CODE_OK;
     if (notary->conf.interval_ms == 0)
         notary->conf.interval_ms = INTERVAL_MS;
@@ -76,6 +115,8 @@ enum code notary__init(struct notary *notary, const struct audit_checkpoints *co
     if (notary->wake_fd < 0)
         return why_set(why, CODE_IO, "the audit's notary has no eventfd: %s", strerror(errno));
     code = find_origin(notary, ledger);
+    if (code == CODE_OK && conf->signer != NULL)
+        code = begin_signer(notary, ledger->db);
     return code == CODE_OK ? code : why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
 }
 
@@ -96,10 +137,18 @@ void notary__fini(struct notary *notary)
     *notary = (struct notary){.wake_fd = -1};
 }
 
+enum code notary__public(const struct notary *notary, unsigned char public[SIGN_PUBLIC_BYTES])
+{
+    if (notary->conf.signer == NULL)
+        return sign_key_public(notary->conf.key, public);
+    memcpy(public, signer_public(notary->conf.signer), SIGN_PUBLIC_BYTES);
+    return CODE_OK;
+}
+
 enum code notary__describe_key(const struct notary *notary, struct buf *out)
 {
     unsigned char public[SIGN_PUBLIC_BYTES];
-    enum code code = sign_key_public(notary->conf.key, public);
+    enum code code = notary__public(notary, public);
 
     return code == CODE_OK ? note_key_write(span_text(notary->origin), public, out) : code;
 }
@@ -183,6 +232,8 @@ static void add_row(struct notary *notary, uint64_t seq, struct span hash, struc
 
     merkle__leaf(hash, leaf);
     merkle__add(&notary->tree, leaf);
+    if (notary->conf.signer != NULL)
+        signer_add(notary->conf.signer, notary->tree.size, leaf);
     set_tenant(notary, tenant, seq, hash);
 }
 
@@ -204,34 +255,6 @@ static enum code read_rows(struct notary *notary, struct db *db, uint64_t last)
     }
     leaves__fini(&leaves);
     notary->fresh += notary->tree.size + 1 - first;
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
-/* The tree as it stood at the last checkpoint in the file; a first file begins with none. */
-static enum code load_tree(struct notary *notary, struct db *db)
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size DESC LIMIT 1", &stmt);
-    unsigned char root[DIGEST_BYTES];
-    struct note note;
-
-    notary->tree = (struct merkle){.size = 0};
-    if (code == CODE_OK)
-        code = db_step(stmt);
-    if (code == CODE_OK) {
-        if (!merkle__load(&notary->tree, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)) ||
-            note_read(db_text(stmt, 2), &note) != CODE_OK)
-            code = CODE_INVALID;
-        merkle__root(&notary->tree, root);
-        if (code == CODE_OK && (note.size != notary->tree.size || memcmp(root, note.root, DIGEST_BYTES) != 0))
-            code = CODE_INVALID;
-    }
-    db_finalize(&stmt);
-    if (code == CODE_INVALID) { /* `audit verify` names what was changed; the rows themselves are the truth */
-        log_warn("audit", "%s: the last checkpoint in it is not what was written; reading all rows", notary->path);
-        notary->tree = (struct merkle){.size = 0};
-        code = CODE_OK;
-    }
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
@@ -264,6 +287,8 @@ static enum code load(struct notary *notary, struct db *db)
 {
     enum code code = load_tree(notary, db);
 
+    if (notary->conf.signer != NULL)
+        signer_rewind(notary->conf.signer);
     tenants__fini(&notary->tenants);
     notary->fresh = 0;
     notary->has_tenants = code == CODE_OK && tenants__init(&notary->tenants) == CODE_OK;
@@ -343,7 +368,18 @@ static enum code drain(struct notary *notary)
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-static enum code write_note(struct notary *notary, struct checkpoint *checkpoint)
+static enum code sign_note(struct notary *notary, const struct note *note, bool is_tentative, struct span text, struct buf *out)
+{
+    unsigned char signature[SIGN_BYTES];
+    enum code code;
+
+    if (notary->conf.signer == NULL)
+        return note_sign(text, note->origin, notary->conf.key, out);
+    code = signer_sign(notary->conf.signer, note, is_tentative, signature);
+    return code == CODE_OK ? note_seal(text, note->origin, signer_public(notary->conf.signer), signature, out) : code;
+}
+
+static enum code write_note(struct notary *notary, bool is_tentative, struct checkpoint *checkpoint)
 {
     struct note note = {.origin = span_text(notary->origin), .size = checkpoint->size, .time_us = checkpoint->time_us,
                         .has_tenants = notary->has_tenants, .tenants = notary->tenants.heads.count};
@@ -358,7 +394,7 @@ static enum code write_note(struct notary *notary, struct checkpoint *checkpoint
     if (code == CODE_OK)
         code = note_write(&note, &text);
     if (code == CODE_OK)
-        code = note_sign(buf_peek(&text), note.origin, notary->conf.key, &whole);
+        code = sign_note(notary, &note, is_tentative, buf_peek(&text), &whole);
     if (code == CODE_OK) {
         checkpoint->note_len = buf_len(&whole);
         memcpy(checkpoint->note, buf_peek(&whole).at, checkpoint->note_len);
@@ -368,8 +404,8 @@ static enum code write_note(struct notary *notary, struct checkpoint *checkpoint
     return code;
 }
 
-/* Of the tree as it stands. */
-static enum code make_checkpoint(struct notary *notary, struct checkpoint **made)
+/* Of the tree as it stands. Takes: is_tentative: its last rows are not durable yet. */
+static enum code make_checkpoint(struct notary *notary, bool is_tentative, struct checkpoint **made)
 {
     struct checkpoint *checkpoint = mem_zalloc(sizeof *checkpoint);
     enum code code;
@@ -381,7 +417,7 @@ static enum code make_checkpoint(struct notary *notary, struct checkpoint **made
     checkpoint->time_us = clock_wall_us();
     checkpoint->peaks_len = merkle__save(&notary->tree, checkpoint->peaks);
     merkle__root(&notary->tree, checkpoint->root);
-    code = write_note(notary, checkpoint);
+    code = write_note(notary, is_tentative, checkpoint);
     if (code != CODE_OK) {
         mem_free(checkpoint);
         return code;
@@ -430,7 +466,7 @@ enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves,
     buf_clear(&notary->taken);
     if (code == CODE_OK && notary->tree.size != last)
         code = CODE_INVALID;
-    return code == CODE_OK ? make_checkpoint(notary, made) : code;
+    return code == CODE_OK ? make_checkpoint(notary, true, made) : code;
 }
 
 void notary__tell(struct notary *notary, struct checkpoint *checkpoint)
@@ -485,7 +521,7 @@ static enum code work(struct notary *notary, bool stopping, struct turn *turn)
         notary->fresh_us = clock_monotonic_us();
     turn->due_us = notary->fresh_us + (int64_t)notary->conf.interval_ms * 1000;
     if (code == CODE_OK && is_due(notary, stopping, turn->due_us))
-        code = make_checkpoint(notary, &made);
+        code = make_checkpoint(notary, false, &made);
     turn->fresh = notary->fresh;
     if (made == NULL)
         return code;

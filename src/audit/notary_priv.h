@@ -12,6 +12,7 @@
 
 #include "audit/ledger_priv.h"
 #include "audit/note.h"
+#include "audit/signer.h"
 #include "audit/tenants_priv.h"
 #include "audit/writer.h"
 #include "os/thread.h"
@@ -90,6 +91,7 @@ struct checkpoint *notary__take(struct notary *notary); /* or NULL; the caller's
 /* notary_tell.c: without a lock. The file and who else is told have syncs and a network of their own. */
 void notary__tell_others(struct notary *notary, const struct checkpoint *checkpoint);
 
+enum code notary__public(const struct notary *notary, unsigned char public[SIGN_PUBLIC_BYTES]) MUST_USE;
 /* "checkpoint_key" in an event: name+id+key. */
 enum code notary__describe_key(const struct notary *notary, struct buf *out) MUST_USE;
 

@@ -66,14 +66,22 @@ enum code note_write(const struct note *note, struct buf *out)
 
 enum code note_sign(struct span text, struct span name, const struct sign_key *key, struct buf *out)
 {
-    unsigned char line[KEY_ID_BYTES + SIGN_BYTES], public[SIGN_PUBLIC_BYTES];
+    unsigned char signature[SIGN_BYTES], public[SIGN_PUBLIC_BYTES];
     enum code code = sign_key_public(key, public);
 
+    if (code == CODE_OK)
+        code = sign_text(key, text, signature);
+    return code == CODE_OK ? note_seal(text, name, public, signature, out) : code;
+}
+
+enum code note_seal(struct span text, struct span name, const unsigned char public[SIGN_PUBLIC_BYTES],
+                    const unsigned char signature[SIGN_BYTES], struct buf *out)
+{
+    unsigned char line[KEY_ID_BYTES + SIGN_BYTES];
+    enum code code = buf_add_span(out, text);
+
     key_id(name, public, line);
-    if (code == CODE_OK)
-        code = sign_text(key, text, line + KEY_ID_BYTES);
-    if (code == CODE_OK)
-        code = buf_add_span(out, text);
+    memcpy(line + KEY_ID_BYTES, signature, SIGN_BYTES);
     if (code == CODE_OK)
         code = buf_addf(out, "\n" DASH "%.*s ", SPAN_ARG(name));
     if (code == CODE_OK)

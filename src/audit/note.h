@@ -32,6 +32,9 @@ struct note {
 /* Appends the text that is signed; then note_sign the whole note. */
 enum code note_write(const struct note *note, struct buf *out) MUST_USE;
 enum code note_sign(struct span text, struct span name, const struct sign_key *key, struct buf *out) MUST_USE;
+/* Likewise with a signature that somebody else has made. */
+enum code note_seal(struct span text, struct span name, const unsigned char public[SIGN_PUBLIC_BYTES],
+                    const unsigned char signature[SIGN_BYTES], struct buf *out) MUST_USE;
 
 enum code note_read(struct span text, struct note *note) MUST_USE;
 

@@ -13,11 +13,13 @@
 #include "crypto/sign.h"
 
 struct audit;
+struct signer;
 
 /* Signed checkpoints: after every so many rows, after every so long while rows come, and at the end. They are kept in the
  * database, and go out of it to a file or a function. */
 struct audit_checkpoints {
-    const struct sign_key *key; /* borrowed until audit_close; NULL: no checkpoints */
+    struct signer *signer;      /* borrowed until audit_close; NULL: */
+    const struct sign_key *key; /* likewise; NULL, too: no checkpoints */
     const char *file;           /* appended to, made 0640 where it is missing; NULL: none */
     void (*publish)(void *context, struct span note); /* or NULL; called by a thread of the audit's; must not block */
     void *context;

@@ -55,9 +55,18 @@ enum code user_become(const char *name, struct why *why)
     return CODE_OK;
 }
 
+/* A service manager's filter may forbid to give up what nobody has. */
+static bool has_rights(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+    return syscall(SYS_capget, &header, data) != 0 || data[0].permitted != 0 || data[1].permitted != 0;
+}
+
 enum code user_drop_rights(struct why *why)
 {
-    if (user_is_root())
+    if (user_is_root() || !has_rights())
         return CODE_OK;
     if (!keep_rights(0) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
         return why_set(why, CODE_IO, "the process cannot give its rights up: %s", strerror(errno));

@@ -7,6 +7,7 @@
 #include "audit/verify.h"
 #include "base/mem.h"
 #include "fakes/audit_file.h"
+#include "fakes/fake_signer.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,8 @@ struct bench {
     struct audit_checkpoints conf;
     struct sign_key *key;
     struct note_key known;
+    struct fake_signer signer;
+    bool signs_elsewhere; /* as the gate does: in another process */
     char heads[128];
     _Atomic unsigned published;
 };
@@ -65,11 +68,20 @@ static int setup(void **state)
     return 0;
 }
 
+static int setup_elsewhere(void **state)
+{
+    int done = setup(state);
+
+    ((struct bench *)*state)->signs_elsewhere = true;
+    return done;
+}
+
 static int teardown(void **state)
 {
     struct bench *bench = *state;
 
     audit_file_fini(&bench->file);
+    fake_signer_stop(&bench->signer);
     sign_key_free(&bench->key);
     free(bench);
     return 0;
@@ -77,6 +89,10 @@ static int teardown(void **state)
 
 static struct audit *open_signed(struct bench *bench)
 {
+    if (bench->signs_elsewhere) {
+        bench->conf.key = NULL;
+        bench->conf.signer = fake_signer_start(&bench->signer, bench->key);
+    }
     return audit_file_open_signed(&bench->file, 1, &bench->conf);
 }
 
@@ -423,6 +439,7 @@ static void test_new_key_and_no_file(void **state)
 
     wait_for(audit, audit_file_call(audit_ring(audit, 0), "acme", "b"));
     audit_close(&audit);
+    fake_signer_stop(&bench->signer);
     sign_key_free(&bench->key);
     bench->key = new_key(&bench->known);
     bench->conf.key = bench->key;
@@ -469,7 +486,9 @@ static void test_the_writer_comes_first(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name)                                           \
+    cmocka_unit_test_setup_teardown(name, setup, teardown), \
+        cmocka_unit_test_setup_teardown(name, setup_elsewhere, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_while_rows_come_and_at_the_end), TEST(test_quiet), TEST(test_named_once_in_a_while),
         TEST(test_after_rows_and_restarts),
