@@ -3,12 +3,14 @@
 
 #include "base/num.h"
 #include "json/doc.h"
+#include "json/json.h"
+
+#include <stdio.h>
 
 #define OCSF_VERSION "1.8.0"
-#define CATEGORY 6     /* Application Activity */
-#define CLASS 6003     /* API Activity */
 #define READ 2
 #define OTHER 99
+#define DETAIL_BYTES ((size_t)1 << 20)
 
 enum { STATUS_UNKNOWN = 0, STATUS_SUCCESS = 1, STATUS_FAILURE = 2 };
 enum { SEVERITY_INFORMATIONAL = 1, SEVERITY_LOW = 2, SEVERITY_MEDIUM = 3 };
@@ -39,6 +41,40 @@ static void add_number(struct doc *to, const char *key, const struct query_row *
         doc_int(to, key, number_of(row, name));
 }
 
+/* A class of OCSF. Calls are API Activity; what happens to the gate itself has other ones. */
+struct ocsf_class {
+    int uid;
+    const char *name;
+    int category;
+    const char *category_name;
+};
+static const struct ocsf_class api_activity = {6003, "API Activity", 6, "Application Activity"};
+static const struct ocsf_class lifecycle = {6002, "Application Lifecycle", 6, "Application Activity"};
+static const struct ocsf_class entity_management = {3004, "Entity Management", 3, "Identity & Access Management"};
+
+/* What an event does to what. All others are of the gate's life. */
+static const struct ocsf_event {
+    const char *kind;
+    int activity;
+    const char *activity_name;
+    const char *entity, *uid; /* the kind of thing; the member of `detail` that names it. NULL: the gate itself */
+} ocsf_events[] = {
+    {"start", 3, "Start", NULL, NULL}, {"stop", 4, "Stop", NULL, NULL},
+    {"key_made", 1, "Create", "agent key", "key"}, {"key_revoked", 4, "Delete", "agent key", "key"},
+    {"policy_activated", 3, "Update", "policy", "version"}, {"approval_asked", 1, "Create", "approval", "approval"},
+    {"approval_given", 3, "Update", "approval", "approval"}, {"approval_refused", 3, "Update", "approval", "approval"},
+    {"approval_used", 3, "Update", "approval", "approval"}, {NULL, OTHER, "Other", NULL, NULL},
+};
+
+static const struct ocsf_event *event_of(const struct query_row *row)
+{
+    const struct ocsf_event *event = ocsf_events;
+
+    while (event->kind != NULL && !span_is(query_value(row, "event"), event->kind))
+        event++;
+    return event;
+}
+
 static bool is_one_of(struct span text, const char *const *words)
 {
     for (; *words != NULL; words++)
@@ -47,18 +83,17 @@ static bool is_one_of(struct span text, const char *const *words)
     return false;
 }
 
-/* A permit has no result yet; a detached or unknown call never tells one. */
+/* A permit that nobody waits for has no result; a detached call never tells one. What nobody knows has failed. */
 static int status_of(enum entry_kind kind, const struct query_row *row)
 {
     static const char *const good[] = {"result", "accepted", "stream_ended", NULL};
-    static const char *const open[] = {"detached", "unknown", NULL};
     struct span outcome = query_value(row, "outcome");
 
     switch (kind) {
     case ENTRY_DECISION:
         return span_is(query_value(row, "verdict"), "permit") ? STATUS_UNKNOWN : STATUS_FAILURE;
     case ENTRY_OUTCOME:
-        return is_one_of(outcome, good) ? STATUS_SUCCESS : is_one_of(outcome, open) ? STATUS_UNKNOWN : STATUS_FAILURE;
+        return is_one_of(outcome, good) ? STATUS_SUCCESS : span_is(outcome, "detached") ? STATUS_UNKNOWN : STATUS_FAILURE;
     case ENTRY_EVENT:
     case ENTRY_KINDS:
         break;
@@ -77,21 +112,39 @@ static int severity_of(enum entry_kind kind, const struct query_row *row)
                                                                                                        : SEVERITY_INFORMATIONAL;
 }
 
+static void put_class(struct doc *doc, const struct ocsf_class *class, int activity, struct span name, const char *type)
+{
+    char text[64];
+
+    doc_int(doc, "category_uid", class->category);
+    doc_text(doc, "category_name", span_text(class->category_name));
+    doc_int(doc, "class_uid", class->uid);
+    doc_text(doc, "class_name", span_text(class->name));
+    doc_int(doc, "activity_id", activity);
+    doc_text(doc, "activity_name", name);
+    doc_int(doc, "type_uid", class->uid * 100 + activity);
+    (void)snprintf(text, sizeof text, "%s: %s", class->name, type);
+    doc_text(doc, "type_name", span_text(text));
+}
+
 static void add_class(struct doc *doc, enum entry_kind kind, const struct query_row *row)
 {
     static const char *const reads[] = {"tools/list", "resources/list", "resources/templates/list", "resources/read",
                                         "prompts/list", "prompts/get", NULL};
     struct span operation = query_value(row, kind == ENTRY_EVENT ? "event" : "method");
-    int activity = is_one_of(operation, reads) ? READ : OTHER;
+    const struct ocsf_event *event;
 
-    doc_int(doc, "category_uid", CATEGORY);
-    doc_text(doc, "category_name", SPAN_LIT("Application Activity"));
-    doc_int(doc, "class_uid", CLASS);
-    doc_text(doc, "class_name", SPAN_LIT("API Activity"));
-    doc_int(doc, "activity_id", activity);
-    doc_text(doc, "activity_name", activity == READ ? SPAN_LIT("Read") : operation.at != NULL ? operation : SPAN_LIT("Other"));
-    doc_int(doc, "type_uid", CLASS * 100 + activity);
-    doc_text(doc, "type_name", activity == READ ? SPAN_LIT("API Activity: Read") : SPAN_LIT("API Activity: Other"));
+    if (kind != ENTRY_EVENT && is_one_of(operation, reads)) {
+        put_class(doc, &api_activity, READ, SPAN_LIT("Read"), "Read");
+        return;
+    }
+    if (kind != ENTRY_EVENT) {
+        put_class(doc, &api_activity, OTHER, operation.at != NULL ? operation : SPAN_LIT("Other"), "Other");
+        return;
+    }
+    event = event_of(row);
+    put_class(doc, event->entity != NULL ? &entity_management : &lifecycle, event->activity,
+              event->activity == OTHER ? operation : span_text(event->activity_name), event->activity_name);
 }
 
 static void add_metadata(struct doc *doc, enum entry_kind kind, const struct query_row *row)
@@ -103,7 +156,8 @@ static void add_metadata(struct doc *doc, enum entry_kind kind, const struct que
     doc_text(product, "vendor_name", SPAN_LIT("Callgate"));
     doc_text(product, "version", SPAN_LIT(CALLGATE_VERSION));
     doc_text(metadata, "version", SPAN_LIT(OCSF_VERSION));
-    doc_text(doc_add_array(metadata, "profiles"), NULL, SPAN_LIT("security_control"));
+    if (kind != ENTRY_EVENT)
+        doc_text(doc_add_array(metadata, "profiles"), NULL, SPAN_LIT("security_control"));
     add_text(metadata, "uid", row, "hash");
     add_text(metadata, "original_event_uid", row, "seq");
     add_number(metadata, "sequence", row, "seq");
@@ -144,10 +198,39 @@ static void add_control(struct doc *doc, const struct query_row *row)
     doc_bool(policy, "is_applied", true);
 }
 
-static void add_people(struct doc *doc, enum entry_kind kind, const struct query_row *row)
+/* What an event is about: a key, a policy version, an approval, by its number; or the gate as an application. */
+static void add_subject(struct doc *doc, const struct query_row *row)
+{
+    const struct ocsf_event *event = event_of(row);
+    const struct json_node *root, *uid;
+    struct json_fault fault;
+    struct doc *subject = doc_add_object(doc, event->entity != NULL ? "entity" : "app");
+    struct arena arena;
+    struct buf text;
+
+    if (event->entity == NULL) {
+        doc_text(subject, "name", SPAN_LIT("Callgate"));
+        doc_text(subject, "vendor_name", SPAN_LIT("Callgate"));
+        doc_text(subject, "version", SPAN_LIT(CALLGATE_VERSION));
+        return;
+    }
+    arena_init(&arena, DETAIL_BYTES);
+    buf_init(&text, DETAIL_BYTES);
+    doc_text(subject, "type", span_text(event->entity));
+    if (json_read(query_value(row, "detail"), &json_file_rules, &text, &arena, &root, &fault) == CODE_OK) {
+        uid = json_member(root, span_text(event->uid));
+        doc_text(subject, "uid", uid != NULL ? uid->raw : SPAN_LIT("unknown"));
+    } else {
+        doc_text(subject, "name", span_text(event->entity));
+    }
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
+static void add_people(struct doc *doc, const struct query_row *row)
 {
     struct doc *actor = doc_add_object(doc, "actor"), *user = doc_add_object(actor, "user"), *source;
-    struct span name = query_value(row, kind == ENTRY_EVENT ? "actor" : "principal"), client = query_value(row, "client");
+    struct span name = query_value(row, "principal"), client = query_value(row, "client");
 
     doc_text(user, "name", name.at != NULL ? name : SPAN_LIT("unknown"));
     if (query_value(row, "session").at != NULL)
@@ -156,15 +239,15 @@ static void add_people(struct doc *doc, enum entry_kind kind, const struct query
     if (client.at != NULL)
         doc_text(source, "ip", client);
     else
-        doc_text(source, "name", kind == ENTRY_EVENT ? SPAN_LIT("callgate") : SPAN_LIT("unknown"));
+        doc_text(source, "name", SPAN_LIT("unknown"));
     if (query_value(row, "upstream").at != NULL)
         add_text(doc_add_object(doc, "dst_endpoint"), "svc_name", row, "upstream");
 }
 
-static void add_api(struct doc *doc, enum entry_kind kind, const struct query_row *row)
+static void add_api(struct doc *doc, const struct query_row *row)
 {
     struct doc *api = doc_add_object(doc, "api"), *part;
-    struct span operation = query_value(row, kind == ENTRY_EVENT ? "event" : "method");
+    struct span operation = query_value(row, "method");
 
     doc_text(api, "operation", operation.at != NULL ? operation : SPAN_LIT("unknown"));
     add_text(api, "version", row, "protocol_version");
@@ -190,7 +273,7 @@ static void add_api(struct doc *doc, enum entry_kind kind, const struct query_ro
 static void add_unmapped(struct doc *doc, const struct query_row *row)
 {
     static const char *const placed[] = {"seq", "time", "tenant", "principal", "client", "session", "correlation", "upstream",
-                                         "method", "tool", "protocol_version", "policy_hash", "hash", "actor", "event", NULL};
+                                         "method", "tool", "protocol_version", "policy_hash", "hash", NULL};
     struct doc *unmapped = doc_add_object(doc, "unmapped");
 
     for (int i = 0; i < row->count; i++) {
@@ -212,10 +295,15 @@ enum code audit_form_ocsf(struct buf *out, enum entry_kind kind, const struct qu
     add_class(doc, kind, row);
     doc_int(doc, "time", number_of(row, "time_us") / 1000);
     add_status(doc, kind, row);
-    if (kind == ENTRY_DECISION)
+    if (kind == ENTRY_EVENT) {
+        add_subject(doc, row);
+        if (event_of(row)->entity != NULL)
+            add_text(doc_add_object(doc_add_object(doc, "actor"), "user"), "name", row, "actor");
+    } else {
         add_control(doc, row);
-    add_people(doc, kind, row);
-    add_api(doc, kind, row);
+        add_people(doc, row);
+        add_api(doc, row);
+    }
     add_unmapped(doc, row);
     code = doc_print(doc, out);
     doc_free(&doc);

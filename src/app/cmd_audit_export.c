@@ -97,10 +97,14 @@ static enum code write_form(struct exporting *e, enum entry_kind kind, const str
 static enum code take(void *context, enum entry_kind kind, int64_t seq, const struct query_row *row)
 {
     struct exporting *e = context;
-    enum code code = write_form(e, kind, row);
-    struct span text = buf_peek(&e->safe);
+    struct span text;
+    enum code code;
 
     (void)seq;
+    if (e->form == FORM_OCSF && kind == ENTRY_DECISION && span_is(query_value(row, "expects_outcome"), "1"))
+        return CODE_OK; /* one event a call: its outcome tells all of it */
+    code = write_form(e, kind, row);
+    text = buf_peek(&e->safe);
     if (code == CODE_OK && fwrite(text.at, 1, text.len, e->output) != text.len)
         code = CODE_IO;
     buf_clear(&e->safe);
@@ -183,7 +187,9 @@ static enum code export_turn(struct exporting *e, const char *path, bool *moved,
 
     if (code == CODE_OK) {
         pass_gap(e, &trail);
-        code = audit_entries(&trail, &e->query, !e->no_events, &e->cursor.place, take, e, why);
+        code = audit_entries(&trail, &e->query,
+                             (e->no_events ? 0 : ENTRIES_EVENTS) | (e->form == FORM_OCSF ? ENTRIES_WHOLE : 0),
+                             &e->cursor.place, take, e, why);
     }
     trail_fini(&trail);
     if (code == CODE_IO && why->text[0] == '\0')

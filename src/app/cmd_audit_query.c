@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,6 +67,10 @@ int cmd_audit__worse(int one, int other)
 
 int cmd_audit__complain(enum code code, const struct why *why)
 {
+    struct pollfd output = {.fd = STDOUT_FILENO};
+
+    if (code == CODE_IO && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+        return STATUS_DONE; /* whoever read it has enough, as `head` has */
     if (code == CODE_IO && why->text[0] == '\0')
         return complain(STATUS_CANNOT, "the output cannot be written");
     return complain(STATUS_CANNOT, "%s", why->text[0] != '\0' ? why->text : code_text(code));

@@ -53,7 +53,7 @@ static enum code find_row(struct show *show, struct why *why)
         if (trail_gap(&show->trail, i, &first, &last) && first <= show->asked && show->asked <= last)
             return why_set(why, CODE_NOT_FOUND, "row %" PRId64 " is in a file that is not beside %s", show->asked,
                            show->trail.files[show->trail.count - 1].path);
-    code = audit_entries(&show->trail, &query, true, &place, take_entry, show, &passed);
+    code = audit_entries(&show->trail, &query, ENTRIES_EVENTS, &place, take_entry, show, &passed);
     if (code == CODE_OK || code == CODE_NOT_FOUND)
         return why_set(why, CODE_NOT_FOUND, "there is no row %" PRId64 "; the last one is %" PRId64, show->asked,
                        show->trail.files[show->trail.count - 1].last_seq);

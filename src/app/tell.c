@@ -18,7 +18,8 @@ struct source {
 };
 
 #define SELECT_ANSWERS \
-    "SELECT w.id, a.tenant, w.given_by, json_object('approval', a.id, 'principal', a.principal, 'upstream', a.upstream, " \
+    "SELECT w.id, a.tenant, w.given_by, json_object('approval', a.id, 'gate', a.gate, 'decision', a.decision, " \
+    "'principal', a.principal, 'upstream', a.upstream, " \
     "'method', a.method, 'tool', a.tool, 'rule', a.rule, 'given_us', w.given_us, 'until_us', w.until_us, 'login', w.login, " \
     "'why', w.why) FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
 

@@ -121,22 +121,40 @@ static bool read_date(struct span text, int64_t *time_us)
     return text.len == 0;
 }
 
+/* Days begin at midnight, UTC. A bare number is seconds since 1970, as `date +%s` prints them, of so many digits that it is no
+ * date without its signs. */
+static bool read_word(struct span text, int64_t now_us, int64_t *time_us)
+{
+    int64_t today_us = now_us - now_us % (DAY_S * SECOND_US);
+    uint64_t seconds;
+
+    if (span_is(text, "now"))
+        *time_us = now_us;
+    else if (span_is(text, "today"))
+        *time_us = today_us;
+    else if (span_is(text, "yesterday"))
+        *time_us = today_us - DAY_S * SECOND_US;
+    else if (text.len >= 9 && num_u64(text, &seconds) == CODE_OK && seconds < YEARS_MS / 1000)
+        *time_us = (int64_t)seconds * SECOND_US;
+    else
+        return false;
+    return true;
+}
+
 enum code when_parse(struct span text, int64_t now_us, int64_t *time_us, struct why *why)
 {
     uint64_t ago_ms;
 
-    if (span_is(text, "now")) {
-        *time_us = now_us;
+    if (read_word(text, now_us, time_us))
         return CODE_OK;
-    }
     if (num_duration(text, &ago_ms) == CODE_OK && ago_ms < YEARS_MS) {
         *time_us = now_us - (int64_t)ago_ms * 1000;
         return CODE_OK;
     }
     if (read_date(text, time_us))
         return CODE_OK;
-    return why_set(why, CODE_INVALID, "\"%.*s\" is no time; write how long ago (30min, 2h, 7d) or a date (2026-11-20, "
-                   "2026-11-20T15:04:05Z)", SPAN_ARG(text));
+    return why_set(why, CODE_INVALID, "\"%.*s\" is no time; write how long ago (30min, 2h, 7d), today, yesterday, a date "
+                   "(2026-11-20, 2026-11-20T15:04:05Z) or seconds since 1970", SPAN_ARG(text));
 }
 
 int when_option(const char *option, const char *text, int64_t *time_us)

@@ -23,12 +23,22 @@ static const char *const columns[] = {
     "detail", "hash", "target", "query", "params", "params_bytes", "answer", "answer_bytes", NULL,
 };
 
-#define OUTCOMES \
+/* What a decision was made of, and how: for readers who want one row a call. */
+#define JUDGED \
+    "d.authentication, nullif(lower(hex(d.session)), '') AS session, d.direction, d.arguments, d.arguments_bytes, " \
+    "d.arguments_cut, d.arguments_redacted, d.verdict, d.rule, d.rule_reason, d.rules, d.undecided, d.monitor, " \
+    "d.policy_version, nullif(lower(hex(d.policy_hash)), '') AS policy_hash, d.judge_us, d.target, d.query, d.params, " \
+    "d.params_bytes"
+
+#define OUTCOMES(more) \
     "o.seq, 'outcome' AS kind, " TIME("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, d.node, d.correlation, " \
     "d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, d.rpc_id, o.decision, o.outcome, o.reason, " \
     "o.status, o.error_code, o.response_bytes, o.latency_us, o.upstream_us, o.server_requests, o.server_notifications, " \
-    "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes " \
+    "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes" more " " \
     "FROM outcome AS o LEFT JOIN decision AS d ON d.seq = o.decision WHERE "
+
+#define OF_THIS_FILE "o.decision > (SELECT seq FROM file) AND o.seq > "
+#define OF_A_FILE_BEFORE "o.decision <= (SELECT seq FROM file) AND o.seq > "
 
 /* What is read side by side: the kinds, and outcomes whose decisions are in a file before. */
 enum { CARRIED = ENTRY_KINDS, STREAMS };
@@ -43,12 +53,19 @@ static const char *const statements[STREAMS] = {
         "nullif(lower(hex(d.policy_hash)), '') AS policy_hash, "
         "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash, "
         "d.target, d.query, d.params, d.params_bytes FROM decision AS d WHERE d.seq > ",
-    [ENTRY_OUTCOME] = OUTCOMES "o.decision > (SELECT seq FROM file) AND o.seq > ",
+    [ENTRY_OUTCOME] = OUTCOMES("") OF_THIS_FILE,
     [ENTRY_EVENT] =
         "d.seq, 'event' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, "
         "lower(hex(d.hash)) AS hash FROM event AS d WHERE d.seq > ",
-    [CARRIED] = OUTCOMES "o.decision <= (SELECT seq FROM file) AND o.seq > ",
+    [CARRIED] = OUTCOMES("") OF_A_FILE_BEFORE,
 };
+
+static const char *statement_of(int stream, bool whole)
+{
+    if (!whole || (stream != ENTRY_OUTCOME && stream != CARRIED))
+        return statements[stream];
+    return stream == CARRIED ? OUTCOMES(", " JUDGED) OF_A_FILE_BEFORE : OUTCOMES(", " JUDGED) OF_THIS_FILE;
+}
 
 const char *const *entry_columns(void)
 {
@@ -56,8 +73,9 @@ const char *const *entry_columns(void)
 }
 
 /* Who and what of an outcome whose decision is in a file before. */
-#define DECISION_BEFORE "d.principal, d.client, d.node, d.correlation, d.trace, d.upstream, d.dialect, d.protocol_version, " \
-                        "d.method, d.tool, d.rpc_id FROM decision AS d WHERE d.seq = "
+#define DECISION_BEFORE(more) \
+    "d.principal, d.client, d.node, d.correlation, d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, " \
+    "d.rpc_id" more " FROM decision AS d WHERE d.seq = "
 
 /* ---- one file ---- */
 
@@ -70,6 +88,7 @@ struct reading {
     struct query_sql sql[STREAMS]; /* behind the statements */
     bool has[STREAMS];
     int64_t upto;                      /* the last row of this turn */
+    bool whole;                        /* outcomes with all of their decisions */
     entry_fn row;
     void *context;
 };
@@ -109,7 +128,8 @@ static enum code give_carried(struct giving *giving, int64_t decision)
         code = reader__open(reading->trail->files[i].path, &db, &why);
         if (code != CODE_OK)
             return code;
-        code = query__select(db, reading->query, DECISION_BEFORE, decision, "d.seq", &sql, &before);
+        code = query__select(db, reading->query, reading->whole ? DECISION_BEFORE(", " JUDGED) : DECISION_BEFORE(""),
+                                 decision, "d.seq", &sql, &before);
         if (code == CODE_OK)
             code = db_step(before);
         if (code == CODE_OK)
@@ -142,7 +162,8 @@ static enum code step(struct reading *reading, int stream)
 static enum code start(struct reading *reading, int stream, int64_t after_seq)
 {
     static const struct query everything = {0}; /* carried ones are asked for later whether they match */
-    enum code code = query__select(reading->db, stream == CARRIED ? &everything : reading->query, statements[stream], after_seq,
+    enum code code = query__select(reading->db, stream == CARRIED ? &everything : reading->query,
+                                   statement_of(stream, reading->whole), after_seq,
                                    kind_of(stream) == ENTRY_OUTCOME ? "o.seq" : "d.seq", &reading->sql[stream],
                                    &reading->stmt[stream]);
 
@@ -206,7 +227,7 @@ static bool asks_for_calls(const struct query *query)
            query->client.at != NULL || query->session.at != NULL || query->text.at != NULL || query->policy_version != 0;
 }
 
-static enum code read_from(const struct trail_file *file, struct reading *reading, const struct query *query, bool events,
+static enum code read_from(const struct trail_file *file, struct reading *reading, const struct query *query, unsigned wanted,
                            struct entry_place *place, struct why *why)
 {
     struct entry_place next = *place;
@@ -221,7 +242,7 @@ static enum code read_from(const struct trail_file *file, struct reading *readin
         code = move_place(reading->db, &next);
     reading->upto = next.seq;
     for (int stream = 0; stream < STREAMS && code == CODE_OK; stream++)
-        if (stream != ENTRY_EVENT || (events && !asks_for_calls(query)))
+        if (stream != ENTRY_EVENT || ((wanted & ENTRIES_EVENTS) != 0 && !asks_for_calls(query)))
             code = start(reading, stream, place->seq);
     if (code == CODE_OK)
         code = read_file(reading);
@@ -239,10 +260,11 @@ static enum code read_from(const struct trail_file *file, struct reading *readin
     return code;
 }
 
-enum code audit_entries(const struct trail *trail, const struct query *query, bool events, struct entry_place *place,
+enum code audit_entries(const struct trail *trail, const struct query *query, unsigned wanted, struct entry_place *place,
                         entry_fn row, void *context, struct why *why)
 {
-    struct reading reading = {.trail = trail, .query = query, .row = row, .context = context};
+    struct reading reading = {.trail = trail, .query = query, .row = row, .context = context,
+                              .whole = (wanted & ENTRIES_WHOLE) != 0};
     int64_t last = trail->files[trail->count - 1].last_seq;
     enum code code = CODE_OK;
 
@@ -255,7 +277,7 @@ enum code audit_entries(const struct trail *trail, const struct query *query, bo
                 return why_set(why, CODE_NOT_FOUND, "rows %" PRId64 " to %" PRId64 " are in files that are not beside %s; put "
                                "them there", place->seq + 1, trail->files[i].before_seq, trail->files[trail->count - 1].path);
             reading.file = i;
-            code = read_from(&trail->files[i], &reading, query, events, place, why);
+            code = read_from(&trail->files[i], &reading, query, wanted, place, why);
             break;
         }
     return code;

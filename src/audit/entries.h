@@ -21,6 +21,8 @@ typedef enum code (*entry_fn)(void *context, enum entry_kind kind, int64_t seq, 
 /* The names of all columns, ended by NULL: what a table of mixed rows needs. */
 const char *const *entry_columns(void);
 
+enum { ENTRIES_EVENTS = 1, ENTRIES_WHOLE = 2 };
+
 /* Where a reader stands. */
 struct entry_place {
     int64_t seq;                      /* everything up to here is done */
@@ -31,10 +33,10 @@ struct entry_place {
 /* Goes on behind `place` for up to 65,536 rows of one file, and moves it; it stays where it is once everything is done. Of
  * outcomes, those are given whose decisions match; events only where the query asks for nothing but tenant and time. The query
  * says nothing of outcomes.
- * Takes: events: whether they are wanted.
+ * Takes: wanted: ENTRIES_EVENTS; ENTRIES_WHOLE: an outcome also with how its decision was made, for one row a call.
  * Returns: CODE_DENIED where the row at `place` is another one than it was; CODE_NOT_FOUND where rows behind it are in no file
  * of the trail. */
-enum code audit_entries(const struct trail *trail, const struct query *query, bool events, struct entry_place *place,
+enum code audit_entries(const struct trail *trail, const struct query *query, unsigned wanted, struct entry_place *place,
                         entry_fn row, void *context, struct why *why) MUST_USE;
 
 /* The events about the approvals that a decision asked for or used, in their order. */

@@ -149,7 +149,8 @@ static enum code add_to(struct stats *stats, struct stats_group *group, const st
 
 static bool is_failure(struct span outcome)
 {
-    static const char *const failures[] = {"tool_error", "protocol_error", "http_error", "upstream_failure", "timeout", NULL};
+    static const char *const failures[] = {"tool_error", "protocol_error", "http_error", "upstream_failure", "timeout",
+                                           "refused", "unknown", NULL};
 
     for (size_t i = 0; failures[i] != NULL; i++)
         if (span_is(outcome, failures[i]))

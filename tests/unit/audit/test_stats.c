@@ -196,11 +196,49 @@ static void test_out_of_memory(void **state)
     }
 }
 
+/* 4.18: what was refused by the server and what nobody knows have failed, for `audit stats` and for the view alike. */
+static void test_failed(void **state)
+{
+    static const enum audit_outcome outcomes[] = {
+        OUTCOME_UNKNOWN, OUTCOME_RESULT, OUTCOME_TOOL_ERROR, OUTCOME_PROTOCOL_ERROR, OUTCOME_HTTP_ERROR, OUTCOME_ACCEPTED,
+        OUTCOME_STREAM_ENDED, OUTCOME_DETACHED, OUTCOME_UPSTREAM_FAILURE, OUTCOME_TIMEOUT, OUTCOME_CANCELLED, OUTCOME_REFUSED,
+        OUTCOME_NOT_SENT,
+    };
+    struct audit_file own;
+    struct trail one;
+    struct audit *audit;
+    struct stats *stats;
+    struct why why = {0};
+
+    (void)state;
+    audit_file_init(&own);
+    audit = audit_file_open(&own, 1);
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++) {
+        const struct audit_decision decision = audit_call("acme", "c");
+        struct audit_result answer;
+        uint64_t seq;
+
+        assert_int_equal(audit_file_wait(audit_ring(audit, 0), audit_file_put(audit_ring(audit, 0), &decision), &seq),
+                         AUDIT_DURABLE);
+        answer = audit_answer(seq);
+        answer.outcome = outcomes[i];
+        audit_put_result(audit_ring(audit, 0), &answer);
+    }
+    audit_close(&audit);
+    assert_int_equal(trail_find(own.path, false, &one, &why), CODE_OK);
+    assert_int_equal(audit_stats(&one, &(struct query){0}, 0, &stats, &why), CODE_OK);
+    assert_int_equal(stats_total(stats)->failed, 7);
+    assert_int_equal(audit_file_number(&own, "SELECT failed FROM tool_use"), 7);
+    stats_free(&stats);
+    trail_fini(&one);
+    audit_file_fini(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_total), cmocka_unit_test(test_percentiles), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_failed),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

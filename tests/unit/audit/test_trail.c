@@ -297,7 +297,7 @@ static const char *entries(const struct query *query)
     assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
     for (int64_t before = -1; before != place.seq;) {
         before = place.seq;
-        if (audit_entries(&trail, query, true, &place, see_entry, &followed, &why) != CODE_OK)
+        if (audit_entries(&trail, query, ENTRIES_EVENTS, &place, see_entry, &followed, &why) != CODE_OK)
             fail_msg("%s", why.text);
     }
     assert_true(place.seq == 15 && place.is_known);
@@ -362,7 +362,7 @@ static enum code go_on(int64_t seq, bool is_known)
     refusal = (struct why){0};
     followed = (struct seen){.len = 0};
     assert_int_equal(trail_find(file.path, true, &trail, &refusal), CODE_OK);
-    code = audit_entries(&trail, &(struct query){0}, true, &place, see_entry, &followed, &refusal);
+    code = audit_entries(&trail, &(struct query){0}, ENTRIES_EVENTS, &place, see_entry, &followed, &refusal);
     trail_fini(&trail);
     return code;
 }
