@@ -385,6 +385,10 @@ static void print_place(const struct store_approval *approval)
         printf(" with the query ");
         print_safe(approval->query);
     }
+    if (approval->params.len > 0) {
+        printf(" and beside its arguments ");
+        print_safe(approval->params);
+    }
 }
 
 static void show_story(const struct store_approval *approval, int64_t now_us)

@@ -298,14 +298,27 @@ static void read_audit(struct conf_reader *reader, const struct yaml_node *route
         out->answer_bytes = (uint32_t)conf__size(reader, map, "answers", 1, AUDIT_ANSWER_BYTES);
 }
 
+/* Members of params that a server of somebody's own understands. */
+static void read_params(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *list = conf__list(reader, map, "params", MAX_LIST);
+    struct span *params;
+
+    if (list == NULL || (params = conf__array(reader, list->count, sizeof *params)) == NULL)
+        return;
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next)
+        params[route->param_count++] = conf__text(reader, node);
+    route->params = params;
+}
+
 static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const known[] = {"name", "host", "path", "dialect", "revisions", "transports", "upstream", "timeouts",
                                         "identity", "tenant_header", "correlation_header", "underscore_headers", "origins",
-                                        "query", "tool_names", "forwarded", "denials", "deceptive", "audit", "pass", "limits",
-                                        NULL};
+                                        "query", "params", "meta", "tool_names", "forwarded", "denials", "deceptive", "audit",
+                                        "pass", "limits", NULL};
     static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"strict", "printable", NULL};
-    static const char *const denials[] = {"json", "sse", NULL};
+    static const char *const denials[] = {"json", "sse", NULL}, *const metas[] = {"pass", "known", "none", NULL};
 
     if (!conf__map(reader, map, known, "a route"))
         return;
@@ -318,6 +331,8 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     conf__identity(reader, map, route);
     read_header_names(reader, map, route);
     read_origins(reader, map, route);
+    read_params(reader, map, route);
+    route->meta = (enum mcp_meta)conf__choice(reader, map, "meta", metas);
     route->query_pass = conf__choice(reader, map, "query", queries) == 1;
     route->printable_tool_names = conf__choice(reader, map, "tool_names", names) == 1;
     route->forwarded = conf__bool(reader, map, "forwarded");

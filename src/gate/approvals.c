@@ -155,7 +155,7 @@ static enum code recognise(const struct approvals *approvals, const struct quest
     const struct span parts[] = {
         question->tenant, question->principal, question->upstream, question->method, question->answers, question->tool,
         question->resource, question->prompt, question->root != NULL ? question->root->raw : SPAN_NONE, rule, rule_hash,
-        question->path, question->query,
+        question->path, question->query, question->bound,
     };
     size_t count = sizeof parts / sizeof parts[0];
     unsigned char plain[DIGEST_BYTES];

@@ -223,6 +223,7 @@ struct question gate__question_of(const struct gate_message *message)
         .method = message->method, .answers = message->answers,
         .root = message->root, .meta = message->meta, .time_us = message->time_us, .client = message->client,
         .session = message->session, .correlation = message->correlation, .path = message->path, .query = message->query,
+        .params = message->params,
     };
 
     gate__aim(&question, message->target);
@@ -260,6 +261,11 @@ static void evaluate(struct gate *gate, const struct gate_message *message, stru
     struct gate_moment moment = moment_of(gate, message);
     bool settled = false;
 
+    if (gate->policy != NULL && gate__bound_text(&gate->text, gate->policy, message->params, &question.bound) != CODE_OK) {
+        decision->verdict.reason = REASON_MEMORY;
+        make_consistent(&decision->verdict);
+        return;
+    }
     for (unsigned round = 0; round < ROUNDS_MAX && !settled; round++) {
         gate_token_give_back(&decision->token);
         gate->serial++;
@@ -395,6 +401,7 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
         .latency_us = permits ? 0 : clock_monotonic_us() - message->began_us,
         .expects_outcome = permits && message->expects_outcome, .arguments = arguments, .arguments_redacted = redacted,
     };
+    record->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, verdict);
     record->rules = gate__rules_text(&gate->text, verdict, &decision->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }

@@ -63,6 +63,7 @@ struct gate_message {
     struct span tool;           /* tools/call */
     struct span target;         /* for the audit's column `tool` */
     struct span rpc_id;
+    const struct json_node *params; /* what stands in params beside what root holds; or NULL */
     const struct json_node *root, *meta; /* see policy/question.h; root is also what is recorded as arguments */
     struct span path;           /* below the route; at == NULL: the route is exact */
     struct span body, query;

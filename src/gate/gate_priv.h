@@ -51,7 +51,8 @@ struct record_text {
     struct buf rules;
     struct buf monitor;
     struct buf arguments;
-    char redacted[REDACTED_TEXT_BYTES];
+    struct buf bound;
+    char redacted[REDACTED_TEXT_BYTES], params[REDACTED_TEXT_BYTES];
 };
 
 /* A worker's hold on a policy, for its gate and for every decision that it judged: counted without a lock, since the count
@@ -85,6 +86,15 @@ struct span gate__monitor_text(struct record_text *text, const struct verdict *v
 /* The arguments as they may be recorded. *redacted: whether anything was replaced. */
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                                  const struct json_node *root, const struct verdict *verdict, bool *redacted);
+
+/* The other members of params as they may be recorded: all of them, or a digest where nobody knows of redactions. */
+struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
+                              const struct json_node *params, const struct verdict *verdict);
+
+/* What an approval of the call is bound to beside its arguments: all other members of params, and of _meta those that the
+ * policy asks for. *bound: at == NULL where there is none of them. */
+enum code gate__bound_text(struct record_text *text, const struct policy *policy, const struct json_node *params,
+                           struct span *bound) MUST_USE;
 
 /* The tool, prompt or resource that a method is about, which the audit calls the row's tool. */
 void gate__aim(struct question *question, struct span target);

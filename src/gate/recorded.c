@@ -14,7 +14,7 @@
 
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
-       C_QUERY };
+       C_QUERY, C_PARAMS, C_PARAMS_BYTES };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -26,11 +26,13 @@ void recorded_init(struct recorded *recorded)
     memset(recorded, 0, sizeof *recorded);
     arena_init(&recorded->arena, TREE_MAX_BYTES);
     buf_init(&recorded->canonical, CANONICAL_MAX_BYTES);
+    buf_init(&recorded->others, CANONICAL_MAX_BYTES);
 }
 
 void recorded_fini(struct recorded *recorded)
 {
     buf_fini(&recorded->canonical);
+    buf_fini(&recorded->others);
     arena_fini(&recorded->arena);
 }
 
@@ -208,13 +210,32 @@ static enum code read_arguments(struct recorded *recorded, struct db_stmt *row)
     return code == CODE_OK && db_int(row, C_REDACTED) != 0 ? hide_stand_ins(recorded) : CODE_OK;
 }
 
+/* What is cut, redacted or erased says nothing: conditions that ask for it are guessed. */
+static enum code read_params(struct recorded *recorded, struct db_stmt *row)
+{
+    struct question *question = &recorded->question;
+    struct json_fault fault = {0};
+    struct span text = db_text(row, C_PARAMS);
+    enum code code;
+
+    if (text.at == NULL || (int64_t)text.len < db_int(row, C_PARAMS_BYTES))
+        return CODE_OK;
+    code = json_read(text, &agent_rules, &recorded->others, &recorded->arena, &question->params, &fault);
+    if (code == CODE_NOMEM)
+        return code;
+    if (code != CODE_OK || question->params->type != JSON_OBJECT || is_stand_in(question->params))
+        question->params = NULL;
+    return CODE_OK;
+}
+
 static void settle_hidden(struct recorded *recorded)
 {
     struct question *question = &recorded->question;
 
     recorded->hidden.hints = span_is(question->method, "tools/call");
     if (asks_arguments(question->method)) {
-        recorded->hidden.meta = true;
+        question->meta = json_member(question->params, SPAN_LIT("_meta"));
+        recorded->hidden.meta = question->params == NULL;
     } else if (recorded->lack == RECORDED_WHOLE || recorded->lack == RECORDED_REDACTED) {
         question->meta = question->root != NULL ? json_member(question->root, SPAN_LIT("_meta")) : NULL;
         recorded->hidden.meta = question->root != NULL && is_stand_in(question->root) && recorded->hidden.count > 0;
@@ -261,12 +282,13 @@ static enum code find_answered(struct recorded *recorded, struct db *db, struct 
 enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt *row)
 {
     struct arena arena = recorded->arena;
-    struct buf canonical = recorded->canonical;
+    struct buf canonical = recorded->canonical, others = recorded->others;
     enum code code;
 
     arena_reset(&arena);
     buf_clear(&canonical);
-    *recorded = (struct recorded){.arena = arena, .canonical = canonical, .arguments_bytes = -1};
+    buf_clear(&others);
+    *recorded = (struct recorded){.arena = arena, .canonical = canonical, .others = others, .arguments_bytes = -1};
     recorded->seq = (uint64_t)db_int(row, C_SEQ);
     recorded->question.time_us = db_int(row, C_TIME);
     recorded->from_server = span_is(db_text(row, C_DIRECTION), "server");
@@ -276,6 +298,8 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
     code = copy_texts(recorded, row);
     if (code == CODE_OK)
         code = read_arguments(recorded, row);
+    if (code == CODE_OK)
+        code = read_params(recorded, row);
     if (code != CODE_OK)
         return code;
     recorded->kind = kind_of(recorded);

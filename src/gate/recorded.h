@@ -3,8 +3,9 @@
  * that reads rows of the audit's `decision` for this: replay, learn, explain and the auditors' stories stand on it.
  *
  * What a row holds, by method: `arguments` is what policies call `$`. For tools/call and prompts/get that is
- * params.arguments, and params._meta is not recorded; for every other method it is params, with _meta inside. The session is
- * there as the hexadecimal SHA-256 of what the agent sent: good for telling sessions apart, no more.
+ * params.arguments, and `params` is what else stood there, with _meta inside (rows of before 0.2.0 lack it); for every other
+ * method it is params, with _meta inside. The session is there as the hexadecimal SHA-256 of what the agent sent: good for
+ * telling sessions apart, no more.
  *
  * Threads: a struct recorded belongs to one thread.
  * Owns: everything that its spans and nodes point to.
@@ -57,14 +58,14 @@ struct recorded {
     int64_t arguments_bytes;    /* of the whole; -1: there were none */
     /* its own */
     struct arena arena;
-    struct buf canonical;
+    struct buf canonical, others; /* others: the other members of params */
 };
 
 /* The first words of a statement whose rows recorded_read takes; a WHERE on columns of `decision` may follow. */
 #define RECORDED_SELECT \
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
-    "rpc_id, rules, target, query FROM decision "
+    "rpc_id, rules, target, query, params, params_bytes FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);

@@ -13,6 +13,7 @@ enum code gate__record_text_init(struct record_text *text)
     buf_init(&text->rules, RULES_TEXT_BYTES);
     buf_init(&text->monitor, MONITOR_TEXT_BYTES);
     buf_init(&text->arguments, SIZE_MAX / 2);
+    buf_init(&text->bound, SIZE_MAX / 2);
     if (buf_reserve(&text->rules, RULES_TEXT_BYTES, &at) != CODE_OK ||
         buf_reserve(&text->monitor, MONITOR_TEXT_BYTES, &at) != CODE_OK)
         return CODE_NOMEM;
@@ -24,6 +25,7 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->rules);
     buf_fini(&text->monitor);
     buf_fini(&text->arguments);
+    buf_fini(&text->bound);
 }
 
 static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
@@ -129,7 +131,7 @@ struct span gate__monitor_text(struct record_text *text, const struct verdict *v
 }
 
 /* What stands for a value: whoever holds the key can ask whether two were equal, nobody else learns anything. */
-static struct span redacted_value(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span value)
+static struct span redacted_value(char out[REDACTED_TEXT_BYTES], const unsigned char key[DIGEST_BYTES], struct span value)
 {
     unsigned char mac[DIGEST_BYTES];
     char hex[2 * DIGEST_BYTES];
@@ -138,9 +140,9 @@ static struct span redacted_value(struct record_text *text, const unsigned char 
     if (hmac_of(span_of(key, DIGEST_BYTES), value, mac) != CODE_OK)
         return SPAN_LIT("{\"dev.callgate/redacted\":\"unavailable\"}");
     num_hex(mac, sizeof mac, hex);
-    len = snprintf(text->redacted, sizeof text->redacted, "{\"dev.callgate/redacted\":\"hmac-sha256:%.*s\"}",
+    len = snprintf(out, REDACTED_TEXT_BYTES, "{\"dev.callgate/redacted\":\"hmac-sha256:%.*s\"}",
                    (int)sizeof hex, hex);
-    return span_of(text->redacted, (size_t)len);
+    return span_of(out, (size_t)len);
 }
 
 /* Copies the canonical bytes, each redacted value replaced. The values come in document order; one inside another that is
@@ -164,7 +166,7 @@ static enum code replace_values(struct record_text *text, const unsigned char ke
             continue;
         code = buf_add(out, cursor, (size_t)(value.at - cursor));
         if (code == CODE_OK)
-            code = buf_add_span(out, redacted_value(text, key, value));
+            code = buf_add_span(out, redacted_value(text->redacted, key, value));
         if (code != CODE_OK)
             return code;
         cursor = value.at + value.len;
@@ -184,7 +186,44 @@ struct span gate__arguments_text(struct record_text *text, const unsigned char k
     buf_clear(&text->arguments);
     if (!verdict->redact_all && replace_values(text, key, root->raw, verdict) == CODE_OK)
         return buf_peek(&text->arguments);
-    return redacted_value(text, key, root->raw);
+    return redacted_value(text->redacted, key, root->raw);
+}
+
+struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
+                              const struct json_node *params, const struct verdict *verdict)
+{
+    if (params == NULL || !verdict->redact_all)
+        return params != NULL ? params->raw : SPAN_NONE;
+    return redacted_value(text->params, key, params->raw);
+}
+
+static enum code add_bound(struct buf *out, const char *before, const struct json_node *member)
+{
+    enum code code = buf_add_text(out, before);
+
+    if (code == CODE_OK)
+        code = json_write_string(out, member->key);
+    if (code == CODE_OK)
+        code = buf_add_byte(out, ':');
+    return code == CODE_OK ? buf_add_span(out, member->raw) : code;
+}
+
+enum code gate__bound_text(struct record_text *text, const struct policy *policy, const struct json_node *params,
+                           struct span *bound)
+{
+    const struct json_node *meta = json_member(params, SPAN_LIT("_meta"));
+    struct buf *out = &text->bound;
+    enum code code = CODE_OK;
+
+    buf_clear(out);
+    for (const struct json_node *at = params != NULL ? params->child : NULL; at != NULL && code == CODE_OK; at = at->next)
+        if (at != meta)
+            code = add_bound(out, ",", at);
+    for (const struct json_node *at = meta != NULL ? meta->child : NULL; at != NULL && code == CODE_OK; at = at->next)
+        if (policy_asks_meta(policy, at->key))
+            code = add_bound(out, ";", at);
+    *bound = buf_is_empty(out) ? SPAN_NONE : buf_peek(out);
+    return code;
 }
 
 #define ANSWER_TREE_BYTES ((size_t)1 << 20) /* a larger result is not read into a tree */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/denial.h"
 
+#include "base/utf8.h"
 #include "mcp/mcp_priv.h"
 #include "sse/writer.h"
 
@@ -170,6 +171,22 @@ static bool names_versions(enum reason reason)
     return reason == REASON_VERSION_UNSUPPORTED || reason == REASON_VERSION_HEADER || reason == REASON_VERSION_NEGOTIATED;
 }
 
+static bool names_member(const struct mcp_message *message, const struct mcp_denial *denial)
+{
+    return denial->reason == REASON_PARAMS_INVALID && message != NULL && message->unknown.at != NULL;
+}
+
+/* Says which member it is, and what lets it pass. */
+static void put_unknown(struct mcp__pen *pen, const struct mcp_message *message)
+{
+    mcp__pen_text(pen, reason_text(REASON_PARAMS_INVALID));
+    mcp__pen_text(pen, " No revision of MCP that is judged here has the member '");
+    mcp__pen_span(pen, utf8_cut(message->unknown, 64));
+    mcp__pen_text(pen, "' in params of ");
+    mcp__pen_span(pen, message->method);
+    mcp__pen_text(pen, "; the route's `params` in callgate.yaml may list it.");
+}
+
 static enum code write_error(const struct mcp_message *message, const struct mcp_denial *denial, struct span text,
                              struct buf *out)
 {
@@ -179,7 +196,7 @@ static enum code write_error(const struct mcp_message *message, const struct mcp
         .id = message != NULL && message->kind != MCP_RESPONSE ? message->id : SPAN_NONE,
         .code = code != 0 ? code : CODE_INVALID_REQUEST,
         /* Fixed texts stay fixed, since clients compare some of them. */
-        .message = code == -32601 || reason_denial(denial->reason) == DENIAL_MALFORMED
+        .message = code == -32601 || (reason_denial(denial->reason) == DENIAL_MALFORMED && !names_member(message, denial))
                        ? span_text(reason_text(denial->reason))
                        : text,
         .denial = denial_code(reason_denial(denial->reason)),
@@ -201,7 +218,10 @@ static enum code write_body(const struct mcp_message *message, const struct mcp_
 
     buf_init(&text, 64 * 1024);
     pen = mcp__pen_of(&text);
-    put_text(&pen, denial);
+    if (names_member(message, denial))
+        put_unknown(&pen, message);
+    else
+        put_text(&pen, denial);
     code = mcp__pen_end(&pen);
     if (code == CODE_OK)
         code = answer == ANSWER_RESULT ? write_result(message, denial, buf_peek(&text), out)

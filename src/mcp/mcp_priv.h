@@ -14,6 +14,7 @@
 
 #define MCP__ID_MAX 128     /* characters */
 #define MCP__METHOD_MAX 128 /* bytes */
+#define MCP__MODERN_VERSION "io.modelcontextprotocol/protocolVersion"
 #define MCP__NAME_MAX 128   /* bytes of a tool's name */
 
 /* The members of an envelope, as bits; 0: not one of them (also in another spelling). */
@@ -38,6 +39,11 @@ enum mcp_kind mcp__kind_of(unsigned members, struct span method);
 bool mcp__id_is_legal(enum json_type type, struct span text);
 
 bool mcp__method_is_legal(struct span method);
+
+/* meta.c: takes out of the canonical bytes what does not go up of params._meta. *edited: a copy of what is left, to be read
+ * anew; at == NULL: nothing was taken out. */
+enum code mcp__cut_meta(const struct json_node *root, enum mcp_meta pass, struct buf *canonical, struct arena *arena,
+                        struct span *edited) MUST_USE;
 
 /* header.c: Mcp-Method and Mcp-Name, where they are there. */
 bool mcp__headers_agree(const struct mcp_message *message, const struct mcp_read_rules *rules);

@@ -4,8 +4,6 @@
 #include "mcp/mcp_priv.h"
 #include "mcp/method.h"
 
-#define MODERN_VERSION "io.modelcontextprotocol/protocolVersion"
-
 static enum reason reason_of_fault(enum json_fault_kind kind)
 {
     switch (kind) {
@@ -110,7 +108,7 @@ static enum reason read_params(struct mcp_message *message)
         return REASON_PARAMS_INVALID;
     }
     message->meta = json_member(message->params, SPAN_LIT("_meta"));
-    version = json_member(message->meta, SPAN_LIT(MODERN_VERSION));
+    version = json_member(message->meta, SPAN_LIT(MCP__MODERN_VERSION));
     if (version != NULL || span_is(message->method, "server/discover")) {
         message->is_modern = true;
         message->modern_version = version != NULL ? version->raw : SPAN_NONE;
@@ -123,6 +121,83 @@ static enum reason read_params(struct mcp_message *message)
         message->meta = NULL;
         return REASON_PARAMS_INVALID;
     }
+    return REASON_PERMITTED;
+}
+
+static bool may_stand(const struct mcp_read_rules *rules, struct span method, struct span member)
+{
+    for (size_t i = 0; i < rules->param_count; i++)
+        if (span_equals(rules->params[i], member))
+            return true;
+    return mcp_method_takes(method, member);
+}
+
+static enum reason check_members(struct mcp_message *message, const struct mcp_read_rules *rules)
+{
+    for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
+        if (!may_stand(rules, message->method, node->key)) {
+            message->unknown = span_of(node->key.at != NULL ? node->key.at : "", node->key.len);
+            return REASON_PARAMS_INVALID;
+        }
+    return REASON_PERMITTED;
+}
+
+static bool has_own_place(const struct json_node *member)
+{
+    return span_is(member->key, "name") || span_is(member->key, "arguments");
+}
+
+/* {"key":value,...}: canonical, since its members are. */
+static enum code write_others(const struct json_node *params, struct buf *out)
+{
+    enum code code = CODE_OK;
+
+    for (const struct json_node *node = params->child; node != NULL && code == CODE_OK; node = node->next) {
+        if (has_own_place(node))
+            continue;
+        code = buf_add_byte(out, buf_is_empty(out) ? '{' : ',');
+        if (code == CODE_OK)
+            code = json_write_string(out, node->key);
+        if (code == CODE_OK)
+            code = buf_add_byte(out, ':');
+        if (code == CODE_OK)
+            code = buf_add_span(out, node->raw);
+    }
+    return code == CODE_OK && !buf_is_empty(out) ? buf_add_byte(out, '}') : code;
+}
+
+/* What is neither the name nor the arguments, as one object that can be asked about and recorded. */
+static enum reason gather_others(struct mcp_message *message, struct arena *arena)
+{
+    struct json_node *others, *copy, **last;
+    struct buf text;
+    char *kept;
+
+    if (message->params == NULL || (!span_is(message->method, "tools/call") && !span_is(message->method, "prompts/get")))
+        return REASON_PERMITTED;
+    buf_init(&text, SIZE_MAX / 2);
+    others = write_others(message->params, &text) == CODE_OK ? arena_zalloc(arena, sizeof *others) : NULL;
+    kept = others != NULL ? arena_dup(arena, buf_peek(&text).at, buf_len(&text)) : NULL;
+    if (kept == NULL) {
+        buf_fini(&text);
+        return REASON_MEMORY;
+    }
+    others->type = JSON_OBJECT;
+    others->raw = span_of(kept, buf_len(&text));
+    buf_fini(&text);
+    last = (struct json_node **)(void *)&others->child;
+    for (const struct json_node *node = message->params->child; node != NULL; node = node->next) {
+        if (has_own_place(node))
+            continue;
+        copy = (struct json_node *)(void *)arena_dup(arena, node, sizeof *node);
+        if (copy == NULL)
+            return REASON_MEMORY;
+        copy->next = NULL;
+        *last = copy;
+        last = (struct json_node **)(void *)&copy->next;
+        others->count++;
+    }
+    message->others = others->count > 0 ? others : NULL;
     return REASON_PERMITTED;
 }
 
@@ -196,15 +271,27 @@ enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struc
                      struct mcp_message *message, struct json_fault *fault)
 {
     enum reason reason;
+    struct span edited;
 
     *message = (struct mcp_message){.kind = MCP_NONE};
     if (json_read(body, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
         return reason_of_fault(fault->kind);
+    if (mcp__cut_meta(message->root, rules->meta, canonical, arena, &edited) != CODE_OK)
+        return REASON_MEMORY;
+    if (edited.at != NULL) {
+        buf_clear(canonical);
+        if (json_read(edited, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
+            return reason_of_fault(fault->kind);
+    }
     reason = read_envelope(message, fault);
     if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE)
         reason = mcp_method_may_come(message->method, false) ? read_params(message) : REASON_METHOD_UNKNOWN;
+    if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE)
+        reason = check_members(message, rules);
     if (reason == REASON_PERMITTED)
         reason = read_method(message, rules);
+    if (reason == REASON_PERMITTED)
+        reason = gather_others(message, arena);
     if (reason == REASON_PERMITTED && !mcp__headers_agree(message, rules))
         reason = REASON_HEADER_MISMATCH;
     return reason;

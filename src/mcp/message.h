@@ -25,6 +25,9 @@ struct mcp_message {
     const struct json_node *params; /* or NULL */
     const struct json_node *arguments; /* params.arguments of tools/call and prompts/get, or NULL */
     const struct json_node *meta;   /* params._meta, or NULL */
+    const struct json_node *others; /* tools/call and prompts/get: an object of what stands in params beside name and
+                                     * arguments; NULL: nothing does. Its raw text is its own, in the arena */
+    struct span unknown;            /* PARAMS_INVALID: a member of params that nobody names for the method; at == NULL: none */
     struct span tool;               /* tools/call: params.name */
     struct span target;             /* what the audit's column `tool` names: the tool, prompts/get's name, the
                                      * resource's URI; or empty */
@@ -34,10 +37,16 @@ struct mcp_message {
     struct span asked_version;      /* initialize: params.protocolVersion, decoded */
 };
 
+/* Which members of params._meta go up: all; those that MCP and W3C Trace Context name; none. */
+enum mcp_meta { MCP_META_PASS = 0, MCP_META_KNOWN, MCP_META_NONE };
+
 struct mcp_read_rules {
+    enum mcp_meta meta;
     bool printable_tool_names; /* tool_names: printable */
     struct span mcp_method;    /* header values; at == NULL: absent */
     struct span mcp_name;
+    const struct span *params; /* `params:` of the route: members that may stand in params beside those of the specification */
+    size_t param_count;
 };
 
 /* Reads a body: strict JSON, canonical bytes appended to `canonical` (empty before), the envelope's rules.

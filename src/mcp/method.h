@@ -14,6 +14,10 @@
  * whose name in a record would claim what was not. A method that is not known may, and is judged by its name. */
 bool mcp_method_may_come(struct span name, bool from_server);
 
+/* Whether some revision that is judged names this member of params for what an agent sends; true for methods that none of them
+ * has, which are judged by their names. */
+bool mcp_method_takes(struct span method, struct span member);
+
 /* Whether a message of this name must have an id: known requests of either side, and all of `tasks/`. */
 bool mcp_method_needs_id(struct span name);
 

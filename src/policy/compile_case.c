@@ -19,7 +19,7 @@ static enum code compile_root(struct compiler *c, const struct yaml_node *call, 
     const struct yaml_node *root = yaml_member(call, by_arguments ? "arguments" : "params");
     const struct yaml_node *other = yaml_member(call, by_arguments ? "params" : "arguments");
 
-    const struct yaml_node *meta = yaml_member(call, "meta");
+    const struct yaml_node *meta = yaml_member(call, "meta"), *param = yaml_member(call, "param");
     enum code code = CODE_OK;
 
     if (other != NULL)
@@ -27,6 +27,10 @@ static enum code compile_root(struct compiler *c, const struct yaml_node *call, 
                   by_arguments ? "arguments" : "params");
     if (meta != NULL && policy__is_map(c, meta))
         code = policy__value(c, meta, &question->meta);
+    if (param != NULL && !by_arguments)
+        FAULT_KEY(c, param, "`param` goes with the methods tools/call and prompts/get; write it among `params`");
+    if (code == CODE_OK && param != NULL && policy__is_map(c, param))
+        code = policy__value(c, param, &question->params);
     if (code != CODE_OK || root == NULL || !policy__is_map(c, root))
         return code;
     return policy__value(c, root, &question->root);
@@ -105,8 +109,8 @@ static enum code compile_target(struct compiler *c, const struct yaml_node *call
 static enum code compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
-                                        "query", "arguments", "params", "approved", "meta", "time", "client", "session",
-                                        "correlation", "after", "spent", "annotations", NULL};
+                                        "query", "arguments", "params", "approved", "meta", "param", "time", "client",
+                                        "session", "correlation", "after", "spent", "annotations", NULL};
     const struct {
         const char *key, *usual;
         struct span *text;

@@ -14,7 +14,7 @@ struct place {
 };
 
 static const char *const known[] = {
-    "arg", "meta", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
+    "arg", "meta", "param", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
 #define X(name, word, reads_text) word,
     OPERATOR_TABLE(X)
 #undef X
@@ -95,7 +95,8 @@ static void read_manner(struct compiler *c, const struct yaml_node *node, struct
 /* What a leaf asks about: the same for all operators of one condition. */
 struct subject {
     struct path path; /* without text: not usable, which was told */
-    bool meta, keys;
+    enum condition_root from;
+    bool keys;
     unsigned decoders;
 };
 
@@ -119,17 +120,19 @@ static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
 }
 
 
-/* `arg: PATH` or `meta: PATH`, `keys` and `decode`. */
+/* `arg: PATH`, `meta: PATH` or `param: PATH`, `keys` and `decode`. */
 static enum code read_subject(struct compiler *c, const struct yaml_node *node, struct subject *subject)
 {
     const struct yaml_node *arg = yaml_member(node, "arg"), *meta = yaml_member(node, "meta");
+    const struct yaml_node *param = yaml_member(node, "param"), *path = arg != NULL ? arg : meta != NULL ? meta : param;
     const struct yaml_node *keys = yaml_member(node, "keys");
     enum code code;
 
-    *subject = (struct subject){.meta = meta != NULL, .decoders = read_decoders(c, yaml_member(node, "decode"))};
-    if (arg != NULL && meta != NULL)
-        FAULT_KEY(c, meta, "a condition asks about `arg` or `meta`; write two conditions");
-    code = policy__path(c, arg ? arg : meta, &subject->path);
+    *subject = (struct subject){.from = path == arg ? FROM_ARG : path == meta ? FROM_META : FROM_PARAM,
+                                .decoders = read_decoders(c, yaml_member(node, "decode"))};
+    if ((arg != NULL) + (meta != NULL) + (param != NULL) > 1)
+        FAULT_KEY(c, param ? param : meta, "a condition asks about one of `arg`, `meta` and `param`; write two conditions");
+    code = policy__path(c, path, &subject->path);
     if (code != CODE_OK || keys == NULL)
         return code;
     subject->keys = keys->truth;
@@ -141,7 +144,7 @@ static enum code read_subject(struct compiler *c, const struct yaml_node *node, 
 static void set_subject(struct condition *leaf, const struct subject *subject)
 {
     leaf->path = subject->path;
-    leaf->asks_meta = subject->meta;
+    leaf->from = subject->from;
     leaf->asks_keys = subject->keys;
     leaf->decoders = subject->decoders;
 }
@@ -163,13 +166,45 @@ static enum truth absent_truth(const struct condition *leaf, const struct manner
 static enum code label_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
                             struct condition *leaf)
 {
+    static const char *const from_text[] = {[FROM_ARG] = "", [FROM_META] = "meta ", [FROM_PARAM] = "param "};
     char more[320];
-    int len = snprintf(more, sizeof more, " %s%s%.200s", leaf->asks_meta ? "meta " : "", leaf->asks_keys ? "keys of " : "",
+    int len = snprintf(more, sizeof more, " %s%s%.200s", from_text[leaf->from], leaf->asks_keys ? "keys of " : "",
                        leaf->path.text.at);
 
     for (uint32_t i = 0; i < leaf->op_count && len > 0 && (size_t)len < sizeof more; i++)
         len += snprintf(more + len, sizeof more - (size_t)len, " %s", policy__op_text[leaf->ops[i].kind]);
     return set_label(c, node, place, more, leaf);
+}
+
+/* The member of _meta that the path goes through; at == NULL: perhaps any. *is_none: none of them. */
+static struct span meta_of(const struct condition *leaf, bool *is_none)
+{
+    const struct path_segment *segment = leaf->path.segments;
+    bool is_one = leaf->path.count > 0 && !segment->descends && segment->count == 1 &&
+                  segment->selectors[0].kind == SELECTOR_NAME;
+
+    *is_none = leaf->from == FROM_PARAM && is_one && !span_is(segment->selectors[0].name, "_meta");
+    return leaf->from == FROM_META && is_one ? segment->selectors[0].name : SPAN_NONE;
+}
+
+static bool note_meta(struct policy *policy, const struct condition *leaf)
+{
+    struct meta_key *key;
+    bool is_none;
+    struct span name = meta_of(leaf, &is_none);
+
+    if (is_none)
+        return true;
+    if (name.at == NULL) {
+        policy->asks_all_meta = true;
+        return true;
+    }
+    key = arena_alloc(&policy->arena, sizeof *key);
+    if (key == NULL)
+        return false;
+    *key = (struct meta_key){name, policy->meta_keys};
+    policy->meta_keys = key;
+    return true;
 }
 
 static enum code finish_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
@@ -186,6 +221,8 @@ static enum code finish_leaf(struct compiler *c, const struct yaml_node *node, c
         leaf->skips_containers |= leaf->path.ends_everywhere && policy__op_reads_text(leaf->ops[i].kind);
     if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
         policy__warn_absence(c, node, leaf);
+    if (leaf->from != FROM_ARG && !note_meta(c->policy, leaf))
+        return CODE_NOMEM;
     policy__warn_decode(c, node, leaf);
     policy__warn_ports(c, node, leaf);
     return label_leaf(c, node, place, leaf);
@@ -335,7 +372,7 @@ static enum code compile_condition(struct compiler *c, const struct yaml_node *n
 {
     static const char *const words[] = {"not", "any", "all", NULL};
     const struct yaml_node *word = NULL;
-    bool is_leaf = yaml_member(node, "arg") != NULL || yaml_member(node, "meta") != NULL;
+    bool is_leaf = yaml_member(node, "arg") != NULL || yaml_member(node, "meta") != NULL || yaml_member(node, "param") != NULL;
     enum fact_kind kind;
     enum code code;
 
@@ -349,7 +386,7 @@ static enum code compile_condition(struct compiler *c, const struct yaml_node *n
     if (word == NULL && is_leaf)
         return compile_leaf(c, node, place, condition);
     if (word == NULL) {
-        FAULT(c, node, "a condition begins with `arg`, `meta`, `not`, `any`, `all`, `during`, `session`, `client` or "
+        FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `not`, `any`, `all`, `during`, `session`, `client` or "
               "`annotations`; write {arg: NAME, OPERATOR: VALUE}");
         return CODE_OK;
     }

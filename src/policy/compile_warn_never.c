@@ -131,7 +131,7 @@ static size_t add_same(const struct condition *all, const struct condition *leaf
         if (member->kind == CONDITION_ALL)
             count = add_same(member, leaf, asks, count);
         else if (member->kind == CONDITION_LEAF && member != leaf && !member->asks_keys &&
-                 member->asks_meta == leaf->asks_meta && span_equals(member->path.text, leaf->path.text))
+                 member->from == leaf->from && span_equals(member->path.text, leaf->path.text))
             count = add_ops(member, asks, count);
     }
     return count;
@@ -213,7 +213,7 @@ static const struct condition *needs_unlisted(const struct rule *rule, const str
 
         if (member->kind == CONDITION_ALL)
             found = needs_unlisted(rule, member);
-        else if (member->kind == CONDITION_LEAF && member->absent != TRUTH_TRUE && !member->asks_meta &&
+        else if (member->kind == CONDITION_LEAF && member->absent != TRUTH_TRUE && member->from == FROM_ARG &&
                  member->path.count > 0 && !first->descends && first->count == 1 &&
                  first->selectors[0].kind == SELECTOR_NAME && !is_listed(rule, first->selectors[0].name))
             found = member;

@@ -92,6 +92,28 @@ static bool look(struct path_walk *path)
     return policy__spend_visits(leaf->walk);
 }
 
+bool policy_asks_meta(const struct policy *policy, struct span key)
+{
+    for (const struct meta_key *at = policy->meta_keys; at != NULL; at = at->next)
+        if (span_equals(at->name, key))
+            return true;
+    return policy->asks_all_meta;
+}
+
+static const struct json_node *root_of(const struct question *question, enum condition_root from)
+{
+    switch (from) {
+    case FROM_META:
+        return question->meta;
+    case FROM_PARAM: /* of other methods, `$` is all of params */
+        return span_is(question->method, "tools/call") || span_is(question->method, "prompts/get") ? question->params
+                                                                                                 : question->root;
+    case FROM_ARG:
+        break;
+    }
+    return question->root;
+}
+
 static enum truth leaf_truth(struct walk *walk, const struct condition *condition)
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
@@ -99,10 +121,10 @@ static enum truth leaf_truth(struct walk *walk, const struct condition *conditio
     leaf.path = (struct path_walk){
         .path = &condition->path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left, .look = look,
         .look_at = walk->visits_left > VISITS_EACH ? walk->visits_left - VISITS_EACH : 0, .hidden = walk->question->hidden};
-    if (condition->asks_meta && walk->question->hidden != NULL && walk->question->hidden->meta)
+    if (condition->from != FROM_ARG && walk->question->hidden != NULL && walk->question->hidden->meta)
         return policy__guess(walk, condition->opening);
     if (!walk->budget->spent) /* else the call is denied, whatever was still to be seen */
-        path_run(&leaf.path, condition->asks_meta ? walk->question->meta : walk->question->root);
+        path_run(&leaf.path, root_of(walk->question, condition->from));
     if (!policy__spend_visits(walk) || leaf.path.spent) {
         walk->spent = true;
         return TRUTH_UNDECIDED;

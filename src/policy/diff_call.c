@@ -312,7 +312,7 @@ static enum code vary_leaf(struct making *m, const struct json_node *base, const
     struct variants v;
     enum code code;
 
-    if (leaf->asks_meta || leaf->asks_keys || leaf->path.count == 0)
+    if (leaf->from != FROM_ARG || leaf->asks_keys || leaf->path.count == 0)
         return CODE_OK;
     collect(&v, &m->arena, leaf);
     code = v.code;
@@ -438,7 +438,7 @@ static enum code fulfil_leaf(struct making *m, struct diff_tree *tree, const str
     struct variants v;
     enum code code;
 
-    if (leaf->asks_meta || leaf->asks_keys || leaf->path.count == 0)
+    if (leaf->from != FROM_ARG || leaf->asks_keys || leaf->path.count == 0)
         return CODE_OK;
     collect(&v, &m->arena, leaf);
     code = v.code;

@@ -93,8 +93,8 @@ static void describe_leaf(struct trace *trace, struct doc *doc, const struct con
 
     buf_init(&text, TEXT_MAX);
     doc_text(doc, "path", leaf->path.text);
-    if (leaf->asks_meta)
-        doc_bool(doc, "meta", true);
+    if (leaf->from != FROM_ARG)
+        doc_bool(doc, leaf->from == FROM_META ? "meta" : "param", true);
     if (leaf->asks_keys)
         doc_bool(doc, "keys", true);
     for (unsigned i = 0; i < DECODER_COUNT; i++)

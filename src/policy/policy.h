@@ -48,6 +48,9 @@ int64_t policy_memory_us(const struct policy *policy);
 /* Whether `policy` watches all that `other` watches, by all of it and as long. */
 bool policy_watches_all_of(const struct policy *policy, const struct policy *other);
 
+/* Whether a condition of some rule asks for this member of params._meta, or may. */
+bool policy_asks_meta(const struct policy *policy, struct span key);
+
 bool policy_watches(const struct policy *policy); /* whether there is any watch */
 
 /* Calls `told` for each watch (question.h) that the call of a tool is one of: so many that a version may have 1,024. */

@@ -160,6 +160,15 @@ struct fact {
 
 enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT };
 
+/* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params. */
+enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM };
+
+/* A member of _meta that some condition asks for; an approval is bound to it. */
+struct meta_key {
+    struct span name;
+    struct meta_key *next;
+};
+
 struct condition {
     enum condition_kind kind;
     struct span label; /* "rule-id: when[0].any[1] $.q matches" */
@@ -169,7 +178,7 @@ struct condition {
     const struct fact *fact; /* FACT */
     /* LEAF */
     struct path path;
-    bool asks_meta; /* the path begins at params._meta */
+    enum condition_root from;
     bool asks_keys; /* names of members in place of their values */
     unsigned decoders; /* 1 << enum decoder; 0: strings are read as they are */
     const struct op *ops;
@@ -318,6 +327,8 @@ struct policy {
     uint32_t redaction_count;
     struct policy_case *cases;
     uint32_t case_count;
+    struct meta_key *meta_keys;
+    bool asks_all_meta; /* some condition's path may select any member of _meta */
     bool asks_principal, asks_path, asks_query, asks_resource, asks_prompt; /* some rule or redaction restricts them */
     struct index index;
 };

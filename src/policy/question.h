@@ -92,6 +92,8 @@ struct question {
     struct span query;             /* as it goes up, without `?`; empty: none */
     const struct json_node *root;  /* `$`: params.arguments for tools/call and prompts/get, else params; NULL: absent */
     const struct json_node *meta;  /* params._meta, or NULL */
+    const struct json_node *params; /* tools/call and prompts/get: members of params beside name and arguments; or NULL */
+    struct span bound;             /* of these, what an approval is bound to, as one text; at == NULL: nothing */
     int64_t time_us;               /* UTC */
     struct span client;            /* the client's address as text */
     struct span session;

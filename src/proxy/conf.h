@@ -14,6 +14,7 @@
 #include "base/why.h"
 #include "http/reader.h"
 #include "identity/identity.h"
+#include "mcp/message.h"
 #include "link/rate.h"
 #include "mcp/reply.h"
 #include "os/sock.h"
@@ -76,6 +77,9 @@ struct proxy_route {
     size_t origin_count;
     const struct span *underscored; /* header names with '_' that are not refused */
     size_t underscored_count;
+    const struct span *params;      /* members of params that may stand beside those of the specification */
+    size_t param_count;
+    enum mcp_meta meta;
     bool query_pass;
     bool printable_tool_names;
     bool forwarded;

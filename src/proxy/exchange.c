@@ -172,6 +172,9 @@ void exchange__read_message(struct pair *pair, struct span body)
         .printable_tool_names = exchange->route->printable_tool_names,
         .mcp_method = http_head_known(head, HTTP_NAME_MCP_METHOD),
         .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
+        .meta = exchange->route->meta,
+        .params = exchange->route->params,
+        .param_count = exchange->route->param_count,
     };
     struct json_fault fault = {0};
     enum reason reason = mcp_read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
@@ -185,6 +188,7 @@ void exchange__read_message(struct pair *pair, struct span body)
     asked->rpc_id = message->id;
     asked->root = mcp_message_subject(message);
     asked->meta = message->meta;
+    asked->params = message->others;
     asked->body = buf_peek(&exchange->canonical);
     if (reason == REASON_PERMITTED)
         reason = check_message(pair);

@@ -90,6 +90,7 @@ static void fill_message(struct pair *pair, const struct mcp_reply *reply)
     question->answers = question->tool = question->target = question->query = SPAN_NONE;
     question->rpc_id = reply->id;
     question->root = reply->params;
+    question->params = NULL;
     question->meta = reply->meta;
     question->body = reply->body;
     question->expects_outcome = false;

@@ -69,6 +69,7 @@ static void read_question(const struct json_node *call, struct question *questio
     if (question->root == NULL)
         question->root = json_member(call, SPAN_LIT("params"));
     question->meta = json_member(call, SPAN_LIT("meta"));
+    question->params = json_member(call, SPAN_LIT("param"));
     if (span_is(question->method, "prompts/get"))
         read_word(call, "prompt", &question->prompt);
     else if (span_starts_with(question->method, SPAN_LIT("resources/")) && question->root != NULL)

@@ -227,7 +227,7 @@ class Generator:
         if "keys" not in self.without and self.maybe(0.1):
             options["keys"] = self.maybe(0.9)
         self.wanted.update(name for name in names + list(options) if name in SPECIAL + ["decode"])
-        on = "meta" if "meta" not in self.without and self.maybe(0.1) else "arg"
+        on = self.random.choice(["meta", "param"]) if "meta" not in self.without and self.maybe(0.15) else "arg"
         operators = {name: self.operand(name) for name in names}
         if "decode" in options:
             for one in operators.values():
@@ -346,6 +346,8 @@ class Generator:
             call["query"] = self.random.choice(QUERIES[:-1])
         if "meta" not in self.without and self.maybe(0.4):
             call["meta"] = self.object(2)
+        if "meta" not in self.without and method in ("tools/call", "prompts/get") and self.maybe(0.4):
+            call["param"] = self.object(2)
         return call
 
     def earlier(self):

@@ -208,7 +208,8 @@ def select(steps, value, lacks, keys, skips):
 
 
 def selected_by(leaf, call, opening):
-    root = call.get({"arg": "root", "meta": "meta"}[leaf["on"]], ABSENT)
+    by_arguments = call["method"] in ("tools/call", "prompts/get")
+    root = call.get({"arg": "root", "meta": "meta", "param": "param" if by_arguments else "root"}[leaf["on"]], ABSENT)
     steps, keys = leaf["steps"], leaf["options"].get("keys") is True
     if keys and not (steps and selects_all(steps[-1])):
         steps = steps + [WILD]  # asked are the names of the members of what is selected

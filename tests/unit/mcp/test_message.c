@@ -311,7 +311,66 @@ static void refuses_other_spellings_in_params(void **state)
         expect(body, REASON_PARAMS_INVALID);
     }
     expect(CALL("{\"name\":\"a\",\"arguments\":{\"Arguments\":{},\"NAME\":1}}"), REASON_PERMITTED);
-    expect(CALL("{\"name\":\"a\",\"argument\":1,\"names\":2,\"Level\":3}"), REASON_PERMITTED);
+    /* 4.10: nor may what no revision names, but that is no spelling of anything */
+    expect(CALL("{\"name\":\"a\",\"argument\":1}"), REASON_PARAMS_INVALID);
+    expect(CALL("{\"name\":\"a\",\"\":1}"), REASON_PARAMS_INVALID);
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"vendor/own\",\"params\":{\"argument\":1,\"Level\":3}}", REASON_PERMITTED);
+}
+
+/* 4.11: what of _meta goes up is cut before anything is judged, and the rest stays byte for byte */
+static void cuts_meta(void **state)
+{
+    static const struct {
+        enum mcp_meta meta;
+        const char *params, *left;
+    } cases[] = {
+        {MCP_META_PASS, "{\"_meta\":{\"x\":1},\"name\":\"t\"}", "{\"_meta\":{\"x\":1},\"name\":\"t\"}"},
+        {MCP_META_NONE, "{\"_meta\":{\"progressToken\":1},\"name\":\"t\"}", "{\"name\":\"t\"}"},
+        {MCP_META_NONE, "{\"name\":\"t\",\"_meta\":{\"x\":1},\"arguments\":{\"_meta\":1}}",
+         "{\"name\":\"t\",\"arguments\":{\"_meta\":1}}"},
+        {MCP_META_NONE, "{\"name\":\"t\", \"_meta\" : 1 }", "{\"name\":\"t\"}"},
+        {MCP_META_KNOWN, "{\"name\":\"t\",\"_meta\":{\"a\\\"\\n\":{\"y\":[1]},\"progressToken\":\"p\",\"z\":2,"
+         "\"traceparent\":\"0\",\"w\":3}}",
+         "{\"name\":\"t\",\"_meta\":{\"progressToken\":\"p\",\"traceparent\":\"0\"}}"},
+        {MCP_META_KNOWN, "{\"name\":\"t\",\"_meta\":{\"x\":1}}", "{\"name\":\"t\",\"_meta\":{}}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct mcp_read_rules rules = {.meta = cases[i].meta};
+        char body[512];
+        struct asked a;
+
+        (void)snprintf(body, sizeof body, CALL("%s"), cases[i].params);
+        ask_with(&a, span_text(body), &rules);
+        assert_int_equal(a.reason, REASON_PERMITTED);
+        expect_span(a.message.params->raw, cases[i].left);
+        ask_end(&a);
+    }
+}
+
+/* 4.10: what stands beside name and arguments, as one object; and which member is refused */
+static void gathers_other_members(void **state)
+{
+    static const struct span listed[] = {{"note", 4}};
+    const struct mcp_read_rules rules = {.params = listed, .param_count = 1};
+    struct asked a;
+
+    (void)state;
+    ask_with(&a, SPAN_LIT(CALL("{\"_meta\":{\"b\":1},\"name\":\"t\",\"note\":\"\\u00e9\",\"arguments\":{\"note\":2}}")), &rules);
+    assert_int_equal(a.reason, REASON_PERMITTED);
+    expect_span(a.message.others->raw, "{\"_meta\":{\"b\":1},\"note\":\"\xc3\xa9\"}");
+    assert_int_equal(a.message.others->count, 2);
+    assert_ptr_equal(json_member(a.message.others, SPAN_LIT("_meta"))->child->raw.at, a.message.meta->child->raw.at);
+    assert_null(a.message.unknown.at);
+    ask_end(&a);
+    ask_with(&a, SPAN_LIT(CALL("{\"name\":\"t\",\"arguments\":{}}")), &rules);
+    assert_null(a.message.others);
+    ask_end(&a);
+    ask_with(&a, SPAN_LIT(CALL("{\"name\":\"t\",\"other\":1}")), &rules);
+    assert_int_equal(a.reason, REASON_PARAMS_INVALID);
+    expect_span(a.message.unknown, "other");
+    ask_end(&a);
 }
 
 /* 1.16 */
@@ -381,7 +440,9 @@ static void compares_mirrored_headers(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct mcp_read_rules rules = {.mcp_method = span_text(cases[i].method), .mcp_name = span_text(cases[i].name)};
+        static const struct span both[] = {{"name", 4}, {"uri", 3}};
+        struct mcp_read_rules rules = {.mcp_method = span_text(cases[i].method), .mcp_name = span_text(cases[i].name),
+                                       .params = both, .param_count = 2};
         struct asked a;
 
         ask_with(&a, span_text(cases[i].body), &rules);
@@ -476,6 +537,7 @@ int main(void)
         cmocka_unit_test(refuses_parameters),
         cmocka_unit_test(takes_printable_names_where_told),
         cmocka_unit_test(recognises_modern_requests),
+        cmocka_unit_test(gathers_other_members), cmocka_unit_test(cuts_meta),
         cmocka_unit_test(compares_mirrored_headers),
         cmocka_unit_test(compares_parameter_headers),
         cmocka_unit_test(keeps_the_id_for_the_answer),

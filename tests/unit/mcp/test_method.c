@@ -45,6 +45,23 @@ static void knows_what_needs_an_id(void **state)
         assert_false(mcp_method_needs_id(span_text(none[i])));
 }
 
+/* 4.10 */
+static void knows_members_of_params(void **state)
+{
+    static const struct {
+        const char *method, *member;
+        bool takes;
+    } rows[] = {{"tools/call", "name", true},   {"tools/call", "task", true},    {"tools/call", "_meta", true},
+                {"tools/call", "nam", false},   {"tools/call", "", false},       {"tools/call", "name arguments", false},
+                {"ping", "_meta", true},        {"ping", "x", false},            {"prompts/get", "task", false},
+                {"resources/read", "uri", true}, {"vendor/own", "x", true},      {"tasks/something_new", "x", true},
+                {"completion/complete", "context", true}, {"initialize", "clientInfo", true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(mcp_method_takes(span_text(rows[i].method), span_text(rows[i].member)), rows[i].takes);
+}
+
 static void lists_revisions(void **state)
 {
     (void)state;
@@ -60,7 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_who_says_what),
         cmocka_unit_test(knows_what_needs_an_id),
-        cmocka_unit_test(lists_revisions),
+        cmocka_unit_test(knows_members_of_params), cmocka_unit_test(lists_revisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
