@@ -81,11 +81,6 @@ static uint64_t free_bytes(const struct budget *budget)
     return most == 0 ? UINT64_MAX : held < most ? most - held : 0;
 }
 
-bool budget_is_tight(const struct budget *budget)
-{
-    return free_bytes(budget) == 0;
-}
-
 /* ---- who ---- */
 
 enum who { WHO_PRINCIPAL = 1, WHO_TENANT, WHO_ADDRESS };
@@ -180,13 +175,14 @@ void budget_charge(struct budget *budget, uint32_t account, uint64_t *charged_by
     *charged_bytes = now_bytes;
 }
 
-enum reason budget_refuses(const struct budget *budget, uint32_t account)
+enum reason budget_refuses(const struct budget *budget, uint32_t account, size_t bytes)
 {
     uint64_t left = free_bytes(budget);
+    uint64_t held = atomic_load_explicit(&budget->account_bytes[account], memory_order_relaxed);
 
+    if (bytes <= BUDGET_SMALL_BYTES && held < BUDGET_LITTLE_BYTES)
+        return REASON_UNSET;
     if (left == 0)
         return REASON_MEMORY;
-    if (atomic_load_explicit(&budget->account_bytes[account], memory_order_relaxed) >= left)
-        return REASON_MEMORY_SHARE;
-    return REASON_UNSET;
+    return held >= left ? REASON_MEMORY_SHARE : REASON_UNSET;
 }

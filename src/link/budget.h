@@ -51,7 +51,6 @@ uint32_t budget_connection_share(const struct budget *budget);
 
 /* Tells how much somebody holds now; `held` is what it told last time. */
 void budget_hold(struct budget *budget, uint64_t *held_bytes, uint64_t now_bytes);
-bool budget_is_tight(const struct budget *budget); /* over the limit: nothing large may begin */
 
 /* Who is counted. Takes: tenant: the credential's own, not one that it claims; an address's port is left out, and of IPv6 the
  * last 64 bits, which one machine may choose. */
@@ -68,7 +67,11 @@ bool budget_open(struct budget *budget, uint64_t who, uint32_t limit, uint32_t *
 void budget_close(struct budget *budget, uint32_t account);
 void budget_charge(struct budget *budget, uint32_t account, uint64_t *charged_bytes, uint64_t now_bytes);
 
-/* Whether the account may grow. Returns: UNSET: yes; MEMORY_SHARE; MEMORY: there is no room for anybody. */
-enum reason budget_refuses(const struct budget *budget, uint32_t account);
+#define BUDGET_SMALL_BYTES 65536        /* a message of no more may be had when memory is short, too, */
+#define BUDGET_LITTLE_BYTES (1u << 20)  /* by an account that holds less than this */
+
+/* Whether the account may have a message of so many bytes. Small ones are asked about as well: many of them, or what is read
+ * out of one, are as much as a large one. Returns: UNSET: yes; MEMORY_SHARE; MEMORY: there is no room for anybody. */
+enum reason budget_refuses(const struct budget *budget, uint32_t account, size_t bytes);
 
 #endif

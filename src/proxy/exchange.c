@@ -177,7 +177,11 @@ void exchange__read_message(struct pair *pair, struct span body)
         .param_count = exchange->route->param_count,
     };
     struct json_fault fault = {0};
-    enum reason reason = mcp_read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
+    /* Asked once more, since the account may hold more by now: the tree of a small message can take thirty times its bytes. */
+    enum reason reason = pair__refuses(pair, body.len);
+
+    if (reason == REASON_UNSET)
+        reason = mcp_read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
 
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,

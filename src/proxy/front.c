@@ -233,7 +233,7 @@ static enum reason check_body(const struct pair *pair)
         return REASON_CONTENT_ENCODING;
     if (head->content_length > pair->exchange.route->limits.body_bytes)
         return REASON_BODY_TOO_LARGE;
-    return budget_is_tight(pair->lane->worker.budget) ? REASON_MEMORY : pair__refuses(pair, head->content_length);
+    return pair__refuses(pair, head->content_length);
 }
 
 static enum reason check_method(const struct pair *pair)
@@ -413,8 +413,7 @@ bool front__head(struct pair *pair)
 
 /* ---- the body ---- */
 
-/* Returns: false where the message was refused. */
-static bool keep(struct pair *pair, struct span piece)
+static void keep(struct pair *pair, struct span piece)
 {
     struct exchange *exchange = &pair->exchange;
     enum reason reason = REASON_BODY_TOO_LARGE;
@@ -425,7 +424,6 @@ static bool keep(struct pair *pair, struct span piece)
         reason = REASON_MEMORY;
     if (reason != REASON_UNSET)
         exchange__refuse(pair, reason);
-    return reason == REASON_UNSET;
 }
 
 static bool body_ended(struct pair *pair)
@@ -456,8 +454,8 @@ bool front__body(struct pair *pair)
             buf_drop(&pair->front.in, used);
             return true;
         }
-        if (keep(pair, body))
-            buf_drop(&pair->front.in, used);
+        keep(pair, body);
+        buf_drop(&pair->front.in, used); /* of a refused one, too: what is left of it must not be read as the next request */
         return true;
     case HTTP_STEP_MESSAGE_DONE:
         buf_drop(&pair->front.in, used);

@@ -171,11 +171,9 @@ bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max)
     return true;
 }
 
-#define MUCH_BYTES 65536 /* less is not told, and may be held when memory is short */
-
-enum reason pair__refuses(const struct pair *pair, size_t held_bytes)
+enum reason pair__refuses(const struct pair *pair, size_t bytes)
 {
-    return held_bytes > MUCH_BYTES ? budget_refuses(pair->lane->worker.budget, pair->account) : REASON_UNSET;
+    return budget_refuses(pair->lane->worker.budget, pair->account, bytes);
 }
 
 /* ---- time ---- */
@@ -309,6 +307,8 @@ static bool move(struct leg *leg)
     }
     return moved;
 }
+
+#define MUCH_BYTES 65536
 
 /* Others write the account too, so it is told in steps, and when nothing is held any more. */
 static void charge(struct pair *pair)

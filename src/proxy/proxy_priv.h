@@ -233,8 +233,8 @@ struct pair {
 struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
 /* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
 bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max);
-/* Whether a message that holds so much may grow. Returns: UNSET: yes; else why not. */
-enum reason pair__refuses(const struct pair *pair, size_t held_bytes);
+/* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
+enum reason pair__refuses(const struct pair *pair, size_t bytes);
 bool pair__is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
 void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
 COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */

@@ -331,7 +331,7 @@ static void short_of_memory(void)
 
     sim->budget.memory_max_bytes = 100000;
     budget_hold(&sim->budget, &held, 200000); /* by others */
-    sim_agent_posts(sim, PING, "");
+    sim_agent_says(sim, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 65537\r\n\r\n");
     text = sim_agent_hears(sim);
     has(text, "HTTP/1.1 503 ");
     assert_int_equal(sim_last_decision(sim)->reason, REASON_MEMORY);

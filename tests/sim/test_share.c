@@ -303,6 +303,35 @@ static void test_crowd(void **state)
     end();
 }
 
+/* 4.8: a body that is refused with its last piece is over: nothing of it is read as the next request. */
+static void test_refused_end(void **state)
+{
+    static const char hidden[] = "DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    uint64_t held = 0;
+    char head[160];
+
+    (void)state;
+    begin(SIM_PLAIN);
+    fill();
+    connects("127.0.0.1:9"); /* whose side takes more at a time */
+    (void)snprintf(head, sizeof head, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                   "Content-Length: %zu\r\n\r\n", 200000 + sizeof hidden - 1);
+    sim_agent_says(sim, head);
+    large[200000] = '\0';
+    sim_agent_says(sim, large);
+    budget_limit_memory(&sim->budget, 1 << 20);
+    budget_hold(&sim->budget, &held, 1 << 20);
+    sim_agent_says(sim, hidden);
+    has(sim_agent_hears(sim), "HTTP/1.1 503 ");
+    assert_int_equal(sim->ring->decision_count, 1);
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_MEMORY);
+    assert_int_equal(atomic_load(&sim->lane.gauges.requests), 1);
+    sim_agent_posts(sim, CALL, ""); /* the connection goes on, and a small call passes whatever others hold */
+    has(sim_upstream_hears(sim, 0), "POST /up ");
+    budget_hold(&sim->budget, &held, 0);
+    end();
+}
+
 /* 4.12: before the policy is asked, with how long to wait; the route's own limit. */
 static void test_rate(void **state)
 {
@@ -332,7 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_held_once),    cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_steady_reader),
         cmocka_unit_test(test_quiet_stream), cmocka_unit_test(test_pass_streams), cmocka_unit_test(test_pass_ends),
-        cmocka_unit_test(test_crowd),        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_crowd),        cmocka_unit_test(test_rate),        cmocka_unit_test(test_refused_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,15 +22,18 @@ static void test_connections(void **state) /* 1.7 */
 static void test_memory(void **state) /* 1.7 */
 {
     uint64_t one = 0, two = 0;
+    uint32_t account;
 
     (void)state;
     assert_ok(budget_init(&budget, 0, 1000));
+    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("p")), 0, &account));
     budget_hold(&budget, &one, 600);
-    assert_false(budget_is_tight(&budget));
+    assert_int_equal(budget_refuses(&budget, account, SIZE_MAX), REASON_UNSET);
     budget_hold(&budget, &two, 600);
-    assert_true(budget_is_tight(&budget));
+    assert_int_equal(budget_refuses(&budget, account, SIZE_MAX), REASON_MEMORY);
     budget_hold(&budget, &one, 0);
-    assert_false(budget_is_tight(&budget));
+    assert_int_equal(budget_refuses(&budget, account, SIZE_MAX), REASON_UNSET);
+    budget_close(&budget, account);
     budget_hold(&budget, &two, 0);
     assert_int_equal(atomic_load(&budget.memory_bytes), 0);
     budget_fini(&budget);
@@ -81,7 +84,7 @@ static uint64_t take_all(uint32_t account)
     static uint64_t held, charged;
 
     held = charged = 0;
-    while (budget_refuses(&budget, account) == REASON_UNSET) {
+    while (budget_refuses(&budget, account, SIZE_MAX) == REASON_UNSET) {
         uint64_t now = held + 1000;
 
         budget_hold(&budget, &held, now);
@@ -105,7 +108,7 @@ static void test_shares(void **state)
         assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), span_text(name)), 0, &account));
         took = take_all(account);
         assert_in_range(took, left / 2, left / 2 + 1000);
-        assert_int_equal(budget_refuses(&budget, account), REASON_MEMORY_SHARE);
+        assert_int_equal(budget_refuses(&budget, account, SIZE_MAX), REASON_MEMORY_SHARE);
     }
     budget_fini(&budget);
 }
@@ -133,8 +136,8 @@ static void test_accounts(void **state)
     assert_false(budget_open(&budget, budget_address(&a), 2, &three));
     assert_true(budget_open(&budget, budget_address(&b), 2, &three));
     budget_charge(&budget, one, &charged, 1000);
-    assert_int_equal(budget_refuses(&budget, two), REASON_MEMORY_SHARE);
-    assert_int_equal(budget_refuses(&budget, three), REASON_UNSET);
+    assert_int_equal(budget_refuses(&budget, two, SIZE_MAX), REASON_MEMORY_SHARE);
+    assert_int_equal(budget_refuses(&budget, three, SIZE_MAX), REASON_UNSET);
     budget_charge(&budget, one, &charged, 0);
     budget_close(&budget, one);
     budget_close(&budget, two);
@@ -143,6 +146,31 @@ static void test_accounts(void **state)
         assert_int_equal(atomic_load(&budget.accounts.slots[i]) & 0xfffff, 0);
         assert_int_equal(atomic_load(&budget.account_bytes[i]), 0);
     }
+    budget_fini(&budget);
+}
+
+/* 4.8: many small messages are as much as a large one; who holds little may have one whatever others hold. */
+static void test_small(void **state)
+{
+    enum { MAX = 8 << 20 };
+    uint32_t hog, other;
+    uint64_t held = 0, charged = 0;
+
+    (void)state;
+    assert_ok(budget_init(&budget, 0, MAX));
+    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("t"), SPAN_LIT("hog")), 0, &hog));
+    assert_true(budget_open(&budget, budget_principal(SPAN_LIT("u"), SPAN_LIT("bot")), 0, &other));
+    while (budget_refuses(&budget, hog, 100) == REASON_UNSET) {
+        budget_hold(&budget, &held, held + 100000);
+        budget_charge(&budget, hog, &charged, held);
+    }
+    assert_in_range(held, MAX / 2, MAX / 2 + 100000);
+    assert_int_equal(budget_refuses(&budget, hog, 100), REASON_MEMORY_SHARE);
+    assert_int_equal(budget_refuses(&budget, other, SIZE_MAX), REASON_UNSET);
+    budget_hold(&budget, &held, MAX);
+    assert_int_equal(budget_refuses(&budget, hog, 100), REASON_MEMORY);
+    assert_int_equal(budget_refuses(&budget, other, 65537), REASON_MEMORY);
+    assert_int_equal(budget_refuses(&budget, other, 65536), REASON_UNSET);
     budget_fini(&budget);
 }
 
@@ -178,7 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_connections), cmocka_unit_test(test_memory),  cmocka_unit_test(test_principals),
         cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
