@@ -6,12 +6,14 @@
 #include "app/command.h"
 #include "app/terminal.h"
 
+#include "base/num.h"
+#include "base/utf8.h"
 #include "json/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ARGUMENTS_SHOWN 4096
+#define VALUE_SHOWN 4096
 
 struct story {
     const struct show *show;
@@ -83,29 +85,55 @@ static void say_json(struct story *story, struct span json)
     }
 }
 
+static void say_value_kept(struct story *story, struct span json)
+{
+    struct buf safe;
+
+    buf_init(&safe, SHOW_MEMORY_BYTES);
+    if (story->code == CODE_OK)
+        story->code = terminal_add(&safe, utf8_cut(json, VALUE_SHOWN));
+    say_json(story, buf_peek(&safe));
+    if (json.len > VALUE_SHOWN)
+        say(story, " ... (--json has all of it)");
+    buf_fini(&safe);
+}
+
 static void say_arguments(struct story *story)
 {
     struct span arguments = show__value(&story->show->call, "arguments");
     struct span begin = show__value(&story->show->call, "arguments_begin");
     bool cut = span_is(show__value(&story->show->call, "arguments_cut"), "1");
-    struct buf safe;
 
-    buf_init(&safe, SHOW_MEMORY_BYTES);
     title(story, "arguments");
-    if (arguments.at != NULL && story->code == CODE_OK) {
-        story->code = terminal_add(&safe, span_part(arguments, 0, ARGUMENTS_SHOWN));
-        say_json(story, buf_peek(&safe));
-        if (arguments.len > ARGUMENTS_SHOWN)
-            say(story, " ... (--json has all of it)");
+    if (arguments.at != NULL) {
+        say_value_kept(story, arguments);
     } else if (cut) {
-        say_safe(story, span_part(begin, 0, ARGUMENTS_SHOWN));
+        say_safe(story, span_part(begin, 0, VALUE_SHOWN));
         say_value(story, " ... (the beginning of ", "arguments_bytes", " bytes; the rest was too long to be kept)");
     } else {
         say(story, show__value(&story->show->call, "arguments_bytes").at != NULL ? "erased" : "none");
     }
     if (span_is(show__value(&story->show->call, "arguments_redacted"), "1"))
         say(story, "\n               (a policy has replaced values by digests)");
-    buf_fini(&safe);
+}
+
+/* Of a route that keeps answers. No JSON is empty: where nothing is there, nothing was kept. */
+static void say_answer(struct story *story)
+{
+    struct span answer = show__value(&story->show->call, "answer"), bytes = show__value(&story->show->call, "answer_bytes");
+    uint64_t whole = 0;
+
+    if (bytes.at == NULL)
+        return;
+    title(story, "answer");
+    if (answer.at == NULL)
+        say_value(story, "erased; it had ", "answer_bytes", " bytes");
+    else if (answer.len == 0)
+        say_value(story, "nothing of its ", "answer_bytes", " bytes was kept: the gate was short of room for them");
+    else
+        say_value_kept(story, answer);
+    if (answer.len > 0 && num_u64(bytes, &whole) == CODE_OK && whole > answer.len)
+        say_value(story, " ... (the beginning of ", "answer_bytes", " bytes; the rest was not kept)");
 }
 
 /* ---- the parts ---- */
@@ -169,6 +197,7 @@ static void say_verdict(struct story *story)
     say_value(story, ", ", "response_bytes", " bytes");
     say_value(story, ", in ", "latency_us", " us");
     say_value(story, ", the upstream's part ", "upstream_us", " us");
+    say_answer(story);
 }
 
 static void say_walk(struct story *story)

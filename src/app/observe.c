@@ -72,6 +72,8 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_audit_rows_total", "Records written since the start.", "counter", audit.rows},
         {"callgate_audit_commits_total", "Commits since the start.", "counter", audit.commits},
         {"callgate_audit_ring_bytes", "Records that wait for the writer.", "gauge", audit.ring_bytes_used},
+        {"callgate_audit_answers_lost_total", "Answers of which nothing was kept, for want of room.", "counter",
+         audit.answers_lost},
         {"callgate_audit_wal_bytes", "Size of the audit's write-ahead log.", "gauge", audit.wal_bytes},
         {"callgate_audit_open_permits", "Permits without their outcome yet.", "gauge", audit.open_permits},
         {"callgate_audit_checkpoint_seq", "Number of the last record that a signed checkpoint covers.", "gauge",

@@ -20,6 +20,8 @@
 #define START_WAIT_MS 5000
 #define TRIM_CONNECTIONS 1000 /* that are gone since the most there were: about 10 MiB */
 #define TRIM_PAUSE_US 10000000
+#define ANSWERS_WAITING 256 /* as large as a route keeps them, in the ring of a worker */
+#define RING_MAX_BYTES ((uint64_t)32 << 20)
 #define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
 
 static void take_names(void *context)
@@ -66,11 +68,22 @@ static enum code open_shared(struct serve *serve, struct why *why)
     return code;
 }
 
+/* Answers wait in the ring while the disk works; what finds no room there is not kept. */
+static uint64_t ring_bytes(const struct proxy_conf *conf)
+{
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        if (conf->routes[i].answer_bytes > largest)
+            largest = conf->routes[i].answer_bytes;
+    return largest * ANSWERS_WAITING < RING_MAX_BYTES ? largest * ANSWERS_WAITING : RING_MAX_BYTES;
+}
+
 enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why)
 {
     char node[256];
     struct audit_conf conf = {
-        .path = serve->conf->audit.database, .rings = serve->conf->workers + 1,
+        .path = serve->conf->audit.database, .rings = serve->conf->workers + 1, .ring_bytes = ring_bytes(serve->conf->proxy),
         .arguments_max_bytes = serve->conf->audit.arguments_max_bytes,
         .lock_wait_us = lock_wait_us, .node = node, .version = span_text(CALLGATE_VERSION),
         .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,

@@ -61,6 +61,8 @@ static const char *const steps[] = {
     policy_store_schema_tests,
     /* 7 */
     store_approvals_schema_target,
+    /* 8 */
+    store_approvals_schema_unseen,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

@@ -87,6 +87,10 @@ const char store_approvals_schema_target[] =
     "DROP TABLE approval_arguments;"
     VIEW(", a.target, t.query, t.params", "approval_shown");
 
+/* Whether who granted it said that not all of it could be looked at. */
+const char store_approvals_schema_unseen[] =
+    "ALTER TABLE approval_answer ADD COLUMN unseen INTEGER NOT NULL DEFAULT 0 CHECK (unseen IN (0, 1));";
+
 const char *store_approval_state_text(enum store_approval_state state)
 {
     switch (state) {
@@ -271,8 +275,8 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
 static enum code add_answer(struct db *db, const struct store_answer *answer)
 {
     struct db_stmt *stmt = NULL;
-    enum code code = db_prepare(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why) "
-                                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", &stmt);
+    enum code code = db_prepare(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, "
+                                    "unseen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &stmt);
 
     if (code == CODE_OK) {
         db_bind_int(stmt, 1, answer->ask);
@@ -282,6 +286,7 @@ static enum code add_answer(struct db *db, const struct store_answer *answer)
         db_bind_text(stmt, 5, answer->by);
         db_bind_text(stmt, 6, answer->login);
         db_bind_text(stmt, 7, answer->why);
+        db_bind_int(stmt, 8, answer->is_unseen);
         code = db_run(stmt);
     }
     db_finalize(&stmt);

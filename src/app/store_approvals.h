@@ -15,7 +15,7 @@
 #include "db/db.h"
 #include "gate/approvals.h"
 
-extern const char store_approvals_schema[], store_approvals_schema_target[];
+extern const char store_approvals_schema[], store_approvals_schema_target[], store_approvals_schema_unseen[];
 
 enum store_approval_state { APPROVAL_IS_WAITING = 0, APPROVAL_IS_LAPSED, APPROVAL_IS_APPROVED, APPROVAL_IS_REFUSED,
                             APPROVAL_IS_USED, APPROVAL_IS_OVER };

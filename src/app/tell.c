@@ -17,11 +17,11 @@ struct source {
     const char *sql;
 };
 
-#define SELECT_ANSWERS \
+#define SELECT_ANSWERS(more) \
     "SELECT w.id, a.tenant, w.given_by, json_object('approval', a.id, 'gate', a.gate, 'decision', a.decision, " \
     "'principal', a.principal, 'upstream', a.upstream, " \
     "'method', a.method, 'tool', a.tool, 'rule', a.rule, 'given_us', w.given_us, 'until_us', w.until_us, 'login', w.login, " \
-    "'why', w.why) FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
+    "'why', w.why " more ") FROM approval_answer w JOIN approval_ask a ON a.id = w.ask WHERE w.id > ?1 "
 
 /* {"policy": "sha256 of its text", ...}; null where there are too many for an event: `hash` covers all of them anyway. */
 #define SELECT_FILES \
@@ -44,8 +44,9 @@ static const struct source sources[] = {
      "SELECT id, tenant, principal, json_object('approval', id, 'gate', gate, 'decision', decision, 'upstream', upstream, "
      "'method', method, 'tool', tool, 'rule', rule, 'policy_version', policy_version, 'asked_us', asked_us) "
      "FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
-    {"approval_answer/given", "approval_given", SELECT_ANSWERS "AND w.granted = 1 ORDER BY w.id LIMIT 64"},
-    {"approval_answer/refused", "approval_refused", SELECT_ANSWERS "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
+    {"approval_answer/given", "approval_given", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false'))")
+     "AND w.granted = 1 ORDER BY w.id LIMIT 64"},
+    {"approval_answer/refused", "approval_refused", SELECT_ANSWERS("") "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
     {"approval_use", "approval_used",
      "SELECT u.id, a.tenant, a.principal, json_object('approval', a.id, 'gate', u.gate, 'decision', u.decision, 'upstream', "
      "a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "

@@ -323,7 +323,8 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     return CODE_OK;
 }
 
-/* What an answer takes was not promised room: where there is none, it is kept empty, and its size says what is missing. */
+/* What an answer takes was not promised room: it would be taken from other calls for as long as this one lasts. Where there is
+ * none, the answer is kept empty, which no JSON is, and its size says what is missing. */
 static void gather_answer(struct audit_ring *ring, struct audit_result *result, struct texts *texts)
 {
     struct span answer = utf8_cut(result->answer, AUDIT_ANSWER_BYTES);
@@ -336,6 +337,7 @@ static void gather_answer(struct audit_ring *ring, struct audit_result *result, 
     if (!has_room(ring, record_bytes(sizeof *result, texts), false)) {
         texts->bytes = 0;
         set_text(texts, 0, answer = span_part(answer, 0, 0));
+        atomic_fetch_add_explicit(&ring->answers_lost, 1, memory_order_relaxed);
     }
     draw_salt(ring, result->answer_salt);
     salted(result->answer_salt, answer, result->answer_digest);
@@ -354,6 +356,8 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     ring->reserved--;
     gather_answer(ring, result, &texts);
     put(ring, RING_RESULT, result, sizeof *result, &texts, record_bytes(sizeof *result, &texts), RING_SLEEPS);
+    if (result->answer.at != NULL && ring__is_pressed(ring)) /* answers fill a ring before the writer's short sleep is over */
+        ring__wake_writer(ring->shared, RING_DOZES);
 }
 
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)

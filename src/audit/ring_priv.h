@@ -87,6 +87,7 @@ struct audit_ring {
     char policy_hex[2 * DIGEST_BYTES]; /* of the last decision, and the bytes that it stands for */
     unsigned char policy_hash[DIGEST_BYTES];
     atomic_bool starved; /* the producer was told CODE_BUSY */
+    _Atomic uint64_t answers_lost; /* kept empty for want of room */
 
     /* the writer's */
     char apart_writer[64];
@@ -131,6 +132,12 @@ static inline uint64_t ring__head(const struct audit_ring *ring)
 static inline uint64_t ring__tail(const struct audit_ring *ring)
 {
     return atomic_load(&ring->tail);
+}
+
+/* So full that its records do not wait for others. */
+static inline bool ring__is_pressed(const struct audit_ring *ring)
+{
+    return ring__tail(ring) - ring__head(ring) > ring->size / 4;
 }
 
 static inline uint64_t ring__pressing(const struct audit_ring *ring)

@@ -37,7 +37,7 @@ static enum work look(const struct audit *audit)
         const struct lane *lane = &audit->lanes[i];
         uint64_t used = ring__tail(lane->ring) - ring__head(lane->ring);
 
-        if (ring__pressing(lane->ring) != lane->pressing || used > lane->ring->size / 4)
+        if (ring__pressing(lane->ring) != lane->pressing || ring__is_pressed(lane->ring))
             return WORK_NOW;
         if (used > 0)
             work = WORK_RESULTS;
@@ -298,7 +298,7 @@ static enum code make_lanes(struct audit *audit, const struct audit_conf *conf)
     if (audit->lanes == NULL || audit->scratch.bytes == NULL)
         return CODE_NOMEM;
     for (unsigned i = 0; i < conf->rings; i++) {
-        enum code code = ring__new(&audit->shared, conf->ring_bytes != 0 ? conf->ring_bytes : RING_BYTES,
+        enum code code = ring__new(&audit->shared, conf->ring_bytes > RING_BYTES ? conf->ring_bytes : RING_BYTES,
                                    &audit->lanes[i].ring);
 
         if (code != CODE_OK)
@@ -475,6 +475,10 @@ void audit_gauges(const struct audit *audit, struct audit_gauges *gauges)
         .checkpoint_failures = atomic_load(&audit->notary.failures),
         .rotations = atomic_load(&audit->rotations),
     };
-    for (unsigned i = 0; i < audit->lane_count; i++)
-        gauges->ring_bytes_used += ring__tail(audit->lanes[i].ring) - ring__head(audit->lanes[i].ring);
+    for (unsigned i = 0; i < audit->lane_count; i++) {
+        const struct audit_ring *ring = audit->lanes[i].ring;
+
+        gauges->ring_bytes_used += ring__tail(ring) - ring__head(ring);
+        gauges->answers_lost += atomic_load_explicit(&ring->answers_lost, memory_order_relaxed);
+    }
 }

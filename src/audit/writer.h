@@ -37,7 +37,7 @@ struct audit_loss {
 struct audit_conf {
     const char *path;             /* audit.db */
     unsigned rings;               /* one a worker, and one for main (the last) */
-    uint64_t ring_bytes;          /* of each; 0: 2 MiB */
+    uint64_t ring_bytes;          /* of each; 2 MiB at least */
     uint64_t arguments_max_bytes; /* 64 KiB by default */
     int64_t lock_wait_us;         /* how long to wait for another gate's lock on the file (drain) */
     const char *node;             /* host name, recorded */
@@ -98,6 +98,7 @@ struct audit_gauges {
     uint64_t signed_seq;          /* rows that the last checkpoint covers */
     uint64_t checkpoint_failures; /* that could not be appended to their file */
     uint64_t rotations;           /* since the start */
+    uint64_t answers_lost;        /* kept empty for want of room in a ring */
     bool down;
 };
 void audit_gauges(const struct audit *audit, struct audit_gauges *gauges);
