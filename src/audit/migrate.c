@@ -41,11 +41,8 @@ enum code audit__complete(struct db *db)
     enum code code = CODE_OK;
 
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0] && code == CODE_OK; i++)
-        if (!audit__has_column(db, lacks[i].table, lacks[i].column)) {
-            code = db_exec(db, "PRAGMA temp_store = MEMORY");
-            if (code == CODE_OK)
-                code = db_exec(db, lacks[i].view);
-        }
+        if (!audit__has_column(db, lacks[i].table, lacks[i].column))
+            code = db_exec(db, lacks[i].view);
     return code;
 }
 

@@ -14,7 +14,7 @@
 
 #define TAIL_ROWS 64 /* whose hashes are checked at every opening */
 #define LEAVES_BYTES ((size_t)256 * 1024)
-#define SETTINGS "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024; PRAGMA secure_delete = ON"
+#define SETTINGS "PRAGMA cache_size = -1024; PRAGMA secure_delete = ON"
 
 enum code ledger__init(struct ledger *ledger, const char *path, const char *node)
 {

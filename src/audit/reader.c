@@ -24,7 +24,7 @@ static enum code put_view(struct db *db)
 
     BUG_ON(end == NULL);
     buf_init(&sql, 65536);
-    code = buf_add_text(&sql, "PRAGMA temp_store = MEMORY; CREATE TEMP VIEW call ");
+    code = buf_add_text(&sql, "CREATE TEMP VIEW call ");
     if (code == CODE_OK)
         code = buf_add(&sql, view + sizeof name - 1, (size_t)(end - view) - (sizeof name - 1));
     if (code == CODE_OK)

@@ -103,7 +103,8 @@ static int harden(sqlite3 *handle)
     return result;
 }
 
-/* Opening is lazy: only a read tells whether this is a database. */
+/* Opening is lazy: only a read tells whether this is a database. What SQLite puts aside stays in memory: a confined process may
+ * make no file in a folder for temporary ones, and what is being erased must not stand in one. */
 static int try_open(const char *name, int flags, const char *layer, struct db *db)
 {
     int result = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer);
@@ -111,7 +112,7 @@ static int try_open(const char *name, int flags, const char *layer, struct db *d
     if (result == SQLITE_OK)
         result = harden(db->handle);
     if (result == SQLITE_OK)
-        result = sqlite3_exec(db->handle, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+        result = sqlite3_exec(db->handle, "PRAGMA temp_store = MEMORY; SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
     return result;
 }
 
