@@ -167,6 +167,8 @@ static enum code run_part(struct keeper *keeper, uint64_t number)
         part__free(&part);
     if (code == CODE_OK)
         code = part != NULL ? part__finish(part, keeper->db, true) : part__build(keeper->db, number, true, &part);
+    /* The writer asks for the next part as soon as it sees this one, and would not ask again while one is wanted. */
+    atomic_store(&keeper->part_wanted, 0);
     if (code != CODE_OK) {
         part__free(&part);
         return code;
@@ -214,10 +216,8 @@ static enum code work(struct keeper *keeper)
     enum code code = CODE_OK;
     bool busy;
 
-    if (part != 0) {
+    if (part != 0)
         code = run_part(keeper, part - 1);
-        atomic_store(&keeper->part_wanted, 0);
-    }
     if (atomic_load(&keeper->checkpoint_wanted)) {
         if (code == CODE_OK)
             code = run_checkpoint(keeper, &busy);
