@@ -8,8 +8,7 @@
 
 #define SHARDS 64
 #define SHARD_BUCKETS 1024
-#define PLACES 8            /* of the shard, in which a bucket may stand */
-#define NO_PLACE_US 1000000 /* until somebody's bucket is full, probably */
+#define PLACES 8 /* of the shard, in which a bucket may stand */
 
 struct bucket {
     uint64_t key;
@@ -43,32 +42,33 @@ void rates_free(struct rates **rates)
     *rates = NULL;
 }
 
-/* The bucket of this key, or a place for it: one that was never used is full too. */
+/* The bucket of this key, else the place of the one that is full first: where many come, nobody is refused for it, and who
+ * has taken most keeps its bucket. One that was never used was full long ago. */
 static struct bucket *find(struct shard *shard, uint64_t key, int64_t now_ns)
 {
     size_t home = (size_t)(key >> 32) % SHARD_BUCKETS;
-    struct bucket *full = NULL;
+    struct bucket *first = &shard->buckets[home];
 
     for (size_t i = 0; i < PLACES; i++) {
         struct bucket *bucket = &shard->buckets[(home + i) % SHARD_BUCKETS];
 
         if (bucket->key == key && bucket->full_ns > now_ns)
             return bucket;
-        if (full == NULL && bucket->full_ns <= now_ns)
-            full = bucket;
+        if (bucket->full_ns < first->full_ns)
+            first = bucket;
     }
-    if (full != NULL)
-        *full = (struct bucket){.key = key, .full_ns = now_ns};
-    return full;
+    *first = (struct bucket){.key = key, .full_ns = now_ns};
+    return first;
 }
 
 static int64_t take(struct shard *shard, uint64_t key, const struct rate *rate, int64_t now_ns)
 {
     struct bucket *bucket = find(shard, key, now_ns);
+    int64_t most_ns = rate->interval_ns * rate->burst;
     int64_t early_ns;
 
-    if (bucket == NULL)
-        return NO_PLACE_US;
+    if (bucket->full_ns - now_ns > most_ns)
+        bucket->full_ns = now_ns + most_ns; /* it was emptied at another rate, before a reload: now it is empty, and no more */
     early_ns = bucket->full_ns - now_ns - rate->interval_ns * (rate->burst - 1);
     if (early_ns > 0)
         return early_ns / 1000 + 1;

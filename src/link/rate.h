@@ -2,12 +2,13 @@
 /* How often somebody may ask: token buckets of fixed memory, shared by all workers.
  *
  * A bucket holds `burst` tokens and gets one more each `interval_ns`. All that is kept of it is when it will be full again (the
- * generic cell rate algorithm of ITU-T I.371); one that is full is forgotten, and another may take its place.
+ * generic cell rate algorithm of ITU-T I.371); one that is full is forgotten, and another may take its place. Where there are
+ * more buckets than places, the one that would be full first is forgotten early: addresses by the thousand refuse nobody.
  *
  * Threads: any; each taking holds one shard's short lock.
  * Owns: its shards.
  * Lifetime: rates_new to rates_free, after the workers have ended.
- * Errors: where a shard has no place for one more bucket, there is no token: that denies. */
+ * Errors: none but of memory, at the beginning. */
 #ifndef LINK_RATE_H
 #define LINK_RATE_H
 
