@@ -69,7 +69,11 @@ void budget_hold(struct budget *budget, uint64_t *held_bytes, uint64_t now_bytes
 
 uint32_t budget_connection_share(const struct budget *budget)
 {
-    return budget->connections_max - budget->connections_max / 4;
+    uint32_t open = (uint32_t)atomic_load_explicit(&budget->connections, memory_order_relaxed);
+
+    if (budget->connections_max == 0)
+        return UINT32_MAX;
+    return open < budget->connections_max ? budget->connections_max - open : 1;
 }
 
 /* SIZE_MAX where there is no limit. */

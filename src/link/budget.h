@@ -46,7 +46,7 @@ void budget_limit_memory(struct budget *budget, uint64_t max_bytes); /* from now
 bool budget_take_connection(struct budget *budget);
 void budget_give_connection(struct budget *budget);
 
-/* Of who can be told apart but does not fit the limit by address, a principal or a proxy: at most three quarters of all. */
+/* How many connections anybody may have now: the rule for memory holds for them too. At least 1. */
 uint32_t budget_connection_share(const struct budget *budget);
 
 /* Tells how much somebody holds now; `held` is what it told last time. */

@@ -163,11 +163,17 @@ static enum reason take_token(struct pair *pair, const struct rate *rate, uint64
     return exchange->wait_us == 0 ? REASON_UNSET : REASON_REQUEST_RATE;
 }
 
+/* Of declared paths, where the route sets no rate: each request of whoever asks is two rows. */
+static const struct rate pass_rate = {.interval_ns = 50000000, .burst = 200}; /* 20/s */
+
 static enum reason limit_address(struct pair *pair)
 {
-    const struct rate *rate = &pair->exchange.route->limits.address_rate;
+    const struct exchange *exchange = &pair->exchange;
+    const struct rate *rate = &exchange->route->limits.address_rate;
 
-    return rate->interval_ns == 0 ? REASON_UNSET : take_token(pair, rate, budget_address(&pair->client_address));
+    if (rate->interval_ns == 0 && exchange->pass == NULL)
+        return REASON_UNSET;
+    return take_token(pair, rate->interval_ns != 0 ? rate : &pass_rate, budget_address(&pair->client_address));
 }
 
 /* The tenant's tokens come last: one principal's flood takes no more of them than its own rate. */

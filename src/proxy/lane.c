@@ -149,8 +149,9 @@ static void refuse_crowd(struct lane *lane, struct pair *pair)
     if (lane->crowd_told_us != 0 && now_us - lane->crowd_told_us < CROWD_TOLD_US)
         return;
     lane->crowd_told_us = now_us;
-    log_warn("proxy", "%s has %u connections that have shown no identity: more of them are closed unheard; "
-             "`limits: {connections_per_address: N}` allows more", pair->client, route__connections_max(pair, &pair->peer));
+    log_warn("proxy", "%s has %u connections that have shown no identity, as many as it may have now: more are closed unheard; "
+             "a larger `limits: {connections_per_address: N}` or limit of descriptors allows more", pair->client,
+             route__connections_max(pair, &pair->peer));
 }
 
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const struct sock_address *peer)

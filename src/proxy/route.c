@@ -134,9 +134,9 @@ bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address 
 /* Behind this machine's own address and a trusted proxy's there may be anybody. */
 uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address)
 {
-    if (sock_is_loopback(address) || route__is_trusted(pair->conf, address))
-        return budget_connection_share(pair->lane->worker.budget);
-    return pair->conf->connections_per_address;
+    uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
+
+    return most > share || sock_is_loopback(address) || route__is_trusted(pair->conf, address) ? share : most;
 }
 
 /* The last address of a list, which is cut off it. */

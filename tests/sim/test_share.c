@@ -303,6 +303,28 @@ static void test_crowd(void **state)
     end();
 }
 
+/* 4.12: what everybody may read without an identity is recorded, so it has a rate where none is set; who has one has none. */
+static void test_pass_rate(void **state)
+{
+    unsigned refused = 0;
+
+    (void)state;
+    begin(SIM_PLAIN);
+    sim->routes[0].pass = &pass;
+    sim->routes[0].pass_count = 1;
+    for (int i = 0; i < 260; i++) {
+        sim_agent_says(sim, "GET /llms.txt HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+        if (i < 200)
+            sim_upstream_answers(sim, 0, "text/plain", "x");
+        refused += strstr(sim_agent_hears(sim), "HTTP/1.1 429 ") != NULL;
+    }
+    assert_int_equal(refused, 60);
+    connects("192.0.2.2:9");
+    sim_agent_says(sim, "GET /llms.txt HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    has(sim_upstream_hears(sim, sim->upstream_count - 1), "GET /up/llms.txt ");
+    end();
+}
+
 /* 4.8: a body that is refused with its last piece is over: nothing of it is read as the next request. */
 static void test_refused_end(void **state)
 {
@@ -362,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_held_once),    cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_steady_reader),
         cmocka_unit_test(test_quiet_stream), cmocka_unit_test(test_pass_streams), cmocka_unit_test(test_pass_ends),
         cmocka_unit_test(test_crowd),        cmocka_unit_test(test_rate),        cmocka_unit_test(test_refused_end),
+        cmocka_unit_test(test_pass_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,8 +32,8 @@ class Reply:
 class Wire:
     """A client connection that sends what it is told and parses replies strictly."""
 
-    def __init__(self, port, timeout=60):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+    def __init__(self, port, timeout=60, address="127.0.0.1"):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout, (address, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.waiting = b""
 
@@ -117,9 +117,9 @@ class Wire:
         self.close()
 
 
-def ask(port, data, method="POST"):
+def ask(port, data, method="POST", address="127.0.0.1"):
     """Sends bytes on a connection of its own; returns the Reply, or None when the peer closed without one."""
-    with Wire(port) as wire:
+    with Wire(port, address=address) as wire:
         wire.send(data)
         try:
             return wire.reply(method)

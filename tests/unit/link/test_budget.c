@@ -129,7 +129,7 @@ static void test_accounts(void **state)
     assert_true(budget_address(&a) == budget_address(&c) && budget_address(&d) == budget_address(&e));
     assert_true(budget_address(&a) != budget_address(&b) && budget_address(&a) != budget_address(&d));
     assert_ok(budget_init(&budget, 10, 1000));
-    assert_int_equal(budget_connection_share(&budget), 8);
+    assert_int_equal(budget_connection_share(&budget), 10);
     assert_true(budget_open(&budget, budget_address(&a), 2, &one));
     assert_true(budget_open(&budget, budget_address(&c), 2, &two));
     assert_int_equal(one, two);
@@ -145,6 +145,28 @@ static void test_accounts(void **state)
     for (unsigned i = 0; i < BUDGET_ACCOUNTS; i++) {
         assert_int_equal(atomic_load(&budget.accounts.slots[i]) & 0xfffff, 0);
         assert_int_equal(atomic_load(&budget.account_bytes[i]), 0);
+    }
+    budget_fini(&budget);
+}
+
+/* 4.12: whoever takes all connections that they may leave as many as each of them has, and one at last. */
+static void test_connection_shares(void **state)
+{
+    static const uint32_t wanted[] = {6, 3, 1, 1, 1};
+
+    (void)state;
+    assert_ok(budget_init(&budget, 12, 0));
+    for (size_t i = 0; i < 5; i++) {
+        char name[2] = {(char)('0' + i), '\0'};
+        uint64_t who = budget_principal(SPAN_LIT("t"), span_text(name));
+        uint32_t account, count = 0;
+        bool has_room;
+
+        while ((has_room = budget_take_connection(&budget)) && budget_open(&budget, who, budget_connection_share(&budget), &account))
+            count++;
+        if (has_room)
+            budget_give_connection(&budget);
+        assert_int_equal(count, wanted[i]);
     }
     budget_fini(&budget);
 }
@@ -206,7 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_connections), cmocka_unit_test(test_memory),  cmocka_unit_test(test_principals),
         cmocka_unit_test(test_many_principals), cmocka_unit_test(test_threads), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small),
+        cmocka_unit_test(test_accounts), cmocka_unit_test(test_small), cmocka_unit_test(test_connection_shares),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
