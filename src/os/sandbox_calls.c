@@ -12,6 +12,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -55,7 +56,9 @@ enum check {
     NAMES,     /* socket: TCP and UDP, local ones, and the kernel's for its own addresses */
     LOCAL,     /* socket: of this machine */
     CONNECTED, /* sendto: without an address */
-    SMALL,     /* prctl: a thread's name and slack, a mapping's name */
+    SENT,      /* sendmsg: nothing that begins a TCP connection, of whose port Landlock asks connect alone */
+    SENT_TO,   /* sendto, sendmmsg: the same */
+    SMALL,     /* prctl: a thread's name and slack, a mapping's name; which rights there are, as libcap asks */
     QUESTION,  /* ioctl: whether it is a terminal, how much can be read */
     OURSELVES  /* tgkill: a thread of this process, as abort(3) does */
 };
@@ -85,6 +88,9 @@ static const struct call calls[] = {
 #ifdef SYS_poll
     {SYS_poll, ALL, FREE},
 #endif
+#ifdef SYS_time /* where the kernel gives processes no clock to read */
+    {SYS_time, ALL, FREE},
+#endif
     /* files */
     {SYS_openat, FILES, FREE}, {SYS_openat, NETS, TO_READ}, {SYS_fstat, THREADS, FREE}, {SYS_newfstatat, THREADS, FREE},
     {SYS_statx, THREADS, FREE}, {SYS_lseek, THREADS, FREE}, {SYS_getdents64, THREADS, FREE}, {SYS_faccessat, THREADS, FREE},
@@ -105,11 +111,17 @@ static const struct call calls[] = {
     {SYS_connect, NETS, FREE}, {SYS_getsockopt, MAIN | NETS, FREE}, {SYS_setsockopt, MAIN | NETS, FREE},
     {SYS_getsockname, MAIN | NETS, FREE}, {SYS_getpeername, MAIN | NETS, FREE}, {SYS_shutdown, MAIN | NETS, FREE},
     {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendto, WORKER | POSTER, CONNECTED},
-    {SYS_sendto, MAIN | RESOLVER, FREE}, {SYS_sendmsg, MAIN | RESOLVER, FREE}, {SYS_sendmmsg, RESOLVER, FREE},
+    {SYS_sendto, MAIN | RESOLVER, SENT_TO}, {SYS_sendmsg, MAIN | RESOLVER, SENT}, {SYS_sendmmsg, RESOLVER, SENT_TO},
     {SYS_recvmmsg, RESOLVER, FREE}, {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER, FREE},
     {SYS_epoll_ctl, MAIN | WORKER, FREE}, {SYS_epoll_pwait, MAIN | WORKER, FREE}, {SYS_eventfd2, MAIN, FREE},
 #ifdef SYS_epoll_wait
     {SYS_epoll_wait, MAIN | WORKER, FREE},
+#endif
+    /* modules of the name service, and the libraries under them while they are loaded */
+    {SYS_statfs, RESOLVER, FREE}, {SYS_fstatfs, RESOLVER, FREE}, {SYS_getgid, RESOLVER, FREE}, {SYS_getegid, RESOLVER, FREE},
+    {SYS_getresuid, RESOLVER, FREE}, {SYS_getresgid, RESOLVER, FREE}, {SYS_pselect6, RESOLVER, FREE},
+#ifdef SYS_select
+    {SYS_select, RESOLVER, FREE},
 #endif
     {SYS_seccomp, ENTRY, FREE}, {SYS_landlock_restrict_self, ENTRY, FREE},
 };
@@ -146,6 +158,13 @@ static void add(struct program *program, uint16_t code, uint32_t value, uint8_t 
 #define ALLOW add(program, RETURN, SECCOMP_RET_ALLOW, 0, 0)
 
 /* What allows, or goes on behind itself. */
+static void add_equal(struct program *program, unsigned argument, uint32_t value)
+{
+    add(program, LOAD, ARGUMENT(argument), 0, 0);
+    add(program, EQUAL, value, 0, 1);
+    ALLOW;
+}
+
 static void add_socket_check(struct program *program, enum check check)
 {
     add(program, LOAD, ARGUMENT(0), 0, 0);
@@ -160,22 +179,16 @@ static void add_socket_check(struct program *program, enum check check)
     if (check == LOCAL)
         return;
     add(program, EQUAL, AF_INET, 1, 0);
-    add(program, EQUAL, AF_INET6, 0, check == NAMES ? 6 : 4);
+    add(program, EQUAL, AF_INET6, 0, check == NAMES ? 11 : 9);
     add(program, LOAD, ARGUMENT(1), 0, 0);
     add(program, AND, 0xf, 0, 0); /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
     if (check == NAMES) {
         add(program, EQUAL, SOCK_DGRAM, 0, 1);
         ALLOW;
     }
-    add(program, EQUAL, SOCK_STREAM, 0, 1);
-    ALLOW;
-}
-
-static void add_equal(struct program *program, unsigned argument, uint32_t value)
-{
-    add(program, LOAD, ARGUMENT(argument), 0, 0);
-    add(program, EQUAL, value, 0, 1);
-    ALLOW;
+    add(program, EQUAL, SOCK_STREAM, 0, 6);
+    add_equal(program, 2, 0);
+    add_equal(program, 2, IPPROTO_TCP); /* Landlock asks no port of MPTCP, which goes on as TCP */
 }
 
 /* Allows where none of the bits is set. */
@@ -215,10 +228,13 @@ static void add_check(struct program *program, enum check check)
         add(program, EQUAL, 0, 0, 1);
         ALLOW;
         break;
+    case SENT: add_without(program, 2, MSG_FASTOPEN); break;
+    case SENT_TO: add_without(program, 3, MSG_FASTOPEN); break;
     case SMALL:
         add_equal(program, 0, PR_SET_NAME);
         add_equal(program, 0, PR_SET_TIMERSLACK);
         add_equal(program, 0, SET_VMA);
+        add_equal(program, 0, PR_CAPBSET_READ);
         break;
     case QUESTION:
         add_equal(program, 1, TCGETS);

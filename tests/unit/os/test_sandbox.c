@@ -16,7 +16,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,18 +80,20 @@ static int lists_root(void) { return result(open("/", O_RDONLY | O_DIRECTORY)); 
 static int reads_null(void) { return result(open("/dev/null", O_RDONLY)); }
 static int writes_null(void) { return result(open("/dev/null", O_WRONLY)); }
 
-static int dials(uint16_t port)
+static int dials_by(uint16_t port, int protocol)
 {
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
 
     if (sock < 0)
         return errno;
     return connect(sock, (const struct sockaddr *)&to, sizeof to) == 0 || errno == EINPROGRESS ? 0 : errno;
 }
 
-static int dials_open(void) { return dials(open_port); }
-static int dials_other(void) { return dials(other_port); }
+static int dials_open(void) { return dials_by(open_port, 0); }
+static int dials_open_tcp(void) { return dials_by(open_port, IPPROTO_TCP); }
+static int dials_other(void) { return dials_by(other_port, 0); }
+static int dials_other_mptcp(void) { return dials_by(other_port, 262); } /* IPPROTO_MPTCP: Landlock asks nothing of it */
 static int opens_udp(void) { return result(socket(AF_INET, SOCK_DGRAM, 0)); }
 static int opens_local(void) { return result(socket(AF_UNIX, SOCK_STREAM, 0)); }
 static int opens_packet(void) { return result(socket(AF_PACKET, SOCK_RAW, 0)); }
@@ -98,6 +102,36 @@ static int sends_to(void)
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(other_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
     return result(sendto(socket(AF_INET, SOCK_STREAM, 0), "x", 1, MSG_FASTOPEN | MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof to));
+}
+static int sends_messages(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(other_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    char byte = 0;
+    struct iovec text = {&byte, 1};
+    struct mmsghdr one = {.msg_hdr = {.msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &text, .msg_iovlen = 1}};
+
+    return result(sendmmsg(socket(AF_INET, SOCK_STREAM, 0), &one, 1, MSG_FASTOPEN | MSG_NOSIGNAL));
+}
+static int sends_message(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(other_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    char byte = 0;
+    struct iovec text = {&byte, 1};
+    const struct msghdr one = {.msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &text, .msg_iovlen = 1};
+
+    return result(sendmsg(socket(AF_INET, SOCK_STREAM, 0), &one, MSG_FASTOPEN | MSG_NOSIGNAL));
+}
+static int asks_clocks(void)
+{
+    struct timespec now;
+    struct timeval then;
+
+    /* As where the kernel gives processes no clock to read: by calls. */
+    return result(syscall(SYS_clock_gettime, CLOCK_REALTIME, &now)) + result(syscall(SYS_gettimeofday, &then, NULL))
+#ifdef SYS_time
+           + result(syscall(SYS_time, NULL))
+#endif
+        ;
 }
 static int forks(void) { return fork() == 0 ? 0 : 0; }
 static int executes(void) { return result(execl("/bin/true", "true", NULL)); }
@@ -124,6 +158,17 @@ static int resolves(void)
     int code = getaddrinfo("localhost", "http", NULL, &found);
 
     return code == 0 && found != NULL ? 0 : FORBIDDEN;
+}
+
+static int loads_module(void)
+{
+    struct statfs stat;
+    const struct timespec none = {0, 0};
+
+    /* What libcap, libselinux and older modules ask, whatever their answer. */
+    (void)prctl(PR_CAPBSET_READ, 40);
+    (void)statfs("/sys/fs/selinux", &stat);
+    return (int)(getgid() - getgid()) + result(pselect(0, NULL, NULL, NULL, &none, NULL));
 }
 
 static void nothing(void *argument) { (void)argument; }
@@ -174,10 +219,14 @@ static void calls_by_part(void **state)
         int end;
     } some[] = {
         {SANDBOX_WORKER, opens_udp, DIED}, {SANDBOX_WORKER, opens_local, DIED}, {SANDBOX_WORKER, makes_inside, EACCES},
+        {SANDBOX_WORKER, dials_open_tcp, 0}, {SANDBOX_WORKER, dials_other_mptcp, DIED},
+        {SANDBOX_RESOLVER, dials_other_mptcp, DIED}, {SANDBOX_POSTER, dials_other_mptcp, DIED},
+        {SANDBOX_RESOLVER, sends_to, DIED}, {SANDBOX_RESOLVER, sends_message, DIED}, {SANDBOX_RESOLVER, sends_messages, DIED},
         {SANDBOX_WORKER, sends_to, DIED}, {SANDBOX_WORKER, starts_thread, DIED}, {SANDBOX_WRITER, dials_open, DIED},
         {SANDBOX_WRITER, starts_thread, 0}, {SANDBOX_KEEPER, dials_open, DIED}, {SANDBOX_NOTARY, dials_open, DIED},
         {SANDBOX_MAIN, dials_open, DIED}, {SANDBOX_MAIN, opens_local, 0}, {SANDBOX_RESOLVER, opens_udp, 0},
-        {SANDBOX_RESOLVER, resolves, 0}, {SANDBOX_RESOLVER, writes_null, EACCES}, {SANDBOX_POSTER, opens_udp, DIED},
+        {SANDBOX_RESOLVER, resolves, 0}, {SANDBOX_RESOLVER, loads_module, 0},
+        {SANDBOX_RESOLVER, writes_null, EACCES}, {SANDBOX_POSTER, opens_udp, DIED},
         {SANDBOX_SIGNER, reads_null, DIED}, {SANDBOX_SIGNER, opens_local, DIED}, {SANDBOX_SIGNER, starts_thread, DIED},
     };
     struct sandbox_proof proof;
@@ -190,6 +239,7 @@ static void calls_by_part(void **state)
     }
     for (unsigned part = 0; part < SANDBOX_PARTS; part++) {
         assert_int_equal(as(part, sleeps), 0);
+        assert_int_equal(as(part, asks_clocks), 0);
         assert_int_equal(as(part, maps_code), EACCES);
         assert_int_equal(as(part, turns_to_code), EACCES);
         for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
