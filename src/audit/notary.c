@@ -471,6 +471,8 @@ enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves,
 
 void notary__tell(struct notary *notary, struct checkpoint *checkpoint)
 {
+    if (notary->conf.signer != NULL)
+        signer_keep(notary->conf.signer);
     (void)pthread_mutex_lock(&notary->lock);
     mem_free(notary->untold);
     notary->untold = checkpoint;

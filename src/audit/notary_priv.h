@@ -81,7 +81,8 @@ void notary__release(struct notary *notary);
  * durable yet: nobody may hear of it before they are. Where they never are, notary__distrust. *made: the caller's. */
 enum code notary__sign(struct notary *notary, uint64_t last, struct span leaves, uint64_t count, struct checkpoint **made)
     MUST_USE;
-void notary__tell(struct notary *notary, struct checkpoint *checkpoint); /* of one that is durable; takes it */
+/* Of one that is durable, before notary__release. Takes: checkpoint. */
+void notary__tell(struct notary *notary, struct checkpoint *checkpoint);
 
 /* Makes it read the tree anew from the last checkpoint in the file, before anything else is signed. */
 void notary__distrust(struct notary *notary);

@@ -201,8 +201,8 @@ static bool seal(struct audit *audit)
     sealed = writer__batch(audit) && rotation->seals;
     thread_join(&rotation->syncs);
     rotation->seals = false;
-    notary__release(&audit->notary);
     writer__checkpoint_told(audit, sealed);
+    notary__release(&audit->notary);
     if (!sealed)
         return false;
     part__free(&audit->part);

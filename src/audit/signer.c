@@ -20,7 +20,7 @@ struct hello {
     struct why why;
 };
 
-enum kind { KIND_BEGIN = 1, KIND_LEAVES, KIND_REWIND, KIND_SIGN };
+enum kind { KIND_BEGIN = 1, KIND_LEAVES, KIND_REWIND, KIND_KEEP, KIND_SIGN };
 
 struct request {
     enum kind kind;
@@ -169,6 +169,14 @@ void signer_rewind(struct signer *signer)
     (void)tell(signer, &request, offsetof(struct request, bytes));
 }
 
+void signer_keep(struct signer *signer)
+{
+    const struct request request = {.kind = KIND_KEEP};
+
+    signer->is_tentative = false;
+    (void)tell(signer, &request, offsetof(struct request, bytes));
+}
+
 enum code signer_sign(struct signer *signer, const struct note *note, bool is_tentative, unsigned char signature[SIGN_BYTES])
 {
     struct request request = {.kind = KIND_SIGN, .size = note->size, .is_tentative = is_tentative, .time_us = note->time_us,
@@ -267,6 +275,7 @@ static bool obey(struct desk *desk, const struct request *request, size_t len, i
     case KIND_BEGIN: return len == sizeof *request && begin(desk, request);
     case KIND_LEAVES: return grow(desk, request, len);
     case KIND_REWIND: rewind_tree(desk); return true;
+    case KIND_KEEP: desk->is_tentative = false; return true;
     case KIND_SIGN:
         answer.code = sign(desk, request, answer.signature);
         return send_whole(end, &answer, sizeof answer);

@@ -3,7 +3,7 @@
  *
  * It is told of each row's leaf, grows the Merkle tree by itself, and signs what it has grown, under the log's name. A tree
  * that does not go on from the last that it signed it cannot sign; only one signed before its rows were durable can be taken
- * back, once.
+ * back, once, and only until they are.
  *
  * Threads: signer_new and signer_begin on main before others are started, signer_is_gone on main; the others by one at a time
  * (the notary's lock). signer_serve is the other process.
@@ -33,6 +33,9 @@ void signer_add(struct signer *signer, uint64_t size, const unsigned char leaf[D
 
 /* The leaves since the last signature are others: they come again. So does that signature, where it was tentative. */
 void signer_rewind(struct signer *signer);
+
+/* What was signed tentatively is durable: it can be taken back no more. */
+void signer_keep(struct signer *signer);
 
 /* Takes: note: all of it but its spans; `is_tentative`: its rows are not durable yet. */
 enum code signer_sign(struct signer *signer, const struct note *note, bool is_tentative, unsigned char signature[SIGN_BYTES])

@@ -168,9 +168,9 @@ static enum code write_signed_stop(struct audit *audit, int64_t until_us)
         seized = notary__seize(&audit->notary);
     }
     code = write_stop(audit, seized && audit->notary.is_on);
+    writer__checkpoint_told(audit, code == CODE_OK);
     if (seized)
         notary__release(&audit->notary);
-    writer__checkpoint_told(audit, code == CODE_OK);
     return code;
 }
 

@@ -183,6 +183,31 @@ static void what_was_not_durable_comes_again(void **state)
     assert_int_equal(sign(bench, false), CODE_DENIED);
 }
 
+/* A rotation's checkpoint, whose rows are in the sealed file: whoever takes the gate over then cannot sign others in their place, and
+ * a gate that opens its file anew goes on behind it. */
+static void what_is_durable_stays(void **state)
+{
+    struct bench *bench = *state;
+    struct merkle at_ten, at_fifteen;
+
+    assert_ok(begin(bench));
+    grow(bench, 1, 10);
+    assert_ok(sign(bench, false));
+    at_ten = bench->tree;
+    grow(bench, 11, 5);
+    assert_ok(sign(bench, true));
+    signer_keep(bench->signer);
+    at_fifteen = bench->tree;
+    signer_rewind(bench->signer);
+    bench->tree = at_ten;
+    grow(bench, 700, 9);
+    assert_int_equal(sign(bench, false), CODE_DENIED);
+    signer_rewind(bench->signer);
+    bench->tree = at_fifteen;
+    grow(bench, 16, 3);
+    assert_ok(sign(bench, false));
+}
+
 static void it_begins_with_a_beginning(void **state)
 {
     struct bench *bench = *state;
@@ -214,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_goes_on_from_where_the_log_stands, setup, teardown),
         cmocka_unit_test_setup_teardown(it_signs_no_other_past, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_not_durable_comes_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_durable_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(it_begins_with_a_beginning, setup, teardown),
         cmocka_unit_test(without_a_key_it_says_why),
     };
