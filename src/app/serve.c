@@ -19,6 +19,7 @@
 #define DRAIN_LOOK_US 20000
 #define START_WAIT_MS 5000
 #define TRIM_CONNECTIONS 1000 /* that are gone since the most there were: about 10 MiB */
+#define TRIM_BYTES (32u << 20)
 #define TRIM_PAUSE_US 10000000
 #define ANSWERS_WAITING 256 /* as large as a route keeps them, in the ring of a worker */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
@@ -234,8 +235,8 @@ static enum code start_threads(struct serve *serve, struct why *why)
     return code;
 }
 
-/* Blocks of a thousand connections that have gone lie around those of the others, where the C library gives nothing back by
- * itself. What lies at the end of a worker's heap it may keep all the same. */
+/* Blocks of a thousand connections that have gone, or of large messages, lie around those of the others, where the C library
+ * gives nothing back by itself. What lies at the end of a worker's heap it may keep all the same. */
 static void give_memory_back(struct serve *serve)
 {
     struct proxy_gauges now;
@@ -245,10 +246,14 @@ static void give_memory_back(struct serve *serve)
     serve->connections_seen = now.connections;
     if (serve->connections_peak < now.connections)
         serve->connections_peak = now.connections;
-    if (serve->connections_peak - now.connections < TRIM_CONNECTIONS || now.connections + TRIM_CONNECTIONS / 10 < seen ||
-        loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
-        return; /* not so many, or they still go, or it was done just now */
+    if (serve->memory_peak_bytes < now.memory_bytes)
+        serve->memory_peak_bytes = now.memory_bytes;
+    if ((serve->connections_peak - now.connections < TRIM_CONNECTIONS &&
+         serve->memory_peak_bytes - now.memory_bytes < TRIM_BYTES) ||
+        now.connections + TRIM_CONNECTIONS / 10 < seen || loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
+        return; /* not so much, or they still go, or it was done just now */
     serve->connections_peak = now.connections;
+    serve->memory_peak_bytes = now.memory_bytes;
     serve->trimmed_us = loop_now_us(serve->loop);
     mem_trim();
 }
