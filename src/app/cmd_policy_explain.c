@@ -207,7 +207,8 @@ static enum code judge(struct explaining *e)
     if (e->call.is_recorded && e->call.question.hidden != NULL)
         e->is_guessed = recorded_guess(&e->call.recorded, &e->call.question, e->policy, e->scratch, e->verdict, &e->otherwise);
     if (e->as_json)
-        code = policy_explain_doc(e->policy, &e->call.question, e->scratch, e->verdict, doc_add_array(e->doc, "candidates"));
+        code = policy_explain_doc(e->policy, &e->call.question, e->scratch, e->verdict, doc_add_array(e->doc, "candidates"),
+                                  doc_add_array(e->doc, "answer_redacted"));
     return code == CODE_OK ? policy_explain(e->policy, &e->call.question, e->scratch, e->verdict, &e->words) : code;
 }
 

@@ -2,6 +2,7 @@
 #include "policy/policy_priv.h"
 
 #include "base/utf8.h"
+#include "json/doc.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -348,6 +349,30 @@ static void say_missed(struct trace *trace, const struct policy *policy, const s
     }
 }
 
+/* What of the answer a route that keeps answers leaves out; which values these are, nobody knows before it is there. */
+static void say_answer(struct trace *trace, const struct policy *policy, const struct question *question)
+{
+    struct regex_budget budget;
+    enum dimension undecided;
+    unsigned told = 0;
+
+    regex_budget_init(&budget);
+    for (uint32_t i = 0; i < policy->redaction_count; i++) {
+        const struct redaction *redaction = &policy->redactions[i];
+        enum truth match = redaction->answer_path_count == 0 ? TRUTH_FALSE
+                                                             : policy__match(&redaction->match, question, &budget, &undecided);
+
+        for (uint32_t p = 0; p < redaction->answer_path_count && match != TRUTH_FALSE; p++) {
+            struct span path = match == TRUTH_UNDECIDED ? SPAN_LIT("$") : redaction->answer_paths[p].text;
+
+            SAY(trace, "%s%.*s", told++ == 0 ? "redacted in the audit, of the answer: " : ", ", SPAN_ARG(path));
+            if (trace->answer != NULL)
+                doc_text(trace->answer, NULL, path);
+        }
+    }
+    SAY(trace, "%s", told > 0 ? "\n" : "");
+}
+
 static void explain(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
                     struct trace *trace, struct verdict *verdict)
 {
@@ -362,6 +387,8 @@ static void explain(const struct policy *policy, const struct question *question
     if (policy != NULL)
         say_missed(trace, policy, question);
     say_verdict(trace, verdict);
+    if (policy != NULL)
+        say_answer(trace, policy, question);
 }
 
 enum code policy_explain(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
@@ -374,9 +401,9 @@ enum code policy_explain(const struct policy *policy, const struct question *que
 }
 
 enum code policy_explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                             struct verdict *verdict, struct doc *rules)
+                             struct verdict *verdict, struct doc *rules, struct doc *answer)
 {
-    struct trace trace = {.rules = rules};
+    struct trace trace = {.rules = rules, .answer = answer};
 
     explain(policy, question, scratch, &trace, verdict);
     return trace.code;

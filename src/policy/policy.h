@@ -90,10 +90,11 @@ enum code policy_explain(const struct policy *policy, const struct question *que
                          struct verdict *verdict, struct buf *out) MUST_USE;
 
 /* The same as a document: `rules`, an array, takes an object for each candidate, with its conditions in it,
- * and for each rule that misses the call by one part of its match ("match": "false"). */
+ * and for each rule that misses the call by one part of its match ("match": "false"). `answer`, an array, takes the paths
+ * of the answer that are redacted; NULL: nobody asks. */
 struct doc;
 enum code policy_explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                             struct verdict *verdict, struct doc *rules) MUST_USE;
+                             struct verdict *verdict, struct doc *rules, struct doc *answer) MUST_USE;
 
 /* The call of one test, by its name (at == NULL: of the only test). It lives as long as the policy.
  * Returns: CODE_NOT_FOUND; CODE_EXISTS where several tests have the name. */

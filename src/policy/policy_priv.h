@@ -459,6 +459,7 @@ struct trace_level {
 struct trace {
     struct buf *out;           /* words; NULL: none */
     struct doc *rules;         /* the same as a document, an array; NULL: none */
+    struct doc *answer;        /* paths of the answer that are redacted, an array; NULL: none */
     struct coverage *coverage; /* what the walk met is counted there; NULL: nowhere */
     const struct question *question;
     enum code code;

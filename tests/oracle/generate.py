@@ -292,7 +292,8 @@ class Generator:
     def redaction(self):
         """As one of the rules, so that it is made small like them."""
         match = {word: self.names(pool) for word, pool in (("tools", TOOLS), ("tenants", TENANTS)) if self.maybe(0.3)}
-        return {"effect": "redact", "match": match, "args": [self.steps() for _ in range(self.random.choice([1, 1, 2]))]}
+        words = self.random.choice([["args"], ["args"], ["answer"], ["args", "answer"]])
+        return {"effect": "redact", "match": match, **{word: [self.steps() for _ in range(self.random.choice([1, 1, 2]))] for word in words}}
 
     def rule(self, number):
         effect = self.random.choice(EFFECTS + ["permit"] * (4 * self.past))
@@ -524,7 +525,7 @@ def policy_text(rules, calls, name="oracle"):
     lines[:0] = [f"policy: {name}", *mode,
                  "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
                  "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()})]
-    lines += ["redact: " + text_of([{"match": one["match"], "args": list(map(path_of, one["args"]))} for one in redactions])]
+    lines += ["redact: " + text_of([{"match": one["match"], **{word: list(map(path_of, one[word])) for word in ("args", "answer") if word in one}} for one in redactions])]
     lines += ["tests:" if calls else "tests: []"]
     lines += ["  - " + text_of({"name": str(at), "call": plain_call(call), "expect": {"verdict": "deny"}})
               for at, call in enumerate(calls)]

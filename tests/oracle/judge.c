@@ -6,7 +6,7 @@
  * A set comes as `FILES\n` and, for each file, `BYTES\n` and that many bytes. It is answered by one line for each of its
  * `tests:`, in order, whose `call:` is judged and whose `expect:` is not looked at:
  *     verdict TAB reason TAB rule TAB undecided TAB monitored verdict TAB monitored rule TAB wait TAB redacted values TAB
- *     id,effect,mode TAB ...
+ *     id,effect,mode TAB ... TAB redacted values of the answer, which is what the call was made with
  * with `-` for what is empty, or by `refused TAB file:line:column TAB text` where it does not compile; then by a blank line.
  *
  * Besides, each call is judged twice and explained, and with parts of it lost: `torn`, `explained otherwise` or `guessed wrongly
@@ -324,6 +324,8 @@ static void judge_one(const struct judging *judging, const struct policy_case *k
     } else {
         judge_case(judging, kase, scratch, verdict, answer);
     }
+    policy_redact_answer(judging->policy, &kase->question, kase->question.root, scratch, verdict);
+    (void)add_redacted(answer->text, strlen(answer->text), verdict);
 }
 
 static void *judge_all(void *context)

@@ -483,17 +483,18 @@ def places(steps, value, place=()):
     return found
 
 
-def redacted(redactions, call):
+def redacted(redactions, call, word):
     """Redactions stand among the rules, with the effect `redact`, and match like a forbid. The values that the audit leaves out, in the order in which they stand; those inside others go with them. What could not
-    be decided leaves out all."""
+    be decided leaves out all. Takes: word: `args`; `answer`: of what it is answered with, for which its own root stands."""
     found = {}
     for redaction in redactions:
+        paths = redaction.get(word, [])
         matched = all_of(match_truths(redaction, call).values())
-        if matched == FALSE:
+        if matched == FALSE or not paths:
             continue
-        if matched == UNDECIDED or [] in redaction["args"]:
+        if matched == UNDECIDED or [] in paths or (word == "answer" and "root" not in call):
             return "all"
-        for steps in redaction["args"]:
+        for steps in paths:
             found.update(places(steps, call["root"]) if "root" in call else [])
     return [plain(found[place]) for place in sorted(found)
             if not any(place[:length] in found for length in range(len(place)))]
@@ -657,7 +658,7 @@ def judge(rules, call, past=None):
     if would and would[3].get("mode") == "monitor":
         past.take(would[3], call)
     rest = (KINDS[would[0]][0], would[3]["id"]) if would else ("-", "-")
-    names = (redacted(redactions, call), *(name for _, name in sorted(found)))
+    names = (redacted(redactions, call, "args"), *(name for _, name in sorted(found)), redacted(redactions, call, "answer"))
     if enforced:
         heaviest, _, place, rule = enforced[0]
         if KINDS[heaviest][0] == "permit":

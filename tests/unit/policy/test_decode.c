@@ -313,7 +313,8 @@ static void test_document(void **state)
     question.root = court_tree(&court, SPAN_LIT("{\"v\":\"a%00%62\",\"m\":{\"x\":1}}"));
     question.meta = json_member(question.root, SPAN_LIT("m"));
     buf_init(&out, 1 << 20);
-    assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules")),
+    assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
+                                        NULL),
                      CODE_OK);
     assert_int_equal(doc_print(doc, &out), CODE_OK);
     assert_int_equal(buf_add(&out, "", 1), CODE_OK);

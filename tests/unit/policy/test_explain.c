@@ -140,7 +140,8 @@ static void test_document(void **state)
     court_open(&court, POLICY);
     buf_init(&out, 1 << 20);
     question.root = court_tree(&court, SPAN_LIT("{\"a\":9,\"b\":\"y\"}"));
-    assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules")),
+    assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
+                                        NULL),
                      CODE_OK);
     assert_int_equal(doc_print(doc, &out), CODE_OK);
     snprintf(text, sizeof text, "%.*s", SPAN_ARG(buf_peek(&out)));
@@ -276,9 +277,48 @@ static void test_references(void **state)
     court_close(&court);
 }
 
+/* 4.19: which parts of the answer the audit leaves out is said before there is one. */
+static void test_answers(void **state)
+{
+    static const struct { const char *tool, *said, *listed; } cases[] = {
+        {"read", "\nredacted in the audit, of the answer: $.content[*].text, note\n", "[\"$.content[*].text\",\"note\"]"},
+        {"whole", "\nredacted in the audit, of the answer: $\n", "[\"$\"]"}, {"login", NULL, "[]"}, {"other", NULL, "[]"},
+    };
+    struct question question = plain_question();
+    struct court court;
+
+    (void)state;
+    court_open(&court, "policy: p\n"
+                       "rules: [{id: a, effect: permit}]\n"
+                       "redact:\n"
+                       "  - {match: {tools: [read]}, answer: ['$.content[*].text', note]}\n"
+                       "  - {match: {tools: [login]}, args: [password]}\n"
+                       "  - {match: {tools: [whole]}, args: [x], answer: ['$']}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct doc *doc = doc_object(), *answer = doc_add_array(doc, "answer");
+        struct buf out;
+
+        buf_init(&out, 1 << 20);
+        question.tool = span_text(cases[i].tool);
+        assert_int_equal(policy_explain(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+        assert_int_equal(buf_add(&out, "", 1), CODE_OK);
+        assert_non_null(strstr(buf_peek(&out).at, cases[i].said ? cases[i].said : "verdict: permit"));
+        assert_true((strstr(buf_peek(&out).at, "of the answer") != NULL) == (cases[i].said != NULL));
+        buf_clear(&out);
+        assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
+                                            answer), CODE_OK);
+        assert_int_equal(doc_print(answer, &out), CODE_OK);
+        assert_true(span_is(buf_peek(&out), cases[i].listed));
+        buf_fini(&out);
+        doc_free(&doc);
+    }
+    court_close(&court);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
         cmocka_unit_test(test_words), cmocka_unit_test(test_more_words), cmocka_unit_test(test_facts), cmocka_unit_test(test_document),
         cmocka_unit_test(test_same_as_eval), cmocka_unit_test(test_shortened),
         cmocka_unit_test(test_cases),     cmocka_unit_test(test_references),
