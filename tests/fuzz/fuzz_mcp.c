@@ -108,6 +108,24 @@ static void check_reply(struct span body, const struct mcp_reply_rules *rules)
     arena_fini(&arena);
 }
 
+/* 4.19: what the audit keeps of an answer is its result or error, as it was delivered. */
+static void check_result(const struct mcp_reply *reply)
+{
+    const struct json_node *root, *result;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf out;
+
+    arena_init(&arena, 64 * CAP_BYTES);
+    buf_init(&out, CAP_BYTES);
+    if (reply->kind == MCP_RESPONSE && json_read(reply->body, &json_reply_rules, &out, &arena, &root, &fault) == CODE_OK) {
+        result = json_member(root, reply->is_error ? SPAN_LIT("error") : SPAN_LIT("result"));
+        BUG_ON(result == NULL || !span_equals(result->raw, reply->result));
+    }
+    buf_fini(&out);
+    arena_fini(&arena);
+}
+
 static void read_reply(struct span data, unsigned choice)
 {
     static const char *const methods[] = {"tools/list", "initialize", "tools/call", ""};
@@ -124,12 +142,14 @@ static void read_reply(struct span data, unsigned choice)
     buf_init(&out, CAP_BYTES);
     arena_init(&arena, CAP_BYTES);
     reason = mcp_reply_read(data, &rules, &out, &arena, &reply, &fault);
-    if (reason == REASON_PERMITTED)
+    if (reason == REASON_PERMITTED) {
+        check_result(&reply);
         check_reply(reply.body, &rules);
-    else if (reason == REASON_VERSION_NEGOTIATED)
+    } else if (reason == REASON_VERSION_NEGOTIATED) {
         check_json(reply.body);
-    else
+    } else {
         BUG_ON(buf_len(&out) != 0);
+    }
     buf_fini(&out);
     arena_fini(&arena);
 }
