@@ -215,7 +215,7 @@ int cmd_audit__erase(int argc, char **argv)
         "Erases the arguments that a tenant's calls were made with, what of their answers was kept, and the salts of their\n"
         "digests, for good: from the audit, its WAL, the sealed files beside it, and what the store keeps of held calls.\n"
         "Who called what, when, and what came of it stays, the chain stays whole, and the erasure is recorded first as an\n"
-        "event of the tenant.\n"
+        "event of the tenant. An answer counts by when it came: of a call under way at TIME it stays.\n"
         "What was exported, copied or backed up is not reached, nor blocks that the file system freed.";
     const struct usage usage = {"callgate audit erase --tenant NAME --before TIME [--yes] [--config FILE]", about,
                                 options, 0, 0};

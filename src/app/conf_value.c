@@ -253,12 +253,17 @@ uint32_t conf__number(struct conf_reader *reader, const struct yaml_node *map, c
     return (uint32_t)value;
 }
 
-/* Decided by the protocol, whatever a configuration says. */
-static bool is_reserved(struct span name)
+/* Decided by the protocol, whatever a configuration says; with `_`, too, which many servers read like `-`. */
+static bool is_reserved(struct span written)
 {
     static const char *const reserved[] = {"Accept", "Content-Encoding", "Content-Type", "Last-Event-ID", "Origin",
                                            "Host",   "Content-Length",   "Date",         "Vary",          NULL};
 
+    char dashed[64]; /* none that is reserved is as long */
+    struct span name = span_of(dashed, written.len < sizeof dashed ? written.len : sizeof dashed);
+
+    for (size_t i = 0; i < name.len; i++)
+        dashed[i] = written.at[i] == '_' ? '-' : written.at[i];
     for (size_t i = 0; reserved[i] != NULL; i++)
         if (span_equals_nocase(name, span_text(reserved[i])))
             return true;

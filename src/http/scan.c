@@ -155,6 +155,25 @@ static bool is_listed(struct span name, const struct http_names *list)
     return false;
 }
 
+static char fold_sign(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ? c : c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : '-';
+}
+
+/* Whether a name is not in the list, but becomes one of it where signs count as one: in CGI and WSGI X_Tenant is X-Tenant. */
+static bool passes_for_listed(struct span name, const struct http_names *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        size_t at = 0;
+
+        while (name.len == list->names[i].len && at < name.len && fold_sign(name.at[at]) == fold_sign(list->names[i].at[at]))
+            at++;
+        if (at > 0 && at == name.len)
+            return !is_listed(name, list);
+    }
+    return false;
+}
+
 static bool has_open_underscore(struct span name, const struct http_rules *rules)
 {
     return span_find(name, '_') < name.len && (rules == NULL || !is_listed(name, &rules->underscored));
@@ -314,7 +333,8 @@ enum reason http_head_check(const struct http_head *head, const struct http_rule
     for (size_t i = 0; i < head->count; i++) {
         struct span name = http_head_name(head, i);
 
-        if (head->headers[i].known == HTTP_NAME_OTHER && has_open_underscore(name, rules))
+        if (head->headers[i].known == HTTP_NAME_OTHER &&
+            (has_open_underscore(name, rules) || (rules != NULL && passes_for_listed(name, &rules->once))))
             return REASON_HTTP_HEADER_NAME;
         /* What may occur once whatever the rules say was looked at when the head was read. */
         if (rules != NULL && is_listed(name, &rules->once) && http_head_count(head, name) > 1)

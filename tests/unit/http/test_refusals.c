@@ -306,6 +306,8 @@ static void ends_too_early(void **state)
 static void listed_names(void **state)
 {
     static const struct span tenant[] = {SPAN_LIT("X-Tenant")}, odd[] = {SPAN_LIT("x_odd")};
+    static const struct span signs[] = {SPAN_LIT("x-odd"), SPAN_LIT("X.Tenant"), SPAN_LIT("X_TENANT"), SPAN_LIT("X_ODD"),
+                                        SPAN_LIT("X-Odds"), SPAN_LIT("X-TENANT")};
     static const struct http_rules rules = {.once = {tenant, 1}, .underscored = {odd, 1}};
     static const struct refusal twice = REFUSED("the tenant twice", HTTP_HEADER_TWICE, GET "X-Tenant: a\r\n"
         "x-tenant: b\r\n\r\n");
@@ -323,6 +325,12 @@ static void listed_names(void **state)
     /* The union over all routes let it in; a route that does not list it still refuses. */
     assert_int_equal(http_head_check(&reader.head, &rules), REASON_UNSET);
     assert_int_equal(http_head_check(&reader.head, NULL), REASON_HTTP_HEADER_NAME);
+    /* 4.13: what many a server reads as the tenant */
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+        const struct http_rules passed = {.once = {&signs[i], 1}, .underscored = {odd, 1}};
+
+        assert_int_equal(http_head_check(&reader.head, &passed), i < 3 ? REASON_HTTP_HEADER_NAME : REASON_UNSET);
+    }
     http_script_fini(&script);
     http_reader_fini(&reader);
 
