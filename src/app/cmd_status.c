@@ -182,7 +182,8 @@ static void look_at_audit(struct report *report, const struct conf *conf)
     db_close(&audit);
 }
 
-/* Bytes and microseconds: what the newest rows took, of an average row's size, and how long they took to come. */
+/* Bytes and microseconds: what the newest rows took, of an average row's size, and how long they took to come. A file that a
+ * rotation began lately says nothing of the time before; a minute is the least that is a rate. */
 #define LATELY \
     "WITH newest AS (SELECT seq, time_us FROM decision ORDER BY seq DESC LIMIT 20000), " \
     "now(us) AS (SELECT %lld), " \
@@ -190,7 +191,8 @@ static void look_at_audit(struct report *report, const struct conf *conf)
     "WHERE time_us > us - %lld) " \
     "SELECT CAST(all_rows * (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) / " \
     "max(1, (SELECT max(seq) - min(seq) + 1 FROM decision)) AS INTEGER), " \
-    "CAST(CASE WHEN n < 20000 THEN %lld ELSE us - first END AS INTEGER) FROM late, now"
+    "CAST(CASE WHEN n < 20000 THEN min(%lld, max(60000000, us - (SELECT time_us FROM decision ORDER BY seq LIMIT 1))) " \
+    "ELSE us - first END AS INTEGER) FROM late, now"
 
 static uint64_t hours_left(const struct conf *conf, uint64_t room_bytes)
 {
