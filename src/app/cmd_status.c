@@ -191,7 +191,7 @@ static void look_at_audit(struct report *report, const struct conf *conf)
     "WHERE time_us > us - %lld) " \
     "SELECT CAST(all_rows * (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) / " \
     "max(1, (SELECT max(seq) - min(seq) + 1 FROM decision)) AS INTEGER), " \
-    "CAST(CASE WHEN n < 20000 THEN min(%lld, max(60000000, us - (SELECT time_us FROM decision ORDER BY seq LIMIT 1))) " \
+    "CAST(CASE WHEN n < 20000 THEN min(%lld, max(%lld, us - (SELECT time_us FROM decision ORDER BY seq LIMIT 1))) " \
     "ELSE us - first END AS INTEGER) FROM late, now"
 
 static uint64_t hours_left(const struct conf *conf, uint64_t room_bytes)
@@ -203,7 +203,7 @@ static uint64_t hours_left(const struct conf *conf, uint64_t room_bytes)
     char sql[sizeof LATELY + 60];
 
     (void)snprintf(sql, sizeof sql, LATELY, (long long)clock_wall_us(), (long long)DISK_LATELY_US,
-                   (long long)DISK_LATELY_US);
+                   (long long)DISK_LATELY_US, (long long)DISK_RATE_US);
     if (db_open(conf->audit.database, DB_READ, &audit, &why) == CODE_OK && db_prepare(audit, sql, &stmt) == CODE_OK &&
         db_step(stmt) == CODE_OK)
         hours = disk_hours(room_bytes, (uint64_t)db_int(stmt, 0), db_int(stmt, 1));

@@ -26,10 +26,16 @@ void disk_note(struct disk_growth *growth, uint64_t room_bytes, int64_t now_us)
 
 uint64_t disk_hours_left(const struct disk_growth *growth, uint64_t room_bytes, int64_t now_us)
 {
-    unsigned first = growth->count > DISK_NOTES ? growth->count % DISK_NOTES : 0;
-    uint64_t before = growth->room_bytes[first];
+    unsigned oldest = growth->count > DISK_NOTES ? growth->count - DISK_NOTES : 0;
+    uint64_t most = room_bytes;
+    int64_t since_us = 0;
 
-    if (growth->count == 0 || before <= room_bytes)
-        return DISK_HOURS_MAX;
-    return disk_hours(room_bytes, before - room_bytes, now_us - growth->at_us[first]);
+    /* Since there was most room: who moves old files away makes some. What a file does within a minute is no rate. */
+    for (unsigned i = oldest; i != growth->count; i++) {
+        if (growth->room_bytes[i % DISK_NOTES] > most && now_us - growth->at_us[i % DISK_NOTES] >= DISK_RATE_US) {
+            most = growth->room_bytes[i % DISK_NOTES];
+            since_us = growth->at_us[i % DISK_NOTES];
+        }
+    }
+    return disk_hours(room_bytes, most - room_bytes, now_us - since_us);
 }

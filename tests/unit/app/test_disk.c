@@ -31,12 +31,28 @@ static void test_growth(void **state) /* 4.12: the last ten minutes count, not w
         disk_note(&growth, room, now_us);
     }
     assert_in_range(disk_hours_left(&growth, room, now_us), room / GIB / 60 - 1, room / GIB / 60 + 1);
-    assert_int_equal(disk_hours_left(&growth, room + 100 * GIB, now_us), DISK_HOURS_MAX); /* somebody made room */
+    room += 100 * GIB; /* somebody made room */
+    assert_int_equal(disk_hours_left(&growth, room, now_us), DISK_HOURS_MAX);
+    for (int i = 0; i < 180; i++, now_us += MINUTE / 60) {
+        room -= GIB / 60;
+        disk_note(&growth, room, now_us);
+    }
+    assert_in_range(disk_hours_left(&growth, room, now_us), room / GIB / 60 - 1, room / GIB / 60 + 1); /* and it fills on */
+}
+
+static void test_start(void **state) /* 4.12: what a start writes is no rate */
+{
+    struct disk_growth growth = {.count = 0};
+
+    (void)state;
+    disk_note(&growth, GIB, 5);
+    assert_int_equal(disk_hours_left(&growth, GIB - (GIB >> 8), 5 + MINUTE / 60), DISK_HOURS_MAX);
+    assert_int_equal(disk_hours_left(&growth, GIB - (GIB >> 8), 5 + 60 * MINUTE), 255);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hours), cmocka_unit_test(test_growth)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hours), cmocka_unit_test(test_growth), cmocka_unit_test(test_start)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
