@@ -212,6 +212,7 @@ static bool step_closing(struct pair *pair)
     if (!is_over && buf_is_empty(&pair->front.out)) {
         leg_end(&pair->front);
         buf_clear(&pair->front.in); /* what still comes belongs to a request that was answered already */
+        http_reader_rest(&pair->asks); /* its head, of which nobody may have asked for the credential */
         is_over = !pair->lingers || pair->front.is_eof;
         if (pair->deadline_us == 0 && !is_over)
             pair__deadline(pair, LINGER_US);

@@ -100,6 +100,22 @@ int tls__no_passphrase(char *into, int size, int writing, void *context)
     return 0;
 }
 
+/* PEM_read_bio_PrivateKey frees the key's bytes in the ordinary heap without overwriting them. */
+static EVP_PKEY *read_key(BIO *bio)
+{
+    unsigned char *der = NULL;
+    const unsigned char *at;
+    EVP_PKEY *key;
+    long len;
+
+    if (PEM_bytes_read_bio_secmem(&der, &len, NULL, PEM_STRING_EVP_PKEY, bio, tls__no_passphrase, NULL) != 1)
+        return NULL;
+    at = der;
+    key = d2i_AutoPrivateKey(NULL, &at, len);
+    OPENSSL_secure_clear_free(der, (size_t)len);
+    return key;
+}
+
 static enum code load_key(SSL_CTX *ctx, const char *path, struct why *why)
 {
     struct buf text;
@@ -109,7 +125,7 @@ static enum code load_key(SSL_CTX *ctx, const char *path, struct why *why)
     enum code code = tls__open_pem(path, FILE_SECRET, &text, &bio, why);
 
     if (code == CODE_OK) {
-        key = PEM_read_bio_PrivateKey(bio, NULL, tls__no_passphrase, NULL);
+        key = read_key(bio);
         if (key == NULL || SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
             tls__error_text(fault, sizeof fault);
             code = why_set(why, CODE_INVALID, "%s: not the unencrypted PEM key of the certificate (%s)", path, fault);
