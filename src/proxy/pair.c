@@ -238,7 +238,7 @@ static void note_movement(struct pair *pair)
         pair->front_written = pair->front.written_bytes;
         pair->front_moved_us = now_us;
     }
-    if (pair->back_read != pair->back.read_bytes) {
+    if (pair->back_read != pair->back.read_bytes || !buf_is_empty(&pair->front.out)) { /* held back is not silent */
         pair->back_read = pair->back.read_bytes;
         pair->back_moved_us = now_us;
     }

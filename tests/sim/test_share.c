@@ -196,6 +196,33 @@ static void test_pass_streams(void **state)
     end();
 }
 
+/* 4.8: an upstream that a slow reader held back was not silent. */
+static void test_held_back(void **state)
+{
+    char head[128], first[120001];
+
+    (void)state;
+    begin(SIM_PLAIN);
+    sim->routes[0].reply_idle_ms = 5000;
+    (void)snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", LARGE_BYTES);
+    asks_pass(head);
+    memcpy(first, large, sizeof first - 1);
+    first[sizeof first - 1] = '\0';
+    sim_upstream_says(sim, 0, first);
+    for (int i = 0; i < 10; i++) {
+        assert_true(reads(2000));
+        sim_pass(sim, 2 * SECOND);
+    }
+    read_all();
+    assert_int_equal(sim->ring->outcome_count, 0);
+    sim_pass(sim, 4 * SECOND);
+    sim_upstream_says(sim, 0, large + sizeof first - 1);
+    read_all();
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_COMPLETED);
+    assert_memory_equal(body_of(), large, LARGE_BYTES);
+    end();
+}
+
 static void pass_in_chunks(void)
 {
     fill();
@@ -384,7 +411,7 @@ int main(void)
         cmocka_unit_test(test_held_once),    cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_steady_reader),
         cmocka_unit_test(test_quiet_stream), cmocka_unit_test(test_pass_streams), cmocka_unit_test(test_pass_ends),
         cmocka_unit_test(test_crowd),        cmocka_unit_test(test_rate),        cmocka_unit_test(test_refused_end),
-        cmocka_unit_test(test_pass_rate),
+        cmocka_unit_test(test_pass_rate),      cmocka_unit_test(test_held_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
