@@ -95,6 +95,8 @@ static void print_recorded(const struct explaining *e)
         printf("no policy\n");
     if (r->lack != RECORDED_WHOLE)
         printf("the record's arguments are %s: what hangs on the missing part is guessed\n", recorded_lack_text(r->lack));
+    if (r->query_unknown)
+        printf("its query is not in the record: rules for queries are asked as if there were none\n");
     if (r->answers_unknown)
         printf("what it answers is not in the record: rules for the answered method are not asked\n");
     putchar('\n');

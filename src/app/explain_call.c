@@ -66,6 +66,27 @@ static struct span raw_of(const struct json_node *object, const char *key)
     return member != NULL ? member->raw : SPAN_NONE;
 }
 
+/* `param` is, as at the gate, what stands beside the name and the arguments. */
+static enum code add_others(struct buf *out, const struct json_node *params)
+{
+    const char *before = ",\"param\":{";
+    enum code code = CODE_OK;
+
+    for (const struct json_node *at = params != NULL ? params->child : NULL; at != NULL && code == CODE_OK; at = at->next) {
+        if (span_is(at->key, "name") || span_is(at->key, "arguments"))
+            continue;
+        code = buf_add_text(out, before);
+        if (code == CODE_OK)
+            code = json_write_string(out, at->key);
+        if (code == CODE_OK)
+            code = buf_add_byte(out, ':');
+        if (code == CODE_OK)
+            code = buf_add_span(out, at->raw);
+        before = ",";
+    }
+    return code == CODE_OK && before[1] == '\0' ? buf_add_byte(out, '}') : code;
+}
+
 /* A JSON-RPC request becomes what a test would write. */
 static enum code convert_message(struct buf *out, const struct json_node *message)
 {
@@ -87,6 +108,8 @@ static enum code convert_message(struct buf *out, const struct json_node *messag
         code = add_member(out, "params", raw_of(message, "params"));
     if (code == CODE_OK)
         code = add_member(out, "meta", raw_of(params, "_meta"));
+    if (code == CODE_OK && by_arguments)
+        code = add_others(out, params);
     return code == CODE_OK ? buf_add_byte(out, '}') : code;
 }
 

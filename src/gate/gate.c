@@ -349,6 +349,9 @@ static __attribute__((noinline)) void redact_again(struct gate *gate, const stru
     make_consistent(&again);
     verdict->redact = again.redact;
     verdict->redact_count = again.redact_count;
+    verdict->redact_params = again.redact_params;
+    verdict->redact_param_count = again.redact_param_count;
+    verdict->redact_query = verdict->redact_query || again.redact_query;
     verdict->redact_all = verdict->redact_all || again.redact_all;
     /* Its text may have been the scratch's; under what happened since, another rule may be the one that decides. */
     verdict->undecided = span_equals(again.rule, verdict->rule) ? again.undecided : SPAN_NONE;
@@ -392,16 +395,18 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
         .protocol_version = message->protocol_version,
         .direction = message->from_server ? SPAN_LIT("server") : SPAN_LIT("agent"),
         .method = message->method, .tool = message->target, .rpc_id = message->rpc_id,
-        .body = message->body, .query = message->query,
+        .body = message->body,
         .target = message->path.at == NULL && message->query.len > 0 ? SPAN_LIT("") : message->path,
         .verdict = recorded_verdict(verdict->kind), .reason = verdict->reason, .rule = verdict->rule,
         .rule_reason = verdict->rule_reason, .undecided = verdict->undecided,
         .policy_version = verdict->policy_version, .policy_hash = verdict->policy_hash,
         .judge_us = decision->judge_us, .status = permits ? 0 : status,
         .latency_us = permits ? 0 : clock_monotonic_us() - message->began_us,
-        .expects_outcome = permits && message->expects_outcome, .arguments = arguments, .arguments_redacted = redacted,
+        .expects_outcome = permits && message->expects_outcome, .arguments = arguments,
     };
-    record->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, verdict);
+    record->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, verdict, &redacted);
+    record->query = gate__query_text(&gate->text, gate->shared->redact_key, message->query, verdict, &redacted);
+    record->arguments_redacted = redacted;
     record->rules = gate__rules_text(&gate->text, verdict, &decision->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }

@@ -50,9 +50,9 @@ struct gate_shared {
 struct record_text {
     struct buf rules;
     struct buf monitor;
-    struct buf arguments;
+    struct buf arguments, params;
     struct buf bound;
-    char redacted[REDACTED_TEXT_BYTES], params[REDACTED_TEXT_BYTES];
+    char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
 
 /* A worker's hold on a policy, for its gate and for every decision that it judged: counted without a lock, since the count
@@ -87,9 +87,12 @@ struct span gate__monitor_text(struct record_text *text, const struct verdict *v
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                                  const struct json_node *root, const struct verdict *verdict, bool *redacted);
 
-/* The other members of params as they may be recorded: all of them, or a digest where nobody knows of redactions. */
+/* The same of the other members of params, and of the query, which is recorded whole or not at all.
+ * *redacted: set where something was; otherwise it stays. */
 struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
-                              const struct json_node *params, const struct verdict *verdict);
+                              const struct json_node *params, const struct verdict *verdict, bool *redacted);
+struct span gate__query_text(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span query,
+                             const struct verdict *verdict, bool *redacted);
 
 /* What an approval of the call is bound to beside its arguments: all other members of params, and of _meta those that the
  * policy asks for. *bound: at == NULL where there is none of them. */

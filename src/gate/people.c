@@ -32,8 +32,10 @@ static void take_arguments(struct gate *gate, const struct gate_message *message
 
     ask->arguments_bytes = whole.len;
     ask->arguments = utf8_cut(whole, APPROVAL_ARGUMENTS_BYTES);
-    ask->query = message->query;
-    ask->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, &decision->verdict);
+    ask->query = gate__query_text(&gate->text, gate->shared->redact_key, message->query, &decision->verdict,
+                                  &ask->arguments_redacted);
+    ask->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, &decision->verdict,
+                                    &ask->arguments_redacted);
     ask->params = utf8_cut(ask->params, APPROVAL_ARGUMENTS_BYTES);
 }
 

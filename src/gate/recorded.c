@@ -14,7 +14,7 @@
 
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
-       C_QUERY, C_PARAMS, C_PARAMS_BYTES };
+       C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_TELLS_PARAMS };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -153,19 +153,22 @@ static uint32_t list_stand_ins(const struct json_node *node, const struct json_n
     return count;
 }
 
-static enum code hide_stand_ins(struct recorded *recorded)
+/* Behind what is hidden already. */
+static enum code hide_stand_ins(struct recorded *recorded, const struct json_node *root)
 {
-    const struct json_node *root = recorded->question.root;
-    uint32_t count = list_stand_ins(root, NULL, 0);
+    struct question_hidden *hidden = &recorded->hidden;
+    uint32_t count = list_stand_ins(root, NULL, hidden->count);
     const struct json_node **nodes = arena_alloc(&recorded->arena, (count + 1) * sizeof *nodes);
 
     if (nodes == NULL)
         return CODE_NOMEM;
-    (void)list_stand_ins(root, nodes, 0);
-    recorded->hidden.nodes = nodes;
-    recorded->hidden.count = count;
-    if (count > 0)
+    if (hidden->count > 0)
+        memcpy(nodes, hidden->nodes, hidden->count * sizeof *nodes);
+    (void)list_stand_ins(root, nodes, hidden->count);
+    if (count > hidden->count && recorded->lack == RECORDED_WHOLE)
         recorded->lack = RECORDED_REDACTED;
+    hidden->nodes = nodes;
+    hidden->count = count;
     return CODE_OK;
 }
 
@@ -207,10 +210,10 @@ static enum code read_arguments(struct recorded *recorded, struct db_stmt *row)
         return code;
     if (code != CODE_OK)
         hide_all(recorded, RECORDED_DAMAGED);
-    return code == CODE_OK && db_int(row, C_REDACTED) != 0 ? hide_stand_ins(recorded) : CODE_OK;
+    return code == CODE_OK && db_int(row, C_REDACTED) != 0 ? hide_stand_ins(recorded, question->root) : CODE_OK;
 }
 
-/* What is cut, redacted or erased says nothing: conditions that ask for it are guessed. */
+/* What is cut, redacted whole or erased says nothing: conditions that ask for it are guessed. */
 static enum code read_params(struct recorded *recorded, struct db_stmt *row)
 {
     struct question *question = &recorded->question;
@@ -218,14 +221,28 @@ static enum code read_params(struct recorded *recorded, struct db_stmt *row)
     struct span text = db_text(row, C_PARAMS);
     enum code code;
 
+    recorded->hidden.meta = text.at != NULL || !db_is_null(row, C_PARAMS_BYTES) || db_int(row, C_TELLS_PARAMS) == 0;
     if (text.at == NULL || (int64_t)text.len < db_int(row, C_PARAMS_BYTES))
         return CODE_OK;
     code = json_read(text, &agent_rules, &recorded->others, &recorded->arena, &question->params, &fault);
     if (code == CODE_NOMEM)
         return code;
-    if (code != CODE_OK || question->params->type != JSON_OBJECT || is_stand_in(question->params))
+    if (code != CODE_OK || question->params->type != JSON_OBJECT || is_stand_in(question->params)) {
         question->params = NULL;
-    return CODE_OK;
+        return CODE_OK;
+    }
+    recorded->hidden.meta = false;
+    return db_int(row, C_REDACTED) != 0 ? hide_stand_ins(recorded, question->params) : CODE_OK;
+}
+
+static void read_query(struct recorded *recorded, struct db_stmt *row)
+{
+    struct question *question = &recorded->question;
+    bool is_redacted = db_int(row, C_REDACTED) != 0 && span_starts_with(question->query, SPAN_LIT("{\"" REDACTED_KEY "\":"));
+
+    recorded->query_unknown = is_redacted || (question->query.at == NULL && db_int(row, C_QUERY_BYTES) > 0);
+    if (is_redacted)
+        question->query = SPAN_NONE;
 }
 
 static void settle_hidden(struct recorded *recorded)
@@ -235,14 +252,13 @@ static void settle_hidden(struct recorded *recorded)
     recorded->hidden.hints = span_is(question->method, "tools/call");
     if (asks_arguments(question->method)) {
         question->meta = json_member(question->params, SPAN_LIT("_meta"));
-        recorded->hidden.meta = question->params == NULL;
     } else if (recorded->lack == RECORDED_WHOLE || recorded->lack == RECORDED_REDACTED) {
         question->meta = question->root != NULL ? json_member(question->root, SPAN_LIT("_meta")) : NULL;
         recorded->hidden.meta = question->root != NULL && is_stand_in(question->root) && recorded->hidden.count > 0;
     } else {
         recorded->hidden.meta = true;
     }
-    if (recorded->hidden.count > 0 || recorded->hidden.meta)
+    if (recorded->hidden.count > 0 || recorded->hidden.meta || recorded->hidden.hints)
         question->hidden = &recorded->hidden;
 }
 
@@ -302,6 +318,7 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
         code = read_params(recorded, row);
     if (code != CODE_OK)
         return code;
+    read_query(recorded, row);
     recorded->kind = kind_of(recorded);
     settle_hidden(recorded);
     if (recorded->kind == RECORDED_JUDGED && span_is(recorded->question.method, "response"))

@@ -39,6 +39,8 @@ struct recorded {
     uint64_t seq;
     enum recorded_kind kind;
     enum recorded_lack lack;
+    bool query_unknown;         /* a query came, and was redacted, erased or not kept: rules that ask for it cannot be asked */
+    bool unaskable;             /* set where it is judged again: what the policy asks for is one of these two */
     bool answers_unknown;       /* method `response`, and no question was found that it answers: its method cannot be told */
     bool from_server;
     /* what was decided then */
@@ -61,11 +63,17 @@ struct recorded {
     struct buf canonical, others; /* others: the other members of params */
 };
 
+/* Whether the row was written by who writes down all of params, so that what it lacks was not there: files know that from
+ * version 3 on, and say when they were brought up to it. */
+#define RECORDED_TELLS_PARAMS \
+    "(SELECT user_version FROM pragma_user_version) >= 3 " \
+    "AND seq > (SELECT coalesce(max(seq), 0) FROM event WHERE kind = 'migrated')"
+
 /* The first words of a statement whose rows recorded_read takes; a WHERE on columns of `decision` may follow. */
 #define RECORDED_SELECT \
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
-    "rpc_id, rules, target, query, params, params_bytes FROM decision "
+    "rpc_id, rules, target, query, params, params_bytes, query_bytes, " RECORDED_TELLS_PARAMS " FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);

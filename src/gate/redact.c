@@ -13,6 +13,7 @@ enum code gate__record_text_init(struct record_text *text)
     buf_init(&text->rules, RULES_TEXT_BYTES);
     buf_init(&text->monitor, MONITOR_TEXT_BYTES);
     buf_init(&text->arguments, SIZE_MAX / 2);
+    buf_init(&text->params, SIZE_MAX / 2);
     buf_init(&text->bound, SIZE_MAX / 2);
     if (buf_reserve(&text->rules, RULES_TEXT_BYTES, &at) != CODE_OK ||
         buf_reserve(&text->monitor, MONITOR_TEXT_BYTES, &at) != CODE_OK)
@@ -25,6 +26,7 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->rules);
     buf_fini(&text->monitor);
     buf_fini(&text->arguments);
+    buf_fini(&text->params);
     buf_fini(&text->bound);
 }
 
@@ -145,28 +147,32 @@ static struct span redacted_value(char out[REDACTED_TEXT_BYTES], const unsigned 
     return span_of(out, (size_t)len);
 }
 
-/* Copies the canonical bytes, each redacted value replaced. The values come in document order; one inside another that is
- * already replaced is passed over. */
-static enum code replace_values(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span whole,
-                                const struct verdict *verdict)
+struct stand_ins {
+    struct record_text *text;
+    const unsigned char *key;
+    const struct json_node *const *values;
+    uint32_t count, done;
+};
+
+/* Copies canonical bytes, each redacted value replaced. The values come in document order, and those before `whole` are done;
+ * one inside another that is already replaced is passed over. */
+static enum code replace_values(struct stand_ins *in, struct span whole, struct buf *out)
 {
     const char *cursor = whole.at, *end = whole.at + whole.len;
-    struct buf *out = &text->arguments;
 
-    /* Each stand-in costs a digest and a hundred bytes: an agent does not choose how many. */
-    if (verdict->redact_count > REDACTED_MAX)
-        return CODE_LIMIT;
-    for (uint32_t i = 0; i < verdict->redact_count; i++) {
-        struct span value = verdict->redact[i]->raw;
+    for (; in->done < in->count; in->done++) {
+        struct span value = in->values[in->done]->raw;
         enum code code;
 
+        if (value.at >= end)
+            break;
         if (value.at < whole.at || value.at + value.len > end)
             return CODE_INVALID;
         if (value.at < cursor)
             continue;
         code = buf_add(out, cursor, (size_t)(value.at - cursor));
         if (code == CODE_OK)
-            code = buf_add_span(out, redacted_value(text->redacted, key, value));
+            code = buf_add_span(out, redacted_value(in->text->redacted, in->key, value));
         if (code != CODE_OK)
             return code;
         cursor = value.at + value.len;
@@ -177,6 +183,8 @@ static enum code replace_values(struct record_text *text, const unsigned char ke
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
                                  const struct json_node *root, const struct verdict *verdict, bool *redacted)
 {
+    struct stand_ins in = {.text = text, .key = key, .values = verdict->redact, .count = verdict->redact_count};
+
     *redacted = false;
     if (root == NULL)
         return SPAN_NONE;
@@ -184,27 +192,65 @@ struct span gate__arguments_text(struct record_text *text, const unsigned char k
         return root->raw;
     *redacted = true;
     buf_clear(&text->arguments);
-    if (!verdict->redact_all && replace_values(text, key, root->raw, verdict) == CODE_OK)
+    /* Each stand-in costs a digest and a hundred bytes: an agent does not choose how many. */
+    if (!verdict->redact_all && in.count <= REDACTED_MAX && replace_values(&in, root->raw, &text->arguments) == CODE_OK &&
+        in.done == in.count)
         return buf_peek(&text->arguments);
     return redacted_value(text->redacted, key, root->raw);
 }
 
-struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
-                              const struct json_node *params, const struct verdict *verdict)
-{
-    if (params == NULL || !verdict->redact_all)
-        return params != NULL ? params->raw : SPAN_NONE;
-    return redacted_value(text->params, key, params->raw);
-}
-
-static enum code add_bound(struct buf *out, const char *before, const struct json_node *member)
+static enum code add_key(struct buf *out, const char *before, const struct json_node *member)
 {
     enum code code = buf_add_text(out, before);
 
     if (code == CODE_OK)
         code = json_write_string(out, member->key);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, ':');
+    return code == CODE_OK ? buf_add_byte(out, ':') : code;
+}
+
+/* A member's bytes are those of the message; the object around them was made for the record. */
+static enum code replace_members(struct stand_ins *in, const struct json_node *params, struct buf *out)
+{
+    enum code code = CODE_OK;
+
+    for (const struct json_node *member = params->child; member != NULL && code == CODE_OK; member = member->next) {
+        code = add_key(out, member == params->child ? "{" : ",", member);
+        if (code == CODE_OK)
+            code = replace_values(in, member->raw, out);
+    }
+    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+}
+
+struct span gate__params_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],
+                              const struct json_node *params, const struct verdict *verdict, bool *redacted)
+{
+    struct stand_ins in = {.text = text, .key = key, .values = verdict->redact_params, .count = verdict->redact_param_count};
+
+    if (params == NULL)
+        return SPAN_NONE;
+    if (!verdict->redact_all && in.count == 0)
+        return params->raw;
+    *redacted = true;
+    buf_clear(&text->params);
+    if (!verdict->redact_all && in.count <= REDACTED_MAX &&
+        replace_members(&in, params, &text->params) == CODE_OK && in.done == in.count)
+        return buf_peek(&text->params);
+    return redacted_value(text->no_params, key, params->raw);
+}
+
+struct span gate__query_text(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span query,
+                             const struct verdict *verdict, bool *redacted)
+{
+    if (query.len == 0 || (!verdict->redact_all && !verdict->redact_query))
+        return query;
+    *redacted = true;
+    return redacted_value(text->no_query, key, query);
+}
+
+static enum code add_bound(struct buf *out, const char *before, const struct json_node *member)
+{
+    enum code code = add_key(out, before, member);
+
     return code == CODE_OK ? buf_add_span(out, member->raw) : code;
 }
 

@@ -84,7 +84,7 @@ static void count(struct replayer *replayer, enum replay_fate fate)
     sum->calls++;
     sum->fates[fate]++;
     if (fate == REPLAY_UNKNOWN)
-        sum->lacks[recorded->answers_unknown ? RECORDED_WHOLE : recorded->lack]++;
+        sum->lacks[recorded->unaskable ? RECORDED_WHOLE : recorded->lack]++;
     if (fate == REPLAY_NO_QUESTION && recorded->kind == RECORDED_UNJUDGED)
         sum->unjudged++;
     else if (fate == REPLAY_NO_QUESTION)
@@ -119,7 +119,7 @@ static enum code keep(struct replayer *replayer, enum replay_fate fate, bool sam
         .seq = recorded->seq, .time_us = question->time_us, .fate = fate, .lack = recorded->lack, .same_version = same_version,
         .was = {.kind = recorded->verdict}, .approved = recorded->approved,
     };
-    if (recorded->kind == RECORDED_JUDGED && !recorded->answers_unknown)
+    if (recorded->kind == RECORDED_JUDGED && !recorded->unaskable)
         told->call.is = (struct replay_verdict){.kind = now->kind, .reason = span_text(reason_name(now->reason)),
                                                 .rule = now->rule};
     code = keep_text(replayer, question->tenant, &told->call.tenant);

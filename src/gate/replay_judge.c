@@ -103,7 +103,8 @@ enum code gate__rejudge(struct rejudge *rejudge, struct recorded *recorded, enum
 {
     *lossy = false;
     *fate = recorded->kind != RECORDED_JUDGED ? REPLAY_NO_QUESTION : REPLAY_UNKNOWN;
-    if (recorded->kind != RECORDED_JUDGED || recorded->answers_unknown)
+    recorded->unaskable = recorded->answers_unknown || (recorded->query_unknown && policy_asks_query(rejudge->policy));
+    if (recorded->kind != RECORDED_JUDGED || recorded->unaskable)
         return CODE_OK;
     rejudge->recorded = recorded;
     if (recorded->question.time_us > rejudge->moment.now_us) /* a clock may have jumped back */

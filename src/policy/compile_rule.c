@@ -178,24 +178,41 @@ static enum code compile_paths(struct compiler *c, const struct yaml_node *list,
     return code;
 }
 
+static void compile_redact_query(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
+{
+    if (node != NULL && node->type == YAML_BOOL && node->truth)
+        redaction->query = true;
+    else if (node != NULL)
+        FAULT(c, node, "`query` of a redaction is true: the query is left out as a whole; for none, leave the line out");
+}
+
 enum code policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
 {
-    static const char *const known[] = {"match", "args", "answer", NULL};
-    const struct yaml_node *args = yaml_member(node, "args"), *answer = yaml_member(node, "answer");
+    static const char *const known[] = {"match", "args", "params", "answer", "query", NULL};
+    static const struct { const char *key, *example; } parts[REDACT_PART_COUNT] = {
+        [REDACT_ARGS] = {"args", "the arguments"},
+        [REDACT_PARAMS] = {"params", "members of `params`"},
+        [REDACT_ANSWER] = {"answer", "parts of the answer"},
+    };
     enum code code;
+    bool any = false;
 
-    *redaction = (struct redaction){.path_count = 0};
+    *redaction = (struct redaction){.query = false};
     if (!policy__is_map(c, node))
         return CODE_OK;
     policy__check_keys(c, node, known, "a redaction");
     c->slow_allowed = false;
     code = policy__compile_match(c, yaml_member(node, "match"), false, &redaction->match);
-    if (code != CODE_OK)
-        return code;
-    if (args == NULL && answer == NULL)
-        FAULT(c, node, "a redaction has no `args` and no `answer`; name them, as in args: [password, '$.auth.token'] or "
-              "answer: ['$.content[*].text']");
-    code = compile_paths(c, args, "the arguments", &redaction->paths, &redaction->path_count);
-    return code == CODE_OK ? compile_paths(c, answer, "parts of the answer", &redaction->answer_paths,
-                                           &redaction->answer_path_count) : code;
+    for (enum redaction_part part = REDACT_ARGS; part < REDACT_PART_COUNT && code == CODE_OK; part++) {
+        const struct yaml_node *list = yaml_member(node, parts[part].key);
+
+        any |= list != NULL;
+        code = compile_paths(c, list, parts[part].example, &redaction->of[part].path, &redaction->of[part].count);
+    }
+    if (code == CODE_OK)
+        compile_redact_query(c, yaml_member(node, "query"), redaction);
+    if (code == CODE_OK && !any && yaml_member(node, "query") == NULL)
+        FAULT(c, node, "a redaction has no `args`, `params`, `answer` or `query`; name what is left out, as in args: "
+              "[password, '$.auth.token'], params: ['$._meta.token'], answer: ['$.content[*].text'] or query: true");
+    return code;
 }

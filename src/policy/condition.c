@@ -92,6 +92,11 @@ static bool look(struct path_walk *path)
     return policy__spend_visits(leaf->walk);
 }
 
+bool policy_asks_query(const struct policy *policy)
+{
+    return policy->asks_query;
+}
+
 bool policy_asks_meta(const struct policy *policy, struct span key)
 {
     for (const struct meta_key *at = policy->meta_keys; at != NULL; at = at->next)
@@ -106,8 +111,7 @@ static const struct json_node *root_of(const struct question *question, enum con
     case FROM_META:
         return question->meta;
     case FROM_PARAM: /* of other methods, `$` is all of params */
-        return span_is(question->method, "tools/call") || span_is(question->method, "prompts/get") ? question->params
-                                                                                                 : question->root;
+        return question_has_arguments(question) ? question->params : question->root;
     case FROM_ARG:
         break;
     }

@@ -320,7 +320,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     }
     if (judging->spent)
         deny(verdict, REASON_TOO_COSTLY);
-    return policy__redact(judging->policy, &judging->candidates, question->root, false, judging->scratch, verdict);
+    return policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
 }
 
 void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
@@ -340,7 +340,7 @@ void policy__judge(const struct policy *policy, const struct question *question,
     if (judge(&judging, question, budget, verdict) != CODE_OK) {
         deny(verdict, REASON_MEMORY);
         verdict->redact_all = true;
-        verdict->redact_count = 0;
+        verdict->redact_count = verdict->redact_param_count = 0;
     }
 }
 

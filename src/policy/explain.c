@@ -313,8 +313,10 @@ static void say_verdict(struct trace *trace, const struct verdict *verdict)
     say_others(trace, verdict);
     if (verdict->redact_all)
         SAY(trace, "\nredacted in the audit: everything");
-    else if (verdict->redact_count > 0)
-        SAY(trace, "\nredacted in the audit: %u values", verdict->redact_count);
+    else if (verdict->redact_count + verdict->redact_param_count > 0)
+        SAY(trace, "\nredacted in the audit: %u values", verdict->redact_count + verdict->redact_param_count);
+    if (verdict->redact_query && !verdict->redact_all)
+        SAY(trace, "\nredacted in the audit: the query");
     SAY(trace, "\n");
 }
 
@@ -359,11 +361,12 @@ static void say_answer(struct trace *trace, const struct policy *policy, const s
     regex_budget_init(&budget);
     for (uint32_t i = 0; i < policy->redaction_count; i++) {
         const struct redaction *redaction = &policy->redactions[i];
-        enum truth match = redaction->answer_path_count == 0 ? TRUTH_FALSE
-                                                             : policy__match(&redaction->match, question, &budget, &undecided);
+        enum truth match = redaction->of[REDACT_ANSWER].count == 0
+                               ? TRUTH_FALSE
+                               : policy__match(&redaction->match, question, &budget, &undecided);
 
-        for (uint32_t p = 0; p < redaction->answer_path_count && match != TRUTH_FALSE; p++) {
-            struct span path = match == TRUTH_UNDECIDED ? SPAN_LIT("$") : redaction->answer_paths[p].text;
+        for (uint32_t p = 0; p < redaction->of[REDACT_ANSWER].count && match != TRUTH_FALSE; p++) {
+            struct span path = match == TRUTH_UNDECIDED ? SPAN_LIT("$") : redaction->of[REDACT_ANSWER].path[p].text;
 
             SAY(trace, "%s%.*s", told++ == 0 ? "redacted in the audit, of the answer: " : ", ", SPAN_ARG(path));
             if (trace->answer != NULL)

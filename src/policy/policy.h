@@ -48,6 +48,9 @@ int64_t policy_memory_us(const struct policy *policy);
 /* Whether `policy` watches all that `other` watches, by all of it and as long. */
 bool policy_watches_all_of(const struct policy *policy, const struct policy *other);
 
+/* Whether some rule or redaction asks for queries. */
+bool policy_asks_query(const struct policy *policy);
+
 /* Whether a condition of some rule asks for this member of params._meta, or may. */
 bool policy_asks_meta(const struct policy *policy, struct span key);
 

@@ -207,12 +207,15 @@ struct rule {
     int line, column;
 };
 
+enum redaction_part { REDACT_ARGS, REDACT_PARAMS, REDACT_ANSWER, REDACT_PART_COUNT };
+
 struct redaction {
     struct match match;
-    const struct path *paths;
-    uint32_t path_count;
-    const struct path *answer_paths; /* into what the call is answered with */
-    uint32_t answer_path_count;
+    struct {
+        const struct path *path;
+        uint32_t count;
+    } of[REDACT_PART_COUNT];
+    bool query;
 };
 
 struct case_approved {
@@ -434,8 +437,9 @@ struct policy_scratch {
     size_t cache_bytes;
 };
 
-enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct json_node *root,
-                         bool is_answer, struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
+/* What the verdict says of redactions, of a call that the candidates were found for. */
+enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
+                         struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
 
 /* The walk behind policy_eval and policy_explain; `trace` may be NULL. */
 void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,

@@ -102,6 +102,12 @@ struct question {
     const struct question_hidden *hidden; /* NULL: all is known, as of every call at the gate */
 };
 
+/* Whether `$` is params.arguments, so that the other members of params stand in question.params. */
+static inline bool question_has_arguments(const struct question *question)
+{
+    return span_is(question->method, "tools/call") || span_is(question->method, "prompts/get");
+}
+
 /* What the call has of it; empty: nothing. */
 struct span question_value(const struct question *question, enum policy_by by);
 

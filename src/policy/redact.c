@@ -61,57 +61,87 @@ static uint32_t keep_outermost(const struct json_node **nodes, uint32_t count)
     return kept;
 }
 
-/* Returns: false where all must go. */
-static bool collect_all(const struct path *paths, uint32_t count, const struct json_node *root, uint64_t *visits_left,
+/* Takes: parts: of which redactions the paths lead into root, as bits 1 << enum redaction_part.
+ * Returns: false where all must go. */
+static bool collect_all(const struct redaction *redaction, unsigned parts, const struct json_node *root, uint64_t *visits_left,
                         struct redacting *redacting)
 {
-    for (uint32_t p = 0; p < count; p++) {
-        struct path_walk walk = {.path = &paths[p], .visit = collect, .context = redacting, .visits_left = visits_left};
+    for (enum redaction_part part = REDACT_ARGS; part < REDACT_PART_COUNT; part++)
+        for (uint32_t p = 0; (parts & (1U << part)) != 0 && p < redaction->of[part].count; p++) {
+            const struct path *path = &redaction->of[part].path[p];
+            struct path_walk walk = {.path = path, .visit = collect, .context = redacting, .visits_left = visits_left};
 
-        path_run(&walk, root);
-        if (walk.spent || redacting->too_many || path_is_root(&paths[p]))
-            return false;
-    }
+            path_run(&walk, root);
+            if (walk.spent || redacting->too_many || (path_is_root(path) && part != REDACT_PARAMS))
+                return false;
+        }
     return true;
 }
 
-enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct json_node *root,
-                         bool is_answer, struct policy_scratch *scratch, struct verdict *verdict)
+static bool redacts(const struct redaction *redaction, unsigned parts)
+{
+    for (enum redaction_part part = REDACT_ARGS; part < REDACT_PART_COUNT; part++)
+        if ((parts & (1U << part)) != 0 && redaction->of[part].count > 0)
+            return true;
+    return false;
+}
+
+/* Values below root, or *all. */
+static enum code redact_parts(const struct policy *policy, const struct candidates *candidates, unsigned parts,
+                              const struct json_node *root, struct policy_scratch *scratch, bool *all,
+                              const struct json_node *const **found, uint32_t *count)
 {
     struct redacting redacting = {.scratch = scratch};
     uint64_t visits_left = VISITS_MAX;
 
-    for (uint32_t i = 0; i < candidates->redaction_count && !verdict->redact_all; i++) {
+    for (uint32_t i = 0; i < candidates->redaction_count && !*all; i++) {
         const struct redaction *redaction = &policy->redactions[candidates->redactions[i].at];
-        const struct path *paths = is_answer ? redaction->answer_paths : redaction->paths;
-        uint32_t count = is_answer ? redaction->answer_path_count : redaction->path_count;
 
-        verdict->redact_all |= count > 0 && (candidates->redactions[i].match == TRUTH_UNDECIDED ||
-                                             !collect_all(paths, count, root, &visits_left, &redacting));
+        *all = redacts(redaction, parts) && (candidates->redactions[i].match == TRUTH_UNDECIDED ||
+                                             !collect_all(redaction, parts, root, &visits_left, &redacting));
     }
     if (redacting.no_memory)
         return CODE_NOMEM;
-    if (verdict->redact_all || redacting.count == 0)
+    if (*all || redacting.count == 0)
         return CODE_OK;
     qsort(redacting.nodes, redacting.count, sizeof(struct json_node *), by_place);
-    verdict->redact = redacting.nodes;
-    verdict->redact_count = keep_outermost(redacting.nodes, redacting.count);
+    *found = redacting.nodes;
+    *count = keep_outermost(redacting.nodes, redacting.count);
     return CODE_OK;
+}
+
+enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
+                         struct policy_scratch *scratch, struct verdict *verdict)
+{
+    bool apart = question_has_arguments(question); /* otherwise the paths of both lead into params */
+    unsigned args = 1U << REDACT_ARGS, params = 1U << REDACT_PARAMS;
+    enum code code = redact_parts(policy, candidates, apart ? args : args | params, question->root, scratch,
+                                  &verdict->redact_all, &verdict->redact, &verdict->redact_count);
+
+    if (code == CODE_OK && apart)
+        code = redact_parts(policy, candidates, params, question->params, scratch, &verdict->redact_all,
+                            &verdict->redact_params, &verdict->redact_param_count);
+    for (uint32_t i = 0; i < candidates->redaction_count; i++)
+        verdict->redact_query |= policy->redactions[candidates->redactions[i].at].query; /* undecided: too */
+    return code;
 }
 
 void policy_redact_answer(const struct policy *policy, const struct question *question, const struct json_node *answer,
                           struct policy_scratch *scratch, struct verdict *verdict)
 {
     struct candidates candidates = {.redaction_count = 0};
+    unsigned parts = 1U << REDACT_ANSWER;
     bool any = false;
 
     memset(verdict, 0, offsetof(struct verdict, rules));
     arena_reset(&scratch->arena);
     verdict->redact_all = policy == NULL || policy__candidates(policy, question, scratch, &candidates) != CODE_OK;
     for (uint32_t i = 0; i < candidates.redaction_count; i++)
-        any |= policy->redactions[candidates.redactions[i].at].answer_path_count > 0;
+        any |= redacts(&policy->redactions[candidates.redactions[i].at], parts);
     if (verdict->redact_all || !any)
         return;
-    verdict->redact_all = answer == NULL || policy__redact(policy, &candidates, answer, true, scratch, verdict) != CODE_OK ||
-                          verdict->redact_all;
+    verdict->redact_all = answer == NULL;
+    if (redact_parts(policy, &candidates, parts, answer, scratch, &verdict->redact_all, &verdict->redact,
+                     &verdict->redact_count) != CODE_OK)
+        verdict->redact_all = true;
 }

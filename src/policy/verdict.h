@@ -59,6 +59,9 @@ struct verdict {
     bool redact_all;                  /* a redaction could not be decided, or names `$` */
     const struct json_node *const *redact; /* values under question.root that must not be recorded; sorted in document order */
     uint32_t redact_count;
+    const struct json_node *const *redact_params; /* likewise of question.params, of which all may be one */
+    uint32_t redact_param_count;
+    bool redact_query;
     uint64_t work;                    /* regex work units */
     uint32_t approval_count;
     /* What is behind the counts is not cleared for a new verdict. */

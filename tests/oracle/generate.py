@@ -293,7 +293,10 @@ class Generator:
         """As one of the rules, so that it is made small like them."""
         match = {word: self.names(pool) for word, pool in (("tools", TOOLS), ("tenants", TENANTS)) if self.maybe(0.3)}
         words = self.random.choice([["args"], ["args"], ["answer"], ["args", "answer"]])
-        return {"effect": "redact", "match": match, **{word: [self.steps() for _ in range(self.random.choice([1, 1, 2]))] for word in words}}
+        if "meta" not in self.without and self.maybe(0.4):
+            words = [*words, "params"]
+        redaction = {"effect": "redact", "match": match, **{word: [self.steps() for _ in range(self.random.choice([1, 1, 2]))] for word in words}}
+        return {**redaction, "query": True} if "meta" not in self.without and self.maybe(0.2) else redaction
 
     def rule(self, number):
         effect = self.random.choice(EFFECTS + ["permit"] * (4 * self.past))
@@ -525,7 +528,8 @@ def policy_text(rules, calls, name="oracle"):
     lines[:0] = [f"policy: {name}", *mode,
                  "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
                  "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()})]
-    lines += ["redact: " + text_of([{"match": one["match"], **{word: list(map(path_of, one[word])) for word in ("args", "answer") if word in one}} for one in redactions])]
+    lines += ["redact: " + text_of([{word: list(map(path_of, value)) if word in ("args", "params", "answer") else value
+                                     for word, value in one.items() if word != "effect"} for one in redactions])]
     lines += ["tests:" if calls else "tests: []"]
     lines += ["  - " + text_of({"name": str(at), "call": plain_call(call), "expect": {"verdict": "deny"}})
               for at, call in enumerate(calls)]

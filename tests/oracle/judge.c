@@ -99,19 +99,27 @@ static size_t add_wait(char *out, size_t at, const struct verdict *verdict)
     return add(out, at, span_text(text));
 }
 
-/* The values as a JSON array, or `all`. */
+static size_t add_value(char *out, size_t at, struct span value)
+{
+    int len = snprintf(out + at, ANSWER_MAX - at, "%s%.*s", out[at - 1] != '[' ? "," : "", SPAN_ARG(value));
+
+    if (len < 0 || at + (size_t)len + 2 >= ANSWER_MAX)
+        fail("an answer is too long");
+    return at + (size_t)len;
+}
+
+/* The values as a JSON array, those of params behind those of arguments, "?" for the query; or `all`. */
 static size_t add_redacted(char *out, size_t at, const struct verdict *verdict)
 {
     if (verdict->redact_all)
         return add(out, at, SPAN_LIT("all"));
     at = add(out, at, SPAN_LIT("["));
-    for (uint32_t i = 0; i < verdict->redact_count; i++) {
-        int len = snprintf(out + at, ANSWER_MAX - at, "%s%.*s", i ? "," : "", SPAN_ARG(verdict->redact[i]->raw));
-
-        if (len < 0 || at + (size_t)len + 2 >= ANSWER_MAX)
-            fail("an answer is too long");
-        at += (size_t)len;
-    }
+    for (uint32_t i = 0; i < verdict->redact_count; i++)
+        at = add_value(out, at, verdict->redact[i]->raw);
+    for (uint32_t i = 0; i < verdict->redact_param_count; i++)
+        at = add_value(out, at, verdict->redact_params[i]->raw);
+    if (verdict->redact_query)
+        at = add_value(out, at, SPAN_LIT("\"?\""));
     out[at++] = ']';
     out[at] = '\0';
     return at;

@@ -483,21 +483,24 @@ def places(steps, value, place=()):
     return found
 
 
-def redacted(redactions, call, word):
+def redacted(redactions, call, roots):
     """Redactions stand among the rules, with the effect `redact`, and match like a forbid. The values that the audit leaves out, in the order in which they stand; those inside others go with them. What could not
-    be decided leaves out all. Takes: word: `args`; `answer`: of what it is answered with, for which its own root stands."""
-    found = {}
+    be decided leaves out all. Takes: roots: what the paths of `args` and `params` lead into; or those of `answer`, for which the call's own root stands."""
+    found, query = {}, False
     for redaction in redactions:
-        paths = redaction.get(word, [])
+        paths = [(word, root, steps) for word, root in roots.items() for steps in redaction.get(word, [])]
         matched = all_of(match_truths(redaction, call).values())
-        if matched == FALSE or not paths:
+        if matched == FALSE:
             continue
-        if matched == UNDECIDED or [] in paths or (word == "answer" and "root" not in call):
+        query = query or ("query" in redaction and "answer" not in roots)
+        if not paths:
+            continue
+        if matched == UNDECIDED or any(word != "params" and not steps or (word == "answer" and "root" not in call) for word, _, steps in paths):
             return "all"
-        for steps in paths:
-            found.update(places(steps, call["root"]) if "root" in call else [])
+        for _, root, steps in paths:
+            found.update(((root != "root", *place), value) for place, value in places(steps, call[root])) if root in call else None
     return [plain(found[place]) for place in sorted(found)
-            if not any(place[:length] in found for length in range(len(place)))]
+            if not any(place[:length] in found for length in range(1, len(place)))] + ["?"] * query
 
 
 def plain(value):
@@ -658,7 +661,8 @@ def judge(rules, call, past=None):
     if would and would[3].get("mode") == "monitor":
         past.take(would[3], call)
     rest = (KINDS[would[0]][0], would[3]["id"]) if would else ("-", "-")
-    names = (redacted(redactions, call, "args"), *(name for _, name in sorted(found)), redacted(redactions, call, "answer"))
+    roots = {"args": "root", "params": "param" if call["method"] in ("tools/call", "prompts/get") else "root"}
+    names = (redacted(redactions, call, roots), *(name for _, name in sorted(found)), redacted(redactions, call, {"answer": "root"}))
     if enforced:
         heaviest, _, place, rule = enforced[0]
         if KINDS[heaviest][0] == "permit":

@@ -65,6 +65,20 @@ static struct recorded *find(struct house *house, uint64_t seq)
     return &house->recorded;
 }
 
+/* From here on, what was recorded so far is read from a copy that somebody changed. */
+static void change(struct house *house, const char *sql)
+{
+    char copy[512];
+    struct why why = {""};
+
+    (void)snprintf(copy, sizeof copy, "ATTACH '%s' AS f; CREATE TABLE decision AS SELECT * FROM f.decision; "
+                   "CREATE TABLE event AS SELECT * FROM f.event; DETACH f; PRAGMA user_version = 3", house->file.path);
+    db_close(&house->db);
+    assert_int_equal(db_open(":memory:", DB_CREATE, &house->db, &why), CODE_OK);
+    assert_int_equal(db_exec(house->db, copy), CODE_OK);
+    assert_int_equal(db_exec(house->db, sql), CODE_OK);
+}
+
 static void assert_text(struct span span, const char *text)
 {
     if (!span_is(span, text))
@@ -95,8 +109,56 @@ static void test_a_call_comes_back(void **state)
     assert_int_equal(question->time_us, 1700000000000000);
     assert_text(recorded->arguments, "{\"query\":\"lamp\",\"limit\":10}");
     assert_text(json_member(question->root, SPAN_LIT("query"))->text, "lamp");
-    assert_true(question->hidden->meta); /* of a tool's call only the arguments are recorded */
+    assert_false(question->hidden->meta); /* there was none: the row would have it */
     assert_int_equal(question->hidden->count, 0);
+}
+
+/* 4.10: other members of params come back; redacted ones are guessed, and so is what is erased or was not yet written down */
+static void test_other_members_come_back(void **state)
+{
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    struct recorded *recorded;
+    uint64_t seq;
+
+    call.params = SPAN_LIT("{\"note\":{\"dev.callgate/redacted\":\"hmac-sha256:00\"},\"_meta\":{\"team\":\"blue\"}}");
+    recorded = find(house, put(house, &call));
+    assert_int_equal(recorded->question.hidden->count, 0); /* an agent wrote that */
+    assert_text(json_member(recorded->question.meta, SPAN_LIT("team"))->text, "blue");
+    call.arguments_redacted = true;
+    call.target = SPAN_LIT("/a");
+    call.query = SPAN_LIT("x=1");
+    recorded = find(house, seq = put(house, &call));
+    assert_int_equal(recorded->question.hidden->count, 1);
+    assert_true(question_hides(recorded->question.hidden, json_member(recorded->question.params, SPAN_LIT("note"))));
+    assert_false(question_hides(recorded->question.hidden, recorded->question.meta));
+    assert_false(recorded->question.hidden->meta);
+    assert_text(recorded->question.query, "x=1");
+    assert_false(recorded->query_unknown);
+    call.query = call.params = SPAN_LIT("{\"dev.callgate/redacted\":\"hmac-sha256:00\"}");
+    recorded = find(house, put(house, &call));
+    assert_true(recorded->question.hidden->meta);
+    assert_true(recorded->query_unknown);
+    assert_null(recorded->question.query.at);
+    change(house, "UPDATE decision SET params = NULL, query = NULL");
+    recorded = find(house, seq);
+    assert_true(recorded->question.hidden->meta);
+    assert_true(recorded->query_unknown);
+}
+
+/* 4.10: what a file of before version 3 lacks may have been there */
+static void test_older_rows_cannot_tell(void **state)
+{
+    struct house *house = *state;
+    const struct audit_decision call = audit_call("acme", "c-1");
+    uint64_t before = put(house, &call), after = put(house, &call);
+
+    assert_false(find(house, before)->question.hidden->meta);
+    change(house, "INSERT INTO event(seq, kind) SELECT min(seq), 'migrated' FROM decision");
+    assert_true(find(house, before)->question.hidden->meta);
+    assert_false(find(house, after)->question.hidden->meta);
+    change(house, "PRAGMA user_version = 2");
+    assert_true(find(house, after)->question.hidden->meta);
 }
 
 static void test_other_methods_have_their_params(void **state)
@@ -313,6 +375,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_call_comes_back, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_other_members_come_back, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_older_rows_cannot_tell, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_other_methods_have_their_params, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_is_lost_is_told, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_was_erased_is_told, open_house, close_house),

@@ -133,6 +133,47 @@ static void a_redaction_that_cannot_be_decided_redacts_all(void **state)
 }
 
 /* Each stand-in costs a digest and a hundred bytes: an agent does not choose how many. */
+/* 4.10: other members of params are redacted where they stand, or as one; the query as a whole */
+static void params_and_queries_are_replaced(void **state)
+{
+    static const struct json_node elsewhere = {.raw = {"x", 1}};
+    struct bench *bench = *state;
+    struct verdict *verdict = &bench->verdict;
+    struct json_node made;
+    bool redacted = false;
+    char stand_in[128], expected[512];
+
+    read_arguments(bench, "{\"note\":{\"pin\":1,\"b\":[2]},\"_meta\":{\"t\":\"s\",\"u\":3}}");
+    made = *bench->root;
+    made.raw = SPAN_LIT("{made of members}");
+    assert_true(span_is(gate__params_text(&bench->text, key, &made, verdict, &redacted), "{made of members}"));
+    assert_true(span_is(gate__query_text(&bench->text, key, SPAN_LIT("q=1"), verdict, &redacted), "q=1"));
+    assert_false(redacted);
+    assert_null(gate__params_text(&bench->text, key, NULL, verdict, &redacted).at);
+    verdict->redact_params = bench->redact;
+    verdict->redact_param_count = 1;
+    bench->redact[0] = json_at(bench->root, "_meta", "t", NULL);
+    expect_for("\"s\"", stand_in);
+    snprintf(expected, sizeof expected, "{\"note\":{\"pin\":1,\"b\":[2]},\"_meta\":{\"t\":%s,\"u\":3}}", stand_in);
+    assert_true(span_is(gate__params_text(&bench->text, key, &made, verdict, &redacted), expected));
+    assert_true(redacted);
+    expect_for("{made of members}", stand_in);
+    bench->redact[0] = &elsewhere;
+    assert_true(span_is(gate__params_text(&bench->text, key, &made, verdict, &redacted), stand_in));
+    bench->redact[0] = &made;
+    assert_true(span_is(gate__params_text(&bench->text, key, &made, verdict, &redacted), stand_in));
+    verdict->redact_param_count = 0;
+    verdict->redact_all = true;
+    assert_true(span_is(gate__params_text(&bench->text, key, &made, verdict, &redacted), stand_in));
+    expect_for("q=1", stand_in);
+    assert_true(span_is(gate__query_text(&bench->text, key, SPAN_LIT("q=1"), verdict, &redacted), stand_in));
+    verdict->redact_all = redacted = false;
+    verdict->redact_query = true;
+    assert_true(span_is(gate__query_text(&bench->text, key, SPAN_LIT("q=1"), verdict, &redacted), stand_in));
+    assert_true(redacted);
+    assert_int_equal(gate__query_text(&bench->text, key, SPAN_LIT(""), verdict, &redacted).len, 0);
+}
+
 static void very_many_redactions_redact_all(void **state)
 {
     struct bench *bench = *state;
@@ -232,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(values_are_replaced_where_they_stand, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(what_lies_inside_a_replaced_value_goes_with_it, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(a_redaction_that_cannot_be_decided_redacts_all, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(params_and_queries_are_replaced, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(very_many_redactions_redact_all, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(without_memory_nothing_secret_is_recorded, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(rules_and_monitors_are_named, make_bench, drop_bench),

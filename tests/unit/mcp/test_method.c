@@ -45,21 +45,43 @@ static void knows_what_needs_an_id(void **state)
         assert_false(mcp_method_needs_id(span_text(none[i])));
 }
 
-/* 4.10 */
+/* 4.10: all that the schemas of the four revisions name in messages of clients, and nothing else */
 static void knows_members_of_params(void **state)
 {
     static const struct {
-        const char *method, *member;
-        bool takes;
-    } rows[] = {{"tools/call", "name", true},   {"tools/call", "task", true},    {"tools/call", "_meta", true},
-                {"tools/call", "nam", false},   {"tools/call", "", false},       {"tools/call", "name arguments", false},
-                {"ping", "_meta", true},        {"ping", "x", false},            {"prompts/get", "task", false},
-                {"resources/read", "uri", true}, {"vendor/own", "x", true},      {"tasks/something_new", "x", true},
-                {"completion/complete", "context", true}, {"initialize", "clientInfo", true}};
+        const char *method, *members;
+    } rows[] = {
+        {"initialize", "protocolVersion capabilities clientInfo"}, {"ping", ""}, {"tools/list", "cursor"},
+        {"tools/call", "name arguments task"}, {"resources/list", "cursor"}, {"resources/templates/list", "cursor"},
+        {"resources/read", "uri"}, {"resources/subscribe", "uri"}, {"resources/unsubscribe", "uri"}, {"prompts/list", "cursor"},
+        {"prompts/get", "name arguments"}, {"completion/complete", "ref argument context"}, {"logging/setLevel", "level"},
+        {"tasks/get", "taskId"}, {"tasks/result", "taskId"}, {"tasks/list", "cursor"}, {"tasks/cancel", "taskId"},
+        {"notifications/initialized", ""}, {"notifications/roots/list_changed", ""},
+        {"notifications/cancelled", "requestId reason"}, {"notifications/progress", "progressToken progress total message"},
+        {"notifications/tasks/status", "taskId status statusMessage createdAt lastUpdatedAt ttl pollInterval"},
+    };
+    static const char all[] = "protocolVersion capabilities clientInfo cursor name arguments task uri ref argument context level "
+                              "taskId requestId reason progressToken progress total message status statusMessage createdAt "
+                              "lastUpdatedAt ttl pollInterval nam Name x roots inputResponses";
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(mcp_method_takes(span_text(rows[i].method), span_text(rows[i].member)), rows[i].takes);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct span method = span_text(rows[i].method);
+
+        assert_true(mcp_method_takes(method, SPAN_LIT("_meta")));
+        assert_false(mcp_method_takes(method, SPAN_LIT("")));
+        assert_false(mcp_method_takes(method, SPAN_LIT("name arguments")));
+        for (struct span rest = span_text(all), one; rest.len > 0;) {
+            bool named = false;
+
+            one = span_cut(rest, ' ', &rest);
+            for (struct span left = span_text(rows[i].members); left.len > 0;)
+                named |= span_equals(span_cut(left, ' ', &left), one);
+            assert_int_equal(mcp_method_takes(method, one), named);
+        }
+    }
+    assert_true(mcp_method_takes(SPAN_LIT("vendor/own"), SPAN_LIT("x")));
+    assert_true(mcp_method_takes(SPAN_LIT("tasks/something_new"), SPAN_LIT("x")));
 }
 
 static void lists_revisions(void **state)

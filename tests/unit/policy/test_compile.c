@@ -134,6 +134,8 @@ static const struct row rows[] = {
     {RULE("slow_regex: yes"), 3, 41, "write one of: allow"},
     {"policy: p\nredact: [{args: []}]\n", 2, 17, "redacts nothing"},
     {"policy: p\nredact: [{match: {tools: [a]}}]\n", 2, 10, "no `args`"},
+    {"policy: p\nredact: [{query: false}]\n", 2, 18, "`query` of a redaction is true"},
+    {"policy: p\nredact: [{params: []}]\n", 2, 19, "redacts nothing"},
     {"policy: p\nredact: [{args: [a-b]}]\n", 2, 18, "begins with $"},
     {"policy: p\ntests: [{name: a, call: {tool: t}}]\n", 2, 9, "`expect` is missing"},
     {"policy: p\ntests: [{name: a, call: {}, expect: {verdict: deny}}]\n", 2, 25, "`tool` goes with"},

@@ -56,6 +56,48 @@ static void test_redact(void **state)
     court_close(&court);
 }
 
+/* 4.10: `params` has paths of its own, which lead into all of params where a method has no arguments; `query` has none. */
+static void test_params(void **state)
+{
+    static const char *const params = "{\"note\":1,\"_meta\":{\"t\":2}}";
+    static const struct { const char *method, *tool; bool all, query; uint32_t args, params; } cases[] = {
+        {"tools/call", "a", false, false, 0, 2}, {"tools/call", "b", false, false, 0, 1}, {"tools/call", "c", true, false, 0, 0},
+        {"tools/call", "q", false, true, 0, 0}, {"tools/call", "o", false, false, 0, 0},
+        {"tools/list", "", false, true, 2, 0},
+    };
+    struct court court;
+    struct arena arena;
+    struct buf text;
+    struct question question = plain_question();
+    struct json_fault fault;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    buf_init(&text, 1 << 20);
+    assert_int_equal(json_read(span_text(params), &json_request_rules, &text, &arena, &question.params, &fault), CODE_OK);
+    court_open(&court, "policy: p\n"
+                       "redact:\n"
+                       "  - {match: {tools: [a]}, params: [note, '$._meta.t']}\n"
+                       "  - {match: {tools: [b]}, params: ['$', note]}\n"
+                       "  - {match: {tools: [c]}, args: ['$']}\n"
+                       "  - {match: {tools: [q]}, query: true}\n"
+                       "  - {match: {methods: [tools/list]}, args: [note], params: ['$._meta'], query: true}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        question.method = span_text(cases[i].method);
+        question.tool = span_text(cases[i].tool);
+        judge(&court, question, params);
+        assert_int_equal(court.verdict.redact_all, cases[i].all);
+        assert_int_equal(court.verdict.redact_query, cases[i].query);
+        if (!cases[i].all) {
+            assert_int_equal(court.verdict.redact_count, cases[i].args);
+            assert_int_equal(court.verdict.redact_param_count, cases[i].params);
+        }
+    }
+    court_close(&court);
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
 /* 4.19: parts of the answer by their own paths; what cannot be looked at is redacted whole, if anything would be. */
 static void test_answers(void **state)
 {
@@ -123,7 +165,7 @@ static void test_undecided(void **state)
 {
     static struct faults faults;
     struct policy_file file = {SPAN_LIT("p.yaml"),
-                               SPAN_LIT("policy: p\nredact: [{match: {tools: [{regex: 'a*a*a*a*c|b'}]}, args: [x]}]\n")};
+                               SPAN_LIT("policy: p\nredact: [{match: {tools: [{regex: 'a*a*a*a*c|b'}]}, params: [x], query: true}]\n")};
     size_t len = 1 << 16;
     char *tool = malloc(len);
     struct question question = plain_question();
@@ -140,7 +182,7 @@ static void test_undecided(void **state)
     assert_int_equal(policy_compile(&file, 1, 1, &court.policy, &faults, NULL), CODE_OK);
     question.tool = span_of(tool, len);
     judge(&court, question, "{\"x\":1}");
-    assert_true(court.verdict.redact_all);
+    assert_true(court.verdict.redact_all && court.verdict.redact_query);
     court_close(&court);
     free(tool);
 }
@@ -192,7 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_redact), cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_redact), cmocka_unit_test(test_slices), cmocka_unit_test(test_params),
         cmocka_unit_test(test_undecided),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_too_many),
