@@ -14,7 +14,6 @@ FUZZ_SECONDS ?= 30
 FUZZ_SMOKE_SECONDS ?= 3
 FUZZ_TORTURE_SECONDS ?= 3600
 ORACLE_AGREEMENTS ?= 60000
-CHECK_AGREEMENTS ?= 20000
 ORACLE_SEED ?= 1
 DIFFERENTIAL_INPUTS ?= 20000
 DIFFERENTIAL_TORTURE_INPUTS ?= 1000000
@@ -326,8 +325,9 @@ drawings:
 	@tools/draw
 
 REPOSITORY := floors headers lint
+check: ORACLE_AGREEMENTS := 20000
 check:
-	@MAKE="$(MAKE) ORACLE_AGREEMENTS=$(CHECK_AGREEMENTS)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit \
+	@MAKE="$(MAKE) ORACLE_AGREEMENTS=$(ORACLE_AGREEMENTS)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit \
 	    sim fuzz-replay oracle
 
 test:

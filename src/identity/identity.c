@@ -88,7 +88,7 @@ static bool next_attribute(struct span *subject, struct span *type, struct span 
 
         if (c < ' ' || c > '~' || c == '"' || c == '+')
             return false;
-        end += c == '\\' && end + 1 < subject->len ? 2 : 1;
+        end += c == '\\' ? 2 : 1; /* behind a last backslash nothing is taken */
     }
     *type = span_trim(span_cut(span_part(*subject, 0, end), '=', value));
     *subject = span_part(*subject, end + 1, subject->len);

@@ -153,7 +153,7 @@ static bool read_unit(struct json__reader *r, uint32_t *point)
 /* At the backslash. */
 static bool read_escape(struct json__reader *r, uint32_t *point)
 {
-    static const char points[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+    static const char points[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                      ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
     r->at++;
@@ -161,7 +161,7 @@ static bool read_escape(struct json__reader *r, uint32_t *point)
         return json__fail(r, JSON_FAULT_SYNTAX, r->at, "the document ends inside a string");
     if (*r->at == 'u')
         return read_unit(r, point);
-    if (*r->at >= 128 || points[*r->at] == 0)
+    if (points[*r->at] == 0)
         return json__fail(r, JSON_FAULT_STRING, r->at - 1, "an unknown escape");
     *point = (uint32_t)points[*r->at];
     r->at++;

@@ -45,12 +45,12 @@ void pair__set_state(struct pair *pair, enum state state)
 void pair__check(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
-    bool is_upstream = pair->state == STATE_SEND || pair->state == STATE_REPLY;
 
     BUG_ON(pair->state >= STATE_COUNT);
     BUG_ON(pair->conf == NULL);
     BUG_ON(exchange->owes_outcome && !exchange->is_permitted);
-    BUG_ON(is_upstream && (!exchange->is_durable || !exchange->is_permitted || exchange->route == NULL));
+    BUG_ON((pair->state == STATE_SEND || pair->state == STATE_REPLY) &&
+           (!exchange->is_durable || !exchange->is_permitted || exchange->route == NULL));
     BUG_ON(pair->state == STATE_CONNECT && (!exchange->is_durable || !exchange->is_permitted));
     BUG_ON(pair->state == STATE_HEAD && (exchange->owes_outcome || exchange->slot_taken));
     BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && !exchange->question_waits &&

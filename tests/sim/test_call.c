@@ -36,7 +36,10 @@ static void permitted_twice(void)
         has(text, "\r\n\r\n" RESULT_CANONICAL);
         assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_RESULT);
         assert_int_equal(sim_last_outcome(sim)->response_bytes, strlen(RESULT_CANONICAL));
+        assert_int_equal(sim->lane.gauges.pairs, 1);
     }
+    sim_agent_leaves(sim); /* 4.21: who is there is counted, who left is not */
+    assert_int_equal(sim->lane.gauges.pairs, 0);
 }
 
 static void test_permitted(void **state) /* 1.5, 1.7, 1.25 */

@@ -240,7 +240,9 @@ static void question_is_denied(void)
     text = sim_upstream_hears(sim, 1);
     has(text, "POST /up HTTP/1.1\r\n");
     has(text, "\"id\":\"r1\",\"error\":{\"code\":4030");
+    assert_int_equal(sim->lane.errands, 1); /* 4.21: it stays for the answer, and no longer */
     sim_upstream_says(sim, 1, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    assert_int_equal(sim->lane.errands, 0);
     sim_upstream_leaves(sim, 0);
     assert_int_equal(sim_last_outcome(sim)->server_denied, 1);
 }

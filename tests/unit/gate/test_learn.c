@@ -191,6 +191,8 @@ static void test_bounds(void **state)
         put(house, &call);
     }
     put_call(house, "rare", "{}");
+    for (int i = 0; i < 2; i++) /* 4.21: there is no name left that none of them has */
+        put_call(house, "others", "{\"another\":1,\"another_one\":1,\"yet_another_one\":1}");
     put_call(house, "deep", "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{}}}}}}}}}}}");
     put_call(house, "deep", "{}");
     learn(house, 2);
@@ -201,6 +203,30 @@ static void test_bounds(void **state)
     assert_draft(house, "# no rule for \"rare\" of \"shop\": 1 calls, too few");
     assert_permits(house, &few, "{}", false);
     assert_draft(house, "# more than 32 tenants: all are permitted\n    match: {principals: [shop-bot], upstreams");
+}
+
+/* 4.21: of more places than are learned the draft says so, and is one; what texts beside null begin with is asked. */
+static void test_more_places_than_are_learned(void **state)
+{
+    const struct question call = call_of("wide"), mixed = call_of("mixed");
+    struct house *house = *state;
+    char arguments[1024];
+
+    for (int i = 0; i < 32; i++) {
+        int len = snprintf(arguments, sizeof arguments, "{\"outer%d\":{", i);
+
+        for (int j = 0; j < 32; j++)
+            len += snprintf(arguments + len, sizeof arguments - (size_t)len, "%s\"inner%d\":1", j > 0 ? "," : "", j);
+        (void)snprintf(arguments + len, sizeof arguments - (size_t)len, "}}");
+        put_call(house, "wide", arguments);
+        (void)snprintf(arguments, sizeof arguments, "{\"v\":[{\"w\":\"order-%dx\"},{\"w\":null}]}", 100 + i);
+        put_call(house, "mixed", arguments);
+    }
+    learn(house, 1);
+    assert_draft(house, "# more than 1000 different places in the arguments: not all have conditions");
+    assert_permits(house, &call, "{\"outer0\":{\"inner0\":1}}", true);
+    assert_permits(house, &mixed, "{\"v\":[{\"w\":\"order-131x\"},{\"w\":null}]}", true);
+    assert_permits(house, &mixed, "{\"v\":[{\"w\":\"drop-9131x\"},{\"w\":null}]}", false);
 }
 
 /* Names that a glob, YAML or an id would read otherwise. */
@@ -290,6 +316,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lost_values_get_no_condition, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_a_person_approved_is_no_permit, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_bounds, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_more_places_than_are_learned, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_odd_names, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_the_same_calls_give_the_same_text, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_learn_memory, open_house, close_house),

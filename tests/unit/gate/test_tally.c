@@ -145,6 +145,11 @@ static void test_given_back_fits_again(void **state)
     }
     assert_true(takes(tally, 1, 3, MINUTE, 62 * SECOND + 10000));
     assert_false(takes(tally, 1, 3, MINUTE, 62 * SECOND + 10000));
+    /* 4.21: what is forgotten by then is given back to nobody. */
+    tally_clear(tally);
+    tally_give_back(tally, &key, again_us);
+    assert_true(takes(tally, 1, 1, MINUTE, 63 * SECOND));
+    assert_false(takes(tally, 1, 1, MINUTE, 63 * SECOND));
     tally_free(&tally);
 }
 

@@ -323,6 +323,25 @@ static void questions(void **state)
     http_reader_fini(&reader);
 }
 
+/* 4.21: the phrases of RFC 9110, section 15, and RFC 6585; one of nobody's number is no phrase of another. */
+static void phrases_stand_beside_their_numbers(void **state)
+{
+    static const char said[] =
+        "100 Continue,200 OK,201 Created,202 Accepted,203 Non-Authoritative Information,204 No Content,206 Partial Content,"
+        "400 Bad Request,401 Unauthorized,402 Payment Required,403 Forbidden,404 Not Found,405 Method Not Allowed,406 Not Acceptable,"
+        "408 Request Timeout,409 Conflict,410 Gone,411 Length Required,413 Content Too Large,415 Unsupported Media Type,"
+        "417 Expectation Failed,421 Misdirected Request,422 Unprocessable Content,426 Upgrade Required,429 Too Many Requests,"
+        "431 Request Header Fields Too Large,500 Internal Server Error,501 Not Implemented,502 Bad Gateway,503 Service Unavailable,"
+        "504 Gateway Timeout,505 HTTP Version Not Supported,";
+    char all[2048] = "";
+
+    (void)state;
+    for (int status = 100, len = 0; status < 600; status++)
+        if (strcmp(http_status_text(status), "Status") != 0)
+            len += snprintf(all + len, sizeof all - (size_t)len, "%d %s,", status, http_status_text(status));
+    assert_string_equal(all, said);
+}
+
 /* Every status that the reason table can answer with has its phrase. */
 static void every_reason_has_a_phrase(void **state)
 {
@@ -370,7 +389,7 @@ int main(void)
         cmocka_unit_test(all_or_nothing),
         cmocka_unit_test(every_byte_of_a_value),
         cmocka_unit_test(questions),
-        cmocka_unit_test(every_reason_has_a_phrase),
+        cmocka_unit_test(phrases_stand_beside_their_numbers), cmocka_unit_test(every_reason_has_a_phrase),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,22 @@ static void test_words(void **state)
         check_row(&rows[i]);
 }
 
+/* 4.21: of the names in one condition those are told that stand for something else now, and no others. */
+static void test_definitions(void **state)
+{
+#define BOTH "rules: [{id: r, effect: permit, when: [{any: [{arg: a, in: {list: l}}, {arg: b, matches: {pattern: dot}}]}]}]\n"
+    struct diff *diff = compare("policy: p\npatterns: {dot: 'a.c'}\nlists: {l: [x, y]}\n" BOTH,
+                                "policy: p\npatterns: {dot: 'a.c'}\nlists: {l: [x, y, z]}\n" BOTH);
+
+    (void)state;
+    if (diff->change_count != 1)
+        show(diff);
+    assert_int_equal(diff->change_count, 1);
+    assert_true(span_starts_with(diff->changes[0].text, SPAN_LIT("asks by the list `l`, which is [x, y, z] and was [x, y]")));
+    diff_free(&diff);
+#undef BOTH
+}
+
 /* Blanks, comments, quotes, the order of members, of rules and of names, names of patterns, tests: none is a difference. */
 static void test_same(void **state)
 {
@@ -292,7 +308,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_definitions),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_call_text),

@@ -58,7 +58,7 @@ static void test_words(void **state)
     holds(words, "nothing there: false");
     holds(words, "redacted in the audit: 1 values");
     words = explain(&court, "{\"a\":1}");
-    holds(words, "=> true: the rule applies");
+    holds(words, "=> true: the rule applies\n"); /* 4.21: a line of its own */
     holds(words, "verdict: permit (permitted) by p");
     court_close(&court);
 }

@@ -312,6 +312,11 @@ static void test_match(void **state)
     assert_int_equal(ask(&court, "x", "k", "z", "tools/call", "K")->kind, VERDICT_PERMIT);
     assert_int_equal(ask(&court, "x", "k", "z", "tools/call", "\xe2\x84\xaa")->kind, VERDICT_DENY); /* undecided */
     court_close(&court);
+    court_open(&court, "policy: p\nrules:\n  - {id: p, effect: permit}\n"
+                       "  - {id: f, effect: forbid, match: {tools: [{regex: '(?i)k'}]}}\n");
+    assert_int_equal(ask(&court, "x", "k", "z", "tools/call", "\xff")->kind, VERDICT_DENY);
+    assert_true(span_is(court.verdict.undecided, "f: match.tools")); /* 4.21: and no byte more */
+    court_close(&court);
 }
 
 /* 1.20 (Meaning 10): omitted methods, and the word `protocol`. */

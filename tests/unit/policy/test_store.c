@@ -341,6 +341,21 @@ static void test_changed(void **state)
     }
 }
 
+/* 4.21: what the database says is not taken for want of memory, nor the other way round. */
+static void test_the_reason_is_told(void **state)
+{
+    struct shop *shop = *state;
+    uint64_t version;
+
+    mem_fail_at(1, 1);
+    assert_int_equal(policy_store_active(shop->db, &version, &shop->why), CODE_NOMEM);
+    mem_fail_at(0, 0);
+    assert_string_equal(shop->why.text, "asking for the active policy failed: not enough memory");
+    assert_int_equal(db_exec(shop->db, "DROP TABLE policy_activation"), CODE_OK);
+    assert_int_not_equal(policy_store_active(shop->db, &version, &shop->why), CODE_OK);
+    assert_non_null(strstr(shop->why.text, "no such table"));
+}
+
 /* 4.6: who has a hash asks whether its text is there. */
 static void test_check(void **state)
 {
@@ -388,6 +403,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_why, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_immutable, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_changed, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_the_reason_is_told, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_check, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_memory, open_shop, close_shop),
     };

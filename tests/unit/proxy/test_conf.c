@@ -132,12 +132,27 @@ static void test_secrets_are_wiped(void **state) /* 1.10 */
     assert_null(memmem(header.value.at, header.value.len, "s3cr3t", 6));
 }
 
+static void test_contexts_are_given_back(void **state) /* 4.21: whose keys go with their last user */
+{
+    struct proxy_route routes[] = {route("one", "", "/a", false)};
+    struct proxy_listen *listen;
+    struct proxy_conf *conf;
+    struct why why;
+
+    (void)state;
+    assert_ok(seal(routes, 1, &conf, &why));
+    listen = conf->listens;
+    assert_ok(tls_client_new(&(struct tls_client_conf){0}, &listen->tls, &why));
+    proxy_conf_unref(&conf);
+    assert_null(listen->tls);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_defaults), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_what_comes_once),
-        cmocka_unit_test(test_secrets_are_wiped),
+        cmocka_unit_test(test_secrets_are_wiped), cmocka_unit_test(test_contexts_are_given_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
