@@ -368,7 +368,7 @@ static void print_hints(const struct store_approval *approval, enum store_approv
 
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_REFUSED)
         printf("\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h%s\n", id,
-               approval->arguments.len < approval->arguments_bytes ? " --unseen" : "");
+               approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval) ? " --unseen" : "");
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_APPROVED)
         printf("%s%-30scallgate approvals refuse %lld --why TEXT --for 24h\n", state == APPROVAL_IS_APPROVED ? "\n" : "",
                state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
@@ -388,6 +388,8 @@ static void print_place(const struct store_approval *approval)
     if (approval->params.len > 0) {
         printf(" and beside its arguments ");
         print_safe(approval->params);
+        if (!store_approval_shows_params(approval))
+            printf(" ... (their beginning: the rest is approved --unseen)");
     }
 }
 

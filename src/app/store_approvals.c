@@ -3,6 +3,8 @@
 
 #include "app/store.h"
 
+#include "json/json.h"
+
 #define STAYS(table, what) \
     "CREATE TRIGGER " table "_stays BEFORE UPDATE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;" \
     "CREATE TRIGGER " table "_remains BEFORE DELETE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;"
@@ -209,8 +211,26 @@ enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting,
 
 /* ---- people ---- */
 
+/* A beginning of an object is no JSON. */
+static bool is_whole_object(struct span json)
+{
+    struct json_fault fault;
+    struct buf out;
+    bool whole;
+
+    buf_init(&out, 2 * APPROVAL_ARGUMENTS_BYTES);
+    whole = json_read(json, &json_file_rules, &out, NULL, NULL, &fault) == CODE_OK;
+    buf_fini(&out);
+    return whole;
+}
+
+bool store_approval_shows_params(const struct store_approval *approval)
+{
+    return approval->params.at == NULL || is_whole_object(approval->params);
+}
+
 struct found {
-    bool exists;
+    bool exists, shows_params;
     enum store_approval_state state;
     int64_t now_us;
     uint64_t kept_bytes, arguments_bytes;
@@ -222,6 +242,7 @@ static enum code find_state(void *context, const struct store_approval *approval
 
     found->exists = true;
     found->state = store_approval_state(approval, found->now_us);
+    found->shows_params = store_approval_shows_params(approval);
     found->kept_bytes = approval->arguments.len;
     found->arguments_bytes = approval->arguments_bytes;
     return CODE_OK;
@@ -232,8 +253,11 @@ static enum code check_seen(const struct found *found, const struct store_answer
 {
     long long number = (long long)answer->ask;
 
-    if (!answer->is_granted || answer->is_unseen || found->kept_bytes >= found->arguments_bytes)
+    if (!answer->is_granted || answer->is_unseen || (found->shows_params && found->kept_bytes >= found->arguments_bytes))
         return CODE_OK;
+    if (!found->shows_params)
+        return why_set(why, CODE_DENIED, "approval %lld: of what stands in `params` beside its arguments only the beginning is "
+                       "kept; let the agent send less, or say --unseen to approve it all the same", number);
     if (found->kept_bytes == 0)
         return why_set(why, CODE_DENIED, "approval %lld: its arguments of %llu bytes are not kept any longer, so that nobody "
                        "can see what would be approved; if the agent tries again they are, or say --unseen", number,

@@ -61,6 +61,9 @@ struct store_answer {
     int64_t given_us, until_us;
     struct span by, login, why;
 };
+/* Whether `params` is all that stands beside the arguments, and not its beginning. */
+bool store_approval_shows_params(const struct store_approval *approval);
+
 /* Within store_approvals_begin and _commit. CODE_NOT_FOUND, CODE_DENIED (used, lapsed, over, or granted
  * without a look at all of it; the sentence says which). */
 enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why) MUST_USE;

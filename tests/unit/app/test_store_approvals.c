@@ -52,6 +52,7 @@ static void must(enum code code, const struct why *why)
 
 static bool is_again;
 
+static struct span params; /* likewise */
 static uint64_t arguments_bytes = 10; /* of the next call that is held; 10 of them are kept */
 
 /* One held call; `which` makes it another one. */
@@ -60,7 +61,8 @@ static void ask(struct span gate, char which, uint64_t decision, int64_t asked_u
     struct approval_ask asked = {
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"),
         .method = SPAN_LIT("tools/call"), .tool = SPAN_LIT("mail"), .arguments = SPAN_LIT("{\"to\":\"x\"}"),
-        .arguments_bytes = arguments_bytes, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"), .policy_version = 1,
+        .arguments_bytes = arguments_bytes, .params = params, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"),
+        .policy_version = 1,
         .decision = decision, .asked_us = asked_us, .is_again = is_again,
     };
     struct why why = {0};
@@ -207,18 +209,26 @@ static void what_nobody_can_see_needs_a_word(void **state)
     struct why why = {0};
 
     (void)state;
+    params = SPAN_LIT("{\"note\":\"harmle");
+    ask(ONE, 'b', 7, NOW);
+    assert_int_equal(answer(1, true, NOW, MINUTE, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "--unseen"));
+    params = SPAN_LIT("{\"note\":\"harmless\"}");
+    ask(ONE, 'c', 7, NOW);
+    must(answer(2, true, NOW, MINUTE, &why), &why);
+    params = SPAN_NONE;
     arguments_bytes = 11;
     ask(ONE, 'a', 7, NOW);
     arguments_bytes = 10;
-    assert_int_equal(answer(1, true, NOW, MINUTE, &why), CODE_DENIED);
+    assert_int_equal(answer(3, true, NOW, MINUTE, &why), CODE_DENIED);
     assert_non_null(strstr(why.text, "the first 10 of 11 bytes"));
     assert_non_null(strstr(why.text, "--unseen"));
-    assert_int_equal(look(APPROVALS_ONE, 1, NOW).state, APPROVAL_IS_WAITING);
-    must(answer(1, false, NOW, MINUTE, &why), &why); /* refusing needs no look */
+    assert_int_equal(look(APPROVALS_ONE, 3, NOW).state, APPROVAL_IS_WAITING);
+    must(answer(3, false, NOW, MINUTE, &why), &why); /* refusing needs no look */
     is_unseen = true;
-    must(answer(1, true, NOW, MINUTE, &why), &why);
+    must(answer(3, true, NOW, MINUTE, &why), &why);
     is_unseen = false;
-    assert_int_equal(look(APPROVALS_ONE, 1, NOW).state, APPROVAL_IS_APPROVED);
+    assert_int_equal(look(APPROVALS_ONE, 3, NOW).state, APPROVAL_IS_APPROVED);
 }
 
 /* 2.2 */
