@@ -364,11 +364,12 @@ static void print_answer(const struct store_approval *approval)
 
 static void print_hints(const struct store_approval *approval, enum store_approval_state state)
 {
+    bool is_cut = approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval);
     long long id = (long long)approval->id;
 
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_REFUSED)
         printf("\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h%s\n", id,
-               approval->arguments.len < approval->arguments_bytes || !store_approval_shows_params(approval) ? " --unseen" : "");
+               is_cut ? " --unseen" : "");
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_APPROVED)
         printf("%s%-30scallgate approvals refuse %lld --why TEXT --for 24h\n", state == APPROVAL_IS_APPROVED ? "\n" : "",
                state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);

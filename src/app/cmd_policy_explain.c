@@ -208,9 +208,11 @@ static enum code judge(struct explaining *e)
         return code;
     if (e->call.is_recorded && e->call.question.hidden != NULL)
         e->is_guessed = recorded_guess(&e->call.recorded, &e->call.question, e->policy, e->scratch, e->verdict, &e->otherwise);
-    if (e->as_json)
-        code = policy_explain_doc(e->policy, &e->call.question, e->scratch, e->verdict, doc_add_array(e->doc, "candidates"),
-                                  doc_add_array(e->doc, "answer_redacted"));
+    if (e->as_json) {
+        struct doc *rules = doc_add_array(e->doc, "candidates"), *answer = doc_add_array(e->doc, "answer_redacted");
+
+        code = policy_explain_doc(e->policy, &e->call.question, e->scratch, e->verdict, rules, answer);
+    }
     return code == CODE_OK ? policy_explain(e->policy, &e->call.question, e->scratch, e->verdict, &e->words) : code;
 }
 
