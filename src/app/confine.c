@@ -9,6 +9,9 @@
 #include "os/user.h"
 #include "tls/tls.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,13 +92,44 @@ static enum code set_rules(const struct conf *conf)
     return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
 }
 
-/* A reload would find them unreadable, and keep the old configuration. */
-static void warn_of_unreadable(const struct conf *conf)
+static enum code check_own(const struct conf *conf, const char *path, int rights, struct why *why)
 {
-    for (size_t i = 0; i < conf->file_count; i++)
-        if (access(conf->files[i], R_OK) != 0 && access(conf->files[i], F_OK) == 0)
-            log_warn("app", "%s cannot be read by the user `%s`: a reload will fail; give it to that user", conf->files[i],
-                     conf->user);
+    if (access(path, rights) == 0 || errno != EACCES)
+        return CODE_OK;
+    return why_set(why, CODE_DENIED, "%s cannot be read%s by the user `%s`, as whom the gate goes on; give that user its "
+                   "folder with all that the gate keeps there (chown)", path, (rights & W_OK) != 0 ? " and written" : "",
+                   conf->user);
+}
+
+/* An installation that root has run so far belongs to root. */
+static enum code check_user(const struct conf *conf, struct why *why)
+{
+    static const char *const beside[] = {"", "-journal", "-wal", "-shm", ".lock", ".heads"};
+    const char *databases[] = {conf->store, conf->audit.database};
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < 2 && code == CODE_OK; i++) {
+        char *folder = file_beside(databases[i], SPAN_LIT("."));
+
+        code = folder != NULL ? check_own(conf, folder, R_OK | W_OK | X_OK, why) : CODE_NOMEM;
+        mem_free(folder);
+    }
+    for (size_t i = 0; i < 2 * (sizeof beside / sizeof beside[0]) && code == CODE_OK; i++) {
+        char path[PATH_MAX];
+
+        (void)snprintf(path, sizeof path, "%s%s", databases[i % 2], beside[i / 2]);
+        code = check_own(conf, path, R_OK | W_OK, why);
+    }
+    if (code == CODE_OK)
+        code = check_own(conf, conf->audit.checkpoint_key, R_OK, why);
+    return code == CODE_OK ? check_own(conf, conf->audit.redact_key, R_OK, why) : code;
+}
+
+/* A reload would find it unreadable, and keep the old configuration. */
+static void warn_of_unreadable(const struct conf *conf, const char *file)
+{
+    if (access(file, R_OK) != 0 && errno == EACCES)
+        log_warn("app", "%s cannot be read by the user `%s`: a reload will fail; give it to that user", file, conf->user);
 }
 
 static void describe(const struct sandbox_proof *proof, struct buf *out)
@@ -143,7 +177,11 @@ enum code serve__prepare(struct serve *serve, struct why *why)
         if (code == CODE_OK)
             code = sandbox_harden(why); /* the kernel has forgotten what it was told of dumps */
         if (code == CODE_OK)
-            warn_of_unreadable(conf);
+            code = check_user(conf, why);
+        if (code == CODE_OK)
+            warn_of_unreadable(conf, conf->path);
+        for (size_t i = 0; i < conf->file_count && code == CODE_OK; i++)
+            warn_of_unreadable(conf, conf->files[i]);
     }
     if (code == CODE_OK && !conf->is_unconfined) {
         code = set_rules(conf);

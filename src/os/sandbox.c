@@ -96,9 +96,10 @@ bool sandbox_knows_port(uint16_t port)
     return !sandbox.has_entered || sandbox.landlock < 4 || may_connect(port);
 }
 
-const char *sandbox_hint(int error)
+const char *sandbox_hint(const char *path, int error)
 {
-    return sandbox.has_entered && sandbox.has_files && error == EACCES
+    /* Landlock hides nothing from access(2), which sees owners and modes alone. */
+    return sandbox.has_entered && sandbox.has_files && error == EACCES && (access(path, R_OK) == 0 || errno == ENOENT)
                ? "; since its start the gate sees only the folders that its configuration named then, so restart it"
                : "";
 }

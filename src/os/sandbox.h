@@ -58,8 +58,8 @@ enum code sandbox_prove(struct sandbox_proof *proof, struct why *why) MUST_USE;
 enum code sandbox_enter(struct why *why) MUST_USE;
 void sandbox_narrow(enum sandbox_part part); /* nothing where the process has not entered; aborts where the kernel refuses */
 
-/* Whether a file was refused because of this, as the end of a sentence; "" where it cannot be. */
-const char *sandbox_hint(int error);
+/* Whether a file was refused because of this, and not of its owner and mode, as the end of a sentence; "" where it was not. */
+const char *sandbox_hint(const char *path, int error);
 /* Whether connections to a port can be made at all. */
 bool sandbox_knows_port(uint16_t port);
 

@@ -256,7 +256,7 @@ static void what_is_said(void **state)
     pid_t child;
 
     (void)state;
-    assert_string_equal(sandbox_hint(EACCES), "");
+    assert_string_equal(sandbox_hint("/", EACCES), "");
     assert_true(sandbox_knows_port(other_port));
     child = fork();
     if (child == 0) {
@@ -264,7 +264,7 @@ static void what_is_said(void **state)
         bool good = sandbox_harden(NULL) == CODE_OK && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 &&
                     prctl(PR_GET_DUMPABLE) == 0 && getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 &&
                     sandbox_may_connect(open_port, SANDBOX_BIT(SANDBOX_WORKER)) == CODE_OK && sandbox_enter(NULL) == CODE_OK &&
-                    sandbox_knows_port(open_port) && (access("/proc/self", F_OK) != 0 || strlen(sandbox_hint(ENOENT)) == 0);
+                    sandbox_knows_port(open_port) && (access("/proc/self", F_OK) != 0 || strlen(sandbox_hint("/", ENOENT)) == 0);
 
         _exit(good ? 0 : 1);
     }
