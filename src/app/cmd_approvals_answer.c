@@ -161,9 +161,9 @@ static int run(bool is_granted, const char *synopsis, const char *about, const c
 int cmd_approvals__approve(int argc, char **argv)
 {
     return run(true, "callgate approvals approve (NUMBER... | --decision N) [OPTIONS]",
-               "Permits exactly that call, once: same tenant, principal, upstream, tool and arguments, while the rule that\n"
-               "held it is unchanged. The agent's identical retry passes; a forbid still denies it. Exit status 1: one\n"
-               "could not be approved any more.",
+               "Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
+               "params, while the rule that held it is unchanged. The agent's identical retry passes; a forbid still\n"
+               "denies it. Exit status 1: one could not be approved any more.",
                "how long it may be used: 30min, 2h, 1d; 1h by default", argc, argv);
 }
 

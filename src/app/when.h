@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define WHEN_FORMS "2h, 7d, 2026-11-20, or 2026-11-20T15:04:05Z" /* for --help */
+#define WHEN_FORMS "2h, 7d, yesterday, 2026-11-20, 2026-11-20T15:04:05Z or seconds since 1970" /* for --help */
 
 /* "30min", "2h", "7d": so long before now_us. "now". "2026-11-20": the first moment of that day.
  * "2026-11-20T15:04", with seconds, with up to six digits of them after a point, with Z or +02:00; UTC where none is given;
