@@ -42,7 +42,10 @@ static void deny(const struct mcp_message *message, enum reason reason)
 
 static void read_request(struct span body, unsigned choice)
 {
+    static const struct span listed[] = {{"note", 4}};
     const struct mcp_read_rules rules = {.printable_tool_names = choice & 1,
+                                         .meta = choice >> 6 <= MCP_META_NONE ? (enum mcp_meta)(choice >> 6) : MCP_META_PASS,
+                                         .params = listed, .param_count = choice >> 6 > MCP_META_NONE,
                                          .mcp_method = choice & 2 ? SPAN_LIT("tools/call") : SPAN_NONE,
                                          .mcp_name = choice & 4 ? SPAN_LIT("=?base64?ZWNobw==?=") : SPAN_NONE};
     struct mcp_message message, again;
@@ -59,6 +62,7 @@ static void read_request(struct span body, unsigned choice)
         BUG_ON(message.kind == MCP_NONE);
         BUG_ON(message.kind == MCP_REQUEST && (message.id.len == 0 || message.method.len == 0));
         BUG_ON(span_is(message.method, "tools/call") && message.tool.len == 0);
+        BUG_ON(rules.meta == MCP_META_NONE && message.meta != NULL);
         BUG_ON(mcp_read(buf_peek(&canon), &rules, &second, &arena, &again, &fault) != REASON_PERMITTED);
         BUG_ON(!span_equals(buf_peek(&canon), buf_peek(&second)));
         (void)mcp_param_header_agrees(&message, SPAN_LIT("a"), SPAN_LIT("=?base64?YQ==?="));
