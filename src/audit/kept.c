@@ -5,8 +5,11 @@
 
 #include "audit/keyring_priv.h"
 #include "audit/leaves_priv.h"
+#include "audit/ledger_priv.h"
 #include "audit/loss_priv.h"
+#include "audit/reader_priv.h"
 #include "audit/trail.h"
+#include "audit/walk_priv.h"
 #include "base/log.h"
 #include "json/json.h"
 
@@ -29,9 +32,11 @@ struct survey {
     bool is_missing, is_read;
     uint64_t damaged;
     size_t damaged_at;
-    /* The largest that no loss explains, of this log and of others that our own key signs for. */
-    struct note own, other;
-    bool has_own;
+    /* The largest that no loss explains: of this log, under whatever key its events name; of these the one under the gate's own
+     * key, since who can write the database can name another in it; and of other logs that the gate's own key signs for. */
+    struct note own, mine, other;
+    struct note lost;        /* which of them says that something is */
+    bool has_own, has_mine;
 };
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -102,12 +107,13 @@ static bool take_note(struct survey *survey, const struct note *note)
     if (verdict == NOTE_FORGED || !note_is_named(note) || (is_own && verdict != NOTE_SIGNED))
         return false;
     survey->has_own = survey->has_own || is_own;
+    survey->has_mine = survey->has_mine || (is_own && by == 0);
     if (verdict != NOTE_SIGNED || losses__find(&survey->losses, note) != NULL)
         return true;
     if (is_own)
         take_larger(&survey->own, note);
-    else if (by == 0)
-        take_larger(&survey->other, note);
+    if (by == 0)
+        take_larger(is_own ? &survey->mine : &survey->other, note);
     return true;
 }
 
@@ -116,7 +122,7 @@ static void look(struct survey *survey)
     struct span rest = survey->text, piece;
     enum note_piece kind;
 
-    survey->own = survey->other = (struct note){.size = 0};
+    survey->own = survey->mine = survey->other = (struct note){.size = 0};
     survey->damaged = 0;
     while ((kind = note_scan(&rest, &piece)) != NOTE_NONE) {
         struct note note;
@@ -131,14 +137,14 @@ static void look(struct survey *survey)
 /* ---- against the rows -------------------------------------------------------------------------------------------- */
 
 /* The tree at a checkpoint of the database that one of our keys signed; the empty one where there is none in reach. */
-static enum code load_base(const struct survey *survey, const struct ledger *ledger, uint64_t size, struct merkle *tree)
+static enum code load_base(const struct survey *survey, struct db *db, uint64_t begin, uint64_t size, struct merkle *tree)
 {
-    int64_t reach = size > ledger->begin_seq + TREE_ROWS ? (int64_t)(size - TREE_ROWS) : (int64_t)ledger->begin_seq;
+    int64_t reach = size > begin + TREE_ROWS ? (int64_t)(size - TREE_ROWS) : (int64_t)begin;
     unsigned char root[DIGEST_BYTES];
     struct db_stmt *stmt;
     struct note note;
     size_t by;
-    enum code code = db_prepare(ledger->db, "SELECT size, peaks, note FROM checkpoint WHERE size <= ? "
+    enum code code = db_prepare(db, "SELECT size, peaks, note FROM checkpoint WHERE size <= ? "
                                 "ORDER BY size DESC LIMIT 1", &stmt);
 
     *tree = (struct merkle){.size = 0};
@@ -160,17 +166,17 @@ static enum code load_base(const struct survey *survey, const struct ledger *led
 }
 
 /* CODE_INVALID: the rows up to `size` are not all there. */
-static enum code root_of(const struct survey *survey, const struct ledger *ledger, uint64_t size,
+static enum code root_of(const struct survey *survey, struct db *db, uint64_t begin, uint64_t size,
                          unsigned char root[DIGEST_BYTES])
 {
     struct merkle tree;
     struct leaves leaves;
     struct leaf row;
-    enum code code = load_base(survey, ledger, size, &tree);
+    enum code code = load_base(survey, db, begin, size, &tree);
 
     if (code != CODE_OK)
         return code;
-    code = leaves__init(&leaves, ledger->db, (int64_t)tree.size + 1, (int64_t)size);
+    code = leaves__init(&leaves, db, (int64_t)tree.size + 1, (int64_t)size);
     if (code != CODE_OK)
         return code;
     while ((code = leaves__next(&leaves, &row)) == CODE_OK) {
@@ -188,42 +194,91 @@ static enum code root_of(const struct survey *survey, const struct ledger *ledge
     return code == CODE_NOT_FOUND && tree.size == size ? CODE_OK : CODE_INVALID;
 }
 
-static enum code judge(const struct survey *survey, const struct ledger *ledger, bool has_marks, struct kept *kept)
+/* The first or the last checkpoint of the database that one of ours signed; any of our keys, or the gate's own alone. */
+static enum code find_mark(const struct survey *survey, struct db *db, const char *sql, bool by_any, struct note *note,
+                           unsigned char root[DIGEST_BYTES])
 {
-    const struct note *own = &survey->own, *other = &survey->other;
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, sql, &stmt);
+    bool found = false;
+    size_t by = 0;
+
+    while (code == CODE_OK && !found && (code = db_step(stmt)) == CODE_OK)
+        found = note_read(db_text(stmt, 0), note) == CODE_OK && keyring__judge(&survey->keys, note, &by) == NOTE_SIGNED &&
+                (by_any || by == 0);
+    if (found)
+        memcpy(root, note->root, DIGEST_BYTES); /* the other texts go with the statement */
+    db_finalize(&stmt);
+    return code;
+}
+
+/* Whether the gate's own key signed what a checkpoint of the database says: CODE_NOT_FOUND where it did not. */
+static enum code is_ours(const struct survey *survey, struct db *db, const char *sql)
+{
+    unsigned char root[DIGEST_BYTES];
+    struct note note;
+
+    return find_mark(survey, db, sql, false, &note, root);
+}
+
+static enum code hold_against(const struct survey *survey, const struct note *note, const struct ledger *ledger,
+                              struct kept *kept)
+{
     const char *file = survey->notary->file, *path = ledger->path;
     unsigned char root[DIGEST_BYTES];
     enum code code;
 
-    kept->loss = NULL;
-    if (own->size > kept->rows) {
+    if (note->size > kept->rows) {
         kept->loss = "shorter";
         (void)why_set(&kept->found, CODE_INVALID, "%s: a checkpoint over %llu rows is signed, and %s ends with row %llu: it is "
-                      "an older copy, its -wal file is lost, or its end was cut off", file, (unsigned long long)own->size, path,
-                      (unsigned long long)kept->rows);
-    } else if (own->size > 0 && own->size >= ledger->begin_seq) {
-        code = root_of(survey, ledger, own->size, root);
-        if (code != CODE_OK && code != CODE_INVALID)
-            return code;
-        if (code == CODE_OK && memcmp(root, own->root, DIGEST_BYTES) == 0)
-            return CODE_OK;
-        kept->loss = "other";
-        (void)why_set(&kept->found, CODE_INVALID, "%s: the signed checkpoint over %llu rows is not of the rows in %s: they are "
-                      "of another history", file, (unsigned long long)own->size, path);
-    } else if (other->size > 0 && !survey->has_own && !has_marks) {
-        kept->loss = "replaced";
-        (void)why_set(&kept->found, CODE_INVALID, "%s: its checkpoints, up to one over %llu rows, are signed with this gate's "
-                      "key, and none is of %s, which begins anew: the file was taken away", file,
-                      (unsigned long long)other->size,
-                      path);
+                      "an older copy, its -wal file is lost, or its end was cut off", file, (unsigned long long)note->size,
+                      path, (unsigned long long)kept->rows);
+        return CODE_OK;
     }
+    if (note->size >= ledger->begin_seq) {
+        code = root_of(survey, ledger->db, ledger->begin_seq, note->size, root);
+        if (code == CODE_OK && memcmp(root, note->root, DIGEST_BYTES) != 0)
+            code = CODE_INVALID;
+    } else { /* of files before this one, which must begin with what was signed, too */
+        code = is_ours(survey, ledger->db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1");
+        code = code == CODE_NOT_FOUND && note == &survey->mine ? CODE_INVALID : code == CODE_NOT_FOUND ? CODE_OK : code;
+    }
+    if (code != CODE_INVALID)
+        return code;
+    kept->loss = "other";
+    (void)why_set(&kept->found, CODE_INVALID, "%s: the signed checkpoint over %llu rows is not of the rows in %s: they are "
+                  "of another history", file, (unsigned long long)note->size, path);
+    return CODE_OK;
+}
+
+static enum code judge(struct survey *survey, const struct ledger *ledger, struct kept *kept)
+{
+    const struct note *notes[] = {&survey->own, &survey->mine};
+    enum code code = CODE_OK;
+
+    kept->loss = NULL;
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0] && code == CODE_OK && kept->loss == NULL; i++) {
+        if (notes[i]->size > 0)
+            code = hold_against(survey, notes[i], ledger, kept);
+        survey->lost = *notes[i];
+    }
+    if (code != CODE_OK || kept->loss != NULL || survey->other.size == 0 || survey->has_mine)
+        return code;
+    code = is_ours(survey, ledger->db, "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1");
+    if (code != CODE_NOT_FOUND)
+        return code;
+    kept->loss = "replaced";
+    survey->lost = survey->other;
+    (void)why_set(&kept->found, CODE_INVALID, "%s: its checkpoints, up to one over %llu rows, are signed with this gate's "
+                  "key, and none is of %s, which begins anew: the file was taken away", survey->notary->file,
+                  (unsigned long long)survey->other.size, ledger->path);
     return CODE_OK;
 }
 
 /* Sizes and times of all that is explained by a loss once it is accepted. */
 static void measure(const struct survey *survey, struct kept *kept)
 {
-    const struct note *lost = strcmp(kept->loss, "replaced") == 0 ? &survey->other : &survey->own;
+    const struct note *lost = &survey->lost;
     struct span rest = survey->text, piece;
     struct note note;
 
@@ -235,6 +290,60 @@ static void measure(const struct survey *survey, struct kept *kept)
         if (note_read(piece, &note) == CODE_OK && span_equals(note.origin, lost->origin) && note.time_us > kept->time_us &&
             note.size <= lost->size)
             kept->time_us = note.time_us;
+}
+
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+/* The row, as it was chained. */
+static enum code is_row(struct db *db, int64_t seq, bool *holds)
+{
+    unsigned char before[DIGEST_BYTES], hash[DIGEST_BYTES];
+    struct walk_row row;
+    struct walk walk;
+    enum code code = reader__hash(db, seq - 1, before);
+
+    *holds = false;
+    if (code == CODE_OK)
+        code = walk__init(&walk, db, seq, seq);
+    if (code != CODE_OK)
+        return code == CODE_NOT_FOUND || code == CODE_INVALID ? CODE_OK : code;
+    code = walk__next(&walk, &row);
+    if (code == CODE_OK) {
+        row__hash(row.table, row.values, before, hash);
+        *holds = row.hash.bytes.len == DIGEST_BYTES && memcmp(row.hash.bytes.at, hash, DIGEST_BYTES) == 0;
+    }
+    walk__fini(&walk);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* A file's, as far as they are signed: anybody can write such an event behind what he cut off, and nobody else sign it. A gate
+ * that goes on after a loss signs that at once. */
+static enum code take_losses(struct survey *survey, struct db *db, uint64_t begin)
+{
+    struct losses *losses = &survey->losses;
+    size_t from = losses->count, kept = from;
+    unsigned char root[DIGEST_BYTES], there[DIGEST_BYTES];
+    struct note mark = {.size = 0};
+    enum code code = losses__read(losses, db);
+
+    if (code != CODE_OK || losses->count == from)
+        return code;
+    code = find_mark(survey, db, "SELECT note FROM checkpoint WHERE size <= (" LEDGER_MAX_SEQ ") ORDER BY size DESC",
+                     !survey->has_mine, &mark, root);
+    if (code == CODE_OK)
+        code = root_of(survey, db, begin, mark.size, there);
+    if (code != CODE_OK || memcmp(root, there, DIGEST_BYTES) != 0)
+        mark.size = 0;
+    for (size_t i = from; i < losses->count && (code == CODE_OK || mark.size == 0); i++) {
+        bool holds = false;
+
+        if (losses->at[i].seq <= (int64_t)mark.size)
+            code = is_row(db, losses->at[i].seq, &holds);
+        if (holds)
+            losses->at[kept++] = losses->at[i];
+    }
+    losses->count = kept;
+    return code == CODE_NOT_FOUND || code == CODE_INVALID ? CODE_OK : code;
 }
 
 /* Losses and keys of all files of the trail: notes outlive the file that tells of them. */
@@ -249,9 +358,9 @@ static enum code read_trail(const char *path, struct survey *survey, struct why 
 
         code = db_open(trail.files[i].path, DB_READ, &db, why);
         if (code == CODE_OK)
-            code = losses__read(&survey->losses, db);
-        if (code == CODE_OK)
             code = keyring__read(&survey->keys, db);
+        if (code == CODE_OK)
+            code = take_losses(survey, db, (uint64_t)trail.files[i].before_seq);
         db_close(&db);
     }
     trail_fini(&trail);
@@ -295,17 +404,15 @@ enum code kept__compare(const struct notary *notary, const struct ledger *ledger
     if (code == CODE_OK)
         code = keyring__read(&survey->keys, ledger->db);
     if (code == CODE_OK)
-        code = losses__read(&survey->losses, ledger->db);
-    if (code == CODE_OK)
         code = db_number(ledger->db, "SELECT count(*) FROM (SELECT 1 FROM checkpoint LIMIT 3)", &marks);
     if (code == CODE_OK) {
         reading = read_end(notary->file, &text, survey);
         look(survey);
-        code = reading == CODE_NOMEM ? reading : judge(survey, ledger, marks > 0, kept);
+        code = reading == CODE_NOMEM ? reading : judge(survey, ledger, kept);
     }
     if (code == CODE_OK && (kept->loss != NULL || survey->damaged > 0) && read_trail(ledger->path, survey, why) == CODE_OK) {
         look(survey);
-        code = judge(survey, ledger, marks > 0, kept);
+        code = judge(survey, ledger, kept);
     }
     if (code == CODE_OK)
         tell_damage(survey, reading, marks > (ledger->is_open_ended ? UNTOLD : 0), kept);

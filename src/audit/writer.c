@@ -283,8 +283,11 @@ static enum code write_start(struct audit *audit, const struct kept *kept, const
         code = tell_migration(audit, now, &text);
     if (code == CODE_OK)
         code = writer__checkpoint_start(audit, now);
+    if (code == CODE_OK && kept->loss != NULL) /* the next start takes only a signed word for it */
+        code = writer__checkpoint_last(audit);
     if (code == CODE_OK)
         code = ledger__commit(ledger);
+    writer__checkpoint_told(audit, code == CODE_OK);
     buf_fini(&text);
     return code;
 }

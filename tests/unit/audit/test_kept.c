@@ -244,6 +244,75 @@ static void test_replaced(void **state)
     assert_int_equal(verify(bench, true)->fault_count, 0); /* the other log's checkpoints are not of this one */
 }
 
+static void archive(struct audit *audit, struct audit_done *done)
+{
+    assert_int_equal(audit_archive(audit, SPAN_LIT("ada")), CODE_OK);
+    while (!audit_job_over(audit, done))
+        (void)usleep(1000);
+    assert_int_equal(done->code, CODE_OK);
+}
+
+/* What somebody makes of the file who has no key but his own, with the checkpoints left as they were. */
+enum forgery { FORGED_TAIL = 0, FORGED_LOSS, FORGED_BEGINNING, FORGED_LOG, FORGERIES };
+
+static void forge(struct bench *bench, enum forgery what)
+{
+    struct audit_done done;
+    struct audit *audit;
+
+    if (what == FORGED_LOG)
+        assert_int_equal(unlink(bench->file.path), 0);
+    else
+        copy_file(bench->copy, bench->file.path);
+    if (what != FORGED_LOSS)
+        assert_int_equal(unlink(bench->heads), 0);
+    if (what != FORGED_BEGINNING) {
+        run(bench, what == FORGED_LOSS ? "so they say" : NULL, 9);
+        return;
+    }
+    assert_int_equal(open_audit(bench, NULL, &audit), CODE_OK);
+    for (int i = 0; i < 9; i++)
+        (void)audit_file_call(audit_ring(audit, 0), "acme", "c");
+    archive(audit, &done);
+    audit_close(&audit);
+    assert_int_equal(unlink(done.text), 0);
+}
+
+/* Who can write the database can name a key in it and sign with that, also an event that accepts a loss. */
+static void test_forged(void **state)
+{
+    static const char *const words[FORGERIES] = {"another history", "another history", "another history", "begins anew"};
+    struct bench *bench = *state;
+    struct sign_key *own = bench->key, *thief;
+    char *kept = malloc(sizeof bench->text), *both = malloc(2 * sizeof bench->text);
+    size_t len;
+
+    assert_true(kept != NULL && both != NULL);
+
+    new_key(&thief);
+    run(bench, NULL, 1);
+    copy_file(bench->file.path, bench->copy);
+    run(bench, NULL, 3);
+    read_heads(bench);
+    len = bench->len;
+    memcpy(kept, bench->text, len);
+    for (int what = 0; what < FORGERIES; what++) {
+        bench->conf.key = thief;
+        write_heads(bench, kept, len);
+        forge(bench, (enum forgery)what);
+        bench->conf.key = own;
+        read_heads(bench); /* with his own checkpoints behind those that were there */
+        memcpy(both, kept, len);
+        memcpy(both + len, "\n\n", 2);
+        memcpy(both + len + 2, bench->text, bench->len);
+        write_heads(bench, both, what == FORGED_TAIL ? len + 2 + bench->len : len);
+        refused(bench, NULL, words[what]);
+    }
+    free(kept);
+    free(both);
+    sign_key_free(&thief);
+}
+
 /* A file that continues another is compared from the tree that it begins with; what was accepted before outlives its file. */
 static void test_rotated(void **state)
 {
@@ -256,10 +325,7 @@ static void test_rotated(void **state)
     run(bench, NULL, 20);
     copy_file(bench->copy, bench->file.path);
     assert_int_equal(open_audit(bench, "known", &audit), CODE_OK);
-    assert_int_equal(audit_archive(audit, SPAN_LIT("ada")), CODE_OK);
-    while (!audit_job_over(audit, &done))
-        (void)usleep(1000);
-    assert_int_equal(done.code, CODE_OK);
+    archive(audit, &done);
     audit_close(&audit);
     run(bench, NULL, 1);
     copy_file(bench->file.path, bench->copy);
@@ -380,7 +446,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_healthy), TEST(test_older_copy), TEST(test_cut_end), TEST(test_other_history), TEST(test_replaced),
-        TEST(test_rotated), TEST(test_missing), TEST(test_torn), TEST(test_every_bit),
+        TEST(test_forged), TEST(test_rotated), TEST(test_missing), TEST(test_torn), TEST(test_every_bit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
