@@ -59,6 +59,7 @@ struct verify_mark {
     struct note note;        /* texts are not kept */
     struct span peaks;
     const char *field, *fault; /* what is wrong with it by itself; NULL: nothing */
+    size_t by;               /* whose signature it bears: its place among the keys */
     bool is_proof;           /* signed with the key that was given */
     unsigned char digest[DIGEST_BYTES]; /* of the whole note */
 };
@@ -94,6 +95,7 @@ struct verifier {
     bool has_tree, has_tenants;
     bool tree_is_broken;     /* told once: all later checkpoints disagree, too */
     int64_t agreed;          /* size of the last checkpoint that agrees with the rows */
+    size_t agreed_by;        /* whose signature the database's last one bears */
     char origin[NOTE_ORIGIN_BYTES]; /* of all checkpoints; empty: not known yet */
     struct keyring keys;     /* the given one first, where there is one; then those that events name */
     struct verify_outside {

@@ -7,14 +7,19 @@ struct unsigned_rows {
     int64_t count, first, oldest_us, newest_us;
 };
 
-/* Rows about checkpoints make none due, and the last of them may wait for long; what they name must be there. */
+/* Rows about checkpoints make none due, and the last of them may wait for long; what they name must be there, and what a gate
+ * does not write in them counts as any other row. */
+#define OF_CHECKPOINT "kind = 'checkpoint' AND tenant IS NULL AND actor = 'gate' AND CASE WHEN json_valid(detail) THEN " \
+                      "detail = json_object('root', detail ->> '$.root', 'size', detail ->> '$.size') ELSE 0 END"
+
 static enum code read_unsigned(const struct verifier *verifier, int64_t covered, struct unsigned_rows *rows)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(verifier->db, "SELECT count(*), min(seq), min(time_us), max(time_us) FROM ("
                                 "SELECT seq, time_us FROM decision WHERE seq > ?1 AND seq <= ?2 UNION ALL "
                                 "SELECT seq, time_us FROM outcome WHERE seq > ?1 AND seq <= ?2 UNION ALL "
-                                "SELECT seq, time_us FROM event WHERE seq > ?1 AND seq <= ?2 AND kind <> 'checkpoint')", &stmt);
+                                "SELECT seq, time_us FROM event WHERE seq > ?1 AND seq <= ?2 AND ("
+                                OF_CHECKPOINT ") IS NOT 1)", &stmt);
 
     if (code != CODE_OK)
         return code;

@@ -10,12 +10,11 @@
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 /* NOTE_SIGNED with *by_given, where it is the key that was given. */
-static enum note_verdict judge(const struct verifier *verifier, const struct note *note, bool *by_given)
+static enum note_verdict judge(const struct verifier *verifier, const struct note *note, size_t *by, bool *by_given)
 {
-    size_t by = 0;
-    enum note_verdict verdict = keyring__judge(&verifier->keys, note, &by);
+    enum note_verdict verdict = keyring__judge(&verifier->keys, note, by);
 
-    *by_given = verdict == NOTE_SIGNED && by == 0 && verifier->conf->key != NULL;
+    *by_given = verdict == NOTE_SIGNED && *by == 0 && verifier->conf->key != NULL;
     return verdict;
 }
 
@@ -89,9 +88,9 @@ static void doubt_outside(struct verifier *verifier, struct span piece)
 /* One that is of no row here: nothing but its own signature says whether it was changed. */
 static bool is_sound(const struct verifier *verifier, const struct note *note)
 {
-    bool by_given;
+    size_t by = 0;
 
-    return note_is_named(note) && judge(verifier, note, &by_given) != NOTE_FORGED;
+    return note_is_named(note) && keyring__judge(&verifier->keys, note, &by) != NOTE_FORGED;
 }
 
 /* Those of other logs are left out, unless there are no others. */
@@ -189,7 +188,7 @@ void verify__judge_mark(const struct verifier *verifier, struct db_stmt *stmt, s
         blame(mark, "time_us", "it is not the time that its note was signed for");
     if (!span_is(mark->note.origin, verifier->origin))
         blame(mark, "note", "its note is of another log than the first one's");
-    switch (judge(verifier, &mark->note, &mark->is_proof)) {
+    switch (judge(verifier, &mark->note, &mark->by, &mark->is_proof)) {
     case NOTE_SIGNED:
         return;
     case NOTE_FORGED:
@@ -265,6 +264,7 @@ enum code verify__mark(struct verifier *verifier, const struct verify_mark *mark
     if (!span_equals(mark->peaks, span_of(peaks, merkle__save(&verifier->tree, peaks))))
         verify__fault(verifier, mark->size, "checkpoint", "peaks", "they are not those of its tree");
     verifier->agreed = mark->size;
+    verifier->agreed_by = mark->by;
     verifier->report->checkpoints++;
     memcpy(verifier->last_mark, mark->digest, DIGEST_BYTES);
     if (mark->is_proof)
@@ -297,6 +297,7 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
     unsigned char digest[DIGEST_BYTES];
     bool needs_given = verifier->conf->key != NULL;
     enum note_verdict verdict;
+    size_t by = 0;
 
     digest_of(outside->note, digest);
     *by_given = false;
@@ -305,7 +306,7 @@ static bool is_signed_outside(struct verifier *verifier, const struct verify_out
         *by_given = needs_given;
         return true; /* the database's own, and judged with it */
     }
-    verdict = judge(verifier, note, by_given);
+    verdict = judge(verifier, note, &by, by_given);
     if (needs_given)
         return *by_given;
     return verdict == NOTE_SIGNED || (verdict == NOTE_OTHER_KEY && verifier->keys.count == 0 && note_is_named(note));
@@ -430,6 +431,22 @@ static void tell_losses(struct verifier *verifier)
         verifier->report->losses += verifier->losses.at[i].seq > verifier->begin && verifier->losses.at[i].seq <= verifier->seq;
 }
 
+/* A file behind this one excuses checkpoints over more rows. Where nobody asks for that file, whoever signed them must have
+ * signed the seal, too: anybody can call a file sealed, and sign that himself. */
+static bool is_excused(const struct verifier *verifier, const struct verify_outside *largest)
+{
+    const struct verify_report *report = verifier->report;
+    struct note note;
+    size_t by = 0;
+
+    if (!report->is_sealed || verifier->conf->ends_trail)
+        return false;
+    if (verifier->conf->sequence != NULL || report->heads_seq == (uint64_t)verifier->seq)
+        return true;
+    return verifier->agreed == verifier->seq && note_read(largest->note, &note) == CODE_OK &&
+           keyring__judge(&verifier->keys, &note, &by) == NOTE_SIGNED && by == verifier->agreed_by;
+}
+
 enum code verify__end_tree(struct verifier *verifier)
 {
     struct verify_report *report = verifier->report;
@@ -438,7 +455,7 @@ enum code verify__end_tree(struct verifier *verifier)
     check_outside_below(verifier, verifier->seq + 1);
     beyond = count_beyond(verifier);
     tell_losses(verifier);
-    if (beyond > 0 && report->is_sealed && !verifier->conf->ends_trail && report->heads_seq == (uint64_t)verifier->seq) {
+    if (beyond > 0 && is_excused(verifier, &verifier->outside[verifier->outside_count - 1])) {
         report->heads_elsewhere += report->heads_behind = beyond;
         report->heads_behind_seq = verifier->outside[verifier->outside_count - 1].size;
     } else if (beyond > 0) {
