@@ -168,7 +168,7 @@ static int read_key(const char *path, struct note_key *key)
 }
 
 /* The file that was named, or the one beside the database where there is one. Returns: OPTIONS_GO or the exit status. */
-static int read_heads(const char *database, const char *named, char **path, struct buf *text)
+static int read_heads(const char *database, const char *named, char **path, struct buf *text, bool *is_there)
 {
     struct why why = {0};
     enum code code;
@@ -180,6 +180,7 @@ static int read_heads(const char *database, const char *named, char **path, stru
         return complain(STATUS_CANNOT, "not enough memory");
     (void)snprintf(*path, size, "%s%s", named != NULL ? named : database, named != NULL ? "" : ".heads");
     code = file_read(*path, FILE_ANY, HEADS_BYTES, text, &why);
+    *is_there = code == CODE_OK;
     if (code == CODE_OK || (code == CODE_NOT_FOUND && named == NULL))
         return OPTIONS_GO;
     return complain(STATUS_CANNOT, "%s", why.text);
@@ -299,12 +300,16 @@ static int verify_policies(const char *path, const char *store, bool all, bool a
 static int verify(struct verify_conf *conf, const char *checkpoints, bool all, uint64_t from, bool as_json)
 {
     struct buf heads;
+    bool heads_there = false;
     char *heads_path;
     int status;
 
     buf_init(&heads, HEADS_BYTES);
-    status = read_heads(conf->path, checkpoints, &heads_path, &heads); /* before the database: what it covers must be there */
+    /* Before the database: what it covers must be there. */
+    status = read_heads(conf->path, checkpoints, &heads_path, &heads, &heads_there);
     conf->heads = buf_peek(&heads);
+    if (conf->heads.at == NULL && heads_there)
+        conf->heads = SPAN_LIT(""); /* a file that was emptied holds none, which is a finding */
     if (status == OPTIONS_GO)
         status = all ? verify_all(conf, heads_path, from, as_json) : verify_file(conf, heads_path, as_json);
     mem_free(heads_path);

@@ -38,7 +38,8 @@ static enum code compare_schemas(struct verifier *verifier, struct db_stmt *ours
 enum code verify__schema(struct verifier *verifier)
 {
     static const char objects[] = "SELECT name, sql FROM sqlite_schema "
-                                  "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
+                                  "WHERE type NOT IN ('table', 'index') OR name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
+                                  "ORDER BY name";
     struct db_stmt *ours = NULL, *theirs = NULL;
     struct db *model = NULL;
     int64_t version;

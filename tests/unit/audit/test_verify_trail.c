@@ -290,19 +290,23 @@ static void test_kept_outside(void **state)
     assert_true(is_among("checkpoint", "key", "no checkpoint is signed with the key"));
 }
 
-/* Larger ones are about files behind a sealed one, but only where the one over its last row is among those that were kept. */
+/* Larger ones are about files behind a sealed one where whoever signed them signed its seal, too (4.1): also the newest alone. */
 static void test_kept_of_a_sealed_file(void **state)
 {
     struct rig *rig = *state;
     const char *sealed = rig->trail.files[0].path;
     struct buf kept = forge(rig, rig->trail.files[1].path, LAST, AS_IT_IS), own = forge(rig, sealed, LAST, AS_IT_IS);
+    struct buf others = forge(rig, rig->trail.files[1].path, LAST, OTHER_KEY);
 
-    verify_with(sealed, &rig->known, &kept);
+    verify_with(sealed, &rig->known, &others);
     assert_true(report.is_sealed && is_among("heads", "size", "the end was cut off"));
+    verify_with(sealed, &rig->known, &kept);
+    assert_true(report.fault_count == 0 && report.heads == 0 && report.heads_behind == 1);
     assert_int_equal(buf_add_span(&kept, buf_peek(&own)), CODE_OK);
     verify_with(sealed, &rig->known, &kept);
     assert_true(report.fault_count == 0 && report.heads == 1 && report.heads_elsewhere == 1);
     assert_true(report.heads_behind == 1 && report.heads_behind_seq > (uint64_t)report.last_seq); /* 4.1 */
+    buf_fini(&others);
     buf_fini(&kept);
     buf_fini(&own);
 }
