@@ -152,9 +152,10 @@ static void add_part(struct digest *digest, struct span part)
 static enum code recognise(const struct approvals *approvals, const struct question *question, struct span rule,
                            struct span rule_hash, struct approval_mark *mark)
 {
+    struct span root = question->root != NULL && !question->bound_has_root ? question->root->raw : SPAN_NONE;
     const struct span parts[] = {
         question->tenant, question->principal, question->upstream, question->method, question->answers, question->tool,
-        question->resource, question->prompt, question->root != NULL ? question->root->raw : SPAN_NONE, rule, rule_hash,
+        question->resource, question->prompt, root, rule, rule_hash,
         question->path, question->query, question->bound,
     };
     size_t count = sizeof parts / sizeof parts[0];

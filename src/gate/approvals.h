@@ -4,7 +4,7 @@
  * A worker asks (approvals_known), takes what a permit is due to (approvals_take), and says once the record is durable that it
  * was used; a held call is noted (approvals_note) and told to main, which keeps the store. Main hands in what people said. A
  * call is recognised by an HMAC over all that an approval is bound to: tenant, principal, upstream, method, tool, the canonical
- * arguments, the rule's id and the hash of its text.
+ * arguments, what question.bound says, the rule's id and the hash of its text.
  *
  * Threads: any for the worker's verbs; main alone for its own. Sharded, one short lock a shard.
  * Owns: copies of everything.

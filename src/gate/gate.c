@@ -261,7 +261,8 @@ static void evaluate(struct gate *gate, const struct gate_message *message, stru
     struct gate_moment moment = moment_of(gate, message);
     bool settled = false;
 
-    if (gate->policy != NULL && gate__bound_text(&gate->text, gate->policy, message->params, &question.bound) != CODE_OK) {
+    if (gate->policy != NULL && !message->from_server &&
+        gate__bound_text(&gate->text, gate->policy, &question) != CODE_OK) {
         decision->verdict.reason = REASON_MEMORY;
         make_consistent(&decision->verdict);
         return;

@@ -95,9 +95,8 @@ struct span gate__query_text(struct record_text *text, const unsigned char key[D
                              const struct verdict *verdict, bool *redacted);
 
 /* What an approval of the call is bound to beside its arguments: all other members of params, and of _meta those that the
- * policy asks for. *bound: at == NULL where there is none of them. */
-enum code gate__bound_text(struct record_text *text, const struct policy *policy, const struct json_node *params,
-                           struct span *bound) MUST_USE;
+ * policy asks for. Sets `bound`, and bound_has_root where `$` is all of params. */
+enum code gate__bound_text(struct record_text *text, const struct policy *policy, struct question *question) MUST_USE;
 
 /* The tool, prompt or resource that a method is about, which the audit calls the row's tool. */
 void gate__aim(struct question *question, struct span target);

@@ -254,21 +254,27 @@ static enum code add_bound(struct buf *out, const char *before, const struct jso
     return code == CODE_OK ? buf_add_span(out, member->raw) : code;
 }
 
-enum code gate__bound_text(struct record_text *text, const struct policy *policy, const struct json_node *params,
-                           struct span *bound)
+enum code gate__bound_text(struct record_text *text, const struct policy *policy, struct question *question)
 {
+    bool has_arguments = question_has_arguments(question);
+    const struct json_node *params = has_arguments ? question->params : question->root;
     const struct json_node *meta = json_member(params, SPAN_LIT("_meta"));
     struct buf *out = &text->bound;
     enum code code = CODE_OK;
 
+    if (params == NULL || params->type != JSON_OBJECT)
+        return CODE_OK;
+    if (meta != NULL && (meta->type != JSON_OBJECT || policy_asks_all_meta(policy, question)))
+        meta = NULL; /* bound like any other member */
     buf_clear(out);
-    for (const struct json_node *at = params != NULL ? params->child : NULL; at != NULL && code == CODE_OK; at = at->next)
+    for (const struct json_node *at = params->child; at != NULL && code == CODE_OK; at = at->next)
         if (at != meta)
             code = add_bound(out, ",", at);
     for (const struct json_node *at = meta != NULL ? meta->child : NULL; at != NULL && code == CODE_OK; at = at->next)
-        if (policy_asks_meta(policy, at->key))
+        if (policy_asks_meta(policy, question, at->key))
             code = add_bound(out, ";", at);
-    *bound = buf_is_empty(out) ? SPAN_NONE : buf_peek(out);
+    question->bound = buf_is_empty(out) ? SPAN_NONE : buf_peek(out);
+    question->bound_has_root = !has_arguments;
     return code;
 }
 

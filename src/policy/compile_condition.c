@@ -176,35 +176,48 @@ static enum code label_leaf(struct compiler *c, const struct yaml_node *node, co
     return set_label(c, node, place, more, leaf);
 }
 
-/* The member of _meta that the path goes through; at == NULL: perhaps any. *is_none: none of them. */
-static struct span meta_of(const struct condition *leaf, bool *is_none)
+/* The one name that this step of a path selects; at == NULL: there is no such step, or perhaps it selects others. */
+static struct span name_at(const struct path *path, uint32_t step)
 {
-    const struct path_segment *segment = leaf->path.segments;
-    bool is_one = leaf->path.count > 0 && !segment->descends && segment->count == 1 &&
+    const struct path_segment *segment = step < path->count ? &path->segments[step] : NULL;
+    bool is_one = segment != NULL && !segment->descends && segment->count == 1 &&
                   segment->selectors[0].kind == SELECTOR_NAME;
 
-    *is_none = leaf->from == FROM_PARAM && is_one && !span_is(segment->selectors[0].name, "_meta");
-    return leaf->from == FROM_META && is_one ? segment->selectors[0].name : SPAN_NONE;
+    return is_one ? segment->selectors[0].name : SPAN_NONE;
 }
 
-static bool note_meta(struct policy *policy, const struct condition *leaf)
+/* Takes: name.at == NULL: perhaps any member, or _meta itself. */
+static enum code add_meta(struct compiler *c, struct meta_asks *asks, struct span name)
 {
     struct meta_key *key;
-    bool is_none;
-    struct span name = meta_of(leaf, &is_none);
 
-    if (is_none)
-        return true;
     if (name.at == NULL) {
-        policy->asks_all_meta = true;
-        return true;
+        asks->all = true;
+        return CODE_OK;
     }
-    key = arena_alloc(&policy->arena, sizeof *key);
+    key = policy__alloc(c, 1, sizeof *key);
     if (key == NULL)
-        return false;
-    *key = (struct meta_key){name, policy->meta_keys};
-    policy->meta_keys = key;
-    return true;
+        return CODE_NOMEM;
+    *key = (struct meta_key){name, asks->keys};
+    asks->keys = key;
+    return CODE_OK;
+}
+
+/* Notes what the leaf may see of _meta, in calls with arguments and in others. */
+static enum code note_meta(struct compiler *c, const struct condition *leaf)
+{
+    struct meta_asks *asks = c->policy->meta_asks;
+    struct span first = name_at(&leaf->path, 0), name = first;
+    enum code code = CODE_OK;
+
+    if (leaf->from != FROM_META) {
+        if (first.at != NULL && !span_is(first, "_meta"))
+            return CODE_OK;
+        name = first.at != NULL ? name_at(&leaf->path, 1) : SPAN_NONE;
+    }
+    if (leaf->from != FROM_ARG)
+        code = add_meta(c, &asks[true], name);
+    return code == CODE_OK && !c->needs_arguments ? add_meta(c, &asks[false], name) : code;
 }
 
 static enum code finish_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
@@ -221,7 +234,7 @@ static enum code finish_leaf(struct compiler *c, const struct yaml_node *node, c
         leaf->skips_containers |= leaf->path.ends_everywhere && policy__op_reads_text(leaf->ops[i].kind);
     if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
         policy__warn_absence(c, node, leaf);
-    if (leaf->from != FROM_ARG && !note_meta(c->policy, leaf))
+    if (note_meta(c, leaf) != CODE_OK)
         return CODE_NOMEM;
     policy__warn_decode(c, node, leaf);
     policy__warn_ports(c, node, leaf);

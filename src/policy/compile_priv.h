@@ -24,6 +24,7 @@ struct compiler {
     struct span rule_id;
     enum effect effect;
     bool slow_allowed;
+    bool needs_arguments; /* it names tools or prompts: `$` of what it is about is params.arguments */
     /* the whole set so far */
     uint32_t rule_count, case_count, redaction_count;
 };

@@ -105,6 +105,7 @@ static enum code compile_only_args(struct compiler *c, const struct yaml_node *l
     if (!policy__is_list(c, list))
         return CODE_OK;
     rule->restricts_args = true;
+    c->policy->meta_asks[false].all |= !c->needs_arguments; /* it sees whether `$` has a _meta */
     rule->args = args = policy__alloc(c, list->count, sizeof *args);
     if (args == NULL)
         return CODE_NOMEM;
@@ -145,6 +146,7 @@ enum code policy__compile_rule(struct compiler *c, const struct yaml_node *node,
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     code = policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
+    c->needs_arguments = rule->match.by[DIM_TOOL].given || rule->match.by[DIM_PROMPT].given;
     when = yaml_member(node, "when");
     if (code == CODE_OK && when != NULL)
         code = policy__compile_when(c, when, &rule->when);

@@ -97,12 +97,17 @@ bool policy_asks_query(const struct policy *policy)
     return policy->asks_query;
 }
 
-bool policy_asks_meta(const struct policy *policy, struct span key)
+bool policy_asks_meta(const struct policy *policy, const struct question *question, struct span key)
 {
-    for (const struct meta_key *at = policy->meta_keys; at != NULL; at = at->next)
+    for (const struct meta_key *at = policy->meta_asks[question_has_arguments(question)].keys; at != NULL; at = at->next)
         if (span_equals(at->name, key))
             return true;
-    return policy->asks_all_meta;
+    return policy_asks_all_meta(policy, question);
+}
+
+bool policy_asks_all_meta(const struct policy *policy, const struct question *question)
+{
+    return policy->meta_asks[question_has_arguments(question)].all;
 }
 
 static const struct json_node *root_of(const struct question *question, enum condition_root from)

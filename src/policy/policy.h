@@ -51,8 +51,9 @@ bool policy_watches_all_of(const struct policy *policy, const struct policy *oth
 /* Whether some rule or redaction asks for queries. */
 bool policy_asks_query(const struct policy *policy);
 
-/* Whether a condition of some rule asks for this member of params._meta, or may. */
-bool policy_asks_meta(const struct policy *policy, struct span key);
+/* Whether some rule asks for this member of params._meta in such a call; whether one may ask for any, or for _meta itself. */
+bool policy_asks_meta(const struct policy *policy, const struct question *question, struct span key);
+bool policy_asks_all_meta(const struct policy *policy, const struct question *question);
 
 bool policy_watches(const struct policy *policy); /* whether there is any watch */
 

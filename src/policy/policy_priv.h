@@ -163,10 +163,14 @@ enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITIO
 /* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params. */
 enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM };
 
-/* A member of _meta that some condition asks for; an approval is bound to it. */
+/* What conditions ask of _meta, and an approval is bound to. */
 struct meta_key {
     struct span name;
-    struct meta_key *next;
+    const struct meta_key *next;
+};
+struct meta_asks {
+    const struct meta_key *keys; /* members that some path goes through */
+    bool all;                    /* some path may select _meta or any member of it */
 };
 
 struct condition {
@@ -330,8 +334,7 @@ struct policy {
     uint32_t redaction_count;
     struct policy_case *cases;
     uint32_t case_count;
-    struct meta_key *meta_keys;
-    bool asks_all_meta; /* some condition's path may select any member of _meta */
+    struct meta_asks meta_asks[2]; /* [question_has_arguments]: of other methods `arg:` reaches _meta, too */
     bool asks_principal, asks_path, asks_query, asks_resource, asks_prompt; /* some rule or redaction restricts them */
     struct index index;
 };

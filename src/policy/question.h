@@ -94,6 +94,7 @@ struct question {
     const struct json_node *meta;  /* params._meta, or NULL */
     const struct json_node *params; /* tools/call and prompts/get: members of params beside name and arguments; or NULL */
     struct span bound;             /* of these, what an approval is bound to, as one text; at == NULL: nothing */
+    bool bound_has_root;           /* of other methods: `bound` is what an approval is bound to of `$` */
     int64_t time_us;               /* UTC */
     struct span client;            /* the client's address as text */
     struct span session;
