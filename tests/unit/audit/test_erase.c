@@ -256,6 +256,13 @@ static bool die_at(struct bench *bench, int at, int64_t request)
     return WIFSIGNALED(status);
 }
 
+static void next_file(struct bench *bench)
+{
+    audit_file_fini(&bench->file);
+    audit_file_init(&bench->file);
+    (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
+}
+
 static void test_killed_at_every_step(void **state)
 {
     struct bench *bench = *state;
@@ -275,9 +282,7 @@ static void test_killed_at_every_step(void **state)
         assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'"), 1);
         assert_int_equal(files_with(bench, "our-secret"), 0);
         assert_int_equal(verify_all(bench), 2);
-        audit_file_fini(&bench->file);
-        audit_file_init(&bench->file);
-        (void)snprintf(bench->heads, sizeof bench->heads, "%s.heads", bench->file.path);
+        next_file(bench);
     }
     assert_true(at > 8);
 }
@@ -287,7 +292,13 @@ static void test_killed_and_not_asked_again(void **state)
 {
     struct bench *bench = *state;
 
-    assert_true(die_at(bench, 3, 0));
+    /* A checkpoint that comes in between is a step, too, and the erasure not recorded yet then. */
+    for (int at = 3;; at++) {
+        assert_true(die_at(bench, at, 0));
+        if (audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erased'") == 1)
+            break;
+        next_file(bench);
+    }
     start(bench);
     for (int naps = 0; audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'") == 0; naps++) {
         assert_true(naps < 20000);
