@@ -15,18 +15,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define KEY_BYTES ((size_t)65536)
 #define HEADS_BYTES ((size_t)1 << 30)
 #define SECONDS_MAX ((uint64_t)1 << 32)
+#define ROTATIONS_MAX 1000
+#define RETRY (-2) /* no exit status */
 
-static void show_progress(void *context, uint64_t done, uint64_t total)
-{
-    struct progress *progress = context;
-
-    progress->total = total;
-    progress_tell(progress, done);
-}
 
 static int status_of(const struct verify_report *report)
 {
@@ -235,51 +231,132 @@ static int try_proof(const char *path, const struct note_key *key, const char *t
     return status;
 }
 
-static int verify_file(struct verify_conf *conf, const char *heads_path, bool as_json)
+/* Where the gate's own file was when it was looked at: a rotation puts another one in its place. */
+struct place {
+    struct progress progress; /* of the file that is verified */
+    const char *path;
+    struct stat was;
+    int tries; /* left; then what was read is told as it is */
+    int worst; /* status of what was told before it moved */
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct place *place = context;
+
+    place->progress.total = total;
+    progress_tell(&place->progress, done);
+}
+
+static void place_look(struct place *place)
+{
+    if (stat(place->path, &place->was) != 0)
+        place->was = (struct stat){.st_ino = 0};
+}
+
+static bool place_has_moved(void *context)
+{
+    const struct place *place = context;
+    struct stat is;
+
+    return stat(place->path, &is) != 0 || is.st_ino != place->was.st_ino || is.st_dev != place->was.st_dev;
+}
+
+/* Returns: the exit status, or RETRY, with nothing said, where the file was rotated meanwhile. */
+static int verify_file(struct verify_conf *conf, struct place *place, const char *heads_path, bool as_json)
 {
     static struct verify_report report;
-    struct progress progress;
     struct why why = {0};
     enum code code;
 
     conf->progress = show_progress;
-    conf->context = &progress;
-    progress_begin(&progress, "verifying", 0);
+    conf->context = place;
+    conf->has_moved = conf->path == place->path && place->tries > 0 ? place_has_moved : NULL;
+    progress_begin(&place->progress, "verifying", 0);
     code = audit_verify(conf, &report, &why);
-    progress_end(&progress);
+    progress_end(&place->progress);
+    if (code == CODE_BUSY && conf->has_moved != NULL) {
+        place->tries--;
+        return RETRY;
+    }
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text);
     return as_json ? print_json(conf, &report) : print_text(conf, heads_path, &report);
 }
 
-/* The worst status of all files. One that cannot be read keeps nobody from the others. */
-static int verify_all(struct verify_conf *conf, const char *heads_path, uint64_t from, bool as_json)
+/* Finds the files, once more where a rotation came between. */
+static enum code find_files(struct place *place, struct trail *trail, struct why *why)
 {
-    struct trail trail = {0};
-    struct why why = {""};
-    enum code code = trail_find(conf->path, true, &trail, &why);
+    enum code code;
+
+    do {
+        trail_fini(trail);
+        place_look(place);
+        code = trail_find(place->path, true, trail, why);
+    } while (place_has_moved(place) && place->tries-- > 0);
+    return code;
+}
+
+/* Those from `at` on. Returns: RETRY where the last one was rotated meanwhile, else the worst status. */
+static int verify_files(struct verify_conf *conf, struct place *place, const struct trail *trail, size_t at,
+                        const char *heads_path, bool as_json)
+{
     int worst = STATUS_DONE;
 
-    if (code == CODE_OK)
-        worst = cmd_audit__tell_missing(&trail, from);
-    if (code == CODE_OK)
-        code = verify_sequence_new(&trail, &conf->sequence, &why);
-    if (code != CODE_OK)
-        worst = complain(STATUS_CANNOT, "%s", why.text);
-    for (size_t i = 0; code == CODE_OK && i < trail.count; i++) {
+    for (size_t i = at; i < trail->count; i++) {
         int64_t first, last;
         int status;
 
-        conf->path = trail.files[i].path;
-        conf->ends_trail = i + 1 == trail.count;
-        if (trail_gap(&trail, i, &first, &last) && last >= first)
+        conf->ends_trail = i + 1 == trail->count;
+        conf->path = conf->ends_trail ? place->path : trail->files[i].path;
+        if (trail_gap(trail, i, &first, &last) && last >= first)
             verify_sequence_forget(conf->sequence);
-        status = verify_file(conf, heads_path, as_json);
-        worst = cmd_audit__worse(status, worst);
+        status = verify_file(conf, place, heads_path, as_json);
+        worst = cmd_audit__worse(status == RETRY ? STATUS_DONE : status, worst);
+        if (status == RETRY) {
+            place->worst = cmd_audit__worse(worst, place->worst);
+            return RETRY;
+        }
     }
+    return cmd_audit__worse(worst, place->worst);
+}
+
+/* The first file that begins where the last one of the trail began before it was rotated. */
+static size_t goes_on_at(const struct trail *trail, int64_t before_seq)
+{
+    size_t at = 0;
+
+    while (at < trail->count && trail->files[at].before_seq < before_seq)
+        at++;
+    return at;
+}
+
+/* The worst status of all files. One that cannot be read keeps nobody from the others. */
+static int verify_all(struct verify_conf *conf, struct place *place, const char *heads_path, uint64_t from, bool as_json)
+{
+    struct trail trail = {0};
+    struct why why = {""};
+    size_t at = 0;
+    int status = STATUS_DONE;
+    enum code code = find_files(place, &trail, &why);
+
+    if (code == CODE_OK)
+        place->worst = cmd_audit__tell_missing(&trail, from);
+    if (code == CODE_OK)
+        code = verify_sequence_new(&trail, &conf->sequence, &why);
+    while (code == CODE_OK && (status = verify_files(conf, place, &trail, at, heads_path, as_json)) == RETRY) {
+        int64_t before_seq = trail.files[trail.count - 1].before_seq;
+
+        code = find_files(place, &trail, &why);
+        if (code == CODE_OK)
+            code = verify_sequence_renew(&trail, conf->sequence, &why);
+        at = goes_on_at(&trail, before_seq);
+    }
+    if (code != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", why.text);
     verify_sequence_free(&conf->sequence);
     trail_fini(&trail);
-    return worst;
+    return status;
 }
 
 /* After the rows: which policies they name. */
@@ -299,6 +376,7 @@ static int verify_policies(const char *path, const char *store, bool all, bool a
 
 static int verify(struct verify_conf *conf, const char *checkpoints, bool all, uint64_t from, bool as_json)
 {
+    struct place place = {.path = conf->path, .tries = ROTATIONS_MAX};
     struct buf heads;
     bool heads_there = false;
     char *heads_path;
@@ -310,8 +388,13 @@ static int verify(struct verify_conf *conf, const char *checkpoints, bool all, u
     conf->heads = buf_peek(&heads);
     if (conf->heads.at == NULL && heads_there)
         conf->heads = SPAN_LIT(""); /* a file that was emptied holds none, which is a finding */
-    if (status == OPTIONS_GO)
-        status = all ? verify_all(conf, heads_path, from, as_json) : verify_file(conf, heads_path, as_json);
+    if (status == OPTIONS_GO && all)
+        status = verify_all(conf, &place, heads_path, from, as_json);
+    else if (status == OPTIONS_GO) {
+        do
+            place_look(&place);
+        while ((status = verify_file(conf, &place, heads_path, as_json)) == RETRY);
+    }
     mem_free(heads_path);
     buf_fini(&heads);
     return status;

@@ -6,6 +6,10 @@
 #include "audit/trail.h"
 #include "os/clock.h"
 
+#include <time.h>
+
+#define MOVING_STEPS 50 /* looks in the second that a rotation is given */
+
 static enum code check_file(struct verifier *verifier)
 {
     static const unsigned char zeros[DIGEST_BYTES];
@@ -270,6 +274,15 @@ static enum code check_kind(struct verifier *verifier, const char *path, struct 
     return code == CODE_OK ? audit__refuse_newer(verifier->db, path, why) : code;
 }
 
+static bool has_moved(const struct verify_conf *conf, bool may_move)
+{
+    if (conf->has_moved == NULL)
+        return false;
+    for (int i = 0; i < MOVING_STEPS && may_move && !conf->has_moved(conf->context); i++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000000 / MOVING_STEPS}, NULL);
+    return conf->has_moved(conf->context);
+}
+
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why)
 {
     struct verifier verifier = {.conf = conf, .report = report};
@@ -277,7 +290,7 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
 
     *report = (struct verify_report){0};
     if (code != CODE_OK)
-        return code;
+        return has_moved(conf, false) ? CODE_BUSY : code;
     arena_init(&verifier.arena, (size_t)16 << 20);
     code = check_kind(&verifier, conf->path, why);
     if (code == CODE_OK)
@@ -288,6 +301,8 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
         code = check_all(&verifier, why);
     if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
         (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
+    if (has_moved(conf, code == CODE_OK && report->is_sealed && conf->ends_trail))
+        code = why_set(why, CODE_BUSY, "%s was rotated meanwhile; verify it again", conf->path);
     if (code == CODE_OK)
         verify__leave(&verifier);
     verify__fini_tree(&verifier);

@@ -53,6 +53,8 @@ struct trail;
 /* What files say of each other: where the last one ended, and what those behind erase. */
 struct verify_sequence;
 enum code verify_sequence_new(const struct trail *trail, struct verify_sequence **sequence, struct why *why) MUST_USE;
+/* After a rotation: what the files of the new trail erase, and where the last verified file ended, as before. */
+enum code verify_sequence_renew(const struct trail *trail, struct verify_sequence *sequence, struct why *why) MUST_USE;
 void verify_sequence_forget(struct verify_sequence *sequence); /* the next file goes on from none that was verified */
 void verify_sequence_free(struct verify_sequence **sequence);
 
@@ -64,10 +66,13 @@ struct verify_conf {
     int64_t unsigned_us;        /* 0: VERIFY_UNSIGNED_US */
     struct span heads;          /* checkpoints kept outside the file, as in audit.db.heads; at == NULL: none */
     unsigned threads;           /* 0: one a core */
+    bool (*has_moved)(void *context); /* or NULL; whether another file stands at the path since the caller looked at it */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* or NULL; rows, now and then */
     void *context;
 };
 
+/* CODE_BUSY where the file has moved meanwhile: what was read may be of two files, and nothing is said. A sealed file that
+ * ends its trail is given a second, in which a rotation puts the next one in its place. */
 enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why) MUST_USE;
 
 #endif

@@ -57,6 +57,24 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
     return code;
 }
 
+enum code verify_sequence_renew(const struct trail *trail, struct verify_sequence *sequence, struct why *why)
+{
+    struct verify_sequence *fresh, before;
+    enum code code = verify_sequence_new(trail, &fresh, why);
+
+    if (code != CODE_OK)
+        return code;
+    before = *sequence;
+    sequence->arena = fresh->arena;
+    sequence->erasures = fresh->erasures;
+    sequence->losses = fresh->losses;
+    fresh->arena = before.arena;
+    fresh->erasures = before.erasures;
+    fresh->losses = before.losses;
+    verify_sequence_free(&fresh);
+    return CODE_OK;
+}
+
 void verify_sequence_forget(struct verify_sequence *sequence)
 {
     permits__fini(&sequence->permits);
