@@ -3,7 +3,6 @@
 #include "audit/record.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "mcp/method.h"
 
 #define MAX_ROUTES 4096
 #define MAX_LIST 256
@@ -73,14 +72,15 @@ static void refuse_later(struct conf_reader *reader, const struct yaml_node *nod
         CONF_FAULT(reader, node, "`%s: %s` is not yet there: it comes with a later version; leave it out", key, words[at]);
 }
 
-static void read_dialect(struct conf_reader *reader, const struct yaml_node *map)
+static void read_dialect(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    static const char *const dialects[] = {"mcp", "octopus", "okso", NULL};
+    static const char *const names[] = {"mcp", "octopus", "okso", NULL};
     static const char *const transports[] = {"streamable", "http+sse", NULL};
     const struct yaml_node *dialect = yaml_member(map, "dialect"), *list = conf__list(reader, map, "transports", 4);
 
     if (dialect != NULL)
-        refuse_later(reader, dialect, "dialect", dialects, 1);
+        refuse_later(reader, dialect, "dialect", names, 1);
+    route->dialect = dialects[0];
     for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next)
         refuse_later(reader, node, "transports", transports, 1);
 }
@@ -88,10 +88,11 @@ static void read_dialect(struct conf_reader *reader, const struct yaml_node *map
 static void read_revisions(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     const struct yaml_node *list = conf__list(reader, map, "revisions", 16);
+    const char *const *known = route->dialect->revisions;
     const char **revisions;
     size_t count = 0;
 
-    route->revisions = mcp_revisions;
+    route->revisions = known;
     if (list == NULL)
         return;
     revisions = conf__array(reader, list->count + 1, sizeof *revisions);
@@ -104,13 +105,13 @@ static void read_revisions(struct conf_reader *reader, const struct yaml_node *m
             CONF_FAULT(reader, node, "revision 2026-07-28 is not judged yet: it comes with a later version; leave it out");
             continue;
         }
-        at = conf__word(reader, node, "revisions", mcp_revisions);
+        at = conf__word(reader, node, "revisions", known);
         for (size_t i = 0; i < count; i++)
-            if (revisions[i] == mcp_revisions[at]) {
-                CONF_FAULT(reader, node, "revision %s is listed twice; leave one out", mcp_revisions[at]);
+            if (revisions[i] == known[at]) {
+                CONF_FAULT(reader, node, "revision %s is listed twice; leave one out", known[at]);
                 break;
             }
-        revisions[count++] = mcp_revisions[at];
+        revisions[count++] = known[at];
     }
     route->revisions = revisions;
 }
@@ -324,7 +325,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
         return;
     read_name(reader, map, route);
     read_place(reader, map, route);
-    read_dialect(reader, map);
+    read_dialect(reader, map, route);
     read_revisions(reader, map, route);
     conf__upstream(reader, map, route->subtree, &route->upstream);
     read_times_and_limits(reader, map, route);

@@ -12,6 +12,7 @@
 #define MCP_MESSAGE_H
 
 #include "base/reason.h"
+#include "http/head.h"
 #include "json/json.h"
 #include "mcp/method.h"
 
@@ -45,6 +46,9 @@ struct mcp_read_rules {
     bool printable_tool_names; /* tool_names: printable */
     struct span mcp_method;    /* header values; at == NULL: absent */
     struct span mcp_name;
+    struct span version;       /* MCP-Protocol-Version, likewise; not looked at here, but by the dialect (mcp/dialect.h) */
+    const char *const *revisions; /* of the route, likewise */
+    const struct http_head *head; /* likewise */
     const struct span *params; /* `params:` of the route: members that may stand in params beside those of the specification */
     size_t param_count;
 };

@@ -76,6 +76,8 @@ static void fill_in(struct proxy_conf *conf)
     for (size_t i = 0; i < conf->route_count; i++) {
         struct proxy_route *route = &conf->routes[i];
 
+        if (route->dialect == NULL)
+            route->dialect = dialects[0];
         set_default(&route->connect_ms, 5 * 1000);
         set_default(&route->reply_head_ms, 60 * 1000);
         set_default(&route->reply_idle_ms, 5 * 60 * 1000);

@@ -14,9 +14,8 @@
 #include "base/why.h"
 #include "http/reader.h"
 #include "identity/identity.h"
-#include "mcp/message.h"
+#include "mcp/dialect.h"
 #include "link/rate.h"
-#include "mcp/reply.h"
 #include "os/sock.h"
 #include "tls/tls.h"
 
@@ -66,6 +65,7 @@ struct proxy_route {
     struct span host;               /* lower case, without port; empty: any accepted one */
     struct span path;               /* byte-exact; a subtree without its trailing slash and star */
     bool subtree;
+    const struct dialect *dialect;  /* NULL: the default */
     const char *const *revisions;   /* NULL-terminated, at least one */
     struct proxy_upstream upstream;
     uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */

@@ -3,7 +3,6 @@
 
 #include "base/bug.h"
 
-#define ALLOW_METHODS SPAN_LIT("POST, GET, DELETE")
 #define ALLOW_HEADERS \
     "Authorization, Content-Type, Accept, X-API-Key, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, " \
     "Mcp-Name, traceparent"
@@ -48,6 +47,11 @@ static uint64_t retry_after_s(const struct exchange *exchange, enum reason reaso
     return wait_us > 0 ? ((uint64_t)wait_us + 999999) / 1000000 : 1;
 }
 
+static struct span verbs_of(const struct exchange *exchange)
+{
+    return span_text(exchange__dialect(exchange)->verbs);
+}
+
 /* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
 static enum code write_hints(const struct pair *pair, enum reason reason, int status, struct buf *out)
 {
@@ -62,7 +66,7 @@ static enum code write_hints(const struct pair *pair, enum reason reason, int st
         return code;
     /* A stream or session end that policy denies leaves the POST; a method that nobody speaks here leaves all three. */
     return http_write_line(out, SPAN_LIT("Allow: "),
-                             reason == REASON_HTTP_METHOD || exchange->route == NULL ? ALLOW_METHODS : SPAN_LIT("POST"));
+                             reason == REASON_HTTP_METHOD || exchange->route == NULL ? verbs_of(exchange) : SPAN_LIT("POST"));
 }
 
 static struct span media_of(enum mcp_form form)
@@ -93,6 +97,7 @@ static enum code write_answer(struct pair *pair, enum reason reason, int status,
 void deny__answer(struct pair *pair, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
+    const struct dialect *dialect = exchange__dialect(exchange);
     const struct mcp_message *message = exchange->message.kind != MCP_NONE ? &exchange->message : NULL;
     struct mcp_denial denial = {
         .reason = reason,
@@ -113,10 +118,10 @@ void deny__answer(struct pair *pair, enum reason reason)
         message = &exchange->message;
     reason_count(reason);
     exchange->refusal = reason;
-    exchange->status = mcp_denial_status(message, &denial);
+    exchange->status = dialect->denial_status(message, &denial);
     buf_clear(&exchange->text);
     buf_borrow(&exchange->text);
-    code = mcp_denial_write(message, &denial, &exchange->text, &form);
+    code = dialect->denial_write(message, &denial, &exchange->text, &form);
     exchange->head_written = true;
     if (code == CODE_OK)
         code = write_answer(pair, reason, exchange->status, form, buf_peek(&exchange->text));
@@ -151,7 +156,7 @@ void deny__preflight(struct pair *pair)
     enum code code = http_write_status(out, 204);
 
     if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("Access-Control-Allow-Methods: "), ALLOW_METHODS);
+        code = http_write_line(out, SPAN_LIT("Access-Control-Allow-Methods: "), verbs_of(exchange));
     if (code == CODE_OK)
         code = write_allowed_headers(pair, out);
     if (code == CODE_OK)

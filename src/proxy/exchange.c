@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define PARAM_PREFIX SPAN_LIT("Mcp-Param-")
-
 /* ---- making, resting ---- */
 
 void exchange__init(struct exchange *exchange)
@@ -101,22 +99,10 @@ void exchange__refuse(struct pair *pair, enum reason reason)
     pair__set_state(pair, STATE_JUDGE);
 }
 
-/* Mcp-Param-* mirrors arguments; whoever reads the header upstream must see what was judged. */
-static bool params_agree(const struct pair *pair)
+/* Where no route is known the first dialect answers. */
+const struct dialect *exchange__dialect(const struct exchange *exchange)
 {
-    const struct http_head *head = &pair->asks.head;
-
-    for (size_t i = 0; i < head->count; i++) {
-        struct span name = http_head_name(head, i);
-
-        if (!http_head_mirrors(head, i))
-            continue;
-        if (name.len > PARAM_PREFIX.len && span_equals_nocase(span_part(name, 0, PARAM_PREFIX.len), PARAM_PREFIX) &&
-            !mcp_param_header_agrees(&pair->exchange.message, span_part(name, PARAM_PREFIX.len, SIZE_MAX),
-                                     http_head_value(head, i)))
-            return false;
-    }
-    return true;
+    return exchange->route != NULL ? exchange->route->dialect : dialects[0];
 }
 
 /* A client's answer is judged as the method that it answers; who asked nothing gets no answer. */
@@ -128,7 +114,7 @@ static enum reason find_question(struct pair *pair)
     size_t len;
     char *kept;
 
-    exchange->asked.method = SPAN_LIT("response");
+    exchange->asked.method = DIALECT_RESPONSE;
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return REASON_ANSWER_UNASKED;
     kept = arena_dup(&exchange->arena, method, len);
@@ -138,28 +124,18 @@ static enum reason find_question(struct pair *pair)
     return REASON_UNSET;
 }
 
-static bool version_is_known(const struct exchange *exchange)
+void exchange__ask(struct exchange *exchange)
 {
-    if (exchange->version.at == NULL)
-        return true;
-    for (const char *const *revision = exchange->route->revisions; *revision != NULL; revision++)
-        if (span_is(exchange->version, *revision))
-            return true;
-    return false;
-}
-
-static enum reason check_message(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
     const struct mcp_message *message = &exchange->message;
+    struct gate_message *asked = &exchange->asked;
 
-    if (message->is_modern || span_is(message->method, "server/discover"))
-        return REASON_VERSION_UNSUPPORTED;
-    if (!version_is_known(exchange))
-        return REASON_VERSION_HEADER;
-    if (!params_agree(pair))
-        return REASON_HEADER_MISMATCH;
-    return message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
+    asked->method = message->method;
+    asked->tool = message->tool;
+    asked->target = message->target;
+    asked->rpc_id = message->id;
+    asked->root = mcp_message_subject(message);
+    asked->meta = message->meta;
+    asked->params = message->others;
 }
 
 void exchange__read_message(struct pair *pair, struct span body)
@@ -167,11 +143,13 @@ void exchange__read_message(struct pair *pair, struct span body)
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
     struct mcp_message *message = &exchange->message;
-    struct gate_message *asked = &exchange->asked;
     struct mcp_read_rules rules = {
         .printable_tool_names = exchange->route->printable_tool_names,
         .mcp_method = http_head_known(head, HTTP_NAME_MCP_METHOD),
         .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
+        .version = exchange->version,
+        .revisions = exchange->route->revisions,
+        .head = head,
         .meta = exchange->route->meta,
         .params = exchange->route->params,
         .param_count = exchange->route->param_count,
@@ -181,23 +159,17 @@ void exchange__read_message(struct pair *pair, struct span body)
     enum reason reason = pair__refuses(pair, body.len);
 
     if (reason == REASON_UNSET)
-        reason = mcp_read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
+        reason = exchange->route->dialect->read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
 
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
                   fault.text ? fault.text : "");
-    asked->method = message->method;
-    asked->tool = message->tool;
-    asked->target = message->target;
-    asked->rpc_id = message->id;
-    asked->root = mcp_message_subject(message);
-    asked->meta = message->meta;
-    asked->params = message->others;
-    asked->body = buf_peek(&exchange->canonical);
+    exchange__ask(exchange);
+    exchange->asked.body = buf_peek(&exchange->canonical);
     if (reason == REASON_PERMITTED)
-        reason = check_message(pair);
+        reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
-    asked->refused = reason;
+    exchange->asked.refused = reason;
     pair__set_state(pair, STATE_JUDGE);
 }
 
@@ -224,7 +196,7 @@ static bool record(struct pair *pair)
     exchange->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
     exchange->refusal = exchange->is_permitted ? REASON_UNSET : decision->verdict.reason;
     switch (gate_record(pair->lane->gate, &exchange->asked, decision,
-                        exchange->is_permitted ? 0 : mcp_denial_status(&exchange->message, &denial))) {
+                        exchange->is_permitted ? 0 : exchange__dialect(exchange)->denial_status(&exchange->message, &denial))) {
     case CODE_OK:
         exchange->owes_outcome = exchange->is_permitted;
         exchange->recorded_us = pair__now_us(pair);

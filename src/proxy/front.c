@@ -208,21 +208,13 @@ static enum reason check_session(struct pair *pair)
     return REASON_UNSET;
 }
 
-static bool is_among(const char *const *names, struct span name)
-{
-    for (; *names != NULL; names++)
-        if (span_is(name, *names))
-            return true;
-    return false;
-}
-
 /* A POST's version is looked at with its body, since a modern request is answered in its own way. */
 static enum reason check_version(struct exchange *exchange, const struct http_head *head)
 {
     exchange->version = http_head_known(head, HTTP_NAME_MCP_PROTOCOL_VERSION);
     exchange->asked.protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
     if (head->method != HTTP_METHOD_POST && exchange->version.at != NULL &&
-        !is_among(exchange->route->revisions, exchange->version))
+        !mcp_revision_is_listed(exchange->route->revisions, exchange->version))
         return REASON_VERSION_HEADER;
     return REASON_UNSET;
 }
@@ -281,7 +273,7 @@ static enum reason settle_head(struct pair *pair)
     if (reason != REASON_UNSET)
         return reason;
     exchange->asked.upstream = exchange->route->name;
-    exchange->asked.dialect = SPAN_LIT("mcp");
+    exchange->asked.dialect = span_text(exchange->route->dialect->name);
     if (exchange->route->subtree && exchange->pass == NULL)
         exchange->asked.path = span_part(http_head_path(head), exchange->route->path.len, SIZE_MAX);
     accept = http_accept_of(head);
@@ -315,25 +307,26 @@ static enum reason settle_head(struct pair *pair)
     return reason == REASON_UNSET ? enter(pair) : reason;
 }
 
-static void set_pseudo(struct pair *pair)
+/* What verb and path say of the message, also where it is refused for something else. */
+static enum reason open_message(struct exchange *exchange)
 {
-    struct exchange *exchange = &pair->exchange;
+    enum reason reason;
 
     if (exchange->pass != NULL) {
         exchange->asked.method = SPAN_LIT("pass");
         exchange->asked.target = exchange->pass->path;
-    } else if (exchange->method == HTTP_METHOD_GET) {
-        exchange->asked.method = SPAN_LIT("stream/open");
-    } else if (exchange->method == HTTP_METHOD_DELETE) {
-        exchange->asked.method = SPAN_LIT("session/end");
+        return REASON_UNSET;
     }
+    reason = exchange->route->dialect->open(exchange->method, exchange->asked.path, &exchange->message);
+    exchange__ask(exchange);
+    return reason;
 }
 
 static void head_done(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    enum reason reason;
+    enum reason reason, opened = REASON_UNSET;
 
     if (!exchange__begin(pair))
         return;
@@ -346,7 +339,9 @@ static void head_done(struct pair *pair)
         return;
     }
     if (exchange->route != NULL)
-        set_pseudo(pair);
+        opened = open_message(exchange);
+    if (reason == REASON_UNSET)
+        reason = opened;
     if (reason != REASON_UNSET) {
         exchange__refuse(pair, reason);
         return;

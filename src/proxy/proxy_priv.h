@@ -15,8 +15,6 @@
 #include "gate/question_table.h"
 #include "link/leg.h"
 #include "link/listener.h"
-#include "mcp/denial.h"
-#include "mcp/reply.h"
 #include "mcp/session.h"
 #include "os/inbox.h"
 #include "os/thread.h"
@@ -284,6 +282,8 @@ void exchange__fini(struct exchange *exchange);
 void exchange__rest(struct exchange *exchange);
 bool exchange__begin(struct pair *pair);
 COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
+const struct dialect *exchange__dialect(const struct exchange *exchange);
+void exchange__ask(struct exchange *exchange);           /* the message becomes what is judged */
 void exchange__read_message(struct pair *pair, struct span body);
 bool exchange__judge(struct pair *pair);
 bool exchange__audit(struct pair *pair);

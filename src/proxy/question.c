@@ -86,7 +86,7 @@ static void fill_message(struct pair *pair, const struct mcp_reply *reply)
     question->from_server = true;
     question->time_us = clock_wall_us();
     question->began_us = pair__now_us(pair);
-    question->method = reply->kind == MCP_RESPONSE ? SPAN_LIT("stream/message") : reply->method;
+    question->method = reply->kind == MCP_RESPONSE ? DIALECT_STREAM_MESSAGE : reply->method;
     question->answers = question->tool = question->target = question->query = SPAN_NONE;
     question->rpc_id = reply->id;
     question->root = reply->params;
@@ -127,11 +127,11 @@ static bool refuse(struct pair *pair, enum reason reason, uint64_t seq)
         /* Whatever rule it was, or that there was none: a server learns one thing only. */
         if (reason_blame(reason) == BLAME_POLICY)
             reason = REASON_QUESTION_DENIED;
-        if (mcp_refusal_write(id, reason, &exchange->body) == CODE_OK)
+        if (exchange->route->dialect->refusal_write(id, reason, &exchange->body) == CODE_OK)
             errand__send(pair, buf_peek(&exchange->body));
         return true;
     }
-    if (mcp_reply_error(id, reason, seq, &exchange->body) != CODE_OK) {
+    if (exchange->route->dialect->reply_error(id, reason, seq, &exchange->body) != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return false;
     }

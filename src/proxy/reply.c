@@ -137,7 +137,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
-    reason = mcp_reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &fault);
+    reason = exchange->route->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &fault);
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "a message of %zu bytes is refused at offset %zu: %s", raw.len, fault.offset,
                   fault.text ? fault.text : "");

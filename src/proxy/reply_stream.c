@@ -88,7 +88,8 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     reason_count(reason);
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = PENDING_MAX_BYTES;
-    if (owes_answer && mcp_reply_error(exchange->message.id, reason, exchange->seq, &exchange->event) == CODE_OK &&
+    if (owes_answer &&
+        exchange->route->dialect->reply_error(exchange->message.id, reason, exchange->seq, &exchange->event) == CODE_OK &&
         !stream__emit(pair, NULL, buf_peek(&exchange->event)))
         return;
     exchange->is_answered = true;
@@ -130,7 +131,7 @@ bool stream__begin(struct pair *pair)
     sse_parser_begin(&pair->events, exchange->route->limits.event_bytes);
     exchange->event.cap_bytes = exchange->route->limits.event_bytes;
     pair->quiet_since_us = pair__now_us(pair);
-    if (span_is(exchange->message.method, "initialize"))
+    if (exchange->route->dialect->begins_session(&exchange->message))
         return true;
     if (write_stream_head(pair, NULL) != CODE_OK)
         pair__close(pair, REASON_MEMORY);
