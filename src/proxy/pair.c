@@ -53,7 +53,7 @@ void pair__check(const struct pair *pair)
            (!exchange->is_durable || !exchange->is_permitted || exchange->route == NULL));
     BUG_ON(pair->state == STATE_CONNECT && (!exchange->is_durable || !exchange->is_permitted));
     BUG_ON(pair->state == STATE_HEAD && (exchange->owes_outcome || exchange->slot_taken));
-    BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && !exchange->question_waits &&
+    BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && exchange->question == NULL &&
            list_is_linked(&pair->waits));
     BUG_ON(pair->state != STATE_HEAD && pair->state != STATE_CLOSING && !exchange->is_begun);
 }

@@ -19,6 +19,7 @@
 #include "os/inbox.h"
 #include "os/thread.h"
 #include "proxy/proxy.h"
+#include "proxy/question_tbl.h"
 #include "proxy/state_tbl.h"
 #include "sse/parser.h"
 #include "sse/writer.h"
@@ -36,6 +37,18 @@ enum state {
 
 const char *state__text(enum state state);
 bool state__may_follow(enum state from, enum state to);
+
+enum question_state {
+#define QUESTION_NUMBER(name, text, moves, about) QUESTION_##name,
+#define QUESTION_NO_MOVE(name) 0
+    QUESTION_TABLE(QUESTION_NUMBER, QUESTION_NO_MOVE)
+#undef QUESTION_NUMBER
+#undef QUESTION_NO_MOVE
+    QUESTION_COUNT
+};
+
+const char *question__text(enum question_state state);
+bool question__may_follow(enum question_state from, enum question_state to);
 
 #define STREAM_HIGH_WATER 65536     /* bytes for a slow reader before its upstream is read no further */
 #define LEG_IN_BYTES 65536
@@ -112,6 +125,16 @@ struct lane {
     struct thread thread;
 };
 
+/* A message of the server while it is judged: a request, a notification, or the answer to a request of a stream that the
+ * agent resumed. Invariants: it stands in the table of open questions where it is a request, permitted, and not OVER. */
+struct server_question {
+    enum question_state state;
+    struct gate_message message;
+    struct gate_decision decision;
+    struct sse_event event; /* id and retry; its id is a copy in event_arena */
+    struct mcp_reply reply;
+};
+
 /* One call: from its head to its outcome. Invariants: owes_outcome: a permit that expects an outcome was recorded and has
  * none yet; route != NULL from the head on, but for refusals before it; nothing went up unless is_durable. */
 struct exchange {
@@ -135,10 +158,6 @@ struct exchange {
     bool is_text;            /* the reply's body is text, not JSON */
     bool was_stripped;       /* of characters that deceive, in some message */
     bool has_error_code;
-    bool question_waits;     /* for room or for its fate */
-    bool question_recorded;
-    bool question_permitted;
-    bool question_open;      /* stands in the table of open questions */
     uint32_t slot;
     uint64_t who;            /* whose identity was shown: budget_principal */
     int64_t wait_us;         /* until its rate has room; REQUEST_RATE */
@@ -162,7 +181,7 @@ struct exchange {
     struct mcp_session session;
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
-    struct gate_decision *question_decision; /* NULL: there is none */
+    struct server_question *question; /* what the stream upstream waits for; NULL: nothing */
     struct mcp_message message;
     struct gate_message asked;
     /* memory, from here on: given back with the outcome, so that the next call on this worker has it while it is warm */
@@ -178,10 +197,6 @@ struct exchange {
     /* what has a beginning of its own; at its end long lists that few calls use */
     struct digest digest;    /* of response_bytes */
     struct gate_decision decision;
-    /* a message from the server that waits for its record, while there is a question_decision */
-    struct gate_message question;
-    struct sse_event question_event; /* id and retry; its id is a copy in event_arena */
-    struct mcp_reply question_reply;
 };
 
 /* What nearly every turn looks at comes first, in as few lines of the cache as may be: with hundreds of calls in flight each
@@ -327,6 +342,7 @@ bool stream__emit(struct pair *pair, const struct sse_event *event, struct span 
 /* ---- question.c: messages from the server ---- */
 bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
 bool question__step(struct pair *pair);
+void question__set_state(struct server_question *question, enum question_state state);
 void question__forget(struct pair *pair);
 void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
 struct question_key question__key(const struct exchange *exchange, struct span id);

@@ -6,6 +6,37 @@
 #include "mcp/method.h"
 #include "os/clock.h"
 
+/* ---- states ---- */
+
+static const struct {
+    const char *text;
+    unsigned moves;
+} states[QUESTION_COUNT] = {
+#define STATE_ROW(name, text, moves, about) [QUESTION_##name] = {text, moves},
+#define STATE_BIT(name) (1u << QUESTION_##name)
+    QUESTION_TABLE(STATE_ROW, STATE_BIT)
+};
+
+const char *question__text(enum question_state state)
+{
+    BUG_ON(state >= QUESTION_COUNT);
+    return states[state].text;
+}
+
+bool question__may_follow(enum question_state from, enum question_state to)
+{
+    BUG_ON(from >= QUESTION_COUNT || to >= QUESTION_COUNT);
+    return (states[from].moves & (1u << to)) != 0;
+}
+
+void question__set_state(struct server_question *question, enum question_state state)
+{
+    BUG_ON(!question__may_follow(question->state, state));
+    question->state = state;
+}
+
+/* ---- the table of open questions ---- */
+
 struct question_key question__key(const struct exchange *exchange, struct span id)
 {
     return (struct question_key){
@@ -26,153 +57,153 @@ void question__put_back(struct pair *pair)
         return; /* others were asked meanwhile, as many as may be */
 }
 
-/* What was opened for an agent that never sees it is closed again. */
-static void close_question(struct pair *pair)
+static bool is_permitted(const struct server_question *question)
 {
-    struct exchange *exchange = &pair->exchange;
-    struct question_key key = question__key(exchange, exchange->question_reply.id);
+    return question->decision.verdict.kind == VERDICT_PERMIT;
+}
+
+/* What was opened for an agent that never sees it is closed again. */
+static void close_question(struct pair *pair, const struct server_question *question)
+{
+    struct question_key key = question__key(&pair->exchange, question->reply.id);
     char method[128];
     size_t len;
 
-    if (!exchange->question_open)
+    if (question->reply.kind != MCP_REQUEST || !is_permitted(question))
         return;
-    exchange->question_open = false;
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return; /* it was forgotten for its age */
 }
 
-static void drop_decision(struct exchange *exchange)
+/* ---- making, ending ---- */
+
+/* Few connections ever see a question of the server: its decision, nearly 3 KB, is theirs only while there is one. */
+static struct server_question *question_new(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
 {
-    if (exchange->question_decision == NULL)
-        return;
-    gate_decision_fini(exchange->question_decision);
-    mem_free(exchange->question_decision);
-    exchange->question_decision = NULL;
+    struct exchange *exchange = &pair->exchange;
+    struct server_question *question = mem_zalloc(sizeof *question);
+    char *id = question != NULL ? arena_dup(&exchange->event_arena, event->id.at, event->id.len) : NULL;
+    struct gate_message *message;
+
+    if (id == NULL) {
+        mem_free(question);
+        return NULL;
+    }
+    question->reply = *reply;
+    question->event = *event;
+    question->event.data = question->event.type = SPAN_NONE;
+    question->event.id = span_of(id, event->id.len);
+    message = &question->message;
+    *message = exchange->asked;
+    message->from_server = true;
+    message->time_us = clock_wall_us();
+    message->began_us = pair__now_us(pair);
+    message->method = reply->kind == MCP_RESPONSE ? DIALECT_STREAM_MESSAGE : reply->method;
+    message->answers = message->tool = message->target = message->query = SPAN_NONE;
+    message->rpc_id = reply->id;
+    message->root = reply->params;
+    message->params = NULL;
+    message->meta = reply->meta;
+    message->body = reply->body;
+    message->expects_outcome = false;
+    message->refused = mcp_method_may_come(reply->method, true) ? REASON_UNSET : REASON_METHOD_UNKNOWN;
+    return question;
+}
+
+static void end(struct pair *pair)
+{
+    struct server_question *question = pair->exchange.question;
+
+    question__set_state(question, QUESTION_OVER);
+    pair__stop_waiting(pair);
+    gate_decision_fini(&question->decision);
+    mem_free(question);
+    pair->exchange.question = NULL;
 }
 
 void question__forget(struct pair *pair)
 {
-    struct exchange *exchange = &pair->exchange;
-
-    if (exchange->question_waits)
-        close_question(pair);
-    exchange->question_waits = false;
-    drop_decision(exchange);
-}
-
-/* Few connections ever see a question of the server: its decision, nearly 3 KB, is theirs only while there is one. */
-static bool judge(struct pair *pair, enum reason refused)
-{
-    struct exchange *exchange = &pair->exchange;
-
-    drop_decision(exchange);
-    exchange->question_decision = mem_zalloc(sizeof *exchange->question_decision);
-    if (exchange->question_decision == NULL) {
-        pair__close(pair, REASON_MEMORY);
-        return false;
-    }
-    exchange->question.refused = refused;
-    gate_judge(pair->lane->gate, &exchange->question, exchange->question_decision);
-    exchange->question_permitted = exchange->question_decision->verdict.kind == VERDICT_PERMIT;
-    return true;
-}
-
-static void fill_message(struct pair *pair, const struct mcp_reply *reply)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct gate_message *question = &exchange->question;
-
-    *question = exchange->asked;
-    question->from_server = true;
-    question->time_us = clock_wall_us();
-    question->began_us = pair__now_us(pair);
-    question->method = reply->kind == MCP_RESPONSE ? DIALECT_STREAM_MESSAGE : reply->method;
-    question->answers = question->tool = question->target = question->query = SPAN_NONE;
-    question->rpc_id = reply->id;
-    question->root = reply->params;
-    question->params = NULL;
-    question->meta = reply->meta;
-    question->body = reply->body;
-    question->expects_outcome = false;
+    if (pair->exchange.question == NULL)
+        return;
+    close_question(pair, pair->exchange.question);
+    end(pair);
 }
 
 /* ---- what becomes of it ---- */
 
-static bool deliver(struct pair *pair)
+static bool deliver(struct pair *pair, const struct server_question *question)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (exchange->question_reply.kind == MCP_REQUEST)
+    if (question->reply.kind == MCP_REQUEST)
         exchange->server_requests++;
-    else if (exchange->question_reply.kind == MCP_NOTIFICATION)
+    else if (question->reply.kind == MCP_NOTIFICATION)
         exchange->server_notifications++;
-    exchange->question_open = false; /* from here on it waits for the agent's answer */
-    return stream__emit(pair, &exchange->question_event, exchange->question_reply.body);
+    return stream__emit(pair, &question->event, question->reply.body);
 }
 
 /* A request is answered for the agent, upstream; the answer to one that the agent resumed gets an error in its place; a
  * notification is missed by nobody. */
-static bool refuse(struct pair *pair, enum reason reason, uint64_t seq)
+static void refuse(struct pair *pair, const struct server_question *question, enum reason reason, uint64_t seq)
 {
     struct exchange *exchange = &pair->exchange;
-    struct span id = exchange->question_reply.id;
+    struct span id = question->reply.id;
 
     exchange->server_denied++;
     reason_count(reason);
-    close_question(pair);
-    if (exchange->question_reply.kind == MCP_NOTIFICATION)
-        return true;
+    close_question(pair, question);
+    if (question->reply.kind == MCP_NOTIFICATION)
+        return;
     buf_clear(&exchange->body);
-    if (exchange->question_reply.kind == MCP_REQUEST) {
+    if (question->reply.kind == MCP_REQUEST) {
         /* Whatever rule it was, or that there was none: a server learns one thing only. */
         if (reason_blame(reason) == BLAME_POLICY)
             reason = REASON_QUESTION_DENIED;
         if (exchange->route->dialect->refusal_write(id, reason, &exchange->body) == CODE_OK)
             errand__send(pair, buf_peek(&exchange->body));
-        return true;
+        return;
     }
-    if (exchange->route->dialect->reply_error(id, reason, seq, &exchange->body) != CODE_OK) {
+    if (exchange->route->dialect->reply_error(id, reason, seq, &exchange->body) == CODE_OK)
+        (void)stream__emit(pair, &question->event, buf_peek(&exchange->body));
+    else
         pair__close(pair, REASON_MEMORY);
-        return false;
-    }
-    return stream__emit(pair, &exchange->question_event, buf_peek(&exchange->body));
 }
 
+/* Takes: reason: why it cannot be recorded; UNSET: what the verdict says happens. */
 static bool resolve(struct pair *pair, enum reason reason, uint64_t seq)
 {
-    struct exchange *exchange = &pair->exchange;
+    const struct server_question *question = pair->exchange.question;
 
-    exchange->question_waits = false;
-    pair__stop_waiting(pair);
-    if (reason == REASON_UNSET && exchange->question_permitted)
-        (void)deliver(pair);
+    if (reason == REASON_UNSET && is_permitted(question))
+        (void)deliver(pair, question);
     else
-        (void)refuse(pair, reason == REASON_UNSET ? exchange->question_decision->verdict.reason : reason, seq);
-    drop_decision(exchange);
+        refuse(pair, question, reason == REASON_UNSET ? question->decision.verdict.reason : reason, seq);
+    end(pair);
     return true;
 }
 
-bool question__step(struct pair *pair)
+static bool record(struct pair *pair)
 {
-    struct exchange *exchange = &pair->exchange;
+    struct server_question *question = pair->exchange.question;
+    enum code code;
+
+    pair__stop_waiting(pair);
+    code = gate_record(pair->lane->gate, &question->message, &question->decision, 0);
+    if (code == CODE_BUSY) {
+        lane__wait_for_room(pair);
+        return false;
+    }
+    if (code != CODE_OK)
+        return resolve(pair, REASON_AUDIT_DOWN, 0);
+    question__set_state(question, QUESTION_RECORDED);
+    return question->decision.ticket != 0 || resolve(pair, REASON_UNSET, 0);
+}
+
+static bool await_fate(struct pair *pair)
+{
     uint64_t seq = 0;
 
-    if (!exchange->question_recorded) {
-        enum code code;
-
-        pair__stop_waiting(pair);
-        code = gate_record(pair->lane->gate, &exchange->question, exchange->question_decision, 0);
-        if (code == CODE_BUSY) {
-            lane__wait_for_room(pair);
-            return false;
-        }
-        if (code != CODE_OK)
-            return resolve(pair, REASON_AUDIT_DOWN, 0);
-        exchange->question_recorded = true;
-        if (exchange->question_decision->ticket == 0)
-            return resolve(pair, REASON_UNSET, 0);
-    }
-    switch (lane__fate(pair, exchange->question_decision->ticket, &seq)) {
+    switch (lane__fate(pair, pair->exchange.question->decision.ticket, &seq)) {
     case AUDIT_DURABLE:
         return resolve(pair, REASON_UNSET, seq);
     case AUDIT_FAILED:
@@ -183,36 +214,52 @@ bool question__step(struct pair *pair)
     return false;
 }
 
-bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
+/* A notification that is permitted leaves no row of its own. */
+static bool judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct sse_event kept = *event;
+    struct server_question *question = exchange->question;
+    struct question_key key = question__key(exchange, question->reply.id);
+    struct gate *gate = pair->lane->gate;
 
-    kept.data = kept.type = SPAN_NONE;
-    kept.id = span_of(arena_dup(&exchange->event_arena, event->id.at, event->id.len), event->id.len);
-    if (kept.id.at == NULL) {
+    gate_judge(gate, &question->message, &question->decision);
+    if (is_permitted(question) && question->reply.kind == MCP_REQUEST &&
+        question_open(gate, &key, question->reply.method, question->message.began_us) != CODE_OK) {
+        gate_decision_fini(&question->decision);
+        question->message.refused = REASON_QUESTION_LIMIT;
+        gate_judge(gate, &question->message, &question->decision);
+    }
+    question__set_state(question, QUESTION_JUDGED);
+    if (!is_permitted(question) || question->reply.kind != MCP_NOTIFICATION)
+        return true;
+    gate_pass(&question->decision);
+    return resolve(pair, REASON_UNSET, 0);
+}
+
+bool question__step(struct pair *pair)
+{
+    switch (pair->exchange.question->state) {
+    case QUESTION_READ:
+        return judge(pair);
+    case QUESTION_JUDGED:
+        return record(pair);
+    case QUESTION_RECORDED:
+        return await_fate(pair);
+    case QUESTION_OVER:
+    case QUESTION_COUNT:
+        break;
+    }
+    BUG_ON("a question that is over and still held");
+    return false;
+}
+
+bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
+{
+    BUG_ON(pair->exchange.question != NULL);
+    pair->exchange.question = question_new(pair, event, reply);
+    if (pair->exchange.question == NULL)
         pair__close(pair, REASON_MEMORY);
-        return false;
-    }
-    exchange->question_event = kept;
-    exchange->question_reply = *reply;
-    exchange->question_recorded = exchange->question_open = false;
-    fill_message(pair, reply);
-    if (!judge(pair, mcp_method_may_come(reply->method, true) ? REASON_UNSET : REASON_METHOD_UNKNOWN))
-        return false;
-    if (exchange->question_permitted && reply->kind == MCP_NOTIFICATION) {
-        gate_pass(exchange->question_decision);
-        drop_decision(exchange);
-        return deliver(pair);
-    }
-    if (exchange->question_permitted && reply->kind == MCP_REQUEST) {
-        struct question_key key = question__key(exchange, exchange->question_reply.id);
-
-        exchange->question_open =
-            question_open(pair->lane->gate, &key, reply->method, exchange->question.began_us) == CODE_OK;
-        if (!exchange->question_open && !judge(pair, REASON_QUESTION_LIMIT))
-            return false;
-    }
-    exchange->question_waits = true;
-    return true;
+    else
+        (void)judge(pair);
+    return pair->exchange.question == NULL;
 }

@@ -296,7 +296,7 @@ static bool is_late(struct pair *pair)
         }
         if (pair->front_moved_us + stall_us < next_us)
             next_us = pair->front_moved_us + stall_us;
-    } else if (!exchange->upstream_done && !is_endless && !exchange->question_waits) {
+    } else if (!exchange->upstream_done && !is_endless && exchange->question == NULL) {
         if (now_us - pair->back_moved_us >= limit_us) {
             reply__fail(pair, OUTCOME_TIMEOUT, has_head ? REASON_STREAM_IDLE : REASON_UPSTREAM_SILENT);
             return true;

@@ -101,7 +101,7 @@ static void give_buffers_back(struct pair *pair)
 {
     leg_rest(&pair->front);
     leg_rest(&pair->back);
-    if (pair->exchange.question_waits)
+    if (pair->exchange.question != NULL)
         return; /* the question lies in the rest */
     sse_parser_rest(&pair->events);
     buf_fini(&pair->exchange.event);
@@ -290,7 +290,7 @@ bool stream__step(struct pair *pair)
 
     if (exchange->upstream_done)
         return false;
-    if (exchange->question_waits)
+    if (exchange->question != NULL)
         return question__step(pair);
     if (pair->lane->is_draining && exchange->method == HTTP_METHOD_GET) {
         exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_DRAINING);

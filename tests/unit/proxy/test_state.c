@@ -53,9 +53,48 @@ static void test_illegal_move_aborts(void **state) /* 1.5 */
     assert_true(WIFSIGNALED(status));
 }
 
+/* The machine of a server's question: nothing is delivered that was not judged, and nothing that is over goes on. */
+static void test_question_moves(void **state) /* 5.1 */
+{
+    static const bool may[QUESTION_COUNT][QUESTION_COUNT] = {
+        [QUESTION_READ] = {[QUESTION_JUDGED] = true, [QUESTION_OVER] = true},
+        [QUESTION_JUDGED] = {[QUESTION_RECORDED] = true, [QUESTION_OVER] = true},
+        [QUESTION_RECORDED] = {[QUESTION_OVER] = true},
+    };
+
+    (void)state;
+    for (enum question_state from = QUESTION_READ; from < QUESTION_COUNT; from++)
+        for (enum question_state to = QUESTION_READ; to < QUESTION_COUNT; to++)
+            assert_int_equal(question__may_follow(from, to), may[from][to]);
+    assert_string_equal(question__text(QUESTION_RECORDED), "recorded");
+}
+
+static void test_illegal_question_move_aborts(void **state) /* 5.1 */
+{
+    static struct server_question question;
+    int status;
+    pid_t child;
+
+    (void)state;
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)close(STDERR_FILENO);
+        question__set_state(&question, QUESTION_RECORDED); /* before it was judged */
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_moves), cmocka_unit_test(test_illegal_move_aborts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_illegal_move_aborts),
+        cmocka_unit_test(test_question_moves),
+        cmocka_unit_test(test_illegal_question_move_aborts),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
