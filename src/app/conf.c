@@ -16,7 +16,7 @@
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
 
 static const char *const top_keys[] = {"routes", "listen", "hosts", "trusted_proxies", "workers", "store",
-                                       "audit",  "admin",  "drain",  "limits", "user", "sandbox", NULL};
+                                       "audit",  "admin",  "drain",  "limits", "user", "sandbox", "pipe", NULL};
 
 static void read_hosts(struct conf_reader *reader, const struct yaml_node *root)
 {
@@ -185,11 +185,12 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     read_audit(reader, root, &conf->audit);
     check_files(reader, root, conf);
     read_admin(reader, root, &conf->admin);
+    conf__pipe(reader, root, &conf->pipe);
     reader->arena = &reader->proxy->arena;
     read_hosts(reader, root);
     read_trusted_proxies(reader, root);
     read_limits(reader, root);
-    conf__listens(reader, root);
+    conf__listens(reader, root, conf->pipe.socket);
     conf__routes(reader, root);
     reader->arena = &conf->arena;
     collect_names(reader, conf);

@@ -31,6 +31,11 @@ struct conf_admin {
     bool public_healthz, public_readyz, public_metrics;
 };
 
+struct conf_pipe {
+    const char *socket;            /* callgate.sock */
+    uint32_t linger_ms;            /* 10 s: a gate that a pipe started ends so long after its last connection */
+};
+
 struct conf {
     struct arena arena;
     const char *path;              /* of the file itself */
@@ -43,6 +48,7 @@ struct conf {
     uint32_t drain_ms;             /* 30 s */
     struct conf_audit audit;
     struct conf_admin admin;
+    struct conf_pipe pipe;
     struct proxy_conf *proxy;      /* sealed */
     const struct resolve_name *names; /* hosts of all upstreams, each once */
     size_t name_count;

@@ -4,6 +4,7 @@
 #include "os/clock.h"
 
 #define MAX_LISTENERS 64
+#define PIPE_LINGER_MS 10000
 #define MIB ((uint64_t)1 << 20)
 
 bool conf__host_is_plain(struct span host)
@@ -100,32 +101,34 @@ static void read_listen(struct conf_reader *reader, const struct yaml_node *node
     listen->idle_ms = conf__duration(reader, timeouts, "idle", CONF_MAX_MS);
 }
 
-static void listen_on_loopback(struct conf_reader *reader)
+bool conf__has_pipes(const struct yaml_node *root, bool alone)
 {
-    reader->proxy->listens = conf__array(reader, 1, sizeof *reader->proxy->listens);
-    if (reader->out_of_memory)
-        return;
-    reader->proxy->listen_count = 1;
-    if (sock_parse_ip(SPAN_LIT("127.0.0.1"), 8080, &reader->proxy->listens[0].address) != CODE_OK)
-        reader->out_of_memory = true;
+    const struct yaml_node *routes = yaml_member(root, "routes");
+    size_t pipes = 0;
+
+    for (const struct yaml_node *node = routes != NULL ? routes->child : NULL; node != NULL; node = node->next)
+        pipes += conf__is_pipe(node);
+    return pipes > 0 && (!alone || pipes == routes->count);
 }
 
-void conf__listens(struct conf_reader *reader, const struct yaml_node *root)
+void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe *pipe)
+{
+    static const char *const known[] = {"socket", "linger", NULL};
+    const struct yaml_node *node = yaml_member(root, "pipe");
+
+    if (node != NULL && !conf__map(reader, node, known, "`pipe`"))
+        node = NULL;
+    pipe->socket = conf__path(reader, node, "socket", "callgate.sock");
+    pipe->linger_ms = conf__duration(reader, node, "linger", CONF_MAX_MS);
+    if (pipe->linger_ms == 0)
+        pipe->linger_ms = PIPE_LINGER_MS;
+}
+
+static void read_listens(struct conf_reader *reader, const struct yaml_node *list)
 {
     struct proxy_conf *proxy = reader->proxy;
-    const struct yaml_node *list = conf__list(reader, root, "listen", MAX_LISTENERS);
     size_t at = 0;
 
-    if (yaml_member(root, "listen") == NULL) {
-        listen_on_loopback(reader);
-        return;
-    }
-    if (list == NULL)
-        return;
-    proxy->listens = conf__array(reader, list->count, sizeof *proxy->listens);
-    if (reader->out_of_memory)
-        return;
-    proxy->listen_count = list->count;
     for (const struct yaml_node *node = list->child; node != NULL; node = node->next, at++) {
         struct proxy_listen *listen = &proxy->listens[at];
 
@@ -135,4 +138,23 @@ void conf__listens(struct conf_reader *reader, const struct yaml_node *root)
                 sock_equals(&proxy->listens[i].address, &listen->address))
                 CONF_FAULT(reader, node, "this address is listened on already; leave one of the two out");
     }
+}
+
+/* Without `listen` there is one, on loopback, where some route takes what comes over the network. The pipes' comes last. */
+void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const char *socket)
+{
+    struct proxy_conf *proxy = reader->proxy;
+    const struct yaml_node *list = conf__list(reader, root, "listen", MAX_LISTENERS);
+    bool on_loopback = yaml_member(root, "listen") == NULL && !conf__has_pipes(root, true);
+
+    proxy->listens = conf__array(reader, (list != NULL ? list->count : 0) + 2, sizeof *proxy->listens);
+    if (reader->out_of_memory)
+        return;
+    proxy->listen_count = on_loopback ? 1 : list != NULL ? list->count : 0;
+    if (on_loopback && sock_parse_ip(SPAN_LIT("127.0.0.1"), 8080, &proxy->listens[0].address) != CODE_OK)
+        reader->out_of_memory = true;
+    if (list != NULL)
+        read_listens(reader, list);
+    if (conf__has_pipes(root, false) && socket != NULL)
+        proxy->listens[proxy->listen_count++].socket = conf__copy(reader, span_text(socket)).at;
 }

@@ -74,8 +74,11 @@ bool conf__host_is_plain(struct span host); /* a name or an address, without a p
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
 void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
-void conf__listens(struct conf_reader *reader, const struct yaml_node *root);
+void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const char *socket); /* socket: of pipes */
 void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
+bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, and with neither path nor upstream */
+bool conf__has_pipes(const struct yaml_node *root, bool alone); /* some route is for pipes; alone: all are */
+void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe *pipe);
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
 /* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);

@@ -312,6 +312,23 @@ static void read_params(struct conf_reader *reader, const struct yaml_node *map,
     route->params = params;
 }
 
+bool conf__is_pipe(const struct yaml_node *route)
+{
+    return yaml_member(route, "path") == NULL && yaml_member(route, "upstream") == NULL &&
+           yaml_member(route, "dialect") != NULL;
+}
+
+/* What speaks of a network has no meaning where there is none. */
+static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
+{
+    static const char *const others[] = {"host", "transports", "origins", "query", "forwarded", "underscore_headers", "pass"};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (yaml_member(map, others[i]) != NULL)
+            CONF_FAULT(reader, yaml_member(map, others[i]), "`%s` has no meaning for `callgate pipe`, and this route is for it "
+                       "alone: it has neither `path` nor `upstream`; leave it out, or write both", others[i]);
+}
+
 static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const known[] = {"name", "host", "path", "dialect", "revisions", "transports", "upstream", "timeouts",
@@ -324,10 +341,17 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     if (!conf__map(reader, map, known, "a route"))
         return;
     read_name(reader, map, route);
-    read_place(reader, map, route);
+    route->is_pipe = conf__is_pipe(map);
+    if (route->is_pipe)
+        check_pipe(reader, map);
+    else
+        read_place(reader, map, route);
     read_dialect(reader, map, route);
     read_revisions(reader, map, route);
-    conf__upstream(reader, map, route->subtree, &route->upstream);
+    if (route->is_pipe)
+        route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("pipe")};
+    else
+        conf__upstream(reader, map, route->subtree, &route->upstream);
     read_times_and_limits(reader, map, route);
     conf__identity(reader, map, route);
     read_header_names(reader, map, route);

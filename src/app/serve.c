@@ -334,6 +334,11 @@ static enum code tell_ready(struct serve *serve, int ready_fd)
         struct sock_address address;
         char text[SOCK_TEXT_BYTES];
 
+        if (serve->conf->proxy->listens[i].socket != NULL) {
+            doc_text(doc, "pipes", span_text(serve->conf->proxy->listens[i].socket));
+            log_info("app", "listening on %s", serve->conf->proxy->listens[i].socket);
+            continue;
+        }
         proxy_address(serve->proxy, i, &address);
         sock_text(&address, text);
         doc_text(listens, NULL, span_text(text));

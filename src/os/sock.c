@@ -370,7 +370,7 @@ static enum io plain_read(struct stream *stream, void *into, size_t len, size_t 
 
     *done = 0;
     do {
-        n = recv(stream->fd, into, len, 0);
+        n = recv(stream->fd, into, len, MSG_DONTWAIT); /* whoever handed the descriptor over may change its mode */
     } while (n == -1 && errno == EINTR);
     if (n == 0)
         return IO_EOF;
@@ -387,7 +387,7 @@ static enum io plain_write(struct stream *stream, const void *from, size_t len, 
 
     *done = 0;
     do {
-        n = send(stream->fd, from, len, MSG_NOSIGNAL);
+        n = send(stream->fd, from, len, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n == -1 && errno == EINTR);
     if (n == -1)
         return errno == EAGAIN ? IO_WANT_WRITE : fail(sock, errno);

@@ -91,12 +91,17 @@ static void fill_in(struct proxy_conf *conf)
     }
 }
 
-/* With host before without, exact before subtree, longer before shorter; then by bytes, so that twins are neighbours. */
+/* Those for pipes, which have names alone, come last. With host before without, exact before subtree, longer before shorter;
+ * then by bytes, so that twins are neighbours. */
 static int compare_routes(const void *left, const void *right)
 {
     const struct proxy_route *a = left, *b = right;
-    int order = (int)span_is_empty(a->host) - (int)span_is_empty(b->host);
+    int order = (int)a->is_pipe - (int)b->is_pipe;
 
+    if (order == 0 && a->is_pipe)
+        return span_compare(a->name, b->name);
+    if (order == 0)
+        order = (int)span_is_empty(a->host) - (int)span_is_empty(b->host);
     if (order == 0)
         order = (int)a->subtree - (int)b->subtree;
     if (order == 0 && a->path.len != b->path.len)
@@ -111,11 +116,11 @@ static enum code check_routes(const struct proxy_conf *conf, struct why *why)
     for (size_t i = 0; i < conf->route_count; i++) {
         const struct proxy_route *route = &conf->routes[i];
 
-        if (!span_starts_with(route->path, SPAN_LIT("/")) && !(route->subtree && span_is_empty(route->path)))
+        if (!route->is_pipe && !span_starts_with(route->path, SPAN_LIT("/")) && !(route->subtree && span_is_empty(route->path)))
             return why_set(why, CODE_INVALID, "route %.*s: its path must begin with '/'", SPAN_ARG(route->name));
         if (route->revisions == NULL || route->revisions[0] == NULL)
             return why_set(why, CODE_INVALID, "route %.*s: it names no revision", SPAN_ARG(route->name));
-        if (route->upstream.host == NULL || span_is_empty(route->upstream.authority))
+        if ((route->upstream.host == NULL && !route->is_pipe) || span_is_empty(route->upstream.authority))
             return why_set(why, CODE_INVALID, "route %.*s: its upstream has no host", SPAN_ARG(route->name));
         if (i > 0 && compare_routes(route - 1, route) == 0)
             return why_set(why, CODE_INVALID, "routes %.*s and %.*s take the same path; give one another path or host",

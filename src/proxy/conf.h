@@ -23,6 +23,7 @@
 
 struct proxy_listen {
     struct sock_address address;    /* port 0: the kernel chooses; proxy_address tells */
+    const char *socket;             /* a Unix socket, for pipes alone, in place of the address; NULL: none */
     struct tls_context *tls;        /* NULL: plain HTTP */
     uint32_t head_ms, body_ms, idle_ms; /* 0: the defaults 10 s, 30 s, 75 s */
     uint64_t read_rate;             /* bytes a second that an agent takes at least, after body_ms; 0: 8 KiB */
@@ -36,7 +37,8 @@ struct proxy_header {
 
 struct proxy_upstream {
     struct tls_context *tls;        /* NULL: plain HTTP */
-    const char *host;               /* a name, or an address (IPv6 without brackets), as the resolver's table has it */
+    const char *host;               /* a name, or an address (IPv6 without brackets), as the resolver's table has it; NULL:
+                                     * nowhere, each connection of a pipe brings its own */
     uint16_t port;
     struct span path;               /* begins with '/'; for a subtree without a trailing '/' */
     struct span authority;          /* Host upstream: the URL's authority */
@@ -66,6 +68,7 @@ struct proxy_route {
     struct span path;               /* byte-exact; a subtree without its trailing slash and star */
     bool subtree;
     const struct dialect *dialect;  /* NULL: the default */
+    bool is_pipe;                   /* for connections that name it (os/local.h), and for no others: it has no path */
     const char *const *revisions;   /* NULL-terminated, at least one */
     struct proxy_upstream upstream;
     uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */

@@ -109,8 +109,14 @@ static bool dial(struct errand *errand, const struct pair *pair)
 void errand__send(struct pair *pair, struct span body)
 {
     struct lane *lane = pair->lane;
-    struct errand *errand = lane->errands < ERRANDS_MAX ? errand_new(lane) : NULL;
+    struct errand *errand;
     enum code code;
+
+    if (pair->is_pipe) {
+        (void)stream__emit_refusal(pair, body); /* nowhere to go; whoever carries this stream stands before the server, too */
+        return;
+    }
+    errand = lane->errands < ERRANDS_MAX ? errand_new(lane) : NULL;
 
     if (errand == NULL) {
         log_warn("proxy", "a server's denied request stays without an answer: too many of them, or no memory");

@@ -15,6 +15,8 @@ static const struct proxy_listen *listen_of(const struct pair *pair)
 
 /* ---- between requests ---- */
 
+#define FOREVER_US (INT64_C(1) << 50) /* a pipe stays as long as its server */
+
 static void give_buffers_back(struct pair *pair)
 {
     pair->is_rested = true;
@@ -38,7 +40,7 @@ static void look_behind(struct pair *pair)
 
 static bool idle(struct pair *pair)
 {
-    int64_t idle_us = (int64_t)listen_of(pair)->idle_ms * 1000;
+    int64_t idle_us = pair->is_pipe ? FOREVER_US : (int64_t)listen_of(pair)->idle_ms * 1000;
 
     if (pair->front.is_eof || pair->front.is_broken) {
         pair__close(pair, pair->has_asked ? REASON_AGENT_DONE : REASON_CLOSED_BEFORE_FIRST_BYTE);
@@ -52,6 +54,10 @@ static bool idle(struct pair *pair)
         return true;
     }
     look_behind(pair);
+    if (pair->is_pipe && pair->back.stream == NULL) {
+        pair__close(pair, REASON_UPSTREAM_CLOSED);
+        return true;
+    }
     lane__adopt(pair->lane, pair);
     if (pair->timed_out && pair->is_rested) {
         pair__close(pair, REASON_IDLE_TIMEOUT);
@@ -266,7 +272,7 @@ static enum reason settle_head(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    enum reason reason = route__find(pair);
+    enum reason reason = pair->is_pipe ? pipe__find(pair) : route__find(pair);
     struct http_accept accept;
 
     route__correlate(pair, head);
@@ -331,7 +337,7 @@ static void head_done(struct pair *pair)
     if (!exchange__begin(pair))
         return;
     exchange->method = head->method;
-    pair->close_after = !head->keep_alive;
+    pair->close_after = !head->keep_alive || (pair->is_pipe && pair->back.stream == NULL);
     route__client(pair, head);
     reason = settle_head(pair);
     if (reason == REASON_PREFLIGHT) {
@@ -376,6 +382,8 @@ bool front__head(struct pair *pair)
 
     if (!pair->front.is_ready)
         return shake_hands(pair);
+    if (pair->is_pipe && !pair->is_introduced)
+        pipe__introduced(pair);
     if (http_reader_is_idle(&pair->asks) && buf_is_empty(&pair->front.in))
         return idle(pair);
     if (http_reader_is_idle(&pair->asks)) {

@@ -61,7 +61,8 @@ void lane__adopt(struct lane *lane, struct pair *pair)
 
     if (old == lane->conf)
         return;
-    pair__drop_back(pair); /* its route belongs to the old one */
+    if (!pair->is_pipe)
+        pair__drop_back(pair); /* its route belongs to the old one */
     pair__take_conf(pair);
     pair->asks.rules = &pair->conf->rules;
     proxy_conf_unref(&old);
@@ -164,6 +165,7 @@ void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const
         return;
     }
     pair->is_tls = lane->conf->listens[listen].tls != NULL;
+    pair->is_pipe = lane->conf->listens[listen].socket != NULL;
     gauge_add(&lane->gauges.accepted, 1);
     leg_open(&pair->front, stream);
     if (!pair__belong(pair, budget_address(peer), route__connections_max(pair, peer))) {

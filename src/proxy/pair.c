@@ -80,6 +80,7 @@ void pair__close(struct pair *pair, enum reason reason)
 void pair__drop_back(struct pair *pair)
 {
     leg_drop(&pair->back);
+    pair->close_after = pair->close_after || pair->is_pipe; /* there is no other */
     pair->back_is_kept = false;
     pair->back_route = NULL;
 }

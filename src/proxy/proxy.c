@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "os/local.h"
 #include "os/sandbox.h"
 
 #include <fcntl.h>
@@ -91,10 +92,12 @@ static void accepted(void *context, int fd, const struct sock_address *peer)
 {
     struct lane_listener *listener = context;
     struct lane *lane = listener->lane;
-    struct tls_context *tls = lane->conf->listens[listener->index].tls;
+    const struct proxy_listen *listen = &lane->conf->listens[listener->index];
     struct stream *stream;
 
-    if ((tls ? tls_accept(tls, fd, &stream) : sock_stream_new(fd, &stream)) != CODE_OK) {
+    if ((listen->socket ? local_stream_new(fd, &stream)
+         : listen->tls  ? tls_accept(listen->tls, fd, &stream)
+                        : sock_stream_new(fd, &stream)) != CODE_OK) {
         sock_close(&fd);
         budget_give_connection(lane->worker.budget);
         return;
@@ -128,19 +131,32 @@ static bool inherit(const struct proxy_inherited *inherited, const struct sock_a
     return false;
 }
 
+/* A socket of this machine cannot be bound twice: all workers share the first one's. */
+static enum code open_socket(struct proxy *proxy, const struct lane *lane, size_t index, const char *path, int *fd,
+                             struct why *why)
+{
+    if (lane->worker.index == 0)
+        return local_listen(path, fd, why);
+    *fd = fcntl(proxy->lanes[0].listeners[index].listener.fd, F_DUPFD_CLOEXEC, 3);
+    return CODE_OK;
+}
+
 static enum code open_listener(struct proxy *proxy, struct lane *lane, size_t index, const struct proxy_start *start,
                                struct why *why)
 {
     struct sock_address *address = &proxy->addresses[index];
     struct lane_listener *listener = &lane->listeners[index];
+    const char *path = start->conf_take->listens[index].socket;
     int fd = -1;
     enum code code = CODE_OK;
 
-    if (!inherit(&start->inherited, address, &fd))
+    if (path != NULL)
+        code = open_socket(proxy, lane, index, path, &fd, why);
+    else if (!inherit(&start->inherited, address, &fd))
         code = sock_listen(address, &fd, why);
     if (code != CODE_OK)
         return code;
-    if (fd == -1 || sock_local(fd, address) != CODE_OK) {
+    if (fd == -1 || (path == NULL && sock_local(fd, address) != CODE_OK)) {
         sock_close(&fd);
         return why_set(why, CODE_IO, "a listening socket cannot be used");
     }
@@ -281,7 +297,8 @@ enum code proxy_check_conf(const struct proxy *proxy, const struct proxy_conf *c
         return why_set(why, CODE_INVALID, "`listen` has another number of addresses; a restart takes them");
     for (size_t i = 0; i < conf->listen_count; i++)
         if (!sock_equals(&conf->listens[i].address, &old->listens[i].address) ||
-            (conf->listens[i].tls == NULL) != (old->listens[i].tls == NULL))
+            (conf->listens[i].tls == NULL) != (old->listens[i].tls == NULL) ||
+            !span_equals(span_text(conf->listens[i].socket), span_text(old->listens[i].socket)))
             return why_set(why, CODE_INVALID, "`listen` has another address at place %zu; a restart takes it", i + 1);
     return CODE_OK;
 }

@@ -209,6 +209,8 @@ struct pair {
     enum state state;
     enum reason ending;       /* UNSET: alive; the first one stays */
     bool is_tls;
+    bool is_pipe;             /* of this machine; what it handed over is the way back, and there is no other */
+    bool is_introduced;       /* a pipe: its first bytes are here */
     bool timed_out;
     bool has_asked;           /* a head's first byte came */
     bool close_after;         /* this answer is the connection's last */
@@ -279,6 +281,10 @@ enum code lane__dial(void *context, const struct proxy_upstream *upstream, const
 enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane__wait_for_room(struct pair *pair);
 
+/* ---- pipe.c: connections of this machine's pipes ---- */
+void pipe__introduced(struct pair *pair);                /* its first bytes are here: who it is, and its way back */
+enum reason pipe__find(struct pair *pair);               /* the route that it named */
+
 /* ---- front.c, route.c: HEAD ---- */
 bool front__head(struct pair *pair);
 bool front__body(struct pair *pair);
@@ -338,6 +344,7 @@ bool stream__step(struct pair *pair);
 void stream__tick(struct pair *pair);
 void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason);
 bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json);
+bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */
 
 /* ---- question.c: messages from the server ---- */
 bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);

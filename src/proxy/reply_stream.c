@@ -68,6 +68,16 @@ bool stream__emit(struct pair *pair, const struct sse_event *event, struct span 
     return flush(pair);
 }
 
+bool stream__emit_refusal(struct pair *pair, struct span json)
+{
+    buf_borrow(&pair->exchange.text);
+    if (sse_write_typed(&pair->exchange.text, SPAN_LIT("refusal"), json) != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
+        return false;
+    }
+    return flush(pair);
+}
+
 static void end_down(struct pair *pair)
 {
     pair->exchange.upstream_done = true;

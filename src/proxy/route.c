@@ -136,7 +136,7 @@ uint32_t route__connections_max(const struct pair *pair, const struct sock_addre
 {
     uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
 
-    return most > share || sock_is_loopback(address) || route__is_trusted(pair->conf, address) ? share : most;
+    return most > share || pair->is_pipe || sock_is_loopback(address) || route__is_trusted(pair->conf, address) ? share : most;
 }
 
 /* The last address of a list, which is cut off it. */
@@ -176,7 +176,7 @@ static void find_client(struct pair *pair, const struct http_head *head)
 
 void route__client(struct pair *pair, const struct http_head *head)
 {
-    if (pair->conf->trusted_proxy_count > 0) {
+    if (pair->conf->trusted_proxy_count > 0 && !pair->is_pipe) {
         sock_ip_text(&pair->peer, pair->client); /* the call before may have come from somebody else */
         pair->client_address = pair->peer;
         if (head != NULL)

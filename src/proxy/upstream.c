@@ -26,7 +26,8 @@ void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
     log_line(LOG_WARN,
              &(struct log_about){.room = "proxy", .decision = exchange->seq, .correlation = correlation, .upstream = route,
                                  .reason = reason_name(reason)},
-             "upstream %s port %u%s: %s", upstream->host, upstream->port, status, detail);
+             "upstream %s port %u%s: %s", upstream->host != NULL ? upstream->host : "of a pipe", upstream->port, status,
+             detail);
 }
 
 static void tell_failure(struct pair *pair, enum reason reason)
@@ -50,6 +51,9 @@ size_t upstream__addresses(const struct pair *pair, const struct sock_address **
     const struct proxy_upstream *upstream = &pair->exchange.route->upstream;
     size_t count = 0;
 
+    *addresses = NULL;
+    if (pair->is_pipe)
+        return 0;
     *addresses = resolve_find(pair->lane->names, span_text(upstream->host), upstream->port, &count);
     if (count == 0)
         *addresses = resolve_find(pair->names, span_text(upstream->host), upstream->port, &count);
@@ -145,7 +149,9 @@ static bool try_next(struct pair *pair, bool has_tried)
     if (upstream__begin(pair))
         return false;
     give_up(pair, OUTCOME_UPSTREAM_FAILURE,
-            upstream__addresses(pair, &addresses) == 0 ? REASON_UPSTREAM_UNRESOLVED : REASON_UPSTREAM_UNREACHABLE);
+            pair->is_pipe                                ? REASON_UPSTREAM_CLOSED
+            : upstream__addresses(pair, &addresses) == 0 ? REASON_UPSTREAM_UNRESOLVED
+                                                         : REASON_UPSTREAM_UNREACHABLE);
     return true;
 }
 
@@ -160,7 +166,8 @@ bool upstream__connect(struct pair *pair)
         return begin_sending(pair);
     /* What was kept, or made while the record was written, its server was free to close. A connection made now was not: one
      * more to the same address would end in the same way. */
-    if (back->stream != NULL && (pair->back_route != pair->exchange.route || (back->is_ready && is_first))) {
+    if (back->stream != NULL && !pair->is_pipe &&
+        (pair->back_route != pair->exchange.route || (back->is_ready && is_first))) {
         pair__drop_back(pair);
         pair->back_address = 0;
     }

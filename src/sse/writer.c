@@ -68,6 +68,11 @@ enum code sse_write_message(struct buf *out, const struct sse_event *event, stru
     return or_nothing(out, before, code);
 }
 
+enum code sse_write_typed(struct buf *out, struct span type, struct span json)
+{
+    return buf_addf(out, "event: %.*s\ndata: %.*s\n\n", SPAN_ARG(type), SPAN_ARG(json));
+}
+
 enum code sse_write_priming(struct buf *out, const struct sse_event *event)
 {
     size_t before = buf_len(out);

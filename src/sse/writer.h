@@ -21,6 +21,9 @@ enum code sse_write_message(struct buf *out, const struct sse_event *event, stru
 enum code sse_write_message_begin(struct buf *out, const struct sse_event *event) MUST_USE;
 enum code sse_write_message_end(struct buf *out) MUST_USE;
 
+/* An event of another type. Takes: type: a word of ours; json: without a line end. */
+enum code sse_write_typed(struct buf *out, struct span type, struct span json) MUST_USE;
+
 /* An event without a message: `id:` and `retry:` where it has them, `data:` empty where it has data. */
 enum code sse_write_priming(struct buf *out, const struct sse_event *event) MUST_USE;
 

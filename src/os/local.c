@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/local.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "os/sock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 4096
+#define MAGIC "callgate-pipe-1" /* with its NUL 16 bytes */
+#define HANDED_MAX 4            /* more are dropped by the kernel; more than one is a fault already */
+
+static bool set_path(struct sockaddr_un *address, const char *path)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    return snprintf(address->sun_path, sizeof address->sun_path, "%s", path) < (int)sizeof address->sun_path;
+}
+
+static int local_socket(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+enum code local_connect(const char *path, int *out)
+{
+    struct sockaddr_un address;
+    int fd, error;
+
+    *out = -1;
+    if (!set_path(&address, path) || (fd = local_socket()) == -1)
+        return CODE_IO;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
+        *out = fd;
+        return CODE_OK;
+    }
+    error = errno;
+    close(fd);
+    errno = error;
+    return error == ENOENT || error == ECONNREFUSED ? CODE_NOT_FOUND
+           : error == EAGAIN                        ? CODE_BUSY
+           : error == EACCES || error == EPERM      ? CODE_DENIED : CODE_IO;
+}
+
+/* Returns: whether the place is free now. */
+static enum code clear_place(const char *path, struct why *why)
+{
+    struct stat found;
+    int fd;
+
+    if (lstat(path, &found) != 0)
+        return CODE_OK; /* where it is not for want of rights, bind says so */
+    if (!S_ISSOCK(found.st_mode))
+        return why_set(why, CODE_EXISTS, "%s is there and is no socket; name another place with `pipe: {socket: FILE}`", path);
+    if (local_connect(path, &fd) != CODE_NOT_FOUND) {
+        sock_close(&fd);
+        return why_set(why, CODE_EXISTS, "somebody listens on %s already; does another gate run?", path);
+    }
+    if (unlink(path) != 0 && errno != ENOENT)
+        return why_set(why, CODE_IO, "%s cannot be replaced: %s", path, strerrordesc_np(errno));
+    return CODE_OK;
+}
+
+enum code local_listen(const char *path, int *out, struct why *why)
+{
+    struct sockaddr_un address;
+    enum code code = clear_place(path, why);
+    int fd;
+
+    *out = -1;
+    if (code != CODE_OK)
+        return code;
+    if (!set_path(&address, path))
+        return why_set(why, CODE_INVALID, "%s is longer than a socket's path may be (%zu bytes); name another place with "
+                       "`pipe: {socket: FILE}`", path, sizeof address.sun_path - 1);
+    fd = local_socket();
+    /* The mode of the descriptor becomes that of the name: at no time may others connect. */
+    if (fd == -1 || fchmod(fd, 0600) != 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(fd, BACKLOG) != 0) {
+        code = why_set(why, CODE_IO, "%s cannot be listened on: %s", path, strerrordesc_np(errno));
+        sock_close(&fd);
+        return code;
+    }
+    *out = fd;
+    return CODE_OK;
+}
+
+enum code local_pair(int ends[2])
+{
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0 ? CODE_OK : CODE_IO;
+}
+
+/* ---- the introduction ---- */
+
+enum code local_introduce(int fd, struct span name, int handed)
+{
+    char bytes[LOCAL_INTRODUCTION_BYTES] = MAGIC;
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {bytes, sizeof bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control};
+    struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+
+    BUG_ON(name.len > LOCAL_NAME_BYTES);
+    memcpy(bytes + 16, name.at, name.len);
+    cmsg->cmsg_level = SOL_SOCKET;
+    cmsg->cmsg_type = SCM_RIGHTS;
+    cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(cmsg), &handed, sizeof handed);
+    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof bytes ? CODE_OK : CODE_IO;
+}
+
+struct local_stream {
+    struct stream stream;
+    struct stream *plain; /* over the same descriptor */
+    const char *fault;    /* NULL: the plain stream's */
+    char bytes[LOCAL_INTRODUCTION_BYTES];
+    size_t filled;
+    int handed;           /* -1: none, or taken */
+    bool is_introduced;
+    struct ucred peer;
+};
+
+static enum io fail(struct local_stream *local, const char *fault)
+{
+    local->fault = fault;
+    return IO_FAIL;
+}
+
+/* Every descriptor that comes is ours from then on; the first is kept. Returns: whether it was the only one. */
+static bool keep_handed(struct local_stream *local, struct msghdr *message)
+{
+    bool is_fine = (message->msg_flags & MSG_CTRUNC) == 0;
+
+    for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(message); cmsg != NULL; cmsg = CMSG_NXTHDR(message, cmsg)) {
+        if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; at + sizeof(int) <= cmsg->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(cmsg) + at, sizeof fd);
+            if (local->handed == -1) {
+                local->handed = fd;
+                continue;
+            }
+            close(fd);
+            is_fine = false;
+        }
+    }
+    return is_fine;
+}
+
+/* A file, a terminal, an epoll or a listening socket would be read and written in its own way, or never. An end whose other one
+ * is this process's own would close a circle: who holds what it waits for waits for ever. */
+static bool is_stream_end(int fd)
+{
+    int domain = 0, type = 0, listens = 1;
+    socklen_t len = sizeof domain;
+    struct ucred maker = {.pid = 0};
+    struct sockaddr_un peer;
+    socklen_t peer_len = sizeof peer, maker_len = sizeof maker;
+
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM &&
+           getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens == 0 &&
+           getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0 &&
+           getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &maker_len) == 0 && maker.pid != getpid();
+}
+
+static enum io check(struct local_stream *local)
+{
+    if (memcmp(local->bytes, MAGIC, sizeof MAGIC) != 0)
+        return fail(local, "the introduction is not of this version");
+    if (local->handed == -1)
+        return fail(local, "no descriptor was handed over");
+    if (!is_stream_end(local->handed))
+        return fail(local, "what was handed over is no end of a Unix stream socket");
+    local->is_introduced = true;
+    return IO_OK;
+}
+
+static enum io receive_part(struct local_stream *local)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(HANDED_MAX * sizeof(int))];
+    } control;
+    struct iovec part = {local->bytes + local->filled, sizeof local->bytes - local->filled};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control};
+    ssize_t n;
+
+    do {
+        n = recvmsg(local->stream.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (n == -1 && errno == EINTR);
+    if (n == -1)
+        return errno == EAGAIN ? IO_WANT_READ : fail(local, strerrordesc_np(errno));
+    if (!keep_handed(local, &message))
+        return fail(local, "more than one descriptor was handed over");
+    if (n == 0)
+        return IO_EOF;
+    local->filled += (size_t)n;
+    return IO_OK;
+}
+
+static enum io local_handshake(struct stream *stream)
+{
+    struct local_stream *local = (struct local_stream *)stream;
+    enum io io = IO_OK;
+
+    if (local->is_introduced)
+        return IO_OK;
+    if (local->peer.uid != 0 && local->peer.uid != geteuid())
+        return fail(local, "the socket belongs to another user");
+    while (io == IO_OK && local->filled < sizeof local->bytes)
+        io = receive_part(local);
+    return io == IO_OK ? check(local) : io;
+}
+
+static enum io local_read(struct stream *stream, void *into, size_t len, size_t *done)
+{
+    return stream_read(((struct local_stream *)stream)->plain, into, len, done);
+}
+
+static enum io local_write(struct stream *stream, const void *from, size_t len, size_t *done)
+{
+    return stream_write(((struct local_stream *)stream)->plain, from, len, done);
+}
+
+static enum io local_end(struct stream *stream)
+{
+    return stream_end(((struct local_stream *)stream)->plain);
+}
+
+static const char *local_fault(const struct stream *stream)
+{
+    const struct local_stream *local = (const struct local_stream *)stream;
+
+    return local->fault != NULL ? local->fault : stream_fault(local->plain);
+}
+
+static void local_close(struct stream *stream)
+{
+    struct local_stream *local = (struct local_stream *)stream;
+
+    stream_close(&local->plain);
+    sock_close(&local->handed);
+    mem_free(local);
+}
+
+static const struct stream_ops local_ops = {
+    .read = local_read,
+    .write = local_write,
+    .handshake = local_handshake,
+    .end = local_end,
+    .fault = local_fault,
+    .close = local_close,
+};
+
+enum code local_stream_new(int fd, struct stream **out)
+{
+    struct local_stream *local = mem_zalloc(sizeof *local);
+    socklen_t len = sizeof local->peer;
+    enum code code = CODE_NOMEM;
+
+    *out = NULL;
+    if (local == NULL)
+        return code;
+    local->stream.ops = &local_ops;
+    local->stream.fd = fd;
+    local->handed = -1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &local->peer, &len) != 0)
+        code = CODE_IO;
+    else
+        code = sock_stream_new(fd, &local->plain);
+    if (code != CODE_OK) {
+        mem_free(local);
+        return code;
+    }
+    *out = &local->stream;
+    return CODE_OK;
+}
+
+/* ---- who it is ---- */
+
+static const struct local_stream *introduced(const struct stream *stream)
+{
+    const struct local_stream *local = (const struct local_stream *)stream;
+
+    BUG_ON(stream->ops != &local_ops || !local->is_introduced);
+    return local;
+}
+
+struct span local_name(const struct stream *stream)
+{
+    const char *name = introduced(stream)->bytes + 16;
+
+    return span_of(name, strnlen(name, LOCAL_NAME_BYTES));
+}
+
+void local_peer(const struct stream *stream, uid_t *uid, pid_t *pid)
+{
+    *uid = introduced(stream)->peer.uid;
+    *pid = introduced(stream)->peer.pid;
+}
+
+enum code local_take(struct stream *stream, struct stream **handed)
+{
+    struct local_stream *local = (struct local_stream *)stream;
+    enum code code;
+
+    BUG_ON(introduced(stream)->handed == -1);
+    code = sock_stream_new(local->handed, handed);
+    if (code == CODE_OK)
+        local->handed = -1;
+    return code;
+}

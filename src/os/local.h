@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unix stream sockets between a gate and the pipes of its machine: listening, connecting, and the introduction.
+ *
+ * Who connects introduces itself with LOCAL_INTRODUCTION_BYTES bytes that name a route, and hands over one descriptor: an end
+ * of another stream socket, through which its server is reached. After these bytes the stream is like any other.
+ *
+ * Threads: any; a descriptor belongs to one thread.
+ * Owns: a stream the descriptor that it was made of, and the one that was handed over until local_take.
+ * Lifetime: as in os/sock.h.
+ * Errors: enum code; a sentence where a person configured what failed. stream_fault of the stream says what an introduction
+ *   lacked. */
+#ifndef OS_LOCAL_H
+#define OS_LOCAL_H
+
+#include "base/span.h"
+#include "base/why.h"
+#include "os/stream.h"
+
+#include <sys/types.h>
+
+#define LOCAL_NAME_BYTES 64
+#define LOCAL_INTRODUCTION_BYTES (16 + LOCAL_NAME_BYTES)
+
+/* Replaces what a gate that has ended left behind, never a socket where somebody listens, nor a file of another kind. Only its
+ * own user may connect (mode 0600). */
+enum code local_listen(const char *path, int *fd, struct why *why) MUST_USE;
+
+/* Returns: CODE_OK; CODE_NOT_FOUND where nobody listens; CODE_BUSY where too many wait; CODE_DENIED; CODE_IO (errno). */
+enum code local_connect(const char *path, int *fd) MUST_USE;
+
+/* Two ends, non-blocking, closed in other programs. */
+enum code local_pair(int ends[2]) MUST_USE;
+
+/* Takes: name of at most LOCAL_NAME_BYTES; handed: stays the caller's, who closes it. */
+enum code local_introduce(int fd, struct span name, int handed) MUST_USE;
+
+/* The other side: a stream over an accepted socket, whose handshake is the introduction. It fails for another user than this
+ * process's and root. On failure here the descriptor is still the caller's. */
+enum code local_stream_new(int fd, struct stream **stream) MUST_USE;
+
+/* Of a stream whose handshake is done. */
+struct span local_name(const struct stream *stream);
+void local_peer(const struct stream *stream, uid_t *uid, pid_t *pid);
+/* What was handed over, as a stream; once. */
+enum code local_take(struct stream *stream, struct stream **handed) MUST_USE;
+
+#endif
