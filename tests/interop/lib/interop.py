@@ -14,7 +14,7 @@ from integration.lib.gate import OPEN_POLICY, TOP, Failed, Gate, check, equal, f
 LIB = pathlib.Path(__file__).resolve().parent
 INTO = TOP / "build" / "interop"
 NODE = str(INTO / "node_modules" / "node" / "bin" / "node")
-CONFORMANCE = str(INTO / "node_modules/@modelcontextprotocol/conformance/dist/index.js")
+CONFORMANCE = str(INTO / "node_modules/%s/dist/index.js")
 EVERYTHING = str(INTO / "node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 
 
