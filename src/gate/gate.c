@@ -483,14 +483,15 @@ void gate_decision_fini(struct gate_decision *decision)
     decision->policy = NULL;
 }
 
-bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span tool)
+bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span method,
+                  struct span target, bool is_template)
 {
     struct question question = gate__question_of(message);
 
-    if (policy == NULL)
-        return false;
-    question.method = SPAN_LIT("tools/call");
-    question.tool = tool;
+    question.method = method;
+    question.tool = question.prompt = question.resource = SPAN_NONE;
+    gate__aim(&question, target);
+    question.any_resource = is_template;
     question.root = NULL;
     gate->serial++;
     return policy_could_permit(policy, &question, gate->scratch);

@@ -125,7 +125,9 @@ void gate_decision_fini(struct gate_decision *decision);
 /* tools/list: what the upstream says of a tool, for closing rules. */
 void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT]);
 
-/* tools/list: whether this principal may see a tool, under the snapshot that judged the list. */
-bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span tool);
+/* Lists: whether this principal may see what `method` takes as its target, under the snapshot that judged the list.
+ * Takes: is_template: the target is a template of URIs, of which some could be permitted. */
+bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span method,
+                  struct span target, bool is_template);
 
 #endif

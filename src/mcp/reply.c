@@ -10,10 +10,37 @@
 #define OWN_META "dev.callgate/"
 #define DEPTH_MAX 128
 #define OUTCOME_DEPTH 2 /* of the members of `result` and `error` */
-#define TOOLS_MAX 4096 /* in one list: each costs a look at the policy */
+#define LISTS 4
 
 /* Messages from a server that a policy judges: as bounded as an agent's. */
 static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE, 0};
+
+/* A list that says what there is, and which request makes use of what it names. */
+struct listing {
+    struct span method; /* whose answer it is */
+    struct span member; /* of its result */
+    struct span key;    /* of an element: what a policy knows it by */
+    struct span use;
+    uint32_t most;      /* in one list: each costs a look at the policy */
+    const char *too_many, *not_array, *not_object, *nameless, *misspelled, *misspelled_key, *absent;
+};
+
+#define LISTING(method, member, key, use, most) \
+    {{"" method, sizeof(method) - 1}, {"" member, sizeof(member) - 1}, {"" key, sizeof(key) - 1}, {"" use, sizeof(use) - 1}, \
+     most, "more than " #most " elements in result." member, "result." member " is not an array", \
+     "an element of result." member " is not an object", "an element of result." member " has no " key, \
+     "result." member " is spelled in another way", "an element of result." member " spells " key " in another way", \
+     "the answer to " method " has no result." member}
+
+static const struct listing listings[LISTS] = {
+    LISTING("tools/list", "tools", "name", "tools/call", 4096),
+    LISTING("prompts/list", "prompts", "name", "prompts/get", 16384),
+    LISTING("resources/list", "resources", "uri", "resources/read", 16384),
+    LISTING("resources/templates/list", "resourceTemplates", "uriTemplate", "resources/read", 4096),
+};
+
+#define LISTING_OF_TOOLS (&listings[0])
+#define LISTING_OF_TEMPLATES (&listings[3])
 
 struct walk {
     const struct mcp_reply_rules *rules;
@@ -27,17 +54,18 @@ struct walk {
     size_t id_begin, id_end;
     size_t outcome_begin, outcome_end; /* of `result` or `error` */
     struct span version;     /* result.protocolVersion, in the arena */
-    struct span tool;        /* of the element of result.tools that the walk is in, in the arena */
+    const struct listing *asked; /* the list that was asked for; NULL: none, or the request is not known here */
+    const struct listing *list;  /* that the walk is in, or NULL */
+    struct span name;        /* of the list's element that the walk is in, in the arena */
     bool has_error_code;
-    bool has_tools;
-    bool in_tools;
-    uint32_t tools;
+    bool has_list;           /* the one that was asked for */
+    uint32_t elements;
     struct mcp_hints hints;  /* of that element */
     bool in_annotations;     /* of that element */
     bool is_deceptive;       /* the element holds what deceives, and is refused for it where it is kept */
     enum mcp_treatment treatment; /* of what deceives, where the walk is */
     uint32_t stripped;       /* characters, before that element */
-    bool lists_tools;        /* the answer to tools/list, or to a request that is not known here */
+    bool may_list;           /* the answer to a request for a list, or to one that is not known here */
     bool is_meta[DEPTH_MAX + 1]; /* whether the open object at this depth is a `_meta` */
 };
 
@@ -95,9 +123,28 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
 }
 
 /* Some readers would take it for what was checked. */
-static bool is_other_spelling(struct span key, const char *name)
+static bool is_other_spelling(struct span key, struct span name)
 {
-    return !span_is(key, name) && json_key_is_like(key, span_text(name));
+    return !span_equals(key, name) && json_key_is_like(key, name);
+}
+
+/* A member of `result` that may be a list: the one that was asked for, or any of them. */
+static enum code on_list(struct walk *walk, const struct json_event *event)
+{
+    for (const struct listing *list = listings; list < listings + LISTS; list++) {
+        if (walk->asked != NULL && list != walk->asked)
+            continue;
+        if (is_other_spelling(event->key, list->member))
+            return refuse_json(walk, list->misspelled);
+        if (!span_equals(event->key, list->member))
+            continue;
+        if (event->type != JSON_ARRAY)
+            return refuse_json(walk, list->not_array);
+        walk->list = event->kind == JSON_EVENT_BEGIN ? list : NULL;
+        walk->has_list = true;
+        walk->elements = 0;
+    }
+    return CODE_OK;
 }
 
 /* A member of `result` or `error`. */
@@ -113,17 +160,9 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
         walk->reply->is_tool_error = event->type == JSON_TRUE;
     if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)
         return keep_text(walk, event->text, &walk->version);
-    if (is_other_spelling(event->key, "protocolVersion") && span_is(walk->rules->request_method, "initialize"))
+    if (is_other_spelling(event->key, SPAN_LIT("protocolVersion")) && span_is(walk->rules->request_method, "initialize"))
         return refuse_json(walk, "result.protocolVersion is spelled in another way");
-    if (walk->lists_tools && is_other_spelling(event->key, "tools"))
-        return refuse_json(walk, "result.tools is spelled in another way");
-    if (walk->lists_tools && span_is(event->key, "tools")) {
-        if (event->type != JSON_ARRAY)
-            return refuse_json(walk, "result.tools is not an array");
-        walk->in_tools = event->kind == JSON_EVENT_BEGIN;
-        walk->has_tools = true;
-    }
-    return CODE_OK;
+    return walk->may_list ? on_list(walk, event) : CODE_OK;
 }
 
 static void take_hint(struct mcp_hints *hints, const struct json_event *event)
@@ -150,37 +189,57 @@ static void on_annotations(struct walk *walk, const struct json_event *event)
         take_hint(&walk->hints, event);
 }
 
-/* Anything inside result.tools: depth 3 are its elements, depth 4 their members. */
-static enum code on_tools(struct walk *walk, const struct json_event *event)
+/* Whether some rule could permit what the element is there for. A tool whose name no call may have is for nothing. */
+static bool is_kept(struct walk *walk)
 {
-    if (event->depth == 3 && event->kind != JSON_EVENT_END) {
-        walk->tool = SPAN_NONE;
-        walk->hints = (struct mcp_hints){MCP_UNSAID, MCP_UNSAID, MCP_UNSAID, MCP_UNSAID};
-        walk->in_annotations = walk->is_deceptive = false;
-        walk->stripped = walk->reply->stripped;
-        if (++walk->tools > TOOLS_MAX)
-            return refuse_json(walk, "more than 4,096 tools in one list");
-        return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "a tool in result.tools is not an object");
-    }
+    const struct mcp_reply_rules *rules = walk->rules;
+    bool is_tool = walk->list == LISTING_OF_TOOLS, is_long = walk->name.len > MCP__NAME_MAX;
+
+    if (is_tool && !is_long && rules->learn != NULL)
+        rules->learn(rules->keep_context, walk->name, &walk->hints);
+    if (rules->keep == NULL)
+        return true;
+    return !(is_tool && is_long) &&
+           rules->keep(rules->keep_context, walk->list->use, walk->name, walk->list == LISTING_OF_TEMPLATES);
+}
+
+static enum code begin_element(struct walk *walk, const struct json_event *event)
+{
+    walk->name = SPAN_NONE;
+    walk->hints = (struct mcp_hints){MCP_UNSAID, MCP_UNSAID, MCP_UNSAID, MCP_UNSAID};
+    walk->in_annotations = walk->is_deceptive = false;
+    walk->stripped = walk->reply->stripped;
+    if (++walk->elements > walk->list->most)
+        return refuse_json(walk, walk->list->too_many);
+    return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, walk->list->not_object);
+}
+
+/* Anything inside a list: depth 3 are its elements, depth 4 their members. */
+static enum code on_element(struct walk *walk, const struct json_event *event)
+{
+    if (event->depth == 3 && event->kind != JSON_EVENT_END)
+        return begin_element(walk, event);
     if (event->depth > 3) {
-        on_annotations(walk, event);
-        if (event->depth == 4 && event->kind == JSON_EVENT_SCALAR && event->type == JSON_STRING && span_is(event->key, "name"))
-            return keep_text(walk, event->text, &walk->tool);
+        if (walk->list == LISTING_OF_TOOLS)
+            on_annotations(walk, event);
+        if (event->depth == 4 && is_other_spelling(event->key, walk->list->key))
+            return refuse_json(walk, walk->list->misspelled_key);
+        if (event->depth == 4 && event->type == JSON_STRING && span_equals(event->key, walk->list->key))
+            return keep_text(walk, event->text, &walk->name);
         return CODE_OK;
     }
-    if (walk->tool.len == 0)
-        return refuse_json(walk, "a tool in result.tools has no name");
-    if (walk->rules->learn != NULL && walk->tool.len <= MCP__NAME_MAX)
-        walk->rules->learn(walk->rules->keep_context, walk->tool, &walk->hints);
-    if (walk->rules->keep != NULL && (walk->tool.len > MCP__NAME_MAX || /* no call could name it */
-                                      !walk->rules->keep(walk->rules->keep_context, walk->tool))) {
+    if (walk->name.len == 0)
+        return refuse_json(walk, walk->list->nameless);
+    if (!is_kept(walk)) {
         walk->reply->removed++;
         walk->reply->stripped = walk->stripped;
         return mcp__cuts_add(&walk->cuts, event->begin, event->end);
     }
-    if (walk->is_deceptive)
-        return refuse(walk, REASON_UPSTREAM_DEFINITION, "a tool's definition holds invisible or direction characters");
-    return CODE_OK;
+    if (!walk->is_deceptive)
+        return CODE_OK;
+    return walk->list == LISTING_OF_TOOLS
+               ? refuse(walk, REASON_UPSTREAM_DEFINITION, "a tool's definition holds invisible or direction characters")
+               : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "an element of a list holds invisible or direction characters");
 }
 
 /* What only the gate may say, at any depth: nobody else's denial may look like ours. */
@@ -206,14 +265,14 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
     names = unicode_is_deceptive(event->key);
     deceives = is_text && unicode_is_deceptive(event->text);
     if (deceives && walk->treatment == MCP_STRIP) {
-        names = names || (walk->in_tools && event->depth == 4 && span_is(event->key, "name"));
+        names = names || (walk->list != NULL && event->depth == 4 && span_equals(event->key, walk->list->key));
         if (!names)
             return mcp__strip(event, &walk->cuts, &walk->reply->stripped);
     }
     if (!names && !deceives)
         return CODE_OK;
     walk->is_deceptive = true;
-    return walk->in_tools && event->depth > 3 ? CODE_OK /* unless it is kept */
+    return walk->list != NULL && event->depth > 3 ? CODE_OK /* unless it is kept */
                                              : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "invisible or direction characters");
 }
 
@@ -230,8 +289,8 @@ static enum code on_event(void *context, const struct json_event *event)
         code = on_member(walk, event);
     else if (event->depth == OUTCOME_DEPTH)
         code = on_outcome(walk, event);
-    else if (walk->in_tools)
-        code = on_tools(walk, event);
+    else if (walk->list != NULL)
+        code = on_element(walk, event);
     if (event->depth == 1 && (walk->member == MEMBER_RESULT || walk->member == MEMBER_ERROR)) {
         walk->outcome_begin = event->begin;
         walk->outcome_end = event->end;
@@ -256,9 +315,8 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     walk->detail = "a request or a result without an id";
     if (!reply->is_error && reply->kind != MCP_NOTIFICATION && (id.len == 0 || span_is(id, "null")))
         return REASON_UPSTREAM_JSON;
-    walk->detail = "the answer to tools/list has no list of tools";
-    if (span_is(walk->rules->request_method, "tools/list") && reply->kind == MCP_RESPONSE && !reply->is_error &&
-        !walk->has_tools)
+    walk->detail = walk->asked != NULL ? walk->asked->absent : "";
+    if (walk->asked != NULL && reply->kind == MCP_RESPONSE && !reply->is_error && !walk->has_list)
         return REASON_UPSTREAM_JSON;
     walk->detail = "_meta is not an object";
     return keep_text(walk, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
@@ -315,7 +373,7 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     size_t whole;
 
     /* What nobody asks is not looked at deeper in a result, and may be all of it. */
-    rules.text_depth = walk->lists_tools || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
+    rules.text_depth = walk->may_list || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
     code = json_walk(data, &rules, out, on_event, walk, fault);
 
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
@@ -342,7 +400,10 @@ enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules
     enum reason reason;
 
     *reply = (struct mcp_reply){.kind = MCP_NONE};
-    walk.lists_tools = rules->request_method.len == 0 || span_is(rules->request_method, "tools/list");
+    for (const struct listing *list = listings; list < listings + LISTS; list++)
+        if (span_equals(rules->request_method, list->method))
+            walk.asked = list;
+    walk.may_list = walk.asked != NULL || rules->request_method.len == 0;
     mcp__cuts_init(&walk.cuts);
     reason = read_message(&walk, data, out, fault);
     mcp__cuts_fini(&walk.cuts);

@@ -12,18 +12,19 @@
 #include "base/reason.h"
 #include "mcp/message.h"
 
-/* Removed from every message: members of any `_meta` whose names begin with "dev.callgate/". In the answer to tools/list
- * (and, where the request is not known, in any result with `tools`): tools that `keep` does not keep. Where nothing is
- * removed, every value, member and order stays. A name over 128 bytes, which no call could use, is not asked about and not
- * kept; over 4,096 tools are refused.
+/* Removed from every message: members of any `_meta` whose names begin with "dev.callgate/". In the answer to tools/list,
+ * prompts/list, resources/list and resources/templates/list (and, where the request is not known, in any result with such a
+ * list): what `keep` does not keep. Where nothing is removed, every value, member and order stays. A tool's name over 128
+ * bytes, which no call could use, is not asked about and not kept; over 4,096 tools or templates and 16,384 prompts or
+ * resources are refused.
  *
  * Characters that deceive a reader (unicode/unicode.h) are refused, stripped or passed, by what the message is for: */
 
 enum mcp_treatment { MCP_REFUSE = 0, MCP_STRIP, MCP_PASS };
 
-/* STRIP leaves them out of strings; in a member's name or a tool's name, which say what is what, they are refused all the
- * same. Tools that are not kept are not looked at. Where the request of an answer is not known (a resumed stream), the names
- * of its members say what it answers. */
+/* STRIP leaves them out of strings; in a member's name, a tool's or prompt's name or a resource's URI, which say what is
+ * what, they are refused all the same. What is not kept is not looked at. Where the request of an answer is not known (a
+ * resumed stream), the names of its members say what it answers. */
 struct mcp_deceptive {
     enum mcp_treatment definitions;  /* lists of tools, prompts, resources */
     enum mcp_treatment instructions; /* the answer to initialize */
@@ -32,8 +33,9 @@ struct mcp_deceptive {
     enum mcp_treatment messages;     /* requests and notifications of the server */
 };
 
-/* Whether tools/list may show a tool. */
-typedef bool (*mcp_keep_fn)(void *context, struct span tool);
+/* Whether a list may show what `method` (tools/call, prompts/get, resources/read) takes as its target. Takes: is_template:
+ * the target is no URI but a template (RFC 6570) of many. */
+typedef bool (*mcp_keep_fn)(void *context, struct span method, struct span target, bool is_template);
 
 /* What a tool's `annotations` say; anything but true and false is left unsaid. */
 enum mcp_said { MCP_UNSAID = 0, MCP_SAID_FALSE, MCP_SAID_TRUE };
@@ -41,14 +43,14 @@ struct mcp_hints {
     enum mcp_said read_only, destructive, idempotent, open_world;
 };
 
-/* Told of each tool of a list, kept or not. */
+/* Told of each tool of a list of tools, kept or not. */
 typedef void (*mcp_learn_fn)(void *context, struct span tool, const struct mcp_hints *hints);
 
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
     const char *const *revisions; /* initialize: what the server may answer */
     struct mcp_deceptive deceptive;
-    mcp_keep_fn keep;             /* tools/list; NULL keeps all */
+    mcp_keep_fn keep;             /* lists; NULL keeps all */
     mcp_learn_fn learn;           /* NULL: nobody wants to know */
     void *keep_context;           /* of both */
 };
@@ -64,7 +66,7 @@ struct mcp_reply {
     bool is_tool_error;      /* result.isError is true */
     bool is_unsupported_version; /* initialize: replaced by -32602 with data.supported; reason VERSION_NEGOTIATED */
     struct span version;     /* initialize: the negotiated protocolVersion, in the arena */
-    uint32_t removed;        /* tools left out of a list */
+    uint32_t removed;        /* elements left out of lists */
     uint32_t stripped;       /* characters left out of strings */
     const struct json_node *params; /* requests and notifications: built into the arena for judging; or NULL */
     const struct json_node *meta;

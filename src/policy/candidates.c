@@ -34,7 +34,9 @@ static void make_key(const struct policy *policy, const struct question *questio
                                  policy->asks_principal ? question->principal : SPAN_NONE,
                                  policy->asks_path ? question->path : SPAN_NONE,
                                  policy->asks_query ? question->query : SPAN_NONE,
-                                 policy->asks_resource ? question->resource : SPAN_NONE,
+                                 !policy->asks_resource   ? SPAN_NONE
+                                 : question->any_resource ? SPAN_LIT("\xff") /* no call's: that is UTF-8 */
+                                                          : question->resource,
                                  policy->asks_prompt ? question->prompt : SPAN_NONE}};
     key->hash = policy->serial;
     for (int i = 0; i < KEY_PARTS; i++) {

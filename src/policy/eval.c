@@ -356,6 +356,19 @@ void policy_eval(const struct policy *policy, const struct question *question, b
     policy__judge(policy, question, &budget, scratch, NULL, verdict);
 }
 
+/* Of a template's URIs, whether the rule could apply to some (a forbid: applies to all). */
+static bool concerns(const struct rule *rule, const struct candidate *candidate, const struct question *question)
+{
+    const struct names *resources = &rule->match.by[DIM_RESOURCE];
+    bool is_open = candidate->match == TRUTH_UNDECIDED && question->any_resource && candidate->undecided == DIM_RESOURCE;
+
+    if (rule->effect == EFFECT_FORBID)
+        return !question->any_resource || policy__names_cover(resources, question->resource);
+    if (rule->effect == EFFECT_PERMIT && candidate->match != TRUTH_TRUE && !is_open)
+        return false;
+    return !question->any_resource || policy__names_meet(resources, question->resource);
+}
+
 /* What require_approval holds could be permitted, once a person has said so. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
@@ -370,12 +383,13 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
     for (uint32_t i = 0; i < candidates.rule_count; i++) {
         const struct rule *rule = &policy->rules[candidates.rules[i].at];
 
-        if (rule->monitor)
+        if (rule->monitor || (rule->effect == EFFECT_FORBID && rule->when != NULL) || (rule->effect != EFFECT_FORBID && could))
             continue;
-        if (rule->effect == EFFECT_FORBID && rule->when == NULL)
+        if (!concerns(rule, &candidates.rules[i], question))
+            continue;
+        if (rule->effect == EFFECT_FORBID)
             return false;
-        could |= rule->effect == EFFECT_REQUIRE_APPROVAL ||
-                 (rule->effect == EFFECT_PERMIT && candidates.rules[i].match == TRUTH_TRUE);
+        could = true;
     }
     return could;
 }

@@ -176,6 +176,9 @@ enum code policy__index_each(const struct index *index, const struct question *q
                 {DIM_QUERY, question->query}};
     enum code code = add(context, index->general, index->general_count);
 
+    for (size_t i = 0; question->any_resource && i < index->bucket_count && code == CODE_OK; i++)
+        if (index->buckets[i].dimension == DIM_RESOURCE && index->buckets[i].count > 0)
+            code = add(context, index->buckets[i].rules, index->buckets[i].count);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && code == CODE_OK; i++) {
         const struct bucket *bucket = keys[i].key.len > 0 ? slot_of(index, keys[i].dimension, keys[i].key) : NULL;
 

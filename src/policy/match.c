@@ -72,6 +72,8 @@ enum truth policy__names_match(const struct names *names, enum dimension dimensi
 
     if (!names->given)
         return TRUTH_TRUE;
+    if (dimension == DIM_RESOURCE && question->any_resource)
+        return TRUTH_UNDECIDED; /* uris.c */
     /* A message that calls no tool has no name that could match, not even under `*`; and so on. */
     if (dimension >= DIM_OPTIONAL && value.len == 0)
         return TRUTH_FALSE;

@@ -85,8 +85,9 @@ void policy_redact_answer(const struct policy *policy, const struct question *qu
 #define POLICY_ALL_POSSIBLE 7U
 unsigned policy_possible(const struct verdict *against, const struct verdict *favouring);
 
-/* Whether tools/list may show this tool: false where no rule could permit it for this principal or a forbid without
- * `when` covers it. */
+/* Whether a list may show this tool, prompt or resource, or the server be told that it may ask: false where no rule could
+ * permit it for this principal or a forbid without `when` covers it. Of a template (question.any_resource) it is asked
+ * whether a rule could permit some URI that begins and ends as it does, and a forbid must cover all of these. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
 
 /* The same walk in words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */

@@ -374,6 +374,10 @@ enum truth policy__names_match(const struct names *names, enum dimension dimensi
 /* *undecided: the first undecided dimension, where the result is undecided. */
 enum truth policy__match(const struct match *match, const struct question *question, struct regex_budget *budget,
                          enum dimension *undecided);
+/* uris.c: of a template's URIs, whether some could be among the names, or whether all are. Names that are not given hold for
+ * every URI; of a regex anything may be assumed. */
+bool policy__names_meet(const struct names *names, struct span uri_template);
+bool policy__names_cover(const struct names *names, struct span uri_template);
 /* Whether a name of `called` or its `upstreams` holds; both are names and globs only, which need no budget. */
 const struct watch *policy__watch_of(const struct policy_watch *view);
 bool policy__is_watched(const struct watch *watch, const struct question *question);

@@ -87,6 +87,7 @@ struct question {
     struct span answers;           /* method `response`: the method that is answered; otherwise empty */
     struct span tool;              /* params.name of tools/call; otherwise empty */
     struct span resource;          /* params.uri of resources/read and its like; otherwise empty */
+    bool any_resource;             /* `resource` is a template (RFC 6570) of URIs; for policy_could_permit alone */
     struct span prompt;            /* params.name of prompts/get; otherwise empty */
     struct span path;              /* below a route that takes more than one, as it goes up; otherwise empty */
     struct span query;             /* as it goes up, without `?`; empty: none */

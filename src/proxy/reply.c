@@ -98,12 +98,12 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 
 /* ---- the message in it ---- */
 
-static bool may_see(void *context, struct span tool)
+static bool may_see(void *context, struct span method, struct span target, bool is_template)
 {
     struct pair *pair = context;
     const struct exchange *exchange = &pair->exchange;
 
-    return gate_may_see(pair->lane->gate, exchange->decision.policy, &exchange->asked, tool);
+    return gate_may_see(pair->lane->gate, exchange->decision.policy, &exchange->asked, method, target, is_template);
 }
 
 static void learn(void *context, struct span tool, const struct mcp_hints *hints)

@@ -77,10 +77,11 @@ static void read_request(struct span body, unsigned choice)
     arena_fini(&arena);
 }
 
-static bool keep_short(void *context, struct span tool)
+static bool keep_short(void *context, struct span method, struct span target, bool is_template)
 {
     (void)context;
-    return tool.len < 2;
+    BUG_ON(is_template && !span_is(method, "resources/read"));
+    return target.len < 2;
 }
 
 static enum code check_meta(void *context, const struct json_event *event)

@@ -7,6 +7,8 @@
 #include "base/num.h"
 #include "policy/policy.h"
 
+#include <stdio.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 /* Enforced and monitored rules have a budget each, and what runs when it is spent may still end its step. */
@@ -228,6 +230,21 @@ static void ignore_result(void *context, const struct policy_test_result *result
     BUG_ON(result->expected.len == 0 || result->got.len == 0);
 }
 
+/* 5.6 */
+static void check_lists(const struct policy *policy, struct question question, struct policy_scratch *scratch)
+{
+    struct span uri = question.resource;
+    char text[512];
+
+    BUG_ON(!policy_could_permit(policy, &question, scratch));
+    question.any_resource = true;
+    for (size_t at = 0; uri.len < 500 && at <= uri.len; at++) {
+        snprintf(text, sizeof text, "%.*s{x}%.*s", (int)at, uri.at, (int)(at % 3 ? 0 : uri.len - at), uri.at + at);
+        question.resource = span_text(text);
+        BUG_ON(uri.len > 0 && !policy_could_permit(policy, &question, scratch));
+    }
+}
+
 static void judge(const struct policy *policy, const struct question *question)
 {
     struct policy_scratch *scratch = NULL;
@@ -242,9 +259,9 @@ static void judge(const struct policy *policy, const struct question *question)
         check_same(&first, &second);
         if (policy_explain(policy, question, scratch, &second, &words) == CODE_OK)
             check_same(&first, &second);
-        /* A tool that is permitted, or could be by a person, is shown in a list of tools. */
-        if (question->tool.len > 0 && first.kind != VERDICT_DENY)
-            BUG_ON(!policy_could_permit(policy, question, scratch));
+        /* What is permitted, or could be by a person, is shown in lists. */
+        if (first.kind != VERDICT_DENY)
+            check_lists(policy, *question, scratch);
         BUG_ON(policy_test(policy, scratch, ignore_result, NULL, &passed, &failed) == CODE_INVALID);
     }
     policy_scratch_free(&scratch);

@@ -10,7 +10,8 @@
  * with `-` for what is empty, or by `refused TAB file:line:column TAB text` where it does not compile; then by a blank line.
  *
  * Besides, each call is judged twice and explained, and with parts of it lost: `torn`, `explained otherwise` or `guessed wrongly
- * what is hidden` where these do not fit.
+ * what is hidden` where these do not fit. What is permitted or held must be shown in lists, also by a template of its URI, and
+ * be named in a client's capabilities: else `left out of a list`.
  *
  * --timed: as the gate judges, with the thread's CPU time as a bound besides work; what a test says of the past is not seen.
  * --history: the calls of a set come one after the other through one gate's state, each at its own time, and what they take
@@ -222,6 +223,26 @@ static void judge_all_hidden(const struct judging *judging, const struct policy_
     }
 }
 
+/* 5.6: what a list leaves out no call gets. Every text before some place and behind a later one makes a template. */
+static void look_in_lists(const struct judging *judging, const struct policy_case *kase, struct policy_scratch *scratch,
+                          struct answer *answer)
+{
+    struct question question = kase->question;
+    struct span uri = question.resource;
+    bool is_listed = policy_could_permit(judging->policy, &question, scratch);
+    char text[256];
+
+    question.any_resource = true;
+    for (size_t begin = 0; uri.len > 0 && uri.len < 200 && begin <= uri.len; begin++)
+        for (size_t end = begin; end <= uri.len; end++) {
+            snprintf(text, sizeof text, "%.*s{x}%.*s", (int)begin, uri.at, (int)(uri.len - end), uri.at + end);
+            question.resource = span_text(text);
+            is_listed &= policy_could_permit(judging->policy, &question, scratch);
+        }
+    if (!is_listed)
+        snprintf(answer->text, sizeof answer->text, "left out of a list");
+}
+
 /* Judged twice and explained once: the three must say the same. */
 static void judge_case(const struct judging *judging, const struct policy_case *kase, struct policy_scratch *scratch,
                        struct verdict *verdict, struct answer *answer)
@@ -239,6 +260,8 @@ static void judge_case(const struct judging *judging, const struct policy_case *
     compare(answer, verdict, "explained otherwise");
     policy__judge_case(judging->policy, kase, scratch, NULL, verdict);
     compare(answer, verdict, "torn");
+    if (verdict->kind != VERDICT_DENY)
+        look_in_lists(judging, kase, scratch, answer);
     if (!answer->costly)
         judge_all_hidden(judging, kase, verdict->kind, scratch, answer);
     buf_fini(&words);

@@ -1,80 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mcp/reply.h"
-
-#include "mcp_help.h"
-
-#define RESULT(result) "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" result "}"
-
-static const char *const revisions[] = {"2024-11-05", "2025-06-18", NULL};
-
-/* As a route has them that says nothing. */
-static struct mcp_deceptive treatments = {.results = MCP_PASS, .messages = MCP_PASS};
-
-struct got {
-    struct buf out;
-    struct arena arena;
-    struct mcp_reply reply;
-    struct json_fault fault;
-    enum reason reason;
-};
-
-static void get(struct got *g, const char *data, const char *method, mcp_keep_fn keep, void *context)
-{
-    struct mcp_reply_rules rules = {.request_method = span_text(method), .revisions = revisions, .keep = keep,
-                                    .keep_context = context, .deceptive = treatments};
-
-    buf_init(&g->out, CAP_BYTES);
-    arena_init(&g->arena, CAP_BYTES);
-    g->reason = mcp_reply_read(span_text(data), &rules, &g->out, &g->arena, &g->reply, &g->fault);
-}
-
-static void get_end(struct got *g)
-{
-    buf_fini(&g->out);
-    arena_fini(&g->arena);
-}
-
-static void expect(const char *data, const char *method, enum reason reason)
-{
-    struct got g;
-
-    get(&g, data, method, NULL, NULL);
-    if (g.reason != reason)
-        print_error("%s: %s, %s\n", data, reason_name(g.reason), g.fault.text);
-    assert_int_equal(g.reason, reason);
-    if (reason != REASON_PERMITTED) {
-        assert_int_equal(buf_len(&g.out), 0);
-        assert_true(g.fault.text[0] != '\0');
-    }
-    get_end(&g);
-}
-
-/* What goes on, under a predicate that keeps the tools whose names are listed in `kept` (comma-separated). */
-static bool keep_listed(void *context, struct span tool)
-{
-    struct span rest = span_text(context);
-
-    while (rest.len > 0)
-        if (span_equals(span_cut(rest, ',', &rest), tool))
-            return true;
-    return false;
-}
-
-static uint32_t expect_body(const char *data, const char *method, const char *kept, const char *body)
-{
-    struct got g;
-    uint32_t removed;
-
-    get(&g, data, method, kept ? keep_listed : NULL, (void *)(uintptr_t)kept);
-    if (g.reason != REASON_PERMITTED)
-        print_error("%s: %s, %s\n", data, reason_name(g.reason), g.fault.text);
-    assert_int_equal(g.reason, REASON_PERMITTED);
-    expect_span(g.reply.body, body);
-    assert_true(span_equals(g.reply.body, buf_peek(&g.out)));
-    removed = g.reply.removed;
-    get_end(&g);
-    return removed;
-}
+#include "reply_help.h"
 
 /* 1.15 */
 static void classifies(void **state)
@@ -225,37 +150,6 @@ static void removes_our_own_notes(void **state)
                     "\"meta\":{\"dev.callgate/x\":1}}"));
 }
 
-#define TOOL(name) "{\"name\":\"" name "\",\"description\":\"does " name ", and {more}\",\"inputSchema\":{\"type\":\"object\"}}"
-#define LIST(tools) RESULT("{\"tools\":[" tools "],\"nextCursor\":\"c\"}")
-
-/* 1.19, 1.20: lists show what could be permitted */
-static void filters_lists(void **state)
-{
-    static const char all[] = LIST(TOOL("a") "," TOOL("b") "," TOOL("c"));
-
-    (void)state;
-    assert_int_equal(expect_body(all, "tools/list", NULL, all), 0);
-    assert_int_equal(expect_body(all, "tools/list", "a,b,c", all), 0);
-    assert_int_equal(expect_body(all, "tools/list", "b,c", LIST(TOOL("b") "," TOOL("c"))), 1);
-    assert_int_equal(expect_body(all, "tools/list", "a,c", LIST(TOOL("a") "," TOOL("c"))), 1);
-    assert_int_equal(expect_body(all, "tools/list", "a,b", LIST(TOOL("a") "," TOOL("b"))), 1);
-    assert_int_equal(expect_body(all, "tools/list", "a", LIST(TOOL("a"))), 2);
-    assert_int_equal(expect_body(all, "tools/list", "b", LIST(TOOL("b"))), 2);
-    assert_int_equal(expect_body(all, "tools/list", "c", LIST(TOOL("c"))), 2);
-    assert_int_equal(expect_body(all, "tools/list", "", LIST("")), 3);
-    assert_int_equal(expect_body(LIST(""), "tools/list", "", LIST("")), 0);
-    /* The same where a resumed stream brings an answer to nobody knows what. */
-    assert_int_equal(expect_body(all, "", "b", LIST(TOOL("b"))), 2);
-    /* But not in the results of other methods. */
-    assert_int_equal(expect_body(all, "tools/call", "b", all), 0);
-    /* Cuts inside what is cut. */
-    assert_int_equal(expect_body(LIST("{\"name\":\"a\","
-        "\"_meta\":{\"dev.callgate/x\":1}},{\"_meta\":{\"dev.callgate/x\":1,\"k\":0},\"name\":\"b\"}"),
-                                 "tools/list", "b", LIST("{\"_meta\":{\"k\":0},\"name\":\"b\"}")), 1);
-    assert_int_equal(expect_body(LIST("{\"n\":[{\"name\":\"x\"}],\"name\":\"\\u0061\"}"), "tools/list", "x",
-        LIST("")), 1);
-}
-
 /* 1.11, 1.19: what a server asks is judged, so its keys are compared as an agent's are */
 static void refuses_folded_keys_in_questions(void **state)
 {
@@ -270,60 +164,6 @@ static void refuses_folded_keys_in_questions(void **state)
     }
     expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":{\"n\":1,\"N\":2}}}", "",
            REASON_PERMITTED);
-}
-
-/* 1.19: what cannot be filtered does not pass */
-static void refuses_odd_lists(void **state)
-{
-    static const char *const results[] = {
-        RESULT("{}"), RESULT("null"), RESULT("[]"), RESULT("{\"tools\":{}}"), RESULT("{\"tools\":null}"),
-            RESULT("{\"tools\":\"a\"}"),
-        RESULT("{\"tools\":[1]}"), RESULT("{\"tools\":[[]]}"), RESULT("{\"tools\":[{}]}"),
-            RESULT("{\"tools\":[{\"name\":5}]}"),
-        RESULT("{\"tools\":[{\"name\":\"\"}]}"), RESULT("{\"tools\":[{\"Name\":\"a\"}]}"),
-            RESULT("{\"tools\":[],\"Tools\":[{\"name\":\"a\"}]}"),
-        RESULT("{\"TOOLS\":[]}"), RESULT("{\"tools\":[],\"tool\\u017f\":[{\"name\":\"a\"}]}"),
-        RESULT("{\"tools\":[{\"name\":\"a\"},{\"x\":{\"name\":\"b\"}}]}")};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
-        expect(results[i], "tools/list", REASON_UPSTREAM_JSON);
-    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"\"}}", "tools/list",
-        REASON_PERMITTED);
-    expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}", "tools/list", REASON_PERMITTED);
-}
-
-static bool keep_and_count(void *context, struct span tool)
-{
-    *(size_t *)context += tool.len;
-    return true;
-}
-
-/* 1.19: each tool costs a look at the policy, so that a server cannot choose how many, nor how long their names are */
-static void bounds_what_a_list_costs(void **state)
-{
-    static char text[200000];
-    struct got g;
-
-    (void)state;
-    for (int tools = 4096; tools <= 4097; tools++) {
-        size_t len = (size_t)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[");
-
-        for (int i = 0; i < tools; i++)
-            len += (size_t)snprintf(text + len, sizeof text - len, "%s{\"name\":\"t%d\"}", i > 0 ? "," : "", i);
-        snprintf(text + len, sizeof text - len, "]}}");
-        expect(text, "tools/list", tools == 4096 ? REASON_PERMITTED : REASON_UPSTREAM_JSON);
-    }
-    for (int name = 128; name <= 129; name++) {
-        size_t seen = 0;
-
-        snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"%0*d\"}]}}", name, 7);
-        get(&g, text, "tools/list", keep_and_count, &seen);
-        assert_int_equal(g.reason, REASON_PERMITTED);
-        assert_int_equal(g.reply.removed, name == 128 ? 0 : 1); /* no call could name it */
-        assert_int_equal(seen, name == 128 ? 128 : 0);
-        get_end(&g);
-    }
 }
 
 /* 1.19: definitions that deceive a reader */
@@ -432,47 +272,6 @@ static void fails_without_memory(void **state)
         }
 }
 
-/* Number: 2.1 */
-static void write_hints(void *context, struct span tool, const struct mcp_hints *hints)
-{
-    char *text = context;
-    size_t len = strlen(text);
-
-    snprintf(text + len, 256 - len, "%.*s %d%d%d%d;", SPAN_ARG(tool), (int)hints->read_only, (int)hints->destructive,
-             (int)hints->idempotent, (int)hints->open_world);
-}
-
-static void expect_hints(const char *tools, const char *wanted)
-{
-    char data[1024], text[256] = "";
-    struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/list"), .revisions = revisions, .learn = write_hints,
-                                    .keep_context = text};
-    struct got g;
-
-    snprintf(data, sizeof data, RESULT("{\"tools\":[%s]}"), tools);
-    buf_init(&g.out, CAP_BYTES);
-    arena_init(&g.arena, CAP_BYTES);
-    assert_int_equal(mcp_reply_read(span_text(data), &rules, &g.out, &g.arena, &g.reply, &g.fault), REASON_PERMITTED);
-    assert_string_equal(text, wanted);
-    get_end(&g);
-}
-
-static void test_hints_of_tools_are_told(void **state)
-{
-    (void)state;
-    expect_hints("", "");
-    expect_hints("{\"name\":\"a\"}", "a 0000;");
-    expect_hints("{\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false},\"name\":\"a\"},{\"name\":\"b\"}",
-                 "a 2100;b 0000;");
-    expect_hints("{\"name\":\"a\",\"annotations\":{\"idempotentHint\":true,\"openWorldHint\":false,\"title\":\"x\"}}", "a 0021;");
-    /* Nothing but a boolean, in the right place and spelling, says anything. */
-    expect_hints("{\"name\":\"a\",\"annotations\":{\"readOnlyHint\":\"true\",\"destructiveHint\":1,\"x\":{\"idempotentHint\":true}}}",
-                 "a 0000;");
-    expect_hints("{\"name\":\"a\",\"annotations\":{\"ReadOnlyHint\":true},\"inputSchema\":{\"readOnlyHint\":true}}", "a 0000;");
-    expect_hints("{\"name\":\"a\",\"annotations\":[true],\"x\":{\"annotations\":{\"readOnlyHint\":true}},\"readOnlyHint\":true}",
-                 "a 0000;");
-}
-
 #define EVIL "a\\u001b[2Jb\\u2028\xe2\x80\xae\\\"\\\\\xf3\xa0\x81\xa1 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb\xe2\x80\x8d\\b"
 #define GOOD "a[2Jb\\\"\\\\ \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb"
 #define INITIALIZE(x) "{\"protocolVersion\":\"2025-06-18\",\"instructions\":\"" x "\",\"x\":1.0}"
@@ -483,7 +282,7 @@ static void test_hints_of_tools_are_told(void **state)
 #define STRING(x) "\"" x "\""
 #define UNKNOWN(x) "{\"instructions\":\"" x "\"}"
 #define UNKNOWN_PROMPT(x) "{\"Messages\":[\"" x "\"]}"
-#define UNKNOWN_LIST(x) "{\"resources\":[\"" x "\"]}"
+#define UNKNOWN_LIST(x) "{\"resources\":[{\"uri\":\"a:b\",\"text\":\"" x "\"}]}"
 
 /* 4.13: each place by its own word; whatever is stripped, the rest is the same value in the same order */
 static void treats_what_deceives(void **state)
@@ -555,16 +354,12 @@ static void refuses_deceptive_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hints_of_tools_are_told),
-        cmocka_unit_test(bounds_what_a_list_costs),
         cmocka_unit_test(refuses_folded_keys_in_questions),
         cmocka_unit_test(classifies),
         cmocka_unit_test(builds_what_is_judged),
         cmocka_unit_test(refuses_envelopes),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(removes_our_own_notes),
-        cmocka_unit_test(filters_lists),
-        cmocka_unit_test(refuses_odd_lists),
         cmocka_unit_test(refuses_deceptive_definitions),
         cmocka_unit_test(treats_what_deceives),
         cmocka_unit_test(refuses_deceptive_names),

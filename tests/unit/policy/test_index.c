@@ -247,12 +247,105 @@ static void test_could_permit(void **state)
     court_close(&court);
 }
 
+static bool could(struct court *court, const char *method, const char *target, bool is_template)
+{
+    struct question question = plain_question();
+
+    question.method = span_text(method);
+    question.tool = SPAN_NONE;
+    if (strncmp(method, "prompts/", 8) == 0)
+        question.prompt = span_text(target);
+    else
+        question.resource = span_text(target);
+    question.any_resource = is_template;
+    return policy_could_permit(court->policy, &question, court->scratch);
+}
+
+/* 5.6: prompts and resources as tools; a template is shown where some URI of it could be permitted */
+static void test_could_permit_targets(void **state)
+{
+    static const struct {
+        const char *method, *target;
+        bool is_template, could;
+    } cases[] = {
+        {"prompts/get", "open", false, true}, {"prompts/get", "other", false, false}, {"prompts/get", "shut", false, false},
+        {"resources/read", "file:///pub/a", false, true}, {"resources/read", "file:///etc/a", false, false},
+        {"resources/read", "file:///pub/secret/a", false, false}, {"resources/read", "db://one", false, true},
+        {"resources/read", "held:x", false, true}, {"resources/subscribe", "re:7", false, true},
+        {"resources/subscribe", "re:x", false, false},
+        {"sampling/createMessage", "", false, true}, {"elicitation/create", "", false, false}, {"roots/list", "", false, false},
+        {"resources/read", "file:///{path}", true, true}, {"resources/read", "file:///pub/{path}", true, true},
+        {"resources/read", "file:///pub/a/{path}", true, true}, {"resources/read", "file:///etc/{path}", true, false},
+        {"resources/read", "file:///pub/secret/{path}", true, false}, {"resources/read", "file:///pub/{x}/a", true, true},
+        {"resources/read", "{scheme}:{rest}", true, true}, {"resources/read", "db://{table}", true, true},
+        {"resources/read", "db://{table}/rows", true, false}, {"resources/read", "db://on{e}", true, true},
+        {"resources/read", "db://two{e}", true, false}, {"resources/read", "db://one{?q}", true, true},
+        {"resources/read", "held:{x}", true, true}, {"resources/read", "view:{x}.txt", true, true},
+        {"resources/read", "view:{x}.gif", true, false}, {"resources/read", "view:ab{x}", true, true},
+        {"resources/read", "view:ba{x}", true, false}, {"resources/read", "http://other/{x}", true, false},
+        {"resources/subscribe", "http://other/{x}", true, true /* what a regex holds nobody can say */},
+        {"resources/read", "file:///pub/secret", true, true}, /* without an expression: as careful */
+        {"resources/read", "db://t\xc3\xa9/{x}", true, false}, {"resources/read", "file:///caf\xc3\xa9/{x}", true, false},
+        {"resources/read", "file:///%70ub/{x}", true, true}, /* a client may write it in another way */
+    };
+    struct court court;
+
+    (void)state;
+    court_open(&court, "policy: p\n"
+                       "rules:\n"
+                       "  - {id: p1, effect: permit, match: {methods: [prompts/get], prompts: [open, shut]}}\n"
+                       "  - {id: p2, effect: permit, match: {methods: [resources/read], resources: ['file:///pub/*', 'db://one']}}\n"
+                       "  - {id: p3, effect: permit, match: {methods: [resources/read], resources: ['view:?b*.txt']}}\n"
+                       "  - {id: p4, effect: permit, match: {methods: [resources/subscribe], resources: [{regex: 're:[0-9]+'}]}}\n"
+                       "  - {id: p5, effect: permit, match: {methods: [sampling/createMessage]}, when: [{arg: a, equals: 1}]}\n"
+                       "  - {id: p6, effect: permit, match: {methods: [elicitation/create]}, mode: monitor}\n"
+                       "  - {id: a1, effect: require_approval, match: {methods: [resources/read], resources: ['held:*']}}\n"
+                       "  - {id: f1, effect: forbid, match: {methods: [prompts/get], prompts: [shut]}}\n"
+                       "  - {id: f2, effect: forbid, match: {methods: [resources/read], resources: ['file:///pub/secret/*']}}\n"
+                       "  - {id: f3, effect: forbid, match: {methods: [resources/read], resources: [{regex: 'file:///etc/.*'}]}}\n");
+    for (int round = 0; round < 2; round++) /* and once more from what is remembered */
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            if (could(&court, cases[i].method, cases[i].target, cases[i].is_template) != cases[i].could)
+                fail_msg("%s %s", cases[i].method, cases[i].target);
+    court_close(&court);
+}
+
+/* 5.6: a forbid leaves a template out where it holds for every URI, not for some */
+static void test_forbid_of_templates(void **state)
+{
+    static const struct {
+        const char *forbids, *target;
+        bool could;
+    } cases[] = {
+        {"'*'", "a{x}", false}, {"'a*'", "a{x}", false}, {"'a*'", "{x}", true}, {"'a*'", "ab{x}", false},
+        {"'ab*'", "a{x}", true}, {"'*z'", "{x}z", false}, {"'*z'", "{x}", true}, {"'a*z'", "a{x}z", false},
+        {"'a*m*z'", "a{x}z", true}, {"'a**z'", "a{x}z", false}, {"'a?*'", "a{x}", true}, {"'a?*'", "ab{x}", false},
+        {"'a\\*'", "a{x}", true}, {"'a\\**'", "a*{x}", false}, {"a", "a{x}", true}, {"{regex: '.*'}", "a{x}", true},
+        {"'aba*aba'", "aba", true}, {"'aba*'", "aba", false}, {"'*%20*'", "a%20{x}", true}, {"[b, 'a*']", "a{x}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct court court;
+        char text[400];
+
+        snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: p, effect: permit, match: {methods: [resources/read]}}\n"
+                 "  - {id: f, effect: forbid, match: {methods: [resources/read], resources: %s%s%s}}\n",
+                 cases[i].forbids[0] == '[' ? "" : "[", cases[i].forbids, cases[i].forbids[0] == '[' ? "" : "]");
+        court_open(&court, text);
+        if (could(&court, "resources/read", cases[i].target, true) != cases[i].could)
+            fail_msg("%s: %s", cases[i].forbids, cases[i].target);
+        court_close(&court);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_index_misses_nothing), cmocka_unit_test(test_cost_does_not_grow),
         cmocka_unit_test(test_memory_of_candidates_is_bounded), cmocka_unit_test(test_scratch_over_reload),
-        cmocka_unit_test(test_could_permit),
+        cmocka_unit_test(test_could_permit), cmocka_unit_test(test_could_permit_targets),
+        cmocka_unit_test(test_forbid_of_templates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
