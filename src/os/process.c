@@ -4,48 +4,130 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define END 3 /* the first descriptor that is no standard one */
 
-/* Without what the other process has open: its sockets would not close with it. */
-static bool keep_only(int end)
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+/* From `first` on. Returns: false where the system does not say what is open. */
+static bool close_from(int first)
 {
     struct rlimit limit;
-    int nothing = open("/dev/null", O_RDWR);
 
-    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 ||
-        (end != END && dup2(end, END) < 0))
-        return false;
 #ifdef SYS_close_range
-    if (syscall(SYS_close_range, END + 1, ~0u, 0) == 0)
+    if (syscall(SYS_close_range, first, ~0u, 0) == 0)
         return true;
 #endif
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return false;
-    for (rlim_t fd = END + 1; fd < limit.rlim_cur; fd++)
+    for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
         (void)close((int)fd);
     return true;
 }
 
-static _Noreturn void be_child(const char *name, void (*run)(void *context, int end), void *context, int end, pid_t parent)
+/* Without what the other process has open: its sockets would not close with it. */
+static bool keep_only(int end)
+{
+    int nothing = open("/dev/null", O_RDWR);
+
+    return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
+           (end == END || dup2(end, END) >= 0) && close_from(END + 1);
+}
+
+/* A process of ours beside the one that starts it. */
+struct beside {
+    const char *name;
+    void (*run)(void *context, int end);
+    void *context;
+    bool is_family;
+};
+
+static bool wait_for_any(pid_t *pid)
+{
+    while ((*pid = waitpid(-1, NULL, 0)) < 0 && errno == EINTR)
+        continue;
+    return *pid > 0;
+}
+
+/* A kernel that does not tell them leaves those that took leave of their group. */
+void process_kill_strays(const pid_t *known, size_t count)
+{
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    long pid;
+
+    while (file != NULL && fscanf(file, "%ld", &pid) == 1) {
+        bool is_known = false;
+
+        for (size_t i = 0; i < count; i++)
+            is_known = is_known || known[i] == (pid_t)pid;
+        if (!is_known)
+            (void)kill((pid_t)pid, SIGKILL);
+    }
+    if (file != NULL)
+        (void)fclose(file);
+}
+
+/* Each that dies leaves its own children to this process. */
+void process_kill_all(void)
+{
+    pid_t pid;
+
+    do {
+        process_kill_strays(NULL, 0);
+    } while (wait_for_any(&pid));
+}
+
+/* The parent of a family: lives until the one whom it began with has ended, then ends what is left. */
+static _Noreturn void guard(pid_t first)
+{
+    pid_t pid;
+
+    (void)close(END);
+    while (wait_for_any(&pid) && pid != first)
+        continue;
+    process_kill_all();
+    _exit(0);
+}
+
+/* Its death reaches its child as SIGTERM, which that reads; the death of whoever started both, as the end of the socket. */
+static void split_family(void)
+{
+    const struct sigaction waited = {.sa_handler = SIG_DFL};
+    pid_t parent = getpid(), child;
+
+    if (sigaction(SIGCHLD, &waited, NULL) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || (child = fork()) < 0)
+        _exit(1);
+    if (child > 0)
+        guard(child);
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        _exit(1);
+}
+
+static _Noreturn void be_child(const struct beside *beside, int end, pid_t parent)
 {
     sigset_t all;
 
     sigfillset(&all);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && sigprocmask(SIG_SETMASK, &all, NULL) == 0 &&
-        prctl(PR_SET_NAME, name) == 0 && keep_only(end))
-        run(context, END);
+    if (prctl(PR_SET_PDEATHSIG, beside->is_family ? 0 : SIGKILL) == 0 && getppid() == parent &&
+        sigprocmask(SIG_SETMASK, &all, NULL) == 0 && prctl(PR_SET_NAME, beside->name) == 0 && keep_only(end)) {
+        if (beside->is_family)
+            split_family();
+        beside->run(beside->context, END);
+    }
     _exit(0);
 }
 
-enum code process_child(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
+static enum code start_beside(const struct beside *beside, int *end, struct why *why)
 {
     const struct sigaction unwaited = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT};
     pid_t child, parent = getpid();
@@ -53,15 +135,129 @@ enum code process_child(const char *name, void (*run)(void *context, int end), v
 
     *end = -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return why_set(why, CODE_IO, "the process %s has no socket: %s", name, strerror(errno));
+        return why_set(why, CODE_IO, "the process %s has no socket: %s", beside->name, strerror(errno));
     if (sigaction(SIGCHLD, &unwaited, NULL) != 0 || (child = fork()) < 0) {
         (void)close(ends[0]);
         (void)close(ends[1]);
-        return why_set(why, CODE_IO, "the process %s cannot be started: %s", name, strerror(errno));
+        return why_set(why, CODE_IO, "the process %s cannot be started: %s", beside->name, strerror(errno));
     }
     if (child == 0)
-        be_child(name, run, context, ends[1], parent);
+        be_child(beside, ends[1], parent);
     (void)close(ends[1]);
     *end = ends[0];
     return CODE_OK;
+}
+
+enum code process_child(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
+{
+    return start_beside(&(struct beside){.name = name, .run = run, .context = context}, end, why);
+}
+
+enum code process_family(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
+{
+    return start_beside(&(struct beside){.name = name, .run = run, .context = context, .is_family = true}, end, why);
+}
+
+/* ---- programs of others ---- */
+
+static bool limit_memory(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    if (bytes == 0)
+        return true;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0)
+        return false;
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > bytes)
+        limit.rlim_cur = limit.rlim_max = (rlim_t)bytes;
+    return setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
+/* A descriptor that is to become a lower one must not stand in another's place. */
+static bool place_descriptors(const struct process_program *program)
+{
+    int in = fcntl(program->in, F_DUPFD, END + 1), out = fcntl(program->out, F_DUPFD, END + 1);
+    int err = program->err >= 0 ? fcntl(program->err, F_DUPFD, END + 1) : STDERR_FILENO;
+
+    return in >= 0 && out >= 0 && err >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
+           dup2(err, STDERR_FILENO) >= 0;
+}
+
+/* What is inherited over exec, as a shell would have it. */
+static bool forget_signals(void)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    sigemptyset(&none);
+    for (int signo = 1; signo < NSIG; signo++)
+        (void)sigaction(signo, &usual, NULL); /* those that cannot be changed are as they should be */
+    return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+}
+
+extern char **environ;
+
+/* Returns: only with errno, which *told carries to the parent; it closes by itself when the program begins. */
+static void become(const struct process_program *program, int *told, pid_t parent)
+{
+    char **environment = program->environment != NULL ? (char **)(uintptr_t)program->environment : environ;
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || setpgid(0, 0) != 0 ||
+        (program->folder != NULL && chdir(program->folder) != 0) || !limit_memory(program->memory_bytes) ||
+        !place_descriptors(program) || (*told != END && dup2(*told, END) < 0))
+        return;
+    *told = END;
+    if (fcntl(END, F_SETFD, FD_CLOEXEC) != 0 || !close_from(END + 1) || !forget_signals())
+        return;
+    (void)execvpe(program->argv[0], (char **)(uintptr_t)program->argv, environment);
+}
+
+static _Noreturn void be_program(const struct process_program *program, int told, pid_t parent)
+{
+    int error;
+
+    become(program, &told, parent);
+    error = errno;
+    (void)!write(told, &error, sizeof error);
+    _exit(127);
+}
+
+enum code process_start(const struct process_program *program, pid_t *pid, int *ended, struct why *why)
+{
+    pid_t parent = getpid();
+    int told[2], error = 0;
+    ssize_t got;
+
+    *ended = -1;
+    *pid = -1;
+    if (pipe2(told, O_CLOEXEC) != 0)
+        return why_set(why, CODE_IO, "%s cannot be started: %s", program->argv[0], strerror(errno));
+    *pid = fork();
+    if (*pid == 0)
+        be_program(program, told[1], parent);
+    (void)close(told[1]);
+    if (*pid < 0)
+        error = errno;
+    while (*pid > 0 && (got = read(told[0], &error, sizeof error)) < 0 && errno == EINTR)
+        continue;
+    (void)close(told[0]);
+    if (error == 0 && (*ended = (int)syscall(SYS_pidfd_open, *pid, 0)) < 0)
+        error = errno;
+    if (error == 0)
+        return CODE_OK;
+    if (*pid > 0)
+        (void)process_finish(*pid);
+    return why_set(why, CODE_IO, "%s cannot be started: %s", program->argv[0], strerror(error));
+}
+
+/* The leader's number is nobody else's before it is waited for. */
+int process_finish(pid_t pid)
+{
+    int status = 0;
+
+    (void)kill(-pid, SIGKILL);
+    (void)kill(pid, SIGKILL); /* one that has made another group its own */
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
 }

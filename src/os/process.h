@@ -1,18 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process of our own beside this one, without a program of its own, that ends with it.
+/* Processes: one of our own beside this one, without a program of its own; programs of others, each with a group of its own.
  *
- * Threads: main, before others are started.
- * Owns: nothing; the socket between the two is the caller's.
- * Lifetime: the child ends when its function returns, and is ended when the thread that made it ends. Nobody waits for it.
+ * Threads: process_child and process_family from main, before others are started; the rest from one thread, for its own.
+ * Owns: nothing; the descriptors are the caller's.
+ * Lifetime: a process_child ends when its function returns, and is ended when the thread that made it ends. Nobody waits for
+ *   it.
  * Errors: CODE_IO with a sentence. */
 #ifndef OS_PROCESS_H
 #define OS_PROCESS_H
 
 #include "base/why.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 /* Calls run(context, its end) in a child that holds no descriptor but that and the log's, and takes no signal.
  * Returns: *end: ours; each write is one read of the other side, and an end is seen as the end of the stream. */
 enum code process_child(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
     MUST_USE;
+
+/* The same for one that starts programs: whatever ends it, or this process, nothing that it started is left, not even what has
+ * taken leave of its group. For that there is one more process, its parent, which does nothing else. */
+enum code process_family(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
+    MUST_USE;
+
+/* Kills all that this process has started, and what that has left behind, and returns when there is none of it. */
+void process_kill_all(void);
+
+/* What the ended have left: kills each child of this thread that is not among `known`. */
+void process_kill_strays(const pid_t *known, size_t count);
+
+struct process_program {
+    const char *const *argv;        /* NULL-terminated; argv[0] has a slash, or is looked for in PATH */
+    const char *const *environment; /* NULL: ours */
+    const char *folder;             /* NULL: ours */
+    int in, out, err;               /* its standard descriptors, and all that it gets; err -1: ours */
+    uint64_t memory_bytes;          /* that it, and each process that it starts, may write to (RLIMIT_DATA); 0: any */
+};
+
+/* Starts a program in a group of its own, which has its number, with no signal blocked or ignored. It is killed when the thread
+ * that started it ends. *ended becomes readable when it has ended; it has then to be waited for. */
+enum code process_start(const struct process_program *program, pid_t *pid, int *ended, struct why *why) MUST_USE;
+
+/* What is left of a group, and its leader, which has ended or does now. Blocks: until it has. Returns: its wait(2) status. */
+int process_finish(pid_t pid);
 
 #endif

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipe/child_priv.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "os/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_US INT64_C(5000000)  /* from the end of its stdin to SIGTERM, and from there to SIGKILL */
+#define LEFTOVER_US INT64_C(1000000)  /* its stdout stays open so long after its end: somebody whom it has left holds it */
+#define STDERR_BYTES ((size_t)2048)   /* of a line, in the log */
+#define LINES_A_SECOND 20             /* of a child, in the log */
+
+bool child__may_log(struct pipe_child *child)
+{
+    int64_t second = loop_now_us(child->conf.loop) / 1000000;
+
+    if (second != child->told_second)
+        child->told_lines = 0;
+    child->told_second = second;
+    return child->told_lines++ < LINES_A_SECOND;
+}
+
+bool child__say(struct pipe_child *child, struct span line)
+{
+    struct buf *out = &child->in.out;
+
+    if (child->state != CHILD_RUNS || child->stopped_reading || child->in.is_broken ||
+        buf_len(out) + line.len > STDIN_WAITING_BYTES || buf_add_span(out, line) != CODE_OK)
+        return false;
+    if (buf_add_byte(out, '\n') != CODE_OK) {
+        child->in.is_broken = true; /* half a line is there: nothing more can be said */
+        return false;
+    }
+    desk__stir(child->desk);
+    return true;
+}
+
+/* ---- the end ---- */
+
+static void has_exited(void *context, unsigned ready)
+{
+    struct pipe_child *child = context;
+
+    (void)ready;
+    child->has_exited = true;
+    loop_watch_remove(child->conf.loop, &child->exits);
+    loop_timer_cancel(child->conf.loop, &child->patience);
+    if (loop_timer_arm(child->conf.loop, &child->patience, LEFTOVER_US) != CODE_OK)
+        child->is_late = true;
+    desk__stir(child->desk);
+}
+
+void pipe_child_signal(struct pipe_child *child, int signo)
+{
+    if (child->pid > 0 && child->state != CHILD_DEAD && kill(-child->pid, signo) != 0)
+        (void)kill(child->pid, signo);
+}
+
+static void lost_patience(void *context)
+{
+    struct pipe_child *child = context;
+
+    if (child->has_exited) {
+        child->is_late = true;
+        desk__stir(child->desk);
+        return;
+    }
+    pipe_child_signal(child, child->step++ == 0 ? SIGTERM : SIGKILL);
+    if (child->step == 1 && loop_timer_arm(child->conf.loop, &child->patience, PATIENCE_US) != CODE_OK)
+        pipe_child_signal(child, SIGKILL);
+}
+
+void pipe_child_end(struct pipe_child *child)
+{
+    if (child->state != CHILD_RUNS)
+        return;
+    child->state = CHILD_ENDS;
+    if (child->pid > 0 && !child->has_exited && loop_timer_arm(child->conf.loop, &child->patience, PATIENCE_US) != CODE_OK)
+        pipe_child_signal(child, SIGKILL);
+    desk__stir(child->desk);
+}
+
+bool pipe_child_is_over(const struct pipe_child *child)
+{
+    return child->state == CHILD_DEAD;
+}
+
+/* ---- its lines ---- */
+
+static void take_lines(struct pipe_child *child)
+{
+    struct buf *in = &child->out.in;
+
+    while (!child->is_unheard) {
+        struct span all = buf_peek(in), fresh = span_part(all, child->scanned, SIZE_MAX);
+        size_t end = child->scanned + span_find(fresh, '\n');
+
+        child->scanned = end < all.len ? 0 : all.len;
+        if (end < all.len && end <= child->conf.line_bytes) {
+            carry__line(child, span_part(all, 0, end));
+            buf_drop(in, end + 1);
+            continue;
+        }
+        if (all.len <= child->conf.line_bytes)
+            return;
+        log_line(LOG_ERROR, &(struct log_about){.room = "pipe", .upstream = child->conf.name},
+                 "the command writes a line of more than %llu bytes; it is ended. `limits: {event:}` of the route allows "
+                 "longer ones", (unsigned long long)child->conf.line_bytes);
+        child->is_unheard = true;
+        pipe_child_signal(child, SIGKILL);
+    }
+    buf_clear(in);
+    child->scanned = 0;
+}
+
+static void log_stderr(struct pipe_child *child, bool is_end)
+{
+    struct buf *in = &child->err.in;
+
+    while (!buf_is_empty(in)) {
+        struct span all = buf_peek(in), line = span_part(all, 0, span_find(all, '\n'));
+
+        if (line.len == all.len && !is_end && line.len < STDERR_BYTES)
+            return;
+        if (line.len > 0)
+            CHILD_LOG(child, LOG_INFO, "the command says: %.*s", SPAN_ARG(line));
+        buf_drop(in, line.len < all.len ? line.len + 1 : line.len);
+    }
+}
+
+static bool is_clogged(const struct pipe_child *child)
+{
+    struct list *link, *next;
+
+    LIST_EACH(link, next, &child->desk->talks) {
+        const struct talk *talk = LIST_ENTRY(link, struct talk, of_desk);
+
+        if (talk->child == child && buf_len(&talk->tube.out) > CLOGGED_BYTES)
+            return true;
+    }
+    return false;
+}
+
+static void be_dead(struct pipe_child *child)
+{
+    loop_timer_cancel(child->conf.loop, &child->patience);
+    log_stderr(child, true);
+    if (child->pid > 0)
+        child->status = process_finish(child->pid);
+    child->state = CHILD_DEAD;
+    tube_close(&child->in);
+    tube_close(&child->out);
+    tube_close(&child->err);
+    if (child->exits.fd >= 0)
+        (void)close(child->exits.fd);
+    child->exits.fd = -1;
+    child->pid = -1;
+}
+
+/* ---- one process a request ---- */
+
+static void answer_run(struct pipe_child *run)
+{
+    struct talk *talk = run->caller;
+    struct span text = buf_peek(&run->out.in);
+    bool is_good = WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0;
+    struct buf canonical;
+    struct line line;
+    enum code code;
+
+    run->caller = NULL;
+    if (talk == NULL)
+        return;
+    buf_init(&canonical, SIZE_MAX / 2);
+    code = line_read(text, &canonical, &line); /* CODE_INVALID is said of what is good JSON, too: it is no JSON-RPC */
+    if (!is_good || text.len > run->conf.line_bytes || buf_is_empty(&canonical) || (code != CODE_OK && code != CODE_INVALID)) {
+        CHILD_LOG(run, LOG_WARN, "the command %s", !is_good ? "has failed" : "writes no JSON, or too much of it");
+        talk__fail(talk, 502, "the command has not answered");
+    } else {
+        talk__answer(talk, 200, buf_peek(&canonical));
+    }
+    buf_fini(&canonical);
+}
+
+static void run_ended(struct pipe_child *run)
+{
+    struct pipe_child *of = run->runs_for;
+
+    answer_run(run);
+    be_dead(run);
+    of->status = run->status;
+    of->runs--;
+    of->used_us = loop_now_us(of->conf.loop);
+    desk__stir(run->desk);
+}
+
+/* ---- a turn ---- */
+
+static bool is_finished(const struct pipe_child *child)
+{
+    if (child->pid < 0)
+        return child->state == CHILD_ENDS && child->runs == 0;
+    return child->has_exited && (child->out.is_eof || child->is_late);
+}
+
+static void end_stdin(struct pipe_child *child)
+{
+    bool is_told = buf_is_empty(&child->in.out) || child->in.is_broken;
+
+    if ((child->state == CHILD_ENDS || child->runs_for != NULL) && is_told && !child->stopped_reading) {
+        child->stopped_reading = true;
+        tube_close(&child->in);
+    }
+}
+
+void child__step(struct pipe_child *child)
+{
+    bool is_run = child->runs_for != NULL;
+
+    if (child->state == CHILD_DEAD)
+        return;
+    end_stdin(child);
+    if (child->pid > 0 && !is_run)
+        take_lines(child);
+    if (is_run && buf_len(&child->out.in) > child->conf.line_bytes)
+        pipe_child_signal(child, SIGKILL);
+    if (child->pid > 0)
+        log_stderr(child, child->err.is_eof);
+    if (!is_finished(child))
+        return;
+    if (is_run) {
+        child->status = process_finish(child->pid);
+        child->pid = -1;
+        run_ended(child);
+        return;
+    }
+    if (!buf_is_empty(&child->out.in))
+        CHILD_LOG(child, LOG_WARN, "the command has ended within a line; dropped");
+    if (child->pid > 0 && child->state == CHILD_RUNS)
+        CHILD_LOG(child, LOG_WARN, "the command has ended by itself");
+    be_dead(child);
+    carry__died(child, "the server's process has ended");
+    if (child->conf.ended != NULL)
+        child->conf.ended(child->conf.context, child->status);
+}
+
+void child__settle(struct pipe_child *child)
+{
+    if (child->state == CHILD_DEAD) {
+        if (child->runs_for != NULL)
+            pipe_child_free(&child);
+        return;
+    }
+    if (child->pid < 0)
+        return;
+    child->out.is_paused = is_clogged(child);
+    tube_settle(&child->in);
+    tube_settle(&child->out);
+    tube_settle(&child->err);
+    end_stdin(child);
+}
+
+/* ---- the start ---- */
+
+struct ends {
+    int in[2], out[2], err[2];
+};
+
+static void close_ends(struct ends *ends)
+{
+    int *all[] = {ends->in, ends->out, ends->err};
+
+    for (size_t i = 0; i < 3; i++)
+        for (size_t end = 0; end < 2; end++)
+            if (all[i][end] >= 0)
+                (void)close(all[i][end]);
+}
+
+static enum code start_process(struct pipe_child *child, struct why *why)
+{
+    struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
+    const struct pipe_child_conf *conf = &child->conf;
+    struct process_program program = {.argv = conf->argv, .environment = conf->environment, .folder = conf->folder,
+                                      .memory_bytes = conf->memory_bytes, .err = -1};
+    enum code code = CODE_OK;
+    int exits = -1;
+
+    if (pipe2(ends.in, O_CLOEXEC) != 0 || pipe2(ends.out, O_CLOEXEC) != 0 ||
+        (!conf->inherits_stderr && pipe2(ends.err, O_CLOEXEC) != 0))
+        code = why_set(why, CODE_IO, "%s cannot be started: %s", conf->argv[0], strerror(errno));
+    program.in = ends.in[0];
+    program.out = ends.out[1];
+    program.err = ends.err[1];
+    if (code == CODE_OK)
+        code = process_start(&program, &child->pid, &exits, why);
+    if (code != CODE_OK) {
+        child->pid = -1;
+        close_ends(&ends);
+        return code;
+    }
+    (void)close(ends.in[0]);
+    (void)close(ends.out[1]);
+    tube_open(&child->in, conf->loop, ends.in[1], 0, &child->desk->stirs);
+    tube_open(&child->out, conf->loop, ends.out[0], conf->line_bytes + CLOGGED_BYTES, &child->desk->stirs);
+    if (!conf->inherits_stderr) {
+        (void)close(ends.err[1]);
+        tube_open(&child->err, conf->loop, ends.err[0], 2 * STDERR_BYTES, &child->desk->stirs);
+    }
+    loop_watch_init(&child->exits, exits, has_exited, child);
+    code = loop_watch_begin(conf->loop, &child->exits, LOOP_READ);
+    return code == CODE_OK ? code : why_set(why, code, "%s cannot be watched", conf->argv[0]);
+}
+
+static struct pipe_child *make(struct desk *desk, const struct pipe_child_conf *conf)
+{
+    struct pipe_child *child = mem_zalloc(sizeof *child);
+    struct buf *bufs[] = {&child->kept, &child->first, &child->line, &child->edited};
+
+    if (child == NULL)
+        return NULL;
+    child->conf = *conf;
+    if (child->conf.line_bytes == 0)
+        child->conf.line_bytes = PIPE_LINE_BYTES;
+    child->desk = desk;
+    child->pid = -1;
+    child->in.fd = child->out.fd = child->err.fd = child->exits.fd = -1;
+    child->used_us = loop_now_us(conf->loop);
+    list_init(&child->asks);
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        buf_init(bufs[i], SIZE_MAX / 2);
+    loop_timer_init(&child->patience, lost_patience, child);
+    list_append(&desk->children, &child->of_desk);
+    return child;
+}
+
+enum code child__start(struct desk *desk, const struct pipe_child_conf *conf, struct pipe_child **out, struct why *why)
+{
+    struct pipe_child *child = make(desk, conf);
+    enum code code = CODE_OK;
+
+    *out = NULL;
+    if (child == NULL)
+        return why_set(why, CODE_NOMEM, "%s cannot be started: out of memory", conf->argv[0]);
+    if (conf->kind == PIPE_MCP)
+        code = start_process(child, why);
+    if (code != CODE_OK) {
+        pipe_child_free(&child);
+        return code;
+    }
+    *out = child;
+    return CODE_OK;
+}
+
+void child__run(struct talk *talk)
+{
+    struct pipe_child *of = talk->child, *run = of->state == CHILD_RUNS ? make(of->desk, &of->conf) : NULL;
+    struct why why = {""};
+
+    if (run == NULL || start_process(run, &why) != CODE_OK || !child__say(run, buf_peek(&talk->body))) {
+        CHILD_LOG(of, LOG_ERROR, "%s", why.text[0] != '\0' ? why.text : "the command cannot be run");
+        pipe_child_free(&run);
+        talk__fail(talk, 502, "the command cannot be run");
+        return;
+    }
+    run->runs_for = of;
+    run->caller = talk;
+    of->runs++;
+    talk->state = TALK_ASKS;
+    talk->child = run;
+    talk->waiting = 1;
+}
+
+void pipe_child_free(struct pipe_child **out)
+{
+    struct pipe_child *child = *out;
+
+    *out = NULL;
+    if (child == NULL)
+        return;
+    loop_watch_remove(child->conf.loop, &child->exits);
+    if (child->state != CHILD_DEAD) {
+        if (child->pid > 0)
+            pipe_child_signal(child, SIGKILL);
+        be_dead(child);
+        carry__died(child, "the server's process has ended");
+    }
+    list_remove(&child->of_desk);
+    if (child->own_desk != NULL) {
+        struct list *link, *next;
+
+        LIST_EACH(link, next, &child->own_desk->children) { /* runs of this one */
+            struct pipe_child *run = LIST_ENTRY(link, struct pipe_child, of_desk);
+
+            pipe_child_free(&run);
+        }
+        desk__fini(child->own_desk);
+        mem_free(child->own_desk);
+    }
+    buf_fini(&child->kept);
+    buf_fini(&child->first);
+    buf_fini(&child->line);
+    buf_fini(&child->edited);
+    mem_free(child);
+}
+
+/* ---- a child alone ---- */
+
+static void choose_only(void *context, const struct request *request, struct choice *choice)
+{
+    struct pipe_child *child = context;
+
+    if (child->state == CHILD_RUNS)
+        choice->child = child;
+    if (request->is_initialize)
+        desk__name_session(choice->session);
+}
+
+enum code pipe_child_start(const struct pipe_child_conf *conf, struct pipe_child **out, struct why *why)
+{
+    struct desk *desk = mem_zalloc(sizeof *desk);
+    enum code code;
+
+    *out = NULL;
+    if (desk == NULL)
+        return why_set(why, CODE_NOMEM, "%s cannot be started: out of memory", conf->argv[0]);
+    desk__init(desk, conf->loop, choose_only, NULL);
+    code = child__start(desk, conf, out, why);
+    if (code != CODE_OK) {
+        desk__fini(desk);
+        mem_free(desk);
+        return code;
+    }
+    desk->context = *out;
+    (*out)->own_desk = desk;
+    return CODE_OK;
+}
+
+void pipe_child_say(struct pipe_child *child, struct span message)
+{
+    (void)child__say(child, message); /* what cannot be said: it has ended, or is about to be */
+}
+
+enum code pipe_child_serve(struct pipe_child *child, int fd_take)
+{
+    return desk__serve(child->desk, fd_take, NULL);
+}

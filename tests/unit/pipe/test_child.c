@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The converter before real processes: small scripts that say what they should, and what they should not (5.12, 5.23). */
+#include "fakes/cm.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "os/clock.h"
+#include "pipe/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAIT_US INT64_C(20000000)
+
+struct bench {
+    struct loop *loop;
+    struct pipe_child *child;
+    int ended, status;
+    char got[4][1 << 17]; /* of each connection */
+    size_t len[4];
+    int fd[4];
+};
+
+static struct bench bench;
+
+static void has_ended(void *context, int status)
+{
+    (void)context;
+    bench.ended++;
+    bench.status = status;
+}
+
+static struct pipe_child_conf conf_of(const char *const *argv)
+{
+    return (struct pipe_child_conf){.loop = bench.loop, .name = "shop", .argv = argv, .ended = has_ended};
+}
+
+static void begin(const struct pipe_child_conf *conf)
+{
+    struct why why = {""};
+    enum code code = pipe_child_start(conf, &bench.child, &why);
+
+    if (code != CODE_OK)
+        fail_msg("%s", why.text);
+}
+
+static void begin_python(const char *text)
+{
+    const char *argv[] = {"python3", "-uc", text, NULL};
+    struct pipe_child_conf conf = conf_of(argv);
+
+    begin(&conf);
+}
+
+static void dial(size_t at)
+{
+    int ends[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(pipe_child_serve(bench.child, ends[1]), CODE_OK);
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    bench.fd[at] = ends[0];
+    bench.len[at] = 0;
+    bench.got[at][0] = '\0';
+}
+
+static void turn(void)
+{
+    assert_int_equal(loop_turn(bench.loop, 20000), CODE_OK);
+    for (size_t i = 0; i < 4; i++) {
+        ssize_t got = bench.fd[i] >= 0 ? read(bench.fd[i], bench.got[i] + bench.len[i], sizeof bench.got[i] - 1 - bench.len[i])
+                                       : 0;
+
+        bench.len[i] += got > 0 ? (size_t)got : 0;
+        bench.got[i][bench.len[i]] = '\0';
+    }
+}
+
+static void wait_for(size_t at, const char *text)
+{
+    int64_t until = clock_monotonic_us() + WAIT_US;
+
+    while (strstr(bench.got[at], text) == NULL && clock_monotonic_us() < until)
+        turn();
+    if (strstr(bench.got[at], text) == NULL)
+        fail_msg("no %s in: %s", text, bench.got[at]);
+}
+
+static void wait_ended(void)
+{
+    int64_t until = clock_monotonic_us() + WAIT_US;
+
+    while (bench.ended == 0 && clock_monotonic_us() < until)
+        turn();
+    assert_int_equal(bench.ended, 1);
+    assert_true(pipe_child_is_over(bench.child));
+}
+
+static void some_turns(void)
+{
+    for (int i = 0; i < 10; i++)
+        turn();
+}
+
+static void post(size_t at, const char *body)
+{
+    char head[256];
+    int len = snprintf(head, sizeof head, "POST /mcp HTTP/1.1\r\nHost: child\r\nContent-Type: application/json\r\n"
+                       "Content-Length: %zu\r\n\r\n", strlen(body));
+
+    if (bench.fd[at] < 0)
+        dial(at);
+    assert_int_equal(write(bench.fd[at], head, (size_t)len), len);
+    assert_int_equal(write(bench.fd[at], body, strlen(body)), strlen(body));
+}
+
+static void get(size_t at)
+{
+    static const char text[] = "GET /mcp HTTP/1.1\r\nHost: child\r\nAccept: text/event-stream\r\n\r\n";
+
+    dial(at);
+    assert_int_equal(write(bench.fd[at], text, sizeof text - 1), sizeof text - 1);
+}
+
+static void hang_up(size_t at)
+{
+    (void)close(bench.fd[at]);
+    bench.fd[at] = -1;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&bench, 0, sizeof bench);
+    for (size_t i = 0; i < 4; i++)
+        bench.fd[i] = -1;
+    (void)signal(SIGPIPE, SIG_IGN);
+    log_init(LOG_INFO, LOG_JSON);
+    return loop_new(&bench.loop);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    pipe_child_free(&bench.child);
+    for (size_t i = 0; i < 4; i++)
+        if (bench.fd[i] >= 0)
+            (void)close(bench.fd[i]);
+    loop_free(&bench.loop);
+    return 0;
+}
+
+#define ECHO "import sys,json\n" \
+    "for l in sys.stdin:\n" \
+    "  m=json.loads(l)\n" \
+    "  if 'id' in m: print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':m}))\n"
+
+/* 5.12: the answer comes under the asker's id, whatever the child was told; nothing else: as JSON. */
+static void test_answer(void **state)
+{
+    (void)state;
+    begin_python(ECHO);
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":\"a b\",\"method\":\"tools/call\",\"params\":{\"_meta\":{\"progressToken\":\"t\"}}}");
+    wait_for(0, "}}}");
+    assert_non_null(strstr(bench.got[0], "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"));
+    assert_non_null(strstr(bench.got[0], "{\"jsonrpc\":\"2.0\",\"id\":\"a b\",\"result\":{\"jsonrpc\":\"2.0\",\"id\":1,"
+                                         "\"method\":\"tools/call\",\"params\":{\"_meta\":{\"progressToken\":1}}}}"));
+    post(0, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    wait_for(0, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    pipe_child_end(bench.child);
+    wait_ended();
+    assert_true(WIFEXITED(bench.status) && WEXITSTATUS(bench.status) == 0);
+}
+
+/* 5.12: what was said before the answer comes before it, on the same stream, under the asker's token. */
+static void test_order(void **state)
+{
+    const char *first, *second;
+
+    (void)state;
+    begin_python("import sys,json\n"
+                 "for l in sys.stdin:\n"
+                 "  m=json.loads(l); t=m['params']['_meta']['progressToken']\n"
+                 "  print(json.dumps({'jsonrpc':'2.0','method':'notifications/progress','params':{'progressToken':t,'progress':1}}))\n"
+                 "  print(json.dumps({'jsonrpc':'2.0','method':'notifications/message','params':{'data':'hm'}}))\n"
+                 "  print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':{}}))\n");
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"_meta\":{\"progressToken\":\"mine\"}}}");
+    wait_for(0, "\r\n0\r\n\r\n");
+    assert_non_null(strstr(bench.got[0], "Content-Type: text/event-stream\r\n"));
+    first = strstr(bench.got[0], "\"progressToken\":\"mine\"");
+    second = strstr(bench.got[0], "\"hm\"");
+    assert_true(first != NULL && second > first && strstr(second, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}") != NULL);
+}
+
+/* 5.12: two askers with one id and one token get each their own; an answer to what nobody asked, or a second one, nobody. */
+static void test_ids_apart(void **state)
+{
+    (void)state;
+    begin_python("import sys,json\n"
+                 "a=json.loads(sys.stdin.readline()); b=json.loads(sys.stdin.readline())\n"
+                 "for m in (b,a,a): print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':m['method']}))\n"
+                 "print('{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":\"nobody\"}')\n"
+                 "sys.stdin.read()\n");
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"one\"}");
+    some_turns();
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"two\"}");
+    wait_for(0, "\"id\":1,\"result\":\"one\"}");
+    wait_for(1, "\"id\":1,\"result\":\"two\"}");
+    some_turns();
+    assert_null(strstr(bench.got[0], "nobody"));
+    assert_null(strstr(bench.got[1], "nobody"));
+    assert_null(strstr(strstr(bench.got[0], "\"one\"") + 1, "HTTP/1.1"));
+}
+
+/* 5.23: two lines at once, a line in pieces, what is no message, half a line at the end. */
+static void test_odd_lines(void **state)
+{
+    (void)state;
+    begin_python("import sys,os,time\n"
+                 "sys.stdin.readline()\n"
+                 "os.write(1,b'hello\\n{}\\n[]\\n\\n\\xff\\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\\n"
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"res')\n"
+                 "time.sleep(.2)\n"
+                 "os.write(1,b'ult\":{}}\\n{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":')\n");
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"ping\"}");
+    wait_for(0, "\"id\":\"x\",\"result\":{}}");
+    assert_non_null(strstr(bench.got[0], "notifications/x"));
+    assert_null(strstr(bench.got[0], "hello"));
+    wait_ended();
+}
+
+/* 5.23: a line without an end: the child is ended at its bound, and who asked is told. */
+static void test_long_line(void **state)
+{
+    (void)state;
+    begin_python("import sys,os\n"
+                 "sys.stdin.readline()\n"
+                 "for i in range(1600): os.write(1,b'x'*65536)\n");
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    wait_for(0, "HTTP/1.1 502 ");
+    wait_ended();
+    assert_true(WIFSIGNALED(bench.status) && WTERMSIG(bench.status) == SIGKILL);
+}
+
+/* 5.23: a child that says nothing holds its asker only as long as that waits; one that ends, not at all. */
+static void test_silence(void **state)
+{
+    (void)state;
+    begin_python("import sys\nsys.stdin.readline(); sys.stdin.readline()\nsys.exit(3)\n");
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    some_turns();
+    assert_int_equal(bench.len[0], 0);
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    wait_for(0, "HTTP/1.1 502 ");
+    wait_for(1, "HTTP/1.1 502 ");
+    wait_ended();
+    assert_int_equal(WEXITSTATUS(bench.status), 3);
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}");
+    wait_for(0, "process is not there");
+}
+
+/* Time that goes fifty times as fast. */
+static int64_t hurry(void *context)
+{
+    (void)context;
+    return clock_monotonic_us() * 50;
+}
+
+/* 5.23: SIGTERM is asked of, SIGKILL is not; what the child forked into its group goes with it. */
+static void test_stubborn(void **state)
+{
+    char *at;
+    pid_t grandchild;
+
+    (void)state;
+    loop_use_clock(bench.loop, hurry, NULL);
+    begin_python("import sys,os,signal,time,json\n"
+                 "signal.signal(signal.SIGTERM,signal.SIG_IGN)\n"
+                 "p=os.fork()\n"
+                 "if p==0:\n"
+                 "  time.sleep(600)\n"
+                 "m=json.loads(sys.stdin.readline())\n"
+                 "print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':p}))\n"
+                 "while True: time.sleep(600)\n");
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    wait_for(0, "}");
+    at = strstr(bench.got[0], "\"result\":");
+    assert_non_null(at);
+    grandchild = (pid_t)strtol(at + 9, NULL, 10);
+    assert_int_equal(kill(grandchild, 0), 0);
+    pipe_child_end(bench.child);
+    wait_ended();
+    assert_true(WIFSIGNALED(bench.status) && WTERMSIG(bench.status) == SIGKILL);
+    for (int i = 0; i < 200 && kill(grandchild, 0) == 0; i++) {
+        char path[64], text[512] = "";
+        FILE *file;
+
+        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)grandchild);
+        file = fopen(path, "r");
+        if (file == NULL || fgets(text, sizeof text, file) == NULL || strstr(text, ") Z ") != NULL) {
+            if (file != NULL)
+                (void)fclose(file);
+            return; /* nobody has waited for it yet, but it is dead */
+        }
+        (void)fclose(file);
+        (void)usleep(10000);
+    }
+    assert_int_not_equal(kill(grandchild, 0), 0);
+}
+
+/* 5.23: a leader that ends, while what it forked holds its stdout, ends the child all the same. */
+static void test_left_behind(void **state)
+{
+    (void)state;
+    begin_python("import os,sys,time\nif os.fork()==0: time.sleep(600)\nsys.exit(4)\n");
+    wait_ended();
+    assert_int_equal(WEXITSTATUS(bench.status), 4);
+}
+
+#define SAYS "import sys,json\n" \
+    "for l in sys.stdin:\n" \
+    "  m=json.loads(l)\n" \
+    "  if m['method']=='notifications/cancelled':\n" \
+    "    print(json.dumps({'jsonrpc':'2.0','method':'notifications/seen','params':m['params']}))\n" \
+    "  if m['method']=='ping': print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':{}}))\n"
+
+/* 5.12, 5.3: whoever hangs up cancels a request of 2026-07-28, and no other; what belongs to no request waits for a GET. */
+static void test_cancel(void **state)
+{
+    (void)state;
+    begin_python(SAYS);
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"slow\",\"params\":{}}");
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"slow\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
+            "\"2026-07-28\"}}}");
+    some_turns();
+    hang_up(0);
+    hang_up(1);
+    some_turns();
+    get(2);
+    wait_for(2, "\"requestId\":2");
+    assert_null(strstr(bench.got[2], "\"requestId\":1"));
+    /* An asker of an older revision says so itself, and its number becomes ours. */
+    post(3, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"slow\"}");
+    some_turns();
+    post(0, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"q\"}}");
+    wait_for(0, "202");
+    wait_for(3, "\"id\":\"q\",\"error\":{\"code\":5030");
+    wait_for(2, "\"requestId\":3");
+}
+
+/* 5.12: what is shared is initialized once; nobody is asked on behalf of all, and no word reaches the wrong one. */
+static void test_shared(void **state)
+{
+    static const char script[] =
+        "import sys,json\nn=0\n"
+        "for l in sys.stdin:\n"
+        "  m=json.loads(l)\n"
+        "  if m.get('method')=='initialize':\n"
+        "    n+=1\n"
+        "    print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':{'n':n,'caps':m['params']['capabilities']}}))\n"
+        "  if m.get('method')=='go':\n"
+        "    print(json.dumps({'jsonrpc':'2.0','id':900,'method':'sampling/createMessage'}))\n"
+        "    print(json.dumps({'jsonrpc':'2.0','method':'notifications/message','params':{'data':'secret'}}))\n"
+        "    print(json.dumps({'jsonrpc':'2.0','method':'notifications/tools/list_changed'}))\n"
+        "    print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':json.loads(sys.stdin.readline())}))\n";
+    const char *argv[] = {"python3", "-uc", script, NULL};
+    struct pipe_child_conf conf = conf_of(argv);
+
+    (void)state;
+    conf.is_shared = conf.refuses_questions = true;
+    begin(&conf);
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"capabilities\":{\"sampling\":{}}}}");
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":\"z\",\"method\":\"initialize\",\"params\":{\"capabilities\":{}}}");
+    wait_for(0, "\"id\":0,\"result\":{\"n\":1,\"caps\":{}}}");
+    wait_for(1, "\"id\":\"z\",\"result\":{\"n\":1,\"caps\":{}}}");
+    get(2);
+    wait_for(2, "text/event-stream");
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"go\"}");
+    wait_for(1, "\"id\":3,\"result\":{\"jsonrpc\":\"2.0\",\"id\":900,\"error\":{\"code\":-32601");
+    wait_for(2, "list_changed");
+    some_turns();
+    assert_null(strstr(bench.got[0], "secret"));
+    assert_null(strstr(bench.got[1], "secret"));
+    assert_null(strstr(bench.got[2], "secret"));
+}
+
+/* 5.4: a batch goes in as lines and is answered on one stream. */
+static void test_batch(void **state)
+{
+    (void)state;
+    begin_python(ECHO);
+    post(0, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\\\"]\"},{\"jsonrpc\":\"2.0\",\"method\":\"n\"},"
+            "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"b\"}]");
+    wait_for(0, "\r\n0\r\n\r\n");
+    assert_non_null(strstr(bench.got[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"));
+    assert_non_null(strstr(bench.got[0], "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{"));
+    post(0, "{\"no\":\"message\"}");
+    wait_for(0, "HTTP/1.1 400 ");
+}
+
+/* 5.10: one process a request; what fails is 502, and so is what is not whole. */
+static void test_okso(void **state)
+{
+    static const char script[] = "import sys,json\nm=json.load(sys.stdin)\n"
+                                 "if m['action']=='bad': sys.exit(3)\n"
+                                 "if m['action']=='half': print('{'); sys.exit(0)\n"
+                                 "print(json.dumps({'type':'result','result':m},indent=2))\n";
+    const char *argv[] = {"python3", "-c", script, NULL};
+    struct pipe_child_conf conf = conf_of(argv);
+
+    (void)state;
+    conf.kind = PIPE_OKSO;
+    begin(&conf);
+    post(0, "{\"action\":\"list_tools\"}");
+    wait_for(0, "{\"type\":\"result\",\"result\":{\"action\":\"list_tools\"}}");
+    post(1, "{\"action\":\"bad\"}");
+    wait_for(1, "HTTP/1.1 502 ");
+    post(2, "{\"action\":\"half\"}");
+    wait_for(2, "HTTP/1.1 502 ");
+    pipe_child_end(bench.child);
+    wait_ended();
+}
+
+/* A program that is not there is told at once; an environment is what it is said to be; a descriptor is none of its business. */
+static void test_start(void **state)
+{
+    const char *const nothing[] = {"/no/such/program", NULL};
+    const char *const argv[] = {"/usr/bin/env", "python3", "-uc",
+        "import sys,json,os\nm=json.loads(sys.stdin.readline())\n"
+        "print(json.dumps({'jsonrpc':'2.0','id':m['id'],'result':[sorted(k for k in os.environ if k!='LC_CTYPE'),"
+        "sorted(int(f) for f in os.listdir('/proc/self/fd') if int(f)<50)[:3],os.getpgid(0)==os.getpid(),"
+        "__import__('resource').getrlimit(__import__('resource').RLIMIT_DATA)[0]]}))\n", NULL};
+    const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "TOKEN=x", NULL};
+    struct pipe_child_conf conf = conf_of(nothing);
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(pipe_child_start(&conf, &bench.child, &why), CODE_IO);
+    assert_string_equal(why.text, "/no/such/program cannot be started: No such file or directory");
+    conf = conf_of(argv);
+    conf.environment = environment;
+    conf.memory_bytes = (uint64_t)256 << 20;
+    begin(&conf);
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    wait_for(0, "\"result\":[[\"PATH\",\"TOKEN\"],[0,1,2],true,268435456]}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ids_apart, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_odd_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stubborn, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_left_behind, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shared, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_batch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_okso, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_start, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
