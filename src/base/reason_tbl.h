@@ -22,6 +22,8 @@
     X(APPROVAL_REFUSED, "approval_refused", POLICY, 403, 4030, POLICY, "A person has refused the call.")                       \
     X(APPROVAL_LIMIT, "approval_limit", POLICY, 429, 4290, RATE, "Too many calls wait for a person's approval.")               \
     X(RATE_LIMITED, "rate_limited", POLICY, 429, 4290, RATE, "Too many calls; try again later.")                               \
+    X(BATCH_DENIED, "batch_denied", POLICY, 403, 4030, POLICY, "Another message of the same batch was not permitted.")         \
+    X(BATCH_ORDER, "batch_order", POLICY, 403, 4030, POLICY, "A rule asks what was called before; send the calls one by one.") \
     X(NO_POLICY, "no_policy", GATE, 503, 5030, UNAVAILABLE, "The gate has no active policy.")                                  \
     X(TOO_COSTLY, "too_costly", POLICY, 403, 4030, POLICY, "Judging the call would take too long.")                            \
     X(MEMORY, "memory", GATE, 503, 5030, UNAVAILABLE, "The gate is short of memory.")                                          \
@@ -62,6 +64,8 @@
     X(JSON_DUPLICATE, "json_duplicate", AGENT, 400, -32600, MALFORMED, "A JSON object has a key twice.")                       \
     X(ENVELOPE, "envelope", AGENT, 400, -32600, MALFORMED, "The JSON-RPC envelope is not valid.")                              \
     X(BATCH, "batch", AGENT, 400, -32600, MALFORMED, "Batches are not accepted.")                                              \
+    X(BATCH_LIMIT, "batch_limit", AGENT, 400, -32600, MALFORMED, "A batch may hold 1 to 64 messages.")                         \
+    X(BATCH_MEMBER, "batch_member", AGENT, 400, -32600, MALFORMED, "A batch may not hold initialize, nor one id twice.")       \
     X(ARGUMENTS_INVALID, "arguments_invalid", AGENT, 400, -32602, MALFORMED, "The arguments must be an object.")               \
     X(TOOL_NAME_INVALID, "tool_name_invalid", AGENT, 400, -32602, MALFORMED, "The tool's name is not valid.")                  \
     X(PARAMS_INVALID, "params_invalid", AGENT, 400, -32602, MALFORMED, "The parameters are not valid.")                        \

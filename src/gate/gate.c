@@ -458,6 +458,16 @@ void gate_settle(struct gate *gate, const struct gate_message *message, struct g
     gate__settle_approvals(gate, message, decision, seq);
 }
 
+void gate_revoke(struct gate_decision *decision, enum reason reason)
+{
+    BUG_ON(decision->ticket != 0);
+    gate_token_give_back(&decision->token);
+    gate__drop_approvals(decision);
+    decision->approvals.count = 0;
+    decision->verdict.kind = VERDICT_DENY;
+    decision->verdict.reason = reason;
+}
+
 void gate_pass(struct gate_decision *decision)
 {
     gate_token_spend(&decision->token);

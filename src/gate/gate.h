@@ -115,6 +115,10 @@ enum code gate_answer(struct gate *gate, const struct gate_message *message, con
 /* Exactly one for each permit that expects one. */
 void gate_outcome(struct gate *gate, const struct audit_result *result);
 
+/* A permit that was not recorded yet is one no more, since the call may not go on for a `reason` that is not its own: what it
+ * took is given back. */
+void gate_revoke(struct gate_decision *decision, enum reason reason);
+
 /* A permitted message goes on without a record of its own, as a server's notification does. */
 void gate_pass(struct gate_decision *decision);
 

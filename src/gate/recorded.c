@@ -65,6 +65,8 @@ static enum recorded_kind kind_of(const struct recorded *recorded)
         return recorded->verdict == VERDICT_PERMIT ? RECORDED_UNJUDGED : RECORDED_REFUSED;
     if (question->method.len == 0 || question->tenant.at == NULL)
         return RECORDED_REFUSED;
+    if (recorded->reason == REASON_BATCH_DENIED || recorded->reason == REASON_BATCH_ORDER)
+        return RECORDED_REFUSED; /* what was asked of the policy was another call, or how they come together */
     if (recorded->reason == REASON_METHOD_UNKNOWN && !is_pseudo &&
         !mcp_method_may_come(question->method, recorded->from_server))
         return RECORDED_REFUSED;

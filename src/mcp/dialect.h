@@ -27,6 +27,7 @@ struct dialect {
     const char *name;             /* in `dialect:` of a route, and in the audit's column */
     const char *verbs;            /* HTTP methods that it takes, as Allow lists them */
     const char *const *revisions; /* that it judges: the default of a route's `revisions`; NULL-terminated */
+    const char *batch_revision;   /* in whose sessions several messages may come in one array; NULL: none */
 
     /* HEAD: what verb and path say before a body is read. Takes: path: below the route; at == NULL: the route is exact. A
      * POST's body follows and is read; with any other verb the message is complete: of a kind, or of kind NONE and with a

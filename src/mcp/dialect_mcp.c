@@ -50,6 +50,7 @@ const struct dialect dialect_mcp = {
     .name = "mcp",
     .verbs = "POST, GET, DELETE",
     .revisions = mcp_revisions,
+    .batch_revision = "2025-03-26",
     .open = open_message,
     .read = read_message,
     .denial_status = mcp_denial_status,

@@ -94,12 +94,15 @@ static enum code write_answer(struct pair *pair, enum reason reason, int status,
     return code;
 }
 
-void deny__answer(struct pair *pair, enum reason reason)
+/* What is told of the message: of one that could not be read its id, where it has one. */
+static const struct mcp_message *told_of(const struct exchange *exchange)
 {
-    struct exchange *exchange = &pair->exchange;
-    const struct dialect *dialect = exchange__dialect(exchange);
-    const struct mcp_message *message = exchange->message.kind != MCP_NONE ? &exchange->message : NULL;
-    struct mcp_denial denial = {
+    return exchange->message.kind != MCP_NONE || !span_is_empty(exchange->message.id) ? &exchange->message : NULL;
+}
+
+static struct mcp_denial denial_of(const struct exchange *exchange, enum reason reason)
+{
+    return (struct mcp_denial){
         .reason = reason,
         .say = reason == exchange->decision.verdict.reason ? exchange->decision.verdict.say : SPAN_NONE,
         .decision = exchange->seq,
@@ -108,25 +111,46 @@ void deny__answer(struct pair *pair, enum reason reason)
         .wants_sse = exchange->wants_sse,
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = exchange->message.modern_version,
-        .pseudo = message == NULL ? exchange->asked.method : SPAN_NONE,
+        .pseudo = exchange->message.kind == MCP_NONE ? exchange->asked.method : SPAN_NONE,
     };
+}
+
+int deny__status(const struct pair *pair, enum reason reason)
+{
+    struct mcp_denial denial = denial_of(&pair->exchange, reason);
+
+    return exchange__dialect(&pair->exchange)->denial_status(told_of(&pair->exchange), &denial);
+}
+
+enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_denial denial = denial_of(exchange, reason);
+    size_t before = buf_len(out);
+    enum code code = exchange__dialect(exchange)->denial_write(told_of(exchange), &denial, out, form);
+
+    if (code == CODE_OK && exchange->owes_outcome)
+        exchange__delivered(pair, span_part(buf_peek(out), before, SIZE_MAX));
+    return code;
+}
+
+void deny__answer(struct pair *pair, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct buf *text = &exchange->text;
     enum mcp_form form = MCP_FORM_NONE;
     enum code code;
 
     BUG_ON(exchange->head_written);
-    if (message == NULL && !span_is_empty(exchange->message.id))
-        message = &exchange->message;
     reason_count(reason);
     exchange->refusal = reason;
-    exchange->status = dialect->denial_status(message, &denial);
-    buf_clear(&exchange->text);
-    buf_borrow(&exchange->text);
-    code = dialect->denial_write(message, &denial, &exchange->text, &form);
+    exchange->status = exchange->batch != NULL ? batch__status(pair, reason) : deny__status(pair, reason);
+    buf_clear(text);
+    buf_borrow(text);
+    code = exchange->batch != NULL ? batch__deny(pair, reason, text, &form) : deny__write(pair, reason, text, &form);
     exchange->head_written = true;
     if (code == CODE_OK)
-        code = write_answer(pair, reason, exchange->status, form, buf_peek(&exchange->text));
-    if (code == CODE_OK && exchange->owes_outcome)
-        exchange__delivered(pair, buf_peek(&exchange->text));
+        code = write_answer(pair, reason, exchange->status, form, buf_peek(text));
     pair__set_state(pair, STATE_DENY);
     if (code != CODE_OK)
         pair__close(pair, REASON_MEMORY);

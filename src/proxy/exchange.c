@@ -138,7 +138,7 @@ void exchange__ask(struct exchange *exchange)
     asked->params = message->others;
 }
 
-void exchange__read_message(struct pair *pair, struct span body)
+enum reason exchange__read(struct pair *pair, struct span body)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
@@ -168,6 +168,16 @@ void exchange__read_message(struct pair *pair, struct span body)
     exchange->asked.body = buf_peek(&exchange->canonical);
     if (reason == REASON_PERMITTED)
         reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
+    return reason;
+}
+
+void exchange__read_message(struct pair *pair, struct span body)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason = exchange__read(pair, body);
+
+    if (reason == REASON_BATCH && batch__may_come(exchange))
+        reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
     exchange->asked.refused = reason;
     pair__set_state(pair, STATE_JUDGE);
@@ -175,28 +185,16 @@ void exchange__read_message(struct pair *pair, struct span body)
 
 /* ---- JUDGE and AUDIT ---- */
 
-static struct mcp_denial denial_of(const struct exchange *exchange, enum reason reason)
-{
-    return (struct mcp_denial){
-        .reason = reason,
-        .wants_sse = exchange->wants_sse,
-        .revisions = exchange->route ? exchange->route->revisions : NULL,
-        .requested = exchange->message.modern_version,
-        .pseudo = exchange->message.kind == MCP_NONE ? exchange->asked.method : SPAN_NONE,
-    };
-}
-
 /* Returns: whether a verdict is there and recorded, or cannot be recorded, so that the state has changed. */
 static bool record(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct gate_decision *decision = &exchange->decision;
-    struct mcp_denial denial = denial_of(exchange, decision->verdict.reason);
 
     exchange->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
     exchange->refusal = exchange->is_permitted ? REASON_UNSET : decision->verdict.reason;
     switch (gate_record(pair->lane->gate, &exchange->asked, decision,
-                        exchange->is_permitted ? 0 : exchange__dialect(exchange)->denial_status(&exchange->message, &denial))) {
+                        exchange->is_permitted ? 0 : deny__status(pair, decision->verdict.reason))) {
     case CODE_OK:
         exchange->owes_outcome = exchange->is_permitted;
         exchange->recorded_us = pair__now_us(pair);
@@ -230,6 +228,8 @@ bool exchange__judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
+    if (exchange->batch != NULL)
+        return batch__judge(pair);
     if (!exchange->is_judged) {
         exchange->is_judged = true;
         exchange->asked.expects_outcome = true;
@@ -253,7 +253,8 @@ static bool recorded(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
 
     exchange->is_durable = true;
-    gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, exchange->seq);
+    if (exchange->batch == NULL)
+        gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, exchange->seq);
     exchange->durable_us = pair__now_us(pair);
     if (!exchange->is_permitted) {
         deny__answer(pair, exchange->refusal);
@@ -306,6 +307,18 @@ static void pay_outcome(struct pair *pair)
     pair->exchange.owes_outcome = false;
 }
 
+static enum audit_fate fate_of(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    enum audit_fate fate =
+        lane__fate(pair, batch != NULL ? batch__last_ticket(exchange) : exchange->decision.ticket, &exchange->seq);
+
+    if (batch == NULL || fate == AUDIT_WAITING) /* tickets settle in their order: with the last one all have */
+        return fate;
+    return batch__settled(pair) ? AUDIT_DURABLE : AUDIT_FAILED;
+}
+
 bool exchange__audit(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -313,12 +326,13 @@ bool exchange__audit(struct pair *pair)
     /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
     if (exchange->is_permitted && pair->back.stream == NULL && !upstream__begin(pair))
         pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
-    switch (lane__fate(pair, exchange->decision.ticket, &exchange->seq)) {
+    switch (fate_of(pair)) {
     case AUDIT_DURABLE:
         return recorded(pair);
     case AUDIT_FAILED:
         exchange->owes_outcome = false; /* of what has no row none is due */
-        gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, 0);
+        if (exchange->batch == NULL)
+            gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, 0);
         break;
     case AUDIT_WAITING:
         if (!pair->timed_out) {
@@ -331,6 +345,8 @@ bool exchange__audit(struct pair *pair)
     exchange->seq = 0;
     exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
     deny__answer(pair, REASON_AUDIT_DOWN);
+    if (exchange->batch != NULL)
+        batch__finish(pair);
     pay_outcome(pair); /* at once: however long the agent takes to read this, the audit remembers a ticket for a while only */
     return true;
 }
@@ -379,6 +395,17 @@ static void report(struct pair *pair)
         pair->lane->ended(pair->lane->ended_context, &call);
 }
 
+void exchange__end_call(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (exchange->was_stripped && reason_blame(exchange->ended) == BLAME_NOBODY)
+        exchange->ended = REASON_STRIPPED;
+    pay_outcome(pair);
+    report(pair);
+    question__put_back(pair);
+}
+
 void exchange__finish(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -387,13 +414,12 @@ void exchange__finish(struct pair *pair)
         return;
     exchange->is_begun = false;
     exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
-    if (exchange->was_stripped && reason_blame(exchange->ended) == BLAME_NOBODY)
-        exchange->ended = REASON_STRIPPED;
-    pay_outcome(pair);
-    report(pair);
+    if (exchange->batch != NULL)
+        batch__finish(pair);
+    else
+        exchange__end_call(pair);
     pair__stop_waiting(pair);
     question__forget(pair);
-    question__put_back(pair);
     if (exchange->slot_taken)
         budget_leave(pair->lane->worker.budget, exchange->slot);
     exchange->slot_taken = false;

@@ -114,7 +114,7 @@ static void end_now(struct pair *pair)
     log_ending(pair);
     reason_count(pair->ending);
     if (pair->state == STATE_REPLY && (!buf_is_empty(&pair->front.out) || !buf_is_empty(&pair->exchange.tail)))
-        pair->exchange.ended = REASON_UNSET; /* whatever the answer was, the agent has not got it */
+        pair->exchange.ended = REASON_UNSET, batch__unsettle(&pair->exchange); /* whatever it was, the agent has not got it */
     exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
                      pair->ending);
     exchange__finish(pair);
@@ -329,7 +329,8 @@ static void account(struct pair *pair)
                    exchange->body.size + exchange->canonical.size + exchange->reply.size + exchange->event.size +
                    exchange->answer.size + exchange->text.size + exchange->tail.size +
                    exchange->arena.used_bytes + exchange->event_arena.used_bytes +
-                   (exchange->answers_sse ? pair->events.data.size : 0);
+                   (exchange->answers_sse ? pair->events.data.size : 0) +
+                   (exchange->batch != NULL ? batch__held_bytes(exchange) : 0);
 
     lane__hold(pair->lane, &pair->held_bytes, bytes);
     charge(pair);

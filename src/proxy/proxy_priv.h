@@ -15,6 +15,7 @@
 #include "gate/question_table.h"
 #include "link/leg.h"
 #include "link/listener.h"
+#include "mcp/batch.h"
 #include "mcp/session.h"
 #include "os/inbox.h"
 #include "os/thread.h"
@@ -66,6 +67,7 @@ bool question__may_follow(enum question_state from, enum question_state to);
 
 struct lane;
 struct pair;
+struct batch; /* batch.c */
 
 /* How a stream to an upstream is made; tests put memory streams here. */
 typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
@@ -181,6 +183,7 @@ struct exchange {
     struct mcp_session session;
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
+    struct batch *batch;     /* several calls in one body, which stand in its members; NULL: there is one, and it stands here */
     struct server_question *question; /* what the stream upstream waits for; NULL: nothing */
     struct mcp_message message;
     struct gate_message asked;
@@ -306,11 +309,13 @@ COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, 
 const struct dialect *exchange__dialect(const struct exchange *exchange);
 void exchange__ask(struct exchange *exchange);           /* the message becomes what is judged */
 void exchange__read_message(struct pair *pair, struct span body);
+enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
 bool exchange__judge(struct pair *pair);
 bool exchange__audit(struct pair *pair);
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
 void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */
 void exchange__finish(struct pair *pair);                /* the outcome, if it is owed; callable twice */
+void exchange__end_call(struct pair *pair);              /* of one call: its outcome, and what it took and did not use */
 /* What a session id of this call is bound to. */
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange);
 
@@ -333,6 +338,9 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
 bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */
 bool reply__whole(struct pair *pair);
+/* Writes the whole reply. Takes: whole: the buffer that holds `body` and nothing else; NULL: it lies elsewhere. */
+void reply__deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
+                    const struct mcp_reply *reply);
 bool pass__begin(struct pair *pair);                     /* a declared path's head goes down; reply__whole does the rest */
 void reply__end_upstream(struct pair *pair);             /* keeps the connection where it may be kept */
 /* A JSON-RPC message of the upstream; its canonical bytes are in exchange->event. VERSION_NEGOTIATED: it is an answer that may
@@ -354,8 +362,28 @@ void question__forget(struct pair *pair);
 void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
 struct question_key question__key(const struct exchange *exchange, struct span id);
 
+/* ---- batch.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
+bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */
+enum reason batch__read(struct pair *pair);              /* the message was read, and is an array. UNSET: all may be judged */
+bool batch__judge(struct pair *pair);
+uint64_t batch__last_ticket(const struct exchange *exchange);
+bool batch__settled(struct pair *pair);                  /* their fates are known. Returns: whether all are durable */
+int batch__status(struct pair *pair, enum reason reason);
+enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE;
+void batch__deliver(struct pair *pair, struct span raw); /* a whole JSON reply */
+bool batch__take(struct pair *pair, const struct sse_event *event);
+bool batch__has_parts(const struct exchange *exchange);  /* messages of an event that were not looked at yet */
+bool batch__next(struct pair *pair);
+bool batch__owes_answer(const struct exchange *exchange);
+bool batch__answer_rest(struct pair *pair, enum reason reason);
+void batch__unsettle(struct exchange *exchange);         /* what was settled has not reached the agent */
+void batch__finish(struct pair *pair);                   /* likewise callable before the exchange is finished */
+size_t batch__held_bytes(const struct exchange *exchange);
+
 /* ---- deny.c ---- */
 bool deny__step(struct pair *pair);
+int deny__status(const struct pair *pair, enum reason reason);
+enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* one call's */
 void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
 void deny__preflight(struct pair *pair);
 enum code deny__common_headers(const struct pair *pair, struct buf *out) MUST_USE;

@@ -85,10 +85,16 @@ static void end_down(struct pair *pair)
         pair__close(pair, REASON_MEMORY);
 }
 
+static bool owes_answer(const struct exchange *exchange)
+{
+    if (exchange->batch != NULL)
+        return batch__owes_answer(exchange);
+    return exchange->message.kind == MCP_REQUEST && !exchange->is_answered;
+}
+
 void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
-    bool owes_answer = exchange->message.kind == MCP_REQUEST && !exchange->is_answered;
 
     exchange__settle(pair, outcome, reason);
     if (!exchange->head_written) {
@@ -98,7 +104,9 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     reason_count(reason);
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = PENDING_MAX_BYTES;
-    if (owes_answer &&
+    if (exchange->batch != NULL && !batch__answer_rest(pair, reason))
+        return;
+    if (exchange->batch == NULL && owes_answer(exchange) &&
         exchange->route->dialect->reply_error(exchange->message.id, reason, exchange->seq, &exchange->event) == CODE_OK &&
         !stream__emit(pair, NULL, buf_peek(&exchange->event)))
         return;
@@ -174,8 +182,11 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
 {
     struct exchange *exchange = &pair->exchange;
     struct mcp_reply reply = {0};
-    enum reason reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, &reply);
+    enum reason reason;
 
+    if (exchange->batch != NULL)
+        return batch__take(pair, event);
+    reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, &reply);
     if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return false;
@@ -211,18 +222,18 @@ static bool take_event(struct pair *pair)
 static void take_end(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    bool owes_answer = exchange->message.kind == MCP_REQUEST && !exchange->is_answered;
+    bool owes = owes_answer(exchange);
 
     if (sse_parser_eof(&pair->events) == SSE_STEP_FAULT) {
         reply__fail(pair, OUTCOME_REFUSED, pair->events.reason);
         return;
     }
-    if (owes_answer && (!exchange->saw_event_id || !exchange->head_written)) {
+    if (owes && (!exchange->saw_event_id || !exchange->head_written)) {
         reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
         return;
     }
     /* With an event's id in hand the agent asks for the rest by GET and Last-Event-ID. */
-    exchange__settle(pair, owes_answer ? OUTCOME_DETACHED : OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
+    exchange__settle(pair, owes ? OUTCOME_DETACHED : OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
     end_down(pair);
 }
 
@@ -302,6 +313,8 @@ bool stream__step(struct pair *pair)
         return false;
     if (exchange->question != NULL)
         return question__step(pair);
+    if (batch__has_parts(exchange))
+        return batch__next(pair) || true;
     if (pair->lane->is_draining && exchange->method == HTTP_METHOD_GET) {
         exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_DRAINING);
         end_down(pair);

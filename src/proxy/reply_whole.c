@@ -23,8 +23,7 @@ void reply__end_upstream(struct pair *pair)
 
 #define COPIED_BYTES 65536 /* a smaller body goes into one write with its head */
 
-/* Takes: whole: the buffer that holds `body` and nothing else; NULL: it lies elsewhere. */
-static void deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
+void reply__deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
                     const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
@@ -62,8 +61,13 @@ static void deliver_message(struct pair *pair, struct span raw)
 {
     struct exchange *exchange = &pair->exchange;
     struct mcp_reply reply = {0};
-    enum reason reason = reply__read(pair, raw, exchange->route->limits.response_bytes, &reply);
+    enum reason reason;
 
+    if (exchange->batch != NULL) {
+        batch__deliver(pair, raw);
+        return;
+    }
+    reason = reply__read(pair, raw, exchange->route->limits.response_bytes, &reply);
     if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
     if (reason == REASON_PERMITTED && !reply__session_is_fit(pair, &reply))
@@ -74,7 +78,7 @@ static void deliver_message(struct pair *pair, struct span raw)
     }
     buf_fini(&exchange->reply); /* the canonical bytes alone go down */
     reply__settle(pair, &reply, reason == REASON_VERSION_NEGOTIATED);
-    deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &exchange->event,
+    reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &exchange->event,
             reason == REASON_PERMITTED ? &reply : NULL);
 }
 
@@ -100,7 +104,7 @@ static void deliver_error(struct pair *pair)
         media = SPAN_LIT("application/json");
     }
     exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
-    deliver(pair, exchange->reply_status, false, media, body, NULL, NULL);
+    reply__deliver(pair, exchange->reply_status, false, media, body, NULL, NULL);
 }
 
 static void deliver_empty(struct pair *pair)
@@ -110,11 +114,11 @@ static void deliver_empty(struct pair *pair)
 
     if (exchange->reply_status >= 400) {
         exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
-        deliver(pair, exchange->reply_status, false, SPAN_NONE, SPAN_NONE, NULL, NULL);
+        reply__deliver(pair, exchange->reply_status, false, SPAN_NONE, SPAN_NONE, NULL, NULL);
         return;
     }
     exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED);
-    deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken, SPAN_NONE, SPAN_NONE, NULL, NULL);
+    reply__deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken, SPAN_NONE, SPAN_NONE, NULL, NULL);
 }
 
 /* ---- declared paths ---- */

@@ -3,6 +3,7 @@
  * it is good JSON. An upstream's message that goes on goes on unchanged the second time, and holds nothing that only the
  * gate may say. The first byte chooses the rules. */
 #include "base/bug.h"
+#include "mcp/batch.h"
 #include "mcp/denial.h"
 #include "mcp/reply.h"
 #include "mcp/session.h"
@@ -159,6 +160,32 @@ static void read_reply(struct span data, unsigned choice)
     arena_fini(&arena);
 }
 
+/* 5.4: each message of an array is whole: canonical by itself, and the same when it is looked at alone. */
+static void check_parts(struct span data)
+{
+    static struct mcp_part parts[MCP_BATCH_PARTS_MAX], again[MCP_BATCH_PARTS_MAX];
+    struct json_fault fault = {0};
+    size_t count, one;
+    bool is_array;
+    struct buf out, second;
+
+    buf_init(&out, CAP_BYTES);
+    buf_init(&second, CAP_BYTES);
+    if (mcp_batch_split(data, &out, parts, &count, &is_array, &fault) == REASON_PERMITTED) {
+        BUG_ON(count == 0 || (!is_array && count != 1));
+        for (size_t i = 0; i < count && i < 8; i++) {
+            buf_clear(&second);
+            BUG_ON(mcp_batch_split(parts[i].body, &second, again, &one, &is_array, &fault) != REASON_PERMITTED);
+            BUG_ON(one != 1 || is_array || !span_equals(again[0].body, parts[i].body) || !span_equals(again[0].id, parts[i].id) ||
+                   again[0].is_response != parts[i].is_response);
+        }
+    } else {
+        BUG_ON(count != 0);
+    }
+    buf_fini(&out);
+    buf_fini(&second);
+}
+
 /* 4.16: an id with one byte changed, or with something behind it, is nobody's. */
 static void alter_session(const unsigned char *key, const struct mcp_session_scope *scope, struct span made, size_t at)
 {
@@ -199,6 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (len == 0 || len > 1u << 20)
         return 0;
     read_request(rest, bytes[0]);
+    check_parts(rest);
     read_reply(rest, bytes[0]);
     check_session(rest);
     return 0;

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+
+#include <string.h>
+
+/* Several calls in one body. Each is read, judged, recorded and ended as it would be alone; while one of them is looked at it
+ * stands in the exchange itself, so that all that is done with a call is done with it by the same functions. None goes up
+ * unless all do: what goes up is one body. */
+
+struct batch_member {
+    struct mcp_message message;
+    struct gate_message asked;
+    struct gate_decision decision;
+    struct buf canonical; /* what the spans of the message point into */
+    struct buf answer;
+    struct digest digest;
+    uint64_t seq, response_bytes, answer_bytes;
+    int64_t error_code;
+    enum reason refusal, ended;
+    enum audit_outcome outcome;
+    bool is_permitted, owes_outcome, is_answered, keeps_answer, has_error_code;
+};
+
+struct batch {
+    size_t recorded;         /* members whose record is in the ring */
+    struct buf raw;          /* what the server sent last, taken apart into `parts` */
+    struct buf id;           /* of its event */
+    struct sse_event event;
+    struct mcp_part *parts;  /* MCP_BATCH_PARTS_MAX; NULL: none was needed yet */
+    size_t part_count, part_at;
+    size_t count;
+    struct batch_member members[];
+};
+
+#define SWAP(type, a, b)   \
+    do {                   \
+        type kept_ = (a);  \
+        (a) = (b);         \
+        (b) = kept_;       \
+    } while (0)
+
+/* The member and what stands in the exchange change places; called again, they change back. */
+static void swap(struct exchange *exchange, struct batch_member *member)
+{
+    SWAP(struct mcp_message, exchange->message, member->message);
+    SWAP(struct gate_message, exchange->asked, member->asked);
+    SWAP(struct gate_decision, exchange->decision, member->decision);
+    SWAP(struct buf, exchange->canonical, member->canonical);
+    SWAP(struct buf, exchange->answer, member->answer);
+    SWAP(struct digest, exchange->digest, member->digest);
+    SWAP(uint64_t, exchange->seq, member->seq);
+    SWAP(uint64_t, exchange->response_bytes, member->response_bytes);
+    SWAP(uint64_t, exchange->answer_bytes, member->answer_bytes);
+    SWAP(int64_t, exchange->error_code, member->error_code);
+    SWAP(enum reason, exchange->refusal, member->refusal);
+    SWAP(enum reason, exchange->ended, member->ended);
+    SWAP(enum audit_outcome, exchange->outcome, member->outcome);
+    SWAP(bool, exchange->is_permitted, member->is_permitted);
+    SWAP(bool, exchange->owes_outcome, member->owes_outcome);
+    SWAP(bool, exchange->is_answered, member->is_answered);
+    SWAP(bool, exchange->keeps_answer, member->keeps_answer);
+    SWAP(bool, exchange->has_error_code, member->has_error_code);
+}
+
+size_t batch__held_bytes(const struct exchange *exchange)
+{
+    const struct batch *batch = exchange->batch;
+    size_t bytes = batch->raw.size + batch->id.size;
+
+    for (size_t i = 0; i < batch->count; i++)
+        bytes += batch->members[i].canonical.size + batch->members[i].answer.size;
+    return bytes;
+}
+
+/* ---- reading ---- */
+
+bool batch__may_come(const struct exchange *exchange)
+{
+    const char *revision = exchange->route->dialect->batch_revision;
+
+    return revision != NULL && exchange->has_session && span_is(exchange->session.revision, revision) &&
+           mcp_revision_is_listed(exchange->route->revisions, exchange->session.revision) &&
+           (exchange->version.at == NULL || span_is(exchange->version, revision));
+}
+
+/* Whose answer would it be, where two ask under one id? And a session begins with one message alone. */
+static void check_members(const struct exchange *exchange)
+{
+    struct batch *batch = exchange->batch;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct batch_member *member = &batch->members[i];
+
+        if (exchange->route->dialect->begins_session(&member->message))
+            member->asked.refused = REASON_BATCH_MEMBER;
+        for (size_t j = 0; j < i && !span_is_empty(member->message.id); j++)
+            if (batch->members[j].message.kind != MCP_RESPONSE && member->message.kind != MCP_RESPONSE &&
+                span_equals(batch->members[j].message.id, member->message.id))
+                member->asked.refused = batch->members[j].asked.refused = REASON_BATCH_MEMBER;
+    }
+}
+
+/* What goes up: the canonical bytes of all members, as they were judged. */
+static enum code join(struct exchange *exchange)
+{
+    const struct batch *batch = exchange->batch;
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
+        code = buf_add_byte(&exchange->canonical, i == 0 ? '[' : ',');
+        if (code == CODE_OK)
+            code = buf_add_span(&exchange->canonical, buf_peek(&batch->members[i].canonical));
+    }
+    return code == CODE_OK ? buf_add_byte(&exchange->canonical, ']') : code;
+}
+
+enum reason batch__read(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct json_node *array = exchange->message.root;
+    size_t bytes = sizeof(struct batch) + array->count * sizeof(struct batch_member);
+    enum mcp_kind kind = MCP_NOTIFICATION;
+    enum reason reason = pair__refuses(pair, bytes);
+    struct batch *batch;
+    struct buf whole;
+    size_t i = 0;
+
+    if (array->count == 0 || array->count > MCP_BATCH_MAX)
+        return REASON_BATCH_LIMIT;
+    batch = reason == REASON_UNSET ? arena_zalloc(&exchange->arena, bytes) : NULL;
+    if (batch == NULL)
+        return reason == REASON_UNSET ? REASON_MEMORY : reason;
+    exchange->batch = batch;
+    buf_init(&batch->raw, SIZE_MAX / 2);
+    buf_init(&batch->id, SSE_ID_MAX_BYTES);
+    buf_init(&whole, SIZE_MAX / 2);
+    buf_move(&whole, &exchange->canonical);
+    batch->count = array->count;
+    for (const struct json_node *node = array->child; node != NULL; node = node->next) {
+        struct batch_member *member = &batch->members[i++];
+
+        member->asked = exchange->asked;
+        gate_decision_init(&member->decision);
+        buf_init(&member->canonical, SIZE_MAX / 2);
+        buf_init(&member->answer, SIZE_MAX / 2);
+        swap(exchange, member);
+        exchange->asked.refused = exchange__read(pair, node->raw);
+        kind = exchange->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
+        swap(exchange, member);
+    }
+    buf_fini(&whole);
+    check_members(exchange);
+    exchange->message = (struct mcp_message){.kind = kind}; /* how it is answered: as a request where one is among them */
+    return join(exchange) == CODE_OK ? REASON_UNSET : REASON_MEMORY;
+}
+
+/* ---- JUDGE and AUDIT ---- */
+
+/* Who may have been called before whom nobody knows, since the server may take them in any order. */
+static bool asks_for_order(const struct batch *batch)
+{
+    size_t calls = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        calls += !span_is_empty(batch->members[i].message.tool);
+    return calls > 1 && batch->members[0].decision.policy != NULL && policy_watches(batch->members[0].decision.policy);
+}
+
+static void judge(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    enum reason others = REASON_UNSET;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct batch_member *member = &batch->members[i];
+
+        member->asked.expects_outcome = true;
+        if (exchange->asked.refused != REASON_UNSET)
+            member->asked.refused = exchange->asked.refused;
+        gate_judge(pair->lane->gate, &member->asked, &member->decision);
+        if (member->decision.verdict.kind != VERDICT_PERMIT)
+            others = REASON_BATCH_DENIED;
+    }
+    if (others == REASON_UNSET && asks_for_order(batch))
+        others = REASON_BATCH_ORDER;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct batch_member *member = &batch->members[i];
+
+        if (others != REASON_UNSET && member->decision.verdict.kind == VERDICT_PERMIT)
+            gate_revoke(&member->decision, others);
+        member->is_permitted = others == REASON_UNSET;
+        member->refusal = others == REASON_UNSET ? REASON_UNSET : member->decision.verdict.reason;
+    }
+    exchange->is_permitted = others == REASON_UNSET;
+    exchange->refusal = others;
+}
+
+/* Returns: CODE_BUSY: the ring is full; what of it was recorded is not recorded again. */
+static enum code record(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    int status = exchange->is_permitted ? 0 : batch__status(pair, exchange->refusal);
+    enum code code = CODE_OK;
+
+    while (batch->recorded < batch->count && code == CODE_OK) {
+        struct batch_member *member = &batch->members[batch->recorded];
+
+        code = gate_record(pair->lane->gate, &member->asked, &member->decision, status);
+        if (code != CODE_OK)
+            break;
+        BUG_ON(member->decision.ticket == 0); /* only what comes before an identity is folded, or over a rate */
+        member->owes_outcome = member->is_permitted;
+        batch->recorded++;
+    }
+    return code;
+}
+
+bool batch__judge(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum code code;
+
+    if (!exchange->is_judged)
+        judge(pair);
+    exchange->is_judged = true;
+    pair__stop_waiting(pair);
+    code = record(pair);
+    if (code == CODE_OK) {
+        exchange->recorded_us = pair__now_us(pair);
+        pair__set_state(pair, STATE_AUDIT);
+        return true;
+    }
+    if (code != CODE_BUSY || pair->timed_out) {
+        exchange->is_permitted = false;
+        exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
+        deny__answer(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
+        return true;
+    }
+    lane__wait_for_room(pair);
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, AUDIT_WAIT_US);
+    return false;
+}
+
+bool batch__settled(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    bool is_durable = true;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct batch_member *member = &batch->members[i];
+        enum audit_fate fate = gate_fate(pair->lane->gate, member->decision.ticket, &member->seq);
+
+        if (fate != AUDIT_DURABLE) {
+            member->seq = 0;
+            member->owes_outcome = false; /* of what has no row none is due */
+            is_durable = false;
+        }
+        gate_settle(pair->lane->gate, &member->asked, &member->decision, member->seq);
+    }
+    exchange->seq = batch->members[0].seq;
+    return is_durable;
+}
+
+uint64_t batch__last_ticket(const struct exchange *exchange)
+{
+    return exchange->batch->members[exchange->batch->count - 1].decision.ticket;
+}
+
+/* ---- DENY ---- */
+
+static bool wants_answer(const struct batch_member *member)
+{
+    return member->message.kind == MCP_REQUEST || member->message.kind == MCP_NONE;
+}
+
+/* Appends to `out` what each of them is told; NULL: the status alone is asked for. */
+static enum code write_denials(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form, int *status)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    bool is_list = !exchange->wants_sse, is_first = true;
+    enum code code = CODE_OK;
+
+    *form = MCP_FORM_NONE;
+    *status = 0;
+    for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
+        struct batch_member *member = &batch->members[i];
+        enum reason own = member->refusal != REASON_UNSET ? member->refusal : reason;
+        int told;
+
+        if (!wants_answer(member) && (exchange->message.kind == MCP_REQUEST || i > 0))
+            continue;
+        if (out != NULL && is_list && wants_answer(member))
+            code = buf_add_byte(out, is_first ? '[' : ',');
+        is_first = false;
+        swap(exchange, member);
+        told = deny__status(pair, own);
+        if (code == CODE_OK && out != NULL)
+            code = deny__write(pair, own, out, form);
+        swap(exchange, member);
+        if (*status == 0 || *status == 200)
+            *status = told; /* what is malformed is told by HTTP too */
+    }
+    return code == CODE_OK && out != NULL && is_list && *form != MCP_FORM_NONE ? buf_add_byte(out, ']') : code;
+}
+
+int batch__status(struct pair *pair, enum reason reason)
+{
+    enum mcp_form form;
+    int status;
+
+    (void)write_denials(pair, reason, NULL, &form, &status);
+    return status;
+}
+
+enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form)
+{
+    int status;
+
+    return write_denials(pair, reason, out, form, &status);
+}
+
+/* ---- REPLY ---- */
+
+static struct batch_member *find(struct batch *batch, const struct mcp_part *part)
+{
+    for (size_t i = 0; i < batch->count && part->is_response; i++) {
+        struct batch_member *member = &batch->members[i];
+
+        if (member->message.kind == MCP_REQUEST && !member->is_answered && span_equals(member->message.id, part->id))
+            return member;
+    }
+    return NULL;
+}
+
+bool batch__owes_answer(const struct exchange *exchange)
+{
+    const struct batch *batch = exchange->batch;
+
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->members[i].message.kind == MCP_REQUEST && !batch->members[i].is_answered)
+            return true;
+    return false;
+}
+
+void batch__unsettle(struct exchange *exchange)
+{
+    for (size_t i = 0; exchange->batch != NULL && i < exchange->batch->count; i++)
+        exchange->batch->members[i].ended = REASON_UNSET;
+}
+
+static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_bytes, bool *is_array)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    struct json_fault fault = {0};
+
+    if (batch->parts == NULL)
+        batch->parts = arena_alloc(&exchange->arena, MCP_BATCH_PARTS_MAX * sizeof *batch->parts);
+    if (batch->parts == NULL)
+        return REASON_MEMORY;
+    buf_clear(&batch->raw);
+    batch->raw.cap_bytes = max_bytes;
+    batch->part_at = 0;
+    return mcp_batch_split(data, &batch->raw, batch->parts, &batch->part_count, is_array, &fault);
+}
+
+/* Reads one answer as that of its call, in whose place the exchange is left. Returns: REASON_PERMITTED: it is in *reply. */
+static enum reason read_answer(struct pair *pair, struct batch_member *member, const struct mcp_part *part,
+                               uint64_t max_bytes, struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason = reply__read(pair, part->body, max_bytes, reply);
+
+    (void)member;
+    if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, exchange->message.id)))
+        reason = REASON_UPSTREAM_UNASKED;
+    if (reason != REASON_PERMITTED)
+        return reason;
+    exchange->is_answered = true;
+    reply__settle(pair, reply, false);
+    exchange__delivered(pair, reply->body);
+    return reason;
+}
+
+static enum code add_to_list(struct buf *list, struct span json)
+{
+    enum code code = buf_add_byte(list, buf_is_empty(list) ? '[' : ',');
+
+    return code == CODE_OK ? buf_add_span(list, json) : code;
+}
+
+/* Appends an error in place of each answer that did not come. */
+static enum code add_missing(struct pair *pair, struct buf *list)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
+        struct batch_member *member = &batch->members[i];
+
+        if (member->message.kind != MCP_REQUEST || member->is_answered)
+            continue;
+        member->is_answered = true;
+        member->outcome = OUTCOME_UPSTREAM_FAILURE;
+        member->ended = REASON_UPSTREAM_CLOSED;
+        buf_clear(&exchange->event);
+        code = exchange->route->dialect->reply_error(member->message.id, REASON_UPSTREAM_CLOSED, member->seq, &exchange->event);
+        if (code == CODE_OK)
+            code = add_to_list(list, buf_peek(&exchange->event));
+    }
+    return code;
+}
+
+static enum reason gather(struct pair *pair, struct span raw, struct buf *list)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    uint64_t max_bytes = exchange->route->limits.response_bytes;
+    bool is_array;
+    enum reason reason = take_apart(pair, raw, max_bytes, &is_array);
+
+    for (; reason == REASON_PERMITTED && batch->part_at < batch->part_count; batch->part_at++) {
+        const struct mcp_part *part = &batch->parts[batch->part_at];
+        struct batch_member *member = find(batch, part);
+        struct mcp_reply reply = {0};
+
+        if (member == NULL)
+            return REASON_UPSTREAM_UNASKED;
+        swap(exchange, member);
+        reason = read_answer(pair, member, part, max_bytes, &reply);
+        swap(exchange, member);
+        if (reason == REASON_PERMITTED && add_to_list(list, reply.body) != CODE_OK)
+            reason = REASON_MEMORY;
+    }
+    if (reason == REASON_PERMITTED && (add_missing(pair, list) != CODE_OK || buf_add_byte(list, ']') != CODE_OK))
+        reason = REASON_MEMORY;
+    return reason;
+}
+
+void batch__deliver(struct pair *pair, struct span raw)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct buf list;
+    enum reason reason;
+
+    buf_init(&list, SIZE_MAX / 2);
+    reason = gather(pair, raw, &list);
+    if (reason == REASON_PERMITTED) {
+        buf_fini(&exchange->reply);
+        exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
+        reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&list), &list, NULL);
+    } else {
+        batch__unsettle(exchange); /* nothing of it goes down */
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+    }
+    buf_fini(&list);
+}
+
+/* ---- event streams ---- */
+
+bool batch__has_parts(const struct exchange *exchange)
+{
+    return exchange->batch != NULL && exchange->batch->part_at < exchange->batch->part_count;
+}
+
+bool batch__next(struct pair *pair)
+{
+    static const struct sse_event bare = {.has_id = false};
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    const struct mcp_part *part = &batch->parts[batch->part_at++];
+    bool is_last = batch->part_at == batch->part_count; /* who resumes behind the event's id has seen all of it */
+    const struct sse_event *event = is_last ? &batch->event : &bare;
+    struct batch_member *member = find(batch, part);
+    uint64_t max_bytes = exchange->route->limits.event_bytes;
+    struct mcp_reply reply = {0};
+    enum reason reason = REASON_UPSTREAM_UNASKED;
+
+    if (member != NULL) {
+        swap(exchange, member);
+        reason = read_answer(pair, member, part, max_bytes, &reply);
+        swap(exchange, member);
+    } else if (!part->is_response) {
+        reason = reply__read(pair, part->body, max_bytes, &reply);
+    }
+    if (reason != REASON_PERMITTED) {
+        batch->part_at = batch->part_count;
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+        return true;
+    }
+    return member != NULL ? stream__emit(pair, event, reply.body) : question__take(pair, event, &reply);
+}
+
+bool batch__take(struct pair *pair, const struct sse_event *event)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    bool is_array;
+    enum reason reason = take_apart(pair, event->data, exchange->route->limits.event_bytes, &is_array);
+
+    buf_clear(&batch->id);
+    if (reason == REASON_PERMITTED && buf_add_span(&batch->id, event->id) != CODE_OK)
+        reason = REASON_MEMORY;
+    if (reason != REASON_PERMITTED) {
+        batch->part_count = 0;
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+        return false;
+    }
+    batch->event = *event;
+    batch->event.id = buf_is_empty(&batch->id) ? SPAN_LIT("") : buf_peek(&batch->id);
+    batch->event.data = batch->event.type = SPAN_NONE;
+    return batch__next(pair);
+}
+
+bool batch__answer_rest(struct pair *pair, enum reason reason)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct batch_member *member = &batch->members[i];
+
+        if (member->message.kind != MCP_REQUEST || member->is_answered)
+            continue;
+        member->is_answered = true;
+        buf_clear(&exchange->event);
+        if (exchange->route->dialect->reply_error(member->message.id, reason, member->seq, &exchange->event) == CODE_OK &&
+            !stream__emit(pair, NULL, buf_peek(&exchange->event)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the end ---- */
+
+void batch__finish(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    enum audit_outcome outcome = exchange->outcome;
+    enum reason ended = exchange->ended;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct batch_member *member = &batch->members[i];
+
+        swap(exchange, member);
+        exchange__settle(pair, outcome, ended);
+        exchange__end_call(pair);
+        gate_decision_fini(&exchange->decision);
+        swap(exchange, member);
+        buf_fini(&member->canonical);
+        buf_fini(&member->answer);
+        exchange->server_requests = exchange->server_notifications = exchange->server_denied = 0; /* told with the first */
+    }
+    buf_fini(&batch->raw);
+    buf_fini(&batch->id);
+    exchange->batch = NULL;
+}
