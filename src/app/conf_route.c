@@ -74,13 +74,21 @@ static void refuse_later(struct conf_reader *reader, const struct yaml_node *nod
 
 static void read_dialect(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    static const char *const names[] = {"mcp", "octopus", "okso", NULL};
+    const char *names[DIALECTS_MAX + 1] = {NULL};
     static const char *const transports[] = {"streamable", "http+sse", NULL};
-    const struct yaml_node *dialect = yaml_member(map, "dialect"), *list = conf__list(reader, map, "transports", 4);
+    const struct yaml_node *list = conf__list(reader, map, "transports", 4);
 
-    if (dialect != NULL)
-        refuse_later(reader, dialect, "dialect", names, 1);
-    route->dialect = dialects[0];
+    for (size_t i = 0; dialects[i] != NULL; i++)
+        names[i] = dialects[i]->name;
+    route->dialect = dialects[conf__choice(reader, map, "dialect", names)];
+    for (const char *const *key = route->dialect->foreign; key != NULL && *key != NULL; key++)
+        if (yaml_member(map, *key) != NULL)
+            CONF_FAULT(reader, yaml_member(map, *key), "`%s` means nothing to dialect %s; leave it out", *key,
+                       route->dialect->name);
+    if (route->dialect->is_plain && route->path.at != NULL && route->subtree != route->dialect->is_subtree)
+        CONF_FAULT(reader, yaml_member(map, "path"), route->dialect->is_subtree
+                   ? "dialect %s says in the path which tool is called; write a subtree, as /shop/*"
+                   : "dialect %s says nothing in the path; write one without `/*`, as /shop", route->dialect->name);
     for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next)
         refuse_later(reader, node, "transports", transports, 1);
 }
@@ -189,10 +197,9 @@ static void read_header_names(struct conf_reader *reader, const struct yaml_node
         route->tenant_header = conf__header_name(reader, tenant);
     if (correlation != NULL)
         route->correlation_header = conf__header_name(reader, correlation);
-    if (tenant != NULL && route->tenant_header.len > 0 &&
-        span_equals_nocase(route->tenant_header,
-                           correlation != NULL ? route->correlation_header : SPAN_LIT("X-Correlation-Id")))
-        CONF_FAULT(reader, tenant, "the tenant and the correlation cannot come in one header; name two");
+    if (span_equals_nocase(proxy_tenant_header(route), proxy_correlation_header(route)))
+        CONF_FAULT(reader, tenant != NULL ? tenant : correlation,
+                   "the tenant and the correlation cannot come in one header; name two");
     if (list == NULL || (names = conf__array(reader, list->count, sizeof *names)) == NULL)
         return;
     for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {

@@ -98,9 +98,10 @@
     X(UPSTREAM_TYPE, "upstream_type", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's Content-Type is neither JSON nor an event stream.") \
     X(UPSTREAM_ENCODED, "upstream_encoded", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is compressed.")          \
     X(UPSTREAM_TOO_LARGE, "upstream_too_large", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is too large.")       \
-    X(UPSTREAM_JSON, "upstream_json", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is not acceptable JSON-RPC.")   \
+    X(UPSTREAM_JSON, "upstream_json", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is not acceptable.")            \
     X(UPSTREAM_EVENT, "upstream_event", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's event stream is not acceptable.")    \
     X(UPSTREAM_UNASKED, "upstream_unasked", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream answered what was not asked.")     \
+    X(UPSTREAM_TOOLS, "upstream_tools", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream lists more tools than its protocol allows.") \
     X(UPSTREAM_DEFINITION, "upstream_definition", UPSTREAM, 502, 5030, UNAVAILABLE, "A tool's definition holds characters that deceive a reader.") \
     X(UPSTREAM_DECEPTIVE, "upstream_deceptive", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer holds characters that deceive a reader.") \
     X(STRIPPED, "stripped", NOBODY, 0, 0, NONE, "The reply was delivered without characters that deceive a reader.")           \

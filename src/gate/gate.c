@@ -210,6 +210,8 @@ void gate__aim(struct question *question, struct span target)
 {
     if (span_is(question->method, "tools/call"))
         question->tool = target;
+    else if (span_is(question->method, "tools/list"))
+        question->shown = target;
     else if (span_is(question->method, "prompts/get"))
         question->prompt = target;
     else if (span_starts_with(question->method, SPAN_LIT("resources/")))

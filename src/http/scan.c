@@ -78,13 +78,13 @@ static bool scan_target(struct http_reader *reader, struct span target)
 
     if (path.len == 0 || path.at[0] != '/')
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the target is not in origin form");
+    head->path = piece_of(head, path); /* also of what is refused, which is answered in the form of whoever takes it */
     if (!plain && is_debatable(path))
         return http__refuse(reader, REASON_PATH_DEBATABLE, "the path has an escape, a dot segment, '//', ';' or '\\'");
     if (!plain && !http__is_all(path, HTTP__PATH))
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the path has a character that RFC 3986 does not allow");
     if (!http__is_visible(query) || span_find(query, '#') < query.len)
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the query has a character that is not visible ASCII, or '#'");
-    head->path = piece_of(head, path);
     head->query = piece_of(head, query);
     head->has_query = path.len < target.len;
     return true;

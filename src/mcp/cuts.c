@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/reply_priv.h"
 
+#define OWN_META "dev.callgate/"
+
 void mcp__cuts_init(struct mcp__cuts *cuts)
 {
     buf_init(&cuts->list, SIZE_MAX / 2);
@@ -71,4 +73,20 @@ void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
         return;
     memmove(bytes + to, bytes + from, len - from);
     buf_truncate(out, to + len - from);
+}
+
+enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json_event *event, struct mcp__cuts *cuts)
+{
+    if (event->kind == JSON_EVENT_BEGIN)
+        is_meta[event->depth] = event->type == JSON_OBJECT && span_is(event->key, "_meta");
+    else if (event->depth > 0 && is_meta[event->depth - 1] && span_starts_with(event->key, SPAN_LIT(OWN_META)))
+        return mcp__cuts_add(cuts, event->member, event->end);
+    return CODE_OK;
+}
+
+enum reason mcp__reply_fault(const struct json_fault *fault)
+{
+    if (fault->kind == JSON_FAULT_MEMORY)
+        return REASON_MEMORY;
+    return fault->kind == JSON_FAULT_SIZE ? REASON_UPSTREAM_TOO_LARGE : REASON_UPSTREAM_JSON;
 }

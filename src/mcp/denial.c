@@ -125,7 +125,7 @@ static void put_text(struct mcp__pen *pen, const struct mcp_denial *denial)
             mcp__pen_text(pen, reason_text(denial->reason));
             mcp__pen_text(pen, " Try again when some of them are decided.");
         } else {
-            put_wait(pen, denial->retry_after_s);
+            put_wait(pen, denial->reason == REASON_RATE_LIMITED ? denial->retry_after_s : 0);
         }
         break;
     case DENIAL_UNAVAILABLE:
@@ -149,6 +149,20 @@ static void put_text(struct mcp__pen *pen, const struct mcp_denial *denial)
         mcp__pen_int(pen, (int64_t)denial->decision);
         mcp__pen_text(pen, ")");
     }
+}
+
+void mcp__pen_refusal(struct mcp__pen *pen, const struct mcp_denial *denial)
+{
+    struct mcp__pen text;
+    struct buf buf;
+
+    buf_init(&buf, 64 * 1024);
+    text = mcp__pen_of(&buf);
+    put_text(&text, denial);
+    if (pen->code == CODE_OK)
+        pen->code = mcp__pen_end(&text);
+    mcp__pen_string(pen, buf_peek(&buf));
+    buf_fini(&buf);
 }
 
 static enum code write_result(const struct mcp_message *message, const struct mcp_denial *denial, struct span text,

@@ -19,7 +19,7 @@ struct mcp_denial {
     struct span say;         /* the rule's sentence for the agent; or empty */
     uint64_t decision;       /* seq; 0: none (JSON null) */
     uint64_t asked;          /* APPROVAL: the decision by which people find the call; 0: nobody was asked */
-    uint64_t retry_after_s;  /* told to the model; 0: nothing is known */
+    uint64_t retry_after_s;  /* told to the model; 0: nothing is known, or it does not help */
     bool wants_sse;          /* what Accept and the route's `denials` come to */
     const char *const *revisions; /* NULL-terminated: data.supported */
     struct span requested;   /* canonical JSON: data.requested of VERSION_UNSUPPORTED; or empty */

@@ -28,6 +28,12 @@ struct dialect {
     const char *verbs;            /* HTTP methods that it takes, as Allow lists them */
     const char *const *revisions; /* that it judges: the default of a route's `revisions`; NULL-terminated */
     const char *batch_revision;   /* in whose sessions several messages may come in one array; NULL: none */
+    const char *const *foreign;   /* keys of a route that mean nothing to it; NULL-terminated; NULL: none */
+    bool is_subtree;              /* the path below the route says what is asked; else it may say nothing */
+    bool is_plain;                /* each request has one JSON document for its answer: no streams, nothing empty */
+    const char *tenant_header, *correlation_header; /* of a route that names none; NULL: the gate's own defaults */
+    uint32_t reply_ms;            /* until the answer's head, and between its pieces, likewise; 0 */
+    uint64_t response_bytes;      /* likewise */
 
     /* HEAD: what verb and path say before a body is read. Takes: path: below the route; at == NULL: the route is exact. A
      * POST's body follows and is read; with any other verb the message is complete: of a kind, or of kind NONE and with a
@@ -38,6 +44,9 @@ struct dialect {
     enum reason (*read)(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                         struct mcp_message *message, struct json_fault *fault);
 
+    /* SEND: appends the path below the upstream's; NULL: what came below the route. */
+    enum code (*write_path)(const struct mcp_message *message, struct buf *out);
+
     /* DENY: as mcp_denial_status and mcp_denial_write. */
     int (*denial_status)(const struct mcp_message *message, const struct mcp_denial *denial);
     enum code (*denial_write)(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
@@ -46,6 +55,8 @@ struct dialect {
     /* REPLY: as mcp_reply_read. */
     enum reason (*reply_read)(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                               struct mcp_reply *reply, struct json_fault *fault);
+
+    /* What follows a plain dialect leaves out. */
     /* Whether the answer names the session and the revision, so that a stream's head waits for it. */
     bool (*begins_session)(const struct mcp_message *message);
     /* Within a stream: as mcp_reply_error, and as mcp_refusal_write. */
@@ -54,8 +65,9 @@ struct dialect {
 };
 
 /* All that this build speaks, NULL-terminated; the first is a route's default, and answers where no route is known. */
-extern const struct dialect *const dialects[];
+#define DIALECTS_MAX 8
+extern const struct dialect *const dialects[DIALECTS_MAX + 1];
 
-extern const struct dialect dialect_mcp;
+extern const struct dialect dialect_mcp, dialect_octopus, dialect_okso;
 
 #endif

@@ -40,6 +40,10 @@ bool mcp__id_is_legal(enum json_type type, struct span text);
 
 bool mcp__method_is_legal(struct span method);
 
+/* message.c: a tool's name as the route takes it; what a fault in an agent's JSON is. */
+bool mcp__is_tool_name(struct span name, const struct mcp_read_rules *rules);
+enum reason mcp__reason_of_fault(enum json_fault_kind kind);
+
 /* meta.c: takes out of the canonical bytes what does not go up of params._meta. *edited: a copy of what is left, to be read
  * anew; at == NULL: nothing was taken out. */
 enum code mcp__cut_meta(const struct json_node *root, enum mcp_meta pass, struct buf *canonical, struct arena *arena,
@@ -47,6 +51,8 @@ enum code mcp__cut_meta(const struct json_node *root, enum mcp_meta pass, struct
 
 /* header.c: Mcp-Method and Mcp-Name, where they are there. */
 bool mcp__headers_agree(const struct mcp_message *message, const struct mcp_read_rules *rules);
+
+struct mcp_denial;
 
 /* One JSON-RPC error. */
 struct mcp__error {
@@ -96,6 +102,9 @@ static inline void mcp__pen_int(struct mcp__pen *pen, int64_t value)
     if (pen->code == CODE_OK)
         pen->code = buf_addf(pen->out, "%lld", (long long)value);
 }
+
+/* denial.c: what the model may do about a refusal, as a JSON string. */
+void mcp__pen_refusal(struct mcp__pen *pen, const struct mcp_denial *denial);
 
 /* {"code":"...","decision":...} without the braces. */
 void mcp__pen_denial(struct mcp__pen *pen, const char *denial, uint64_t decision);

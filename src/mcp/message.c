@@ -4,7 +4,7 @@
 #include "mcp/mcp_priv.h"
 #include "mcp/method.h"
 
-static enum reason reason_of_fault(enum json_fault_kind kind)
+enum reason mcp__reason_of_fault(enum json_fault_kind kind)
 {
     switch (kind) {
     case JSON_FAULT_MEMORY:
@@ -201,7 +201,7 @@ static enum reason gather_others(struct mcp_message *message, struct arena *aren
     return REASON_PERMITTED;
 }
 
-static bool is_tool_name(struct span name, bool printable)
+bool mcp__is_tool_name(struct span name, const struct mcp_read_rules *rules)
 {
     if (name.len == 0 || name.len > MCP__NAME_MAX)
         return false;
@@ -210,7 +210,7 @@ static bool is_tool_name(struct span name, bool printable)
         bool strict = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
                       c == '-';
 
-        if (!strict && !(printable && c >= 0x20 && c <= 0x7e))
+        if (!strict && !(rules->printable_tool_names && c >= 0x20 && c <= 0x7e))
             return false;
     }
     return true;
@@ -243,7 +243,7 @@ static enum reason read_method(struct mcp_message *message, const struct mcp_rea
     const struct json_node *version;
 
     if (span_is(message->method, "tools/call")) {
-        if (!take_text(message, "name", &message->tool) || !is_tool_name(message->tool, rules->printable_tool_names)) {
+        if (!take_text(message, "name", &message->tool) || !mcp__is_tool_name(message->tool, rules)) {
             message->tool = SPAN_NONE;
             return REASON_TOOL_NAME_INVALID;
         }
@@ -275,13 +275,13 @@ enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struc
 
     *message = (struct mcp_message){.kind = MCP_NONE};
     if (json_read(body, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
-        return reason_of_fault(fault->kind);
+        return mcp__reason_of_fault(fault->kind);
     if (mcp__cut_meta(message->root, rules->meta, canonical, arena, &edited) != CODE_OK)
         return REASON_MEMORY;
     if (edited.at != NULL) {
         buf_clear(canonical);
         if (json_read(edited, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
-            return reason_of_fault(fault->kind);
+            return mcp__reason_of_fault(fault->kind);
     }
     reason = read_envelope(message, fault);
     if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE)

@@ -7,8 +7,6 @@
 #include "mcp/reply_priv.h"
 #include "unicode/unicode.h"
 
-#define OWN_META "dev.callgate/"
-#define DEPTH_MAX 128
 #define OUTCOME_DEPTH 2 /* of the members of `result` and `error` */
 #define LISTS 4
 
@@ -66,7 +64,7 @@ struct walk {
     enum mcp_treatment treatment; /* of what deceives, where the walk is */
     uint32_t stripped;       /* characters, before that element */
     bool may_list;           /* the answer to a request for a list, or to one that is not known here */
-    bool is_meta[DEPTH_MAX + 1]; /* whether the open object at this depth is a `_meta` */
+    bool is_meta[MCP__REPLY_DEPTH_MAX + 1]; /* for mcp__cut_own */
 };
 
 static enum code refuse(struct walk *walk, enum reason reason, const char *detail)
@@ -242,16 +240,6 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
                : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "an element of a list holds invisible or direction characters");
 }
 
-/* What only the gate may say, at any depth: nobody else's denial may look like ours. */
-static enum code on_meta(struct walk *walk, const struct json_event *event)
-{
-    if (event->kind == JSON_EVENT_BEGIN)
-        walk->is_meta[event->depth] = event->type == JSON_OBJECT && span_is(event->key, "_meta");
-    else if (walk->is_meta[event->depth - 1] && span_starts_with(event->key, SPAN_LIT(OWN_META)))
-        return mcp__cuts_add(&walk->cuts, event->member, event->end);
-    return CODE_OK;
-}
-
 /* Characters that deceive a reader, in whatever comes from the server's own words. */
 static enum code on_text(struct walk *walk, const struct json_event *event)
 {
@@ -282,7 +270,6 @@ static enum code on_event(void *context, const struct json_event *event)
     enum code code = CODE_OK;
 
     if (event->depth == 0) {
-        walk->is_meta[0] = false;
         return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "the message is not one object");
     }
     if (event->depth == 1 && event->kind != JSON_EVENT_END)
@@ -297,7 +284,7 @@ static enum code on_event(void *context, const struct json_event *event)
     }
     if (code == CODE_OK)
         code = on_text(walk, event);
-    return code == CODE_OK ? on_meta(walk, event) : code;
+    return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->cuts) : code;
 }
 
 /* The envelope as a whole, once all of it was seen. */
@@ -342,13 +329,6 @@ static enum reason negotiate(struct walk *walk, struct buf *out)
     return mcp__error_write(&error, out) == CODE_OK ? REASON_VERSION_NEGOTIATED : REASON_MEMORY;
 }
 
-static enum reason reason_of_fault(const struct json_fault *fault)
-{
-    if (fault->kind == JSON_FAULT_MEMORY)
-        return REASON_MEMORY;
-    return fault->kind == JSON_FAULT_SIZE ? REASON_UPSTREAM_TOO_LARGE : REASON_UPSTREAM_JSON;
-}
-
 /* Reads the edited bytes again, into a tree whose spans point into `out`. */
 static enum reason build_params(struct walk *walk, struct buf *out, struct json_fault *fault)
 {
@@ -359,7 +339,7 @@ static enum reason build_params(struct walk *walk, struct buf *out, struct json_
         return REASON_MEMORY;
     buf_clear(out);
     if (json_read(bytes, &judged_rules, out, walk->arena, &root, fault) != CODE_OK)
-        return reason_of_fault(fault);
+        return mcp__reply_fault(fault);
     walk->reply->params = json_member(root, SPAN_LIT("params"));
     walk->reply->meta = json_member(walk->reply->params, SPAN_LIT("_meta"));
     return walk->reply->meta == NULL || walk->reply->meta->type == JSON_OBJECT ? REASON_PERMITTED : REASON_UPSTREAM_JSON;
@@ -377,7 +357,7 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     code = json_walk(data, &rules, out, on_event, walk, fault);
 
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
-        return reason_of_fault(fault);
+        return mcp__reply_fault(fault);
     if (code != CODE_OK)
         return code == CODE_NOMEM ? REASON_MEMORY : walk->reason;
     reason = settle(walk, out);

@@ -48,6 +48,7 @@ typedef void (*mcp_learn_fn)(void *context, struct span tool, const struct mcp_h
 
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
+    struct span request_target;   /* of that request: the tool that it is about; or empty */
     const char *const *revisions; /* initialize: what the server may answer */
     struct mcp_deceptive deceptive;
     mcp_keep_fn keep;             /* lists; NULL keeps all */

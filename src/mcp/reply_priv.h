@@ -32,6 +32,15 @@ enum code mcp__cuts_add_text(struct mcp__cuts *cuts, size_t begin, size_t end) M
 /* Takes the pieces out, members and elements each with one comma where they have a neighbour. */
 void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out);
 
+#define MCP__REPLY_DEPTH_MAX 128
+
+/* Cuts what only the gate may say, in a `_meta` at any depth: nobody else's denial may look like ours. Takes: is_meta: of
+ * the walk, whether the open object at a depth is a `_meta`. */
+enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json_event *event, struct mcp__cuts *cuts) MUST_USE;
+
+/* What a fault in an upstream's JSON is. */
+enum reason mcp__reply_fault(const struct json_fault *fault);
+
 /* ---- deceptive.c ---- */
 
 /* What becomes of a value in `member` of the envelope. Takes: key: of the member of `result` that it is, or is in. */

@@ -88,6 +88,7 @@ struct question {
     struct span tool;              /* params.name of tools/call; otherwise empty */
     struct span resource;          /* params.uri of resources/read and its like; otherwise empty */
     bool any_resource;             /* `resource` is a template (RFC 6570) of URIs; for policy_could_permit alone */
+    struct span shown;             /* tools/list: the one tool that is described, where it is not a list; otherwise empty */
     struct span prompt;            /* params.name of prompts/get; otherwise empty */
     struct span path;              /* below a route that takes more than one, as it goes up; otherwise empty */
     struct span query;             /* as it goes up, without `?`; empty: none */

@@ -78,7 +78,7 @@ size_t batch__held_bytes(const struct exchange *exchange)
 
 bool batch__may_come(const struct exchange *exchange)
 {
-    const char *revision = exchange->route->dialect->batch_revision;
+    const char *revision = exchange->dialect->batch_revision;
 
     return revision != NULL && exchange->has_session && span_is(exchange->session.revision, revision) &&
            mcp_revision_is_listed(exchange->route->revisions, exchange->session.revision) &&
@@ -93,7 +93,7 @@ static void check_members(const struct exchange *exchange)
     for (size_t i = 0; i < batch->count; i++) {
         struct batch_member *member = &batch->members[i];
 
-        if (exchange->route->dialect->begins_session(&member->message))
+        if (exchange->dialect->begins_session(&member->message))
             member->asked.refused = REASON_BATCH_MEMBER;
         for (size_t j = 0; j < i && !span_is_empty(member->message.id); j++)
             if (batch->members[j].message.kind != MCP_RESPONSE && member->message.kind != MCP_RESPONSE &&
@@ -412,7 +412,7 @@ static enum code add_missing(struct pair *pair, struct buf *list)
         member->outcome = OUTCOME_UPSTREAM_FAILURE;
         member->ended = REASON_UPSTREAM_CLOSED;
         buf_clear(&exchange->event);
-        code = exchange->route->dialect->reply_error(member->message.id, REASON_UPSTREAM_CLOSED, member->seq, &exchange->event);
+        code = exchange->dialect->reply_error(member->message.id, REASON_UPSTREAM_CLOSED, member->seq, &exchange->event);
         if (code == CODE_OK)
             code = add_to_list(list, buf_peek(&exchange->event));
     }
@@ -532,7 +532,7 @@ bool batch__answer_rest(struct pair *pair, enum reason reason)
             continue;
         member->is_answered = true;
         buf_clear(&exchange->event);
-        if (exchange->route->dialect->reply_error(member->message.id, reason, member->seq, &exchange->event) == CODE_OK &&
+        if (exchange->dialect->reply_error(member->message.id, reason, member->seq, &exchange->event) == CODE_OK &&
             !stream__emit(pair, NULL, buf_peek(&exchange->event)))
             return false;
     }

@@ -62,6 +62,23 @@ static void set_default_u64(uint64_t *value, uint64_t otherwise)
         *value = otherwise;
 }
 
+static struct span header_of(struct span configured, const char *of_dialect, struct span otherwise)
+{
+    if (!span_is_empty(configured))
+        return configured;
+    return of_dialect != NULL ? span_text(of_dialect) : otherwise;
+}
+
+struct span proxy_correlation_header(const struct proxy_route *route)
+{
+    return header_of(route->correlation_header, route->dialect->correlation_header, DEFAULT_CORRELATION);
+}
+
+struct span proxy_tenant_header(const struct proxy_route *route)
+{
+    return header_of(route->tenant_header, route->dialect->tenant_header, SPAN_NONE);
+}
+
 static void fill_in(struct proxy_conf *conf)
 {
     for (size_t i = 0; i < conf->listen_count; i++) {
@@ -79,14 +96,15 @@ static void fill_in(struct proxy_conf *conf)
         if (route->dialect == NULL)
             route->dialect = dialects[0];
         set_default(&route->connect_ms, 5 * 1000);
-        set_default(&route->reply_head_ms, 60 * 1000);
-        set_default(&route->reply_idle_ms, 5 * 60 * 1000);
+        set_default(&route->reply_head_ms, route->dialect->reply_ms != 0 ? route->dialect->reply_ms : 60 * 1000);
+        set_default(&route->reply_idle_ms, route->dialect->reply_ms != 0 ? route->dialect->reply_ms : 5 * 60 * 1000);
         set_default_u64(&route->limits.body_bytes, 4 << 20);
-        set_default_u64(&route->limits.response_bytes, 8 << 20);
+        set_default_u64(&route->limits.response_bytes,
+                        route->dialect->response_bytes != 0 ? route->dialect->response_bytes : 8 << 20);
         set_default_u64(&route->limits.event_bytes, 8 << 20);
         set_default(&route->limits.per_principal_requests, 1024);
-        if (span_is_empty(route->correlation_header))
-            route->correlation_header = DEFAULT_CORRELATION;
+        route->correlation_header = proxy_correlation_header(route);
+        route->tenant_header = proxy_tenant_header(route);
         conf->has_hosts = conf->has_hosts || !span_is_empty(route->host);
     }
 }
@@ -118,7 +136,7 @@ static enum code check_routes(const struct proxy_conf *conf, struct why *why)
 
         if (!route->is_pipe && !span_starts_with(route->path, SPAN_LIT("/")) && !(route->subtree && span_is_empty(route->path)))
             return why_set(why, CODE_INVALID, "route %.*s: its path must begin with '/'", SPAN_ARG(route->name));
-        if (route->revisions == NULL || route->revisions[0] == NULL)
+        if (route->revisions == NULL || (route->revisions[0] == NULL && route->dialect->revisions[0] != NULL))
             return why_set(why, CODE_INVALID, "route %.*s: it names no revision", SPAN_ARG(route->name));
         if ((route->upstream.host == NULL && !route->is_pipe) || span_is_empty(route->upstream.authority))
             return why_set(why, CODE_INVALID, "route %.*s: its upstream has no host", SPAN_ARG(route->name));

@@ -74,8 +74,8 @@ struct proxy_route {
     uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */
     const struct identity_source *identity;
     size_t identity_count;
-    struct span tenant_header;      /* empty: none */
-    struct span correlation_header; /* empty: X-Correlation-Id */
+    struct span tenant_header;      /* empty: the dialect's, or none */
+    struct span correlation_header; /* empty: the dialect's, or X-Correlation-Id */
     const struct span *origins;     /* globs; with count 0: an Origin whose host passes the Host check */
     size_t origin_count;
     const struct span *underscored; /* header names with '_' that are not refused */
@@ -95,6 +95,10 @@ struct proxy_route {
 
     struct http_rules rules;        /* made by proxy_conf_seal */
 };
+
+/* The configured one, or the dialect's, or the gate's own; a tenant's may be empty: none. Takes: a route with a dialect. */
+struct span proxy_correlation_header(const struct proxy_route *route);
+struct span proxy_tenant_header(const struct proxy_route *route);
 
 struct proxy_conf {
     struct arena arena;

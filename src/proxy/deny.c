@@ -49,7 +49,7 @@ static uint64_t retry_after_s(const struct exchange *exchange, enum reason reaso
 
 static struct span verbs_of(const struct exchange *exchange)
 {
-    return span_text(exchange__dialect(exchange)->verbs);
+    return span_text(exchange->dialect->verbs);
 }
 
 /* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
@@ -107,7 +107,7 @@ static struct mcp_denial denial_of(const struct exchange *exchange, enum reason 
         .say = reason == exchange->decision.verdict.reason ? exchange->decision.verdict.say : SPAN_NONE,
         .decision = exchange->seq,
         .asked = exchange->decision.asked,
-        .retry_after_s = reason == REASON_RATE_LIMITED ? retry_after_s(exchange, reason) : 0,
+        .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = exchange->message.modern_version,
@@ -119,7 +119,7 @@ int deny__status(const struct pair *pair, enum reason reason)
 {
     struct mcp_denial denial = denial_of(&pair->exchange, reason);
 
-    return exchange__dialect(&pair->exchange)->denial_status(told_of(&pair->exchange), &denial);
+    return pair->exchange.dialect->denial_status(told_of(&pair->exchange), &denial);
 }
 
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form)
@@ -127,7 +127,7 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
     struct exchange *exchange = &pair->exchange;
     struct mcp_denial denial = denial_of(exchange, reason);
     size_t before = buf_len(out);
-    enum code code = exchange__dialect(exchange)->denial_write(told_of(exchange), &denial, out, form);
+    enum code code = exchange->dialect->denial_write(told_of(exchange), &denial, out, form);
 
     if (code == CODE_OK && exchange->owes_outcome)
         exchange__delivered(pair, span_part(buf_peek(out), before, SIZE_MAX));

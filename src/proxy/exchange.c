@@ -56,6 +56,7 @@ bool exchange__begin(struct pair *pair)
     BUG_ON(exchange->is_begun);
     clear(exchange);
     exchange->is_begun = true;
+    exchange->dialect = route__dialect(pair);
     exchange->asked.time_us = clock_wall_us();
     exchange->asked.began_us = pair__now_us(pair);
     pair->back_address = 0;
@@ -97,12 +98,6 @@ void exchange__refuse(struct pair *pair, enum reason reason)
 {
     pair->exchange.asked.refused = reason;
     pair__set_state(pair, STATE_JUDGE);
-}
-
-/* Where no route is known the first dialect answers. */
-const struct dialect *exchange__dialect(const struct exchange *exchange)
-{
-    return exchange->route != NULL ? exchange->route->dialect : dialects[0];
 }
 
 /* A client's answer is judged as the method that it answers; who asked nothing gets no answer. */
@@ -159,7 +154,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
     enum reason reason = pair__refuses(pair, body.len);
 
     if (reason == REASON_UNSET)
-        reason = exchange->route->dialect->read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
+        reason = exchange->dialect->read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
 
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,

@@ -279,7 +279,7 @@ static enum reason settle_head(struct pair *pair)
     if (reason != REASON_UNSET)
         return reason;
     exchange->asked.upstream = exchange->route->name;
-    exchange->asked.dialect = span_text(exchange->route->dialect->name);
+    exchange->asked.dialect = span_text(exchange->dialect->name);
     if (exchange->route->subtree && exchange->pass == NULL)
         exchange->asked.path = span_part(http_head_path(head), exchange->route->path.len, SIZE_MAX);
     accept = http_accept_of(head);
@@ -323,7 +323,7 @@ static enum reason open_message(struct exchange *exchange)
         exchange->asked.target = exchange->pass->path;
         return REASON_UNSET;
     }
-    reason = exchange->route->dialect->open(exchange->method, exchange->asked.path, &exchange->message);
+    reason = exchange->dialect->open(exchange->method, exchange->asked.path, &exchange->message);
     exchange__ask(exchange);
     return reason;
 }

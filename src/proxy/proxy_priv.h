@@ -171,6 +171,7 @@ struct exchange {
     enum audit_outcome outcome;
     enum reason ended;
     const struct proxy_route *route;
+    const struct dialect *dialect; /* in which it is answered: the route's; before there is one, by the path */
     const struct proxy_pass *pass;
     uint64_t seq;
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
@@ -294,6 +295,7 @@ bool front__body(struct pair *pair);
 struct span head__value(const struct http_head *head, struct span name); /* at == NULL: absent */
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);
+const struct dialect *route__dialect(const struct pair *pair); /* of whoever takes that path, on whatever host */
 bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address);
 void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
 struct span route__correlation_name(const struct exchange *exchange);
@@ -306,7 +308,6 @@ void exchange__fini(struct exchange *exchange);
 void exchange__rest(struct exchange *exchange);
 bool exchange__begin(struct pair *pair);
 COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
-const struct dialect *exchange__dialect(const struct exchange *exchange);
 void exchange__ask(struct exchange *exchange);           /* the message becomes what is judged */
 void exchange__read_message(struct pair *pair, struct span body);
 enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */

@@ -159,11 +159,11 @@ static void refuse(struct pair *pair, const struct server_question *question, en
         /* Whatever rule it was, or that there was none: a server learns one thing only. */
         if (reason_blame(reason) == BLAME_POLICY)
             reason = REASON_QUESTION_DENIED;
-        if (exchange->route->dialect->refusal_write(id, reason, &exchange->body) == CODE_OK)
+        if (exchange->dialect->refusal_write(id, reason, &exchange->body) == CODE_OK)
             errand__send(pair, buf_peek(&exchange->body));
         return;
     }
-    if (exchange->route->dialect->reply_error(id, reason, seq, &exchange->body) == CODE_OK)
+    if (exchange->dialect->reply_error(id, reason, seq, &exchange->body) == CODE_OK)
         (void)stream__emit(pair, &question->event, buf_peek(&exchange->body));
     else
         pair__close(pair, REASON_MEMORY);

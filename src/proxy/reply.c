@@ -125,6 +125,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     struct json_fault fault = {0};
     const struct mcp_reply_rules rules = {
         .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
+        .request_target = exchange->message.target,
         .revisions = exchange->route->revisions,
         .deceptive = exchange->route->deceptive,
         .keep = may_see,
@@ -137,7 +138,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
-    reason = exchange->route->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &fault);
+    reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &fault);
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "a message of %zu bytes is refused at offset %zu: %s", raw.len, fault.offset,
                   fault.text ? fault.text : "");
@@ -198,6 +199,8 @@ static enum reason sort_success(struct pair *pair)
     bool is_empty = head->framing == HTTP_FRAMING_NONE ||
                     (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length == 0);
 
+    if (exchange->dialect->is_plain)
+        return media == HTTP_MEDIA_JSON && !is_empty ? REASON_UNSET : REASON_UPSTREAM_TYPE;
     exchange->wants_empty = media == HTTP_MEDIA_NONE;
     if (exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
         exchange->method == HTTP_METHOD_DELETE || is_empty || exchange->wants_empty) {

@@ -107,7 +107,7 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     if (exchange->batch != NULL && !batch__answer_rest(pair, reason))
         return;
     if (exchange->batch == NULL && owes_answer(exchange) &&
-        exchange->route->dialect->reply_error(exchange->message.id, reason, exchange->seq, &exchange->event) == CODE_OK &&
+        exchange->dialect->reply_error(exchange->message.id, reason, exchange->seq, &exchange->event) == CODE_OK &&
         !stream__emit(pair, NULL, buf_peek(&exchange->event)))
         return;
     exchange->is_answered = true;
@@ -149,7 +149,7 @@ bool stream__begin(struct pair *pair)
     sse_parser_begin(&pair->events, exchange->route->limits.event_bytes);
     exchange->event.cap_bytes = exchange->route->limits.event_bytes;
     pair->quiet_since_us = pair__now_us(pair);
-    if (exchange->route->dialect->begins_session(&exchange->message))
+    if (exchange->dialect->begins_session(&exchange->message))
         return true;
     if (write_stream_head(pair, NULL) != CODE_OK)
         pair__close(pair, REASON_MEMORY);

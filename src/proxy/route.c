@@ -87,6 +87,18 @@ static bool takes_pass(const struct proxy_route *route, struct span path, const 
     return false;
 }
 
+/* A head that is refused before its route is known is answered in the form that its client reads. */
+const struct dialect *route__dialect(const struct pair *pair)
+{
+    const struct proxy_conf *conf = pair->conf;
+    struct span path = http_head_path(&pair->asks.head);
+
+    for (size_t i = 0; i < conf->route_count && path.len > 0; i++)
+        if (takes_path(&conf->routes[i], path))
+            return conf->routes[i].dialect;
+    return dialects[0];
+}
+
 enum reason route__find(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
@@ -114,6 +126,7 @@ enum reason route__find(struct pair *pair)
             continue;
         if ((may_pass && takes_pass(route, path, &pass)) || takes_path(route, path)) {
             exchange->route = route;
+            exchange->dialect = route->dialect;
             exchange->pass = pass;
             return REASON_UNSET;
         }

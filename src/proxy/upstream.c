@@ -254,20 +254,24 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
     struct span path = exchange->route->upstream.path;
-    char joined[HTTP_LINE_MAX_BYTES];
+    struct buf joined;
+    enum code code = CODE_OK;
+
+    buf_init(&joined, HTTP_LINE_MAX_BYTES);
 
     if (exchange->pass != NULL) {
         path = exchange->pass->upstream_path;
     } else if (exchange->route->subtree) {
-        struct span rest = exchange->asked.path; /* as it was judged */
-
-        if (path.len + rest.len > sizeof joined)
-            return CODE_LIMIT;
-        memcpy(joined, path.at, path.len);
-        memcpy(joined + path.len, rest.at, rest.len);
-        path = span_of(joined, path.len + rest.len);
+        code = buf_add_span(&joined, path);
+        if (code == CODE_OK) /* as it was judged */
+            code = exchange->dialect->write_path != NULL ? exchange->dialect->write_path(&exchange->message, &joined)
+                                               : buf_add_span(&joined, exchange->asked.path);
+        path = buf_peek(&joined);
     }
-    return http_write_request(out, method, path, head->has_query, http_head_query(head));
+    if (code == CODE_OK)
+        code = http_write_request(out, method, path, head->has_query, http_head_query(head));
+    buf_fini(&joined);
+    return code;
 }
 
 /* Mirrors of the body, where the agent sent them: they were compared with it, so they go on as they are. Without a body

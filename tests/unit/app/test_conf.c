@@ -389,8 +389,6 @@ static const struct bad bad_routes[] = {
     {"routes:\n- {name: a, path: /a, host: X, upstream: {url: 'http://127.0.0.1'}}\n"
      "- {name: b, path: /a, host: x, upstream: {url: 'http://127.0.0.1'}}\n", 3, 3, "same host and path"},
     {ROUTE("host: 'x:80'"), 3, 7, "no host name"},
-    {ROUTE("dialect: octopus"), 3, 10, "not yet"},
-    {ROUTE("dialect: okso"), 3, 10, "not yet"},
     {ROUTE("dialect: mpc"), 3, 10, "did you mean `mcp`?"},
     {ROUTE("transports: [http+sse]"), 3, 14, "not yet"},
     {ROUTE("revisions: [2026-07-28]"), 3, 13, "not judged yet"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What callgate.yaml says of how much anybody may take. */
+/* What callgate.yaml says of how much anybody may take, and what a dialect says where it is silent. */
 #include "app/conf.h"
 #include "fakes/cm.h"
 
@@ -78,6 +78,30 @@ static void test_rates(void **state) /* 4.12 */
     conf_free(&conf);
 }
 
+static void test_dialects(void **state) /* 5.7, 5.10 */
+{
+    const struct proxy_route *route;
+    struct faults faults;
+    struct conf *conf;
+
+    (void)state;
+    assert_ok(load("routes:\n- {name: a, path: '/a/*', dialect: octopus, upstream: {url: 'http://127.0.0.1:9'}}\n"
+                   "- {name: b, path: /b, dialect: okso, upstream: {url: 'http://127.0.0.1:9/b'}, tenant_header: X-T,\n"
+                   "  timeouts: {head: 90s}, limits: {response: 9 MiB}}\n", &conf, &faults));
+    for (size_t i = 0; i < 2; i++) {
+        bool is_octopus = span_is(conf->proxy->routes[i].name, "a");
+
+        route = &conf->proxy->routes[i];
+        assert_string_equal(route->dialect->name, is_octopus ? "octopus" : "okso");
+        assert_int_equal(route->reply_head_ms, is_octopus ? 30000 : 90000);
+        assert_int_equal(route->reply_idle_ms, is_octopus ? 30000 : 300000);
+        assert_int_equal(route->limits.response_bytes, is_octopus ? 4000000 : 9 << 20);
+        assert_true(span_is(route->tenant_header, is_octopus ? "X-Octopus-Tenant-Id" : "X-T"));
+        assert_true(span_is(route->correlation_header, is_octopus ? "X-Octopus-Correlation-Id" : "X-Correlation-Id"));
+    }
+    conf_free(&conf);
+}
+
 static void test_bad_limits(void **state) /* 4.8, 4.12 */
 {
     static const struct {
@@ -97,6 +121,14 @@ static void test_bad_limits(void **state) /* 4.8, 4.12 */
         {ROUTE ", limits: {rate: 5/s, burst: 0}}]\n", "burst"},
         {ROUTE ", limits: {burst: 5}}]\n", "without `rate`"},
         {"listen: [{address: '127.0.0.1:0', read_rate: 0}]\n" LEAST, "read_rate"},
+        /* 5.7, 5.10 */
+        {ROUTE ", dialect: octopus}]\n", "write a subtree"},
+        {ROUTE ", dialect: okso, revisions: [2025-06-18]}]\n", "`revisions` means nothing to dialect okso"},
+        {ROUTE ", dialect: okso, query: pass}]\n", "`query` means nothing"},
+        {"routes: [{name: a, path: '/a/*', dialect: octopus, tool_names: strict, upstream: {url: 'http://127.0.0.1'}}]\n",
+         "`tool_names` means nothing"},
+        {"routes: [{name: a, path: '/a/*', dialect: okso, upstream: {url: 'http://127.0.0.1'}}]\n", "without `/*`"},
+        {ROUTE ", dialect: okso, tenant_header: X-Correlation-Id}]\n", "name two"},
     };
 
     (void)state;
@@ -130,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_limits), cmocka_unit_test(test_rates), cmocka_unit_test(test_bad_limits),
+        cmocka_unit_test(test_dialects),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

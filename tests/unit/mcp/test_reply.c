@@ -235,7 +235,7 @@ static void writes_errors(void **state)
     buf_init(&out, CAP_BYTES);
     assert_int_equal(mcp_reply_error(SPAN_LIT("7"), REASON_UPSTREAM_JSON, 12, &out), CODE_OK);
     expect_span(buf_peek(&out), "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":5030,"
-                                "\"message\":\"The upstream's answer is not acceptable JSON-RPC.\","
+                                "\"message\":\"The upstream's answer is not acceptable.\","
                                 "\"data\":{\"code\":\"unavailable\",\"decision\":12}}}");
     buf_clear(&out);
     assert_int_equal(mcp_reply_error(SPAN_NONE, REASON_UPSTREAM_CLOSED, 0, &out), CODE_OK);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dialect `okso`: one object asks, {action, tool, arguments}, and one answers, {type: result, ...} or {type: error, error:
+ * {name, category, message}}. list_tools and describe_tool are tools/list, call_tool is tools/call. */
+#include "mcp/plain_priv.h"
+
+#define TOOLS_MAX 4096 /* as in one list of mcp */
+
+static const char *const no_revisions[] = {NULL};
+static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "denials", NULL};
+
+/* What each action may say beside itself. */
+struct action {
+    struct span name;
+    const char *method;
+    bool takes_tool;
+    bool takes_arguments;
+};
+
+static const struct action actions[] = {
+    {{"list_tools", 10}, "tools/list", false, false},
+    {{"describe_tool", 13}, "tools/list", true, false},
+    {{"call_tool", 9}, "tools/call", true, true},
+};
+
+static enum reason open_message(enum http_method verb, struct span path, struct mcp_message *message)
+{
+    (void)path;
+    (void)message;
+    return verb == HTTP_METHOD_POST ? REASON_UNSET : REASON_HTTP_METHOD;
+}
+
+static enum reason refuse(enum reason reason, const char *detail, struct json_fault *fault)
+{
+    fault->text = detail;
+    return reason;
+}
+
+static const struct action *find_action(const struct json_node *node)
+{
+    for (size_t i = 0; node != NULL && node->type == JSON_STRING && i < sizeof actions / sizeof actions[0]; i++)
+        if (span_equals(node->text, actions[i].name))
+            return &actions[i];
+    return NULL;
+}
+
+static enum reason check_members(const struct json_node *root, const struct action *action, struct json_fault *fault)
+{
+    for (const struct json_node *node = root->child; node != NULL; node = node->next)
+        if (!span_is(node->key, "action") && !(action->takes_tool && span_is(node->key, "tool")) &&
+            !(action->takes_arguments && span_is(node->key, "arguments")))
+            return refuse(REASON_PARAMS_INVALID, "a member that the action does not have", fault);
+    return REASON_PERMITTED;
+}
+
+static enum reason read_action(struct mcp_message *message, const struct action *action, const struct mcp_read_rules *rules,
+                               struct json_fault *fault)
+{
+    const struct json_node *tool = json_member(message->root, SPAN_LIT("tool"));
+    enum reason reason = check_members(message->root, action, fault);
+
+    message->method = span_text(action->method);
+    if (reason != REASON_PERMITTED)
+        return reason;
+    if (action->takes_tool && (tool == NULL || tool->type != JSON_STRING || !mcp__is_tool_name(tool->text, rules)))
+        return REASON_TOOL_NAME_INVALID;
+    message->target = action->takes_tool ? tool->text : SPAN_NONE;
+    message->tool = action->takes_arguments ? message->target : SPAN_NONE;
+    message->arguments = json_member(message->root, SPAN_LIT("arguments"));
+    if (message->arguments != NULL && message->arguments->type != JSON_OBJECT)
+        return REASON_ARGUMENTS_INVALID;
+    message->kind = MCP_REQUEST;
+    return REASON_PERMITTED;
+}
+
+static enum reason read_message(struct span body, const struct mcp_read_rules *rules, struct buf *canonical,
+                                struct arena *arena, struct mcp_message *message, struct json_fault *fault)
+{
+    const struct action *action;
+    enum reason reason;
+
+    if (json_read(body, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
+        return mcp__reason_of_fault(fault->kind);
+    if (message->root->type != JSON_OBJECT)
+        return refuse(REASON_PARAMS_INVALID, "a request is one object", fault);
+    action = find_action(json_member(message->root, SPAN_LIT("action")));
+    if (action == NULL)
+        return refuse(REASON_PARAMS_INVALID, "the action is none of list_tools, describe_tool and call_tool", fault);
+    reason = read_action(message, action, rules, fault);
+    return reason == REASON_PERMITTED && mcp__speaks_mcp(rules) ? REASON_HEADER_MISMATCH : reason;
+}
+
+/* ---- saying no ---- */
+
+/* What the gate says of a request that it read is told inside the dialect. */
+static int denial_status(const struct mcp_message *message, const struct mcp_denial *denial)
+{
+    bool is_inside = reason_blame(denial->reason) == BLAME_POLICY || reason_blame(denial->reason) == BLAME_GATE;
+    int status = reason_status(denial->reason);
+
+    if (message != NULL && message->kind == MCP_REQUEST && is_inside)
+        return 200;
+    return status != 0 ? status : 403;
+}
+
+static const char *category_of(enum reason reason)
+{
+    switch (reason_denial(reason)) {
+    case DENIAL_POLICY:
+    case DENIAL_APPROVAL:
+    case DENIAL_RATE:
+        return "policy";
+    case DENIAL_UNAVAILABLE:
+        return "fatal";
+    case DENIAL_NONE:
+    case DENIAL_MALFORMED:
+        break;
+    }
+    return "usage";
+}
+
+static enum code denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
+                              enum mcp_form *form)
+{
+    struct mcp__pen pen = mcp__pen_of(out);
+
+    (void)message;
+    *form = MCP_FORM_JSON;
+    mcp__pen_text(&pen, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":");
+    mcp__pen_string(&pen, span_text(category_of(denial->reason)));
+    mcp__pen_text(&pen, ",\"message\":");
+    mcp__pen_refusal(&pen, denial);
+    mcp__pen_text(&pen, "}}");
+    return mcp__pen_end(&pen);
+}
+
+/* ---- what comes back ---- */
+
+struct answer {
+    struct span asked; /* the tool that was asked about */
+    bool is_call, is_typed, is_error, has_error, has_result, has_tools;
+};
+
+static const char *look_at_result(struct answer *answer, const struct json_event *event)
+{
+    if (span_is(event->key, "result")) {
+        answer->has_result = true;
+        return event->type == JSON_OBJECT || !answer->is_call ? NULL : "the result is not an object";
+    }
+    if (answer->is_call && span_is(event->key, "tool"))
+        return event->type == JSON_STRING && span_equals(event->text, answer->asked) ? NULL : "the result is another tool's";
+    answer->has_tools = answer->has_tools || span_is(event->key, answer->asked.len > 0 ? "tool" : "tools");
+    return NULL;
+}
+
+/* A member of the answer. */
+static const char *look_at_member(struct answer *answer, const struct json_event *event)
+{
+    static const char *const known[] = {"type", "error", "result", "tool", "tools"};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (!span_is(event->key, known[i]) && json_key_is_like(event->key, span_text(known[i])))
+            return "a member is spelled in another way";
+    if (span_is(event->key, "type")) {
+        answer->is_typed = true;
+        answer->is_error = event->type == JSON_STRING && span_is(event->text, "error");
+        return answer->is_error || (event->type == JSON_STRING && span_is(event->text, "result"))
+                   ? NULL : "type is neither result nor error";
+    }
+    if (!span_is(event->key, "error"))
+        return look_at_result(answer, event);
+    answer->has_error = true;
+    return event->type == JSON_OBJECT ? NULL : "error is not an object";
+}
+
+static const char *look(void *context, const struct json_event *event)
+{
+    struct answer *answer = context;
+
+    if (event->kind == JSON_EVENT_END)
+        return NULL;
+    if (event->depth == 0)
+        return event->type == JSON_OBJECT ? NULL : "an answer is one object";
+    if (event->depth == 1)
+        return look_at_member(answer, event);
+    /* nobody else's denial may look like ours */
+    return answer->has_error && span_is(event->key, "name") && span_is(event->text, "callgate")
+               ? "an error that bears the gate's name" : NULL;
+}
+
+/* The answer as a whole: one that is an error to some readers and a result to others is neither. */
+static const char *fault_of(const struct answer *answer)
+{
+    bool is_whole = answer->is_call ? answer->has_result : answer->has_tools;
+
+    if (!answer->is_typed || answer->is_error != answer->has_error)
+        return "type and error do not agree";
+    if (answer->is_error)
+        return answer->has_result || answer->has_tools ? "an error that has a result, too" : NULL;
+    return is_whole ? NULL : "what was asked for is not in the answer";
+}
+
+static enum reason reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
+                              struct mcp_reply *reply, struct json_fault *fault)
+{
+    struct answer answer = {.asked = rules->request_target, .is_call = span_is(rules->request_method, "tools/call")};
+    bool is_one = !answer.is_call && answer.asked.len > 0;
+    const struct mcp__plain plain = {
+        .depth = answer.is_call ? 0 : is_one ? 1 : 2, .member = answer.is_call ? NULL : is_one ? "tool" : "tools",
+        .tools_max = TOOLS_MAX, .only = is_one ? answer.asked : SPAN_NONE, .look = look, .context = &answer,
+    };
+    enum reason reason = mcp__plain_read(data, rules, &plain, out, arena, reply, fault);
+    const char *wrong = reason == REASON_PERMITTED ? fault_of(&answer) : NULL;
+
+    reply->is_tool_error = answer.is_error;
+    if (wrong == NULL)
+        return reason;
+    buf_clear(out);
+    return refuse(REASON_UPSTREAM_JSON, wrong, fault);
+}
+
+const struct dialect dialect_okso = {
+    .name = "okso",
+    .verbs = "POST",
+    .revisions = no_revisions,
+    .foreign = foreign,
+    .is_plain = true,
+    .open = open_message,
+    .read = read_message,
+    .denial_status = denial_status,
+    .denial_write = denial_write,
+    .reply_read = reply_read,
+};
