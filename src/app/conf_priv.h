@@ -69,6 +69,7 @@ void *conf__array(struct conf_reader *reader, size_t count, size_t bytes);
 /* ---- the parts ---- */
 
 bool conf__path_is_plain(struct span path); /* begins with '/', no `%`, `..`, `//`, `;`, `\`, query or fragment */
+bool conf__path_is_template(struct span path); /* likewise, perhaps with one segment that is a slug's mark */
 bool conf__host_is_plain(struct span host); /* a name or an address, without a port */
 
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
@@ -82,6 +83,9 @@ void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
 /* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);
+/* After path and upstream were read, and after the slugs. */
+void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
+void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 
 #endif

@@ -8,32 +8,27 @@
 #define MAX_LIST 256
 #define MIB ((uint64_t)1 << 20)
 
-bool conf__path_is_plain(struct span path)
-{
-    if (path.len == 0 || path.at[0] != '/')
-        return false;
-    for (size_t i = 0; i < path.len; i++) {
-        struct span rest = span_part(path, i, SIZE_MAX);
-
-        if (path.at[i] <= 0x20 || (unsigned char)path.at[i] >= 0x7f || strchr("%;\\?#\"<>^`{|}[]", path.at[i]) != NULL)
-            return false;
-        if (span_starts_with(rest, SPAN_LIT("//")) || span_starts_with(rest, SPAN_LIT("/../")) ||
-            span_starts_with(rest, SPAN_LIT("/./")) || span_is(rest, "/..") || span_is(rest, "/."))
-            return false;
-    }
-    return true;
-}
-
 static void read_name(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    const struct yaml_node *node = conf__need(reader, map, "name", "shop");
+    const struct yaml_node *path = yaml_member(map, "path"), *node = yaml_member(map, "name");
+    struct span rest, mark;
 
-    route->name = node != NULL ? conf__text(reader, node) : SPAN_NONE;
-    for (size_t i = 0; i < route->name.len; i++) {
-        char c = route->name.at[i];
+    if (node == NULL && path != NULL && slug_is_in(path->text)) {
+        route->name = SPAN_LIT(SLUG_MARK);
+        return;
+    }
+    node = conf__need(reader, map, "name", "shop");
+    route->name = rest = node != NULL ? conf__text(reader, node) : SPAN_NONE;
+    for (size_t i = 0; i < rest.len; i++) {
+        char c = rest.at[i];
 
+        mark = span_part(rest, i, sizeof SLUG_MARK - 1);
+        if (span_is(mark, SLUG_MARK) && !slug_is_in(span_part(rest, 0, i + sizeof SLUG_MARK - 2))) {
+            i += mark.len - 1;
+            continue;
+        }
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.') ||
-            route->name.len > 64) {
+            rest.len > 64) {
             CONF_FAULT(reader, node, "a route's name is 1 to 64 letters, digits, `_`, `-` and `.`; write such a one");
             return;
         }
@@ -56,10 +51,10 @@ static void read_place(struct conf_reader *reader, const struct yaml_node *map, 
     if (route->subtree)
         path.len -= 2;
     route->path = path;
-    if ((!conf__path_is_plain(path) && !(route->subtree && path.len == 0)) || span_find(path, '*') < path.len ||
+    if ((!conf__path_is_template(path) && !(route->subtree && path.len == 0)) || span_find(path, '*') < path.len ||
         (route->subtree && span_ends_with(path, SPAN_LIT("/"))))
         CONF_FAULT(reader, node, "a path begins with `/` and holds no `%%`, `..`, `//`, `;`, `\\`, query or blank, and `*` "
-                   "only as a last `/*`; write /shop/mcp or /shop/*");
+                   "only as a last `/*` and `" SLUG_MARK "` as one whole segment; write /shop/mcp, /shop/* or /mcp/" SLUG_MARK);
 }
 
 /* A closed list of words of which some come with later versions. */
@@ -229,49 +224,6 @@ static void read_origins(struct conf_reader *reader, const struct yaml_node *map
     route->origins = origins;
 }
 
-/* 'GET /path' or 'GET /path -> /upstream-path' */
-static void read_pass_entry(struct conf_reader *reader, const struct yaml_node *node, struct proxy_pass *pass)
-{
-    struct span text = conf__text(reader, node), target;
-    const char *arrow;
-
-    if (text.at == NULL)
-        return;
-    if (!span_starts_with(text, SPAN_LIT("GET "))) {
-        CONF_FAULT(reader, node, "a path that passes unjudged is read only; write 'GET /path' (HEAD goes with it)");
-        return;
-    }
-    text = span_part(text, 4, SIZE_MAX);
-    arrow = memmem(text.at, text.len, " -> ", 4);
-    target = arrow != NULL ? span_of(arrow + 4, (size_t)(text.at + text.len - arrow - 4)) : text;
-    if (arrow != NULL)
-        text.len = (size_t)(arrow - text.at);
-    if (!conf__path_is_plain(text) || !conf__path_is_plain(target) || span_find(text, '*') < text.len) {
-        CONF_FAULT(reader, node, "this is not a plain path: no `%%`, `..`, `//`, `;`, `*`, query or blank; write "
-                   "'GET /llms.txt' or 'GET /llms.txt -> /shop/llms.txt'");
-        return;
-    }
-    *pass = (struct proxy_pass){.path = text, .upstream_path = target};
-}
-
-static void read_pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
-{
-    const struct yaml_node *list = conf__list(reader, map, "pass", MAX_LIST);
-    struct proxy_pass *pass;
-
-    if (list == NULL || (pass = conf__array(reader, list->count, sizeof *pass)) == NULL)
-        return;
-    route->pass = pass;
-    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
-        struct proxy_pass *entry = &pass[route->pass_count++];
-
-        read_pass_entry(reader, node, entry);
-        for (const struct proxy_pass *other = pass; entry->path.len > 0 && other < entry; other++)
-            if (span_equals(other->path, entry->path))
-                CONF_FAULT(reader, node, "%.*s is listed already; leave one of the two out", SPAN_ARG(entry->path));
-    }
-}
-
 static enum mcp_treatment read_treatment(struct conf_reader *reader, const struct yaml_node *map, const char *key,
                                          enum mcp_treatment otherwise)
 {
@@ -328,7 +280,8 @@ bool conf__is_pipe(const struct yaml_node *route)
 /* What speaks of a network has no meaning where there is none. */
 static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 {
-    static const char *const others[] = {"host", "transports", "origins", "query", "forwarded", "underscore_headers", "pass"};
+    static const char *const others[] = {"host", "slugs", "transports", "origins", "query", "forwarded", "underscore_headers",
+                                         "pass", "public_url"};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (yaml_member(map, others[i]) != NULL)
@@ -338,10 +291,10 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 
 static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    static const char *const known[] = {"name", "host", "path", "dialect", "revisions", "transports", "upstream", "timeouts",
-                                        "identity", "tenant_header", "correlation_header", "underscore_headers", "origins",
-                                        "query", "params", "meta", "tool_names", "forwarded", "denials", "deceptive", "audit",
-                                        "pass", "limits", NULL};
+    static const char *const known[] = {"name", "host", "path", "slugs", "dialect", "revisions", "transports", "upstream",
+                                        "timeouts", "identity", "tenant_header", "correlation_header", "underscore_headers",
+                                        "origins", "query", "params", "meta", "tool_names", "forwarded", "denials", "deceptive",
+                                        "audit", "pass", "public_url", "limits", NULL};
     static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"strict", "printable", NULL};
     static const char *const denials[] = {"json", "sse", NULL}, *const metas[] = {"pass", "known", "none", NULL};
 
@@ -371,7 +324,8 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     route->denials_sse = conf__choice(reader, map, "denials", denials) == 1;
     read_deceptive(reader, map, &route->deceptive);
     read_audit(reader, map, route);
-    read_pass(reader, map, route);
+    conf__slugs(reader, map, route);
+    conf__pass(reader, map, route);
 }
 
 static void check_twins(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_route *routes, size_t at)

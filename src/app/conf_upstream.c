@@ -36,7 +36,7 @@ static const char *split_url(struct span text, struct url *url)
         return "it names a user; use `headers` for credentials";
     if (!http_authority_read(url->authority, &authority))
         return "its host is not written as a name, a name and a port, or an address";
-    if (!conf__path_is_plain(url->path))
+    if (!conf__path_is_template(url->path))
         return "its path holds a query, a fragment, `%`, `..`, `//`, `;` or a character that is no path's";
     url->host = authority.name;
     if (url->host.len > 2 && url->host.at[0] == '[')
@@ -243,10 +243,12 @@ bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node 
     if (node->type == YAML_MAP) {
         if (conf__map(reader, node, known, "`checkpoints`"))
             read_server(reader, node, conf__need(reader, node, "url", "'https://log.internal/checkpoints'"), false, out);
-        return true;
-    }
-    if (!span_starts_with(node->text, SPAN_LIT("http://")) && !span_starts_with(node->text, SPAN_LIT("https://")))
+    } else if (span_starts_with(node->text, SPAN_LIT("http://")) || span_starts_with(node->text, SPAN_LIT("https://"))) {
+        read_server(reader, NULL, node, false, out);
+    } else {
         return false;
-    read_server(reader, NULL, node, false, out);
+    }
+    if (slug_is_in(out->path))
+        CONF_FAULT(reader, node, "`%s` has no meaning here; write the whole path", SLUG_MARK);
     return true;
 }

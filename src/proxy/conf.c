@@ -2,9 +2,11 @@
 #include "proxy/conf.h"
 
 #include "base/bug.h"
+#include "base/glob.h"
 #include "crypto/secret.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define CONF_ARENA_BYTES (16 * 1024 * 1024)
 
@@ -109,8 +111,8 @@ static void fill_in(struct proxy_conf *conf)
     }
 }
 
-/* Those for pipes, which have names alone, come last. With host before without, exact before subtree, longer before shorter;
- * then by bytes, so that twins are neighbours. */
+/* Those for pipes, which have names alone, come last. With host before without, exact before one with a slug before subtree,
+ * longer before shorter; then by bytes, so that twins are neighbours. */
 static int compare_routes(const void *left, const void *right)
 {
     const struct proxy_route *a = left, *b = right;
@@ -122,6 +124,8 @@ static int compare_routes(const void *left, const void *right)
         order = (int)span_is_empty(a->host) - (int)span_is_empty(b->host);
     if (order == 0)
         order = (int)a->subtree - (int)b->subtree;
+    if (order == 0)
+        order = (int)(a->slugs.count > 0) - (int)(b->slugs.count > 0);
     if (order == 0 && a->path.len != b->path.len)
         order = a->path.len > b->path.len ? -1 : 1;
     if (order == 0)
@@ -145,6 +149,110 @@ static enum code check_routes(const struct proxy_conf *conf, struct why *why)
                            SPAN_ARG(route[-1].name), SPAN_ARG(route->name));
     }
     return CODE_OK;
+}
+
+/* ---- declared paths ---- */
+
+bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)
+{
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct proxy_upstream *upstream = &conf->routes[i].upstream;
+
+        if (upstream->host != NULL && server->host != NULL && upstream->port == server->port &&
+            strcmp(upstream->host, server->host) == 0 && slug_resembles(upstream->path, path, conf->routes[i].subtree))
+            return true;
+    }
+    return false;
+}
+
+static enum code check_passes(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++)
+        for (size_t n = 0; n < conf->routes[i].pass_count; n++) {
+            const struct proxy_route *route = &conf->routes[i];
+            const struct proxy_pass *pass = &route->pass[n];
+
+            if (pass->is_post && proxy_conf_judges(conf, &route->upstream, pass->upstream_path))
+                return why_set(why, CODE_INVALID, "route %.*s: its `pass` leads POST to %.*s, where calls are judged; nothing "
+                               "gets there past the policy: name another path", SPAN_ARG(route->name),
+                               SPAN_ARG(pass->upstream_path));
+        }
+    return CODE_OK;
+}
+
+/* ---- names of upstreams ---- */
+
+/* What a policy may write for an upstream: a route's name, or what a slug of its makes of it. */
+struct upstream_name {
+    struct span glob;
+    const struct proxy_route *route;
+    bool is_literal;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct upstream_name *a = left, *b = right;
+
+    return span_compare(a->glob, b->glob);
+}
+
+static struct upstream_name *list_names(struct proxy_conf *conf, size_t *count)
+{
+    struct upstream_name *names;
+    size_t most = 0;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        most += conf->routes[i].slugs.count > 0 ? conf->routes[i].slugs.count : 1;
+    names = mem_alloc(most * sizeof *names);
+    *count = 0;
+    for (size_t i = 0; i < conf->route_count && names != NULL; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+        size_t own = route->slugs.count > 0 ? route->slugs.count : 1;
+
+        for (size_t n = 0; n < own; n++) {
+            struct span slug = route->slugs.count > 0 ? route->slugs.globs[n] : SPAN_NONE;
+            size_t size = route->name.len + slug.len;
+            char *text = arena_alloc(&conf->arena, size + 1);
+
+            if (text == NULL) {
+                mem_free(names);
+                return NULL;
+            }
+            names[*count] = (struct upstream_name){span_of(text, slug_put(route->name, slug, text, size)), route, false};
+            names[*count].is_literal = glob_is_literal(names[*count].glob);
+            ++*count;
+        }
+    }
+    return names;
+}
+
+static enum code say_clash(struct why *why, const struct upstream_name *a, const struct upstream_name *b)
+{
+    return why_set(why, CODE_INVALID, "routes %.*s and %.*s both give an upstream the name %.*s, and a policy could not tell "
+                   "them apart; give one a name of its own kind, as in `name: 'other-{slug}'`",
+                   SPAN_ARG(a->route->name), SPAN_ARG(b->route->name), SPAN_ARG(a->is_literal ? a->glob : b->glob));
+}
+
+/* One name is one upstream, whichever slug comes: else a rule for the one would hold for the other. Names without a glob are
+ * neighbours when sorted; each with one is held against all. */
+static enum code check_names(struct proxy_conf *conf, struct why *why)
+{
+    size_t count;
+    struct upstream_name *names = list_names(conf, &count);
+    enum code code = CODE_OK;
+
+    if (names == NULL)
+        return why_set(why, CODE_NOMEM, "out of memory for the configuration");
+    qsort(names, count, sizeof *names, compare_names);
+    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+        if (i > 0 && span_equals(names[i - 1].glob, names[i].glob) && names[i - 1].route != names[i].route)
+            code = say_clash(why, &names[i - 1], &names[i]);
+        for (size_t n = 0; n < count && code == CODE_OK && !names[i].is_literal; n++)
+            if (names[n].route != names[i].route && slug_globs_meet(names[i].glob, names[n].glob))
+                code = say_clash(why, &names[n], &names[i]);
+    }
+    mem_free(names);
+    return code;
 }
 
 static bool add_name(struct span *names, size_t *count, struct span name)
@@ -216,6 +324,10 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
     fill_in(conf);
     qsort(conf->routes, conf->route_count, sizeof *conf->routes, compare_routes);
     code = check_routes(conf, why);
+    if (code == CODE_OK)
+        code = check_passes(conf, why);
+    if (code == CODE_OK)
+        code = check_names(conf, why);
     if (code != CODE_OK)
         return code;
     return make_rules(conf) == CODE_OK ? CODE_OK : why_set(why, CODE_NOMEM, "out of memory for the configuration");

@@ -17,6 +17,7 @@
 #include "mcp/dialect.h"
 #include "link/rate.h"
 #include "os/sock.h"
+#include "proxy/slug.h"
 #include "tls/tls.h"
 
 #include <stdatomic.h>
@@ -40,7 +41,7 @@ struct proxy_upstream {
     const char *host;               /* a name, or an address (IPv6 without brackets), as the resolver's table has it; NULL:
                                      * nowhere, each connection of a pipe brings its own */
     uint16_t port;
-    struct span path;               /* begins with '/'; for a subtree without a trailing '/' */
+    struct span path;               /* begins with '/'; for a subtree without a trailing '/'; with the mark of a slug route */
     struct span authority;          /* Host upstream: the URL's authority */
     bool preserve_host;             /* the agent's Host instead */
     const struct proxy_header *headers;
@@ -48,10 +49,13 @@ struct proxy_upstream {
 };
 void proxy_upstream_fini(struct proxy_upstream *upstream); /* TLS and secrets; the rest is some arena's */
 
-/* `pass`: a path that is forwarded without identity and judgement, for GET and HEAD. */
+/* `pass`: a path that is forwarded without identity and judgement, for GET and HEAD or for POST. One that can be more than one
+ * path, and one for POST, stands behind the paths of routes, and never leads to where calls are judged. */
 struct proxy_pass {
-    struct span path;
-    struct span upstream_path;
+    struct span path;               /* with a slug's mark where the route has slugs; of a wildcard without its slash and star */
+    struct span upstream_path;      /* likewise */
+    bool is_post;
+    bool is_wild;
 };
 
 struct proxy_limits {
@@ -63,10 +67,11 @@ struct proxy_limits {
 };
 
 struct proxy_route {
-    struct span name;               /* the policy's `upstream` */
+    struct span name;               /* the policy's `upstream`; with the mark of a slug: its template */
     struct span host;               /* lower case, without port; empty: any accepted one */
-    struct span path;               /* byte-exact; a subtree without its trailing slash and star */
+    struct span path;               /* byte-exact but for a slug's mark; a subtree without its trailing slash and star */
     bool subtree;
+    struct slug_list slugs;         /* empty: there is no mark in the route */
     const struct dialect *dialect;  /* NULL: the default */
     bool is_pipe;                   /* for connections that name it (os/local.h), and for no others: it has no path */
     const char *const *revisions;   /* NULL-terminated, at least one */
@@ -123,6 +128,9 @@ struct proxy_conf *proxy_conf_new(void) MUST_USE;
 
 /* Fills in defaults, puts the routes into the order in which they are tried, and refuses two that take the same path. */
 enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why) MUST_USE;
+
+/* Whether calls go to this path of the upstream's server, by whatever route, as a careless server reads paths. */
+bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
 
 struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf);
 void proxy_conf_unref(struct proxy_conf **conf);

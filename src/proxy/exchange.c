@@ -88,7 +88,7 @@ struct identity_request exchange__identity_request(const struct pair *pair, cons
 
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
 {
-    return (struct mcp_session_scope){exchange->route->name, exchange->identity.tenant, exchange->identity.principal,
+    return (struct mcp_session_scope){exchange->asked.upstream, exchange->identity.tenant, exchange->identity.principal,
                                       exchange->asked.path};
 }
 
@@ -131,6 +131,18 @@ void exchange__ask(struct exchange *exchange)
     asked->root = mcp_message_subject(message);
     asked->meta = message->meta;
     asked->params = message->others;
+}
+
+/* What goes to a declared path is not read, and not recorded: it holds credentials of others. */
+void exchange__pass_body(struct pair *pair, struct span body)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason = body.len > PASS_BODY_MAX ? REASON_BODY_TOO_LARGE : REASON_PERMITTED;
+
+    if (reason == REASON_PERMITTED && buf_add_span(&exchange->canonical, body) != CODE_OK)
+        reason = REASON_MEMORY;
+    buf_fini(&exchange->body);
+    exchange__refuse(pair, reason);
 }
 
 enum reason exchange__read(struct pair *pair, struct span body)
@@ -374,7 +386,7 @@ static void report(struct pair *pair)
     const struct verdict *verdict = &exchange->decision.verdict;
     struct proxy_call call = {
         .worker = pair->lane->worker.index,
-        .upstream = exchange->asked.upstream,
+        .upstream = exchange->label,
         .method = exchange->asked.method,
         .tool = exchange->asked.tool,
         .verdict = verdict->kind,

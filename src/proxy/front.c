@@ -159,7 +159,7 @@ static enum reason identify(struct pair *pair)
 
 /* ---- how often ---- */
 
-/* Each route has its own buckets. Takes: rate: one that is set. */
+/* Each route has its own buckets, for all its slugs together: a new slug is no new bucket. Takes: rate: one that is set. */
 static enum reason take_token(struct pair *pair, const struct rate *rate, uint64_t who)
 {
     struct exchange *exchange = &pair->exchange;
@@ -225,17 +225,25 @@ static enum reason check_version(struct exchange *exchange, const struct http_he
     return REASON_UNSET;
 }
 
+/* Nobody shows who he is for a declared path. */
+static uint64_t body_limit(const struct exchange *exchange)
+{
+    uint64_t limit = exchange->route->limits.body_bytes;
+
+    return exchange->pass != NULL && limit > PASS_BODY_MAX ? PASS_BODY_MAX : limit;
+}
+
 static enum reason check_body(const struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
 
     if (head->method != HTTP_METHOD_POST)
         return REASON_UNSET;
-    if (http_media_of(head) != HTTP_MEDIA_JSON)
+    if (pair->exchange.pass == NULL && http_media_of(head) != HTTP_MEDIA_JSON)
         return REASON_MEDIA_TYPE;
     if (http_body_is_encoded(head))
         return REASON_CONTENT_ENCODING;
-    if (head->content_length > pair->exchange.route->limits.body_bytes)
+    if (head->content_length > body_limit(&pair->exchange))
         return REASON_BODY_TOO_LARGE;
     return pair__refuses(pair, head->content_length);
 }
@@ -278,10 +286,7 @@ static enum reason settle_head(struct pair *pair)
     route__correlate(pair, head);
     if (reason != REASON_UNSET)
         return reason;
-    exchange->asked.upstream = exchange->route->name;
     exchange->asked.dialect = span_text(exchange->dialect->name);
-    if (exchange->route->subtree && exchange->pass == NULL)
-        exchange->asked.path = span_part(http_head_path(head), exchange->route->path.len, SIZE_MAX);
     accept = http_accept_of(head);
     exchange->wants_sse = exchange->route->denials_sse ? accept.sse || accept.any || accept.is_absent
                                                        : http_accept_wants_sse(accept);
@@ -297,6 +302,8 @@ static enum reason settle_head(struct pair *pair)
     }
     if (reason == REASON_UNSET)
         reason = check_method(pair);
+    if (reason == REASON_UNSET && exchange->pass != NULL)
+        reason = check_body(pair);
     if (reason != REASON_UNSET || exchange->pass != NULL)
         return reason != REASON_UNSET ? reason : belong(pair);
     reason = identify(pair);
@@ -314,13 +321,14 @@ static enum reason settle_head(struct pair *pair)
 }
 
 /* What verb and path say of the message, also where it is refused for something else. */
-static enum reason open_message(struct exchange *exchange)
+static enum reason open_message(struct pair *pair)
 {
+    struct exchange *exchange = &pair->exchange;
     enum reason reason;
 
     if (exchange->pass != NULL) {
         exchange->asked.method = SPAN_LIT("pass");
-        exchange->asked.target = exchange->pass->path;
+        exchange->asked.target = http_head_path(&pair->asks.head);
         return REASON_UNSET;
     }
     reason = exchange->dialect->open(exchange->method, exchange->asked.path, &exchange->message);
@@ -345,7 +353,7 @@ static void head_done(struct pair *pair)
         return;
     }
     if (exchange->route != NULL)
-        opened = open_message(exchange);
+        opened = open_message(pair);
     if (reason == REASON_UNSET)
         reason = opened;
     if (reason != REASON_UNSET) {
@@ -427,7 +435,7 @@ static void keep(struct pair *pair, struct span piece)
     struct exchange *exchange = &pair->exchange;
     enum reason reason = REASON_BODY_TOO_LARGE;
 
-    if (buf_len(&exchange->body) + piece.len <= exchange->route->limits.body_bytes)
+    if (buf_len(&exchange->body) + piece.len <= body_limit(exchange))
         reason = pair__refuses(pair, buf_len(&exchange->body));
     if (reason == REASON_UNSET && buf_add_span(&exchange->body, piece) != CODE_OK)
         reason = REASON_MEMORY;
@@ -450,6 +458,14 @@ static bool body_ended(struct pair *pair)
     return false;
 }
 
+static void take_message(struct pair *pair, struct span body)
+{
+    if (pair->exchange.pass != NULL)
+        exchange__pass_body(pair, body);
+    else
+        exchange__read_message(pair, body);
+}
+
 bool front__body(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -459,7 +475,7 @@ bool front__body(struct pair *pair)
     switch (http_reader_feed(&pair->asks, buf_peek(&pair->front.in), &used, &body)) {
     case HTTP_STEP_BODY:
         if (buf_is_empty(&exchange->body) && pair->asks.place == HTTP_PLACE_DONE) {
-            exchange__read_message(pair, body); /* whole and in one piece: read where it lies */
+            take_message(pair, body); /* whole and in one piece: read where it lies */
             buf_drop(&pair->front.in, used);
             return true;
         }
@@ -468,7 +484,7 @@ bool front__body(struct pair *pair)
         return true;
     case HTTP_STEP_MESSAGE_DONE:
         buf_drop(&pair->front.in, used);
-        exchange__read_message(pair, buf_peek(&exchange->body));
+        take_message(pair, buf_peek(&exchange->body));
         return true;
     case HTTP_STEP_FAULT:
         pair->close_after = true;

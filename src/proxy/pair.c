@@ -99,7 +99,7 @@ static void log_ending(const struct pair *pair)
     if (!log_wants(LOG_DEBUG))
         return;
     if (exchange->is_begun && exchange->route != NULL) /* between two calls its configuration may be gone */
-        (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
+        (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->asked.upstream));
     log_line(LOG_DEBUG,
              &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route[0] ? route : NULL,
                                  .reason = reason_name(pair->ending)},

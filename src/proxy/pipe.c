@@ -34,9 +34,8 @@ enum reason pipe__find(struct pair *pair)
     for (size_t i = 0; i < conf->route_count; i++) {
         if (!conf->routes[i].is_pipe || !span_equals(conf->routes[i].name, name))
             continue;
-        pair->exchange.route = &conf->routes[i];
         pair->back_route = pair->back.stream != NULL ? &conf->routes[i] : NULL;
-        return REASON_UNSET;
+        return route__lead(pair, &(struct place){.route = &conf->routes[i]});
     }
     return REASON_ROUTE_UNKNOWN;
 }

@@ -54,6 +54,7 @@ bool question__may_follow(enum question_state from, enum question_state to);
 #define STREAM_HIGH_WATER 65536     /* bytes for a slow reader before its upstream is read no further */
 #define LEG_IN_BYTES 65536
 #define LEG_OUT_SLACK 65536         /* over a whole reply or body: heads, chunk lines */
+#define PASS_BODY_MAX 65536         /* that is posted to a declared path */
 #define ERROR_BODY_MAX 65536        /* of an upstream's 4xx and 5xx */
 #define CALL_ARENA_BYTES (64u << 20)
 #define REST_US INT64_C(1000000)    /* idle so long: buffers go back */
@@ -173,6 +174,8 @@ struct exchange {
     const struct proxy_route *route;
     const struct dialect *dialect; /* in which it is answered: the route's; before there is one, by the path */
     const struct proxy_pass *pass;
+    struct span upstream_path; /* where it goes, the slug filled in; of a subtree its root */
+    struct span label;       /* asked.upstream, or of slugs that nobody listed by name the route: what metrics tell apart */
     uint64_t seq;
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
     uint64_t response_bytes;
@@ -296,6 +299,14 @@ struct span head__value(const struct http_head *head, struct span name); /* at =
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
 enum reason route__find(struct pair *pair);
 const struct dialect *route__dialect(const struct pair *pair); /* of whoever takes that path, on whatever host */
+/* What a request's path comes to: a route, or one of its declared paths. */
+struct place {
+    const struct proxy_route *route;
+    const struct proxy_pass *pass;
+    struct span slug;
+    struct span rest; /* below a subtree or wildcard, from its '/' on */
+};
+enum reason route__lead(struct pair *pair, const struct place *place); /* the call goes there: its names and paths */
 bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address);
 void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
 struct span route__correlation_name(const struct exchange *exchange);
@@ -311,6 +322,7 @@ COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, 
 void exchange__ask(struct exchange *exchange);           /* the message becomes what is judged */
 void exchange__read_message(struct pair *pair, struct span body);
 enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
+void exchange__pass_body(struct pair *pair, struct span body); /* as read_message, to a declared path */
 bool exchange__judge(struct pair *pair);
 bool exchange__audit(struct pair *pair);
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */

@@ -40,7 +40,7 @@ void question__set_state(struct server_question *question, enum question_state s
 struct question_key question__key(const struct exchange *exchange, struct span id)
 {
     return (struct question_key){
-        .route = exchange->route->name, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
+        .route = exchange->asked.upstream, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
         .path = exchange->asked.path, .session = exchange->session_id, .id = id,
     };
 }

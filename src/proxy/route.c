@@ -70,20 +70,48 @@ bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route 
 
 /* ---- the route ---- */
 
-static bool takes_path(const struct proxy_route *route, struct span path)
+static bool takes_path(const struct proxy_route *route, struct span path, struct place *place)
 {
-    if (!route->subtree)
-        return span_equals(route->path, path);
-    return span_starts_with(path, route->path) && path.len > route->path.len && path.at[route->path.len] == '/';
+    return slug_matches_below(&route->slugs, route->path, path, &place->slug, &place->rest) &&
+           route->subtree == !span_is_empty(place->rest);
 }
 
-static bool takes_pass(const struct proxy_route *route, struct span path, const struct proxy_pass **pass)
+static bool takes_verb(const struct proxy_pass *pass, enum http_method verb)
 {
-    for (size_t i = 0; i < route->pass_count; i++)
-        if (span_equals(route->pass[i].path, path)) {
-            *pass = &route->pass[i];
+    switch (verb) {
+    case HTTP_METHOD_GET:
+    case HTTP_METHOD_HEAD:
+        return !pass->is_post;
+    case HTTP_METHOD_POST:
+        return pass->is_post;
+    case HTTP_METHOD_OPTIONS:
+        return true; /* a browser asks before it posts */
+    case HTTP_METHOD_DELETE:
+    case HTTP_METHOD_NONE:
+        break;
+    }
+    return false;
+}
+
+/* One path and no other, to be read: as such it was declared, whatever else is there. */
+static bool is_narrow(const struct proxy_pass *pass)
+{
+    return !pass->is_post && !pass->is_wild && !slug_is_in(pass->path);
+}
+
+static bool takes_pass(const struct proxy_route *route, enum http_method verb, struct span path, bool narrow,
+                       struct place *place)
+{
+    for (size_t i = 0; i < route->pass_count; i++) {
+        const struct proxy_pass *pass = &route->pass[i];
+
+        if (takes_verb(pass, verb) && is_narrow(pass) == narrow &&
+            slug_matches_below(&route->slugs, pass->path, path, &place->slug, &place->rest) &&
+            pass->is_wild == !span_is_empty(place->rest)) {
+            place->pass = pass;
             return true;
         }
+    }
     return false;
 }
 
@@ -92,21 +120,82 @@ const struct dialect *route__dialect(const struct pair *pair)
 {
     const struct proxy_conf *conf = pair->conf;
     struct span path = http_head_path(&pair->asks.head);
+    struct place place;
 
     for (size_t i = 0; i < conf->route_count && path.len > 0; i++)
-        if (takes_path(&conf->routes[i], path))
+        if (takes_path(&conf->routes[i], path, &place))
             return conf->routes[i].dialect;
     return dialects[0];
+}
+
+static bool takes_host(const struct proxy_route *route, struct span host)
+{
+    return !route->is_pipe && (span_is_empty(route->host) || span_equals_nocase(route->host, host));
+}
+
+static bool find_place(const struct proxy_conf *conf, enum http_method verb, struct span host, struct span path,
+                       struct place *place)
+{
+    for (size_t i = 0; i < conf->route_count; i++) {
+        place->route = &conf->routes[i];
+        if (takes_host(place->route, host) &&
+            (takes_pass(place->route, verb, path, true, place) || takes_path(place->route, path, place)))
+            return true;
+    }
+    for (size_t i = 0; i < conf->route_count; i++) {
+        place->route = &conf->routes[i];
+        if (takes_host(place->route, host) && takes_pass(place->route, verb, path, false, place))
+            return true;
+    }
+    return false;
+}
+
+/* ---- where it leads ---- */
+
+static struct span filled(struct exchange *exchange, struct span template, struct span slug, struct span rest)
+{
+    size_t size = template.len + slug.len + rest.len, len;
+    char *text;
+
+    if (span_is_empty(slug) && span_is_empty(rest))
+        return template.at != NULL ? template : SPAN_LIT("");
+    text = arena_alloc(&exchange->arena, size);
+    if (text == NULL)
+        return SPAN_NONE;
+    len = slug_put(template, slug, text, size);
+    if (rest.len > 0)
+        memcpy(text + len, rest.at, rest.len);
+    return span_of(text, len + rest.len);
+}
+
+enum reason route__lead(struct pair *pair, const struct place *place)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct proxy_route *route = place->route;
+    const struct proxy_pass *pass = place->pass;
+
+    exchange->route = route;
+    exchange->dialect = route->dialect;
+    exchange->pass = pass;
+    exchange->asked.upstream = filled(exchange, route->name, place->slug, SPAN_NONE);
+    exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? exchange->asked.upstream
+                                                                                              : route->name;
+    if (route->subtree && pass == NULL)
+        exchange->asked.path = place->rest;
+    exchange->upstream_path = pass != NULL ? filled(exchange, pass->upstream_path, place->slug, place->rest)
+                                           : filled(exchange, route->upstream.path, place->slug, SPAN_NONE);
+    if (exchange->asked.upstream.at == NULL || exchange->upstream_path.at == NULL)
+        return REASON_MEMORY;
+    if (pass != NULL && !is_narrow(pass) && proxy_conf_judges(pair->conf, &route->upstream, exchange->upstream_path))
+        return REASON_ROUTE_UNKNOWN;
+    return REASON_UNSET;
 }
 
 enum reason route__find(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
-    const struct proxy_conf *conf = pair->conf;
-    struct exchange *exchange = &pair->exchange;
-    struct span path = http_head_path(head);
-    bool may_pass = head->method == HTTP_METHOD_GET || head->method == HTTP_METHOD_HEAD;
     struct span host = http_head_text(head, head->host_name);
+    struct place place = {0};
 
     if (span_is_empty(host))
         return REASON_HTTP_MALFORMED;
@@ -118,20 +207,8 @@ enum reason route__find(struct pair *pair)
     }
     if (!name_is_served(pair, host))
         return REASON_HOST_FOREIGN;
-    for (size_t i = 0; i < conf->route_count; i++) {
-        const struct proxy_route *route = &conf->routes[i];
-        const struct proxy_pass *pass = NULL;
-
-        if (!span_is_empty(route->host) && !span_equals_nocase(route->host, host))
-            continue;
-        if ((may_pass && takes_pass(route, path, &pass)) || takes_path(route, path)) {
-            exchange->route = route;
-            exchange->dialect = route->dialect;
-            exchange->pass = pass;
-            return REASON_UNSET;
-        }
-    }
-    return REASON_ROUTE_UNKNOWN;
+    return find_place(pair->conf, head->method, host, http_head_path(head), &place) ? route__lead(pair, &place)
+                                                                                       : REASON_ROUTE_UNKNOWN;
 }
 
 /* ---- who and what, as it is recorded ---- */

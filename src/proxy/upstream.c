@@ -19,7 +19,7 @@ void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
 
     if (!lane__may_log(pair->lane))
         return;
-    (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->route->name));
+    (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->asked.upstream));
     (void)snprintf(correlation, sizeof correlation, "%.*s", SPAN_ARG(exchange->asked.correlation));
     if (exchange->reply_status != 0)
         (void)snprintf(status, sizeof status, " answers %d", exchange->reply_status);
@@ -229,6 +229,12 @@ static void list_credentials(const struct proxy_route *route, struct except_list
     }
 }
 
+/* Who posts, or reads what the operator did not name path by path, does it with what he has himself. */
+static bool takes_credentials(const struct proxy_pass *pass)
+{
+    return pass == NULL || !(pass->is_post || pass->is_wild);
+}
+
 /* What the gate writes itself must not come twice. */
 static void list_except(const struct pair *pair, bool is_ours, struct except_list *list)
 {
@@ -243,7 +249,7 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         add_except(list, span_text(exchange->identity.consumed));
     if (is_ours)
         list->except.known |= HTTP_EXCEPT(ACCEPT) | HTTP_EXCEPT(LAST_EVENT_ID);
-    for (size_t i = 0; i < upstream->header_count; i++)
+    for (size_t i = 0; i < upstream->header_count && takes_credentials(exchange->pass); i++)
         add_except(list, upstream->headers[i].name);
     if (exchange->pass != NULL)
         list_credentials(exchange->route, list);
@@ -253,15 +259,13 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
 {
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
-    struct span path = exchange->route->upstream.path;
+    struct span path = exchange->upstream_path;
     struct buf joined;
     enum code code = CODE_OK;
 
     buf_init(&joined, HTTP_LINE_MAX_BYTES);
 
-    if (exchange->pass != NULL) {
-        path = exchange->pass->upstream_path;
-    } else if (exchange->route->subtree) {
+    if (exchange->route->subtree && exchange->pass == NULL) {
         code = buf_add_span(&joined, path);
         if (code == CODE_OK) /* as it was judged */
             code = exchange->dialect->write_path != NULL ? exchange->dialect->write_path(&exchange->message, &joined)
@@ -281,7 +285,7 @@ static enum code write_mirrors(const struct pair *pair, struct buf *out)
     const struct http_head *head = &pair->asks.head;
     enum code code = CODE_OK;
 
-    if (pair->exchange.method != HTTP_METHOD_POST)
+    if (pair->exchange.method != HTTP_METHOD_POST || pair->exchange.pass != NULL)
         return CODE_OK;
     for (size_t i = 0; i < head->count && code == CODE_OK; i++) {
         if (http_head_mirrors(head, i))
@@ -314,11 +318,22 @@ static enum code write_judged(const struct pair *pair, struct buf *out)
         code = http_write_header(out, route->tenant_header, exchange->asked.tenant);
     if (code == CODE_OK && exchange->has_session)
         code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
-    for (size_t i = 0; i < route->upstream.header_count && code == CODE_OK; i++)
+    for (size_t i = 0; i < route->upstream.header_count && code == CODE_OK && takes_credentials(exchange->pass); i++)
         code = http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
     if (code == CODE_OK && route->forwarded)
         code = write_forwarded(pair, out);
     return code;
+}
+
+/* A call's body is JSON as it was judged; what is posted to a declared path is what its sender says. */
+static enum code write_content(const struct exchange *exchange, const struct http_head *head, size_t body_len, struct buf *out)
+{
+    struct span media = exchange->pass != NULL ? http_head_known(head, HTTP_NAME_CONTENT_TYPE) : SPAN_LIT("application/json");
+    enum code code = CODE_OK;
+
+    if (!span_is_empty(media))
+        code = http_write_line(out, SPAN_LIT("Content-Type: "), media);
+    return code == CODE_OK ? http_write_line_u64(out, SPAN_LIT("Content-Length: "), body_len) : code;
 }
 
 enum code upstream__write_head(const struct pair *pair, enum http_method method, size_t body_len, bool is_ours,
@@ -342,10 +357,8 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
         code = is_ours ? http_write_line(out, SPAN_LIT("Accept: "), SPAN_LIT("application/json, text/event-stream"))
                        : write_mirrors(pair, out);
     if (code == CODE_OK)
-        code = buf_add_span(out, body_len == SIZE_MAX ? SPAN_LIT("Accept-Encoding: identity\r\n")
-                                                      : SPAN_LIT("Accept-Encoding: identity\r\n"
-                                                                 "Content-Type: application/json\r\n"));
+        code = buf_add_span(out, SPAN_LIT("Accept-Encoding: identity\r\n"));
     if (code == CODE_OK && body_len != SIZE_MAX)
-        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body_len);
+        code = write_content(exchange, head, body_len, out);
     return code == CODE_OK ? http_write_head_end(out) : code;
 }

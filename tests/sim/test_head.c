@@ -142,7 +142,7 @@ static void test_names(void **state) /* 1.12, 1.29 */
 
 static void passing(void)
 {
-    static const struct proxy_pass pass = {SPAN_LIT("/.well-known/x"), SPAN_LIT("/inner/x")};
+    static const struct proxy_pass pass = {.path = SPAN_LIT("/.well-known/x"), .upstream_path = SPAN_LIT("/inner/x")};
     const char *text;
 
     sim->route->pass = &pass;
@@ -162,7 +162,7 @@ static void passing(void)
 /* On a declared path nobody asks for a credential; an agent that sends one does not give it to the upstream. */
 static void passing_without_credentials(void)
 {
-    static const struct proxy_pass pass = {SPAN_LIT("/.well-known/x"), SPAN_LIT("/inner/x")};
+    static const struct proxy_pass pass = {.path = SPAN_LIT("/.well-known/x"), .upstream_path = SPAN_LIT("/inner/x")};
     const char *text;
 
     sim->route->pass = &pass;

@@ -163,7 +163,7 @@ static void test_quiet_stream(void **state)
     end();
 }
 
-static const struct proxy_pass pass = {{"/llms.txt", 9}, {"/up/llms.txt", 12}};
+static const struct proxy_pass pass = {.path = {"/llms.txt", 9}, .upstream_path = {"/up/llms.txt", 12}};
 
 static void asks_pass(const char *head)
 {

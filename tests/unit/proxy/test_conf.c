@@ -87,6 +87,54 @@ static void test_refused(void **state)
     proxy_conf_unref(&conf);
 }
 
+/* 5.8: no two routes give one name to two upstreams, and a slug stands behind an exact path. */
+static void test_slugs(void **state)
+{
+    static const struct span few[] = {{"search", 6}, {"shop-*", 6}}, other[] = {{"shop-1", 6}};
+    struct proxy_route routes[] = {route("dojo-{slug}", "", "/mcp/{slug}", false), route("one", "", "/mcp/search", false)};
+    struct proxy_route clash[] = {route("{slug}", "", "/mcp/{slug}", false), route("search", "", "/x", false)};
+    struct proxy_route globbed[] = {route("{slug}", "", "/mcp/{slug}", false), route("shop-admin", "", "/x", false)};
+    struct proxy_route both[] = {route("{slug}", "", "/mcp/{slug}", false), route("{slug}", "h", "/mcp/{slug}", false)};
+    struct proxy_conf *conf;
+    struct why why = {""};
+
+    (void)state;
+    routes[0].slugs = clash[0].slugs = globbed[0].slugs = both[0].slugs = (struct slug_list){few, 2};
+    both[1].slugs = (struct slug_list){other, 1};
+    assert_ok(seal(routes, 2, &conf, &why));
+    assert_true(span_is(conf->routes[0].name, "one"));
+    proxy_conf_unref(&conf);
+    assert_int_equal(seal(clash, 2, &conf, &why), CODE_INVALID);
+    assert_non_null(strstr(why.text, "the name search"));
+    proxy_conf_unref(&conf);
+    assert_int_equal(seal(globbed, 2, &conf, &why), CODE_INVALID);
+    assert_non_null(strstr(why.text, "shop-admin"));
+    proxy_conf_unref(&conf);
+    assert_int_equal(seal(both, 2, &conf, &why), CODE_INVALID);
+    assert_non_null(strstr(why.text, "shop-1"));
+    proxy_conf_unref(&conf);
+}
+
+/* 5.17: a declared POST never leads to where calls are judged, whichever route judges them. */
+static void test_posts(void **state)
+{
+    struct proxy_pass pass = {SPAN_LIT("/register"), SPAN_LIT("/MCP/"), true, false};
+    struct proxy_route routes[] = {route("one", "", "/a", false), route("two", "", "/b", false)};
+    struct proxy_conf *conf;
+    struct why why = {""};
+
+    (void)state;
+    routes[0].pass = &pass;
+    routes[0].pass_count = 1;
+    routes[1].upstream.path = SPAN_LIT("/mcp");
+    assert_int_equal(seal(routes, 2, &conf, &why), CODE_INVALID);
+    assert_non_null(strstr(why.text, "past the policy"));
+    proxy_conf_unref(&conf);
+    pass.upstream_path = SPAN_LIT("/register");
+    assert_ok(seal(routes, 2, &conf, &why));
+    proxy_conf_unref(&conf);
+}
+
 static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlations, and what is set upstream, by their names */
 {
     static const struct identity_source sources[] = {{.kind = IDENTITY_API_KEY, .header = "X-Agent-Key"},
@@ -151,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_defaults), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_slugs), cmocka_unit_test(test_posts),
         cmocka_unit_test(test_what_comes_once),
         cmocka_unit_test(test_secrets_are_wiped), cmocka_unit_test(test_contexts_are_given_back),
     };

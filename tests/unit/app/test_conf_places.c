@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What callgate.yaml says of paths: slugs, declared paths, the URL that agents know. 5.8, 5.9, 5.17 */
+#include "app/conf.h"
+#include "fakes/cm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/callgate-places-XXXXXX";
+static char path[64];
+
+static enum code load(const char *text, struct conf **conf, struct faults *faults, struct faults *warnings)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+    faults_init(faults);
+    faults_init(warnings);
+    return conf_load(path, conf, faults, warnings);
+}
+
+static const struct proxy_route *route_of(const struct conf *conf, const char *name)
+{
+    for (size_t i = 0; i < conf->proxy->route_count; i++)
+        if (span_is(conf->proxy->routes[i].name, name))
+            return &conf->proxy->routes[i];
+    fail_msg("no route %s", name);
+    return NULL;
+}
+
+static void test_slugs_and_passes(void **state)
+{
+    struct faults faults, warnings;
+    struct conf *conf;
+    const struct proxy_route *bare, *dojo;
+
+    (void)state;
+    assert_ok(load("routes:\n"
+                   "  - {path: '/{slug}/mcp', slugs: [search, 'shop-*'], upstream: {url: 'https://h/v/{slug}'},\n"
+                   "     pass: ['GET /{slug}/llms.txt -> /x/{slug}', 'POST /register', 'GET /.well-known/*']}\n"
+                   "  - {name: 'dojo-{slug}', path: '/mcp/{slug}', slugs: ['*'], upstream: {url: 'https://h/w/{slug}'}}\n",
+                   &conf, &faults, &warnings));
+    bare = route_of(conf, "{slug}");
+    dojo = route_of(conf, "dojo-{slug}");
+    assert_true(bare->slugs.count == 2 && span_is(bare->slugs.globs[1], "shop-*") && span_is(bare->upstream.path, "/v/{slug}"));
+    assert_int_equal(dojo->slugs.count, 1);
+    assert_true(bare->pass_count == 3 && bare->pass[1].is_post && bare->pass[2].is_wild && !bare->pass[0].is_wild);
+    assert_true(span_is(bare->pass[0].upstream_path, "/x/{slug}") && span_is(bare->pass[2].path, "/.well-known"));
+    conf_free(&conf);
+}
+
+#define ROUTE(key) "{name: a, path: /a, upstream: {url: 'http://[::1]/mcp'}, " key "}"
+
+static const struct bad {
+    const char *route;
+    int column;
+    const char *words;
+} bad[] = {
+    {ROUTE("pass: ['PUT /x']"), 74, "read, or posted to"},
+    {ROUTE("pass: ['POST /x/*']"), 74, "to one path"},
+    {ROUTE("pass: ['GET x']"), 74, "plain path"},
+    {ROUTE("pass: ['GET /x*']"), 74, "plain path"},
+    {ROUTE("pass: ['GET /x/* -> /y']"), 74, "plain path"},
+    {ROUTE("pass: ['GET /x -> y']"), 74, "plain path"},
+    {ROUTE("pass: ['GET /{slug}/x']"), 74, "plain path"},
+    {ROUTE("pass: ['POST /x', 'POST /x -> /y']"), 85, "listed already"},
+    {ROUTE("slugs: [a]"), 74, "no meaning without `{slug}`"},
+    /* 5.8 */
+    {"{path: '/mcp/{slug}', upstream: {url: 'http://[::1]/{slug}'}}", 17, "`slugs` is missing"},
+    {"{path: '/mcp/{slug}', slugs: [A], upstream: {url: 'http://[::1]/{slug}'}}", 40, "begins with a letter"},
+    {"{path: '/mcp/{slug}', slugs: [a, a], upstream: {url: 'http://[::1]/{slug}'}}", 43, "twice"},
+    {"{path: '/mcp/x{slug}', slugs: [a], upstream: {url: 'http://[::1]/{slug}'}}", 17, "a path begins"},
+    {"{path: '/{slug}/{slug}', slugs: [a], upstream: {url: 'http://[::1]/{slug}'}}", 17, "a path begins"},
+    {"{path: '/mcp/{slug}', slugs: [a], upstream: {url: 'http://[::1]/mcp'}}", 54, "all slugs would be one"},
+    {"{path: '/mcp', name: a, upstream: {url: 'http://[::1]/{slug}'}}", 44, "the path none"},
+    {"{path: '/mcp/{slug}', name: a, slugs: [a], upstream: {url: 'http://[::1]/{slug}'}}", 38, "one name for all"},
+    {"{path: '/mcp', name: 'a{slug}', upstream: {url: 'http://[::1]/'}}", 31, "the name has a slug"},
+    {"{path: '/mcp/{slug}', slugs: [a], upstream: {url: 'http://{slug}.example/'}}", 60, "its host"},
+};
+
+static void test_bad_places(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct faults faults, warnings;
+        struct conf *conf;
+        char text[512];
+        bool found = false;
+
+        (void)snprintf(text, sizeof text, "routes: [%s]\n", bad[i].route);
+        assert_int_equal(load(text, &conf, &faults, &warnings), CODE_INVALID);
+        for (size_t n = 0; n < faults.count && n < FAULTS_MAX; n++)
+            found = found || (faults.fault[n].column == bad[i].column && strstr(faults.fault[n].text, bad[i].words) != NULL);
+        if (!found)
+            fail_msg("%s\n%d: %s", text, faults.fault[0].column, faults.fault[0].text);
+    }
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/callgate.yaml", folder);
+    return 0;
+}
+
+static int drop_folder(void **state)
+{
+    (void)state;
+    return unlink(path) + rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slugs_and_passes), cmocka_unit_test(test_bad_places),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, drop_folder);
+}
