@@ -509,6 +509,12 @@ bool gate_may_see(struct gate *gate, const struct policy *policy, const struct g
     return policy_could_permit(policy, &question, gate->scratch);
 }
 
+bool gate_may_ask(struct gate *gate, const struct gate_message *message, struct span method)
+{
+    follow(gate);
+    return gate_may_see(gate, gate->policy, message, method, SPAN_NONE, false);
+}
+
 void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT])
 {
     gate_state_learn(gate->shared->state, upstream, tool, said);

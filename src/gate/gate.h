@@ -134,4 +134,7 @@ void gate_learn(struct gate *gate, struct span upstream, struct span tool, const
 bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span method,
                   struct span target, bool is_template);
 
+/* Whether some rule could permit such a message at all to whom `message` comes from, under the current snapshot. */
+bool gate_may_ask(struct gate *gate, const struct gate_message *message, struct span method);
+
 #endif

@@ -50,6 +50,19 @@ enum code mcp__cuts_add_text(struct mcp__cuts *cuts, size_t begin, size_t end)
     return add(cuts, &cut);
 }
 
+enum code mcp__cut_member(const struct mcp__editing *editing, const struct json_node *member)
+{
+    size_t begin = (size_t)(member->raw.at - buf_peek(editing->canonical).at), len;
+    struct buf key;
+    enum code code;
+
+    buf_init(&key, SIZE_MAX / 2);
+    code = json_write_string(&key, member->key);
+    len = buf_len(&key) + 1;
+    buf_fini(&key);
+    return code == CODE_OK ? mcp__cuts_add(editing->cuts, begin - len, begin + member->raw.len) : code;
+}
+
 void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
 {
     size_t count = count_of(cuts), from = 0, len = buf_len(out), to = 0;

@@ -44,10 +44,10 @@ bool mcp__method_is_legal(struct span method);
 bool mcp__is_tool_name(struct span name, const struct mcp_read_rules *rules);
 enum reason mcp__reason_of_fault(enum json_fault_kind kind);
 
-/* meta.c: takes out of the canonical bytes what does not go up of params._meta. *edited: a copy of what is left, to be read
- * anew; at == NULL: nothing was taken out. */
-enum code mcp__cut_meta(const struct json_node *root, enum mcp_meta pass, struct buf *canonical, struct arena *arena,
-                        struct span *edited) MUST_USE;
+/* meta.c: takes out of the canonical bytes what does not go up of params._meta and of a client's capabilities. *edited: a copy
+ * of what is left, to be read anew; at == NULL: nothing was taken out. */
+enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *rules, struct buf *canonical,
+                    struct arena *arena, struct span *edited) MUST_USE;
 
 /* header.c: Mcp-Method and Mcp-Name, where they are there. */
 bool mcp__headers_agree(const struct mcp_message *message, const struct mcp_read_rules *rules);

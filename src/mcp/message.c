@@ -276,7 +276,7 @@ enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struc
     *message = (struct mcp_message){.kind = MCP_NONE};
     if (json_read(body, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
         return mcp__reason_of_fault(fault->kind);
-    if (mcp__cut_meta(message->root, rules->meta, canonical, arena, &edited) != CODE_OK)
+    if (mcp__edit(message->root, rules, canonical, arena, &edited) != CODE_OK)
         return REASON_MEMORY;
     if (edited.at != NULL) {
         buf_clear(canonical);

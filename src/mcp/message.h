@@ -43,6 +43,10 @@ enum mcp_meta { MCP_META_PASS = 0, MCP_META_KNOWN, MCP_META_NONE };
 
 struct mcp_read_rules {
     enum mcp_meta meta;
+    /* Whether some rule could permit the method to this agent's server, or to this agent: else its client capability (sampling,
+     * elicitation, roots, tasks) is taken out of `initialize` and of params._meta. NULL: none is. */
+    bool (*may_ask)(void *context, struct span method);
+    void *ask_context;
     bool printable_tool_names; /* tool_names: printable */
     struct span mcp_method;    /* header values; at == NULL: absent */
     struct span mcp_name;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reply.c learns during its walk, and the pieces that are cut out of the canonical bytes after it.
+/* Pieces that are cut out of canonical bytes: of replies after reply.c's walk, of an agent's message before it is judged.
  *
  * Threads: belongs to one thread.
  * Owns: the list of cuts.
- * Lifetime: one mcp_reply_read.
+ * Lifetime: one mcp_read or mcp_reply_read.
  * Errors: enum code; `reason` says which ending. */
 #ifndef MCP_REPLY_PRIV_H
 #define MCP_REPLY_PRIV_H
@@ -40,6 +40,19 @@ enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json
 
 /* What a fault in an upstream's JSON is. */
 enum reason mcp__reply_fault(const struct json_fault *fault);
+
+/* ---- what an agent's message loses ---- */
+
+struct mcp__editing {
+    const struct mcp_read_rules *rules;
+    const struct buf *canonical; /* the bytes of the tree that is looked through, in the order of its cuts */
+    struct mcp__cuts *cuts;
+};
+
+/* A member with its key, which stands right before the value in canonical bytes. */
+enum code mcp__cut_member(const struct mcp__editing *editing, const struct json_node *member) MUST_USE;
+/* capability.c: of this object what no rule could permit. */
+enum code mcp__cut_capabilities(const struct mcp__editing *editing, const struct json_node *object) MUST_USE;
 
 /* ---- deceptive.c ---- */
 

@@ -235,13 +235,16 @@ static enum code warn_kind(struct compiler *c, enum kind kind)
 static void warn_methods(struct compiler *c, const struct rule *rule)
 {
     static const char *const methods[] = {
-        "initialize", "server/discover", "ping", "tools/list", "tools/call", "resources/list", "resources/read",
-        "resources/templates/list", "resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get",
-        "completion/complete", "logging/setLevel", "sampling/createMessage", "elicitation/create", "roots/list", "tasks/get",
-        "tasks/list", "tasks/result", "tasks/cancel", "stream/open", "stream/message", "session/end", "response", "protocol",
-        "subscriptions/listen", "notifications/initialized", "notifications/cancelled", "notifications/progress",
-        "notifications/message", "notifications/roots/list_changed", "notifications/tools/list_changed",
-        "notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated", NULL};
+        "protocol", "initialize", "server/discover", "ping", "tools/list", "tools/call", "resources/list",
+        "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
+        "subscriptions/listen", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel",
+        "tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update",
+        "sampling/createMessage", "elicitation/create", "roots/list", "notifications/initialized",
+        "notifications/cancelled", "notifications/progress", "notifications/message", "notifications/roots/list_changed",
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated",
+        "notifications/tasks", "notifications/tasks/status", "notifications/elicitation/complete",
+        "notifications/subscriptions/acknowledged", "stream/open", "stream/message", "session/end", "response", NULL};
     const struct names *names = &rule->match.by[DIM_METHOD];
 
     for (uint32_t i = 0; i < names->count; i++) {

@@ -145,6 +145,13 @@ void exchange__pass_body(struct pair *pair, struct span body)
     exchange__refuse(pair, reason);
 }
 
+static bool may_ask(void *context, struct span method)
+{
+    struct pair *pair = context;
+
+    return gate_may_ask(pair->lane->gate, &pair->exchange.asked, method);
+}
+
 enum reason exchange__read(struct pair *pair, struct span body)
 {
     const struct http_head *head = &pair->asks.head;
@@ -158,6 +165,8 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .revisions = exchange->route->revisions,
         .head = head,
         .meta = exchange->route->meta,
+        .may_ask = may_ask,
+        .ask_context = pair,
         .params = exchange->route->params,
         .param_count = exchange->route->param_count,
     };

@@ -41,12 +41,19 @@ static void deny(const struct mcp_message *message, enum reason reason)
     buf_fini(&out);
 }
 
+static bool may_ask(void *context, struct span method)
+{
+    (void)context;
+    return span_is(method, "roots/list");
+}
+
 static void read_request(struct span body, unsigned choice)
 {
     static const struct span listed[] = {{"note", 4}};
     const struct mcp_read_rules rules = {.printable_tool_names = choice & 1,
                                          .meta = choice >> 6 <= MCP_META_NONE ? (enum mcp_meta)(choice >> 6) : MCP_META_PASS,
                                          .params = listed, .param_count = choice >> 6 > MCP_META_NONE,
+                                         .may_ask = choice & 8 ? may_ask : NULL,
                                          .mcp_method = choice & 2 ? SPAN_LIT("tools/call") : SPAN_NONE,
                                          .mcp_name = choice & 4 ? SPAN_LIT("=?base64?ZWNobw==?=") : SPAN_NONE};
     struct mcp_message message, again;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/method.h"
 
+#include "fakes/methods.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +28,18 @@ static void knows_who_says_what(void **state)
         assert_int_equal(mcp_method_may_come(span_text(rows[i].name), false), rows[i].from_agent);
         assert_int_equal(mcp_method_may_come(span_text(rows[i].name), true), rows[i].from_server);
     }
+}
+
+/* 5.5 */
+static void knows_every_method(void **state)
+{
+    (void)state;
+#define X(name, agent, server, id) \
+    assert_int_equal(mcp_method_may_come(SPAN_LIT(name), false), agent); \
+    assert_int_equal(mcp_method_may_come(SPAN_LIT(name), true), server); \
+    assert_int_equal(mcp_method_needs_id(SPAN_LIT(name)), id);
+    METHODS(X)
+#undef X
 }
 
 /* 1.11: a request method without an id is refused */
@@ -98,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_who_says_what),
+        cmocka_unit_test(knows_every_method),
         cmocka_unit_test(knows_what_needs_an_id),
         cmocka_unit_test(knows_members_of_params), cmocka_unit_test(lists_revisions),
     };

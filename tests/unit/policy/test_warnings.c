@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2.3: what is legal but hardly meant: each kind fires, and its near miss does not. */
+#include "fakes/methods.h"
 #include "unit/policy/judge.h"
 
 /* The rules stand from line 4 on, one a line; all may begin a session; the last line's test decides `r`. */
@@ -236,9 +237,24 @@ static void test_look_alike(void **state)
     expect_alike("id", "shop.1", "shop.2", false, NULL);
 }
 
+/* 5.5: every method can be named, and a slip in its name is told. */
 static void test_methods(void **state)
 {
+    static const char *const names[] = {
+#define X(name, agent, server, id) name,
+        METHODS(X)
+#undef X
+    };
+    char text[400], said[80];
+
     (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(text, sizeof text, HEAD PERMIT("match: {methods: ['%s']}"), names[i]);
+        expect_none(text);
+        snprintf(text, sizeof text, HEAD PERMIT("match: {methods: ['%sx']}"), names[i]);
+        snprintf(said, sizeof said, "did you mean `%s`?", names[i]);
+        expect_warning(text, AT, said);
+    }
     expect_warning(HEAD PERMIT("match: {methods: [tools/lists]}"), AT, "did you mean `tools/list`?");
     expect_warning(HEAD PERMIT("match: {methods: [ping, protocl]}"), AT, "did you mean `protocol`?");
     expect_none(HEAD PERMIT("match: {methods: [resources/read, resources/unsubscribe, vendor/own, 'tool*']}"));
