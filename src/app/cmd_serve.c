@@ -47,7 +47,7 @@ static int check_only(struct conf **conf)
     return STATUS_DONE;
 }
 
-static int serve_all(struct conf *conf, const char *continue_why, int ready_fd)
+static int serve_all(struct conf *conf, const char *continue_why, int64_t linger_us, int ready_fd)
 {
     struct serve serve;
     struct why why = {0};
@@ -55,6 +55,7 @@ static int serve_all(struct conf *conf, const char *continue_why, int ready_fd)
 
     signals_block();
     code = serve_open(&serve, conf, continue_why, &why);
+    serve.linger_us = linger_us;
     if (code == CODE_OK)
         code = serve_run(&serve, ready_fd, &why);
     serve_close(&serve);
@@ -78,7 +79,8 @@ static int read_ready_fd(const char *text, int *fd)
 
 static int run_serve(int argc, char **argv)
 {
-    const char *config = NULL, *ready = NULL, *reason = NULL;
+    const char *config = NULL, *ready = NULL, *reason = NULL, *used = NULL;
+    uint64_t linger_ms = 0;
     bool check = false, verbose = false, goes_on = false;
     const struct option options[] = {
         CONFIG_OPTION(&config),
@@ -88,6 +90,8 @@ static int run_serve(int argc, char **argv)
          .flag = &goes_on},
         {.name = "why", .takes = "TEXT", .help = "why a loss is accepted, for the record", .value = &reason},
         {.name = "ready-fd", .takes = "N", .help = "write one JSON line with the addresses there when ready", .value = &ready},
+        {.name = "while-used", .takes = "MS", .help = "end so long after the last connection, as `callgate pipe` wants it",
+         .value = &used},
         {0},
     };
     const struct usage usage = {"callgate serve [--config FILE] [--check] [--verbose] [--continue-after-loss --why TEXT]",
@@ -100,6 +104,8 @@ static int run_serve(int argc, char **argv)
     if (status == OPTIONS_GO && (goes_on != (reason != NULL) || (goes_on && check)))
         status = complain(STATUS_USAGE, "--continue-after-loss and --why TEXT go together, and not with --check: who accepts a "
                           "loss says why");
+    if (status == OPTIONS_GO && used != NULL && (num_u64(span_text(used), &linger_ms) != CODE_OK || linger_ms > UINT32_MAX))
+        status = complain(STATUS_USAGE, "--while-used %s is no number of milliseconds", used);
     if (status == OPTIONS_GO)
         status = read_ready_fd(ready, &ready_fd);
     if (status != OPTIONS_GO)
@@ -111,7 +117,7 @@ static int run_serve(int argc, char **argv)
         return status;
     if (verbose)
         log_init(LOG_DEBUG, LOG_AUTO);
-    return check ? check_only(&conf) : serve_all(conf, reason, ready_fd);
+    return check ? check_only(&conf) : serve_all(conf, reason, (int64_t)linger_ms * 1000, ready_fd);
 }
 
 const struct command cmd_serve = {"serve", "the gate itself", run_serve, NULL};

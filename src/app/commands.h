@@ -13,6 +13,7 @@
 
 extern const struct command cmd_init;
 extern const struct command cmd_serve;
+extern const struct command cmd_pipe;
 extern const struct command cmd_status;
 extern const struct command cmd_policy;
 extern const struct command cmd_approvals;

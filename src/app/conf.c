@@ -210,8 +210,7 @@ const char *conf_find(const char *given)
     return access(usual[0], F_OK) != 0 && access(usual[1], F_OK) == 0 ? usual[1] : usual[0];
 }
 
-/* A missing or unreadable file is a fault like any other. */
-static enum code read_tree(const char *path, struct yaml_tree **tree, struct faults *faults)
+enum code conf__tree(const char *path, struct yaml_tree **tree, struct faults *faults)
 {
     struct buf text;
     struct why why = {""};
@@ -258,7 +257,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
     struct yaml_tree *tree;
     struct why why = {""};
     size_t before = faults->count;
-    enum code code = read_tree(path, &tree, faults);
+    enum code code = conf__tree(path, &tree, faults);
 
     *conf = NULL;
     if (code != CODE_OK)
@@ -303,7 +302,7 @@ static enum code one_path(const char *path, const char *section, const char *key
     struct conf_reader reader = {.path = path, .arena = &arena, .faults = faults};
     struct yaml_tree *tree;
     size_t before = faults->count;
-    enum code code = read_tree(path, &tree, faults);
+    enum code code = conf__tree(path, &tree, faults);
     const struct yaml_node *map;
     const char *found;
 

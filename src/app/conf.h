@@ -68,6 +68,18 @@ void conf_free(struct conf **conf); /* NULL is fine */
  * *path is the caller's (mem_free). */
 enum code conf_store_path(const char *path, char **store, struct faults *faults) MUST_USE;
 
+/* What `callgate pipe` has to know of its route. Owned by its arena. */
+struct conf_pipe_route {
+    struct arena arena;
+    struct conf_pipe pipe;
+    struct span name, dialect;
+    uint64_t line_bytes;           /* limits.body */
+    struct span key_header;        /* where the gate asks for a key; empty: it asks for none */
+    const char *key_prefix;        /* before the key there */
+};
+/* Takes: name NULL: the only one. *out is the caller's in any case (arena_fini). */
+enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_route *out, struct faults *faults) MUST_USE;
+
 /* Likewise what `audit: {database:}` names. */
 enum code conf_audit_path(const char *path, char **database, struct faults *faults) MUST_USE;
 

@@ -4,7 +4,6 @@
 #include "os/clock.h"
 
 #define MAX_LISTENERS 64
-#define PIPE_LINGER_MS 10000
 #define MIB ((uint64_t)1 << 20)
 
 bool conf__host_is_plain(struct span host)
@@ -99,29 +98,6 @@ static void read_listen(struct conf_reader *reader, const struct yaml_node *node
     listen->head_ms = conf__duration(reader, timeouts, "head", CONF_MAX_MS);
     listen->body_ms = conf__duration(reader, timeouts, "body", CONF_MAX_MS);
     listen->idle_ms = conf__duration(reader, timeouts, "idle", CONF_MAX_MS);
-}
-
-bool conf__has_pipes(const struct yaml_node *root, bool alone)
-{
-    const struct yaml_node *routes = yaml_member(root, "routes");
-    size_t pipes = 0;
-
-    for (const struct yaml_node *node = routes != NULL ? routes->child : NULL; node != NULL; node = node->next)
-        pipes += conf__is_pipe(node);
-    return pipes > 0 && (!alone || pipes == routes->count);
-}
-
-void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe *pipe)
-{
-    static const char *const known[] = {"socket", "linger", NULL};
-    const struct yaml_node *node = yaml_member(root, "pipe");
-
-    if (node != NULL && !conf__map(reader, node, known, "`pipe`"))
-        node = NULL;
-    pipe->socket = conf__path(reader, node, "socket", "callgate.sock");
-    pipe->linger_ms = conf__duration(reader, node, "linger", CONF_MAX_MS);
-    if (pipe->linger_ms == 0)
-        pipe->linger_ms = PIPE_LINGER_MS;
 }
 
 static void read_listens(struct conf_reader *reader, const struct yaml_node *list)

@@ -68,6 +68,9 @@ void *conf__array(struct conf_reader *reader, size_t count, size_t bytes);
 
 /* ---- the parts ---- */
 
+/* The file as a map; a missing or unreadable one is a fault like any other. */
+enum code conf__tree(const char *path, struct yaml_tree **tree, struct faults *faults) MUST_USE;
+
 bool conf__path_is_plain(struct span path); /* begins with '/', no `%`, `..`, `//`, `;`, `\`, query or fragment */
 bool conf__path_is_template(struct span path); /* likewise, perhaps with one segment that is a slug's mark */
 bool conf__host_is_plain(struct span host); /* a name or an address, without a port */

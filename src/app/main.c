@@ -13,6 +13,7 @@ int main(int argc, char **argv)
     const struct command commands[] = {
         cmd_init,
         cmd_serve,
+        cmd_pipe,
         cmd_status,
         cmd_policy,
         cmd_approvals,

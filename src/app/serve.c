@@ -292,6 +292,21 @@ static void mind_signer(struct serve *serve)
         begin_drain(serve);
 }
 
+/* Whoever comes while it drains finds nobody listening, and starts the next. */
+static void mind_use(struct serve *serve)
+{
+    struct proxy_gauges now;
+    int64_t now_us = loop_now_us(serve->loop);
+
+    if (serve->linger_us == 0 || serve->is_draining)
+        return;
+    proxy_gauges(serve->proxy, &now);
+    if (now.connections > 0 || serve->used_us == 0)
+        serve->used_us = now_us;
+    else if (now_us - serve->used_us >= serve->linger_us)
+        begin_drain(serve);
+}
+
 static void poll_store(void *context)
 {
     struct serve *serve = context;
@@ -303,6 +318,7 @@ static void poll_store(void *context)
     serve__attend(serve);
     serve__watch_disk(serve);
     mind_signer(serve);
+    mind_use(serve);
     gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
     if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
         /* Without the timer revoked keys would go on working. */

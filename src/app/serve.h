@@ -97,6 +97,9 @@ struct serve {
     struct admin *admin;         /* NULL: none is configured; likewise metrics */
     struct metrics *metrics;
 
+    int64_t linger_us;           /* it ends so long after its last connection; 0: it does not */
+    int64_t used_us;             /* when there was one last */
+
     bool signer_is_lost;
     bool disk_is_low;            /* and the log says so */
     struct disk_growth disk_growth;

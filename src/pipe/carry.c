@@ -221,6 +221,18 @@ static bool choose(struct talk *talk, struct span canonical, const struct line *
     return true;
 }
 
+/* Whoever numbers messages is told which have come as far as this. */
+static void tell_taken(const struct talk *talk)
+{
+    const struct pipe_child_conf *conf = &talk->child->conf;
+    struct span value;
+    uint64_t number;
+
+    if (conf->taken != NULL && http_head_find(&talk->reader.head, SPAN_LIT("Callgate-Line"), &value) &&
+        num_u64(value, &number) == CODE_OK)
+        conf->taken(conf->context, number);
+}
+
 void carry__post(struct talk *talk)
 {
     struct line line;
@@ -232,6 +244,7 @@ void carry__post(struct talk *talk)
     if (!choose(talk, buf_peek(&text), &line)) {
         buf_clear(&text); /* it is answered */
     } else if (talk->child->conf.kind == PIPE_OKSO) {
+        tell_taken(talk);
         child__run(talk);
     } else if (code != CODE_OK) {
         talk__fail(talk, 400, "this is no JSON-RPC message");
@@ -240,6 +253,8 @@ void carry__post(struct talk *talk)
 
         talk->state = TALK_ASKS;
         told = line.kind == LINE_BATCH ? tell_members(talk, buf_peek(&text)) : tell_child(talk, buf_peek(&text), &line);
+        if (talk->child != NULL) /* else it is answered already */
+            tell_taken(talk);
         if (!told) {
             carry__gone(talk);
             talk__fail(talk, 503, "the server's process takes no more");

@@ -42,6 +42,8 @@ struct pipe_child_conf {
     bool is_shared;                    /* by several sessions: initialize is asked once, and answered to all */
     bool refuses_questions;            /* it has no one whom it could ask: its requests are answered with an error */
     void (*ended)(void *context, int wait_status); /* once, when all that it wrote is answered. NULL: nobody listens */
+    void (*taken)(void *context, uint64_t number); /* a message is on its way into a stdin: that with this number in its
+                                                    * header Callgate-Line. NULL: nobody asks */
     void *context;
 };
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/pipe_gate.h"
+
+#include "os/local.h"
+#include "os/sock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define READY_FD 3
+#define READY_MS 120000 /* another gate may still drain */
+#define BUSY_TRIES 500
+#define BUSY_US 10000
+#define LAST_WORDS 600
+
+static enum code connect_to(const struct conf_pipe *pipe, int *fd, struct why *why)
+{
+    enum code code = local_connect(pipe->socket, fd);
+
+    for (int i = 0; i < BUSY_TRIES && code == CODE_BUSY; i++) {
+        (void)usleep(BUSY_US);
+        code = local_connect(pipe->socket, fd);
+    }
+    if (code == CODE_DENIED)
+        return why_set(why, code, "the gate's socket %s belongs to another user; name one of your own with `pipe: {socket: "
+                       "FILE}` in a configuration of your own", pipe->socket);
+    return code == CODE_OK || code == CODE_NOT_FOUND
+               ? code : why_set(why, code, "the gate's socket %s cannot be reached: %s", pipe->socket, strerrordesc_np(errno));
+}
+
+/* In the gate to be: nothing of the pipe's is its own, but its user. */
+static _Noreturn void be_gate(const char *conf, const struct conf_pipe *pipe, int ready, int log)
+{
+    char linger[32], ready_fd[8];
+    char *const argv[] = {(char[]){"callgate"}, (char[]){"serve"}, (char[]){"--config"}, (char *)(uintptr_t)conf,
+                          (char[]){"--ready-fd"}, ready_fd, (char[]){"--while-used"}, linger, NULL};
+    int nothing = open("/dev/null", O_RDWR);
+    sigset_t none;
+
+    (void)snprintf(ready_fd, sizeof ready_fd, "%d", READY_FD);
+    (void)snprintf(linger, sizeof linger, "%u", pipe->linger_ms);
+    sigemptyset(&none);
+    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 ||
+        (ready != READY_FD && dup2(ready, READY_FD) < 0) || fcntl(READY_FD, F_SETFD, 0) != 0 ||
+        sigprocmask(SIG_SETMASK, &none, NULL) != 0)
+        _exit(126);
+#ifdef SYS_close_range
+    (void)syscall(SYS_close_range, READY_FD + 1, ~0u, 0);
+#endif
+    (void)unsetenv("CALLGATE_KEY");
+    execv("/proc/self/exe", argv);
+    _exit(127);
+}
+
+/* Twice, so that the gate is nobody's child. */
+static enum code fork_gate(const char *conf, const struct conf_pipe *pipe, int ready, int log, struct why *why)
+{
+    pid_t between = fork();
+
+    if (between == 0) {
+        pid_t gate;
+
+        (void)setsid();
+        gate = fork();
+        if (gate == 0)
+            be_gate(conf, pipe, ready, log);
+        _exit(gate < 0);
+    }
+    if (between < 0)
+        return why_set(why, CODE_IO, "the gate cannot be started: %s", strerrordesc_np(errno));
+    while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    return CODE_OK;
+}
+
+/* What the gate wrote since it was started. */
+static enum code tell_last_words(int log, off_t from, const char *path, struct why *why)
+{
+    char text[LAST_WORDS + 1];
+    off_t end = lseek(log, 0, SEEK_END), begin = end - from > LAST_WORDS ? end - LAST_WORDS : from;
+    ssize_t got = pread(log, text, LAST_WORDS, begin);
+
+    text[got > 0 ? got : 0] = '\0';
+    while (got > 0 && text[got - 1] == '\n')
+        text[--got] = '\0';
+    return why_set(why, CODE_IO, "the gate could not be started (more in %s): %s", path, text);
+}
+
+static enum code wait_ready(int ready, bool *is_ready)
+{
+    struct pollfd poll_fd = {.fd = ready, .events = POLLIN};
+    char byte;
+    ssize_t got = -1;
+    int events;
+
+    do {
+        events = poll(&poll_fd, 1, READY_MS);
+    } while (events < 0 && errno == EINTR);
+    if (events > 0)
+        got = read(ready, &byte, 1);
+    *is_ready = got == 1;
+    return CODE_OK;
+}
+
+static enum code start(const char *conf, const struct conf_pipe *pipe, struct why *why)
+{
+    char path[PATH_MAX], own[PATH_MAX];
+    int ready[2] = {-1, -1}, log;
+    bool is_ready = false;
+    enum code code;
+    off_t from;
+
+    (void)snprintf(path, sizeof path, "%s.log", pipe->socket);
+    log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (log < 0 || realpath(conf, own) == NULL || pipe2(ready, O_CLOEXEC) != 0) {
+        code = why_set(why, CODE_IO, "the gate cannot be started: %s: %s", log < 0 ? path : conf, strerrordesc_np(errno));
+        sock_close(&log);
+        return code;
+    }
+    from = lseek(log, 0, SEEK_END);
+    code = fork_gate(own, pipe, ready[1], log, why);
+    sock_close(&ready[1]);
+    if (code == CODE_OK)
+        code = wait_ready(ready[0], &is_ready);
+    if (code == CODE_OK && !is_ready)
+        code = tell_last_words(log, from, path, why);
+    sock_close(&ready[0]);
+    sock_close(&log);
+    return code;
+}
+
+enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int *fd, struct why *why)
+{
+    char path[PATH_MAX];
+    enum code code = connect_to(pipe, fd, why);
+    int lock;
+
+    if (code != CODE_NOT_FOUND)
+        return code;
+    (void)snprintf(path, sizeof path, "%s.lock", pipe->socket);
+    lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0 || flock(lock, LOCK_EX) != 0) {
+        code = why_set(why, CODE_IO, "%s cannot be locked, which keeps pipes from starting several gates: %s", path,
+                       strerrordesc_np(errno));
+        sock_close(&lock);
+        return code;
+    }
+    code = connect_to(pipe, fd, why); /* somebody else may have started one meanwhile */
+    if (code == CODE_NOT_FOUND) {
+        code = start(conf, pipe, why);
+        if (code == CODE_OK)
+            code = connect_to(pipe, fd, why);
+        if (code == CODE_NOT_FOUND)
+            why_set(why, code, "the gate that was started does not listen on %s; has it ended?", pipe->socket);
+    }
+    sock_close(&lock);
+    return code;
+}

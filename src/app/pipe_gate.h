@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pipe's way to the gate of its configuration: the one that runs, or one that is started now.
+ *
+ * Of pipes that find none at the same time one starts it, and the others wait for that: a file is locked meanwhile.
+ *
+ * Threads: one.
+ * Owns: nothing; the gate goes on by itself and ends some seconds after its last connection.
+ * Lifetime: none.
+ * Errors: enum code with a sentence. */
+#ifndef APP_PIPE_GATE_H
+#define APP_PIPE_GATE_H
+
+#include "app/conf.h"
+
+/* Blocks: while a gate starts. Takes: conf: where the configuration is. Returns: *fd, a non-blocking connection. */
+enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int *fd, struct why *why) MUST_USE;
+
+#endif

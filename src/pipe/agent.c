@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipe/agent_priv.h"
+
+#include "base/mem.h"
+#include "json/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define QUEUE_MOST 1024
+#define READ_BYTES ((size_t)64 << 10)
+#define AGAIN_US INT64_C(1000000)  /* until a stream that ended is asked for again */
+#define END_US INT64_C(5000000)    /* for what is under way, where an end has come */
+#define TREE_BYTES ((size_t)64 << 20)
+
+void agent__complain(const char *format, ...)
+{
+    char text[512];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    (void)fprintf(stderr, "callgate: %s\n", text);
+}
+
+/* ---- lines out ---- */
+
+static void stir(struct pipe_agent *agent)
+{
+    if (agent->stirs.place == 0 && loop_timer_arm(agent->conf.loop, &agent->stirs, 0) != CODE_OK)
+        loop_again(agent->conf.loop);
+}
+
+/* Line ends between the parts of a JSON text are blanks; within its strings there are none. */
+void agent__say(struct pipe_agent *agent, struct span json)
+{
+    char *at;
+
+    if (agent->out.is_broken)
+        return;
+    if (buf_reserve(&agent->out.out, json.len + 1, &at) != CODE_OK) {
+        agent->out.is_broken = true; /* an answer that is cut off would be worse */
+        return;
+    }
+    memcpy(at, json.at, json.len);
+    for (size_t i = 0; i < json.len; i++)
+        if (at[i] == '\n' || at[i] == '\r')
+            at[i] = ' ';
+    at[json.len] = '\n';
+    buf_commit(&agent->out.out, json.len + 1);
+    stir(agent);
+}
+
+static void say_error(struct pipe_agent *agent, struct span id, struct span error)
+{
+    struct buf line;
+
+    buf_init(&line, SIZE_MAX / 2);
+    if (buf_addf(&line, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":", SPAN_ARG(span_is_empty(id) ? SPAN_LIT("null") : id)) ==
+            CODE_OK &&
+        buf_add_span(&line, error) == CODE_OK && buf_add_byte(&line, '}') == CODE_OK)
+        agent__say(agent, buf_peek(&line));
+    buf_fini(&line);
+}
+
+void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text)
+{
+    struct buf error;
+    bool is_okso = agent->conf.kind == PIPE_OKSO;
+    enum code written;
+
+    if (post->is_answered || post->is_cancelled)
+        return;
+    post->is_answered = true;
+    buf_init(&error, 8192);
+    written = is_okso ? buf_add_text(&error, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":\"fatal\","
+                                             "\"message\":")
+                      : buf_addf(&error, "{\"code\":%d,\"message\":", code);
+    if (written == CODE_OK)
+        written = json_write_string(&error, span_text(text));
+    if (written == CODE_OK)
+        written = buf_add_text(&error, is_okso ? "}}" : "}");
+    if (written == CODE_OK && is_okso)
+        agent__say(agent, buf_peek(&error));
+    else if (written == CODE_OK)
+        say_error(agent, post->id, buf_peek(&error));
+    buf_fini(&error);
+}
+
+/* ---- answers ---- */
+
+static void take_session(struct pipe_agent *agent, const struct http_head *head, struct span body)
+{
+    const struct json_node *root, *version;
+    struct span session = http_head_known(head, HTTP_NAME_MCP_SESSION_ID);
+    struct arena arena;
+    struct buf text;
+    struct json_fault fault;
+
+    arena_init(&arena, TREE_BYTES);
+    buf_init(&text, SIZE_MAX / 2);
+    buf_clear(&agent->session);
+    buf_clear(&agent->version);
+    if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) == CODE_OK) {
+        version = json_at(root, "result", "protocolVersion", NULL);
+        if ((version != NULL && version->type == JSON_STRING && buf_add_span(&agent->version, version->text) != CODE_OK) ||
+            buf_add_span(&agent->session, session) != CODE_OK)
+            agent__complain("there is not enough memory for the session");
+    }
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
+/* An HTTP error: what it says as JSON-RPC goes to whoever asked, under their own id; of the rest its number. */
+static void take_refusal(struct pipe_agent *agent, struct post *post, int status, struct span body)
+{
+    const struct json_node *root = NULL, *error, *message;
+    struct arena arena;
+    struct buf text;
+    struct json_fault fault;
+    char plain[64];
+    bool is_waited_for = post->kind != LINE_NOTIFICATION && post->kind != LINE_RESPONSE;
+
+    arena_init(&arena, TREE_BYTES);
+    buf_init(&text, SIZE_MAX / 2);
+    if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) != CODE_OK)
+        root = NULL;
+    error = json_member(root, SPAN_LIT("error"));
+    message = json_member(error, SPAN_LIT("message"));
+    (void)snprintf(plain, sizeof plain, "HTTP status %d", status);
+    if (!is_waited_for)
+        agent__complain("the gate takes no %s: %.*s", post->kind == LINE_RESPONSE ? "answer" : "notification",
+                        SPAN_ARG(message != NULL ? message->text : span_text(plain)));
+    else if (post->is_cancelled)
+        post->is_answered = true;
+    else if (agent->conf.kind == PIPE_OKSO && root != NULL)
+        agent__say(agent, body);
+    else if (error != NULL)
+        say_error(agent, post->id, error->raw);
+    else
+        agent__error(agent, post, -32603, plain);
+    post->is_answered = true;
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
+void agent__answered(struct pipe_agent *agent, struct post *post, const struct http_head *head, struct span body)
+{
+    bool is_good = head->status >= 200 && head->status < 300;
+
+    if (post->method != HTTP_METHOD_POST)
+        return;
+    if (!is_good) {
+        take_refusal(agent, post, head->status, body);
+        return;
+    }
+    if (post->is_initialize)
+        take_session(agent, head, body);
+    agent->is_begun = agent->is_begun || post->is_initialized;
+    if (span_is_empty(body) && post->kind == LINE_REQUEST)
+        agent__error(agent, post, -32603, "The request was taken, but not answered.");
+    else if (!span_is_empty(body) && !post->is_cancelled)
+        agent__say(agent, body);
+    post->is_answered = true;
+}
+
+/* ---- lines in ---- */
+
+static void take_line(struct pipe_agent *agent, struct span text)
+{
+    struct post *post = span_is_empty(span_trim(text)) ? NULL : post__of_line(text);
+
+    if (span_is_empty(span_trim(text)))
+        return;
+    if (post == NULL) {
+        agent__complain("there is not enough memory for a line of %zu bytes", text.len);
+        return;
+    }
+    list_append(&agent->queue, &post->queued);
+}
+
+static void refuse_long(struct pipe_agent *agent)
+{
+    char error[96];
+
+    (void)snprintf(error, sizeof error, "{\"code\":-32600,\"message\":\"A line has more than %llu bytes.\"}",
+                   (unsigned long long)agent->conf.line_bytes);
+    say_error(agent, SPAN_NONE, span_text(error));
+}
+
+/* Of what has no end yet nothing is read twice. */
+static bool take_one(struct pipe_agent *agent)
+{
+    struct buf *in = &agent->in.in;
+    struct span text = buf_peek(in), rest = span_part(text, agent->scanned, SIZE_MAX);
+    size_t at = span_find(rest, '\n');
+    bool is_whole = at < rest.len || (agent->in.is_eof && text.len > 0);
+    size_t len = agent->scanned + at;
+
+    if (!is_whole && len <= agent->conf.line_bytes) {
+        agent->scanned = text.len;
+        return false;
+    }
+    if (agent->skips)
+        agent->skips = at == rest.len && !agent->in.is_eof;
+    else if (len <= agent->conf.line_bytes)
+        take_line(agent, span_part(text, 0, len));
+    else {
+        refuse_long(agent);
+        agent->skips = !is_whole;
+    }
+    buf_drop(in, len + (at < rest.len));
+    agent->scanned = 0;
+    return true;
+}
+
+static size_t queue_len(const struct pipe_agent *agent)
+{
+    size_t count = 0;
+
+    for (const struct list *link = agent->queue.next; link != &agent->queue; link = link->next)
+        count++;
+    return count;
+}
+
+/* Where nobody can be told when there is more: a file always has it. */
+static void read_file(struct pipe_agent *agent)
+{
+    struct buf *in = &agent->in.in;
+    size_t room = buf_room(in) < READ_BYTES ? buf_room(in) : READ_BYTES;
+    ssize_t got;
+    char *at;
+
+    if (agent->in.is_eof || room == 0 || buf_reserve(in, room, &at) != CODE_OK)
+        return;
+    got = read(agent->in.fd, at, room);
+    if (got > 0)
+        buf_commit(in, (size_t)got);
+    agent->in.is_eof = got <= 0;
+    stir(agent);
+}
+
+/* One object: what comes until the end, or the first line where that is one. */
+static void take_object(struct pipe_agent *agent)
+{
+    struct span text = buf_peek(&agent->in.in);
+    size_t end = span_find(text, '\n');
+    struct post *post;
+    bool is_whole = end < text.len && text.at[0] == '{' && end > 0 && span_trim(span_part(text, 0, end)).at[0] == '{' &&
+                    span_ends_with(span_trim(span_part(text, 0, end)), SPAN_LIT("}"));
+
+    if (agent->is_begun || (!is_whole && !agent->in.is_eof && text.len <= agent->conf.line_bytes))
+        return;
+    agent->is_begun = agent->in.is_eof = true;
+    if (text.len > agent->conf.line_bytes || span_is_empty(span_trim(text)) || (post = post__new(HTTP_METHOD_POST)) == NULL) {
+        agent__complain("one JSON object of at most %llu bytes is read on stdin", (unsigned long long)agent->conf.line_bytes);
+        return;
+    }
+    post->kind = LINE_REQUEST;
+    if (buf_add_span(&post->text, is_whole ? span_part(text, 0, end) : text) != CODE_OK)
+        post__free(&post);
+    else
+        list_append(&agent->queue, &post->queued);
+    buf_clear(&agent->in.in);
+}
+
+static void take_lines(struct pipe_agent *agent)
+{
+    size_t waiting = queue_len(agent);
+
+    if (agent->reads_file)
+        read_file(agent);
+    if (agent->conf.kind == PIPE_OKSO) {
+        take_object(agent);
+        return;
+    }
+    while (waiting < QUEUE_MOST && !buf_is_empty(&agent->in.in) && take_one(agent))
+        waiting++;
+}
+
+/* ---- what goes when ---- */
+
+/* A line waits for the name of the session, and for each message before it that nobody answers. */
+static bool may_go(const struct pipe_agent *agent)
+{
+    for (const struct list *link = agent->wires.next; link != &agent->wires; link = link->next) {
+        const struct post *post = LIST_ENTRY(link, struct wire, of_agent)->post;
+
+        if (post != NULL && post->method == HTTP_METHOD_POST &&
+            (post->is_initialize || post->kind == LINE_NOTIFICATION || post->kind == LINE_RESPONSE))
+            return false;
+    }
+    return true;
+}
+
+static struct wire *find_wire(struct pipe_agent *agent)
+{
+    for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next) {
+        struct wire *wire = LIST_ENTRY(link, struct wire, of_agent);
+
+        if (wire->post == NULL && !wire->is_over && !wire->tube.is_eof && !wire->tube.is_broken)
+            return wire;
+    }
+    return agent->wire_count < WIRES_MOST + 8 ? wire__new(agent) : NULL;
+}
+
+/* What is cancelled: its answer is not waited for. In the newer era the end of its connection is what says so.
+ * Returns: whether the notification has done its work. */
+static bool cancel(struct pipe_agent *agent, const struct post *cancels)
+{
+    for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next) {
+        struct wire *wire = LIST_ENTRY(link, struct wire, of_agent);
+
+        if (wire->post == NULL || wire->post->kind != LINE_REQUEST || !span_equals(wire->post->id, cancels->cancels))
+            continue;
+        wire->post->is_cancelled = true;
+        if (!wire->post->is_modern)
+            return false;
+        wire->is_over = true;
+        return true;
+    }
+    return false;
+}
+
+static void send(struct pipe_agent *agent, struct post *post)
+{
+    struct wire *wire;
+
+    if (post->is_cancel && cancel(agent, post)) {
+        post__free(&post);
+        return;
+    }
+    if (post->kind == LINE_REQUEST && agent->wire_count >= WIRES_MOST) {
+        agent__error(agent, post, -32000, "Too many requests are under way.");
+        post__free(&post);
+        return;
+    }
+    wire = find_wire(agent);
+    if (wire == NULL && post->method == HTTP_METHOD_GET)
+        agent->listens = false;
+    if (wire == NULL && post->kind == LINE_REQUEST)
+        agent__error(agent, post, -32603, "The gate cannot be reached.");
+    if (wire == NULL)
+        post__free(&post);
+    else
+        wire__send(wire, post);
+}
+
+static void send_all(struct pipe_agent *agent)
+{
+    while (!list_is_empty(&agent->queue) && may_go(agent)) {
+        struct post *post = LIST_ENTRY(agent->queue.next, struct post, queued);
+
+        list_remove(&post->queued);
+        if (agent->is_finished && post->kind == LINE_REQUEST)
+            agent__error(agent, post, -32603, "The server has ended.");
+        if (agent->is_finished)
+            post__free(&post);
+        else
+            send(agent, post);
+    }
+}
+
+/* What the server says by itself. */
+static void listen_on(struct pipe_agent *agent)
+{
+    struct post *post;
+
+    if (!agent->is_begun || agent->listens || agent->is_done || agent->conf.kind == PIPE_OKSO || agent->again.place != 0)
+        return;
+    post = post__new(HTTP_METHOD_GET);
+    if (post == NULL)
+        return;
+    agent->listens = true;
+    send(agent, post);
+    if (loop_timer_arm(agent->conf.loop, &agent->again, AGAIN_US) != CODE_OK)
+        agent->listens = true; /* not without end */
+}
+
+/* ---- a turn, and the end ---- */
+
+static void step_wires(struct pipe_agent *agent)
+{
+    struct list *link, *next;
+    unsigned idle = 0;
+
+    LIST_EACH(link, next, &agent->wires) {
+        struct wire *wire = LIST_ENTRY(link, struct wire, of_agent);
+        bool is_quiet;
+
+        wire__step(wire);
+        is_quiet = wire->post == NULL || wire->post->method == HTTP_METHOD_GET;
+        idle += wire->post == NULL;
+        if (wire->is_over || (wire->post == NULL && idle > WIRES_KEPT) || (agent->is_finished && is_quiet))
+            wire__free(wire);
+    }
+}
+
+/* Whether all that the agent has sent has reached the server, or was answered without it. */
+static bool is_taken(const struct pipe_agent *agent)
+{
+    if (!list_is_empty(&agent->queue) || !buf_is_empty(&agent->in.in))
+        return false;
+    for (const struct list *link = agent->wires.next; link != &agent->wires; link = link->next) {
+        const struct wire *wire = LIST_ENTRY(link, struct wire, of_agent);
+
+        if (wire->post != NULL && wire->post->method == HTTP_METHOD_POST && !wire->has_head && !wire->post->is_taken)
+            return false;
+    }
+    return true;
+}
+
+static void look_for_end(struct pipe_agent *agent)
+{
+    if (agent->is_done || (!agent->out.is_broken && !(agent->in.is_eof && is_taken(agent))))
+        return;
+    agent->is_done = true;
+    agent->conf.done(agent->conf.context);
+}
+
+static void agent_step(void *context)
+{
+    struct pipe_agent *agent = context;
+
+    take_lines(agent);
+    step_wires(agent);
+    send_all(agent);
+    step_wires(agent); /* what was refused is gone, what was sent may be answered */
+    listen_on(agent);
+    agent->in.is_paused = queue_len(agent) >= QUEUE_MOST || agent->reads_file;
+    tube_settle(&agent->out);
+    if (!agent->reads_file)
+        tube_settle(&agent->in);
+    look_for_end(agent);
+}
+
+static void ask_again(void *context)
+{
+    struct pipe_agent *agent = context;
+
+    if (agent->is_finished) { /* what is not answered by now never will be */
+        for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next)
+            LIST_ENTRY(link, struct wire, of_agent)->tube.is_eof = true;
+    }
+    stir(agent);
+}
+
+void pipe_agent_taken(struct pipe_agent *agent, uint64_t number)
+{
+    for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next) {
+        struct wire *wire = LIST_ENTRY(link, struct wire, of_agent);
+
+        if (wire->post != NULL && wire->post->number == number)
+            wire->post->is_taken = true;
+    }
+    stir(agent);
+}
+
+void pipe_agent_finish(struct pipe_agent *agent)
+{
+    agent->is_finished = agent->is_done = true;
+    loop_timer_cancel(agent->conf.loop, &agent->again);
+    if (loop_timer_arm(agent->conf.loop, &agent->again, END_US) != CODE_OK)
+        agent->out.is_broken = true;
+    stir(agent);
+}
+
+bool pipe_agent_is_over(const struct pipe_agent *agent)
+{
+    return agent->is_finished &&
+           (agent->out.is_broken ||
+            (list_is_empty(&agent->wires) && list_is_empty(&agent->queue) && buf_is_empty(&agent->out.out)));
+}
+
+/* ---- life ---- */
+
+enum code pipe_agent_start(const struct pipe_agent_conf *conf, struct pipe_agent **out, struct why *why)
+{
+    struct pipe_agent *agent = mem_zalloc(sizeof *agent);
+    struct stat status;
+    struct wire *first;
+
+    *out = NULL;
+    if (agent == NULL)
+        return why_set(why, CODE_NOMEM, "there is not enough memory for the pipe");
+    agent->conf = *conf;
+    list_init(&agent->queue);
+    list_init(&agent->wires);
+    buf_init(&agent->session, 1024);
+    buf_init(&agent->version, 64);
+    loop_timer_init(&agent->stirs, agent_step, agent);
+    loop_timer_init(&agent->again, ask_again, agent);
+    agent->reads_file = fstat(conf->in_take, &status) == 0 && S_ISREG(status.st_mode);
+    tube_open(&agent->out, conf->loop, conf->out_take, 1, &agent->stirs);
+    agent->out.is_paused = true;
+    tube_settle(&agent->out);
+    tube_open(&agent->in, conf->loop, conf->in_take, conf->line_bytes + READ_BYTES, &agent->stirs);
+    if (agent->reads_file)
+        loop_watch_remove(conf->loop, &agent->in.watch);
+    *out = agent;
+    first = wire__new(agent); /* for as long as it stands, the gate stays */
+    if (first == NULL)
+        return why_set(why, CODE_IO, "%s", "the gate cannot be reached");
+    stir(agent);
+    return CODE_OK;
+}
+
+void pipe_agent_free(struct pipe_agent **agent_out)
+{
+    struct pipe_agent *agent = *agent_out;
+    struct list *link, *next;
+
+    *agent_out = NULL;
+    if (agent == NULL)
+        return;
+    LIST_EACH(link, next, &agent->wires)
+        wire__free(LIST_ENTRY(link, struct wire, of_agent));
+    LIST_EACH(link, next, &agent->queue) {
+        struct post *post = LIST_ENTRY(link, struct post, queued);
+
+        post__free(&post);
+    }
+    loop_timer_cancel(agent->conf.loop, &agent->stirs);
+    loop_timer_cancel(agent->conf.loop, &agent->again);
+    tube_close(&agent->in);
+    tube_close(&agent->out);
+    buf_fini(&agent->session);
+    buf_fini(&agent->version);
+    mem_free(agent);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the agent's side share: the agent with its queue, a post, a wire.
+ *
+ *   agent.c   lines in, lines out, what waits for what, the end
+ *   post.c    one line: what it asks, and its head as HTTP has it
+ *   wire.c    a connection to the gate: requests out, replies in
+ *
+ * Threads: the agent's loop's.
+ * Owns: an agent its posts and wires; a wire the post that it carries.
+ * Lifetime: posts and wires are freed in agent_step alone.
+ * Errors: answered to the agent. */
+#ifndef PIPE_AGENT_PRIV_H
+#define PIPE_AGENT_PRIV_H
+
+#include "base/list.h"
+#include "http/reader.h"
+#include "pipe/agent.h"
+#include "pipe/line.h"
+#include "pipe/tube.h"
+#include "sse/parser.h"
+
+#define WIRES_MOST 256  /* requests at a time: more are refused */
+#define WIRES_KEPT 4    /* that wait for the next request */
+
+/* A line of the agent's, or a stream or an end that we ask for: then it has no text. */
+struct post {
+    struct list queued;
+    enum http_method method;
+    enum line_kind kind;      /* NONE: it cannot be read; the gate says so */
+    struct buf text;          /* canonical where it can be read */
+    struct span id;           /* of a request; into text, likewise */
+    struct span cancels;
+    struct buf version, name; /* of a modern one: as the headers have them */
+    struct span rpc_method;   /* without its quotes */
+    bool is_initialize, is_initialized, is_modern, is_cancel;
+    uint64_t number;          /* by which the child's side tells that it was taken */
+    bool is_taken;            /* on its way into the child's stdin */
+    bool is_answered;         /* a response went to the agent */
+    bool is_cancelled;        /* and wants none */
+};
+
+/* Invariants: post == NULL: it is idle. */
+struct wire {
+    struct list of_agent;
+    struct pipe_agent *agent;
+    struct tube tube;
+    struct http_reader reader;
+    struct sse_parser events;
+    struct buf body;
+    struct post *post;
+    bool has_head, is_stream;
+    bool is_over;             /* closed at the end of the step */
+};
+
+struct pipe_agent {
+    struct pipe_agent_conf conf;
+    struct loop_timer stirs;
+    struct loop_timer again;  /* the GET */
+    struct tube in, out;
+    struct list queue, wires;
+    unsigned wire_count;
+    size_t scanned;           /* of in.in: bytes without a line end */
+    struct buf session, version;
+    uint64_t sent;            /* posts */
+    bool skips;               /* the rest of a line that was too long */
+    bool reads_file;
+    bool is_begun;            /* `initialize` was answered */
+    bool listens;             /* a GET is under way, or refused for good */
+    bool is_done;             /* conf.done was called */
+    bool is_finished;
+    bool dial_failed;         /* and the agent's user knows */
+};
+
+/* ---- agent.c ---- */
+void agent__say(struct pipe_agent *agent, struct span json); /* one line */
+void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text);
+void agent__answered(struct pipe_agent *agent, struct post *post, const struct http_head *head, struct span body);
+void agent__complain(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* ---- post.c ---- */
+struct post *post__new(enum http_method method) MUST_USE;
+struct post *post__of_line(struct span text) MUST_USE; /* NULL: no memory */
+void post__free(struct post **post);
+enum code post__write(const struct post *post, const struct pipe_agent *agent, struct buf *out) MUST_USE;
+
+/* ---- wire.c ---- */
+struct wire *wire__new(struct pipe_agent *agent) MUST_USE; /* NULL: the gate is not there, which was told */
+void wire__free(struct wire *wire);
+void wire__send(struct wire *wire, struct post *post_take);
+void wire__step(struct wire *wire);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipe/agent_priv.h"
+
+#include "base/mem.h"
+#include "crypto/digest.h"
+#include "http/writer.h"
+#include "json/json.h"
+
+#define TREE_BYTES ((size_t)256 << 20)
+#define META_VERSION SPAN_LIT("io.modelcontextprotocol/protocolVersion")
+
+struct post *post__new(enum http_method method)
+{
+    struct post *post = mem_zalloc(sizeof *post);
+
+    if (post == NULL)
+        return NULL;
+    post->method = method;
+    buf_init(&post->text, SIZE_MAX / 2);
+    buf_init(&post->version, 1024);
+    buf_init(&post->name, SIZE_MAX / 2);
+    return post;
+}
+
+void post__free(struct post **post)
+{
+    if (*post == NULL)
+        return;
+    list_remove(&(*post)->queued);
+    buf_fini(&(*post)->text);
+    buf_fini(&(*post)->version);
+    buf_fini(&(*post)->name);
+    mem_free(*post);
+    *post = NULL;
+}
+
+/* Which member of params the header Mcp-Name repeats; NULL: none. */
+static const char *named_by(struct span method)
+{
+    static const char *const table[][2] = {
+        {"tools/call", "name"},       {"prompts/get", "name"},   {"resources/read", "uri"},
+        {"tasks/get", "taskId"},      {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (span_is(method, table[i][0]))
+            return table[i][1];
+    return NULL;
+}
+
+/* As a header's value: what is no visible ASCII goes in base64. */
+static enum code write_value(struct span text, struct buf *out)
+{
+    enum code code;
+
+    if (http_value_is_writable(text) && !span_starts_with(text, SPAN_LIT("=?")))
+        return buf_add_span(out, text);
+    code = buf_add_text(out, "=?base64?");
+    if (code == CODE_OK)
+        code = base64_encode(text, out);
+    return code == CODE_OK ? buf_add_text(out, "?=") : code;
+}
+
+/* What a request of 2026-07-28 repeats in its head; the server's side compares it with the body. */
+static enum code read_modern(struct post *post)
+{
+    const struct json_node *root, *version, *value;
+    struct arena arena;
+    struct buf again;
+    struct json_fault fault;
+    const char *member;
+    enum code code;
+
+    arena_init(&arena, TREE_BYTES);
+    buf_init(&again, SIZE_MAX / 2);
+    code = json_read(buf_peek(&post->text), &json_reply_rules, &again, &arena, &root, &fault);
+    if (code == CODE_OK) {
+        version = json_member(json_at(root, "params", "_meta", NULL), META_VERSION);
+        member = named_by(post->rpc_method);
+        value = member != NULL ? json_member(json_at(root, "params", NULL), span_text(member)) : NULL;
+        if (version != NULL && version->type == JSON_STRING)
+            code = write_value(version->text, &post->version);
+        if (code == CODE_OK && value != NULL && value->type == JSON_STRING)
+            code = write_value(value->text, &post->name);
+    }
+    buf_fini(&again);
+    arena_fini(&arena);
+    return code;
+}
+
+static void take_places(struct post *post, const struct line *line)
+{
+    struct span text = buf_peek(&post->text), quoted = line_text(text, line->method);
+
+    post->kind = line->kind;
+    post->rpc_method = quoted.len > 2 ? span_part(quoted, 1, quoted.len - 2) : SPAN_NONE;
+    if (line->kind == LINE_REQUEST)
+        post->id = line_text(text, line->id);
+    post->is_modern = line->is_modern;
+    post->is_initialize = line->kind == LINE_REQUEST && span_is(post->rpc_method, "initialize");
+    post->is_initialized = span_is(post->rpc_method, "notifications/initialized");
+    post->is_cancel = line->kind == LINE_NOTIFICATION && span_is(post->rpc_method, "notifications/cancelled");
+    if (post->is_cancel)
+        post->cancels = line_text(text, line->cancels);
+}
+
+struct post *post__of_line(struct span text)
+{
+    struct post *post = post__new(HTTP_METHOD_POST);
+    struct line line;
+    enum code code;
+
+    if (post == NULL)
+        return NULL;
+    code = line_read(text, &post->text, &line);
+    if (code == CODE_OK) {
+        take_places(post, &line);
+        code = post->is_modern ? read_modern(post) : CODE_OK;
+    } else if (code != CODE_NOMEM) {
+        buf_clear(&post->text);
+        code = buf_add_span(&post->text, text); /* the gate sees what came, and says what is wrong with it */
+    }
+    if (code == CODE_NOMEM)
+        post__free(&post);
+    return post;
+}
+
+static enum code write_head(const struct post *post, const struct pipe_agent *agent, struct buf *out)
+{
+    bool is_get = post->method == HTTP_METHOD_GET;
+    enum code code = http_write_request(out, post->method, SPAN_LIT("/"), false, SPAN_NONE);
+
+    if (code == CODE_OK)
+        code = http_write_line(out, SPAN_LIT("Host: "), SPAN_LIT("pipe"));
+    if (code == CODE_OK)
+        code = http_write_line(out, SPAN_LIT("Accept: "), is_get ? SPAN_LIT("text/event-stream")
+                                                                 : SPAN_LIT("application/json, text/event-stream"));
+    if (code == CODE_OK && !span_is_empty(agent->conf.key_header))
+        code = http_write_header(out, agent->conf.key_header, agent->conf.key);
+    return code;
+}
+
+/* What says which session and which revision it is of. */
+static enum code write_era(const struct post *post, const struct pipe_agent *agent, struct buf *out)
+{
+    enum code code = CODE_OK;
+
+    if (post->is_modern) {
+        if (!buf_is_empty(&post->version))
+            code = http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&post->version));
+        if (code == CODE_OK)
+            code = http_write_line(out, SPAN_LIT("Mcp-Method: "), post->rpc_method);
+        if (code == CODE_OK && !buf_is_empty(&post->name))
+            code = http_write_line(out, SPAN_LIT("Mcp-Name: "), buf_peek(&post->name));
+        return code;
+    }
+    if (!buf_is_empty(&agent->session) && !post->is_initialize)
+        code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), buf_peek(&agent->session));
+    if (code == CODE_OK && !buf_is_empty(&agent->version) && !post->is_initialize)
+        code = http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&agent->version));
+    return code;
+}
+
+enum code post__write(const struct post *post, const struct pipe_agent *agent, struct buf *out)
+{
+    enum code code = write_head(post, agent, out);
+
+    if (code == CODE_OK)
+        code = write_era(post, agent, out);
+    if (code == CODE_OK && post->method == HTTP_METHOD_POST) {
+        code = http_write_line(out, SPAN_LIT("Content-Type: "), SPAN_LIT("application/json"));
+        if (code == CODE_OK)
+            code = http_write_line_u64(out, SPAN_LIT("Callgate-Line: "), post->number);
+        if (code == CODE_OK)
+            code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), buf_len(&post->text));
+    }
+    if (code == CODE_OK)
+        code = http_write_head_end(out);
+    return code == CODE_OK ? buf_add_span(out, buf_peek(&post->text)) : code;
+}
