@@ -22,8 +22,8 @@ def python(generation):
     return str(INTO / f"python-{generation}" / "bin" / "python")
 
 
-def setup():
-    done = subprocess.run([str(LIB / "setup")], capture_output=True, text=True)
+def setup(*what):
+    done = subprocess.run([str(LIB / "setup"), *what], capture_output=True, text=True)
     if done.returncode == 3:
         skip("the official packages cannot be had: " + done.stderr.strip())
     if done.returncode != 0:
@@ -70,38 +70,90 @@ def py_server(generation, *options):
     return Server([python(generation), str(LIB / "py-server.py"), "{port}", *options])
 
 
-def conformance_server():
-    return Server([NODE, str(INTO / "conformance-server.mjs")])
+def conformance_server(*options):
+    return Server([NODE, str(INTO / "conformance-server.mjs"), *options])
 
 
-def steps(command, seconds=400):
-    """Runs a client; returns its steps as a dictionary, in order."""
-    done = subprocess.run(command, cwd=INTO, capture_output=True, text=True, timeout=seconds)
+# The clients: each takes a target (a URL, or a list: a command that speaks over stdio), a plan and a mode (legacy, auto, or a
+# revision that it insists on), and prints its steps.
+CLIENTS = {
+    "typescript 1": [NODE, str(INTO / "ts-client.mjs"), "1"],
+    "typescript 2": [NODE, str(INTO / "ts-client.mjs"), "2"],
+    "python 1": [python("1"), str(LIB / "py-client.py"), "sdk"],
+    "python 2": [python("2"), str(LIB / "py-client.py"), "sdk"],
+    "python 2.2": [python("2.2"), str(LIB / "py-client.py"), "sdk"],
+    "fastmcp": [python("2"), str(LIB / "py-client.py"), "fastmcp"],
+    "go": [str(INTO / "go-client")],
+}
+# What each speaks of itself; those of one generation fall into the older era by themselves.
+BOTH_ERAS = ("typescript 2", "python 2", "python 2.2", "fastmcp", "go")
+
+# A plan is a list of steps, which each client's driver knows: [what, words…]. The first is for the server of the conformance
+# tests in the older era, the second for it in the newer one, where a server's questions come inside of results.
+WORDS = "grüße \u2028 \U0001F600 \"x\""
+COMMON = [
+    ["tools"], ["call", "echo", {"message": WORDS}], ["call", "nope", {}], ["call", "test_error_handling", {}],
+    ["call", "test_multiple_content_types", {}], ["call", "test_x_mcp_header", {"region": "Zürich ", "level": 3}],
+    ["progress", "test_tool_with_progress", {}], ["call", "test_input_required_result_elicitation", {}],
+    ["call", "test_input_required_result_multi_round", {}], ["prompt", "test_input_required_result_prompt", {}],
+    ["resources"], ["templates"], ["read", "test://static-text"], ["read", "test://static-binary"],
+    ["read", "test://template/7/data"], ["read", "test://nope"], ["prompts"],
+    ["prompt", "test_prompt_with_arguments", {"arg1": "a", "arg2": "b"}],
+    ["complete", "test_prompt_with_arguments", "arg1", "par"], ["cancel", "slow", {}], ["many", "echo", {}, 20],
+    ["size", "big", {"bytes": 400000}]]
+ASKING = [["call", "test_input_required_result_multiple_inputs", {}], ["call", "test_input_required_result_list_roots", {}]]
+OLD_PLAN = [["server"], ["revision"], ["ping"], ["level", "info"], ["call", "test_tool_with_logging", {}], ["logs", 3], *COMMON, *ASKING,
+            ["call", "test_sampling", {"prompt": "hi"}], ["call", "test_elicitation", {"message": "who?"}], ["asked"],
+            ["subscribe", "test://watched-resource"], ["call", "test_reconnection", {}]]
+EVERYTHING_PLAN = [
+    ["server"], ["revision"], ["ping"], ["tools"], ["call", "echo", {"message": WORDS}], ["call", "get-sum", {"a": 19.99, "b": 1e2}],
+    ["call", "get-tiny-image", {}], ["call", "get-sum", {"a": "x"}],
+    ["progress", "trigger-long-running-operation", {"duration": 1, "steps": 3}],
+    ["call", "trigger-sampling-request", {"prompt": "hi", "maxTokens": 10}], ["call", "trigger-elicitation-request", {}], ["asked"],
+    ["resources"], ["templates"], ["read", "demo://resource/static/document/architecture.md"],
+    ["subscribe", "demo://resource/static/document/architecture.md"],
+    ["prompts"], ["prompt", "simple-prompt", {}], ["level", "warning"], ["cancel", "trigger-long-running-operation", {"duration": 20, "steps": 2}],
+    ["many", "echo", {}, 20]]
+PYTHON_PLAN = [
+    ["revision"], ["tools"], ["call", "echo", {"message": WORDS}], ["call", "add", {"a": 19.99, "b": 100}], ["call", "fail", {}],
+    ["size", "big", {"bytes": 400000}], ["progress", "slow", {"steps": 3}], ["many", "echo", {}, 20]]
+DENIED_PLAN = [["call", "fail", {}], ["call", "echo", {"message": "x; DROP TABLE users"}], ["call", "echo", {"message": "hello"}]]
+
+
+def steps(client, target, plan, mode="legacy", seconds=400):
+    """Runs a client; returns its steps, as [what, value], in order. What was asked of it at once came in any order."""
+    target = json.dumps(target) if isinstance(target, list) else target
+    done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds)
     if done.returncode != 0:
-        raise Failed(f"{command}: ended with {done.returncode}: {done.stderr[-3000:]}")
-    return {line["step"]: line["value"] for line in map(json.loads, done.stdout.strip().split("\n"))}
+        raise Failed(f"{client} at {target}: ended with {done.returncode}: {done.stderr[-3000:]}")
+    found = [(line["step"], line["value"]) for line in map(json.loads, done.stdout.strip().split("\n"))]
+    return [[what, sorted(value) if what == ["asked"] else value] for what, value in found]
 
 
-def same_with_and_without(command, server, changed=(), **route):
-    """The client sees through the gate what it sees without it, but for the steps in `changed`. Returns both."""
-    direct = steps([*command, server.url])
+def compare(client, direct, through):
+    """Each step's value is the same both ways."""
+    equal([what for what, _ in through], [what for what, _ in direct], f"{client}: the same steps")
+    for (what, value), (_, other) in zip(direct, through):
+        if value != other:
+            raise Failed(f"{client}: {what} differs: direct {str(value)[:1500]}, through the gate {str(other)[:1500]}")
+    equal(direct[-1][0], "end", f"{client}: came to its end both ways with {len(direct)} equal steps")
+
+
+def same_with_and_without(client, server, plan, mode="legacy", **route):
+    """The client sees through the gate what it sees without it. Returns what it saw."""
+    direct = steps(client, server.url, plan, mode)
     with Gate([mcp_route(server.url, **route)], {"open.yaml": OPEN_POLICY}) as gate:
-        through = steps([*command, gate.url + "/mcp"])
-        for step, value in direct.items():
-            if step not in changed:
-                equal(through.get(step), value, f"{step} is the same through the gate") if len(str(value)) < 200 else \
-                    check(through.get(step) == value, f"{step} is the same through the gate")
-        check(direct["end"] and through["end"], "the client came to its end both ways")
+        compare(client, direct, steps(client, gate.url + "/mcp", plan, mode))
         every_permit_has_an_outcome(gate)
         verify(gate)
-    return direct, through
+    return direct
 
 
 def every_permit_has_an_outcome(gate):
     gate.stop()
     rows = gate.rows("SELECT seq, method, outcome FROM call WHERE verdict = 'permit' AND outcome IS NULL")
-    # Requests of servers have a decision and no outcome (audit-record.md).
-    rows = [row for row in rows if row["method"] not in ("sampling/createMessage", "elicitation/create", "roots/list")]
+    # What a server sends has a decision and no outcome (audit-record.md).
+    rows = [row for row in rows if row["method"] not in ("sampling/createMessage", "elicitation/create", "roots/list", "stream/message")]
     equal(rows, [], "every permit has its outcome")
     count = gate.rows("SELECT count(*) AS n FROM call WHERE verdict = 'permit'")[0]["n"]
     check(count > 3, f"{count} permits were recorded")
@@ -112,17 +164,17 @@ policy: strict
 rules:
   - {id: strict.protocol, effect: permit, match: {methods: ['*']}}
   - {id: strict.tools, effect: permit, match: {tools: ['*']}}
-  - {id: strict.no-tool, effect: forbid, match: {tools: [get-env, fail]}}
+  - {id: strict.no-tool, effect: forbid, match: {tools: [fail]}}
   - {id: strict.no-value, effect: forbid, match: {tools: [echo]}, when: [{arg: '$..*', matches: '(?i)drop\\s+table'}]}
 """
 
 
-def both_are_denied(command, server):
+def both_are_denied(client, server, mode="legacy"):
     """Under a policy that forbids one tool and one argument value the client sees isError for both, and its session lives on."""
     with Gate([mcp_route(server.url)], {"strict.yaml": STRICT_POLICY}) as gate:
-        seen = steps([*command, gate.url + "/mcp", "denied"])
-        equal([seen["forbidden tool"], seen["forbidden value"], seen["permitted"]], [True, True, False],
-              "a forbidden tool and a forbidden value are isError, a permitted call is not")
+        seen = steps(client, gate.url + "/mcp", DENIED_PLAN, mode)
+        equal([value.get("isError", False) for _, value in seen[:3]], [True, True, False],
+              f"{client}: a forbidden tool and a forbidden value are isError, a permitted call is not")
         equal(gate.rows("SELECT rule FROM call WHERE tool IS NOT NULL AND verdict = 'deny' ORDER BY seq"),
               [{"rule": "strict.no-tool"}, {"rule": "strict.no-value"}], "both have their rows")
 

@@ -1,72 +1,201 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An unmodified official Python client (1.x or 2.x, whichever interpreter runs this) against a server with the tools of
-py-server.py; prints one JSON line a step. usage: python py-client.py URL [denied]"""
+"""An unmodified official Python client (1.x or 2.x, whichever interpreter runs this), or FastMCP's, does the steps of a plan and
+prints one JSON line a step, as ts-client.mjs does.
+usage: python py-client.py (sdk | fastmcp) TARGET PLAN MODE   (see ts-client.mjs)"""
 
 import asyncio
+import contextlib
 import json
+import os
 import sys
+import warnings
 
-try:  # 2.x
-    from mcp import Client
+try:
+    import mcp_types as types  # 2.x
     GENERATION = 2
-except ImportError:  # 1.x
+except ImportError:
+    from mcp import types
+    GENERATION = 1
+
+KIND, TARGET, PLAN, MODE = sys.argv[1:5]
+logs, asked = [], []
+warnings.simplefilter("ignore")  # of what the newer revision has no more
+ANSWERS = {"ok": True, "age": 7, "score": 1.5, "verified": False}
+
+
+def plain(thing):
+    """What a client returned, in JSON."""
+    if hasattr(thing, "model_dump"):
+        return thing.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return [plain(one) for one in thing] if isinstance(thing, (list, tuple)) else thing
+
+
+async def sample(context, params):
+    asked.append("sampling/createMessage")
+    text = types.TextContent(type="text", text=f"sampled {len(params.messages)}")
+    return types.CreateMessageResult(role="assistant", model="none", content=text)
+
+
+async def elicit(context, params):
+    asked.append("elicitation/create")
+    schema = getattr(params, "requestedSchema" if GENERATION == 1 else "requested_schema", None) or {}
+    return types.ElicitResult(action="accept", content={key: ANSWERS.get(key, "given") for key in schema.get("required") or []})
+
+
+async def roots(context):
+    asked.append("roots/list")
+    return types.ListRootsResult(roots=[types.Root(uri="file:///somewhere", name="somewhere")])
+
+
+async def log(params):
+    logs.append(params.data)
+
+
+@contextlib.asynccontextmanager
+async def sdk():
+    """The client of the SDK, connected, and the revision that was agreed."""
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+    stdio = TARGET.startswith("[") and StdioServerParameters(command=json.loads(TARGET)[0], args=json.loads(TARGET)[1:], env=dict(os.environ))
+    handlers = {"sampling_callback": sample, "elicitation_callback": elicit, "list_roots_callback": roots, "logging_callback": log}
+    if GENERATION == 2:
+        from mcp import Client
+        async with Client(stdio or TARGET, mode=MODE, **handlers) as client:
+            yield client, client.protocol_version
+        return
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
-    GENERATION = 1
+    async with (stdio_client(stdio) if stdio else streamablehttp_client(TARGET)) as (reader, writer, *_):
+        async with ClientSession(reader, writer, **handlers) as session:
+            yield session, (await session.initialize()).protocolVersion
+
+
+class Fast:
+    """FastMCP's client under the names of the SDK's."""
+    NAMES = {"call_tool": "call_tool_mcp", "list_tools": "list_tools_mcp", "list_resources": "list_resources_mcp",
+             "list_resource_templates": "list_resource_templates_mcp", "read_resource": "read_resource_mcp",
+             "list_prompts": "list_prompts_mcp", "get_prompt": "get_prompt_mcp", "complete": "complete_mcp", "send_ping": "ping"}
+
+    def __init__(self, client):
+        self.client = client
+
+    def __getattr__(self, name):
+        return getattr(self.client, self.NAMES.get(name, name), None) or getattr(self.client.session, name)
+
+    async def call_tool(self, name, arguments, progress_callback=None):
+        return await self.client.call_tool_mcp(name, arguments, progress_handler=progress_callback)
+
+
+@contextlib.asynccontextmanager
+async def fastmcp():
+    from fastmcp import Client
+    from fastmcp.client.transports import StdioTransport
+    words = json.loads(TARGET) if TARGET.startswith("[") else None
+
+    async def fast_sample(messages, params, context):
+        return await sample(context, params)
+
+    async def fast_elicit(message, kind, params, context):
+        return (await elicit(context, params)).content
+
+    async with Client(StdioTransport(words[0], words[1:], env=dict(os.environ)) if words else TARGET, mode=MODE, roots=["file:///somewhere"],
+                      sampling_handler=fast_sample, elicitation_handler=fast_elicit, log_handler=log) as client:
+        yield Fast(client), client.protocol_version
+
+
+class Steps:
+    def __init__(self, client, revision):
+        self.client, self.agreed = client, revision
+
+    async def server(self):
+        return plain(getattr(self.client, "server_info", None))
+
+    async def revision(self):
+        return self.agreed
+
+    async def ping(self):
+        return await self.client.send_ping()
+
+    async def tools(self):
+        return await self.client.list_tools()
+
+    async def call(self, name, arguments):
+        return await self.client.call_tool(name, arguments)
+
+    async def progress(self, name, arguments):
+        seen = []
+
+        async def heard(done, total, message):
+            seen.append((done, asyncio.get_running_loop().time()))
+        result = await self.client.call_tool(name, arguments, progress_callback=heard)
+        return [result, [done for done, _ in seen], bool(seen) and asyncio.get_running_loop().time() - seen[0][1] > 0.06]
+
+    async def cancel(self, name, arguments):
+        task = asyncio.ensure_future(self.client.call_tool(name, arguments))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        return "cancelled" if isinstance((await asyncio.gather(task, return_exceptions=True))[0], BaseException) else "answered"
+
+    async def many(self, name, arguments, count):
+        return await asyncio.gather(*(self.client.call_tool(name, dict(arguments, message=f"m{i}")) for i in range(count)))
+
+    async def size(self, name, arguments):
+        return len((await self.client.call_tool(name, arguments)).content[0].text)
+
+    async def resources(self):
+        return await self.client.list_resources()
+
+    async def templates(self):
+        return await self.client.list_resource_templates()
+
+    async def read(self, uri):
+        return await self.client.read_resource(uri)
+
+    async def subscribe(self, uri):
+        return await self.client.subscribe_resource(uri)
+
+    async def listen(self, uri):
+        async with self.client.listen(tools_list_changed=True, resource_subscriptions=[uri]) as stream:
+            await self.client.call_tool("test_trigger_tool_change", {})
+            await self.client.call_tool("test_trigger_resource_update", {})
+            return sorted([type(await anext(stream)).__name__, type(await anext(stream)).__name__])
+
+    async def prompts(self):
+        return await self.client.list_prompts()
+
+    async def prompt(self, name, arguments):
+        return await self.client.get_prompt(name, arguments)
+
+    async def complete(self, name, argument, value):
+        return await self.client.complete(types.PromptReference(type="ref/prompt", name=name), {"name": argument, "value": value})
+
+    async def level(self, level):
+        return await self.client.set_logging_level(level)
+
+    async def logs(self, count):
+        for _ in range(250):
+            if len(logs) >= count:
+                break
+            await asyncio.sleep(0.02)
+        return logs
+
+    async def asked(self):
+        return asked
 
 
 def say(step, value):
-    print(json.dumps({"step": step, "value": value}, sort_keys=True), flush=True)
+    print(json.dumps({"step": step, "value": value}, sort_keys=True, default=str), flush=True)
 
 
-def field(thing, *names):
-    """SDK generations spell fields differently: serverInfo, server_info."""
-    for name in names:
-        if hasattr(thing, name):
-            return getattr(thing, name)
-    raise AttributeError(names)
-
-
-async def denials(session):
-    async def denied(tool, arguments):
-        return bool(field(await session.call_tool(tool, arguments), "isError", "is_error"))
-    say("forbidden tool", await denied("fail", {}))
-    say("forbidden value", await denied("echo", {"text": "x; DROP TABLE users"}))
-    say("permitted", await denied("echo", {"text": "hello"}))
-
-
-async def steps(session):
-    say("tools", sorted(tool.name for tool in (await session.list_tools()).tools))
-    echo = await session.call_tool("echo", {"text": "grüße \u2028 \U0001F600 \"x\""})
-    say("echo", echo.content[0].text)
-    say("sum", (await session.call_tool("add", {"a": 19.99, "b": 100})).content[0].text)
-    failed = await session.call_tool("fail", {})
-    say("fail", field(failed, "isError", "is_error"))
-    big = await session.call_tool("big", {"bytes": 400000})
-    say("big", len(big.content[0].text))
-    many = await asyncio.gather(*(session.call_tool("echo", {"text": str(i)}) for i in range(20)))
-    say("many", [m.content[0].text for m in many])
-    seen = []
-
-    async def progress(done, total, message):
-        seen.append(done)
-    await session.call_tool("slow", {"steps": 3}, progress_callback=progress)
-    say("progress", seen)
-
-
-async def main(url):
-    work = denials if "denied" in sys.argv[2:] else steps
-    if GENERATION == 2:
-        async with Client(url) as client:
-            say("connected", True)
-            await work(client)
-    else:
-        async with streamablehttp_client(url) as (reader, writer, _):
-            async with ClientSession(reader, writer) as session:
-                await session.initialize()
-                say("connected", True)
-                await work(session)
+async def main():
+    async with (fastmcp if KIND == "fastmcp" else sdk)() as (client, revision):
+        steps = Steps(client, revision)
+        for name, *words in json.loads(PLAN):
+            try:
+                value = plain(await asyncio.wait_for(getattr(steps, name)(*words), 60))
+            except Exception as fault:
+                value = f"{type(fault).__name__}: {fault}"
+            say([name, *words], value)
     say("end", True)
 
 
-asyncio.run(main(sys.argv[1]))
+asyncio.run(main())

@@ -16,8 +16,8 @@ server = Server("py-server")
 
 
 @server.tool()
-def echo(text: str) -> str:
-    return text
+def echo(message: str) -> str:
+    return message
 
 
 @server.tool()

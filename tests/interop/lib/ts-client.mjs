@@ -1,72 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unmodified official TypeScript client (1.x) does what agents do and prints what it saw, one JSON line a step.
-// The same lines must come whether it talks to the server or through the gate.
-// usage: node ts-client.mjs URL [denied]
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import * as T from '@modelcontextprotocol/sdk/types.js';
+// An unmodified official TypeScript client does the steps of a plan and prints what it saw, one JSON line a step: the same
+// lines must come whether it talks to the server or through the gate. The steps are in interop.py.
+// usage: node ts-client.mjs GENERATION TARGET PLAN MODE
+//   GENERATION: 1 or 2   TARGET: a URL, or a JSON list: a command that speaks over stdio   MODE: legacy, auto, or a revision
+const [generation, target, plan, mode] = process.argv.slice(2);
+const old = generation === '1';
+const at = old ? '@modelcontextprotocol/sdk/client' : '@modelcontextprotocol/client';
+const { Client } = await import(old ? `${at}/index.js` : at);
+const { StreamableHTTPClientTransport } = await import(old ? `${at}/streamableHttp.js` : at);
+const { StdioClientTransport } = await import(old ? `${at}/stdio.js` : `${at}/stdio`);
+const T = old ? await import('@modelcontextprotocol/sdk/types.js') : {};
 
-const transport = new StreamableHTTPClientTransport(new URL(process.argv[2]));
+const logs = [], asked = [], told = [];
+const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
+const negotiation = mode === 'legacy' || mode === 'auto' ? mode : { pin: mode };
 const client = new Client({ name: 'interop', version: '1.0.0' },
-                          { capabilities: { sampling: {}, elicitation: {}, roots: { listChanged: true } } });
-const say = (step, value) => console.log(JSON.stringify({ step, value }));
-const asked = [];
-client.setRequestHandler(T.CreateMessageRequestSchema, (request) => {
-  asked.push('sampling');
-  return { role: 'assistant', model: 'none', stopReason: 'endTurn',
-           content: { type: 'text', text: `sampled ${request.params.messages.length}` } };
+                          { capabilities, ...(!old && { versionNegotiation: { mode: negotiation } }) });
+const ANSWERS = { ok: true, age: 7, score: 1.5, verified: false };
+const on = (schema, method, answer) => client.setRequestHandler(old ? T[schema] : method, (request) => {
+  asked.push(method);
+  return answer(request.params);
 });
-client.setRequestHandler(T.ElicitRequestSchema, () => {
-  asked.push('elicitation');
-  return { action: 'decline' };
-});
-client.setRequestHandler(T.ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///somewhere', name: 'somewhere' }] }));
+on('CreateMessageRequestSchema', 'sampling/createMessage', ({ messages }) => (
+  { role: 'assistant', model: 'none', stopReason: 'endTurn', content: { type: 'text', text: `sampled ${messages.length}` } }));
+on('ElicitRequestSchema', 'elicitation/create', ({ requestedSchema }) => ({ action: 'accept', content: Object.fromEntries(
+  (requestedSchema?.required ?? []).map((key) => [key, ANSWERS[key] ?? 'given'])) }));
+on('ListRootsRequestSchema', 'roots/list', () => ({ roots: [{ uri: 'file:///somewhere', name: 'somewhere' }] }));
+const hear = (schema, method, listener) => client.setNotificationHandler(old ? T[schema] : method, listener);
+hear('LoggingMessageNotificationSchema', 'notifications/message', ({ params }) => { logs.push(params.data); });
+for (const [schema, method] of [['ToolListChangedNotificationSchema', 'notifications/tools/list_changed'],
+                                ['ResourceUpdatedNotificationSchema', 'notifications/resources/updated']])
+  hear(schema, method, () => { told.push(method); });
 
+const transport = target.startsWith('[')
+  ? new StdioClientTransport({ command: JSON.parse(target)[0], args: JSON.parse(target).slice(1), env: process.env })
+  : new StreamableHTTPClientTransport(new URL(target));
+const until = async (question) => {
+  for (let turn = 0; turn < 250 && !question(); turn++)
+    await new Promise((done) => setTimeout(done, 20));
+};
+const call = (name, args, options) => old ? client.callTool({ name, arguments: args }, undefined, options)
+                                          : client.callTool({ name, arguments: args }, options);
+
+const STEPS = {
+  server: () => [client.getServerVersion()?.name, Object.keys(client.getServerCapabilities()).sort()],
+  revision: () => client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion,
+  ping: () => client.ping(),
+  tools: () => client.listTools(),
+  call: (name, args) => call(name, args),
+  progress: async (name, args) => {
+    const seen = [];
+    const result = await call(name, args, { onprogress: ({ progress }) => seen.push([progress, Date.now()]) });
+    // The first came before the result was ready, not together with it.
+    return [result, seen.map(([progress]) => progress), seen.length > 0 && Date.now() - seen[0][1] > 60];
+  },
+  cancel: async (name, args) => {
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 300);
+    return call(name, args, { signal: abort.signal }).then(() => 'answered', () => 'cancelled');
+  },
+  many: (name, args, count) => Promise.all([...Array(count).keys()].map((i) => call(name, { ...args, message: `m${i}` }))),
+  size: async (name, args) => (await call(name, args)).content[0].text.length,
+  resources: () => client.listResources(),
+  templates: () => client.listResourceTemplates(),
+  read: (uri) => client.readResource({ uri }),
+  subscribe: (uri) => client.subscribeResource({ uri }),
+  listen: async (uri) => {
+    const stream = await client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] });
+    await call('test_trigger_tool_change', {});
+    await call('test_trigger_resource_update', {});
+    await until(() => told.length >= 2);
+    await stream.close();
+    return told;
+  },
+  prompts: () => client.listPrompts(),
+  prompt: (name, args) => client.getPrompt({ name, arguments: args }),
+  complete: (name, argument, value) => client.complete({ ref: { type: 'ref/prompt', name }, argument: { name: argument, value } }),
+  level: (level) => client.setLoggingLevel(level),
+  logs: async (count) => (await until(() => logs.length >= count), logs),
+  asked: () => asked,
+};
+
+const say = (step, value) => console.log(JSON.stringify({ step, value }));
 await client.connect(transport);
-if (process.argv[3] === 'denied') {
-  const denied = async (name, args) => (await client.callTool({ name, arguments: args })).isError ?? false;
-  say('forbidden tool', await denied('get-env', {}));
-  say('forbidden value', await denied('echo', { message: 'x; DROP TABLE users' }));
-  say('permitted', await denied('echo', { message: 'hello' }));
-  await client.close();
-  process.exit(0);
-}
-say('server', [client.getServerVersion().name, Object.keys(client.getServerCapabilities()).sort()]);
-say('revision', transport.protocolVersion);
-say('ping', await client.ping());
-say('tools', (await client.listTools()).tools);
-say('echo', await client.callTool({ name: 'echo', arguments: { message: 'grüße \u2028 \u{1F600} "x"' } }));
-say('sum', await client.callTool({ name: 'get-sum', arguments: { a: 19.99, b: 1e2 } }));
-say('image', await client.callTool({ name: 'get-tiny-image', arguments: {} }));
-say('structured', (await client.callTool({ name: 'get-structured-content', arguments: { location: 'Chicago' } })));
-say('wrong', await client.callTool({ name: 'get-sum', arguments: { a: 'x' } }));
-const progress = [];
-const long = await client.callTool(
-  { name: 'trigger-long-running-operation', arguments: { duration: 1, steps: 3 } }, undefined,
-  { onprogress: (p) => progress.push([p.progress, Date.now()]) });
-say('long', [long, progress.map(([p]) => p)]);
-// The first notification came before the result was ready, not together with it.
-say('streamed', progress.length > 0 && Date.now() - progress[0][1] > 300);
-say('sampling', (await client.callTool({ name: 'trigger-sampling-request',
-                                          arguments: { prompt: 'hi', maxTokens: 10 } })).isError ?? false);
-say('elicitation', (await client.callTool({ name: 'trigger-elicitation-request', arguments: {} })).content?.length);
-say('asked', asked);
-say('resources', (await client.listResources()).resources.length);
-const first = (await client.listResources()).resources[0];
-say('read', (await client.readResource({ uri: first.uri })).contents.length);
-say('templates', (await client.listResourceTemplates()).resourceTemplates.map((t) => t.uriTemplate));
-say('subscribe', await client.subscribeResource({ uri: first.uri }));
-say('prompts', (await client.listPrompts()).prompts.map((p) => p.name));
-say('prompt', await client.getPrompt({ name: 'simple-prompt' }));
-say('level', await client.setLoggingLevel('warning'));
-const slow = new AbortController();
-const cancelled = client.callTool({ name: 'trigger-long-running-operation', arguments: { duration: 20, steps: 2 } },
-                                  undefined, { signal: slow.signal }).catch((e) => `cancelled: ${e.name}`);
-setTimeout(() => slow.abort(), 200);
-say('cancel', await cancelled);
-const many = await Promise.all([...Array(20).keys()].map((i) =>
-  client.callTool({ name: 'echo', arguments: { message: `m${i}` } })));
-say('many', many.map((m) => m.content[0].text));
-await transport.terminateSession();
+for (const [step, ...words] of JSON.parse(plan))
+  say([step, ...words], await Promise.resolve().then(() => STEPS[step](...words)).catch((e) => `${e.name} ${e.code}: ${e.message}`));
+await transport.terminateSession?.();
 await client.close();
 say('end', true);
