@@ -70,6 +70,7 @@
     X(TOOL_NAME_INVALID, "tool_name_invalid", AGENT, 400, -32602, MALFORMED, "The tool's name is not valid.")                  \
     X(PARAMS_INVALID, "params_invalid", AGENT, 400, -32602, MALFORMED, "The parameters are not valid.")                        \
     X(HEADER_MISMATCH, "header_mismatch", AGENT, 400, -32020, MALFORMED, "A header differs from the body.")                    \
+    X(STATE_FOREIGN, "state_foreign", AGENT, 400, -32602, MALFORMED, "The requestState belongs to another call.")              \
     X(VERSION_UNSUPPORTED, "version_unsupported", AGENT, 400, -32022, MALFORMED, "Unsupported protocol version.")              \
     X(VERSION_HEADER, "version_header", AGENT, 400, -32600, MALFORMED, "The MCP-Protocol-Version header is not supported.")    \
     X(VERSION_NEGOTIATED, "version_negotiated", UPSTREAM, 200, -32602, NONE, "The server's protocol version is not supported.") \

@@ -470,6 +470,22 @@ void gate_revoke(struct gate_decision *decision, enum reason reason)
     decision->verdict.reason = reason;
 }
 
+bool gate_join(struct gate_decision *decision, struct gate_decision *other)
+{
+    struct approval_marks *to = &decision->approvals, *from = &other->approvals;
+
+    if (from->of != NULL && to->of != NULL && to->count + from->count > VERDICT_APPROVALS_MAX)
+        return false;
+    for (uint32_t i = 0; from->of != NULL && to->of != NULL && i < from->count; i++)
+        to->mark[to->count++] = from->mark[i];
+    if (from->of != NULL && to->of == NULL)
+        *to = *from;
+    from->of = NULL;
+    gate_pass(other);
+    gate_decision_fini(other);
+    return true;
+}
+
 void gate_pass(struct gate_decision *decision)
 {
     gate_token_spend(&decision->token);

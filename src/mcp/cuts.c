@@ -6,11 +6,13 @@
 void mcp__cuts_init(struct mcp__cuts *cuts)
 {
     buf_init(&cuts->list, SIZE_MAX / 2);
+    buf_init(&cuts->texts, SIZE_MAX / 2);
 }
 
 void mcp__cuts_fini(struct mcp__cuts *cuts)
 {
     buf_fini(&cuts->list);
+    buf_fini(&cuts->texts);
 }
 
 static size_t count_of(const struct mcp__cuts *cuts)
@@ -63,29 +65,62 @@ enum code mcp__cut_member(const struct mcp__editing *editing, const struct json_
     return code == CODE_OK ? mcp__cuts_add(editing->cuts, begin - len, begin + member->raw.len) : code;
 }
 
-void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
+enum code mcp__cuts_put(struct mcp__cuts *cuts, size_t begin, size_t end, struct span text)
+{
+    struct mcp__cut cut = {.begin = begin, .end = end, .is_text = true, .text_at = buf_len(&cuts->texts), .text_len = text.len};
+    enum code code = buf_add_span(&cuts->texts, text);
+
+    return code == CODE_OK ? add(cuts, &cut) : code;
+}
+
+/* Moves the bytes to the end of the room that what is put in needs, so that what is written never reaches what is read. */
+static enum code make_room(const struct mcp__cuts *cuts, struct buf *out)
+{
+    size_t len = buf_len(out), more = 0;
+    enum code code;
+    char *end;
+
+    for (size_t i = 0; i < count_of(cuts); i++)
+        more += cut_at(cuts, i).text_len;
+    if (more == 0)
+        return CODE_OK;
+    code = buf_reserve(out, more, &end);
+    if (code != CODE_OK)
+        return code;
+    buf_commit(out, more);
+    memmove(end - len + more, end - len, len);
+    return CODE_OK;
+}
+
+enum code mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out)
 {
     size_t count = count_of(cuts), from = 0, len = buf_len(out), to = 0;
+    enum code code = make_room(cuts, out);
     char *bytes = out->block + out->head;
+    const char *source = bytes + (buf_len(out) - len);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && code == CODE_OK; i++) {
         struct mcp__cut cut = cut_at(cuts, i);
 
-        memmove(bytes + to, bytes + from, cut.begin - from);
+        memmove(bytes + to, source + from, cut.begin - from);
         to += cut.begin - from;
         from = cut.end;
+        if (cut.text_len > 0)
+            memcpy(bytes + to, buf_peek(&cuts->texts).at + cut.text_at, cut.text_len);
+        to += cut.text_len;
         /* The comma behind it goes with it; for the last sibling the one before it, which is what was kept last. */
         if (cut.is_text)
             continue;
-        if (bytes[from] == ',')
+        if (source[from] == ',')
             from++;
         else if (bytes[to - 1] == ',')
             to--;
     }
-    if (count == 0)
-        return;
-    memmove(bytes + to, bytes + from, len - from);
+    if (count == 0 || code != CODE_OK)
+        return code;
+    memmove(bytes + to, source + from, len - from);
     buf_truncate(out, to + len - from);
+    return CODE_OK;
 }
 
 enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json_event *event, struct mcp__cuts *cuts)

@@ -39,6 +39,12 @@ static bool is_told_inside(enum reason reason)
     return false;
 }
 
+/* Modern revisions say by HTTP, too, that they do not have a method. */
+static bool is_absent(const struct mcp_message *message, enum reason reason)
+{
+    return message != NULL && message->is_modern && message->kind == MCP_REQUEST && reason == REASON_METHOD_UNKNOWN;
+}
+
 static enum answer answer_of(const struct mcp_message *message, const struct mcp_denial *denial)
 {
     enum blame blame = reason_blame(denial->reason);
@@ -57,14 +63,14 @@ static enum answer answer_of(const struct mcp_message *message, const struct mcp
     case MCP_REQUEST:
         break;
     }
-    if (!is_told_inside(denial->reason))
+    if (!is_told_inside(denial->reason) || is_absent(message, denial->reason))
         return ANSWER_ERROR;
     return is_call(message) ? ANSWER_RESULT : ANSWER_ERROR_OK;
 }
 
 int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial *denial)
 {
-    int status = reason_status(denial->reason);
+    int status = is_absent(message, denial->reason) ? 404 : reason_status(denial->reason);
 
     switch (answer_of(message, denial)) {
     case ANSWER_ERROR_OK:
@@ -172,7 +178,9 @@ static enum code write_result(const struct mcp_message *message, const struct mc
 
     mcp__pen_text(&pen, "{\"jsonrpc\":\"2.0\",\"id\":");
     mcp__pen_span(&pen, message->id);
-    mcp__pen_text(&pen, ",\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":");
+    mcp__pen_text(&pen, ",\"result\":{");
+    mcp__pen_text(&pen, message->is_modern ? "\"resultType\":\"complete\"," : "");
+    mcp__pen_text(&pen, "\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":");
     mcp__pen_string(&pen, text);
     mcp__pen_text(&pen, "}],\"_meta\":{\"dev.callgate/denial\":{");
     mcp__pen_denial(&pen, denial_code(reason_denial(denial->reason)), denial->decision);
@@ -188,6 +196,12 @@ static bool names_versions(enum reason reason)
 static bool names_member(const struct mcp_message *message, const struct mcp_denial *denial)
 {
     return denial->reason == REASON_PARAMS_INVALID && message != NULL && message->unknown.at != NULL;
+}
+
+static bool has_detail(const struct mcp_message *message, const struct mcp_denial *denial)
+{
+    return message != NULL && message->is_modern && message->detail != NULL &&
+           (denial->reason == REASON_PARAMS_INVALID || denial->reason == REASON_HEADER_MISMATCH);
 }
 
 /* Says which member it is, and what lets it pass. */
@@ -210,12 +224,14 @@ static enum code write_error(const struct mcp_message *message, const struct mcp
         .id = message != NULL && message->kind != MCP_RESPONSE ? message->id : SPAN_NONE,
         .code = code != 0 ? code : CODE_INVALID_REQUEST,
         /* Fixed texts stay fixed, since clients compare some of them. */
-        .message = code == -32601 || (reason_denial(denial->reason) == DENIAL_MALFORMED && !names_member(message, denial))
+        .message = code == -32601 || (reason_denial(denial->reason) == DENIAL_MALFORMED && !names_member(message, denial) &&
+                                      !has_detail(message, denial))
                        ? span_text(reason_text(denial->reason))
                        : text,
         .denial = denial_code(reason_denial(denial->reason)),
         .decision = denial->decision,
         .supported = names_versions(denial->reason) ? denial->revisions : NULL,
+        .only_modern = unsupported,
         .has_requested = unsupported,
         .requested = denial->requested.len > 0 || message == NULL ? denial->requested : message->modern_version,
     };
@@ -236,6 +252,11 @@ static enum code write_body(const struct mcp_message *message, const struct mcp_
         put_unknown(&pen, message);
     else
         put_text(&pen, denial);
+    if (!names_member(message, denial) && has_detail(message, denial)) {
+        mcp__pen_text(&pen, " ");
+        mcp__pen_text(&pen, message->detail);
+        mcp__pen_text(&pen, ".");
+    }
     code = mcp__pen_end(&pen);
     if (code == CODE_OK)
         code = answer == ANSWER_RESULT ? write_result(message, denial, buf_peek(&text), out)

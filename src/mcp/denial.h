@@ -33,6 +33,9 @@ int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial
 enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
                            enum mcp_form *form) MUST_USE;
 
+/* The answer to subscriptions/listen with which a server ends the stream by itself. */
+enum code mcp_stream_end(const struct mcp_message *message, struct buf *out) MUST_USE;
+
 /* The JSON-RPC error (for the upstream) to a server's request that no rule permits; `id` is canonical JSON. */
 enum code mcp_refusal_write(struct span id, enum reason reason, struct buf *out) MUST_USE;
 

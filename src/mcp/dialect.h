@@ -46,6 +46,8 @@ struct dialect {
 
     /* SEND: appends the path below the upstream's; NULL: what came below the route. */
     enum code (*write_path)(const struct mcp_message *message, struct buf *out);
+    /* SEND: as mcp_mirror; NULL: no header says again what the body says. */
+    enum code (*mirror)(const struct mcp_message *message, struct span name, struct span value, struct buf *out);
 
     /* DENY: as mcp_denial_status and mcp_denial_write. */
     int (*denial_status)(const struct mcp_message *message, const struct mcp_denial *denial);
@@ -61,6 +63,8 @@ struct dialect {
     bool (*begins_session)(const struct mcp_message *message);
     /* Within a stream: as mcp_reply_error, and as mcp_refusal_write. */
     enum code (*reply_error)(struct span id, enum reason reason, uint64_t decision, struct buf *out);
+    /* Of a request whose stream would last: as mcp_stream_end. NULL: none has. */
+    enum code (*stream_end)(const struct mcp_message *message, struct buf *out);
     enum code (*refusal_write)(struct span id, enum reason reason, struct buf *out);
 };
 

@@ -7,6 +7,7 @@
 static enum reason open_message(enum http_method verb, struct span path, struct mcp_message *message)
 {
     (void)path;
+    message->lasts = verb == HTTP_METHOD_GET;
     if (verb == HTTP_METHOD_GET)
         message->method = DIALECT_STREAM_OPEN;
     else if (verb == HTTP_METHOD_DELETE)
@@ -53,10 +54,12 @@ const struct dialect dialect_mcp = {
     .batch_revision = "2025-03-26",
     .open = open_message,
     .read = read_message,
+    .mirror = mcp_mirror,
     .denial_status = mcp_denial_status,
     .denial_write = mcp_denial_write,
     .reply_read = mcp_reply_read,
     .begins_session = begins_session,
     .reply_error = mcp_reply_error,
+    .stream_end = mcp_stream_end,
     .refusal_write = mcp_refusal_write,
 };

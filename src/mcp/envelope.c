@@ -82,18 +82,31 @@ void mcp__pen_denial(struct mcp__pen *pen, const char *denial, uint64_t decision
         mcp__pen_int(pen, (int64_t)decision);
 }
 
+static void put_supported(struct mcp__pen *pen, const struct mcp__error *error)
+{
+    const char *comma = "";
+    bool has_modern = false;
+
+    for (const char *const *revision = error->supported; *revision != NULL; revision++)
+        has_modern = has_modern || mcp_revision_is_modern(span_text(*revision));
+    mcp__pen_text(pen, "\"supported\":[");
+    for (const char *const *revision = error->supported; *revision != NULL; revision++) {
+        if (error->only_modern && has_modern && !mcp_revision_is_modern(span_text(*revision)))
+            continue;
+        mcp__pen_text(pen, comma);
+        mcp__pen_string(pen, span_text(*revision));
+        comma = ",";
+    }
+    mcp__pen_text(pen, "]");
+}
+
 static void put_data(struct mcp__pen *pen, const struct mcp__error *error)
 {
     const char *comma = "";
 
     mcp__pen_text(pen, ",\"data\":{");
     if (error->supported != NULL) {
-        mcp__pen_text(pen, "\"supported\":[");
-        for (size_t i = 0; error->supported[i] != NULL; i++) {
-            mcp__pen_text(pen, i > 0 ? "," : "");
-            mcp__pen_string(pen, span_text(error->supported[i]));
-        }
-        mcp__pen_text(pen, "]");
+        put_supported(pen, error);
         comma = ",";
     }
     if (error->has_requested) {

@@ -23,27 +23,70 @@ static bool unwrap(struct span value, struct buf *decoded, struct span *text)
     return true;
 }
 
-static bool name_agrees(const struct mcp_message *message, struct span value)
+/* What Mcp-Name says again; NULL: nothing of this message. */
+static const struct json_node *named(const struct mcp_message *message)
 {
     const char *mirrored = span_starts_with(message->method, SPAN_LIT("resources/")) ? "uri"
                            : span_starts_with(message->method, SPAN_LIT("tasks/"))   ? "taskId"
                                                                                      : "name";
     const struct json_node *node = json_member(message->params, span_text(mirrored));
+
+    return node != NULL && node->type == JSON_STRING ? node : NULL;
+}
+
+static bool name_agrees(const struct mcp_message *message, struct span value)
+{
+    const struct json_node *node = named(message);
     struct buf decoded;
     struct span text;
     bool agrees;
 
     buf_init(&decoded, DECODED_MAX_BYTES);
-    agrees = node != NULL && node->type == JSON_STRING && unwrap(value, &decoded, &text) && span_equals(text, node->text);
+    agrees = node != NULL && unwrap(value, &decoded, &text) && span_equals(text, node->text);
     buf_fini(&decoded);
     return agrees;
 }
 
-bool mcp__headers_agree(const struct mcp_message *message, const struct mcp_read_rules *rules)
+/* Of modern requests. What is no string is refused as what it is. */
+static bool needs_name(const struct mcp_message *message)
 {
-    if (rules->mcp_method.at != NULL && !span_equals(rules->mcp_method, message->method))
+    static const char *const methods[] = {"tools/call", "prompts/get", "resources/read", "tasks/get", "tasks/update",
+                                          "tasks/cancel"};
+
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+        if (span_is(message->method, methods[i]))
+            return named(message) != NULL;
+    return false;
+}
+
+const char *mcp__headers_differ(const struct mcp_message *message, const struct mcp_read_rules *rules)
+{
+    bool needs = message->is_modern && message->kind == MCP_REQUEST;
+
+    if (message->is_modern && rules->head != NULL && http_head_has(rules->head, HTTP_NAME_MCP_SESSION_ID))
+        return "a request with its version in _meta belongs to no session: leave Mcp-Session-Id out";
+    if (rules->version.at == NULL ? needs : message->is_modern && !span_equals(rules->version, message->asked_version))
+        return "MCP-Protocol-Version must say what _meta says";
+    if (rules->mcp_method.at == NULL ? needs : !span_equals(rules->mcp_method, message->method))
+        return "Mcp-Method must say the body's method";
+    if (rules->mcp_name.at == NULL ? needs && needs_name(message) : !name_agrees(message, rules->mcp_name))
+        return "Mcp-Name must say the body's name, uri or taskId";
+    return NULL;
+}
+
+/* 42 and 42.0 are one integer. */
+static bool is_same_number(struct span lexeme, struct span text)
+{
+    struct json_fault fault;
+    struct buf copy;
+    bool is_number;
+
+    if (text.len == 0 || (text.at[0] != '-' && (text.at[0] < '0' || text.at[0] > '9')))
         return false;
-    return rules->mcp_name.at == NULL || name_agrees(message, rules->mcp_name);
+    buf_init(&copy, DECODED_MAX_BYTES);
+    is_number = json_read(text, &json_file_rules, &copy, NULL, NULL, &fault) == CODE_OK;
+    buf_fini(&copy);
+    return is_number && json_number_compare(lexeme, text) == 0;
 }
 
 static bool node_agrees(const struct json_node *node, struct span text)
@@ -52,6 +95,7 @@ static bool node_agrees(const struct json_node *node, struct span text)
     case JSON_STRING:
         return span_equals(node->text, text);
     case JSON_NUMBER:
+        return span_equals(node->raw, text) || is_same_number(node->raw, text);
     case JSON_TRUE:
     case JSON_FALSE:
         return span_equals(node->raw, text);
@@ -65,39 +109,81 @@ static bool node_agrees(const struct json_node *node, struct span text)
 }
 
 /* Some scalar below `node`, among the first *left values. Recursion goes no deeper than a request may be (64). */
-static bool any_agrees(const struct json_node *node, struct span text, uint32_t *left)
+static const struct json_node *find_any(const struct json_node *node, struct span text, uint32_t *left)
 {
     for (const struct json_node *child = node->child; child != NULL && *left > 0; child = child->next) {
+        const struct json_node *found;
+
         *left -= 1;
-        if (node_agrees(child, text) || any_agrees(child, text, left))
-            return true;
+        found = node_agrees(child, text) ? child : find_any(child, text, left);
+        if (found != NULL)
+            return found;
     }
-    return false;
+    return NULL;
 }
 
-static bool arguments_agree(const struct json_node *arguments, struct span name, struct span text)
+/* The argument that an Mcp-Param-* header says again. */
+static const struct json_node *find_argument(const struct mcp_message *message, struct span name, struct span value)
 {
+    const struct json_node *found = NULL;
     uint32_t left = SEARCH_MAX;
-    bool named = false;
+    bool is_named = false;
+    struct buf decoded;
+    struct span text;
 
-    for (const struct json_node *node = arguments->child; node != NULL; node = node->next)
-        if (span_equals_nocase(node->key, name)) {
-            if (node_agrees(node, text))
-                return true;
-            named = true;
-        }
-    return !named && any_agrees(arguments, text, &left);
+    buf_init(&decoded, DECODED_MAX_BYTES);
+    if (message->arguments != NULL && unwrap(value, &decoded, &text)) {
+        for (const struct json_node *node = message->arguments->child; node != NULL && found == NULL; node = node->next)
+            if (span_equals_nocase(node->key, name)) {
+                is_named = true;
+                found = node_agrees(node, text) ? node : NULL;
+            }
+        if (!is_named)
+            found = find_any(message->arguments, text, &left);
+    }
+    buf_fini(&decoded);
+    return found;
 }
 
 bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value)
 {
-    struct buf decoded;
-    struct span text;
-    bool agrees;
+    return find_argument(message, name, value) != NULL;
+}
 
-    buf_init(&decoded, DECODED_MAX_BYTES);
-    agrees = message->arguments != NULL && unwrap(value, &decoded, &text) &&
-             arguments_agree(message->arguments, name, text);
-    buf_fini(&decoded);
-    return agrees;
+static bool is_plain(struct span text)
+{
+    if (span_starts_with(text, wrap_begin) && span_ends_with(text, wrap_end))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] < 0x20 || text.at[i] > 0x7e || ((i == 0 || i + 1 == text.len) && text.at[i] == ' '))
+            return false;
+    return true;
+}
+
+static enum code wrap(struct span text, struct buf *out)
+{
+    enum code code = CODE_OK;
+
+    if (is_plain(text))
+        return buf_add_span(out, text);
+    code = buf_add_span(out, wrap_begin);
+    if (code == CODE_OK)
+        code = base64_encode(text, out);
+    return code == CODE_OK ? buf_add_span(out, wrap_end) : code;
+}
+
+enum code mcp_mirror(const struct mcp_message *message, struct span name, struct span value, struct buf *out)
+{
+    const struct span param = SPAN_LIT("Mcp-Param-");
+    const struct json_node *node;
+
+    if (span_equals_nocase(name, SPAN_LIT("Mcp-Method")))
+        return message->method.len > 0 ? buf_add_span(out, message->method) : CODE_NOT_FOUND;
+    if (span_equals_nocase(name, SPAN_LIT("Mcp-Name")))
+        node = named(message);
+    else
+        node = find_argument(message, span_part(name, param.len, SIZE_MAX), value);
+    if (node == NULL)
+        return CODE_NOT_FOUND;
+    return wrap(node->type == JSON_STRING ? node->text : node->raw, out);
 }

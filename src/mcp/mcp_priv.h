@@ -15,6 +15,8 @@
 #define MCP__ID_MAX 128     /* characters */
 #define MCP__METHOD_MAX 128 /* bytes */
 #define MCP__MODERN_VERSION "io.modelcontextprotocol/protocolVersion"
+#define MCP__CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define MCP__STATE "requestState"
 #define MCP__NAME_MAX 128   /* bytes of a tool's name */
 
 /* The members of an envelope, as bits; 0: not one of them (also in another spelling). */
@@ -49,8 +51,22 @@ enum reason mcp__reason_of_fault(enum json_fault_kind kind);
 enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *rules, struct buf *canonical,
                     struct arena *arena, struct span *edited) MUST_USE;
 
-/* header.c: Mcp-Method and Mcp-Name, where they are there. */
-bool mcp__headers_agree(const struct mcp_message *message, const struct mcp_read_rules *rules);
+/* header.c: MCP-Protocol-Version of modern messages, Mcp-Method and Mcp-Name; all must be there in modern requests.
+ * Returns: NULL: they agree with the body; else static: which does not. */
+const char *mcp__headers_differ(const struct mcp_message *message, const struct mcp_read_rules *rules);
+
+/* modern.c: what a modern message must be before its parameters are looked at; message->detail says what is wrong. */
+enum reason mcp__check_modern(struct mcp_message *message, const struct mcp_read_rules *rules);
+/* subscriptions/listen: finds message->items. */
+enum reason mcp__read_listen(struct mcp_message *message, struct arena *arena);
+
+/* state.c: takes what was sealed off params.requestState. *edited: the message as the server shall see it, to be read anew;
+ * at == NULL: it has none. Returns: PERMITTED, STATE_FOREIGN, MEMORY. */
+enum reason mcp__state_open(const struct mcp_message *message, const struct mcp_binding *binding, struct buf *canonical,
+                            struct arena *arena, struct span *edited);
+/* Appends what goes before a server's requestState in the answer to `message`. */
+enum code mcp__state_seal(const struct mcp_message *message, const struct mcp_binding *binding, struct span state,
+                          struct buf *out) MUST_USE;
 
 struct mcp_denial;
 
@@ -62,6 +78,7 @@ struct mcp__error {
     const char *denial;           /* data.code and data.decision; NULL: neither */
     uint64_t decision;            /* 0: null */
     const char *const *supported; /* data.supported; NULL: none */
+    bool only_modern;             /* of them, where there are such: what may be tried next without another handshake */
     bool has_requested;
     struct span requested;        /* canonical JSON of data.requested; empty: null */
 };

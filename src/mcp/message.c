@@ -86,8 +86,9 @@ static enum reason read_envelope(struct mcp_message *message, struct json_fault 
 /* What the gate decides by, in a spelling that it does not read but an upstream that ignores case may. */
 static bool is_misspelled(struct span key)
 {
-    static const struct span names[] = {{"name", 4}, {"arguments", 9}, {"uri", 3},  {"_meta", 5},
-                                        {"task", 4}, {"taskId", 6},    {"protocolVersion", 15}};
+    static const struct span names[] = {{"name", 4}, {"arguments", 9}, {"uri", 3}, {"_meta", 5}, {"task", 4}, {"taskId", 6},
+                                        {"protocolVersion", 15}, {"notifications", 13}, {"inputResponses", 14},
+                                        {MCP__STATE, sizeof MCP__STATE - 1}};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (span_equals(key, names[i]))
@@ -98,44 +99,83 @@ static bool is_misspelled(struct span key)
     return false;
 }
 
-/* params and _meta, and whether it is a modern request. */
-static enum reason read_params(struct mcp_message *message)
+/* An upstream that ignores case would take the message for a modern one, or for one of another revision. */
+static bool has_misspelled_meta(const struct json_node *meta)
 {
+    static const struct span names[] = {{MCP__MODERN_VERSION, sizeof MCP__MODERN_VERSION - 1},
+                                        {MCP__CAPABILITIES, sizeof MCP__CAPABILITIES - 1}};
+
+    for (const struct json_node *node = meta ? meta->child : NULL; node != NULL; node = node->next)
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (!span_equals(node->key, names[i]) && json_key_is_like(node->key, names[i]))
+                return true;
+    return false;
+}
+
+/* params and _meta, and whether it is a modern request. */
+static enum reason read_params(struct mcp_message *message, const struct mcp_read_rules *rules)
+{
+    bool is_request = message->kind == MCP_REQUEST;
     const struct json_node *version;
 
+    message->is_modern = is_request && (mcp_method_era(message->method) == MCP_ERA_MODERN ||
+                                        mcp_revision_is_modern(rules->version));
     if (message->params != NULL && message->params->type != JSON_OBJECT) {
         message->params = NULL;
         return REASON_PARAMS_INVALID;
     }
-    message->meta = json_member(message->params, SPAN_LIT("_meta"));
-    version = json_member(message->meta, SPAN_LIT(MCP__MODERN_VERSION));
-    if (version != NULL || span_is(message->method, "server/discover")) {
-        message->is_modern = true;
-        message->modern_version = version != NULL ? version->raw : SPAN_NONE;
-        return REASON_VERSION_UNSUPPORTED;
-    }
     for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
         if (is_misspelled(node->key))
             return REASON_PARAMS_INVALID;
+    message->meta = json_member(message->params, SPAN_LIT("_meta"));
     if (message->meta != NULL && message->meta->type != JSON_OBJECT) {
         message->meta = NULL;
         return REASON_PARAMS_INVALID;
     }
-    return REASON_PERMITTED;
+    version = json_member(message->meta, SPAN_LIT(MCP__MODERN_VERSION));
+    if (version != NULL) {
+        message->is_modern = true;
+        message->modern_version = version->raw;
+        message->asked_version = version->text;
+    }
+    return has_misspelled_meta(message->meta) ? REASON_PARAMS_INVALID : REASON_PERMITTED;
 }
 
-static bool may_stand(const struct mcp_read_rules *rules, struct span method, struct span member)
+/* Whether the route has a revision with sessions: a message of those need not say which it speaks. */
+static bool has_old(const char *const *revisions)
+{
+    if (revisions == NULL)
+        return true;
+    for (; *revisions != NULL; revisions++)
+        if (!mcp_revision_is_modern(span_text(*revisions)))
+            return true;
+    return false;
+}
+
+static enum reason check_old(struct mcp_message *message, const struct mcp_read_rules *rules)
+{
+    const struct json_node *asked = json_member(message->params, SPAN_LIT("protocolVersion"));
+
+    if (!mcp_method_may_come(message->method, false))
+        return REASON_METHOD_UNKNOWN;
+    if (has_old(rules->revisions))
+        return REASON_PERMITTED;
+    message->modern_version = asked != NULL ? asked->raw : SPAN_NONE;
+    return REASON_VERSION_UNSUPPORTED;
+}
+
+static bool may_stand(const struct mcp_read_rules *rules, struct span method, struct span member, bool is_modern)
 {
     for (size_t i = 0; i < rules->param_count; i++)
         if (span_equals(rules->params[i], member))
             return true;
-    return mcp_method_takes(method, member);
+    return mcp_method_takes(method, member, is_modern);
 }
 
 static enum reason check_members(struct mcp_message *message, const struct mcp_read_rules *rules)
 {
     for (const struct json_node *node = message->params ? message->params->child : NULL; node != NULL; node = node->next)
-        if (!may_stand(rules, message->method, node->key)) {
+        if (!may_stand(rules, message->method, node->key, message->is_modern)) {
             message->unknown = span_of(node->key.at != NULL ? node->key.at : "", node->key.len);
             return REASON_PARAMS_INVALID;
         }
@@ -238,7 +278,7 @@ static enum reason read_arguments(struct mcp_message *message)
 }
 
 /* What each method's parameters must be, as far as the gate decides by them. */
-static enum reason read_method(struct mcp_message *message, const struct mcp_read_rules *rules)
+static enum reason read_method(struct mcp_message *message, const struct mcp_read_rules *rules, struct arena *arena)
 {
     const struct json_node *version;
 
@@ -258,6 +298,8 @@ static enum reason read_method(struct mcp_message *message, const struct mcp_rea
     if (span_is(message->method, "resources/read") || span_is(message->method, "resources/subscribe") ||
         span_is(message->method, "resources/unsubscribe"))
         return take_text(message, "uri", &message->target) ? REASON_PERMITTED : REASON_PARAMS_INVALID;
+    if (span_is(message->method, "subscriptions/listen"))
+        return mcp__read_listen(message, arena);
     if (span_is(message->method, "initialize")) {
         version = json_member(message->params, SPAN_LIT("protocolVersion"));
         if (version != NULL && version->type != JSON_STRING)
@@ -267,34 +309,72 @@ static enum reason read_method(struct mcp_message *message, const struct mcp_rea
     return REASON_PERMITTED;
 }
 
+/* What a modern client gives back of the server's, and what it answers to it. */
+static enum reason read_input(const struct mcp_message *message)
+{
+    const struct json_node *responses = json_member(message->params, SPAN_LIT("inputResponses"));
+    const struct json_node *state = json_member(message->params, SPAN_LIT(MCP__STATE));
+
+    if (!message->is_modern || ((responses == NULL || responses->type == JSON_OBJECT) &&
+                                (state == NULL || state->type == JSON_STRING)))
+        return REASON_PERMITTED;
+    return REASON_PARAMS_INVALID;
+}
+
+/* From the tree on. */
+static enum reason understand(struct mcp_message *message, const struct mcp_read_rules *rules, struct arena *arena,
+                              struct json_fault *fault)
+{
+    enum reason reason = read_envelope(message, fault);
+
+    if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE) {
+        reason = read_params(message, rules);
+        if (reason == REASON_PERMITTED)
+            reason = message->is_modern ? mcp__check_modern(message, rules) : check_old(message, rules);
+        if (reason == REASON_PERMITTED)
+            reason = check_members(message, rules);
+    }
+    if (reason == REASON_PERMITTED)
+        reason = read_method(message, rules, arena);
+    if (reason == REASON_PERMITTED)
+        reason = read_input(message);
+    if (reason == REASON_PERMITTED)
+        reason = gather_others(message, arena);
+    if (reason == REASON_PERMITTED && !message->is_modern && mcp__headers_differ(message, rules) != NULL)
+        reason = REASON_HEADER_MISMATCH;
+    return reason;
+}
+
+static enum reason read_tree(struct span body, struct buf *canonical, struct arena *arena, struct mcp_message *message,
+                             struct json_fault *fault)
+{
+    *message = (struct mcp_message){.kind = MCP_NONE};
+    buf_clear(canonical);
+    return json_read(body, &json_request_rules, canonical, arena, &message->root, fault) == CODE_OK
+               ? REASON_PERMITTED : mcp__reason_of_fault(fault->kind);
+}
+
 enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                      struct mcp_message *message, struct json_fault *fault)
 {
-    enum reason reason;
+    enum reason reason = read_tree(body, canonical, arena, message, fault);
     struct span edited;
 
-    *message = (struct mcp_message){.kind = MCP_NONE};
-    if (json_read(body, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
-        return mcp__reason_of_fault(fault->kind);
+    if (reason != REASON_PERMITTED)
+        return reason;
     if (mcp__edit(message->root, rules, canonical, arena, &edited) != CODE_OK)
         return REASON_MEMORY;
-    if (edited.at != NULL) {
-        buf_clear(canonical);
-        if (json_read(edited, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
-            return mcp__reason_of_fault(fault->kind);
-    }
-    reason = read_envelope(message, fault);
-    if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE)
-        reason = mcp_method_may_come(message->method, false) ? read_params(message) : REASON_METHOD_UNKNOWN;
-    if (reason == REASON_PERMITTED && message->kind != MCP_RESPONSE)
-        reason = check_members(message, rules);
+    if (edited.at != NULL)
+        reason = read_tree(edited, canonical, arena, message, fault);
     if (reason == REASON_PERMITTED)
-        reason = read_method(message, rules);
-    if (reason == REASON_PERMITTED)
-        reason = gather_others(message, arena);
-    if (reason == REASON_PERMITTED && !mcp__headers_agree(message, rules))
-        reason = REASON_HEADER_MISMATCH;
-    return reason;
+        reason = understand(message, rules, arena, fault);
+    if (reason != REASON_PERMITTED || !message->is_modern)
+        return reason;
+    reason = mcp__state_open(message, rules->binding, canonical, arena, &edited);
+    if (reason != REASON_PERMITTED || edited.at == NULL)
+        return reason;
+    reason = read_tree(edited, canonical, arena, message, fault);
+    return reason == REASON_PERMITTED ? understand(message, rules, arena, fault) : reason;
 }
 
 const struct json_node *mcp_message_subject(const struct mcp_message *message)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is being asked: one JSON-RPC 2.0 message of an agent, in dialect `mcp`, read from its body.
  *
- * Revisions 2024-11-05 to 2025-11-25 are judged; a modern request (2026-07-28 and later: it names a protocol version in
- * params._meta) is recognised, whatever version it names, so that it can be answered with -32022.
+ * Revisions 2024-11-05 to 2025-11-25, and 2026-07-28, which is without sessions ("modern"). The body says which: a modern
+ * request names a protocol version in params._meta, whatever version it names. So is taken, too, what only modern
+ * revisions have, and a request whose MCP-Protocol-Version is modern: it is answered with what it lacks.
  *
  * Threads: any; a message belongs to one thread.
  * Owns: nothing; nodes live in the arena, spans in the canonical buffer.
@@ -15,6 +16,7 @@
 #include "http/head.h"
 #include "json/json.h"
 #include "mcp/method.h"
+#include "mcp/session.h"
 
 enum mcp_kind { MCP_NONE = 0, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
@@ -32,10 +34,21 @@ struct mcp_message {
     struct span tool;               /* tools/call: params.name */
     struct span target;             /* what the audit's column `tool` names: the tool, prompts/get's name, the
                                      * resource's URI; or empty */
+    const struct mcp_item *items;   /* subscriptions/listen: what it asks for by name; each is judged, too */
+    uint32_t item_count;
     bool is_error;                  /* a response with `error` */
+    bool lasts;                     /* what answers it is a stream of messages without end */
     bool is_modern;
+    const char *detail;             /* static: what is wrong with a modern request, for its author; or NULL */
     struct span modern_version;     /* canonical JSON of what it named (usually a string with its quotes) */
-    struct span asked_version;      /* initialize: params.protocolVersion, decoded */
+    struct span asked_version;      /* initialize: params.protocolVersion, decoded; modern: what it named */
+};
+
+/* One of several things that a message asks for, as the message that would ask for it alone. */
+struct mcp_item {
+    struct span method;
+    struct span target;
+    const struct json_node *params;
 };
 
 /* Which members of params._meta go up: all; those that MCP and W3C Trace Context name; none. */
@@ -50,9 +63,10 @@ struct mcp_read_rules {
     bool printable_tool_names; /* tool_names: printable */
     struct span mcp_method;    /* header values; at == NULL: absent */
     struct span mcp_name;
-    struct span version;       /* MCP-Protocol-Version, likewise; not looked at here, but by the dialect (mcp/dialect.h) */
-    const char *const *revisions; /* of the route, likewise */
-    const struct http_head *head; /* likewise */
+    struct span version;       /* MCP-Protocol-Version, likewise */
+    const char *const *revisions; /* of the route, NULL-terminated; NULL: all */
+    const struct http_head *head; /* or NULL, where nothing came beside the body */
+    const struct mcp_binding *binding; /* whose requestState is taken; NULL: nobody's */
     const struct span *params; /* `params:` of the route: members that may stand in params beside those of the specification */
     size_t param_count;
 };
@@ -60,9 +74,10 @@ struct mcp_read_rules {
 /* Reads a body: strict JSON, canonical bytes appended to `canonical` (empty before), the envelope's rules.
  * On a fault after the id was read, message->id holds it for the answer; message->kind is NONE unless the envelope was
  * good. *fault tells the JSON place for the log; where the JSON was good and the envelope is not, its text says why.
- * Returns: PERMITTED, or MEMORY, JSON_*, BATCH, ENVELOPE, METHOD_UNKNOWN (what only servers say, a pseudo-method),
- * VERSION_UNSUPPORTED (a modern request, or server/discover: before anything about its parameters), PARAMS_INVALID,
- * TOOL_NAME_INVALID, ARGUMENTS_INVALID, HEADER_MISMATCH. */
+ * Returns: PERMITTED, or MEMORY, JSON_*, BATCH, ENVELOPE, METHOD_UNKNOWN (what only servers say, a pseudo-method, in a modern
+ * request what only older revisions have), PARAMS_INVALID, TOOL_NAME_INVALID, ARGUMENTS_INVALID, HEADER_MISMATCH,
+ * VERSION_UNSUPPORTED, STATE_FOREIGN. A modern request is told first what it lacks (PARAMS_INVALID), then which header
+ * differs, then whether its method is there, then whether its revision is, and only then what is wrong with its parameters. */
 enum reason mcp_read(struct span body, const struct mcp_read_rules *rules, struct buf *canonical, struct arena *arena,
                      struct mcp_message *message, struct json_fault *fault);
 
@@ -73,5 +88,10 @@ const struct json_node *mcp_message_subject(const struct mcp_message *message);
  * the case, must have the header's value (after =?base64?…?= decoding) as its text; which argument another name stands for
  * only the tool's schema says, so then some argument must have it, at any depth, among the first 10,000 values. */
 bool mcp_param_header_agrees(const struct mcp_message *message, struct span name, struct span value);
+
+/* Appends what goes up as the value of a mirroring header that agrees: taken from the body anew, =?base64?…?= where it is not
+ * plain. Takes: name: Mcp-Method, Mcp-Name or Mcp-Param-*, in any case; value: as it came.
+ * Returns: CODE_NOT_FOUND: the body has nothing that it could say again. */
+enum code mcp_mirror(const struct mcp_message *message, struct span name, struct span value, struct buf *out) MUST_USE;
 
 #endif

@@ -4,7 +4,6 @@
 #include "mcp/reply_priv.h"
 
 #define KNOWN_PREFIX "io.modelcontextprotocol/"
-#define CAPABILITIES KNOWN_PREFIX "clientCapabilities"
 
 static bool is_known(struct span key)
 {
@@ -16,19 +15,24 @@ static bool is_known(struct span key)
     return span_starts_with(key, SPAN_LIT(KNOWN_PREFIX));
 }
 
+/* Without these a modern request is none. */
+static bool is_mandatory(struct span key)
+{
+    return span_is(key, MCP__MODERN_VERSION) || span_is(key, MCP__CAPABILITIES);
+}
+
 static enum code find_in_meta(const struct mcp__editing *editing, const struct json_node *meta)
 {
+    bool is_modern = meta->type == JSON_OBJECT && json_member(meta, SPAN_LIT(MCP__MODERN_VERSION)) != NULL;
     enum mcp_meta pass = editing->rules->meta;
     enum code code = CODE_OK;
 
-    if (pass != MCP_META_PASS && json_member(meta, SPAN_LIT(MCP__MODERN_VERSION)) != NULL)
-        return CODE_OK; /* a modern request is refused as what it is */
-    if (pass == MCP_META_NONE || (pass == MCP_META_KNOWN && meta->type != JSON_OBJECT))
+    if ((pass == MCP_META_NONE && !is_modern) || (pass != MCP_META_PASS && meta->type != JSON_OBJECT))
         return mcp__cut_member(editing, meta);
     for (const struct json_node *member = meta->child; member != NULL && code == CODE_OK; member = member->next)
-        if (pass == MCP_META_KNOWN && !is_known(member->key))
+        if ((pass == MCP_META_KNOWN && !is_known(member->key)) || (pass == MCP_META_NONE && !is_mandatory(member->key)))
             code = mcp__cut_member(editing, member);
-        else if (json_key_is_like(member->key, SPAN_LIT(CAPABILITIES)))
+        else if (json_key_is_like(member->key, SPAN_LIT(MCP__CAPABILITIES)))
             code = mcp__cut_capabilities(editing, member);
     return code;
 }
@@ -59,7 +63,7 @@ enum code mcp__edit(const struct json_node *root, const struct mcp_read_rules *r
     mcp__cuts_init(&cuts);
     code = find_cuts(&editing, root);
     if (code == CODE_OK && !buf_is_empty(&cuts.list)) {
-        mcp__cuts_apply(&cuts, canonical);
+        code = mcp__cuts_apply(&cuts, canonical);
         *edited = span_of(arena_dup(arena, buf_peek(canonical).at, buf_len(canonical)), buf_len(canonical));
         code = edited->at != NULL ? CODE_OK : CODE_NOMEM;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/method.h"
 
-const char *const mcp_revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NULL};
+const char *const mcp_revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", NULL};
 
 enum kind { KIND_REQUEST, KIND_NOTIFICATION, KIND_PSEUDO };
 
@@ -10,59 +10,60 @@ struct method {
     enum kind kind;
     bool from_agent;
     bool from_server;
-    const char *members; /* of params beside _meta, in any revision that is judged, each behind a blank; NULL: nobody says */
+    const char *members; /* of params beside _meta, in any revision before 2026-07-28, each behind a blank; NULL: nobody says */
+    const char *modern;  /* likewise since then; NULL: those revisions do not have it, or no agent says it */
 };
 
 #define AGENT true, false
 #define SERVER false, true
 #define BOTH true, true
-#define ROW(name, kind, who) {{"" name, sizeof(name) - 1}, KIND_##kind, who, NULL}
-#define ROW_OF(name, kind, who, members) {{"" name, sizeof(name) - 1}, KIND_##kind, who, members}
+#define ROW(name, kind, who, members, modern) {{"" name, sizeof(name) - 1}, KIND_##kind, who, members, modern}
+#define INPUT " inputResponses requestState"
 
 static const struct method methods[] = {
-    ROW_OF("initialize", REQUEST, AGENT, " protocolVersion capabilities clientInfo"),
-    ROW_OF("ping", REQUEST, BOTH, ""),
-    ROW("server/discover", REQUEST, AGENT),
-    ROW_OF("tools/list", REQUEST, AGENT, " cursor"),
-    ROW_OF("tools/call", REQUEST, AGENT, " name arguments task"),
-    ROW_OF("resources/list", REQUEST, AGENT, " cursor"),
-    ROW_OF("resources/templates/list", REQUEST, AGENT, " cursor"),
-    ROW_OF("resources/read", REQUEST, AGENT, " uri"),
-    ROW_OF("resources/subscribe", REQUEST, AGENT, " uri"),
-    ROW_OF("resources/unsubscribe", REQUEST, AGENT, " uri"),
-    ROW("subscriptions/listen", REQUEST, AGENT),
-    ROW_OF("prompts/list", REQUEST, AGENT, " cursor"),
-    ROW_OF("prompts/get", REQUEST, AGENT, " name arguments"),
-    ROW_OF("completion/complete", REQUEST, AGENT, " ref argument context"),
-    ROW_OF("logging/setLevel", REQUEST, AGENT, " level"),
-    ROW_OF("tasks/get", REQUEST, BOTH, " taskId"),
-    ROW_OF("tasks/result", REQUEST, BOTH, " taskId"),
-    ROW_OF("tasks/list", REQUEST, BOTH, " cursor"),
-    ROW_OF("tasks/cancel", REQUEST, BOTH, " taskId"),
-    ROW("tasks/update", REQUEST, AGENT),
-    ROW("sampling/createMessage", REQUEST, SERVER),
-    ROW("elicitation/create", REQUEST, SERVER),
-    ROW("roots/list", REQUEST, SERVER),
-    ROW_OF("notifications/initialized", NOTIFICATION, AGENT, ""),
-    ROW_OF("notifications/roots/list_changed", NOTIFICATION, AGENT, ""),
-    ROW_OF("notifications/cancelled", NOTIFICATION, BOTH, " requestId reason"),
-    ROW_OF("notifications/progress", NOTIFICATION, BOTH, " progressToken progress total message"),
-    ROW_OF("notifications/tasks/status", NOTIFICATION, BOTH,
-           " taskId status statusMessage createdAt lastUpdatedAt ttl pollInterval"),
-    ROW("notifications/tasks", NOTIFICATION, SERVER),
-    ROW("notifications/message", NOTIFICATION, SERVER),
-    ROW("notifications/resources/updated", NOTIFICATION, SERVER),
-    ROW("notifications/resources/list_changed", NOTIFICATION, SERVER),
-    ROW("notifications/tools/list_changed", NOTIFICATION, SERVER),
-    ROW("notifications/prompts/list_changed", NOTIFICATION, SERVER),
-    ROW("notifications/elicitation/complete", NOTIFICATION, SERVER),
-    ROW("notifications/subscriptions/acknowledged", NOTIFICATION, SERVER),
+    ROW("initialize", REQUEST, AGENT, " protocolVersion capabilities clientInfo", NULL),
+    ROW("ping", REQUEST, BOTH, "", NULL),
+    ROW("server/discover", REQUEST, AGENT, NULL, ""),
+    ROW("tools/list", REQUEST, AGENT, " cursor", " cursor"),
+    ROW("tools/call", REQUEST, AGENT, " name arguments task", " name arguments" INPUT),
+    ROW("resources/list", REQUEST, AGENT, " cursor", " cursor"),
+    ROW("resources/templates/list", REQUEST, AGENT, " cursor", " cursor"),
+    ROW("resources/read", REQUEST, AGENT, " uri", " uri" INPUT),
+    ROW("resources/subscribe", REQUEST, AGENT, " uri", NULL),
+    ROW("resources/unsubscribe", REQUEST, AGENT, " uri", NULL),
+    ROW("subscriptions/listen", REQUEST, AGENT, NULL, " notifications"),
+    ROW("prompts/list", REQUEST, AGENT, " cursor", " cursor"),
+    ROW("prompts/get", REQUEST, AGENT, " name arguments", " name arguments" INPUT),
+    ROW("completion/complete", REQUEST, AGENT, " ref argument context", " ref argument context"),
+    ROW("logging/setLevel", REQUEST, AGENT, " level", NULL),
+    ROW("tasks/get", REQUEST, BOTH, " taskId", " taskId"),
+    ROW("tasks/result", REQUEST, BOTH, " taskId", NULL),
+    ROW("tasks/list", REQUEST, BOTH, " cursor", NULL),
+    ROW("tasks/cancel", REQUEST, BOTH, " taskId", " taskId"),
+    ROW("tasks/update", REQUEST, AGENT, NULL, " taskId inputResponses"),
+    ROW("sampling/createMessage", REQUEST, SERVER, NULL, NULL),
+    ROW("elicitation/create", REQUEST, SERVER, NULL, NULL),
+    ROW("roots/list", REQUEST, SERVER, NULL, NULL),
+    ROW("notifications/initialized", NOTIFICATION, AGENT, "", NULL),
+    ROW("notifications/roots/list_changed", NOTIFICATION, AGENT, "", NULL),
+    ROW("notifications/cancelled", NOTIFICATION, BOTH, " requestId reason", " requestId reason"),
+    ROW("notifications/progress", NOTIFICATION, BOTH, " progressToken progress total message", NULL),
+    ROW("notifications/tasks/status", NOTIFICATION, BOTH,
+        " taskId status statusMessage createdAt lastUpdatedAt ttl pollInterval", NULL),
+    ROW("notifications/tasks", NOTIFICATION, SERVER, NULL, NULL),
+    ROW("notifications/message", NOTIFICATION, SERVER, NULL, NULL),
+    ROW("notifications/resources/updated", NOTIFICATION, SERVER, NULL, NULL),
+    ROW("notifications/resources/list_changed", NOTIFICATION, SERVER, NULL, NULL),
+    ROW("notifications/tools/list_changed", NOTIFICATION, SERVER, NULL, NULL),
+    ROW("notifications/prompts/list_changed", NOTIFICATION, SERVER, NULL, NULL),
+    ROW("notifications/elicitation/complete", NOTIFICATION, SERVER, NULL, NULL),
+    ROW("notifications/subscriptions/acknowledged", NOTIFICATION, SERVER, NULL, NULL),
     /* names for what has no method (mcp-wire.md) */
-    ROW("stream/open", PSEUDO, AGENT),
-    ROW("session/end", PSEUDO, AGENT),
-    ROW("response", PSEUDO, AGENT),
-    ROW("stream/message", PSEUDO, SERVER),
-    ROW("pass", PSEUDO, AGENT),
+    ROW("stream/open", PSEUDO, AGENT, NULL, NULL),
+    ROW("session/end", PSEUDO, AGENT, NULL, NULL),
+    ROW("response", PSEUDO, AGENT, NULL, NULL),
+    ROW("stream/message", PSEUDO, SERVER, NULL, NULL),
+    ROW("pass", PSEUDO, AGENT, NULL, NULL),
 };
 
 static const struct method *find(struct span name)
@@ -80,10 +81,22 @@ bool mcp_method_may_come(struct span name, bool from_server)
     return method == NULL || (method->kind != KIND_PSEUDO && (from_server ? method->from_server : method->from_agent));
 }
 
-bool mcp_method_takes(struct span name, struct span member)
+enum mcp_era mcp_method_era(struct span name)
 {
     const struct method *method = find(name);
-    struct span rest = method != NULL && method->members != NULL ? span_text(method->members) : SPAN_NONE;
+
+    if (method == NULL || method->kind != KIND_REQUEST || !method->from_agent)
+        return MCP_ERA_ANY;
+    if (method->modern == NULL)
+        return MCP_ERA_OLD;
+    return method->members == NULL ? MCP_ERA_MODERN : MCP_ERA_BOTH;
+}
+
+bool mcp_method_takes(struct span name, struct span member, bool is_modern)
+{
+    const struct method *method = find(name);
+    const char *members = method == NULL ? NULL : is_modern ? method->modern : method->members;
+    struct span rest = members != NULL ? span_text(members) : SPAN_NONE;
 
     if (rest.at == NULL || span_is(member, "_meta"))
         return true;
@@ -108,4 +121,9 @@ bool mcp_revision_is_listed(const char *const *revisions, struct span revision)
         if (span_is(revision, *revisions))
             return true;
     return false;
+}
+
+bool mcp_revision_is_modern(struct span revision)
+{
+    return span_is(revision, "2026-07-28");
 }

@@ -14,9 +14,14 @@
  * whose name in a record would claim what was not. A method that is not known may, and is judged by its name. */
 bool mcp_method_may_come(struct span name, bool from_server);
 
-/* Whether some revision that is judged names this member of params for what an agent sends; true for methods that none of them
+/* Which revisions have a request of an agent: those with sessions, those without (2026-07-28 and later: "modern"), both; ANY:
+ * none names it, so it may stand in any and is judged by its name. */
+enum mcp_era { MCP_ERA_ANY = 0, MCP_ERA_OLD, MCP_ERA_MODERN, MCP_ERA_BOTH };
+enum mcp_era mcp_method_era(struct span method);
+
+/* Whether some revision of the era names this member of params for what an agent sends; true for methods that none of them
  * has, which are judged by their names. */
-bool mcp_method_takes(struct span method, struct span member);
+bool mcp_method_takes(struct span method, struct span member, bool is_modern);
 
 /* Whether a message of this name must have an id: known requests of either side, and all of `tasks/`. */
 bool mcp_method_needs_id(struct span name);
@@ -26,5 +31,8 @@ extern const char *const mcp_revisions[];
 
 /* Takes: revisions: NULL-terminated. */
 bool mcp_revision_is_listed(const char *const *revisions, struct span revision);
+
+/* Whether each of its requests stands for itself, without a session. */
+bool mcp_revision_is_modern(struct span revision);
 
 #endif

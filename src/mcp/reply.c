@@ -52,6 +52,7 @@ struct walk {
     size_t id_begin, id_end;
     size_t outcome_begin, outcome_end; /* of `result` or `error` */
     struct span version;     /* result.protocolVersion, in the arena */
+    struct mcp__modern modern;
     const struct listing *asked; /* the list that was asked for; NULL: none, or the request is not known here */
     const struct listing *list;  /* that the walk is in, or NULL */
     struct span name;        /* of the list's element that the walk is in, in the arena */
@@ -282,6 +283,11 @@ static enum code on_event(void *context, const struct json_event *event)
         walk->outcome_begin = event->begin;
         walk->outcome_end = event->end;
     }
+    if (code == CODE_OK && walk->rules->request != NULL && walk->member == MEMBER_RESULT && event->depth > 1) {
+        code = mcp__on_modern(&walk->modern, event);
+        if (code == CODE_INVALID)
+            (void)refuse_json(walk, walk->modern.detail);
+    }
     if (code == CODE_OK)
         code = on_text(walk, event);
     return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->cuts) : code;
@@ -309,6 +315,14 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     return keep_text(walk, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }
 
+static enum reason replace(struct mcp_reply *reply, const struct mcp__error *error, struct buf *out)
+{
+    reply->is_unsupported_version = true;
+    reply->result = SPAN_NONE;
+    buf_clear(out);
+    return mcp__error_write(error, out) == CODE_OK ? REASON_VERSION_NEGOTIATED : REASON_MEMORY;
+}
+
 /* What the server negotiated must be among what is judged here. */
 static enum reason negotiate(struct walk *walk, struct buf *out)
 {
@@ -318,21 +332,27 @@ static enum reason negotiate(struct walk *walk, struct buf *out)
                                .message = span_text(reason_text(REASON_VERSION_NEGOTIATED)),
                                .supported = walk->rules->revisions};
 
-    if (!span_is(walk->rules->request_method, "initialize") || reply->kind != MCP_RESPONSE || reply->is_error)
+    if (reply->kind != MCP_RESPONSE || reply->is_error)
+        return REASON_PERMITTED;
+    if (walk->modern.has_versions && walk->modern.versions == 0) {
+        error.code = reason_rpc_code(REASON_VERSION_UNSUPPORTED); /* what a client of that era knows: it takes another one */
+        error.has_requested = true;
+        error.requested = walk->rules->request->modern_version;
+        return replace(reply, &error, out);
+    }
+    if (!span_is(walk->rules->request_method, "initialize"))
         return REASON_PERMITTED;
     reply->version = walk->version;
-    if (mcp_revision_is_listed(walk->rules->revisions, walk->version))
+    if (mcp_revision_is_listed(walk->rules->revisions, walk->version) && !mcp_revision_is_modern(walk->version))
         return REASON_PERMITTED;
-    reply->is_unsupported_version = true;
-    reply->result = SPAN_NONE;
-    buf_clear(out);
-    return mcp__error_write(&error, out) == CODE_OK ? REASON_VERSION_NEGOTIATED : REASON_MEMORY;
+    return replace(reply, &error, out);
 }
 
 /* Reads the edited bytes again, into a tree whose spans point into `out`. */
-static enum reason build_params(struct walk *walk, struct buf *out, struct json_fault *fault)
+static enum reason build_tree(struct walk *walk, struct buf *out, struct json_fault *fault)
 {
-    const struct json_node *root;
+    struct mcp_reply *reply = walk->reply;
+    const struct json_node *root, *holder;
     struct span bytes;
 
     if (keep_text(walk, buf_peek(out), &bytes) != CODE_OK)
@@ -340,9 +360,17 @@ static enum reason build_params(struct walk *walk, struct buf *out, struct json_
     buf_clear(out);
     if (json_read(bytes, &judged_rules, out, walk->arena, &root, fault) != CODE_OK)
         return mcp__reply_fault(fault);
-    walk->reply->params = json_member(root, SPAN_LIT("params"));
-    walk->reply->meta = json_member(walk->reply->params, SPAN_LIT("_meta"));
-    return walk->reply->meta == NULL || walk->reply->meta->type == JSON_OBJECT ? REASON_PERMITTED : REASON_UPSTREAM_JSON;
+    reply->params = json_member(root, SPAN_LIT("params"));
+    reply->meta = json_member(reply->params, SPAN_LIT("_meta"));
+    holder = reply->kind == MCP_RESPONSE ? json_member(root, SPAN_LIT("result")) : reply->params;
+    reply->asks = walk->rules->request != NULL ? json_member(holder, SPAN_LIT("inputRequests")) : NULL;
+    if (reply->asks != NULL && reply->asks->type == JSON_OBJECT && reply->asks->count == 0)
+        reply->asks = NULL;
+    if (reply->asks != NULL && !mcp__asks_are_requests(reply->asks)) {
+        walk->detail = "inputRequests does not hold requests";
+        return REASON_UPSTREAM_JSON;
+    }
+    return reply->meta == NULL || reply->meta->type == JSON_OBJECT ? REASON_PERMITTED : REASON_UPSTREAM_JSON;
 }
 
 static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
@@ -353,7 +381,7 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     size_t whole;
 
     /* What nobody asks is not looked at deeper in a result, and may be all of it. */
-    rules.text_depth = walk->may_list || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
+    rules.text_depth = walk->may_list || walk->modern.names_versions || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
     code = json_walk(data, &rules, out, on_event, walk, fault);
 
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
@@ -364,11 +392,15 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     if (reason != REASON_PERMITTED)
         return reason;
     whole = buf_len(out);
-    mcp__cuts_apply(&walk->cuts, out);
-    if (walk->outcome_end > 0) /* of a response, which is cut nowhere else */
+    if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
+        return REASON_MEMORY;
+    if (walk->reply->kind != MCP_RESPONSE || walk->modern.has_asks)
+        reason = build_tree(walk, out, fault);
+    if (reason == REASON_PERMITTED && walk->outcome_end > 0) /* of a response, which is edited nowhere else */
         walk->reply->result = span_part(buf_peek(out), walk->outcome_begin,
                                         walk->outcome_end - walk->outcome_begin - (whole - buf_len(out)));
-    reason = walk->reply->kind == MCP_RESPONSE ? negotiate(walk, out) : build_params(walk, out, fault);
+    if (reason == REASON_PERMITTED)
+        reason = negotiate(walk, out);
     walk->reply->body = buf_peek(out);
     return reason;
 }
@@ -384,6 +416,8 @@ enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules
         if (span_equals(rules->request_method, list->method))
             walk.asked = list;
     walk.may_list = walk.asked != NULL || rules->request_method.len == 0;
+    walk.modern = (struct mcp__modern){.rules = rules, .cuts = &walk.cuts};
+    walk.modern.names_versions = rules->request != NULL && span_is(rules->request->method, "server/discover");
     mcp__cuts_init(&walk.cuts);
     reason = read_message(&walk, data, out, fault);
     mcp__cuts_fini(&walk.cuts);

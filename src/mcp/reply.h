@@ -12,7 +12,10 @@
 #include "base/reason.h"
 #include "mcp/message.h"
 
-/* Removed from every message: members of any `_meta` whose names begin with "dev.callgate/". In the answer to tools/list,
+/* Modern results (2026-07-28) are kept by no shared cache: `cacheScope` becomes private on lists and reads. server/discover
+ * names no revision that the route has not. requestState is sealed, so that it comes back with the same request only.
+ *
+ * Removed from every message: members of any `_meta` whose names begin with "dev.callgate/". In the answer to tools/list,
  * prompts/list, resources/list and resources/templates/list (and, where the request is not known, in any result with such a
  * list): what `keep` does not keep. Where nothing is removed, every value, member and order stays. A tool's name over 128
  * bytes, which no call could use, is not asked about and not kept; over 4,096 tools or templates and 16,384 prompts or
@@ -49,7 +52,9 @@ typedef void (*mcp_learn_fn)(void *context, struct span tool, const struct mcp_h
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
     struct span request_target;   /* of that request: the tool that it is about; or empty */
-    const char *const *revisions; /* initialize: what the server may answer */
+    const char *const *revisions; /* initialize, server/discover: what the server may answer */
+    const struct mcp_message *request; /* that request, where it is a modern one; or NULL */
+    const struct mcp_binding *binding; /* for whom its requestState is sealed */
     struct mcp_deceptive deceptive;
     mcp_keep_fn keep;             /* lists; NULL keeps all */
     mcp_learn_fn learn;           /* NULL: nobody wants to know */
@@ -71,6 +76,8 @@ struct mcp_reply {
     uint32_t stripped;       /* characters left out of strings */
     const struct json_node *params; /* requests and notifications: built into the arena for judging; or NULL */
     const struct json_node *meta;
+    const struct json_node *asks; /* modern: the server's requests within it (inputRequests), an object of objects with
+                                   * `method` and maybe `params`, each to be judged; or NULL */
 };
 
 /* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk.

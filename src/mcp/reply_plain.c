@@ -140,7 +140,8 @@ static enum reason read_document(struct walk *walk, struct span data, struct buf
         return mcp__reply_fault(fault);
     if (code != CODE_OK)
         return code == CODE_NOMEM ? REASON_MEMORY : walk->reason;
-    mcp__cuts_apply(&walk->cuts, out);
+    if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
+        return REASON_MEMORY;
     walk->reply->kind = MCP_RESPONSE;
     walk->reply->body = walk->reply->result = buf_peek(out);
     return REASON_PERMITTED;

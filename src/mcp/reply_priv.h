@@ -15,11 +15,13 @@
 struct mcp__cut {
     size_t begin;
     size_t end;
-    bool is_text; /* within a string: no comma goes with it */
+    bool is_text; /* no comma goes with it: within a string, or something else takes its place */
+    size_t text_at, text_len; /* what takes its place, in `texts` */
 };
 
 struct mcp__cuts {
     struct buf list; /* of struct mcp__cut: disjoint, rising */
+    struct buf texts;
 };
 
 void mcp__cuts_init(struct mcp__cuts *cuts);
@@ -29,8 +31,31 @@ void mcp__cuts_fini(struct mcp__cuts *cuts);
 enum code mcp__cuts_add(struct mcp__cuts *cuts, size_t begin, size_t end) MUST_USE;
 enum code mcp__cuts_add_text(struct mcp__cuts *cuts, size_t begin, size_t end) MUST_USE;
 
-/* Takes the pieces out, members and elements each with one comma where they have a neighbour. */
-void mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out);
+/* Puts a text in the place of a piece, or between two where begin is end. */
+enum code mcp__cuts_put(struct mcp__cuts *cuts, size_t begin, size_t end, struct span text) MUST_USE;
+
+/* Takes the pieces out, members and elements each with one comma where they have a neighbour. Fails only where texts are put
+ * in, and changes nothing then. */
+enum code mcp__cuts_apply(const struct mcp__cuts *cuts, struct buf *out) MUST_USE;
+
+/* ---- reply_modern.c ---- */
+
+/* What a modern result says to clients of all kinds of results, looked at during the walk. */
+struct mcp__modern {
+    const struct mcp_reply_rules *rules; /* whose request is a modern one */
+    struct mcp__cuts *cuts;
+    const char *detail;   /* static: why it is refused */
+    bool names_versions;  /* the answer to server/discover */
+    bool in_versions;
+    bool has_versions;    /* result.supportedVersions */
+    uint32_t versions;    /* of them, kept */
+    bool has_asks;        /* result.inputRequests */
+};
+
+/* Takes: event: within `result`. Returns: CODE_INVALID with `detail`, or what a buffer says. */
+enum code mcp__on_modern(struct mcp__modern *modern, const struct json_event *event) MUST_USE;
+/* Whether each member of inputRequests is a request. */
+bool mcp__asks_are_requests(const struct json_node *asks);
 
 #define MCP__REPLY_DEPTH_MAX 128
 

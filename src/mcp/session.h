@@ -21,6 +21,12 @@ struct mcp_session_scope {
     struct span path;   /* below the route; empty: the route is exact */
 };
 
+/* By whom, and under which key, something is bound. */
+struct mcp_binding {
+    const unsigned char *key; /* MCP_SESSION_KEY_BYTES */
+    struct mcp_session_scope scope;
+};
+
 struct mcp_session {
     struct span upstream_id;
     struct span revision;

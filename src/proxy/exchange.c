@@ -92,6 +92,11 @@ struct mcp_session_scope exchange__session_scope(const struct exchange *exchange
                                       exchange->asked.path};
 }
 
+struct mcp_binding exchange__binding(const struct pair *pair)
+{
+    return (struct mcp_binding){gate_session_key(pair->lane->gate), exchange__session_scope(&pair->exchange)};
+}
+
 /* ---- the message ---- */
 
 void exchange__refuse(struct pair *pair, enum reason reason)
@@ -157,6 +162,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
     struct mcp_message *message = &exchange->message;
+    const struct mcp_binding binding = exchange__binding(pair);
     struct mcp_read_rules rules = {
         .printable_tool_names = exchange->route->printable_tool_names,
         .mcp_method = http_head_known(head, HTTP_NAME_MCP_METHOD),
@@ -164,6 +170,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .version = exchange->version,
         .revisions = exchange->route->revisions,
         .head = head,
+        .binding = &binding,
         .meta = exchange->route->meta,
         .may_ask = may_ask,
         .ask_context = pair,
@@ -181,6 +188,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
                   fault.text ? fault.text : "");
     exchange__ask(exchange);
+    route__correlate_body(exchange);
     exchange->asked.body = buf_peek(&exchange->canonical);
     if (reason == REASON_PERMITTED)
         reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
@@ -240,6 +248,36 @@ static bool record(struct pair *pair)
     return true;
 }
 
+/* What a message asks for by name besides itself is judged as the message that would ask for it alone. The first that is not
+ * permitted stands in the record instead: it is why nothing goes up. Approvals that they take belong to the record of all. */
+static void judge_items(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct mcp_message *message = &exchange->message;
+    struct gate *gate = pair->lane->gate;
+
+    for (uint32_t i = 0; i < message->item_count && exchange->decision.verdict.kind == VERDICT_PERMIT; i++) {
+        struct gate_message asked = exchange->asked;
+        struct gate_decision decision;
+
+        asked.method = message->items[i].method;
+        asked.target = message->items[i].target;
+        asked.root = message->items[i].params;
+        gate_judge(gate, &asked, &decision);
+        if (decision.verdict.kind == VERDICT_PERMIT && gate_join(&exchange->decision, &decision))
+            continue;
+        /* More approvals than one record has room for; or the agent would read that the message's own method is not there. */
+        if (decision.verdict.kind == VERDICT_PERMIT || decision.verdict.reason == REASON_METHOD_UNKNOWN) {
+            asked.refused = decision.verdict.kind == VERDICT_PERMIT ? REASON_TOO_COSTLY : REASON_NO_RULE;
+            gate_decision_fini(&decision);
+            gate_judge(gate, &asked, &decision);
+        }
+        gate_decision_fini(&exchange->decision);
+        exchange->decision = decision;
+        exchange->asked = asked;
+    }
+}
+
 bool exchange__judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -250,6 +288,7 @@ bool exchange__judge(struct pair *pair)
         exchange->is_judged = true;
         exchange->asked.expects_outcome = true;
         gate_judge(pair->lane->gate, &exchange->asked, &exchange->decision);
+        judge_items(pair);
     }
     pair__stop_waiting(pair);
     if (record(pair))

@@ -128,10 +128,12 @@ struct lane {
     struct thread thread;
 };
 
-/* A message of the server while it is judged: a request, a notification, or the answer to a request of a stream that the
- * agent resumed. Invariants: it stands in the table of open questions where it is a request, permitted, and not OVER. */
+/* A message of the server while it is judged: a request, a notification, the answer to a request of a stream that the agent
+ * resumed, or an answer that holds requests, each of which is judged in its place. Invariants: it stands in the table of open
+ * questions where it is a request, permitted, and not OVER. */
 struct server_question {
     enum question_state state;
+    const struct json_node *ask; /* which of reply.asks is judged; NULL: the message itself */
     struct gate_message message;
     struct gate_decision decision;
     struct sse_event event; /* id and retry; its id is a copy in event_arena */
@@ -153,6 +155,7 @@ struct exchange {
     bool origin_allowed;
     bool has_session;
     bool is_resuming;        /* GET with Last-Event-ID */
+    bool correlation_made;   /* here: the agent has named none yet */
     bool is_answered;        /* the response to the request went down */
     bool saw_event_id;
     bool upstream_done;      /* the reply was read to its end */
@@ -312,6 +315,7 @@ void route__client(struct pair *pair, const struct http_head *head);    /* head 
 struct span route__correlation_name(const struct exchange *exchange);
 uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
 void route__correlate(struct pair *pair, const struct http_head *head); /* head NULL: it could not be read */
+void route__correlate_body(struct exchange *exchange); /* by the message's _meta.traceparent, where no header said it */
 
 /* ---- exchange.c: one call ---- */
 void exchange__init(struct exchange *exchange);
@@ -331,6 +335,7 @@ void exchange__finish(struct pair *pair);                /* the outcome, if it i
 void exchange__end_call(struct pair *pair);              /* of one call: its outcome, and what it took and did not use */
 /* What a session id of this call is bound to. */
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange);
+struct mcp_binding exchange__binding(const struct pair *pair);
 
 struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange);
 
@@ -364,10 +369,15 @@ bool stream__begin(struct pair *pair);
 bool stream__step(struct pair *pair);
 void stream__tick(struct pair *pair);
 void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason);
+/* The answer to the request goes down, once what it asks for was judged. Takes: its body in exchange->event or ->body. */
+void reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
+void whole__answer(struct pair *pair, const struct mcp_reply *reply);
+bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused);
 bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json);
 bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */
 
 /* ---- question.c: messages from the server ---- */
+/* Takes: event NULL: there is none, since the reply is no stream. */
 bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
 bool question__step(struct pair *pair);
 void question__set_state(struct server_question *question, enum question_state state);

@@ -62,6 +62,12 @@ static bool is_permitted(const struct server_question *question)
     return question->decision.verdict.kind == VERDICT_PERMIT;
 }
 
+/* To the exchange's own request: what it asks for was judged in its place. */
+static bool is_answer(const struct server_question *question)
+{
+    return question->reply.kind == MCP_RESPONSE && question->reply.asks != NULL;
+}
+
 /* What was opened for an agent that never sees it is closed again. */
 static void close_question(struct pair *pair, const struct server_question *question)
 {
@@ -69,7 +75,7 @@ static void close_question(struct pair *pair, const struct server_question *ques
     char method[128];
     size_t len;
 
-    if (question->reply.kind != MCP_REQUEST || !is_permitted(question))
+    if (question->reply.kind != MCP_REQUEST || question->ask != NULL || !is_permitted(question))
         return;
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return; /* it was forgotten for its age */
@@ -77,36 +83,56 @@ static void close_question(struct pair *pair, const struct server_question *ques
 
 /* ---- making, ending ---- */
 
+/* What is judged next: a request within the message, or the message itself. */
+static void aim(struct pair *pair, struct server_question *question)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct mcp_reply *reply = &question->reply;
+    struct gate_message *message = &question->message;
+
+    *message = exchange->asked;
+    message->from_server = true;
+    message->time_us = clock_wall_us();
+    message->began_us = pair__now_us(pair);
+    message->answers = message->tool = message->target = message->query = SPAN_NONE;
+    message->rpc_id = reply->id;
+    message->params = NULL;
+    message->expects_outcome = false;
+    if (question->ask != NULL) {
+        message->method = json_member(question->ask, SPAN_LIT("method"))->text;
+        message->root = json_member(question->ask, SPAN_LIT("params"));
+        message->meta = json_member(message->root, SPAN_LIT("_meta"));
+        message->body = question->ask->raw;
+    } else {
+        message->method = reply->kind == MCP_RESPONSE ? DIALECT_STREAM_MESSAGE : reply->method;
+        message->root = reply->params;
+        message->meta = reply->meta;
+        message->body = reply->body;
+    }
+    message->refused = reply->kind == MCP_RESPONSE && question->ask == NULL ? REASON_UNSET
+                       : mcp_method_may_come(message->method, true)         ? REASON_UNSET : REASON_METHOD_UNKNOWN;
+}
+
 /* Few connections ever see a question of the server: its decision, nearly 3 KB, is theirs only while there is one. */
 static struct server_question *question_new(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     struct server_question *question = mem_zalloc(sizeof *question);
-    char *id = question != NULL ? arena_dup(&exchange->event_arena, event->id.at, event->id.len) : NULL;
-    struct gate_message *message;
+    static const struct sse_event none;
+    char *id;
 
+    event = event != NULL ? event : &none;
+    id = question != NULL ? arena_dup(&exchange->event_arena, event->id.at, event->id.len) : NULL;
     if (id == NULL) {
         mem_free(question);
         return NULL;
     }
     question->reply = *reply;
+    question->ask = reply->asks != NULL ? reply->asks->child : NULL;
     question->event = *event;
     question->event.data = question->event.type = SPAN_NONE;
     question->event.id = span_of(id, event->id.len);
-    message = &question->message;
-    *message = exchange->asked;
-    message->from_server = true;
-    message->time_us = clock_wall_us();
-    message->began_us = pair__now_us(pair);
-    message->method = reply->kind == MCP_RESPONSE ? DIALECT_STREAM_MESSAGE : reply->method;
-    message->answers = message->tool = message->target = message->query = SPAN_NONE;
-    message->rpc_id = reply->id;
-    message->root = reply->params;
-    message->params = NULL;
-    message->meta = reply->meta;
-    message->body = reply->body;
-    message->expects_outcome = false;
-    message->refused = mcp_method_may_come(reply->method, true) ? REASON_UNSET : REASON_METHOD_UNKNOWN;
+    aim(pair, question);
     return question;
 }
 
@@ -131,15 +157,35 @@ void question__forget(struct pair *pair)
 
 /* ---- what becomes of it ---- */
 
-static bool deliver(struct pair *pair, const struct server_question *question)
+static void deliver(struct pair *pair, const struct server_question *question)
 {
     struct exchange *exchange = &pair->exchange;
 
+    if (is_answer(question)) {
+        reply__answer(pair, &question->event, &question->reply);
+        return;
+    }
     if (question->reply.kind == MCP_REQUEST)
         exchange->server_requests++;
     else if (question->reply.kind == MCP_NOTIFICATION)
         exchange->server_notifications++;
-    return stream__emit(pair, &question->event, question->reply.body);
+    (void)stream__emit(pair, &question->event, question->reply.body);
+}
+
+/* In the place of an answer that asks for what is not permitted; the agent's request has its end with it. */
+static void refuse_answer(struct pair *pair, const struct server_question *question, enum reason reason, uint64_t seq)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_reply reply = {.kind = MCP_RESPONSE, .id = question->reply.id, .is_error = true,
+                              .error_code = reason_rpc_code(reason)};
+
+    exchange__settle(pair, OUTCOME_REFUSED, reason);
+    if (exchange->dialect->reply_error(reply.id, reason, seq, &exchange->body) != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
+        return;
+    }
+    reply.body = buf_peek(&exchange->body);
+    reply__answer(pair, &question->event, &reply);
 }
 
 /* A request is answered for the agent, upstream; the answer to one that the agent resumed gets an error in its place; a
@@ -155,10 +201,14 @@ static void refuse(struct pair *pair, const struct server_question *question, en
     if (question->reply.kind == MCP_NOTIFICATION)
         return;
     buf_clear(&exchange->body);
+    /* Whatever rule it was, or that there was none: a server learns one thing only. */
+    if ((question->reply.kind == MCP_REQUEST || is_answer(question)) && reason_blame(reason) == BLAME_POLICY)
+        reason = REASON_QUESTION_DENIED;
+    if (is_answer(question)) {
+        refuse_answer(pair, question, reason, seq);
+        return;
+    }
     if (question->reply.kind == MCP_REQUEST) {
-        /* Whatever rule it was, or that there was none: a server learns one thing only. */
-        if (reason_blame(reason) == BLAME_POLICY)
-            reason = REASON_QUESTION_DENIED;
         if (exchange->dialect->refusal_write(id, reason, &exchange->body) == CODE_OK)
             errand__send(pair, buf_peek(&exchange->body));
         return;
@@ -169,13 +219,31 @@ static void refuse(struct pair *pair, const struct server_question *question, en
         pair__close(pair, REASON_MEMORY);
 }
 
+static bool go_round(struct pair *pair)
+{
+    struct server_question *question = pair->exchange.question;
+
+    pair__stop_waiting(pair);
+    gate_decision_fini(&question->decision);
+    question__set_state(question, QUESTION_READ);
+    aim(pair, question);
+    return true;
+}
+
 /* Takes: reason: why it cannot be recorded; UNSET: what the verdict says happens. */
 static bool resolve(struct pair *pair, enum reason reason, uint64_t seq)
 {
-    const struct server_question *question = pair->exchange.question;
+    struct server_question *question = pair->exchange.question;
+    bool goes_on = reason == REASON_UNSET && is_permitted(question);
 
-    if (reason == REASON_UNSET && is_permitted(question))
-        (void)deliver(pair, question);
+    if (goes_on && question->ask != NULL) {
+        pair->exchange.server_requests++;
+        question->ask = question->ask->next;
+        if (question->ask != NULL || !is_answer(question))
+            return go_round(pair);
+    }
+    if (goes_on)
+        deliver(pair, question);
     else
         refuse(pair, question, reason == REASON_UNSET ? question->decision.verdict.reason : reason, seq);
     end(pair);
@@ -223,14 +291,14 @@ static bool judge(struct pair *pair)
     struct gate *gate = pair->lane->gate;
 
     gate_judge(gate, &question->message, &question->decision);
-    if (is_permitted(question) && question->reply.kind == MCP_REQUEST &&
+    if (is_permitted(question) && question->reply.kind == MCP_REQUEST && question->ask == NULL &&
         question_open(gate, &key, question->reply.method, question->message.began_us) != CODE_OK) {
         gate_decision_fini(&question->decision);
         question->message.refused = REASON_QUESTION_LIMIT;
         gate_judge(gate, &question->message, &question->decision);
     }
     question__set_state(question, QUESTION_JUDGED);
-    if (!is_permitted(question) || question->reply.kind != MCP_NOTIFICATION)
+    if (!is_permitted(question) || question->ask != NULL || question->reply.kind != MCP_NOTIFICATION)
         return true;
     gate_pass(&question->decision);
     return resolve(pair, REASON_UNSET, 0);

@@ -8,6 +8,6 @@
 #define QUESTION_TABLE(X, TO)                                                                                             \
     X(READ, "read", TO(JUDGED) | TO(OVER), "its verdict; a request that is permitted is open from then on")                \
     X(JUDGED, "judged", TO(RECORDED) | TO(OVER), "room in the audit ring; a notification that is permitted needs none")    \
-    X(RECORDED, "recorded", TO(OVER), "its record on disk")                                                                \
+    X(RECORDED, "recorded", TO(READ) | TO(OVER), "its record on disk; a message that holds several requests goes round with each")                                                                \
     X(OVER, "over", 0, "delivered, or answered in the agent's place; forgotten where the agent has left")
 #endif

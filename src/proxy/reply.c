@@ -122,11 +122,14 @@ static void learn(void *context, struct span tool, const struct mcp_hints *hints
 enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
+    const struct mcp_binding binding = exchange__binding(pair);
     struct json_fault fault = {0};
     const struct mcp_reply_rules rules = {
         .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
         .request_target = exchange->message.target,
         .revisions = exchange->route->revisions,
+        .request = exchange->message.is_modern ? &exchange->message : NULL,
+        .binding = &binding,
         .deceptive = exchange->route->deceptive,
         .keep = may_see,
         .learn = learn,
@@ -171,6 +174,14 @@ void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_ref
     if (reply->is_error)
         outcome = OUTCOME_PROTOCOL_ERROR;
     exchange__settle(pair, is_refused ? OUTCOME_REFUSED : outcome, is_refused ? REASON_VERSION_NEGOTIATED : REASON_COMPLETED);
+}
+
+void reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
+{
+    if (pair->exchange.answers_sse)
+        (void)stream__answer(pair, event, reply, false);
+    else
+        whole__answer(pair, reply);
 }
 
 /* ---- what kind of reply it is ---- */
@@ -289,7 +300,7 @@ static bool is_late(struct pair *pair)
     int64_t stall_us = stall_limit_us(pair);
     bool has_head = exchange->reply_status != 0;
     int64_t limit_us = (int64_t)(has_head ? exchange->route->reply_idle_ms : exchange->route->reply_head_ms) * 1000;
-    bool is_endless = exchange->answers_sse && exchange->method == HTTP_METHOD_GET;
+    bool is_endless = exchange->answers_sse && exchange->message.lasts;
     int64_t next_us = INT64_MAX;
 
     if (!buf_is_empty(&pair->front.out)) {

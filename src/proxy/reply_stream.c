@@ -169,6 +169,13 @@ static bool take_response(struct pair *pair, const struct sse_event *event, cons
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_MALFORMED);
         return false;
     }
+    return reply->asks != NULL ? question__take(pair, event, reply) : stream__answer(pair, event, reply, is_refused);
+}
+
+bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused)
+{
+    struct exchange *exchange = &pair->exchange;
+
     exchange->is_answered = true;
     reply__settle(pair, reply, is_refused);
     if (!exchange->head_written && write_stream_head(pair, is_refused ? NULL : reply) != CODE_OK) {
@@ -189,6 +196,11 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
     reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, &reply);
     if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
+        return false;
+    }
+    /* Since 2026-07-28 a server asks within its answers: to a request on a stream nobody would answer. */
+    if (exchange->message.is_modern && reply.kind == MCP_REQUEST) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_UNASKED);
         return false;
     }
     if (reply.kind != MCP_RESPONSE || (exchange->method == HTTP_METHOD_GET && exchange->is_resuming))
@@ -222,13 +234,14 @@ static bool take_event(struct pair *pair)
 static void take_end(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    bool owes = owes_answer(exchange);
+    bool owes = owes_answer(exchange) && !exchange->message.lasts;
+    bool may_resume = exchange->saw_event_id && exchange->head_written && !exchange->message.is_modern;
 
     if (sse_parser_eof(&pair->events) == SSE_STEP_FAULT) {
         reply__fail(pair, OUTCOME_REFUSED, pair->events.reason);
         return;
     }
-    if (owes && (!exchange->saw_event_id || !exchange->head_written)) {
+    if (owes && !may_resume) {
         reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
         return;
     }
@@ -304,6 +317,24 @@ static bool read_body(struct pair *pair)
     return true;
 }
 
+/* The gate goes: a stream that would last ends in good order where its dialect has words for it. */
+static void end_lasting(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct dialect *dialect = exchange->dialect;
+
+    exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_DRAINING);
+    pair__drop_back(pair);
+    buf_clear(&exchange->event);
+    exchange->event.cap_bytes = PENDING_MAX_BYTES;
+    if (exchange->message.kind == MCP_REQUEST && dialect->stream_end != NULL &&
+        dialect->stream_end(&exchange->message, &exchange->event) == CODE_OK &&
+        !stream__emit(pair, NULL, buf_peek(&exchange->event)))
+        return;
+    exchange->is_answered = true;
+    end_down(pair);
+}
+
 bool stream__step(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -315,10 +346,8 @@ bool stream__step(struct pair *pair)
         return question__step(pair);
     if (batch__has_parts(exchange))
         return batch__next(pair) || true;
-    if (pair->lane->is_draining && exchange->method == HTTP_METHOD_GET) {
-        exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_DRAINING);
-        end_down(pair);
-        pair__drop_back(pair);
+    if (pair->lane->is_draining && exchange->message.lasts) {
+        end_lasting(pair);
         return true;
     }
     /* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */

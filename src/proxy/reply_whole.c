@@ -77,9 +77,23 @@ static void deliver_message(struct pair *pair, struct span raw)
         return;
     }
     buf_fini(&exchange->reply); /* the canonical bytes alone go down */
+    if (reply.asks != NULL) {
+        (void)question__take(pair, NULL, &reply);
+        return;
+    }
     reply__settle(pair, &reply, reason == REASON_VERSION_NEGOTIATED);
     reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &exchange->event,
             reason == REASON_PERMITTED ? &reply : NULL);
+}
+
+void whole__answer(struct pair *pair, const struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool is_ours = reply->body.at == buf_peek(&exchange->body).at;
+
+    reply__settle(pair, reply, false);
+    reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply->body,
+                   is_ours ? &exchange->body : &exchange->event, reply);
 }
 
 /* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
@@ -269,6 +283,8 @@ bool reply__whole(struct pair *pair)
     size_t used = 0;
     struct span body;
 
+    if (exchange->question != NULL)
+        return question__step(pair);
     if (exchange->upstream_done || (exchange->pass != NULL && buf_len(&pair->front.out) > STREAM_HIGH_WATER))
         return false;
     if (is_endless(pair)) {

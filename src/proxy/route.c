@@ -359,4 +359,18 @@ void route__correlate(struct pair *pair, const struct http_head *head)
         return; /* the next allocation refuses the call */
     lane__random_hex(pair->lane, made);
     asked->correlation = span_of(made, 32);
+    exchange->correlation_made = true;
+}
+
+void route__correlate_body(struct exchange *exchange)
+{
+    const struct json_node *parent = json_member(exchange->message.meta, SPAN_LIT("traceparent"));
+    struct gate_message *asked = &exchange->asked;
+    struct span trace = parent != NULL ? trace_of(parent->text) : SPAN_NONE;
+
+    if (trace.at == NULL || asked->trace.at != NULL)
+        return;
+    asked->trace = trace;
+    if (exchange->correlation_made)
+        asked->correlation = trace;
 }

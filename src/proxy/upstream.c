@@ -278,19 +278,28 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
     return code;
 }
 
-/* Mirrors of the body, where the agent sent them: they were compared with it, so they go on as they are. Without a body
+/* Mirrors of the body, where the agent sent them: they were compared with it, and are written from it anew. Without a body
  * nothing was compared, and they stay here. */
 static enum code write_mirrors(const struct pair *pair, struct buf *out)
 {
+    const struct exchange *exchange = &pair->exchange;
+    const struct dialect *dialect = exchange->dialect;
     const struct http_head *head = &pair->asks.head;
     enum code code = CODE_OK;
+    struct buf value;
 
-    if (pair->exchange.method != HTTP_METHOD_POST || pair->exchange.pass != NULL)
+    if (exchange->method != HTTP_METHOD_POST || exchange->pass != NULL || dialect->mirror == NULL)
         return CODE_OK;
+    buf_init(&value, HTTP_LINE_MAX_BYTES);
     for (size_t i = 0; i < head->count && code == CODE_OK; i++) {
-        if (http_head_mirrors(head, i))
-            code = http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+        if (!http_head_mirrors(head, i))
+            continue;
+        buf_clear(&value);
+        code = dialect->mirror(&exchange->message, http_head_name(head, i), http_head_value(head, i), &value);
+        if (code == CODE_OK)
+            code = http_write_header(out, http_head_name(head, i), buf_peek(&value));
     }
+    buf_fini(&value);
     return code;
 }
 

@@ -142,7 +142,8 @@ static void test_defaults(void **state)
     assert_true(span_is(route->name, "a") && span_is(route->path, "/a") && !route->subtree && route->host.len == 0);
     assert_string_equal(route->revisions[0], "2024-11-05");
     assert_string_equal(route->revisions[3], "2025-11-25");
-    assert_null(route->revisions[4]);
+    assert_string_equal(route->revisions[4], "2026-07-28");
+    assert_null(route->revisions[5]);
     assert_int_equal(route->identity_count, 2);
     assert_int_equal(route->identity[0].kind, IDENTITY_API_KEY);
     assert_string_equal(route->identity[0].header, "X-API-Key");
@@ -391,7 +392,7 @@ static const struct bad bad_routes[] = {
     {ROUTE("host: 'x:80'"), 3, 7, "no host name"},
     {ROUTE("dialect: mpc"), 3, 10, "did you mean `mcp`?"},
     {ROUTE("transports: [http+sse]"), 3, 14, "not yet"},
-    {ROUTE("revisions: [2026-07-28]"), 3, 13, "not judged yet"},
+    {ROUTE("revisions: [2026-07-28, 2026-07-28]"), 3, 25, "twice"},
     {ROUTE("revisions: [2025-06-19]"), 3, 13, "did you mean `2025-06-18`?"},
     {ROUTE("revisions: [2025-06-18, 2025-06-18]"), 3, 25, "twice"},
     {ROUTE("timeouts: {total: 5s}"), 3, 12, "knows no `total`"},

@@ -59,43 +59,73 @@ static void knows_what_needs_an_id(void **state)
         assert_false(mcp_method_needs_id(span_text(none[i])));
 }
 
-/* 4.10: all that the schemas of the four revisions name in messages of clients, and nothing else */
+/* 4.10, 5.2: all that the schemas of the revisions name in messages of clients, and nothing else */
 static void knows_members_of_params(void **state)
 {
     static const struct {
         const char *method, *members;
+        bool is_modern;
     } rows[] = {
-        {"initialize", "protocolVersion capabilities clientInfo"}, {"ping", ""}, {"tools/list", "cursor"},
-        {"tools/call", "name arguments task"}, {"resources/list", "cursor"}, {"resources/templates/list", "cursor"},
-        {"resources/read", "uri"}, {"resources/subscribe", "uri"}, {"resources/unsubscribe", "uri"}, {"prompts/list", "cursor"},
-        {"prompts/get", "name arguments"}, {"completion/complete", "ref argument context"}, {"logging/setLevel", "level"},
-        {"tasks/get", "taskId"}, {"tasks/result", "taskId"}, {"tasks/list", "cursor"}, {"tasks/cancel", "taskId"},
-        {"notifications/initialized", ""}, {"notifications/roots/list_changed", ""},
-        {"notifications/cancelled", "requestId reason"}, {"notifications/progress", "progressToken progress total message"},
-        {"notifications/tasks/status", "taskId status statusMessage createdAt lastUpdatedAt ttl pollInterval"},
+        {"server/discover", "", true}, {"tools/list", "cursor", true}, {"resources/list", "cursor", true},
+        {"tools/call", "name arguments inputResponses requestState", true}, {"prompts/list", "cursor", true},
+        {"resources/read", "uri inputResponses requestState", true}, {"resources/templates/list", "cursor", true},
+        {"prompts/get", "name arguments inputResponses requestState", true}, {"tasks/get", "taskId", true},
+        {"completion/complete", "ref argument context", true}, {"subscriptions/listen", "notifications", true},
+        {"tasks/cancel", "taskId", true}, {"tasks/update", "taskId inputResponses", true},
+        {"notifications/cancelled", "requestId reason", true},
+        {"initialize", "protocolVersion capabilities clientInfo", false}, {"ping", "", false}, {"tools/list", "cursor", false},
+        {"tools/call", "name arguments task", false}, {"resources/list", "cursor", false},
+        {"resources/templates/list", "cursor", false},
+        {"resources/read", "uri", false}, {"resources/subscribe", "uri", false}, {"resources/unsubscribe", "uri", false},
+        {"prompts/list", "cursor", false},
+        {"prompts/get", "name arguments", false}, {"completion/complete", "ref argument context", false},
+        {"logging/setLevel", "level", false},
+        {"tasks/get", "taskId", false}, {"tasks/result", "taskId", false}, {"tasks/list", "cursor", false},
+        {"tasks/cancel", "taskId", false},
+        {"notifications/initialized", "", false}, {"notifications/roots/list_changed", "", false},
+        {"notifications/cancelled", "requestId reason", false}, {"notifications/progress", "progressToken progress total message", false},
+        {"notifications/tasks/status", "taskId status statusMessage createdAt lastUpdatedAt ttl pollInterval", false},
     };
     static const char all[] = "protocolVersion capabilities clientInfo cursor name arguments task uri ref argument context level "
                               "taskId requestId reason progressToken progress total message status statusMessage createdAt "
-                              "lastUpdatedAt ttl pollInterval nam Name x roots inputResponses";
+                              "lastUpdatedAt ttl pollInterval nam Name x roots inputResponses requestState notifications";
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct span method = span_text(rows[i].method);
 
-        assert_true(mcp_method_takes(method, SPAN_LIT("_meta")));
-        assert_false(mcp_method_takes(method, SPAN_LIT("")));
-        assert_false(mcp_method_takes(method, SPAN_LIT("name arguments")));
+        assert_true(mcp_method_takes(method, SPAN_LIT("_meta"), rows[i].is_modern));
+        assert_false(mcp_method_takes(method, SPAN_LIT(""), rows[i].is_modern));
+        assert_false(mcp_method_takes(method, SPAN_LIT("name arguments"), rows[i].is_modern));
         for (struct span rest = span_text(all), one; rest.len > 0;) {
             bool named = false;
 
             one = span_cut(rest, ' ', &rest);
             for (struct span left = span_text(rows[i].members); left.len > 0;)
                 named |= span_equals(span_cut(left, ' ', &left), one);
-            assert_int_equal(mcp_method_takes(method, one), named);
+            assert_int_equal(mcp_method_takes(method, one, rows[i].is_modern), named);
         }
     }
-    assert_true(mcp_method_takes(SPAN_LIT("vendor/own"), SPAN_LIT("x")));
-    assert_true(mcp_method_takes(SPAN_LIT("tasks/something_new"), SPAN_LIT("x")));
+    assert_true(mcp_method_takes(SPAN_LIT("vendor/own"), SPAN_LIT("x"), false));
+    assert_true(mcp_method_takes(SPAN_LIT("tasks/something_new"), SPAN_LIT("x"), true));
+}
+
+/* 5.2: which requests stand in which revisions */
+static void knows_eras(void **state)
+{
+    static const struct {
+        const char *method;
+        enum mcp_era era;
+    } rows[] = {{"initialize", MCP_ERA_OLD}, {"ping", MCP_ERA_OLD}, {"logging/setLevel", MCP_ERA_OLD},
+                {"resources/subscribe", MCP_ERA_OLD}, {"resources/unsubscribe", MCP_ERA_OLD}, {"tasks/list", MCP_ERA_OLD},
+                {"tasks/result", MCP_ERA_OLD}, {"server/discover", MCP_ERA_MODERN}, {"subscriptions/listen", MCP_ERA_MODERN},
+                {"tasks/update", MCP_ERA_MODERN}, {"tools/call", MCP_ERA_BOTH}, {"tools/list", MCP_ERA_BOTH},
+                {"tasks/get", MCP_ERA_BOTH}, {"resources/read", MCP_ERA_BOTH}, {"vendor/own", MCP_ERA_ANY},
+                {"roots/list", MCP_ERA_ANY}, {"notifications/cancelled", MCP_ERA_ANY}, {"", MCP_ERA_ANY}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(mcp_method_era(span_text(rows[i].method)), rows[i].era);
 }
 
 static void lists_revisions(void **state)
@@ -103,7 +133,11 @@ static void lists_revisions(void **state)
     (void)state;
     assert_true(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2024-11-05")));
     assert_true(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2025-11-25")));
-    assert_false(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2026-07-28")));
+    assert_true(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2026-07-28")));
+    assert_false(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2026-07-29")));
+    assert_true(mcp_revision_is_modern(SPAN_LIT("2026-07-28")));
+    assert_false(mcp_revision_is_modern(SPAN_LIT("2025-11-25")));
+    assert_false(mcp_revision_is_modern(SPAN_NONE));
     assert_false(mcp_revision_is_listed(mcp_revisions, SPAN_LIT("2025-11-2")));
     assert_false(mcp_revision_is_listed(mcp_revisions, SPAN_NONE));
 }
@@ -114,7 +148,8 @@ int main(void)
         cmocka_unit_test(knows_who_says_what),
         cmocka_unit_test(knows_every_method),
         cmocka_unit_test(knows_what_needs_an_id),
-        cmocka_unit_test(knows_members_of_params), cmocka_unit_test(lists_revisions),
+        cmocka_unit_test(knows_members_of_params), cmocka_unit_test(knows_eras),
+        cmocka_unit_test(lists_revisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void test_question_moves(void **state) /* 5.1 */
     static const bool may[QUESTION_COUNT][QUESTION_COUNT] = {
         [QUESTION_READ] = {[QUESTION_JUDGED] = true, [QUESTION_OVER] = true},
         [QUESTION_JUDGED] = {[QUESTION_RECORDED] = true, [QUESTION_OVER] = true},
-        [QUESTION_RECORDED] = {[QUESTION_OVER] = true},
+        [QUESTION_RECORDED] = {[QUESTION_READ] = true, [QUESTION_OVER] = true},
     };
 
     (void)state;

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* requestState: what a server gives a client to bring back with its answers (2026-07-28, multi round-trip requests). It is
+ * the server's, but the client could bring it with another request, or somebody else could. So it goes down as
+ * `<MAC>.<the server's>` and is taken apart on its way up. The MAC stands for who asked, where, and for what: the method and
+ * all parameters but those that a retry changes. No table remembers anything. */
+#include "crypto/digest.h"
+#include "mcp/reply_priv.h"
+
+#define MAC_BYTES 43 /* 32 bytes as base64url without padding */
+
+/* Lengths before the parts, so that no two lists of parts give the same bytes. */
+static void add_part(struct digest *digest, struct span part)
+{
+    unsigned char len[8];
+
+    for (size_t i = 0; i < sizeof len; i++)
+        len[i] = (unsigned char)((uint64_t)part.len >> (8 * i));
+    digest_add(digest, len, sizeof len);
+    digest_add(digest, part.at != NULL ? part.at : "", part.len);
+}
+
+/* _meta belongs to a message, not to what it asks for; the others are what a retry brings. */
+static bool may_change(struct span key)
+{
+    return span_is(key, "_meta") || span_is(key, "inputResponses") || span_is(key, MCP__STATE);
+}
+
+static int compare(struct span a, struct span b)
+{
+    int order = memcmp(a.at, b.at, a.len < b.len ? a.len : b.len);
+
+    return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Members in the order of their names: a client may build them anew. They are a few. */
+static void add_params(struct digest *digest, const struct json_node *params)
+{
+    const struct json_node *last = NULL, *next;
+
+    do {
+        next = NULL;
+        for (const struct json_node *node = params->child; node != NULL; node = node->next)
+            if (!may_change(node->key) && (last == NULL || compare(node->key, last->key) > 0) &&
+                (next == NULL || compare(node->key, next->key) < 0))
+                next = node;
+        if (next != NULL) {
+            add_part(digest, next->key);
+            add_part(digest, next->raw);
+        }
+        last = next;
+    } while (next != NULL);
+}
+
+/* A key of its own, so that no session's MAC is one of these. */
+static enum code make_mac(const struct mcp_message *message, const struct mcp_binding *binding, struct span state,
+                          unsigned char mac[DIGEST_BYTES])
+{
+    const struct mcp_session_scope *scope = &binding->scope;
+    unsigned char key[DIGEST_BYTES], sum[DIGEST_BYTES];
+    struct digest digest;
+    enum code code = hmac_of(span_of(binding->key, MCP_SESSION_KEY_BYTES), SPAN_LIT("callgate " MCP__STATE), key);
+
+    digest_init(&digest);
+    add_part(&digest, scope->route);
+    add_part(&digest, scope->tenant);
+    add_part(&digest, scope->principal);
+    add_part(&digest, scope->path);
+    add_part(&digest, message->method);
+    add_part(&digest, state);
+    add_params(&digest, message->params);
+    digest_final(&digest, sum);
+    return code == CODE_OK ? hmac_of(span_of(key, sizeof key), span_of(sum, sizeof sum), mac) : code;
+}
+
+enum code mcp__state_seal(const struct mcp_message *message, const struct mcp_binding *binding, struct span state,
+                          struct buf *out)
+{
+    unsigned char mac[DIGEST_BYTES];
+    enum code code = make_mac(message, binding, state, mac);
+
+    if (code == CODE_OK)
+        code = base64url_encode(span_of(mac, sizeof mac), out);
+    return code == CODE_OK ? buf_add_byte(out, '.') : code;
+}
+
+static enum reason check(const struct mcp_message *message, const struct mcp_binding *binding, struct span text)
+{
+    struct span state = span_part(text, MAC_BYTES + 1, SIZE_MAX);
+    enum reason reason = REASON_STATE_FOREIGN;
+    struct buf expected;
+
+    if (binding == NULL || text.len <= MAC_BYTES)
+        return reason;
+    buf_init(&expected, MAC_BYTES + 1);
+    if (mcp__state_seal(message, binding, state, &expected) != CODE_OK)
+        reason = REASON_MEMORY;
+    else if (secret_equals(buf_peek(&expected), span_part(text, 0, MAC_BYTES + 1)))
+        reason = REASON_PERMITTED;
+    buf_fini(&expected);
+    return reason;
+}
+
+enum reason mcp__state_open(const struct mcp_message *message, const struct mcp_binding *binding, struct buf *canonical,
+                            struct arena *arena, struct span *edited)
+{
+    const struct json_node *state = json_member(message->params, SPAN_LIT(MCP__STATE));
+    struct mcp__cuts cuts;
+    enum reason reason;
+    size_t begin;
+
+    *edited = SPAN_NONE;
+    if (state == NULL)
+        return REASON_PERMITTED;
+    reason = check(message, binding, state->text);
+    if (reason != REASON_PERMITTED)
+        return reason;
+    begin = (size_t)(state->raw.at - buf_peek(canonical).at) + 1; /* what was sealed needs no escapes */
+    mcp__cuts_init(&cuts);
+    if (mcp__cuts_add_text(&cuts, begin, begin + MAC_BYTES + 1) == CODE_OK && mcp__cuts_apply(&cuts, canonical) == CODE_OK) {
+        *edited = span_of(arena_dup(arena, buf_peek(canonical).at, buf_len(canonical)), buf_len(canonical));
+    }
+    mcp__cuts_fini(&cuts);
+    return edited->at != NULL ? REASON_PERMITTED : REASON_MEMORY;
+}
