@@ -37,6 +37,8 @@ struct proxy_header {
 };
 
 struct proxy_upstream {
+    struct span command;            /* not empty: children of this name, which proxy_start.dial_command reaches; it has no
+                                     * address then, and `host` is for people */
     struct tls_context *tls;        /* NULL: plain HTTP */
     const char *host;               /* a name, or an address (IPv6 without brackets), as the resolver's table has it; NULL:
                                      * nowhere, each connection of a pipe brings its own */

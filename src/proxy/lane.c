@@ -178,10 +178,14 @@ void lane__accept(struct lane *lane, size_t listen, struct stream *stream, const
 enum code lane__dial(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
                      struct stream **stream)
 {
+    struct lane *lane = context;
     int fd;
-    enum code code = sock_connect(address, &fd);
+    enum code code = CODE_IO;
 
-    (void)context;
+    if (span_is_empty(upstream->command))
+        code = sock_connect(address, &fd);
+    else if (lane->dial_command != NULL)
+        code = lane->dial_command(lane->command_context, upstream->command, &fd);
     *stream = NULL;
     if (code != CODE_OK)
         return code;
@@ -253,6 +257,7 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget)
     list_init(&lane->stuck);
     loop_timer_init(&lane->beat, beat, lane);
     lane->dial = lane__dial;
+    lane->dial_context = lane;
     code = worker_init(&lane->worker, index, NULL, budget);
     return code == CODE_OK ? loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) : code;
 }

@@ -172,6 +172,9 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     struct lane *lane = &proxy->lanes[index];
     enum code code = lane__init(lane, index, &proxy->budget);
 
+    lane->dial_command = start->dial_command;
+    lane->command_context = start->dial_context;
+
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: no loop: %s", index, code_text(code));
     lane->proxy = proxy;

@@ -29,6 +29,9 @@ struct proxy_start {
     struct proxy_conf *conf_take;    /* sealed */
     struct resolve_table *names_take; /* NULL: none yet */
     struct proxy_inherited inherited;
+    /* A stream socket to a command's children, without waiting; from any worker. NULL: no route has a command. */
+    enum code (*dial_command)(void *context, struct span command, int *fd);
+    void *dial_context;
     uint32_t connections_max;        /* over all workers; 0: what the descriptor limit allows, two a pair, with a reserve */
 };
 

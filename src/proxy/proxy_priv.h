@@ -110,7 +110,9 @@ struct lane {
     bool asks_certificates; /* some listener did at the last beat */
     int64_t told_lists_us;  /* the end of a revocation list that was told last */
     dial_fn dial;
-    void *dial_context;
+    void *dial_context;   /* the lane, where it dials by itself */
+    enum code (*dial_command)(void *context, struct span command, int *fd);
+    void *command_context;
     proxy_call_fn ended;
     void *ended_context;
     bool is_draining;

@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/num.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@ void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
-    char route[128], correlation[130], status[32] = "";
+    char route[128], correlation[130], status[32] = "", port[16] = "";
 
     if (!lane__may_log(pair->lane))
         return;
@@ -23,11 +24,12 @@ void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
     (void)snprintf(correlation, sizeof correlation, "%.*s", SPAN_ARG(exchange->asked.correlation));
     if (exchange->reply_status != 0)
         (void)snprintf(status, sizeof status, " answers %d", exchange->reply_status);
+    if (upstream->port != 0)
+        (void)snprintf(port, sizeof port, " port %u", upstream->port);
     log_line(LOG_WARN,
              &(struct log_about){.room = "proxy", .decision = exchange->seq, .correlation = correlation, .upstream = route,
                                  .reason = reason_name(reason)},
-             "upstream %s port %u%s: %s", upstream->host != NULL ? upstream->host : "of a pipe", upstream->port, status,
-             detail);
+             "upstream %s%s%s: %s", upstream->host != NULL ? upstream->host : "of a pipe", port, status, detail);
 }
 
 static void tell_failure(struct pair *pair, enum reason reason)
@@ -54,6 +56,12 @@ size_t upstream__addresses(const struct pair *pair, const struct sock_address **
     *addresses = NULL;
     if (pair->is_pipe)
         return 0;
+    if (!span_is_empty(upstream->command)) {
+        static const struct sock_address none;
+
+        *addresses = &none;
+        return 1;
+    }
     *addresses = resolve_find(pair->lane->names, span_text(upstream->host), upstream->port, &count);
     if (count == 0)
         *addresses = resolve_find(pair->names, span_text(upstream->host), upstream->port, &count);
@@ -314,6 +322,22 @@ static enum code write_forwarded(const struct pair *pair, struct buf *out)
     return code;
 }
 
+/* Whose child it is, where each has their own: nobody can write this header but the gate. */
+static enum code write_caller(const struct exchange *exchange, struct buf *out)
+{
+    unsigned char digest[DIGEST_BYTES];
+    char text[2 * DIGEST_BYTES];
+    struct digest of;
+
+    digest_init(&of);
+    digest_add(&of, exchange->identity.tenant.at, exchange->identity.tenant.len);
+    digest_add(&of, "", 1); /* neither holds one */
+    digest_add(&of, exchange->identity.principal.at, exchange->identity.principal.len);
+    digest_final(&of, digest);
+    num_hex(digest, sizeof digest, text);
+    return http_write_line(out, SPAN_LIT("X-Callgate-Caller: "), span_of(text, sizeof text));
+}
+
 /* Who asks, under which number, in which session: the values that were judged. */
 static enum code write_judged(const struct pair *pair, struct buf *out)
 {
@@ -331,6 +355,8 @@ static enum code write_judged(const struct pair *pair, struct buf *out)
         code = http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
     if (code == CODE_OK && route->forwarded)
         code = write_forwarded(pair, out);
+    if (code == CODE_OK && !span_is_empty(route->upstream.command))
+        code = write_caller(exchange, out);
     return code;
 }
 

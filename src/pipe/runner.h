@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who starts the commands of `upstream: {command:}`: a process beside the gate, since a gate that is confined starts none.
+ *
+ * The gate hands it connections, and says for which route; what goes over them is streamable HTTP, and which child answers is
+ * chosen by session and caller (pipe/child.h does the rest). Which commands there are it knows from the configuration, which it
+ * reads itself: who takes the gate over can have no other command run.
+ *
+ * Threads: runner_open on main before others are started; runner_dial from any; the rest on main. runner_serve is the other
+ * process.
+ * Owns: its end of the socket; the numbers, which both processes see.
+ * Lifetime: runner_open to runner_close, with which the process ends, and all that it started.
+ * Errors: CODE_IO: the process is gone, or takes nothing at the moment. */
+#ifndef PIPE_RUNNER_H
+#define PIPE_RUNNER_H
+
+#include "base/mem.h"
+#include "base/span.h"
+#include "base/why.h"
+#include "pipe/child.h"
+
+/* Who shares a child: those of a session, all of a caller (a principal in a tenant), all. */
+enum runner_per { RUNNER_SESSION = 0, RUNNER_PRINCIPAL, RUNNER_GATE };
+
+struct runner_command {
+    const char *route;
+    const char *const *argv;
+    const char *const *environment; /* "NAME=value", all of it; wiped at the end */
+    const char *folder;             /* NULL: the gate's */
+    enum pipe_kind kind;
+    enum runner_per per;
+    uint32_t idle_ms;
+    uint32_t most;                  /* children at a time */
+    uint64_t memory_bytes, line_bytes;
+};
+
+/* Those of a configuration. Counted, since children use their command's words as long as they live. */
+struct runner_commands {
+    struct arena arena;
+    struct runner_command *commands;
+    size_t count;
+    unsigned refs;
+};
+
+struct runner_commands *runner_commands_new(void) MUST_USE; /* NULL without memory */
+void runner_commands_unref(struct runner_commands **commands); /* NULL is fine */
+
+/* The numbers that both see; the other process writes them. */
+struct runner_gauges {
+    uint64_t children, starts, ends, refused;
+};
+
+struct runner;
+
+/* Takes: run: is called in the process, with its end; it calls runner_serve. */
+enum code runner_open(void (*run)(void *context, int end, struct runner *runner), void *context, struct runner **out,
+                      struct why *why) MUST_USE;
+void runner_close(struct runner **runner); /* NULL is fine */
+
+/* A connection to the children of a route. Never blocks. */
+enum code runner_dial(struct runner *runner, struct span route, int *fd) MUST_USE;
+
+/* The configuration has changed: it reads it again. */
+void runner_reload(struct runner *runner);
+bool runner_is_gone(const struct runner *runner);
+void runner_gauges(const struct runner *runner, struct runner_gauges *out);
+
+/* ---- the process ---- */
+
+struct runner_serve {
+    struct runner *runner;             /* as `run` got it */
+    int end;
+    struct runner_commands *commands_take;
+    /* Reads the configuration anew. Returns: NULL: the old one stays; it has said why. */
+    struct runner_commands *(*load)(void *context);
+    void *context;
+};
+
+/* Blocks: until the gate has gone; then nothing that was started is left. */
+void runner_serve(const struct runner_serve *serve);
+
+#endif
