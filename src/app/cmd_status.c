@@ -245,6 +245,11 @@ static void look_at_route(struct report *report, const struct proxy_route *route
     const struct sock_address *addresses = resolve_find(names, span_text(route->upstream.host), route->upstream.port, &count);
     bool accepts = false;
 
+    if (!span_is_empty(route->upstream.command)) {
+        find(report, "upstream", true, "%.*s is the command %s, which the gate starts when it is wanted",
+             SPAN_ARG(route->name), route->upstream.host);
+        return;
+    }
     for (size_t i = 0; i < count && !accepts; i++)
         accepts = accepts_connections(&addresses[i]);
     find(report, "upstream", accepts, "%.*s at %s:%u %s", SPAN_ARG(route->name), route->upstream.host, route->upstream.port,

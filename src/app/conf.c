@@ -156,7 +156,7 @@ static void collect_names(struct conf_reader *reader, struct conf *conf)
         const struct proxy_upstream *upstream = &proxy->routes[i].upstream;
         size_t seen = 0;
 
-        if (upstream->host == NULL)
+        if (upstream->host == NULL || !span_is_empty(upstream->command))
             continue;
         while (seen < conf->name_count &&
                (strcmp(names[seen].host, upstream->host) != 0 || names[seen].port != upstream->port))
@@ -271,6 +271,7 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
         reader.arena = reader.own_arena = &(*conf)->arena;
         yaml_check_keys(tree, yaml_root(tree), top_keys, "the configuration", faults);
         read_all(&reader, yaml_root(tree), *conf);
+        (*conf)->commands = reader.commands;
     }
     yaml_tree_free(&tree);
     code = reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
@@ -287,6 +288,7 @@ void conf_free(struct conf **conf)
 {
     if (*conf != NULL) {
         proxy_conf_unref(&(*conf)->proxy);
+        runner_commands_unref(&(*conf)->commands);
         proxy_upstream_fini(&(*conf)->audit.checkpoint_server);
         arena_fini(&(*conf)->arena);
     }

@@ -9,6 +9,7 @@
 #define APP_CONF_H
 
 #include "os/resolve.h"
+#include "pipe/runner.h"
 #include "proxy/conf.h"
 
 #define DISK_LOW_BYTES (UINT64_C(64) << 20) /* less room than this beside the audit: not ready, and `status` says so */
@@ -50,6 +51,7 @@ struct conf {
     struct conf_admin admin;
     struct conf_pipe pipe;
     struct proxy_conf *proxy;      /* sealed */
+    struct runner_commands *commands; /* of upstreams; NULL: taken, or there are none */
     const struct resolve_name *names; /* hosts of all upstreams, each once */
     size_t name_count;
 };

@@ -18,6 +18,7 @@ struct conf_reader {
     struct faults *faults;
     struct faults *warnings;
     struct proxy_conf *proxy;
+    struct runner_commands *commands; /* NULL until there is one */
     const char **files;       /* in the configuration's arena; file_count of them */
     size_t file_count;
     struct arena *own_arena;
@@ -84,6 +85,12 @@ bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, an
 bool conf__has_pipes(const struct yaml_node *root, bool alone); /* some route is for pipes; alone: all are */
 void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe *pipe);
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
+/* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */
+void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,
+                   struct proxy_route *route);
+/* One line of a file that only its owner may read. Returns: empty, with a fault. Takes: text: empty; wiped by the caller. */
+struct span conf__secret(struct conf_reader *reader, const struct yaml_node *map, struct buf *text);
+#define CONF_SECRET_BYTES 8192
 /* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);
 /* After path and upstream were read, and after the slugs. */

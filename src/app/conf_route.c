@@ -305,6 +305,8 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     read_revisions(reader, map, route);
     if (route->is_pipe)
         route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("pipe")};
+    else if (yaml_member(map, "upstream") != NULL && yaml_member(yaml_member(map, "upstream"), "command") != NULL)
+        conf__command(reader, yaml_member(map, "upstream"), map, route);
     else
         conf__upstream(reader, map, route->subtree, &route->upstream);
     read_times_and_limits(reader, map, route);

@@ -8,7 +8,6 @@
 #include "os/file.h"
 
 #define MAX_HEADERS 32
-#define MAX_SECRET_BYTES 8192
 
 struct url {
     bool tls;
@@ -123,29 +122,36 @@ static struct span secret_of(const struct buf *text)
     return secret;
 }
 
-static void read_secret(struct conf_reader *reader, const struct yaml_node *map, struct proxy_header *header)
+struct span conf__secret(struct conf_reader *reader, const struct yaml_node *map, struct buf *text)
 {
     const char *path = conf__path(reader, map, "file", NULL);
-    struct span prefix = conf__text_of(reader, map, "prefix"), secret;
     struct why why = {""};
-    struct buf text;
-    char *value;
-    enum code code;
+    struct span secret;
 
     if (path == NULL)
-        return;
-    buf_init(&text, MAX_SECRET_BYTES);
-    code = file_read(path, FILE_SECRET, MAX_SECRET_BYTES, &text, &why);
-    secret = secret_of(&text);
-    if (code != CODE_OK) {
+        return SPAN_NONE;
+    if (file_read(path, FILE_SECRET, CONF_SECRET_BYTES, text, &why) != CODE_OK) {
         CONF_FAULT(reader, yaml_member(map, "file"), "%s", why.text);
-        goto out;
+        return SPAN_NONE;
     }
-    if (secret.len == 0 || !http_value_is_writable(secret)) {
-        CONF_FAULT(reader, yaml_member(map, "file"), "%s does not hold one line of visible ASCII; put the bare value into it",
-                   path);
+    secret = secret_of(text);
+    if (secret.len > 0 && http_value_is_writable(secret))
+        return secret;
+    CONF_FAULT(reader, yaml_member(map, "file"), "%s does not hold one line of visible ASCII; put the bare value into it",
+               path);
+    return SPAN_NONE;
+}
+
+static void read_secret(struct conf_reader *reader, const struct yaml_node *map, struct proxy_header *header)
+{
+    struct span prefix = conf__text_of(reader, map, "prefix"), secret;
+    struct buf text;
+    char *value;
+
+    buf_init(&text, CONF_SECRET_BYTES);
+    secret = conf__secret(reader, map, &text);
+    if (secret.len == 0)
         goto out;
-    }
     value = secret_new(prefix.len + secret.len);
     if (value == NULL) {
         reader->out_of_memory = true;

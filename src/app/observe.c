@@ -49,6 +49,7 @@ static enum code measure(void *context, struct buf *out)
     struct audit_gauges audit;
     struct poster_gauges poster;
     struct proxy_gauges proxy;
+    struct runner_gauges runner;
     struct tally_stats state;
     uint64_t room_bytes = 0;
 
@@ -56,6 +57,7 @@ static enum code measure(void *context, struct buf *out)
     poster_gauges(serve->poster, &poster);
     gate_state_stats(gate_state_of(serve->shared), &state);
     proxy_gauges(serve->proxy, &proxy);
+    runner_gauges(serve->runner, &runner);
     if (file_disk_room(serve->conf->audit.database, &room_bytes) != CODE_OK)
         room_bytes = 0;
     const struct metrics_gauge gauges[] = {
@@ -67,6 +69,10 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_body_bytes", "Memory of bodies and replies, but for up to 64 KiB a worker.", "gauge", proxy.memory_bytes},
         {"callgate_upstream_connections_total", "Connections made to upstreams.", "counter", proxy.upstream_connections},
         {"callgate_events_dropped_total", "Server events of unknown types, not delivered.", "counter", proxy.events_dropped},
+        {"callgate_children", "Processes of commands that are upstreams.", "gauge", runner.children},
+        {"callgate_child_starts_total", "Such processes that were started.", "counter", runner.starts},
+        {"callgate_child_ends_total", "Such processes that have ended.", "counter", runner.ends},
+        {"callgate_children_refused_total", "Requests for which there were too many of them.", "counter", runner.refused},
         {"callgate_audit_up", "1 while records can be written.", "gauge", audit.down ? 0 : 1},
         {"callgate_audit_seq", "Number of the last durable record.", "gauge", audit.last_seq},
         {"callgate_audit_rows_total", "Records written since the start.", "counter", audit.rows},

@@ -78,6 +78,8 @@ static enum code take_conf(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = check_fixed(serve->conf, fresh, why);
     if (code == CODE_OK)
+        code = serve__check_commands(serve, fresh, why);
+    if (code == CODE_OK)
         code = serve__check_ports(fresh, why);
     if (code == CODE_OK)
         code = proxy_check_conf(serve->proxy, fresh->proxy, why);
@@ -91,6 +93,8 @@ static enum code take_conf(struct serve *serve, struct why *why)
     if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
+    if (serve->runner != NULL)
+        runner_reload(serve->runner);
     conf_free(&serve->conf);
     serve->conf = fresh;
     return CODE_OK;

@@ -157,7 +157,7 @@ static enum code open_proxy(struct serve *serve, struct why *why)
     int inherited[INHERITED_MAX];
     struct proxy_start start = {
         .workers = serve->conf->workers, .gates = serve->gates, .conf_take = proxy_conf_ref(serve->conf->proxy),
-        .inherited = {.fds = inherited},
+        .inherited = {.fds = inherited}, .dial_command = serve__dial_command, .dial_context = serve,
     };
     enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
 
@@ -180,6 +180,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     code = serve__prepare(serve, why);
     if (code == CODE_OK)
         code = serve__start_signer(serve, why);
+    if (code == CODE_OK)
+        code = serve__start_runner(serve, why);
     if (code == CODE_OK)
         code = http_selftest(why);
     if (code == CODE_OK)
@@ -319,6 +321,8 @@ static void poll_store(void *context)
     serve__watch_disk(serve);
     mind_signer(serve);
     mind_use(serve);
+    if (serve__runner_is_lost(serve) && !serve->is_draining)
+        begin_drain(serve);
     gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), false);
     if (loop_timer_arm(serve->loop, &serve->poll, POLL_US) != CODE_OK) {
         /* Without the timer revoked keys would go on working. */
@@ -426,6 +430,8 @@ enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
         if (code != CODE_OK)
             why_set(why, code, "the event loop failed: %s", code_text(code));
     }
+    if (code == CODE_OK && serve->runner_is_lost)
+        code = why_set(why, CODE_IO, "the process that starts commands has ended; start the gate again");
     if (code == CODE_OK && serve->signer_is_lost)
         code = why_set(why, CODE_IO, "the process that signs checkpoints has ended; start the gate again");
     return code;
@@ -439,6 +445,7 @@ void serve_close(struct serve *serve)
     admin_close(&serve->admin);
     resolver_free(&serve->resolver);
     proxy_stop(&serve->proxy);
+    runner_close(&serve->runner);
     metrics_free(&serve->metrics);
     if (serve->shared != NULL && serve->ring != NULL) {
         gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);

@@ -87,6 +87,7 @@ struct serve {
     struct gate_shared *shared;
     struct gate **gates;         /* one a worker */
     struct signer *signer;       /* a process: it has the key of checkpoints */
+    struct runner *runner;       /* a process: it starts commands; NULL: there are none */
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
     const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];
@@ -100,7 +101,7 @@ struct serve {
     int64_t linger_us;           /* it ends so long after its last connection; 0: it does not */
     int64_t used_us;             /* when there was one last */
 
-    bool signer_is_lost;
+    bool signer_is_lost, runner_is_lost;
     bool disk_is_low;            /* and the log says so */
     struct disk_growth disk_growth;
     bool is_draining;

@@ -21,6 +21,13 @@ enum code serve__redact_key(const char *path, bool may_make, unsigned char key[D
 enum code serve__checkpoint_key(const char *path, bool may_make, struct sign_key **key, struct why *why) MUST_USE;
 /* Starts who signs with it. After serve__prepare, before anything is opened that is not for that process to have. */
 enum code serve__start_signer(struct serve *serve, struct why *why) MUST_USE;
+/* Likewise who starts commands, where the configuration has some. The gate forgets them. */
+enum code serve__start_runner(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__dial_command(void *context, struct span command, int *fd) MUST_USE;
+/* Whether those of a fresh configuration can be started; it forgets them. */
+enum code serve__check_commands(const struct serve *serve, struct conf *fresh, struct why *why) MUST_USE;
+/* Returns: true once, when that process has ended. */
+bool serve__runner_is_lost(struct serve *serve);
 enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
 
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */

@@ -2,6 +2,7 @@
 #include "pipe/child_priv.h"
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "crypto/digest.h"
 
 #include <unistd.h>
@@ -47,12 +48,10 @@ void desk__stir(struct desk *desk)
 
 void desk__name_session(char out[SESSION_BYTES])
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char bytes[SESSION_BYTES / 2];
 
     random_bytes(bytes, sizeof bytes);
-    for (size_t i = 0; i < SESSION_BYTES - 1; i++)
-        out[i] = digits[i % 2 == 0 ? bytes[i / 2] >> 4 : bytes[i / 2] & 15];
+    num_hex(bytes, sizeof bytes, out);
     out[SESSION_BYTES - 1] = '\0';
 }
 
