@@ -50,6 +50,7 @@ enum json_folding {
     JSON_FOLD_NONE = 0,
     JSON_FOLD_ENVELOPE, /* in the root object, and in its `params`: keys equal under ASCII folding plus U+017F, U+212A are
                          * duplicates; in `params.arguments` only where the two differ by more than ASCII case */
+    JSON_FOLD_PARAMS,   /* the root is what `params` is there: for dialects without an envelope around it */
     JSON_FOLD_ROOT      /* in the root object only, as for arguments: for dialects whose whole body is the arguments */
 };
 

@@ -193,7 +193,9 @@ static inline enum json__place place_of(struct json__reader *r)
 {
     switch (r->top->place) {
     case PLACE_OUTSIDE:
-        return r->rules->folding == JSON_FOLD_ENVELOPE ? PLACE_ENVELOPE : PLACE_ARGUMENTS;
+        return r->rules->folding == JSON_FOLD_ENVELOPE ? PLACE_ENVELOPE
+               : r->rules->folding == JSON_FOLD_PARAMS ? PLACE_PARAMS
+                                                       : PLACE_ARGUMENTS;
     case PLACE_ENVELOPE:
         return span_is(json__view(r, r->key.begin, r->key.end), "params") ? PLACE_PARAMS : PLACE_PLAIN;
     case PLACE_PARAMS:

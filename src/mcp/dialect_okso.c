@@ -8,6 +8,8 @@
 static const char *const no_revisions[] = {NULL};
 static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "denials", NULL};
 
+static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_PARAMS, 0};
+
 /* What each action may say beside itself. */
 struct action {
     struct span name;
@@ -78,7 +80,7 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
     const struct action *action;
     enum reason reason;
 
-    if (json_read(body, &json_request_rules, canonical, arena, &message->root, fault) != CODE_OK)
+    if (json_read(body, &body_rules, canonical, arena, &message->root, fault) != CODE_OK)
         return mcp__reason_of_fault(fault->kind);
     if (message->root->type != JSON_OBJECT)
         return refuse(REASON_PARAMS_INVALID, "a request is one object", fault);
