@@ -105,6 +105,9 @@ ASKING = [["call", "test_input_required_result_multiple_inputs", {}], ["call", "
 OLD_PLAN = [["server"], ["revision"], ["ping"], ["level", "info"], ["call", "test_tool_with_logging", {}], ["logs", 3], *COMMON, *ASKING,
             ["call", "test_sampling", {"prompt": "hi"}], ["call", "test_elicitation", {"message": "who?"}], ["asked"],
             ["subscribe", "test://watched-resource"], ["call", "test_reconnection", {}]]
+# A result over 1 MiB is more than clients take as an event of the older era.
+NEW_PLAN = [["server"], ["revision"], *COMMON, *ASKING, ["asked"], ["size", "big", {"bytes": 2000000}],
+            ["listen", "test://watched-resource"]]
 EVERYTHING_PLAN = [
     ["server"], ["revision"], ["ping"], ["tools"], ["call", "echo", {"message": WORDS}], ["call", "get-sum", {"a": 19.99, "b": 1e2}],
     ["call", "get-tiny-image", {}], ["call", "get-sum", {"a": "x"}],
