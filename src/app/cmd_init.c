@@ -3,13 +3,16 @@
 #include "app/commands.h"
 #include "app/conf.h"
 #include "app/exchange.h"
+#include "app/init_command.h"
 #include "app/store.h"
 
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/file.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +20,9 @@
 #define SUMMARY_MAX 90
 
 struct init {
-    const char *url, *name, *ca, *bearer_file;
+    const char *url, *line, *name, *ca, *bearer_file;
+    struct init_command command;    /* where a line was given */
+    struct exchange exchange;       /* where a URL was */
     bool insecure;
     const char *conf_path;
     char policy_path[256];
@@ -51,7 +56,21 @@ static struct span path_of_url(const char *url)
     return path.len > 0 ? path : SPAN_LIT("/");
 }
 
-static enum code write_conf(struct init *init)
+/* Desktop clients start pipes, and those the gate: it listens nowhere, and who may call is told by the user whose it is. */
+static enum code write_conf_of_command(struct init *init)
+{
+    char actor[ACTOR_BYTES];
+
+    actor_name(actor);
+    return buf_addf(&init->conf_text,
+        "# Written by `callgate init`. Desktop clients start `callgate pipe`, which starts this gate where it does not run.\n"
+        "store: callgate.db\n"
+        "audit: {database: audit.db}\n"
+        "routes:\n  - name: '%s'\n    dialect: mcp\n    identity: [{none: {principal: '%s', tenant: desktop}}]\n",
+        init->name, strpbrk(actor, "'\\ ") == NULL ? actor : "me");
+}
+
+static enum code write_conf_of_url(struct init *init)
 {
     struct buf *out = &init->conf_text;
     enum code code = buf_addf(out,
@@ -110,7 +129,7 @@ static enum code write_tool(struct init *init, const struct json_node *tool)
         code = write_summary(&init->policy_text, about->text);
     if (code != CODE_OK)
         return code;
-    return buf_addf(&init->policy_text, "  - {id: %s.%.*s, effect: permit, match: {upstreams: [%s], tools: ['%.*s']}}\n",
+    return buf_addf(&init->policy_text, "  - {id: %s.%.*s, effect: permit, match: {upstreams: ['%s'], tools: ['%.*s']}}\n",
                     init->name, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
 }
 
@@ -119,18 +138,24 @@ static enum code write_policy_head(struct init *init)
     return buf_addf(&init->policy_text,
         "# Written by `callgate init`: it permits what you leave in it. Take out what agents must not call, add conditions\n"
         "# on arguments, then: callgate policy check %s && callgate policy load %s\n"
-        "policy: %s\n"
+        "policy: '%s'\n"
         "description: The tools of %s.\n"
         "rules:\n"
         "  # connecting, listing tools, notifications\n"
-        "  - {id: %s.protocol, effect: permit, match: {upstreams: [%s], methods: [protocol]}}\n",
+        "  - {id: %s.protocol, effect: permit, match: {upstreams: ['%s'], methods: [protocol]}}\n",
         init->policy_path, init->policy_path, init->name, init->name, init->name, init->name);
 }
 
-static enum code greet(struct exchange *exchange, struct why *why)
+static enum code ask(struct init *init, struct span message, const struct json_node **answer, struct why *why)
+{
+    return init->line != NULL ? init_command_ask(&init->command, message, answer, why)
+                              : exchange_post(&init->exchange, message, answer, why);
+}
+
+static enum code greet(struct init *init, struct why *why)
 {
     const struct json_node *answer, *version;
-    enum code code = exchange_post(exchange, SPAN_LIT(
+    enum code code = ask(init, SPAN_LIT(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\","
         "\"capabilities\":{},\"clientInfo\":{\"name\":\"callgate\",\"version\":\"" CALLGATE_VERSION "\"}}}"), &answer, why);
 
@@ -138,15 +163,15 @@ static enum code greet(struct exchange *exchange, struct why *why)
         return code;
     version = json_at(answer, "result", "protocolVersion", NULL);
     if (version == NULL || version->type != JSON_STRING)
-        return why_set(why, CODE_INVALID, "the server names no protocolVersion; is the URL the one of its MCP endpoint?");
-    code = buf_add_span(&exchange->revision, version->text);
+        return why_set(why, CODE_INVALID, "the server names no protocolVersion; is this an MCP server's?");
+    code = init->line == NULL ? buf_add_span(&init->exchange.revision, version->text) : CODE_OK;
     if (code == CODE_OK)
-        code = exchange_post(exchange, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), NULL, why);
+        code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), NULL, why);
     return code;
 }
 
 /* Returns: in *cursor the canonical JSON of the next page's cursor, empty after the last. */
-static enum code ask_page(struct init *init, struct exchange *exchange, struct buf *cursor, struct why *why)
+static enum code ask_page(struct init *init, struct buf *cursor, struct why *why)
 {
     const struct json_node *answer, *tools, *next;
     struct buf message;
@@ -158,7 +183,7 @@ static enum code ask_page(struct init *init, struct exchange *exchange, struct b
         : buf_addf(&message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":%.*s}}",
                    SPAN_ARG(buf_peek(cursor)));
     if (code == CODE_OK)
-        code = exchange_post(exchange, buf_peek(&message), &answer, why);
+        code = ask(init, buf_peek(&message), &answer, why);
     buf_fini(&message);
     if (code != CODE_OK)
         return code;
@@ -174,6 +199,21 @@ static enum code ask_page(struct init *init, struct exchange *exchange, struct b
     return code;
 }
 
+static enum code ask_all(struct init *init, struct why *why)
+{
+    struct buf cursor;
+    enum code code = greet(init, why);
+
+    buf_init(&cursor, 16384);
+    for (int page = 0; code == CODE_OK && page < PAGES_MAX; page++) {
+        code = ask_page(init, &cursor, why);
+        if (buf_is_empty(&cursor))
+            break;
+    }
+    buf_fini(&cursor);
+    return code;
+}
+
 static enum code ask_tools(struct init *init, const struct conf *conf, struct why *why)
 {
     const struct proxy_upstream *upstream = &conf->proxy->routes[0].upstream;
@@ -181,8 +221,6 @@ static enum code ask_tools(struct init *init, const struct conf *conf, struct wh
     struct resolver *resolver = NULL;
     struct resolve_table *names;
     const struct sock_address *address;
-    struct exchange exchange;
-    struct buf cursor;
     size_t count;
     enum code code = resolver_new(&resolver, &how, conf->names, conf->name_count, why);
 
@@ -196,16 +234,9 @@ static enum code ask_tools(struct init *init, const struct conf *conf, struct wh
         resolver_free(&resolver);
         return why_set(why, CODE_IO, "%s cannot be resolved; is the host's name right?", upstream->host);
     }
-    exchange_init(&exchange, upstream, address);
-    buf_init(&cursor, 16384);
-    code = greet(&exchange, why);
-    for (int page = 0; code == CODE_OK && page < PAGES_MAX; page++) {
-        code = ask_page(init, &exchange, &cursor, why);
-        if (buf_is_empty(&cursor))
-            break;
-    }
-    buf_fini(&cursor);
-    exchange_fini(&exchange);
+    exchange_init(&init->exchange, upstream, address);
+    code = ask_all(init, why);
+    exchange_fini(&init->exchange);
     resolve_table_unref(&names);
     resolver_free(&resolver);
     return code;
@@ -226,7 +257,7 @@ static enum code try_conf(struct init *init, struct why *why)
     faults_init(&faults);
     code = conf_load(draft, &conf, &faults, NULL);
     if (code == CODE_OK)
-        code = ask_tools(init, conf, why);
+        code = init->line != NULL ? ask_all(init, why) : ask_tools(init, conf, why);
     else
         why_set(why, code, "%s", faults.count > 0 ? faults.fault[0].text : code_text(code));
     conf_free(&conf);
@@ -259,7 +290,10 @@ static enum code make_key(const char *principal, char text[48], struct why *why)
 
 static enum code write_all(struct init *init, char key[48], struct why *why)
 {
-    enum code code = write_conf(init);
+    enum code code = init->line != NULL ? init_command_start(&init->command, why) : CODE_OK;
+
+    if (code == CODE_OK)
+        code = init->line != NULL ? write_conf_of_command(init) : write_conf_of_url(init);
 
     if (code == CODE_OK)
         code = write_policy_head(init);
@@ -272,7 +306,21 @@ static enum code write_all(struct init *init, char key[48], struct why *why)
         if (code != CODE_OK)
             (void)unlink(init->policy_path);
     }
-    return code == CODE_OK ? make_key("agent", key, why) : code;
+    return code == CODE_OK && init->line == NULL ? make_key("agent", key, why) : code;
+}
+
+static int tell_clients(const struct init *init)
+{
+    char conf[PATH_MAX] = "";
+    struct buf text;
+
+    buf_init(&text, 65536);
+    if (realpath(init->conf_path, conf) == NULL || init_command_tell(&init->command, init->name, conf, &text) != CODE_OK)
+        buf_clear(&text);
+    printf("next:  edit %s\n       callgate policy load %s\nthen put in place of the server's own lines:\n%.*s",
+           init->policy_path, init->policy_path, SPAN_ARG(buf_peek(&text)));
+    buf_fini(&text);
+    return STATUS_DONE;
 }
 
 static int tell(const struct init *init, const char *key)
@@ -281,50 +329,77 @@ static int tell(const struct init *init, const char *key)
     if (init->left_out > 0)
         printf("%u more have names that are not plain; add them to the policy by hand.\n", init->left_out);
     printf("wrote %s and %s\n", init->conf_path, init->policy_path);
+    if (init->line != NULL)
+        return tell_clients(init);
     printf("the agent's key, shown only now: %s\n\n", key);
     printf("next:  edit %s\n       callgate policy load %s\n       callgate serve\n", init->policy_path, init->policy_path);
     printf("agents then use http://127.0.0.1:8080%.*s with the header X-API-Key\n", SPAN_ARG(path_of_url(init->url)));
     return STATUS_DONE;
 }
 
-static int run_init(int argc, char **argv)
+static int init_with(struct init *init)
 {
     char name[64], key[48] = "";
+    struct why why = {0};
+    enum code code;
+    int status;
+
+    if (init->name == NULL) {
+        if (init->line != NULL)
+            init_command_name(&init->command, name);
+        else
+            name_from_url(init->url, name);
+        init->name = name;
+    }
+    if (!is_plain_name(span_text(init->name)) || strlen(init->name) > 60)
+        return complain(STATUS_USAGE, "--name %s: use letters, digits, '_', '.' and '-'", init->name);
+    if (access(init->conf_path, F_OK) == 0 && init->line != NULL)
+        return complain(STATUS_CANNOT, "%s is there already; add a route {name: %s, dialect: mcp, identity: ...} to it, or use "
+                        "another folder", init->conf_path, init->name);
+    if (access(init->conf_path, F_OK) == 0)
+        return complain(STATUS_CANNOT, "%s is there already; move it away or use another folder", init->conf_path);
+    (void)snprintf(init->policy_path, sizeof init->policy_path, "%s.policy.yaml", init->name);
+    buf_init(&init->conf_text, 65536);
+    buf_init(&init->policy_text, 8u << 20);
+    code = write_all(init, key, &why);
+    status = code == CODE_OK ? tell(init, key) : complain_why(code, &why);
+    mem_wipe(key, sizeof key);
+    buf_fini(&init->policy_text);
+    buf_fini(&init->conf_text);
+    return status;
+}
+
+static int run_init(int argc, char **argv)
+{
     struct init init = {.conf_path = "callgate.yaml"};
     const struct option options[] = {
         {.name = "upstream", .takes = "URL", .help = "the server's MCP endpoint", .value = &init.url},
-        {.name = "name", .takes = "NAME", .help = "the route's name; by default from the URL's host", .value = &init.name},
+        {.name = "command", .takes = "LINE", .help = "the command of a server that a desktop client starts",
+         .value = &init.line},
+        {.name = "name", .takes = "NAME", .help = "the route's name; by default from the URL's host or the command",
+         .value = &init.name},
         {.name = "ca", .takes = "FILE", .help = "certificates to trust; the system's by default", .value = &init.ca},
         {.name = "bearer-file", .takes = "FILE", .help = "a token that the server wants", .value = &init.bearer_file},
         {.name = "insecure", .help = "plain HTTP to a server that is not on this machine", .flag = &init.insecure},
         {0},
     };
-    const struct usage usage = {"callgate init --upstream URL [OPTIONS]",
-                                "Asks the server for its tools; writes callgate.yaml, a policy and a key.", options, 0, 0};
+    const struct usage usage = {"callgate init --upstream URL | --command LINE [OPTIONS]",
+                                "Asks the server for its tools; writes callgate.yaml, a policy and a key. With --command:\n"
+                                "what to paste into the configuration of desktop clients.", options, 0, 0};
     struct why why = {0};
     int operands, status = options_read(&usage, argc, argv, &operands);
-    enum code code;
 
     if (status != OPTIONS_GO)
         return status;
-    if (init.url == NULL || strpbrk(init.url, "'\n") != NULL)
-        return complain(STATUS_USAGE, "init needs --upstream URL; write for example --upstream http://127.0.0.1:3001/mcp");
-    if (init.name == NULL) {
-        name_from_url(init.url, name);
-        init.name = name;
-    }
-    if (!is_plain_name(span_text(init.name)) || strlen(init.name) > 60)
-        return complain(STATUS_USAGE, "--name %s: use letters, digits, '_', '.' and '-'", init.name);
-    if (access(init.conf_path, F_OK) == 0)
-        return complain(STATUS_CANNOT, "%s is there already; move it away or use another folder", init.conf_path);
-    (void)snprintf(init.policy_path, sizeof init.policy_path, "%s.policy.yaml", init.name);
-    buf_init(&init.conf_text, 65536);
-    buf_init(&init.policy_text, 8u << 20);
-    code = write_all(&init, key, &why);
-    status = code == CODE_OK ? tell(&init, key) : complain_why(code, &why);
-    mem_wipe(key, sizeof key);
-    buf_fini(&init.policy_text);
-    buf_fini(&init.conf_text);
+    if ((init.url == NULL) == (init.line == NULL) || (init.url != NULL && strpbrk(init.url, "'\n") != NULL))
+        return complain(STATUS_USAGE, "init needs --upstream URL or --command LINE; write for example --upstream "
+                        "http://127.0.0.1:3001/mcp or --command 'npx -y @modelcontextprotocol/server-memory'");
+    if (init.line != NULL && init_command_open(&init.command, init.line, &why) != CODE_OK)
+        status = complain(STATUS_USAGE, "%s", why.text);
+    else
+        status = init_with(&init);
+    if (init.line != NULL)
+        init_command_close(&init.command);
     return status;
 }
 
