@@ -81,7 +81,7 @@ const STEPS = {
   asked: () => asked,
 };
 
-const say = (step, value) => console.log(JSON.stringify({ step, value }));
+const say = (step, value = null) => console.log(JSON.stringify({ step, value }));
 await client.connect(transport);
 for (const [step, ...words] of JSON.parse(plan))
   say([step, ...words], await Promise.resolve().then(() => STEPS[step](...words)).catch((e) => `${e.name} ${e.code}: ${e.message}`));
