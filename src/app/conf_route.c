@@ -71,6 +71,7 @@ static void read_dialect(struct conf_reader *reader, const struct yaml_node *map
 {
     const char *names[DIALECTS_MAX + 1] = {NULL};
     static const char *const transports[] = {"streamable", "http+sse", NULL};
+    const struct yaml_node *path = yaml_member(map, "path");
     const struct yaml_node *list = conf__list(reader, map, "transports", 4);
 
     for (size_t i = 0; dialects[i] != NULL; i++)
@@ -80,8 +81,8 @@ static void read_dialect(struct conf_reader *reader, const struct yaml_node *map
         if (yaml_member(map, *key) != NULL)
             CONF_FAULT(reader, yaml_member(map, *key), "`%s` means nothing to dialect %s; leave it out", *key,
                        route->dialect->name);
-    if (route->dialect->is_plain && route->path.at != NULL && route->subtree != route->dialect->is_subtree)
-        CONF_FAULT(reader, yaml_member(map, "path"), route->dialect->is_subtree
+    if (route->dialect->is_plain && route->subtree != route->dialect->is_subtree)
+        CONF_FAULT(reader, path != NULL ? path : map, route->dialect->is_subtree
                    ? "dialect %s says in the path which tool is called; write a subtree, as /shop/*"
                    : "dialect %s says nothing in the path; write one without `/*`, as /shop", route->dialect->name);
     for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next)

@@ -2,8 +2,9 @@
 """A tool server in the form of the Octopus document, over HTTPS: GET /tools (a bare array), POST /tool/{name}/call, GET /health.
 
 It keeps the document's every statement about its own side: application/json on all routes, 200 or a structured error. What
-a test wants it to do wrong stands in `extra`, `tools` and `raw`."""
+a test wants of it besides stands in `delay`, `tools` and `raw`."""
 import json
+import time
 
 from integration.lib.small_servers import SmallServer
 
@@ -36,10 +37,12 @@ class OctopusServer(SmallServer):
     def __init__(self, tls=None):
         super().__init__(tls)
         self.tools = [CREATE, SEARCH, DELETE]
+        self.delay = 0  # seconds before any answer
         self.raw = None  # (status, body, Content-Type): given in place of any answer
 
     def answer(self, request):
         path = request.path.removeprefix(self.base)
+        time.sleep(self.delay)
         if self.raw is not None:
             request.reply(self.raw[0], self.raw[1], kind=self.raw[2])
         elif request.headers.get("Authorization") != f"Bearer {TOKEN}":
