@@ -96,6 +96,7 @@ bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node 
 /* After path and upstream were read, and after the slugs. */
 void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
+void conf__public_url(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 
 #endif

@@ -160,7 +160,9 @@ static void read_rates(struct conf_reader *reader, const struct yaml_node *map, 
 static void read_times_and_limits(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     static const char *const times[] = {"connect", "head", "idle", NULL};
-    static const char *const limits[] = {"body", "response", "event", "per_principal_requests", "rate", "burst", NULL};
+    static const char *const limits[] = {"body", "response", "event", "per_principal_requests", "rate", "burst", "refusals",
+                                         NULL};
+    static const char *const forms[] = {"json-rpc", "plain", NULL};
     const struct yaml_node *node = yaml_member(map, "timeouts");
 
     if (node != NULL && conf__map(reader, node, times, "a route's `timeouts`")) {
@@ -174,6 +176,7 @@ static void read_times_and_limits(struct conf_reader *reader, const struct yaml_
         route->limits.response_bytes = conf__size(reader, node, "response", 1024, 1024 * MIB);
         route->limits.event_bytes = conf__size(reader, node, "event", 1024, 1024 * MIB);
         route->limits.per_principal_requests = conf__number(reader, node, "per_principal_requests", 1000000);
+        route->limits.is_plain = conf__choice(reader, node, "refusals", forms) == 1;
         read_rates(reader, node, &route->limits);
     }
 }
@@ -324,6 +327,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     read_audit(reader, map, route);
     conf__slugs(reader, map, route);
     conf__pass(reader, map, route);
+    conf__public_url(reader, map, route);
 }
 
 static void check_twins(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_route *routes, size_t at)

@@ -65,6 +65,7 @@ struct proxy_limits {
     uint64_t response_bytes;        /* 0: 8 MiB */
     uint64_t event_bytes;           /* 0: 8 MiB */
     uint32_t per_principal_requests; /* 0: 1024 */
+    bool is_plain;                  /* who has more than these is told {"error": text}, not JSON-RPC */
     struct rate principal_rate, tenant_rate, address_rate; /* of requests on this route; zeroed: any */
 };
 
@@ -74,6 +75,8 @@ struct proxy_route {
     struct span path;               /* byte-exact but for a slug's mark; a subtree without its trailing slash and star */
     bool subtree;
     struct slug_list slugs;         /* empty: there is no mark in the route */
+    struct span public_url;         /* by which agents know it, with a slug's mark; empty: metadata pass as they are */
+    size_t public_path_at;          /* where its path begins */
     const struct dialect *dialect;  /* NULL: the default */
     bool is_pipe;                   /* for connections that name it (os/local.h), and for no others: it has no path */
     const char *const *revisions;   /* NULL-terminated, at least one */

@@ -59,7 +59,7 @@ static enum code write_hints(const struct pair *pair, enum reason reason, int st
     enum code code = CODE_OK;
 
     if (status == 401)
-        return http_write_line(out, SPAN_LIT("WWW-Authenticate: "), SPAN_LIT("Bearer realm=\"callgate\""));
+        return exchange->route != NULL ? discovery__challenge(exchange->route, out) : CODE_OK;
     if (status == 429 || reason == REASON_RATE_LIMITED)
         code = http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
     if (status != 405 || code != CODE_OK)
@@ -100,11 +100,13 @@ static const struct mcp_message *told_of(const struct exchange *exchange)
     return exchange->message.kind != MCP_NONE || !span_is_empty(exchange->message.id) ? &exchange->message : NULL;
 }
 
-static struct mcp_denial denial_of(const struct exchange *exchange, enum reason reason)
+static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason)
 {
     return (struct mcp_denial){
         .reason = reason,
-        .say = reason == exchange->decision.verdict.reason ? exchange->decision.verdict.say : SPAN_NONE,
+        .say = reason == REASON_CREDENTIAL_MISSING           ? discovery__say(exchange)
+               : reason == exchange->decision.verdict.reason ? exchange->decision.verdict.say
+                                                             : SPAN_NONE,
         .decision = exchange->seq,
         .asked = exchange->decision.asked,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
@@ -115,11 +117,18 @@ static struct mcp_denial denial_of(const struct exchange *exchange, enum reason 
     };
 }
 
-int deny__status(const struct pair *pair, enum reason reason)
+int deny__status(struct pair *pair, enum reason reason)
 {
     struct mcp_denial denial = denial_of(&pair->exchange, reason);
 
     return pair->exchange.dialect->denial_status(told_of(&pair->exchange), &denial);
+}
+
+/* The gate's own bounds on requests: no policy's, so that nothing of the protocol says them. */
+static bool is_request_limit(enum reason reason)
+{
+    return reason == REASON_REQUEST_RATE || reason == REASON_PRINCIPAL_LIMIT || reason == REASON_MEMORY_SHARE ||
+           reason == REASON_CONNECTION_SHARE;
 }
 
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form)
@@ -127,8 +136,15 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
     struct exchange *exchange = &pair->exchange;
     struct mcp_denial denial = denial_of(exchange, reason);
     size_t before = buf_len(out);
-    enum code code = exchange->dialect->denial_write(told_of(exchange), &denial, out, form);
+    enum code code;
 
+    *form = MCP_FORM_JSON;
+    if (discovery__is_asked(pair))
+        code = discovery__refuse(reason, exchange->status, out);
+    else if (exchange->route != NULL && exchange->route->limits.is_plain && is_request_limit(reason))
+        code = buf_addf(out, "{\"error\":\"%s\"}", reason_text(reason));
+    else
+        code = exchange->dialect->denial_write(told_of(exchange), &denial, out, form);
     if (code == CODE_OK && exchange->owes_outcome)
         exchange__delivered(pair, span_part(buf_peek(out), before, SIZE_MAX));
     return code;

@@ -163,6 +163,7 @@ struct exchange {
     bool upstream_done;      /* the reply was read to its end */
     bool drops_body;         /* the reply's body is read and counted only */
     bool wants_empty;        /* a reply without a type: it may have no body */
+    bool is_metadata;        /* the reply names its resource by the gate's URL */
     bool is_text;            /* the reply's body is text, not JSON */
     bool was_stripped;       /* of characters that deceive, in some message */
     bool has_error_code;
@@ -179,6 +180,7 @@ struct exchange {
     const struct proxy_route *route;
     const struct dialect *dialect; /* in which it is answered: the route's; before there is one, by the path */
     const struct proxy_pass *pass;
+    struct span slug;
     struct span upstream_path; /* where it goes, the slug filled in; of a subtree its root */
     struct span label;       /* asked.upstream, or of slugs that nobody listed by name the route: what metrics tell apart */
     uint64_t seq;
@@ -407,11 +409,21 @@ size_t batch__held_bytes(const struct exchange *exchange);
 
 /* ---- deny.c ---- */
 bool deny__step(struct pair *pair);
-int deny__status(const struct pair *pair, enum reason reason);
+int deny__status(struct pair *pair, enum reason reason);
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* one call's */
 void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
 void deny__preflight(struct pair *pair);
 enum code deny__common_headers(const struct pair *pair, struct buf *out) MUST_USE;
+
+/* ---- discovery.c ---- */
+enum code discovery__challenge(const struct proxy_route *route, struct buf *out) MUST_USE;
+struct span discovery__say(struct exchange *exchange);
+bool discovery__is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
+enum code discovery__refuse(enum reason reason, int status, struct buf *out) MUST_USE;
+/* Where the route says by which URL agents know it: an upstream's WWW-Authenticate, and its metadata (PERMITTED: in out). */
+enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out) MUST_USE;
+bool discovery__is_metadata(const struct pair *pair);
+enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span raw, struct buf *out);
 
 /* ---- errand.c ---- */
 /* POSTs `body` to the pair's upstream, with the pair's head and session, and forgets the answer. */

@@ -73,6 +73,18 @@ static bool is_kept_in_errors(unsigned known)
     return known == HTTP_NAME_WWW_AUTHENTICATE || known == HTTP_NAME_RETRY_AFTER || known == HTTP_NAME_ALLOW;
 }
 
+static enum code write_kept(const struct exchange *exchange, const struct http_head *head, size_t i, struct buf *out)
+{
+    enum code code;
+
+    if (head->headers[i].known != HTTP_NAME_WWW_AUTHENTICATE || span_is_empty(exchange->route->public_url))
+        return http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+    code = buf_add_text(out, "WWW-Authenticate: ");
+    if (code == CODE_OK)
+        code = discovery__rewrite_challenge(exchange, http_head_value(head, i), out);
+    return code == CODE_OK ? buf_add_text(out, "\r\n") : code;
+}
+
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out)
 {
     const struct http_head *head = &pair->answers.head;
@@ -90,7 +102,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
         code = http_write_passing(out, head, &except);
     for (size_t i = 0; i < head->count && !passes && code == CODE_OK; i++)
         if (is_kept_in_errors(head->headers[i].known))
-            code = http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+            code = write_kept(exchange, head, i, out);
     if (code == CODE_OK && !span_is_empty(session_id))
         code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);
     return code == CODE_OK ? deny__common_headers(pair, out) : code;

@@ -166,6 +166,10 @@ bool pass__begin(struct pair *pair)
     struct buf *out = &pair->front.out;
     enum code code;
 
+    if (discovery__is_metadata(pair)) {
+        pair->exchange.is_metadata = true; /* read whole, and changed before it goes down */
+        return true;
+    }
     if (pair->exchange.method != HTTP_METHOD_HEAD && head->framing == HTTP_FRAMING_CONTENT_LENGTH &&
         head->content_length > pair->exchange.route->limits.response_bytes) {
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TOO_LARGE);
@@ -205,11 +209,28 @@ static void end_pass(struct pair *pair)
         pair__close(pair, REASON_MEMORY);
 }
 
+static void deliver_metadata(struct pair *pair, struct span raw)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason;
+
+    buf_clear(&exchange->body);
+    reason = discovery__rewrite_metadata(exchange, raw, &exchange->body);
+    if (reason != REASON_PERMITTED) {
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+        return;
+    }
+    exchange__settle(pair, OUTCOME_RESULT, REASON_COMPLETED);
+    reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&exchange->body), NULL, NULL);
+}
+
 static void deliver_whole(struct pair *pair, struct span raw)
 {
     const struct exchange *exchange = &pair->exchange;
 
-    if (exchange->pass != NULL)
+    if (exchange->is_metadata)
+        deliver_metadata(pair, raw);
+    else if (exchange->pass != NULL)
         end_pass(pair);
     else if (exchange->drops_body)
         deliver_empty(pair);
@@ -227,7 +248,7 @@ static bool keep(struct pair *pair, struct span piece)
     struct exchange *exchange = &pair->exchange;
     bool is_error = exchange->reply_status >= 400 && exchange->pass == NULL;
     bool is_call = exchange->message.kind == MCP_REQUEST || exchange->method == HTTP_METHOD_GET;
-    uint64_t limit = is_error ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
+    uint64_t limit = is_error || exchange->is_metadata ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
     enum reason reason;
 
     if (exchange->wants_empty && is_call) {
@@ -246,7 +267,7 @@ static bool keep(struct pair *pair, struct span piece)
     }
     if (exchange->drops_body)
         return true;
-    if (exchange->pass != NULL)
+    if (exchange->pass != NULL && !exchange->is_metadata)
         return pass_on(pair, piece);
     reason = pair__refuses(pair, buf_len(&exchange->reply));
     if (reason == REASON_UNSET && buf_add_span(&exchange->reply, piece) != CODE_OK)

@@ -177,6 +177,7 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     exchange->route = route;
     exchange->dialect = route->dialect;
     exchange->pass = pass;
+    exchange->slug = place->slug;
     exchange->asked.upstream = filled(exchange, route->name, place->slug, SPAN_NONE);
     exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? exchange->asked.upstream
                                                                                               : route->name;

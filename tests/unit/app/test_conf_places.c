@@ -68,6 +68,10 @@ static const struct bad {
     {ROUTE("pass: ['GET /x -> y']"), 74, "plain path"},
     {ROUTE("pass: ['GET /{slug}/x']"), 74, "plain path"},
     {ROUTE("pass: ['POST /x', 'POST /x -> /y']"), 85, "listed already"},
+    {ROUTE("public_url: 'gate.example/a'"), 79, "the URL by which"},
+    {ROUTE("public_url: 'https://gate.example/{slug}'"), 79, "the URL by which"},
+    {ROUTE("public_url: 'https://gate.example'"), 79, "the URL by which"},
+    {ROUTE("limits: {refusals: html}"), 86, "json-rpc"},
     {ROUTE("slugs: [a]"), 74, "no meaning without `{slug}`"},
     /* 5.8 */
     {"{path: '/mcp/{slug}', upstream: {url: 'http://[::1]/{slug}'}}", 17, "`slugs` is missing"},
@@ -100,6 +104,35 @@ static void test_bad_places(void **state)
     }
 }
 
+/* 5.9: a URL that agents know is of use where they find its metadata. */
+static void test_public_url(void **state)
+{
+    static const struct {
+        const char *key;
+        size_t warnings;
+    } cases[] = {
+        {"public_url: 'https://gate.example/a'", 1},
+        {"public_url: 'https://gate.example/a', pass: ['GET /.well-known/oauth-protected-resource/a -> /x']", 0},
+        {"public_url: 'https://gate.example/a', pass: ['GET /.well-known/*']", 0},
+        {"public_url: 'https://gate.example/a', pass: ['POST /.well-known/oauth-protected-resource/a']", 1},
+        {"limits: {refusals: plain}", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct faults faults, warnings;
+        struct conf *conf;
+        char text[512];
+
+        (void)snprintf(text, sizeof text, "routes: [{name: a, path: /a, upstream: {url: 'http://[::1]/mcp'}, %s}]\n", cases[i].key);
+        assert_ok(load(text, &conf, &faults, &warnings));
+        assert_int_equal(warnings.count, cases[i].warnings);
+        assert_int_equal(conf->proxy->routes[0].public_path_at, i < 4 ? strlen("https://gate.example") : 0);
+        assert_int_equal(conf->proxy->routes[0].limits.is_plain, i == 4);
+        conf_free(&conf);
+    }
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -118,7 +151,7 @@ static int drop_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slugs_and_passes), cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_slugs_and_passes), cmocka_unit_test(test_bad_places), cmocka_unit_test(test_public_url),
     };
 
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
