@@ -143,6 +143,40 @@ static enum code look_at_confinement(struct report *report, struct db *audit)
     return CODE_OK;
 }
 
+static const char last_refused[] =
+    "SELECT d.upstream, o.reason, count(*) AS n FROM outcome o JOIN decision d ON d.seq = o.decision "
+    "WHERE o.outcome = 'refused' AND o.seq > (SELECT max(seq) FROM outcome) - 1000 GROUP BY 1, 2 ORDER BY n DESC, 1, 2 LIMIT 8";
+
+static const char *text_of_reason(struct span name)
+{
+    for (int i = 0; i < REASON_COUNT; i++)
+        if (span_is(name, reason_name((enum reason)i)))
+            return reason_text((enum reason)i);
+    return "";
+}
+
+static bool may_be_mended(struct span name)
+{
+    return span_is(name, reason_name(REASON_UPSTREAM_ERROR_NULL)) || span_is(name, reason_name(REASON_UPSTREAM_ID_TYPE));
+}
+
+/* Answers that no agent saw, by the rule that they broke. */
+static enum code look_at_refused(struct report *report, struct db *audit)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_prepare(audit, last_refused, &stmt);
+
+    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+        struct span name = db_text(stmt, 1);
+
+        find(report, "answers", true, "warning: among the last %d records, %" PRId64 " of %.*s were refused (%.*s): %s%s",
+             RECENT_ROWS, db_int(stmt, 2), SPAN_ARG(db_text(stmt, 0)), SPAN_ARG(name), text_of_reason(name),
+             may_be_mended(name) ? " `lenient` on the route would mend it." : "");
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 static void look_at_audit(struct report *report, const struct conf *conf)
 {
     struct why why = {0};
@@ -176,7 +210,7 @@ static void look_at_audit(struct report *report, const struct conf *conf)
              strcmp(life, "stop") == 0 ? "was stopped; `callgate serve` starts it" : "was started and has recorded no stop");
         if (denials[0] != '\0')
             find(report, "denials", true, "among the last %d records: %s", RECENT_ROWS, denials);
-        if (look_at_confinement(report, audit) != CODE_OK)
+        if (look_at_refused(report, audit) != CODE_OK || look_at_confinement(report, audit) != CODE_OK)
             find(report, "audit", false, "%s cannot be read: %s", conf->audit.database, db_error(audit));
     }
     db_close(&audit);

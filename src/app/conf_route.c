@@ -248,6 +248,16 @@ static void read_deceptive(struct conf_reader *reader, const struct yaml_node *r
     deceptive->messages = read_treatment(reader, map, "messages", MCP_PASS);
 }
 
+/* Faults of a server that are mended instead of refused. */
+static void read_lenient(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    static const char *const faults[] = {"error_null", "id_type", NULL};
+    const struct yaml_node *list = conf__list(reader, map, "lenient", 4);
+
+    for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next)
+        route->lenient |= 1U << conf__word(reader, node, "lenient", faults);
+}
+
 static void read_audit(struct conf_reader *reader, const struct yaml_node *route, struct proxy_route *out)
 {
     static const char *const known[] = {"answers", NULL};
@@ -293,7 +303,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     static const char *const known[] = {"name", "host", "path", "slugs", "dialect", "revisions", "transports", "upstream",
                                         "timeouts", "identity", "tenant_header", "correlation_header", "underscore_headers",
                                         "origins", "query", "params", "meta", "tool_names", "forwarded", "denials", "deceptive",
-                                        "audit", "pass", "public_url", "limits", NULL};
+                                        "lenient", "audit", "pass", "public_url", "limits", NULL};
     static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"strict", "printable", NULL};
     static const char *const denials[] = {"json", "sse", NULL}, *const metas[] = {"pass", "known", "none", NULL};
 
@@ -324,6 +334,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     route->forwarded = conf__bool(reader, map, "forwarded");
     route->denials_sse = conf__choice(reader, map, "denials", denials) == 1;
     read_deceptive(reader, map, &route->deceptive);
+    read_lenient(reader, map, route);
     read_audit(reader, map, route);
     conf__slugs(reader, map, route);
     conf__pass(reader, map, route);

@@ -100,12 +100,17 @@
     X(UPSTREAM_ENCODED, "upstream_encoded", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is compressed.")          \
     X(UPSTREAM_TOO_LARGE, "upstream_too_large", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is too large.")       \
     X(UPSTREAM_JSON, "upstream_json", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer is not acceptable.")            \
+    X(UPSTREAM_DUPLICATE, "upstream_duplicate", UPSTREAM, 502, 5030, UNAVAILABLE, "An object in the upstream's answer has a key twice.") \
+    X(UPSTREAM_NUMBER, "upstream_number", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer holds a number that JSON does not have.") \
+    X(UPSTREAM_ERROR_NULL, "upstream_error_null", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer has an error that is null.") \
+    X(UPSTREAM_ID_TYPE, "upstream_id_type", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer has the id as a string where a number was asked.") \
     X(UPSTREAM_EVENT, "upstream_event", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's event stream is not acceptable.")    \
     X(UPSTREAM_UNASKED, "upstream_unasked", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream answered what was not asked.")     \
     X(UPSTREAM_TOOLS, "upstream_tools", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream lists more tools than its protocol allows.") \
     X(UPSTREAM_DEFINITION, "upstream_definition", UPSTREAM, 502, 5030, UNAVAILABLE, "A tool's definition holds characters that deceive a reader.") \
     X(UPSTREAM_DECEPTIVE, "upstream_deceptive", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer holds characters that deceive a reader.") \
     X(STRIPPED, "stripped", NOBODY, 0, 0, NONE, "The reply was delivered without characters that deceive a reader.")           \
+    X(MENDED, "mended", NOBODY, 0, 0, NONE, "The reply was delivered with a fault mended, as the route is lenient.") \
     X(QUESTION_DENIED, "question_denied", POLICY, 0, 4030, POLICY, "The server's request is not permitted.")                   \
     X(QUESTION_LIMIT, "question_limit", UPSTREAM, 0, 4290, RATE, "The server has too many open requests in this session.")     \
     X(STREAM_ENDED, "stream_ended", NOBODY, 0, 0, NONE, "The event stream ended.")                                             \

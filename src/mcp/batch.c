@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/batch.h"
 
+#include "mcp/mcp_priv.h"
+
 struct split {
     struct {
         size_t body, body_end, id, id_end;
@@ -65,9 +67,7 @@ enum reason mcp_batch_split(struct span data, struct buf *out, struct mcp_part *
     mem_free(split);
     if (code == CODE_OK && *count > 0)
         return REASON_PERMITTED;
-    if (code == CODE_NOMEM)
-        return REASON_MEMORY;
     if (fault->kind == JSON_FAULT_NONE)
         fault->text = "an answer to a batch is neither a message nor an array of messages";
-    return fault->kind == JSON_FAULT_SIZE ? REASON_UPSTREAM_TOO_LARGE : REASON_UPSTREAM_JSON;
+    return code == CODE_NOMEM ? REASON_MEMORY : mcp__reply_fault(fault, data);
 }

@@ -6,7 +6,7 @@
 #define TOOLS_MAX 4096 /* as in one list of mcp */
 
 static const char *const no_revisions[] = {NULL};
-static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "denials", NULL};
+static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "denials", "lenient", NULL};
 
 static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_PARAMS, 0};
 

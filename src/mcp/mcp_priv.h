@@ -45,6 +45,8 @@ bool mcp__method_is_legal(struct span method);
 /* message.c: a tool's name as the route takes it; what a fault in an agent's JSON is. */
 bool mcp__is_tool_name(struct span name, const struct mcp_read_rules *rules);
 enum reason mcp__reason_of_fault(enum json_fault_kind kind);
+/* cuts.c: what a fault in an upstream's JSON is. */
+enum reason mcp__reply_fault(const struct json_fault *fault, struct span data);
 
 /* meta.c: takes out of the canonical bytes what does not go up of params._meta and of a client's capabilities. *edited: a copy
  * of what is left, to be read anew; at == NULL: nothing was taken out. */

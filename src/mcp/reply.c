@@ -50,6 +50,9 @@ struct walk {
     unsigned members;
     enum mcp__member member; /* the envelope's member that the walk is in */
     size_t id_begin, id_end;
+    bool is_id_text;         /* a string that says the number that was asked */
+    bool has_error_null;
+    size_t null_begin, null_end; /* of `"error":null` */
     size_t outcome_begin, outcome_end; /* of `result` or `error` */
     struct span version;     /* result.protocolVersion, in the arena */
     struct mcp__modern modern;
@@ -90,10 +93,23 @@ static enum code keep_text(struct walk *walk, struct span text, struct span *kep
     return CODE_OK;
 }
 
+/* To be left out once all was seen, as if it were not there. */
+static enum code on_error_null(struct walk *walk, const struct json_event *event)
+{
+    walk->member = MEMBER_UNKNOWN;
+    walk->has_error_null = true;
+    walk->null_begin = event->member;
+    walk->null_end = event->end;
+    return walk->rules->lenient & MCP_LENIENT_ERROR_NULL ? CODE_OK
+                                                         : refuse(walk, REASON_UPSTREAM_ERROR_NULL, "error is null");
+}
+
 /* A member of the envelope, at its begin. */
 static enum code on_member(struct walk *walk, const struct json_event *event)
 {
     walk->member = mcp__member_of(event->key);
+    if (walk->member == MEMBER_ERROR && event->type == JSON_NULL)
+        return on_error_null(walk, event);
     walk->members |= walk->member;
     switch (walk->member) {
     case MEMBER_UNKNOWN:
@@ -105,6 +121,8 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     case MEMBER_ID:
         walk->id_begin = event->begin;
         walk->id_end = event->end;
+        walk->is_id_text = event->type == JSON_STRING && event->text.len > 0 &&
+                           span_equals(event->text, walk->rules->request_id);
         if (event->type == JSON_NULL || mcp__id_is_legal(event->type, event->text))
             return CODE_OK;
         return refuse_json(walk, "the id is neither a short string nor a safe integer");
@@ -359,7 +377,7 @@ static enum reason build_tree(struct walk *walk, struct buf *out, struct json_fa
         return REASON_MEMORY;
     buf_clear(out);
     if (json_read(bytes, &judged_rules, out, walk->arena, &root, fault) != CODE_OK)
-        return mcp__reply_fault(fault);
+        return mcp__reply_fault(fault, bytes);
     reply->params = json_member(root, SPAN_LIT("params"));
     reply->meta = json_member(reply->params, SPAN_LIT("_meta"));
     holder = reply->kind == MCP_RESPONSE ? json_member(root, SPAN_LIT("result")) : reply->params;
@@ -373,22 +391,87 @@ static enum reason build_tree(struct walk *walk, struct buf *out, struct json_fa
     return reply->meta == NULL || reply->meta->type == JSON_OBJECT ? REASON_PERMITTED : REASON_UPSTREAM_JSON;
 }
 
-static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
+static enum reason walk_through(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
 {
     struct json_rules rules = json_reply_rules;
-    enum reason reason;
     enum code code;
-    size_t whole;
 
     /* What nobody asks is not looked at deeper in a result, and may be all of it. */
     rules.text_depth = walk->may_list || walk->modern.names_versions || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
     code = json_walk(data, &rules, out, on_event, walk, fault);
-
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
-        return mcp__reply_fault(fault);
+        return mcp__reply_fault(fault, data);
     if (code != CODE_OK)
         return code == CODE_NOMEM ? REASON_MEMORY : walk->reason;
-    reason = settle(walk, out);
+    return REASON_PERMITTED;
+}
+
+/* The faults that the route allows, as cuts in the order of their places. */
+static enum code find_faults(const struct walk *walk, struct mcp__cuts *cuts)
+{
+    bool null_first = walk->null_begin < walk->id_begin;
+    enum code code = CODE_OK;
+
+    if (walk->has_error_null && null_first)
+        code = mcp__cuts_add(cuts, walk->null_begin, walk->null_end);
+    if (walk->is_id_text && code == CODE_OK) /* its quotes */
+        code = mcp__cuts_add_text(cuts, walk->id_begin, walk->id_begin + 1);
+    if (walk->is_id_text && code == CODE_OK)
+        code = mcp__cuts_add_text(cuts, walk->id_end - 1, walk->id_end);
+    if (walk->has_error_null && !null_first && code == CODE_OK)
+        code = mcp__cuts_add(cuts, walk->null_begin, walk->null_end);
+    return code;
+}
+
+static void begin_walk(struct walk *walk, const struct mcp_reply_rules *rules, struct mcp_reply *reply, struct arena *arena)
+{
+    *walk = (struct walk){.rules = rules, .reply = reply, .arena = arena, .reason = REASON_UPSTREAM_JSON, .detail = ""};
+    *reply = (struct mcp_reply){.kind = MCP_NONE};
+    for (const struct listing *list = listings; list < listings + LISTS; list++)
+        if (span_equals(rules->request_method, list->method))
+            walk->asked = list;
+    walk->may_list = walk->asked != NULL || rules->request_method.len == 0;
+    walk->modern = (struct mcp__modern){.rules = rules, .cuts = &walk->cuts};
+    walk->modern.names_versions = rules->request != NULL && span_is(rules->request->method, "server/discover");
+    mcp__cuts_init(&walk->cuts);
+}
+
+/* Without these faults it is read once more, as strictly as any. */
+static enum reason walk_mended(struct walk *walk, struct buf *out, struct json_fault *fault)
+{
+    const struct walk first = *walk;
+    enum reason reason = REASON_MEMORY;
+    struct mcp__cuts cuts;
+    struct buf mended;
+
+    buf_init(&mended, SIZE_MAX / 2);
+    mcp__cuts_init(&cuts);
+    mcp__cuts_fini(&walk->cuts);
+    begin_walk(walk, first.rules, first.reply, first.arena);
+    if (find_faults(&first, &cuts) == CODE_OK && mcp__cuts_apply(&cuts, out) == CODE_OK) {
+        buf_move(&mended, out);
+        reason = walk_through(walk, buf_peek(&mended), out, fault);
+    }
+    mcp__cuts_fini(&cuts);
+    buf_fini(&mended);
+    walk->reply->is_mended = true;
+    return reason;
+}
+
+static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
+{
+    enum reason reason = walk_through(walk, data, out, fault);
+    size_t whole;
+
+    walk->is_id_text = walk->is_id_text && mcp__kind_of(walk->members, walk->reply->method) == MCP_RESPONSE;
+    if (reason == REASON_PERMITTED && walk->is_id_text && !(walk->rules->lenient & MCP_LENIENT_ID_TYPE)) {
+        walk->detail = "the id is a string where a number was asked";
+        return REASON_UPSTREAM_ID_TYPE;
+    }
+    if (reason == REASON_PERMITTED && (walk->is_id_text || walk->has_error_null))
+        reason = walk_mended(walk, out, fault);
+    if (reason == REASON_PERMITTED)
+        reason = settle(walk, out);
     if (reason != REASON_PERMITTED)
         return reason;
     whole = buf_len(out);
@@ -408,17 +491,10 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
 enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                            struct mcp_reply *reply, struct json_fault *fault)
 {
-    struct walk walk = {.rules = rules, .reply = reply, .arena = arena, .reason = REASON_UPSTREAM_JSON, .detail = ""};
+    struct walk walk;
     enum reason reason;
 
-    *reply = (struct mcp_reply){.kind = MCP_NONE};
-    for (const struct listing *list = listings; list < listings + LISTS; list++)
-        if (span_equals(rules->request_method, list->method))
-            walk.asked = list;
-    walk.may_list = walk.asked != NULL || rules->request_method.len == 0;
-    walk.modern = (struct mcp__modern){.rules = rules, .cuts = &walk.cuts};
-    walk.modern.names_versions = rules->request != NULL && span_is(rules->request->method, "server/discover");
-    mcp__cuts_init(&walk.cuts);
+    begin_walk(&walk, rules, reply, arena);
     reason = read_message(&walk, data, out, fault);
     mcp__cuts_fini(&walk.cuts);
     if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED)

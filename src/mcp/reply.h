@@ -49,6 +49,13 @@ struct mcp_hints {
 /* Told of each tool of a list of tools, kept or not. */
 typedef void (*mcp_learn_fn)(void *context, struct span tool, const struct mcp_hints *hints);
 
+/* Faults of official servers that official clients do not mind and that no two readers read apart: with its bit an answer's
+ * fault is mended, and what goes on is as strict as any; without, it is refused by the name of that rule. */
+enum mcp_leniency {
+    MCP_LENIENT_ERROR_NULL = 1, /* `"error":null` is left out */
+    MCP_LENIENT_ID_TYPE = 2     /* "1" where 1 was asked becomes 1 */
+};
+
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
     struct span request_target;   /* of that request: the tool that it is about; or empty */
@@ -56,6 +63,8 @@ struct mcp_reply_rules {
     const struct mcp_message *request; /* that request, where it is a modern one; or NULL */
     const struct mcp_binding *binding; /* for whom its requestState is sealed */
     struct mcp_deceptive deceptive;
+    struct span request_id;       /* of that request, canonical JSON; empty: none */
+    unsigned lenient;             /* bits of enum mcp_leniency */
     mcp_keep_fn keep;             /* lists; NULL keeps all */
     mcp_learn_fn learn;           /* NULL: nobody wants to know */
     void *keep_context;           /* of both */
@@ -74,6 +83,7 @@ struct mcp_reply {
     struct span version;     /* initialize: the negotiated protocolVersion, in the arena */
     uint32_t removed;        /* elements left out of lists */
     uint32_t stripped;       /* characters left out of strings */
+    bool is_mended;          /* as rules.lenient allows */
     const struct json_node *params; /* requests and notifications: built into the arena for judging; or NULL */
     const struct json_node *meta;
     const struct json_node *asks; /* modern: the server's requests within it (inputRequests), an object of objects with
@@ -82,6 +92,7 @@ struct mcp_reply {
 
 /* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk.
  * Returns: PERMITTED; VERSION_NEGOTIATED with the error for the agent in reply->body; or UPSTREAM_JSON,
+ * UPSTREAM_DUPLICATE, UPSTREAM_NUMBER, UPSTREAM_ERROR_NULL, UPSTREAM_ID_TYPE,
  * UPSTREAM_DEFINITION, UPSTREAM_DECEPTIVE, UPSTREAM_TOO_LARGE, MEMORY: `out` is empty then, and *fault says what was wrong
  * (its text is set too where the JSON itself was good and kind is NONE). */
 enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,

@@ -137,7 +137,7 @@ static enum reason read_document(struct walk *walk, struct span data, struct buf
     enum code code = json_walk(data, &json_reply_rules, out, on_event, walk, fault);
 
     if (code != CODE_OK && fault->kind != JSON_FAULT_NONE)
-        return mcp__reply_fault(fault);
+        return mcp__reply_fault(fault, data);
     if (code != CODE_OK)
         return code == CODE_NOMEM ? REASON_MEMORY : walk->reason;
     if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)

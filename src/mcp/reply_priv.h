@@ -63,8 +63,6 @@ bool mcp__asks_are_requests(const struct json_node *asks);
  * the walk, whether the open object at a depth is a `_meta`. */
 enum code mcp__cut_own(bool is_meta[MCP__REPLY_DEPTH_MAX + 1], const struct json_event *event, struct mcp__cuts *cuts) MUST_USE;
 
-/* What a fault in an upstream's JSON is. */
-enum reason mcp__reply_fault(const struct json_fault *fault);
 
 /* ---- what an agent's message loses ---- */
 

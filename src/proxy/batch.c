@@ -359,7 +359,6 @@ static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_
 {
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
-    struct json_fault fault = {0};
 
     if (batch->parts == NULL)
         batch->parts = arena_alloc(&exchange->arena, MCP_BATCH_PARTS_MAX * sizeof *batch->parts);
@@ -368,7 +367,7 @@ static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_
     buf_clear(&batch->raw);
     batch->raw.cap_bytes = max_bytes;
     batch->part_at = 0;
-    return mcp_batch_split(data, &batch->raw, batch->parts, &batch->part_count, is_array, &fault);
+    return mcp_batch_split(data, &batch->raw, batch->parts, &batch->part_count, is_array, &exchange->fault);
 }
 
 /* Reads one answer as that of its call, in whose place the exchange is left. Returns: REASON_PERMITTED: it is in *reply. */

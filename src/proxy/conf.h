@@ -98,6 +98,7 @@ struct proxy_route {
     bool forwarded;
     bool denials_sse;
     struct mcp_deceptive deceptive;
+    unsigned lenient;           /* bits of enum mcp_leniency */
     uint32_t answer_bytes;          /* of each result, kept in the audit; 0: nothing */
     const struct proxy_pass *pass;
     size_t pass_count;

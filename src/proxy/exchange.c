@@ -454,8 +454,8 @@ void exchange__end_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (exchange->was_stripped && reason_blame(exchange->ended) == BLAME_NOBODY)
-        exchange->ended = REASON_STRIPPED;
+    if (reason_blame(exchange->ended) == BLAME_NOBODY && (exchange->was_stripped || exchange->was_mended))
+        exchange->ended = exchange->was_stripped ? REASON_STRIPPED : REASON_MENDED;
     pay_outcome(pair);
     report(pair);
     question__put_back(pair);

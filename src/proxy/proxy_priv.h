@@ -166,6 +166,7 @@ struct exchange {
     bool is_metadata;        /* the reply names its resource by the gate's URL */
     bool is_text;            /* the reply's body is text, not JSON */
     bool was_stripped;       /* of characters that deceive, in some message */
+    bool was_mended;         /* some message, as the route's `lenient` allows */
     bool has_error_code;
     uint32_t slot;
     uint64_t who;            /* whose identity was shown: budget_principal */
@@ -181,6 +182,7 @@ struct exchange {
     const struct dialect *dialect; /* in which it is answered: the route's; before there is one, by the path */
     const struct proxy_pass *pass;
     struct span slug;
+    struct json_fault fault; /* why the last message of the upstream was refused; text NULL: it was not */
     struct span upstream_path; /* where it goes, the slug filled in; of a subtree its root */
     struct span label;       /* asked.upstream, or of slugs that nobody listed by name the route: what metrics tell apart */
     uint64_t seq;

@@ -27,10 +27,28 @@ static void fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
         deny__answer(pair, reason);
 }
 
+/* Which rule the upstream broke, and where. */
+static void describe(const struct pair *pair, enum reason reason, char *text, size_t size)
+{
+    const struct json_fault *fault = &pair->exchange.fault;
+
+    if (fault->text != NULL && fault->kind != JSON_FAULT_NONE)
+        (void)snprintf(text, size, "%s (%s, at byte %zu of the message)", reason_text(reason), fault->text, fault->offset);
+    else if (fault->text != NULL)
+        (void)snprintf(text, size, "%s (%s)", reason_text(reason), fault->text);
+    else if (reason == REASON_UPSTREAM_TYPE)
+        (void)snprintf(text, size, "%s (`%.*s`)", reason_text(reason),
+                       SPAN_ARG(span_part(http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE), 0, 100)));
+    else
+        (void)snprintf(text, size, "%s", *pair->answers.detail ? pair->answers.detail : reason_text(reason));
+}
+
 void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
-    const char *detail = *pair->answers.detail ? pair->answers.detail : reason_text(reason);
+    char text[320];
+    const char *detail = text;
 
+    describe(pair, reason, text, sizeof text);
     if (pair->back.stream != NULL && pair->back.is_broken)
         detail = stream_fault(pair->back.stream);
     if (pair->exchange.answers_sse && *pair->events.detail)
@@ -135,7 +153,6 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
 {
     struct exchange *exchange = &pair->exchange;
     const struct mcp_binding binding = exchange__binding(pair);
-    struct json_fault fault = {0};
     const struct mcp_reply_rules rules = {
         .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
         .request_target = exchange->message.target,
@@ -143,20 +160,23 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
         .request = exchange->message.is_modern ? &exchange->message : NULL,
         .binding = &binding,
         .deceptive = exchange->route->deceptive,
+        .request_id = exchange->message.id,
+        .lenient = exchange->route->lenient,
         .keep = may_see,
         .learn = learn,
         .keep_context = pair,
     };
     enum reason reason;
 
+    exchange->fault = (struct json_fault){0};
     arena_reset(&exchange->event_arena);
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
-    reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &fault);
-    if (fault.kind != JSON_FAULT_NONE)
-        log_debug("proxy", "a message of %zu bytes is refused at offset %zu: %s", raw.len, fault.offset,
-                  fault.text ? fault.text : "");
+    reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &exchange->fault);
+    if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED)
+        exchange->fault.text = NULL;
+    exchange->was_mended = exchange->was_mended || reply->is_mended;
     exchange->was_stripped = exchange->was_stripped || reply->stripped > 0;
     return reason;
 }

@@ -144,6 +144,7 @@ static void read_reply(struct span data, unsigned choice)
     static const char *const methods[] = {"tools/list", "initialize", "tools/call", ""};
     const enum mcp_treatment treatment = (enum mcp_treatment)(choice >> 3 & 3 ? (choice >> 3 & 3) - 1 : MCP_PASS);
     const struct mcp_reply_rules rules = {.request_method = span_text(methods[choice & 3]), .revisions = revisions,
+                                          .request_id = SPAN_LIT("1"), .lenient = choice >> 5 & 3,
                                           .keep = choice & 4 ? keep_short : NULL,
                                           .deceptive = {treatment, treatment, treatment, treatment, treatment}};
     struct json_fault fault;

@@ -146,7 +146,7 @@ static void filters_lists(void **state)
     expect_reply(octopus, "tools/list", NULL, NULL, "{\"tools\":[]}", REASON_UPSTREAM_JSON, NULL);
     expect_reply(octopus, "tools/list", NULL, NULL, "[[]]", REASON_UPSTREAM_JSON, NULL);
     expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":7}]", REASON_UPSTREAM_JSON, NULL);
-    expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":\"a\",\"name\":\"b\"}]", REASON_UPSTREAM_JSON, NULL);
+    expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":\"a\",\"name\":\"b\"}]", REASON_UPSTREAM_DUPLICATE, NULL);
     expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":\"a\",\"d\":\"x\xe2\x80\xaey\"}]", REASON_UPSTREAM_DEFINITION, NULL);
     expect_reply(octopus, "tools/list", NULL, "b", "[{\"name\":\"a\",\"d\":\"x\xe2\x80\xaey\"},{\"name\":\"b\"}]", REASON_PERMITTED,
                  "[{\"name\":\"b\"}]");

@@ -85,9 +85,7 @@ static void refuses_envelopes(void **state)
             "\"result\":{}}",
         "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":[1],\"result\":{}}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{\"code\":1,\"message\":\"\"}}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
-            "\"result\":{},\"x\":1}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"Result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"x\":1}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"Result\":{}}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"x\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":\"1\"}}", "{\"jsonrpc\":\"2.0\",\"id\":1,"
             "\"error\":{\"code\":1.5}}",
@@ -97,11 +95,111 @@ static void refuses_envelopes(void **state)
             "\"params\":[]}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":5}}",
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":{}}",
-        "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", RESULT("{\"a\":1e400}"), RESULT("{}") RESULT("{}")};
+        "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", RESULT("{}") RESULT("{}")};
 
     (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
         expect(bodies[i], "tools/call", REASON_UPSTREAM_JSON);
+}
+
+static enum reason read_with(struct got *g, const char *data, unsigned lenient, const char *id)
+{
+    struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/call"), .request_id = span_text(id), .lenient = lenient,
+                                    .deceptive = treatments};
+
+    buf_init(&g->out, CAP_BYTES);
+    arena_init(&g->arena, CAP_BYTES);
+    g->fault = (struct json_fault){0};
+    return mcp_reply_read(span_text(data), &rules, &g->out, &g->arena, &g->reply, &g->fault);
+}
+
+/* 5.18: which rule a reply broke has a name, and the log its place */
+static void names_the_rule(void **state)
+{
+    static const struct {
+        const char *data;
+        enum reason reason;
+        size_t offset;
+    } cases[] = {
+        {RESULT("{\"a\":1e400}"), REASON_UPSTREAM_NUMBER, 38},   {RESULT("{\"a\":NaN}"), REASON_UPSTREAM_NUMBER, 38},
+        {RESULT("{\"a\":-Infinity}"), REASON_UPSTREAM_NUMBER, 39}, {RESULT("[Infinity]"), REASON_UPSTREAM_NUMBER, 34},
+        {RESULT("{\"a\":nan}"), REASON_UPSTREAM_JSON, 38},       {RESULT("{\"a\":01}"), REASON_UPSTREAM_JSON, 38},
+        {RESULT("{\"a\":1,\"a\":2}"), REASON_UPSTREAM_DUPLICATE, 40},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"result\":{}}", REASON_UPSTREAM_DUPLICATE, 36},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", REASON_UPSTREAM_ERROR_NULL, 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}", REASON_UPSTREAM_ID_TYPE, 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"x\":1}", REASON_UPSTREAM_JSON, 0},
+    };
+    struct got g;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        g.reason = read_with(&g, cases[i].data, 0, "1");
+        if (g.reason != cases[i].reason || g.fault.offset != cases[i].offset)
+            print_error("%s: %s at %zu\n", cases[i].data, reason_name(g.reason), g.fault.offset);
+        assert_int_equal(g.reason, cases[i].reason);
+        assert_int_equal(g.fault.offset, cases[i].offset);
+        assert_true(g.fault.text[0] != '\0');
+        get_end(&g);
+    }
+}
+
+/* 5.18: what `lenient` names is mended, and nothing else; what goes on is what a strict server would have sent */
+static void mends_what_a_route_allows(void **state)
+{
+    enum { NULLS = MCP_LENIENT_ERROR_NULL, IDS = MCP_LENIENT_ID_TYPE, ALL = NULLS | IDS };
+    static const struct {
+        unsigned lenient;
+        const char *id, *data, *left;
+        enum reason reason;
+    } cases[] = {
+        {NULLS, "1",
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"error\":null},\"error\":null}", RESULT("{\"error\":null}"), REASON_PERMITTED},
+        {NULLS, "1", "{\"error\":null,\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", RESULT("{}"), REASON_PERMITTED},
+        {NULLS, "1", "{\"jsonrpc\":\"2.0\",\"error\" : null ,\"id\":1,\"result\":{}}", RESULT("{}"), REASON_PERMITTED},
+        {IDS, "1", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}", RESULT("{}"), REASON_PERMITTED},
+        {IDS, "1", "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0031\",\"result\":{}}", RESULT("{}"), REASON_PERMITTED},
+        {IDS, "1", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"error\":{\"code\":5}}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":5}}",
+         REASON_PERMITTED},
+        {ALL, "1",
+         "{\"jsonrpc\":\"2.0\",\"error\":null,\"id\":\"1\",\"result\":{\"_meta\":{\"dev.callgate/x\":1}}}", RESULT("{\"_meta\":{}}"),
+         REASON_PERMITTED},
+        {ALL, "1", "{\"id\":\"1\",\"result\":{\"a\":1.0},\"error\":null,\"jsonrpc\":\"2.0\"}",
+         "{\"id\":1,\"result\":{\"a\":1.0},\"jsonrpc\":\"2.0\"}", REASON_PERMITTED},
+        /* one leave is none for the other */
+        {IDS, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", NULL, REASON_UPSTREAM_ERROR_NULL},
+        {NULLS, "1", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}", NULL, REASON_UPSTREAM_ID_TYPE},
+        /* still refused: nothing that could be read in two ways becomes readable */
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":null}", NULL, REASON_UPSTREAM_JSON},
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"Error\":null}", NULL, REASON_UPSTREAM_JSON},
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":false}", NULL, REASON_UPSTREAM_JSON},
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null,\"error\":null}", NULL, REASON_UPSTREAM_DUPLICATE},
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":\"1\",\"result\":{}}", NULL, REASON_UPSTREAM_DUPLICATE},
+        /* another id is another id */
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":\"01\",\"result\":{}}",
+         "{\"jsonrpc\":\"2.0\",\"id\":\"01\",\"result\":{}}", REASON_PERMITTED},
+        {ALL, "\"1\"", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", RESULT("{}"), REASON_PERMITTED},
+        {ALL, "", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}", REASON_PERMITTED},
+        /* a question of the server has ids of its own */
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}",
+         REASON_PERMITTED},
+    };
+    struct got g;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        g.reason = read_with(&g, cases[i].data, cases[i].lenient, cases[i].id);
+        if (g.reason != cases[i].reason)
+            print_error("%s: %s\n", cases[i].data, reason_name(g.reason));
+        assert_int_equal(g.reason, cases[i].reason);
+        expect_span(buf_peek(&g.out), cases[i].left != NULL ? cases[i].left : "");
+        if (g.reason == REASON_PERMITTED) {
+            assert_int_equal(g.reply.is_mended, strcmp(cases[i].data, cases[i].left) != 0);
+            if (g.reply.is_mended)
+                expect_span(g.reply.id, "1");
+        }
+        get_end(&g);
+    }
 }
 
 static void refuses_what_is_too_large(void **state)
@@ -160,7 +258,7 @@ static void refuses_folded_keys_in_questions(void **state)
     for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
         snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sampling/createMessage\",\"params\":%s}",
                  params[i]);
-        expect(text, "", REASON_UPSTREAM_JSON);
+        expect(text, "", REASON_UPSTREAM_DUPLICATE);
     }
     expect("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":{\"n\":1,\"N\":2}}}", "",
            REASON_PERMITTED);
@@ -357,7 +455,7 @@ int main(void)
         cmocka_unit_test(refuses_folded_keys_in_questions),
         cmocka_unit_test(classifies),
         cmocka_unit_test(builds_what_is_judged),
-        cmocka_unit_test(refuses_envelopes),
+        cmocka_unit_test(refuses_envelopes), cmocka_unit_test(names_the_rule), cmocka_unit_test(mends_what_a_route_allows),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(removes_our_own_notes),
         cmocka_unit_test(refuses_deceptive_definitions),
