@@ -57,22 +57,10 @@ static void read_place(struct conf_reader *reader, const struct yaml_node *map, 
                    "only as a last `/*` and `" SLUG_MARK "` as one whole segment; write /shop/mcp, /shop/* or /mcp/" SLUG_MARK);
 }
 
-/* A closed list of words of which some come with later versions. */
-static void refuse_later(struct conf_reader *reader, const struct yaml_node *node, const char *key,
-                         const char *const *words, size_t now)
-{
-    size_t at = conf__word(reader, node, key, words);
-
-    if (at >= now)
-        CONF_FAULT(reader, node, "`%s: %s` is not yet there: it comes with a later version; leave it out", key, words[at]);
-}
-
 static void read_dialect(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     const char *names[DIALECTS_MAX + 1] = {NULL};
-    static const char *const transports[] = {"streamable", "http+sse", NULL};
     const struct yaml_node *path = yaml_member(map, "path");
-    const struct yaml_node *list = conf__list(reader, map, "transports", 4);
 
     for (size_t i = 0; dialects[i] != NULL; i++)
         names[i] = dialects[i]->name;
@@ -85,8 +73,18 @@ static void read_dialect(struct conf_reader *reader, const struct yaml_node *map
         CONF_FAULT(reader, path != NULL ? path : map, route->dialect->is_subtree
                    ? "dialect %s says in the path which tool is called; write a subtree, as /shop/*"
                    : "dialect %s says nothing in the path; write one without `/*`, as /shop", route->dialect->name);
+}
+
+static void read_transports(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    static const char *const transports[] = {"streamable", "http+sse", NULL};
+    const struct yaml_node *list = conf__list(reader, map, "transports", 4);
+    bool is_named[2] = {list == NULL, false};
+
     for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next)
-        refuse_later(reader, node, "transports", transports, 1);
+        is_named[conf__word(reader, node, "transports", transports)] = true;
+    route->http_sse = is_named[1];
+    route->http_sse_only = !is_named[0];
 }
 
 static void read_revisions(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
@@ -316,6 +314,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     else
         read_place(reader, map, route);
     read_dialect(reader, map, route);
+    read_transports(reader, map, route);
     read_revisions(reader, map, route);
     if (route->is_pipe)
         route->upstream = (struct proxy_upstream){.path = SPAN_LIT("/"), .authority = SPAN_LIT("pipe")};

@@ -45,6 +45,7 @@
     X(HTTP_FRAMING, "http_framing", AGENT, 400, 0, MALFORMED, "The framing of the HTTP message is ambiguous.")                 \
     X(HTTP_VERSION, "http_version", AGENT, 505, 0, MALFORMED, "Only HTTP/1.1 is spoken here.")                                 \
     X(HTTP_METHOD, "http_method", AGENT, 405, 0, MALFORMED, "The HTTP method is not allowed.")                                 \
+    X(TRANSPORT, "transport", AGENT, 405, 0, MALFORMED, "This path speaks HTTP+SSE: a session begins with GET.")               \
     X(HTTP_HEADER_NAME, "http_header_name", AGENT, 400, 0, MALFORMED, "A header name is not allowed.")                         \
     X(HTTP_HEADER_TWICE, "http_header_twice", AGENT, 400, 0, MALFORMED, "A header that may occur once occurs twice.")          \
     X(HOST_FOREIGN, "host_foreign", AGENT, 403, 0, MALFORMED, "The Host is not served here.")                                  \
@@ -66,6 +67,7 @@
     X(BATCH, "batch", AGENT, 400, -32600, MALFORMED, "Batches are not accepted.")                                              \
     X(BATCH_LIMIT, "batch_limit", AGENT, 400, -32600, MALFORMED, "A batch may hold 1 to 64 messages.")                         \
     X(BATCH_MEMBER, "batch_member", AGENT, 400, -32600, MALFORMED, "A batch may not hold initialize, nor one id twice.")       \
+    X(CALL_OPEN, "call_open", AGENT, 400, -32600, MALFORMED, "The id belongs to a call that is open.")                        \
     X(ARGUMENTS_INVALID, "arguments_invalid", AGENT, 400, -32602, MALFORMED, "The arguments must be an object.")               \
     X(TOOL_NAME_INVALID, "tool_name_invalid", AGENT, 400, -32602, MALFORMED, "The tool's name is not valid.")                  \
     X(PARAMS_INVALID, "params_invalid", AGENT, 400, -32602, MALFORMED, "The parameters are not valid.")                        \
@@ -104,6 +106,10 @@
     X(UPSTREAM_NUMBER, "upstream_number", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer holds a number that JSON does not have.") \
     X(UPSTREAM_ERROR_NULL, "upstream_error_null", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer has an error that is null.") \
     X(UPSTREAM_ID_TYPE, "upstream_id_type", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer has the id as a string where a number was asked.") \
+    X(UPSTREAM_LEGACY, "upstream_legacy", UPSTREAM, 502, 5030, UNAVAILABLE,                                                    \
+      "The upstream speaks HTTP+SSE of 2024-11-05: the route needs `transports: [http+sse]`.")                                \
+    X(UPSTREAM_ENDPOINT, "upstream_endpoint", UPSTREAM, 502, 5030, UNAVAILABLE,                                                \
+      "The upstream's endpoint event names another server.")                                                                   \
     X(UPSTREAM_EVENT, "upstream_event", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's event stream is not acceptable.")    \
     X(UPSTREAM_UNASKED, "upstream_unasked", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream answered what was not asked.")     \
     X(UPSTREAM_TOOLS, "upstream_tools", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream lists more tools than its protocol allows.") \

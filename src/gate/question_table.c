@@ -7,9 +7,10 @@
 #include "gate/gate_priv.h"
 
 #define PER_SESSION 64
+#define CALLS_PER_SESSION 256
 #define PER_SHARD 1024
 #define METHOD_BYTES 128
-#define KEY_PARTS 6 /* the last one is the id; the others are the session */
+#define KEY_PARTS 7 /* the last one is the id; the others are the session */
 #define FORGET_US (INT64_C(3600) * 1000000)
 
 /* A session's questions share a shard and a bucket, so that counting them is a walk of one short chain. */
@@ -21,7 +22,7 @@ struct open_question {
     size_t key_len;
     size_t method_len;
     char method[METHOD_BYTES];
-    char key[]; /* route, path, tenant, principal, session, id; each behind its length */
+    char key[]; /* route, path, tenant, principal, session, side, id; each behind its length */
 };
 
 void gate__questions_init(struct gate_shared *shared)
@@ -72,7 +73,7 @@ static uint64_t hash_scope(const struct question_key *key)
 
     hash = hash_mix(hash, hash_span(key->tenant));
     hash = hash_mix(hash, hash_span(key->principal));
-    return hash_mix(hash, hash_span(key->session));
+    return hash_mix(hash_mix(hash, hash_span(key->session)), key->is_call);
 }
 
 static struct question_shard *lock_shard(struct gate *gate, uint64_t scope_hash)
@@ -97,7 +98,8 @@ static size_t parts_of(const struct question_key *key, struct span parts[KEY_PAR
     parts[2] = key->tenant;
     parts[3] = key->principal;
     parts[4] = key->session;
-    parts[5] = key->id;
+    parts[5] = key->is_call ? SPAN_LIT("call") : SPAN_NONE;
+    parts[6] = key->id;
     for (int i = 0; i < KEY_PARTS; i++)
         len += sizeof(size_t) + parts[i].len;
     return len;
@@ -157,6 +159,17 @@ static struct open_question *find(struct question_shard *shard, uint64_t scope_h
     return found;
 }
 
+/* New ones stand before old ones in their bucket. */
+static struct open_question *oldest_of(struct question_shard *shard, uint64_t scope_hash, const struct span parts[KEY_PARTS])
+{
+    struct open_question *last = NULL;
+
+    for (struct open_question *question = *bucket_of(shard, scope_hash); question != NULL; question = question->next)
+        if (question->scope_hash == scope_hash && has_parts(question, parts, KEY_PARTS - 1))
+            last = question;
+    return last;
+}
+
 static void make_room(struct question_shard *shard, int64_t now_us)
 {
     struct open_question *question;
@@ -176,12 +189,14 @@ static enum code open_in(struct question_shard *shard, uint64_t scope_hash, cons
     make_room(shard, now_us);
     question = find(shard, scope_hash, parts, &of_session);
     if (question != NULL) {
-        if (!span_equals(span_of(question->method, question->method_len), method))
+        if (key->is_call || !span_equals(span_of(question->method, question->method_len), method))
             return CODE_EXISTS;
         list_remove(&question->by_age);
     } else {
-        if (of_session >= PER_SESSION)
+        if (of_session >= PER_SESSION && !key->is_call)
             return CODE_LIMIT;
+        if (of_session >= CALLS_PER_SESSION)
+            forget(shard, oldest_of(shard, scope_hash, parts));
         question = question_new(parts, key_len, method);
         if (question == NULL)
             return CODE_NOMEM;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open questions of servers: requests that were delivered to an agent and wait for its answer, known to all workers.
+/* Open questions of servers: requests that were delivered to an agent and wait for its answer, known to all workers; and, where
+ * answers come on another connection than calls (HTTP+SSE), the open calls of agents.
  *
  * Threads: any; sharded, one short lock a shard: the only lock on the data path.
  * Owns: copies of the keys.
- * Lifetime: that of gate_shared. Bounded: 64 questions a session (CODE_LIMIT), 65,536 in all (the oldest of a shard gives
- *   way); older than an hour: forgotten.
- * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND; CODE_EXISTS where the id is open for another method. */
+ * Lifetime: that of gate_shared. Bounded: 64 questions a session (CODE_LIMIT), 256 calls (the oldest gives way: who cancels a
+ *   call is not answered), 65,536 in all (the oldest of a shard gives way); older than an hour: forgotten.
+ * Errors: CODE_LIMIT, CODE_NOMEM, CODE_NOT_FOUND; CODE_EXISTS where the id is open for another method, or for a call. */
 #ifndef GATE_QUESTION_TABLE_H
 #define GATE_QUESTION_TABLE_H
 
@@ -17,6 +18,7 @@ struct question_key {
     struct span route, path, tenant, principal, session; /* path: below it; session: as the agent names it;
                                                          * either may be empty */
     struct span id;                                /* canonical JSON */
+    bool is_call;                                  /* of the agent */
 };
 
 /* Asking the same again, as a resumed stream does, renews it. Takes: now_us: monotonic. */

@@ -3,12 +3,15 @@
 
 #include "mcp/mcp_priv.h"
 
+/* As offsets, since `out` may move while it grows. */
+struct place {
+    size_t body, body_end, id, id_end;
+    bool has_method;
+};
+
 struct split {
-    struct {
-        size_t body, body_end, id, id_end;
-        bool has_method;
-    } places[MCP_BATCH_PARTS_MAX]; /* offsets: `out` may move while it grows */
-    size_t count;
+    struct place *places;
+    size_t count, max;
     bool is_array;
 };
 
@@ -17,54 +20,51 @@ static enum code on_event(void *context, const struct json_event *event)
 {
     struct split *split = context;
     uint32_t depth = split->is_array ? 1 : 0;
+    struct place *place;
 
     if (event->depth == 0 && event->type == JSON_ARRAY) {
         split->is_array = true;
         return CODE_OK;
     }
     if (event->depth == depth && event->kind != JSON_EVENT_END) {
-        if (split->count >= MCP_BATCH_PARTS_MAX || event->type != JSON_OBJECT)
+        if (split->count >= split->max || event->type != JSON_OBJECT)
             return CODE_INVALID;
-        split->places[split->count].body = event->begin;
-        split->places[split->count].id_end = split->places[split->count].id = 0;
-        split->places[split->count++].has_method = false;
-    } else if (event->depth == depth) {
-        split->places[split->count - 1].body_end = event->end;
-    } else if (event->depth == depth + 1 && event->kind != JSON_EVENT_END) {
-        if (span_is(event->key, "id") && event->kind == JSON_EVENT_SCALAR) {
-            split->places[split->count - 1].id = event->begin;
-            split->places[split->count - 1].id_end = event->end;
-        }
-        if (span_is(event->key, "method"))
-            split->places[split->count - 1].has_method = true;
+        split->places[split->count++].body = event->begin;
+        return CODE_OK;
+    }
+    if (event->depth < depth || event->depth > depth + 1)
+        return CODE_OK;
+    place = &split->places[split->count - 1];
+    if (event->depth == depth) {
+        place->body_end = event->end;
+    } else if (span_is(event->key, "id") && event->kind == JSON_EVENT_SCALAR) {
+        place->id = event->begin;
+        place->id_end = event->end;
+    } else if (span_is(event->key, "method")) {
+        place->has_method = true;
     }
     return CODE_OK;
 }
 
-enum reason mcp_batch_split(struct span data, struct buf *out, struct mcp_part *parts, size_t *count, bool *is_array,
-                            struct json_fault *fault)
+enum reason mcp_batch_split(struct span data, struct buf *out, struct mcp_part *parts, size_t max, size_t *count,
+                            bool *is_array, struct json_fault *fault)
 {
-    struct split *split = mem_alloc(sizeof *split);
-    struct json_rules rules = json_reply_rules;
-    enum code code = CODE_NOMEM;
-    struct span text;
+    struct split split = {.places = mem_array(max, sizeof *split.places), .max = max};
+    enum code code = split.places != NULL ? json_walk(data, &json_reply_rules, out, on_event, &split, fault) : CODE_NOMEM;
+    struct span text = buf_peek(out);
 
     *count = 0;
+    for (; code == CODE_OK && *count < split.count; ++*count) {
+        const struct place *place = &split.places[*count];
 
-    if (split != NULL) {
-        split->count = 0;
-        split->is_array = false;
-        code = json_walk(data, &rules, out, on_event, split, fault);
-    }
-    text = buf_peek(out);
-    for (size_t i = 0; code == CODE_OK && i < split->count; i++)
-        parts[(*count)++] = (struct mcp_part){
-            .body = span_part(text, split->places[i].body, split->places[i].body_end - split->places[i].body),
-            .id = span_part(text, split->places[i].id, split->places[i].id_end - split->places[i].id),
-            .is_response = !split->places[i].has_method,
+        parts[*count] = (struct mcp_part){
+            .body = span_part(text, place->body, place->body_end - place->body),
+            .id = span_part(text, place->id, place->id_end - place->id),
+            .is_response = !place->has_method,
         };
-    *is_array = code == CODE_OK && split->is_array;
-    mem_free(split);
+    }
+    *is_array = code == CODE_OK && split.is_array;
+    mem_free(split.places);
     if (code == CODE_OK && *count > 0)
         return REASON_PERMITTED;
     if (fault->kind == JSON_FAULT_NONE)

@@ -22,9 +22,9 @@ struct mcp_part {
     bool is_response;    /* it has no method */
 };
 
-/* Takes: out: empty, its cap is the limit; parts: room for MCP_BATCH_PARTS_MAX. Sets *is_array: it was one, which may be
- * written as one again. Returns: PERMITTED; UPSTREAM_JSON, UPSTREAM_TOO_LARGE, MEMORY. */
-enum reason mcp_batch_split(struct span data, struct buf *out, struct mcp_part *parts, size_t *count, bool *is_array,
-                            struct json_fault *fault);
+/* Takes: out: empty, its cap is the limit; parts: room for `max`: more are refused. Sets *is_array: it was one.
+ * Returns: PERMITTED; UPSTREAM_JSON, UPSTREAM_TOO_LARGE, MEMORY. */
+enum reason mcp_batch_split(struct span data, struct buf *out, struct mcp_part *parts, size_t max, size_t *count,
+                            bool *is_array, struct json_fault *fault);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/span.h"
 
 #define MCP_SESSION_KEY_BYTES 32
+#define MCP_SESSION_LEGACY "http+sse" /* in the revision's place: what is sealed is the URI for the POSTs of HTTP+SSE */
 
 struct mcp_session_scope {
     struct span route;

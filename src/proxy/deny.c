@@ -64,6 +64,8 @@ static enum code write_hints(const struct pair *pair, enum reason reason, int st
         code = http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
     if (status != 405 || code != CODE_OK)
         return code;
+    if (reason == REASON_TRANSPORT)
+        return http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET"));
     /* A stream or session end that policy denies leaves the POST; a method that nobody speaks here leaves all three. */
     return http_write_line(out, SPAN_LIT("Allow: "),
                              reason == REASON_HTTP_METHOD || exchange->route == NULL ? verbs_of(exchange) : SPAN_LIT("POST"));
@@ -121,6 +123,8 @@ int deny__status(struct pair *pair, enum reason reason)
 {
     struct mcp_denial denial = denial_of(&pair->exchange, reason);
 
+    if (legacy__tells(&pair->exchange))
+        return 202;
     return pair->exchange.dialect->denial_status(told_of(&pair->exchange), &denial);
 }
 
@@ -150,6 +154,22 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
     return code;
 }
 
+/* HTTP+SSE: the answer to the POST says only that it was taken. Where the stream is gone, it says that, and the rest. */
+static enum code tell_by_stream(struct pair *pair, struct buf *text, enum mcp_form *form)
+{
+    struct exchange *exchange = &pair->exchange;
+    enum code code = mailbox__put(pair->lane, exchange->session_id, buf_peek(text));
+
+    if (code == CODE_OK) {
+        buf_clear(text);
+        *form = MCP_FORM_NONE;
+    } else if (code == CODE_NOT_FOUND || code == CODE_LIMIT) {
+        exchange->status = code == CODE_NOT_FOUND ? 404 : 503;
+        code = CODE_OK;
+    }
+    return code;
+}
+
 void deny__answer(struct pair *pair, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
@@ -165,6 +185,8 @@ void deny__answer(struct pair *pair, enum reason reason)
     buf_borrow(text);
     code = exchange->batch != NULL ? batch__deny(pair, reason, text, &form) : deny__write(pair, reason, text, &form);
     exchange->head_written = true;
+    if (code == CODE_OK && legacy__tells(exchange))
+        code = tell_by_stream(pair, text, &form);
     if (code == CODE_OK)
         code = write_answer(pair, reason, exchange->status, form, buf_peek(text));
     pair__set_state(pair, STATE_DENY);

@@ -315,6 +315,11 @@ static bool recorded(struct pair *pair)
         deny__answer(pair, exchange->refusal);
         return true;
     }
+    if (exchange->endpoint.at != NULL && !legacy__open_call(pair)) {
+        exchange__settle(pair, OUTCOME_NOT_SENT, REASON_CALL_OPEN);
+        deny__answer(pair, REASON_CALL_OPEN);
+        return true;
+    }
     pair__set_state(pair, STATE_CONNECT);
     return true;
 }
@@ -459,6 +464,7 @@ void exchange__end_call(struct pair *pair)
     pay_outcome(pair);
     report(pair);
     question__put_back(pair);
+    legacy__forget_call(pair);
 }
 
 void exchange__finish(struct pair *pair)
@@ -475,6 +481,7 @@ void exchange__finish(struct pair *pair)
         exchange__end_call(pair);
     pair__stop_waiting(pair);
     question__forget(pair);
+    mailbox__close(pair);
     if (exchange->slot_taken)
         budget_leave(pair->lane->worker.budget, exchange->slot);
     exchange->slot_taken = false;

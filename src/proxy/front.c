@@ -203,11 +203,17 @@ static enum reason check_session(struct pair *pair)
     struct span id = http_head_known(head, HTTP_NAME_MCP_SESSION_ID);
     struct mcp_session_scope scope = exchange__session_scope(exchange);
     bool resumes = http_head_known(head, HTTP_NAME_LAST_EVENT_ID).at != NULL;
+    struct span legacy = legacy__session_of(exchange->route, head);
 
+    if (legacy.len > 0)
+        return id.at != NULL || resumes ? REASON_SESSION_FOREIGN : legacy__check_session(pair, legacy);
+    if (exchange->route->http_sse_only && head->method != HTTP_METHOD_GET)
+        return REASON_TRANSPORT;
     if (id.at == NULL)
         return resumes ? REASON_SESSION_FOREIGN : REASON_UNSET;
     exchange->session_id = exchange->asked.session = id;
-    if (mcp_session_check(gate_session_key(pair->lane->gate), &scope, id, &exchange->session) != CODE_OK)
+    if (mcp_session_check(gate_session_key(pair->lane->gate), &scope, id, &exchange->session) != CODE_OK ||
+        span_is(exchange->session.revision, MCP_SESSION_LEGACY))
         return REASON_SESSION_FOREIGN;
     exchange->has_session = true;
     exchange->is_resuming = resumes && head->method == HTTP_METHOD_GET;
@@ -295,7 +301,7 @@ static enum reason settle_head(struct pair *pair)
         reason = check_origin(pair);
     if (reason == REASON_UNSET)
         reason = http_head_check(head, &exchange->route->rules);
-    if (reason == REASON_UNSET && head->has_query) {
+    if (reason == REASON_UNSET && head->has_query && span_is_empty(legacy__session_of(exchange->route, head))) {
         exchange->asked.query = http_head_query(head);
         if (!exchange->route->query_pass || exchange->asked.query.len > HTTP_QUERY_MAX_BYTES)
             reason = REASON_QUERY_REFUSED;

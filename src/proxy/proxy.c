@@ -16,6 +16,7 @@
 struct proxy {
     struct budget budget;
     struct rates *rates;
+    struct mailboxes *mailboxes;
     struct lane *lanes;
     unsigned lane_count;
     struct sock_address *addresses; /* what each listener is bound to */
@@ -86,6 +87,7 @@ static void arrived(void *context)
 
     follow(lane);
     lane__woken(lane);
+    mailbox__woken(lane);
 }
 
 static void accepted(void *context, int fd, const struct sock_address *peer)
@@ -179,6 +181,7 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
         return why_set(why, code, "worker %u: no loop: %s", index, code_text(code));
     lane->proxy = proxy;
     lane->rates = proxy->rates;
+    lane->mailboxes = proxy->mailboxes;
     lane->gate = start->gates[index];
     lane->conf = proxy_conf_ref(start->conf_take);
     lane->names = start->names_take ? resolve_table_ref(start->names_take) : NULL;
@@ -203,6 +206,7 @@ static void close_lanes(struct proxy *proxy)
     mem_free(proxy->addresses);
     budget_fini(&proxy->budget);
     rates_free(&proxy->rates);
+    mailboxes__free(&proxy->mailboxes);
     pthread_mutex_destroy(&proxy->lock);
     mem_free(proxy);
 }
@@ -236,6 +240,8 @@ enum code proxy_open(const struct proxy_start *start, struct proxy **out, struct
     proxy->lanes = mem_array(start->workers, sizeof *proxy->lanes);
     if (code == CODE_OK)
         code = rates_new(&proxy->rates);
+    if (code == CODE_OK)
+        code = mailboxes__new(&proxy->mailboxes);
     if (code != CODE_OK || proxy->addresses == NULL || proxy->lanes == NULL)
         code = why_set(why, CODE_NOMEM, "out of memory for the proxy");
     for (size_t i = 0; i < conf->listen_count && code == CODE_OK; i++)

@@ -69,6 +69,8 @@ bool question__may_follow(enum question_state from, enum question_state to);
 struct lane;
 struct pair;
 struct batch; /* batch.c */
+struct mailbox; /* mailbox.c */
+struct mailboxes;
 
 /* How a stream to an upstream is made; tests put memory streams here. */
 typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstream, const struct sock_address *address,
@@ -95,6 +97,8 @@ struct lane_listener {
 struct lane {
     struct worker worker;
     struct rates *rates;  /* of all workers */
+    struct mailboxes *mailboxes; /* likewise */
+    atomic_bool has_mail; /* in some mailbox of this lane's streams */
     struct proxy *proxy;  /* NULL in simulations */
     struct gate *gate;
     struct proxy_conf *conf;
@@ -160,6 +164,9 @@ struct exchange {
     bool correlation_made;   /* here: the agent has named none yet */
     bool is_answered;        /* the response to the request went down */
     bool saw_event_id;
+    bool saw_data;           /* an event with data came */
+    bool holds_head;         /* the head of a stream waits, at most a second, for what its first event says of the server */
+    bool call_is_open;       /* HTTP+SSE: it waits in the table for its answer, which comes on the session's stream */
     bool upstream_done;      /* the reply was read to its end */
     bool drops_body;         /* the reply's body is read and counted only */
     bool wants_empty;        /* a reply without a type: it may have no body */
@@ -197,6 +204,8 @@ struct exchange {
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
     struct batch *batch;     /* several calls in one body, which stand in its members; NULL: there is one, and it stands here */
+    struct mailbox *mailbox; /* HTTP+SSE, the stream: what others have to say on it; NULL: it is none, or has no endpoint yet */
+    struct span endpoint;    /* HTTP+SSE, a POST: where it goes up, path and query; at == NULL: it is none */
     struct server_question *question; /* what the stream upstream waits for; NULL: nothing */
     struct mcp_message message;
     struct gate_message asked;
@@ -358,6 +367,7 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
 /* ---- reply.c, reply_whole.c, reply_stream.c: REPLY ---- */
 bool reply__step(struct pair *pair);
 COLD void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
+COLD void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason reason, const char *detail);
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out) MUST_USE;
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
 bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */
@@ -380,6 +390,8 @@ void reply__answer(struct pair *pair, const struct sse_event *event, const struc
 void whole__answer(struct pair *pair, const struct mcp_reply *reply);
 bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused);
 bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json);
+bool stream__flush(struct pair *pair);                   /* what was added to exchange->text */
+bool stream__release_head(struct pair *pair);            /* where it waits */
 bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */
 
 /* ---- question.c: messages from the server ---- */
@@ -390,6 +402,27 @@ void question__set_state(struct server_question *question, enum question_state s
 void question__forget(struct pair *pair);
 void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
 struct question_key question__key(const struct exchange *exchange, struct span id);
+
+/* ---- mailbox.c: what is to be said on a stream of HTTP+SSE by whoever answers one of its POSTs, on any worker ---- */
+enum code mailboxes__new(struct mailboxes **mailboxes) MUST_USE;
+void mailboxes__free(struct mailboxes **mailboxes);      /* after every stream has ended */
+enum code mailbox__open(struct pair *pair, struct span session) MUST_USE; /* CODE_EXISTS: another stream has that name */
+void mailbox__close(struct pair *pair);                  /* callable twice */
+/* Returns: CODE_NOT_FOUND: the session has no stream; CODE_LIMIT: nobody reads it. */
+enum code mailbox__put(struct lane *lane, struct span session, struct span json) MUST_USE;
+enum code mailbox__take(struct pair *pair, struct buf *out) MUST_USE; /* events, appended */
+void mailbox__woken(struct lane *lane);                  /* stirs the lane's streams that have mail */
+
+/* ---- legacy.c: HTTP+SSE of MCP 2024-11-05 ---- */
+struct span legacy__session_of(const struct proxy_route *route, const struct http_head *head); /* of a POST; empty: none */
+enum reason legacy__check_session(struct pair *pair, struct span session);
+bool legacy__opens(const struct exchange *exchange);     /* a stream outside of a session, as the old clients open */
+bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event);
+bool legacy__take_answer(struct pair *pair, const struct sse_event *event); /* or any other message on such a stream */
+bool legacy__open_call(struct pair *pair);               /* false: its id is open already, or there is no memory */
+void legacy__forget_call(struct pair *pair);             /* no answer is due */
+bool legacy__tells(const struct exchange *exchange);     /* what is said of the call comes on its session's stream */
+bool legacy__speak(struct pair *pair);                   /* Returns: whether anything was said on the stream */
 
 /* ---- batch.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
 bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */

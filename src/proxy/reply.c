@@ -9,7 +9,7 @@
 
 /* ---- failing ---- */
 
-static void fail(struct pair *pair, enum audit_outcome outcome, enum reason reason, const char *detail)
+void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason reason, const char *detail)
 {
     struct exchange *exchange = &pair->exchange;
 
@@ -53,7 +53,7 @@ void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
         detail = stream_fault(pair->back.stream);
     if (pair->exchange.answers_sse && *pair->events.detail)
         detail = pair->events.detail;
-    fail(pair, outcome, reason, detail);
+    reply__fail_for(pair, outcome, reason, detail);
 }
 
 /* ---- the reply's head, as it goes down ---- */
@@ -224,12 +224,12 @@ static void refuse_redirect(struct pair *pair)
 
     (void)snprintf(text, sizeof text, "it redirects to %.*s; write that URL into the route's upstream if it is right",
                    SPAN_ARG(span_part(http_head_known(&pair->answers.head, HTTP_NAME_LOCATION), 0, 200)));
-    fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_REDIRECT, text);
+    reply__fail_for(pair, OUTCOME_REFUSED, REASON_UPSTREAM_REDIRECT, text);
 }
 
 static bool is_call(const struct exchange *exchange)
 {
-    return exchange->message.kind == MCP_REQUEST;
+    return exchange->message.kind == MCP_REQUEST && exchange->endpoint.at == NULL;
 }
 
 /* A 2xx. Returns: UNSET where it may be read on. */
@@ -246,7 +246,7 @@ static enum reason sort_success(struct pair *pair)
         return media == HTTP_MEDIA_JSON && !is_empty ? REASON_UNSET : REASON_UPSTREAM_TYPE;
     exchange->wants_empty = media == HTTP_MEDIA_NONE;
     if (exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
-        exchange->method == HTTP_METHOD_DELETE || is_empty || exchange->wants_empty) {
+        exchange->endpoint.at != NULL || exchange->method == HTTP_METHOD_DELETE || is_empty || exchange->wants_empty) {
         exchange->drops_body = true;
         return REASON_UNSET;
     }
@@ -316,6 +316,8 @@ static bool read_head(struct pair *pair)
 
 /* ---- time ---- */
 
+#define HOLD_US INT64_C(1000000)
+
 static int64_t stall_limit_us(const struct pair *pair)
 {
     uint32_t body_ms = pair->conf->listens[pair->listen].body_ms;
@@ -349,6 +351,12 @@ static bool is_late(struct pair *pair)
         }
         next_us = pair->back_moved_us + limit_us;
     }
+    if (exchange->holds_head && now_us - exchange->first_reply_us >= HOLD_US) {
+        (void)stream__release_head(pair);
+        return true;
+    }
+    if (exchange->holds_head && exchange->first_reply_us + HOLD_US < next_us)
+        next_us = exchange->first_reply_us + HOLD_US;
     if (exchange->answers_sse && !exchange->upstream_done) {
         stream__tick(pair);
         if (pair->quiet_since_us + QUIET_US < next_us)

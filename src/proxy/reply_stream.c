@@ -42,7 +42,7 @@ static enum code write_stream_head(struct pair *pair, const struct mcp_reply *re
 }
 
 /* Before the head is written events are kept back: the session's name is known with the answer to `initialize` only. */
-static bool flush(struct pair *pair)
+bool stream__flush(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
@@ -65,7 +65,7 @@ bool stream__emit(struct pair *pair, const struct sse_event *event, struct span 
         pair__close(pair, REASON_MEMORY);
         return false;
     }
-    return flush(pair);
+    return stream__flush(pair);
 }
 
 bool stream__emit_refusal(struct pair *pair, struct span json)
@@ -75,11 +75,26 @@ bool stream__emit_refusal(struct pair *pair, struct span json)
         pair__close(pair, REASON_MEMORY);
         return false;
     }
-    return flush(pair);
+    return stream__flush(pair);
+}
+
+bool stream__release_head(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (!exchange->holds_head)
+        return true;
+    exchange->holds_head = false;
+    if (write_stream_head(pair, NULL) == CODE_OK)
+        return stream__flush(pair);
+    pair__close(pair, REASON_MEMORY);
+    return false;
 }
 
 static void end_down(struct pair *pair)
 {
+    if (!stream__release_head(pair))
+        return;
     pair->exchange.upstream_done = true;
     if (http_write_last_chunk(&pair->front.out) != CODE_OK)
         pair__close(pair, REASON_MEMORY);
@@ -97,6 +112,7 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     struct exchange *exchange = &pair->exchange;
 
     exchange__settle(pair, outcome, reason);
+    exchange->holds_head = false;
     if (!exchange->head_written) {
         deny__answer(pair, reason);
         return;
@@ -136,7 +152,7 @@ void stream__tick(struct pair *pair)
     give_buffers_back(pair);
     /* Where bytes wait already, they are what shows whether the agent is there. */
     if (buf_is_empty(&pair->front.out) && sse_write_comment(&exchange->text) == CODE_OK)
-        (void)flush(pair);
+        (void)stream__flush(pair);
 }
 
 /* ---- coming up ---- */
@@ -150,6 +166,9 @@ bool stream__begin(struct pair *pair)
     exchange->event.cap_bytes = exchange->route->limits.event_bytes;
     pair->quiet_since_us = pair__now_us(pair);
     if (exchange->dialect->begins_session(&exchange->message))
+        return true;
+    exchange->holds_head = legacy__opens(exchange);
+    if (exchange->holds_head)
         return true;
     if (write_stream_head(pair, NULL) != CODE_OK)
         pair__close(pair, REASON_MEMORY);
@@ -193,6 +212,8 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
 
     if (exchange->batch != NULL)
         return batch__take(pair, event);
+    if (exchange->mailbox != NULL)
+        return legacy__take_answer(pair, event);
     reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, &reply);
     if (reason != REASON_PERMITTED && reason != REASON_VERSION_NEGOTIATED) {
         reply__fail(pair, OUTCOME_REFUSED, reason);
@@ -214,6 +235,9 @@ static bool take_event(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     const struct sse_event *event = &pair->events.event;
 
+    if (span_is(event->type, "endpoint") && event->has_data && legacy__opens(exchange) &&
+        (exchange->route->http_sse || !exchange->saw_data))
+        return legacy__take_endpoint(pair, event);
     if (event->has_data && !span_is_empty(event->data) && !span_is(event->type, "message")) {
         /* `ping`, `keepalive`: nothing that a client of this dialect could read */
         gauge_add(&pair->lane->gauges.events_dropped, 1);
@@ -225,9 +249,14 @@ static bool take_event(struct pair *pair)
             pair__close(pair, REASON_MEMORY);
             return false;
         }
-        return flush(pair);
+        return stream__flush(pair);
     }
-    return take_message(pair, event);
+    exchange->saw_data = true;
+    if (exchange->route->http_sse_only && exchange->mailbox == NULL && legacy__opens(exchange)) {
+        reply__fail_for(pair, OUTCOME_REFUSED, REASON_UPSTREAM_EVENT, "a message before its `endpoint` event");
+        return false;
+    }
+    return stream__release_head(pair) && take_message(pair, event);
 }
 
 /* The stream upstream has ended between two events, or it seems so. */
@@ -273,7 +302,7 @@ static bool parse(struct pair *pair)
         if (sse_write_comment(&exchange->text) != CODE_OK)
             pair__close(pair, REASON_MEMORY);
         else
-            (void)flush(pair);
+            (void)stream__flush(pair);
         return true;
     case SSE_STEP_NEED_MORE:
         buf_drop(&pair->back.in, used);
@@ -353,6 +382,8 @@ bool stream__step(struct pair *pair)
     /* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */
     if (buf_len(&pair->front.out) > STREAM_HIGH_WATER)
         return false;
+    if (exchange->mailbox != NULL && legacy__speak(pair))
+        return true;
     reason = pair__refuses(pair, pair->events.event_bytes);
     if (reason != REASON_UNSET) {
         reply__fail(pair, OUTCOME_REFUSED, reason);

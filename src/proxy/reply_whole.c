@@ -124,7 +124,8 @@ static void deliver_error(struct pair *pair)
 static void deliver_empty(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    bool is_taken = exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE;
+    bool is_taken = exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
+                    exchange->endpoint.at != NULL;
 
     if (exchange->reply_status >= 400) {
         exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
@@ -247,7 +248,8 @@ static bool keep(struct pair *pair, struct span piece)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_error = exchange->reply_status >= 400 && exchange->pass == NULL;
-    bool is_call = exchange->message.kind == MCP_REQUEST || exchange->method == HTTP_METHOD_GET;
+    bool is_call = exchange->endpoint.at == NULL &&
+                   (exchange->message.kind == MCP_REQUEST || exchange->method == HTTP_METHOD_GET);
     uint64_t limit = is_error || exchange->is_metadata ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
     enum reason reason;
 

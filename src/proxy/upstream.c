@@ -268,9 +268,13 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
     struct span path = exchange->upstream_path;
+    size_t query = span_find(exchange->endpoint, '?');
     struct buf joined;
     enum code code = CODE_OK;
 
+    if (exchange->endpoint.at != NULL)
+        return http_write_request(out, method, span_part(exchange->endpoint, 0, query), query < exchange->endpoint.len,
+                                  span_part(exchange->endpoint, query + 1, SIZE_MAX));
     buf_init(&joined, HTTP_LINE_MAX_BYTES);
 
     if (exchange->route->subtree && exchange->pass == NULL) {

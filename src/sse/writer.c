@@ -89,3 +89,10 @@ enum code sse_write_comment(struct buf *out)
 {
     return buf_add(out, ":\n\n", 3);
 }
+
+enum code sse_write_event(struct buf *out, struct span type, struct span data)
+{
+    size_t before = buf_len(out);
+
+    return or_nothing(out, before, buf_addf(out, "event: %.*s\ndata: %.*s\n\n", SPAN_ARG(type), SPAN_ARG(data)));
+}

@@ -24,6 +24,9 @@ enum code sse_write_message_end(struct buf *out) MUST_USE;
 /* An event of another type. Takes: type: a word of ours; json: without a line end. */
 enum code sse_write_typed(struct buf *out, struct span type, struct span json) MUST_USE;
 
+/* An event of another type with one line of data. Takes: data without a line end. */
+enum code sse_write_event(struct buf *out, struct span type, struct span data) MUST_USE;
+
 /* An event without a message: `id:` and `retry:` where it has them, `data:` empty where it has data. */
 enum code sse_write_priming(struct buf *out, const struct sse_event *event) MUST_USE;
 

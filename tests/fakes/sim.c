@@ -104,6 +104,7 @@ void sim_init(struct sim *sim, enum sim_weather weather)
     gate_publish_policy(sim->shared, compile());
     NEED(lane__init(&sim->lane, 0, &sim->budget) == CODE_OK);
     NEED(rates_new(&sim->lane.rates) == CODE_OK);
+    NEED(mailboxes__new(&sim->lane.mailboxes) == CODE_OK);
     fake_clock_install(&sim->clock, sim->lane.worker.loop);
     NEED(loop_timer_arm(sim->lane.worker.loop, &sim->lane.beat, 1) == CODE_OK); /* it was armed by the real clock */
     NEED(gate_new(sim->shared, sim->ring, &sim->lane.gate) == CODE_OK);
@@ -138,6 +139,7 @@ void sim_fini(struct sim *sim)
     }
     NEED(atomic_load(&sim->budget.memory_bytes) == 0);
     rates_free(&sim->lane.rates);
+    mailboxes__free(&sim->lane.mailboxes);
     lane__fini(&sim->lane);
     gate_free(&gate);
     gate_shared_free(&sim->shared);

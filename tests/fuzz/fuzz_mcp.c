@@ -179,11 +179,11 @@ static void check_parts(struct span data)
 
     buf_init(&out, CAP_BYTES);
     buf_init(&second, CAP_BYTES);
-    if (mcp_batch_split(data, &out, parts, &count, &is_array, &fault) == REASON_PERMITTED) {
+    if (mcp_batch_split(data, &out, parts, MCP_BATCH_PARTS_MAX, &count, &is_array, &fault) == REASON_PERMITTED) {
         BUG_ON(count == 0 || (!is_array && count != 1));
         for (size_t i = 0; i < count && i < 8; i++) {
             buf_clear(&second);
-            BUG_ON(mcp_batch_split(parts[i].body, &second, again, &one, &is_array, &fault) != REASON_PERMITTED);
+            BUG_ON(mcp_batch_split(parts[i].body, &second, again, 1, &one, &is_array, &fault) != REASON_PERMITTED);
             BUG_ON(one != 1 || is_array || !span_equals(again[0].body, parts[i].body) || !span_equals(again[0].id, parts[i].id) ||
                    again[0].is_response != parts[i].is_response);
         }

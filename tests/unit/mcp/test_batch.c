@@ -13,7 +13,7 @@ static enum reason split(const char *text, struct buf *out)
     struct json_fault fault = {0};
 
     buf_init(out, 1 << 20);
-    return mcp_batch_split(span_text(text), out, parts, &count, &is_array, &fault);
+    return mcp_batch_split(span_text(text), out, parts, MCP_BATCH_PARTS_MAX, &count, &is_array, &fault);
 }
 
 static void takes_apart(void **state) /* 5.4 */

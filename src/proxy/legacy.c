@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "mcp/endpoint.h"
+
+#include <stdio.h>
+
+/* HTTP+SSE of MCP 2024-11-05: a GET opens a stream, whose first event names a URI for POSTs; these are answered 202, and what
+ * answers the calls in them comes on the stream. The agent gets a URI of this route in its place, which carries the server's
+ * under a MAC over route, tenant and principal, and is the session's name: so no table of sessions is needed. */
+
+#define QUERY_PREFIX SPAN_LIT("callgate=")
+
+/* ---- POSTs ---- */
+
+struct span legacy__session_of(const struct proxy_route *route, const struct http_head *head)
+{
+    struct span query = http_head_query(head);
+
+    if (!route->http_sse || head->method != HTTP_METHOD_POST || !head->has_query || !span_starts_with(query, QUERY_PREFIX))
+        return SPAN_NONE;
+    return span_part(query, QUERY_PREFIX.len, SIZE_MAX);
+}
+
+enum reason legacy__check_session(struct pair *pair, struct span session)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_session_scope scope = exchange__session_scope(exchange);
+    struct mcp_session sealed;
+
+    exchange->session_id = exchange->asked.session = session;
+    if (mcp_session_check(gate_session_key(pair->lane->gate), &scope, session, &sealed) != CODE_OK ||
+        !span_is(sealed.revision, MCP_SESSION_LEGACY))
+        return REASON_SESSION_FOREIGN;
+    exchange->endpoint = sealed.upstream_id;
+    exchange->wants_sse = false;
+    return REASON_UNSET;
+}
+
+static struct question_key call_key(const struct exchange *exchange, struct span id)
+{
+    struct question_key key = question__key(exchange, id);
+
+    key.is_call = true;
+    return key;
+}
+
+/* Before a byte goes up, since the answer may be faster than the 202. */
+bool legacy__open_call(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct question_key key = call_key(exchange, exchange->message.id);
+
+    if (exchange->message.kind != MCP_REQUEST)
+        return true;
+    exchange->call_is_open =
+        question_open(pair->lane->gate, &key, exchange->message.method, pair__now_us(pair)) == CODE_OK;
+    return exchange->call_is_open;
+}
+
+void legacy__forget_call(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct question_key key;
+    char method[128];
+    size_t len;
+
+    if (!exchange->call_is_open || (exchange->sent_us != 0 && exchange->reply_status / 100 == 2))
+        return;
+    key = call_key(exchange, exchange->message.id);
+    if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
+        return; /* it was answered all the same */
+}
+
+bool legacy__tells(const struct exchange *exchange)
+{
+    return exchange->endpoint.at != NULL && !span_is_empty(exchange->message.id) &&
+           exchange->message.kind != MCP_RESPONSE && exchange->message.kind != MCP_NOTIFICATION;
+}
+
+/* ---- the stream ---- */
+
+bool legacy__opens(const struct exchange *exchange)
+{
+    return exchange->method == HTTP_METHOD_GET && exchange->message.kind == MCP_NONE && !exchange->has_session;
+}
+
+/* What was asked of the upstream, to which its references are relative. */
+static struct mcp_endpoint_base base_of(struct pair *pair, struct buf *path)
+{
+    const struct exchange *exchange = &pair->exchange;
+    const struct proxy_upstream *upstream = &exchange->route->upstream;
+    enum code code = buf_add_span(path, exchange->upstream_path);
+
+    if (code == CODE_OK && exchange->route->subtree)
+        code = buf_add_span(path, exchange->asked.path);
+    return (struct mcp_endpoint_base){
+        .is_tls = upstream->tls != NULL,
+        .authority = upstream->preserve_host ? http_head_known(&pair->asks.head, HTTP_NAME_HOST) : upstream->authority,
+        .path = code == CODE_OK ? buf_peek(path) : SPAN_NONE,
+    };
+}
+
+static void refuse_endpoint(struct pair *pair, enum code code, struct span uri)
+{
+    char text[256];
+
+    (void)snprintf(text, sizeof text, "its `endpoint` event %s: %.*s",
+                   code == CODE_DENIED ? "names another server" : "is not a URI that can be asked",
+                   SPAN_ARG(span_part(uri, 0, 160)));
+    reply__fail_for(pair, OUTCOME_REFUSED, code == CODE_NOMEM ? REASON_MEMORY : REASON_UPSTREAM_ENDPOINT, text);
+}
+
+/* The session begins: its name, its place for mail, and the URI under which the agent finds it. */
+static enum code begin_session(struct pair *pair, struct span uri, struct buf *text)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_session_scope scope = exchange__session_scope(exchange);
+    struct mcp_session sealed = {uri, SPAN_LIT(MCP_SESSION_LEGACY)};
+    enum code code = mcp_session_make(gate_session_key(pair->lane->gate), &scope, &sealed, text);
+    char *name = code == CODE_OK ? arena_dup(&exchange->arena, buf_peek(text).at, buf_len(text)) : NULL;
+
+    if (code == CODE_OK && name == NULL)
+        code = CODE_NOMEM;
+    if (code != CODE_OK)
+        return code;
+    exchange->session_id = exchange->asked.session = span_of(name, buf_len(text));
+    code = mailbox__open(pair, exchange->session_id);
+    buf_clear(text);
+    if (code == CODE_OK)
+        code = buf_add_span(text, http_head_path(&pair->asks.head));
+    if (code == CODE_OK)
+        code = buf_addf(text, "?%.*s%.*s", SPAN_ARG(QUERY_PREFIX), SPAN_ARG(exchange->session_id));
+    return code == CODE_OK ? sse_write_event(&exchange->text, SPAN_LIT("endpoint"), buf_peek(text)) : code;
+}
+
+bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool is_first = !exchange->saw_data;
+    struct mcp_endpoint_base base;
+    struct buf path, text, uri;
+    enum code code;
+
+    exchange->saw_data = true;
+    if (!exchange->route->http_sse) {
+        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_LEGACY);
+        return false;
+    }
+    if (!is_first) {
+        reply__fail_for(pair, OUTCOME_REFUSED, REASON_UPSTREAM_EVENT, "an `endpoint` event that is not the first");
+        return false;
+    }
+    buf_init(&path, HTTP_LINE_MAX_BYTES);
+    buf_init(&uri, HTTP_LINE_MAX_BYTES);
+    buf_init(&text, 2 * HTTP_LINE_MAX_BYTES);
+    base = base_of(pair, &path);
+    code = mcp_endpoint_resolve(event->data, &base, &uri);
+    if (code == CODE_OK)
+        code = begin_session(pair, buf_peek(&uri), &text);
+    if (code != CODE_OK)
+        refuse_endpoint(pair, code, event->data);
+    buf_fini(&path);
+    buf_fini(&uri);
+    buf_fini(&text);
+    return code == CODE_OK && stream__release_head(pair) && stream__flush(pair);
+}
+
+/* The answer is read as that of its call; what a list shows is what the policy of now permits, not that of the stream's begin. */
+static enum reason read_answer(struct pair *pair, const struct mcp_part *part, struct span method, struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct gate_message now = exchange->asked;
+    struct gate_decision *decision = &exchange->decision;
+    enum reason reason;
+
+    exchange->message = (struct mcp_message){.kind = MCP_REQUEST, .method = method, .id = part->id};
+    now.refused = REASON_PERMITTED; /* nothing is asked: the decision holds the policy */
+    gate_decision_fini(decision);
+    gate_judge(pair->lane->gate, &now, decision);
+    reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, reply);
+    exchange->message = (struct mcp_message){.kind = MCP_NONE};
+    if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, part->id)))
+        reason = REASON_UPSTREAM_UNASKED;
+    return reason;
+}
+
+static enum reason take_part(struct pair *pair, const struct sse_event *event, const struct mcp_part *part)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct question_key key = call_key(exchange, part->id);
+    struct mcp_reply reply = {0};
+    char method[128];
+    size_t len;
+    enum reason reason;
+
+    if (!part->is_response) {
+        reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, &reply);
+        if (reason == REASON_PERMITTED)
+            (void)question__take(pair, event, &reply);
+        return reason;
+    }
+    if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
+        return REASON_UPSTREAM_UNASKED;
+    reason = read_answer(pair, part, span_of(method, len), &reply);
+    if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED) {
+        reason = REASON_PERMITTED;
+        (void)stream__emit(pair, event, reply.body);
+    }
+    return reason;
+}
+
+bool legacy__take_answer(struct pair *pair, const struct sse_event *event)
+{
+    struct mcp_part part;
+    struct buf text;
+    size_t count;
+    bool is_array;
+    enum reason reason;
+
+    buf_init(&text, pair->exchange.route->limits.event_bytes);
+    reason = mcp_batch_split(event->data, &text, &part, 1, &count, &is_array, &pair->exchange.fault);
+    if (reason == REASON_PERMITTED)
+        reason = is_array ? REASON_UPSTREAM_JSON : take_part(pair, event, &part);
+    buf_fini(&text);
+    if (reason != REASON_PERMITTED)
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+    return reason == REASON_PERMITTED;
+}
+
+bool legacy__speak(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+
+    if (mailbox__take(pair, &exchange->text) != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
+        return true;
+    }
+    return !buf_is_empty(&exchange->text) && stream__flush(pair);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy_priv.h"
+
+#include "base/bug.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+#define BUCKETS 1024
+#define MAIL_MAX_BYTES (256 * 1024) /* that a stream was not able to take yet */
+
+/* A stream's place where others leave what is to be said on it. The pair is touched by its own worker alone. */
+struct mailbox {
+    struct mailbox *next; /* in the bucket */
+    struct lane *lane;
+    struct pair *pair;
+    struct buf mail;      /* events */
+    size_t name_len;
+    char name[];          /* of the session */
+};
+
+/* One lock for all, held for a copy: only who speaks HTTP+SSE comes here. */
+struct mailboxes {
+    pthread_mutex_t lock;
+    struct mailbox *buckets[BUCKETS];
+};
+
+enum code mailboxes__new(struct mailboxes **mailboxes)
+{
+    *mailboxes = mem_zalloc(sizeof **mailboxes);
+    if (*mailboxes == NULL)
+        return CODE_NOMEM;
+    hash_seed();
+    BUG_ON(pthread_mutex_init(&(*mailboxes)->lock, NULL) != 0);
+    return CODE_OK;
+}
+
+void mailboxes__free(struct mailboxes **mailboxes)
+{
+    struct mailboxes *gone = *mailboxes;
+
+    *mailboxes = NULL;
+    if (gone == NULL)
+        return;
+    for (size_t i = 0; i < BUCKETS; i++)
+        BUG_ON(gone->buckets[i] != NULL);
+    pthread_mutex_destroy(&gone->lock);
+    mem_free(gone);
+}
+
+static void lock(struct mailboxes *mailboxes)
+{
+    BUG_ON(pthread_mutex_lock(&mailboxes->lock) != 0);
+}
+
+static void unlock(struct mailboxes *mailboxes)
+{
+    BUG_ON(pthread_mutex_unlock(&mailboxes->lock) != 0);
+}
+
+static struct mailbox **find(struct mailboxes *mailboxes, struct span name)
+{
+    struct mailbox **at = &mailboxes->buckets[hash_span(name) % BUCKETS];
+
+    while (*at != NULL && !span_equals(span_of((*at)->name, (*at)->name_len), name))
+        at = &(*at)->next;
+    return at;
+}
+
+enum code mailbox__open(struct pair *pair, struct span session)
+{
+    struct mailboxes *mailboxes = pair->lane->mailboxes;
+    struct mailbox *mailbox = mem_zalloc(sizeof *mailbox + session.len), **at;
+
+    if (mailbox == NULL)
+        return CODE_NOMEM;
+    mailbox->lane = pair->lane;
+    mailbox->pair = pair;
+    buf_init(&mailbox->mail, MAIL_MAX_BYTES);
+    mailbox->name_len = session.len;
+    memcpy(mailbox->name, session.at, session.len);
+    lock(mailboxes);
+    at = find(mailboxes, session);
+    if (*at == NULL) {
+        *at = mailbox;
+        pair->exchange.mailbox = mailbox;
+    }
+    unlock(mailboxes);
+    if (pair->exchange.mailbox == mailbox)
+        return CODE_OK;
+    mem_free(mailbox);
+    return CODE_EXISTS;
+}
+
+void mailbox__close(struct pair *pair)
+{
+    struct mailboxes *mailboxes = pair->lane->mailboxes;
+    struct mailbox *mailbox = pair->exchange.mailbox, **at;
+
+    if (mailbox == NULL)
+        return;
+    pair->exchange.mailbox = NULL;
+    lock(mailboxes);
+    at = find(mailboxes, span_of(mailbox->name, mailbox->name_len));
+    BUG_ON(*at != mailbox);
+    *at = mailbox->next;
+    unlock(mailboxes);
+    buf_fini(&mailbox->mail);
+    mem_free(mailbox);
+}
+
+enum code mailbox__put(struct lane *lane, struct span session, struct span json)
+{
+    struct mailboxes *mailboxes = lane->mailboxes;
+    enum code code = CODE_NOT_FOUND;
+    struct mailbox *mailbox;
+
+    lock(mailboxes);
+    mailbox = *find(mailboxes, session);
+    if (mailbox != NULL)
+        code = sse_write_message(&mailbox->mail, NULL, json);
+    if (code == CODE_OK && mailbox->lane == lane) {
+        pair__stir(mailbox->pair);
+    } else if (code == CODE_OK) {
+        atomic_store(&mailbox->lane->has_mail, true);
+        inbox_poke(&mailbox->lane->inbox); /* a lane lives as long as all of them */
+    }
+    unlock(mailboxes);
+    return code;
+}
+
+enum code mailbox__take(struct pair *pair, struct buf *out)
+{
+    struct mailboxes *mailboxes = pair->lane->mailboxes;
+    struct mailbox *mailbox = pair->exchange.mailbox;
+    enum code code;
+
+    lock(mailboxes);
+    code = buf_add_span(out, buf_peek(&mailbox->mail));
+    if (code == CODE_OK)
+        buf_fini(&mailbox->mail);
+    unlock(mailboxes);
+    return code;
+}
+
+void mailbox__woken(struct lane *lane)
+{
+    if (!atomic_exchange(&lane->has_mail, false))
+        return;
+    for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next) {
+        struct pair *pair = pair__of(LIST_ENTRY(link, struct connection, all));
+
+        if (pair != NULL && pair->exchange.mailbox != NULL)
+            pair__stir(pair);
+    }
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTTP+SSE of 2024-11-05 in every weather: the endpoint stays here, answers belong to calls, denials come on the stream. */
+#include "sim/sim_check.h"
+
+#include <stdio.h>
+
+#define CALL(id, tool) \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\",\"arguments\":{}}}"
+#define LIST "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/list\"}"
+#define RESULT(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"content\":[]}}"
+#define SEARCH "{\"name\":\"search\",\"inputSchema\":{}}"
+#define FORBIDDEN "{\"name\":\"forbidden\",\"inputSchema\":{}}"
+#define TOOLS(tools) "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"tools\":[" tools "]}}"
+#define SAMPLING "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"sampling/createMessage\",\"params\":{}}"
+
+static char uri[1024];     /* for POSTs, as the agent has it */
+static struct stream *get; /* the agent's end of the stream, while `sim->agent` is that of its POSTs */
+
+static const char *stream_hears(void)
+{
+    struct stream *posts = sim->agent;
+    const char *text;
+
+    sim->agent = get;
+    text = sim_agent_hears(sim);
+    sim->agent = posts;
+    return text;
+}
+
+static void get_stream(void)
+{
+    sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n");
+    has(sim_upstream_hears(sim, 0), "GET /up HTTP/1.1\r\n");
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+}
+
+static void open_session(void)
+{
+    const char *text, *at;
+    size_t len;
+
+    sim->route->http_sse = sim->route->http_sse_only = true;
+    get_stream();
+    assert_string_equal(sim_agent_hears(sim), ""); /* what its first event is, is not known yet */
+    sim_upstream_says(sim, 0, "event: endpoint\ndata: /messages/?session_id=inner\n\n");
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 200 ");
+    has(text, "event: endpoint\ndata: /mcp?callgate=/messages/?session_id=inner.http+sse.");
+    at = strstr(text, "data: ") + 6;
+    len = strcspn(at, "\n");
+    assert_true(len < sizeof uri);
+    memcpy(uri, at, len);
+    uri[len] = '\0';
+    get = sim->agent;
+    sim->agent = NULL;
+    sim_connect(sim);
+}
+
+static void post_to(const char *target, const char *json)
+{
+    char head[2048];
+
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                   target, strlen(json));
+    sim_agent_says(sim, head);
+    sim_agent_says(sim, json);
+}
+
+/* Upstream connection 1 is that of the POSTs. */
+static void post(const char *json)
+{
+    post_to(uri, json);
+}
+
+static void accepted(const char *json)
+{
+    const char *text;
+
+    post(json);
+    text = sim_upstream_hears(sim, 1);
+    has(text, "POST /messages/?session_id=inner HTTP/1.1\r\n");
+    has(text, json);
+    sim_upstream_says(sim, 1, "HTTP/1.1 202 Accepted\r\nContent-Type: text/plain\r\nContent-Length: 8\r\n\r\nAccepted");
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+}
+
+static void event(const char *json)
+{
+    sim_upstream_says(sim, 0, "event: message\ndata: ");
+    sim_upstream_says(sim, 0, json);
+    sim_upstream_says(sim, 0, "\n\n");
+}
+
+static void finish(void)
+{
+    stream_close(&get);
+    sim_run(sim);
+}
+
+static void answered(void)
+{
+    open_session();
+    accepted(CALL("4", "search"));
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_ACCEPTED);
+    event(RESULT("4"));
+    has(stream_hears(), "event: message\ndata: " RESULT("4") "\n\n");
+    accepted(LIST);
+    event(TOOLS(SEARCH "," FORBIDDEN));
+    has(stream_hears(), TOOLS(SEARCH)); /* its call is known: filtered */
+    accepted(CALL("3", "search"));
+    event(SAMPLING); /* under an id that a call has, too */
+    has(stream_hears(), SAMPLING);
+    accepted("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}");
+    event(RESULT("3"));
+    has(stream_hears(), RESULT("3"));
+    finish();
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_CANCELLED);
+}
+
+static void denied(void)
+{
+    const char *text;
+
+    open_session();
+    post(CALL("4", "forbidden"));
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+    text = stream_hears();
+    has(text, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"isError\":true");
+    has(text, "Try another tool.");
+    assert_int_equal(sim->upstream_count, 1); /* nothing went up */
+    post("{\"jsonrpc\":\"2.0\",\"id\":\"unasked\",\"result\":{}}");
+    has(sim_agent_hears(sim), "HTTP/1.1 403 ");
+    sim->refuses_dials = true;
+    post(CALL("6", "search"));
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+    has(stream_hears(), "\"id\":6,");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_UPSTREAM_FAILURE);
+    finish();
+    post(CALL("4", "forbidden"));
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 404 "); /* the stream is gone */
+    has(text, "Try another tool.");
+}
+
+static void test_session(void **state) /* 5.4 */
+{
+    (void)state;
+    in_every_weather(answered);
+    in_every_weather(denied);
+}
+
+/* ---- what is not taken ---- */
+
+static void stream_ends_for(const char *json)
+{
+    open_session();
+    accepted(CALL("4", "search"));
+    event(RESULT("4"));
+    has(stream_hears(), RESULT("4"));
+    event(json);
+    has(stream_hears(), "0\r\n\r\n");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
+    finish();
+}
+
+static void answers_twice(void)
+{
+    stream_ends_for(RESULT("4"));
+}
+
+static void answers_unasked(void)
+{
+    stream_ends_for(RESULT("9"));
+}
+
+static void answers_in_an_array(void)
+{
+    stream_ends_for("[" RESULT("4") "]");
+}
+
+static void second_endpoint(void)
+{
+    open_session();
+    sim_upstream_says(sim, 0, "event: endpoint\ndata: /other\n\n");
+    has(stream_hears(), "0\r\n\r\n");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_EVENT);
+    finish();
+}
+
+static void foreign_endpoint(void)
+{
+    const char *text;
+
+    sim->route->http_sse = true;
+    get_stream();
+    sim_upstream_says(sim, 0, "event: endpoint\ndata: http://evil.example/messages\n\n");
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 502 ");
+    has_not(text, "evil");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_ENDPOINT);
+}
+
+static void no_endpoint(void)
+{
+    sim->route->http_sse = sim->route->http_sse_only = true;
+    get_stream();
+    sim_upstream_says(sim, 0, ": hello\n\nevent: message\ndata: " RESULT("4") "\n\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 502 ");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_EVENT);
+}
+
+static void unnamed_transport(void) /* 5.16 */
+{
+    const char *text;
+
+    get_stream();
+    sim_upstream_says(sim, 0, "event: endpoint\ndata: /messages/?session_id=inner\n\n");
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 502 ");
+    has(text, "transports: [http+sse]");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_LEGACY);
+}
+
+/* The head of an ordinary stream waits for its first event, for a second at most. */
+static void ordinary_stream(void)
+{
+    get_stream();
+    assert_string_equal(sim_agent_hears(sim), "");
+    sim_pass(sim, 1250000);
+    has(sim_agent_hears(sim), "HTTP/1.1 200 ");
+    sim_upstream_says(sim, 0, "event: ping\ndata: x\n\n");
+    sim_upstream_says(sim, 0, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n");
+    has(sim_agent_hears(sim), "notifications/message");
+    sim_upstream_says(sim, 0, "event: endpoint\ndata: /messages\n\n");
+    assert_string_equal(sim_agent_hears(sim), "");
+    sim_upstream_leaves(sim, 0);
+    has(sim_agent_hears(sim), "0\r\n\r\n");
+}
+
+static void other_posts(void)
+{
+    char changed[1100];
+
+    open_session();
+    post_to("/mcp", CALL("4", "search"));
+    has(sim_agent_hears(sim), "HTTP/1.1 405 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_TRANSPORT);
+    sim_connect(sim);
+    (void)snprintf(changed, sizeof changed, "/mcp?callgate=/admin%s", strstr(uri, "inner") + 5);
+    post_to(changed, CALL("4", "search"));
+    has(sim_agent_hears(sim), "HTTP/1.1 404 ");
+    sim_connect(sim);
+    (void)snprintf(changed, sizeof changed, "%sx", uri);
+    post_to(changed, CALL("4", "search"));
+    has(sim_agent_hears(sim), "HTTP/1.1 404 ");
+    sim_connect(sim);
+    sim->identity[0].principal = "somebody else";
+    post_to(uri, CALL("4", "search"));
+    has(sim_agent_hears(sim), "HTTP/1.1 404 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_SESSION_FOREIGN);
+    sim->identity[0].principal = "bot";
+    sim_connect(sim);
+    (void)snprintf(changed, sizeof changed, "Mcp-Session-Id: %s\r\n", strstr(uri, "=") + 1);
+    sim->route->http_sse_only = false;
+    sim_agent_posts(sim, CALL("4", "search"), changed); /* the name of such a session is none of the other transport */
+    has(sim_agent_hears(sim), "HTTP/1.1 404 ");
+    assert_int_equal(sim->upstream_count, 1);
+    finish();
+}
+
+static void id_twice(void)
+{
+    open_session();
+    accepted(CALL("4", "search"));
+    post(CALL("4", "search"));
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+    has(stream_hears(), "\"id\":4,\"error\":{\"code\":-32600");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_NOT_SENT);
+    assert_string_equal(sim_upstream_hears(sim, 1), "");
+    event(RESULT("4"));
+    has(stream_hears(), RESULT("4"));
+    finish();
+}
+
+static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
+{
+    (void)state;
+    in_every_weather(answers_twice);
+    in_every_weather(answers_unasked);
+    in_every_weather(answers_in_an_array);
+    in_every_weather(second_endpoint);
+    in_every_weather(foreign_endpoint);
+    in_every_weather(no_endpoint);
+    in_every_weather(unnamed_transport);
+    in_every_weather(ordinary_stream);
+    in_every_weather(other_posts);
+    in_every_weather(id_twice);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_session), cmocka_unit_test(test_refused)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
