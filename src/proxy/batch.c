@@ -367,7 +367,8 @@ static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_
     buf_clear(&batch->raw);
     batch->raw.cap_bytes = max_bytes;
     batch->part_at = 0;
-    return mcp_batch_split(data, &batch->raw, batch->parts, MCP_BATCH_PARTS_MAX, &batch->part_count, is_array, &exchange->fault);
+    return mcp_batch_split(data, &batch->raw, batch->parts, MCP_BATCH_PARTS_MAX, &batch->part_count, is_array,
+                           &exchange->fault);
 }
 
 /* Reads one answer as that of its call, in whose place the exchange is left. Returns: REASON_PERMITTED: it is in *reply. */

@@ -167,7 +167,7 @@ bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
     return code == CODE_OK && stream__release_head(pair) && stream__flush(pair);
 }
 
-/* The answer is read as that of its call; what a list shows is what the policy of now permits, not that of the stream's begin. */
+/* The answer is read as that of its call; what a list shows is what the policy of now permits, not that of the beginning. */
 static enum reason read_answer(struct pair *pair, const struct mcp_part *part, struct span method, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
