@@ -15,10 +15,10 @@ static const char policy_text[] =
     "rules:\n"
     "  - {id: sim.protocol, effect: permit, match: {methods: [protocol]}}\n"
     "  - {id: sim.tools, effect: permit, match: {methods: [tools/call], tools: ['*']}}\n"
-    "  - {id: sim.server, effect: permit, match: {methods: [sampling/createMessage, response, stream/message]}}\n"
+    "  - {id: sim.server, effect: permit, match: {methods: [sampling/createMessage, response, stream/message, subscriptions/listen]}}\n"
     "  - {id: sim.forbidden, effect: forbid, match: {tools: [forbidden]}, say: Try another tool.}\n";
 
-static const char *const revisions[] = {"2025-03-26", "2025-06-18", "2025-11-25", NULL};
+static const char *const revisions[] = {"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", NULL};
 
 static void set_weather(const struct sim *sim, struct stream *stream)
 {

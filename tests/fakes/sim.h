@@ -41,7 +41,8 @@ struct sim {
     size_t got_len;
 };
 
-/* Policy: permits `protocol`, tools/call of everything but `forbidden`, sampling/createMessage, answers, notifications. */
+/* Policy: permits `protocol`, tools/call of everything but `forbidden`, sampling/createMessage, answers, notifications,
+ * subscriptions. */
 void sim_init(struct sim *sim, enum sim_weather weather);
 void sim_fini(struct sim *sim); /* checks that every permit has its outcome, and that nothing is left */
 

@@ -70,7 +70,7 @@ static void read_request(struct span body, unsigned choice)
         BUG_ON(message.kind == MCP_NONE);
         BUG_ON(message.kind == MCP_REQUEST && (message.id.len == 0 || message.method.len == 0));
         BUG_ON(span_is(message.method, "tools/call") && message.tool.len == 0);
-        BUG_ON(rules.meta == MCP_META_NONE && message.meta != NULL);
+        BUG_ON(rules.meta == MCP_META_NONE && message.meta != NULL && !message.is_modern);
         BUG_ON(mcp_read(buf_peek(&canon), &rules, &second, &arena, &again, &fault) != REASON_PERMITTED);
         BUG_ON(!span_equals(buf_peek(&canon), buf_peek(&second)));
         (void)mcp_param_header_agrees(&message, SPAN_LIT("a"), SPAN_LIT("=?base64?YQ==?="));
