@@ -106,9 +106,8 @@ static enum code take_key(const struct pipe *pipe, struct buf *key, struct why *
 static enum code start_all(struct pipe *pipe, char *const *argv, struct span key, struct why *why)
 {
     static const int signos[] = {SIGTERM, SIGINT, SIGHUP, 0};
-    bool is_okso = span_is(pipe->route.dialect, "okso");
     const struct pipe_child_conf child = {
-        .loop = pipe->loop, .kind = is_okso ? PIPE_OKSO : PIPE_MCP, .name = pipe->route.name.at,
+        .loop = pipe->loop, .kind = pipe->route.dialect->is_run_once ? PIPE_OKSO : PIPE_MCP, .name = pipe->route.name.at,
         .argv = (const char *const *)argv, .line_bytes = UINT64_C(64) << 20, .inherits_stderr = true, .ended = child_ended,
         .taken = taken, .context = pipe,
     };
@@ -194,9 +193,9 @@ static int run_pipe(int argc, char **argv)
     code = conf_pipe_route(pipe.conf, route, &pipe.route, &faults);
     if (code != CODE_OK)
         status = faults.count > 0 ? complain_faults(&faults) : complain(STATUS_CANNOT, "%s: %s", pipe.conf, code_text(code));
-    else if (dialect != NULL && !span_is(pipe.route.dialect, dialect))
-        status = complain(STATUS_USAGE, "the route %.*s speaks %.*s, not %s; name another with --route",
-                          SPAN_ARG(pipe.route.name), SPAN_ARG(pipe.route.dialect), dialect);
+    else if (dialect != NULL && strcmp(pipe.route.dialect->name, dialect) != 0)
+        status = complain(STATUS_USAGE, "the route %.*s speaks %s, not %s; name another with --route",
+                          SPAN_ARG(pipe.route.name), pipe.route.dialect->name, dialect);
     else
         status = run(&pipe, argv);
     arena_fini(&pipe.route.arena);

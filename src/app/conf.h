@@ -74,7 +74,8 @@ enum code conf_store_path(const char *path, char **store, struct faults *faults)
 struct conf_pipe_route {
     struct arena arena;
     struct conf_pipe pipe;
-    struct span name, dialect;
+    struct span name;
+    const struct dialect *dialect;
     uint64_t line_bytes;           /* limits.body */
     struct span key_header;        /* where the gate asks for a key; empty: it asks for none */
     const char *key_prefix;        /* before the key there */

@@ -201,7 +201,6 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
                    struct proxy_route *route)
 {
     static const char *const known[] = {"command", "env", "per", "idle", "memory", "most", "cwd", NULL};
-    const struct yaml_node *dialect = yaml_member(yaml_route, "dialect");
     struct runner_command *command;
 
     if (!conf__map(reader, map, known, "an `upstream` with a command"))
@@ -219,7 +218,7 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
     command->environment = read_environment(reader, map);
     if (yaml_member(map, "cwd") != NULL)
         command->folder = dup_text(reader, span_text(conf__path(reader, map, "cwd", NULL)));
-    if (dialect != NULL && span_is(dialect->text, "okso"))
+    if (route->dialect->is_run_once)
         command->kind = PIPE_OKSO;
     read_bounds(reader, map, command);
     if (command->argv == NULL)

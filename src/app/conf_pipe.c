@@ -92,7 +92,7 @@ enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_r
     node = find_route(&reader, root, name);
     if (node != NULL) {
         out->name = conf__text_of(&reader, node, "name");
-        out->dialect = conf__text_of(&reader, node, "dialect");
+        out->dialect = conf__dialect(&reader, node);
         out->line_bytes = conf__size(&reader, yaml_member(node, "limits"), "body", 1024, (uint64_t)256 << 20);
         read_key(&reader, node, out);
     }

@@ -81,6 +81,7 @@ bool conf__host_is_plain(struct span host); /* a name or an address, without a p
 void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
 void conf__listens(struct conf_reader *reader, const struct yaml_node *root, const char *socket); /* socket: of pipes */
 void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
+const struct dialect *conf__dialect(struct conf_reader *reader, const struct yaml_node *route); /* or the default */
 bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, and with neither path nor upstream */
 bool conf__has_pipes(const struct yaml_node *root, bool alone); /* some route is for pipes; alone: all are */
 void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe *pipe);

@@ -57,14 +57,20 @@ static void read_place(struct conf_reader *reader, const struct yaml_node *map, 
                    "only as a last `/*` and `" SLUG_MARK "` as one whole segment; write /shop/mcp, /shop/* or /mcp/" SLUG_MARK);
 }
 
-static void read_dialect(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+const struct dialect *conf__dialect(struct conf_reader *reader, const struct yaml_node *route)
 {
     const char *names[DIALECTS_MAX + 1] = {NULL};
-    const struct yaml_node *path = yaml_member(map, "path");
 
     for (size_t i = 0; dialects[i] != NULL; i++)
         names[i] = dialects[i]->name;
-    route->dialect = dialects[conf__choice(reader, map, "dialect", names)];
+    return dialects[conf__choice(reader, route, "dialect", names)];
+}
+
+static void read_dialect(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *path = yaml_member(map, "path");
+
+    route->dialect = conf__dialect(reader, map);
     for (const char *const *key = route->dialect->foreign; key != NULL && *key != NULL; key++)
         if (yaml_member(map, *key) != NULL)
             CONF_FAULT(reader, yaml_member(map, *key), "`%s` means nothing to dialect %s; leave it out", *key,

@@ -225,6 +225,7 @@ const struct dialect dialect_okso = {
     .verbs = "POST",
     .revisions = no_revisions,
     .foreign = foreign,
+    .is_run_once = true,
     .is_plain = true,
     .open = open_message,
     .read = read_message,

@@ -234,14 +234,23 @@ static void test_could_permit(void **state)
                        "  - {id: a1, effect: require_approval, match: {tools: [asks]}}\n"
                        "  - {id: f1, effect: forbid, match: {tools: [shut]}}\n"
                        "  - {id: f2, effect: forbid, match: {tools: [partly]}, when: [{arg: a, equals: 2}]}\n"
-                       "  - {id: f3, effect: forbid, match: {tools: [spared]}, mode: monitor}\n");
+                       "  - {id: f3, effect: forbid, match: {tools: [spared]}, mode: monitor}\n"
+                       "  - {id: l1, effect: permit, match: {methods: [tools/list]}}\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct question question = plain_question();
+        struct verdict verdict;
 
         question.tool = span_text(cases[i].tool);
         question.principal = span_text(cases[i].principal);
         if (policy_could_permit(court.policy, &question, court.scratch) != cases[i].could)
             fail_msg("%s for %s", cases[i].tool, cases[i].principal);
+        /* 5.10: the description of one tool is permitted where a list would show it, and else is denied as what is not there */
+        question.method = SPAN_LIT("tools/list");
+        question.shown = question.tool;
+        question.tool = SPAN_NONE;
+        policy_eval(court.policy, &question, false, court.scratch, &verdict);
+        assert_int_equal(verdict.kind, cases[i].could ? VERDICT_PERMIT : VERDICT_DENY);
+        assert_int_equal(verdict.reason, cases[i].could ? REASON_PERMITTED : REASON_NO_RULE);
     }
     assert_false(policy_could_permit(NULL, &(struct question){0}, court.scratch));
     court_close(&court);
