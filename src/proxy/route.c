@@ -115,16 +115,18 @@ static bool takes_pass(const struct proxy_route *route, enum http_method verb, s
     return false;
 }
 
-/* A head that is refused before its route is known is answered in the form that its client reads. */
+/* A head that is refused before its route is known, or that has none, is answered in the form that its client reads. */
 const struct dialect *route__dialect(const struct pair *pair)
 {
     const struct proxy_conf *conf = pair->conf;
     struct span path = http_head_path(&pair->asks.head);
-    struct place place;
 
-    for (size_t i = 0; i < conf->route_count && path.len > 0; i++)
-        if (takes_path(&conf->routes[i], path, &place))
-            return conf->routes[i].dialect;
+    for (size_t i = 0; i < conf->route_count && path.len > 0; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+
+        if (!route->is_pipe && slug_resembles(route->path, path, route->subtree))
+            return route->dialect;
+    }
     return dialects[0];
 }
 

@@ -276,12 +276,11 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
         return http_write_request(out, method, span_part(exchange->endpoint, 0, query), query < exchange->endpoint.len,
                                   span_part(exchange->endpoint, query + 1, SIZE_MAX));
     buf_init(&joined, HTTP_LINE_MAX_BYTES);
-
     if (exchange->route->subtree && exchange->pass == NULL) {
         code = buf_add_span(&joined, path);
         if (code == CODE_OK) /* as it was judged */
             code = exchange->dialect->write_path != NULL ? exchange->dialect->write_path(&exchange->message, &joined)
-                                               : buf_add_span(&joined, exchange->asked.path);
+                                                          : buf_add_span(&joined, exchange->asked.path);
         path = buf_peek(&joined);
     }
     if (code == CODE_OK)

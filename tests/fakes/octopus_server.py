@@ -41,7 +41,7 @@ class OctopusServer(SmallServer):
         self.raw = None  # (status, body, Content-Type): given in place of any answer
 
     def answer(self, request):
-        path = request.path.removeprefix(self.base)
+        path = request.path.removeprefix(self.base).removeprefix("/emea")
         time.sleep(self.delay)
         if self.raw is not None:
             request.reply(self.raw[0], self.raw[1], kind=self.raw[2])
