@@ -86,8 +86,16 @@ bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply)
     return code != CODE_INVALID;
 }
 
-static bool is_kept_in_errors(unsigned known)
+/* RateLimit, RateLimit-Policy and the many X-RateLimit-* say when to come again, as Retry-After does. */
+static bool is_kept_in_errors(const struct http_head *head, size_t i)
 {
+    static const struct span rates[] = {{"X-RateLimit-", 12}, {"RateLimit", 9}};
+    unsigned known = head->headers[i].known;
+    struct span name = http_head_name(head, i);
+
+    for (size_t j = 0; j < sizeof rates / sizeof rates[0]; j++)
+        if (span_equals_nocase(span_part(name, 0, rates[j].len), rates[j]))
+            return true;
     return known == HTTP_NAME_WWW_AUTHENTICATE || known == HTTP_NAME_RETRY_AFTER || known == HTTP_NAME_ALLOW;
 }
 
@@ -119,7 +127,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
     if (code == CODE_OK && passes)
         code = http_write_passing(out, head, &except);
     for (size_t i = 0; i < head->count && !passes && code == CODE_OK; i++)
-        if (is_kept_in_errors(head->headers[i].known))
+        if (is_kept_in_errors(head, i))
             code = write_kept(exchange, head, i, out);
     if (code == CODE_OK && !span_is_empty(session_id))
         code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);

@@ -126,6 +126,8 @@ static void deliver_empty(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     bool is_taken = exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
                     exchange->endpoint.at != NULL;
+    /* A stream that ended before it began is one still: who opened it asks what it is. */
+    bool is_stream = !is_taken && http_media_of(&pair->answers.head) == HTTP_MEDIA_SSE;
 
     if (exchange->reply_status >= 400) {
         exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
@@ -133,7 +135,8 @@ static void deliver_empty(struct pair *pair)
         return;
     }
     exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED);
-    reply__deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken, SPAN_NONE, SPAN_NONE, NULL, NULL);
+    reply__deliver(pair, is_taken ? 202 : exchange->reply_status, !is_taken,
+                   is_stream ? SPAN_LIT("text/event-stream") : SPAN_NONE, SPAN_NONE, NULL, NULL);
 }
 
 /* ---- declared paths ---- */

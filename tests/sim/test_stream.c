@@ -119,10 +119,60 @@ static void unknown_events_are_not_delivered(void)
     assert_int_equal(atomic_load(&sim->lane.gauges.events_dropped), 1);
 }
 
-static void test_other_events(void **state) /* 1.14 */
+static void empty_stream(void)
+{
+    const char *text;
+
+    sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n");
+    sim_upstream_answers(sim, 0, "text/event-stream", "");
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 200 ");
+    has(text, "Content-Type: text/event-stream\r\n");
+    has(text, "Content-Length: 0\r\n");
+}
+
+static void test_other_events(void **state) /* 1.14, 5.18 */
 {
     (void)state;
     in_every_weather(unknown_events_are_not_delivered);
+    in_every_weather(empty_stream);
+}
+
+/* ---- wherever it is cut ---- */
+
+#define BOTH_EVENTS "id: 7\r\nevent: message\r\ndata: " PROGRESS "\r\n\r\n:x\n\ndata:" RESULT "\n\n"
+
+/* An upstream that stops and goes on at each byte of its events changes nothing of what is heard. */
+static void cut_anywhere(void)
+{
+    const char text[] = BOTH_EVENTS;
+
+    for (size_t cut = 0; cut < sizeof text; cut++) {
+        char first[sizeof text] = "", heard[8192];
+        unsigned index = sim->upstream_count;
+
+        sim_agent_posts(sim, CALL, "");
+        stream_begins(index, "");
+        (void)sim_agent_hears(sim);
+        memcpy(first, text, cut);
+        sim_upstream_says(sim, index, first);
+        (void)snprintf(heard, sizeof heard, "%s", sim_agent_hears(sim));
+        has_not(heard, cut < sizeof text - 1 ? RESULT : "nothing");
+        sim_upstream_says(sim, index, text + cut);
+        (void)snprintf(heard + strlen(heard), sizeof heard - strlen(heard), "%s", sim_agent_hears(sim));
+        has(heard, "event: message\nid: 7\ndata: " PROGRESS "\n\n");
+        has(heard, "event: message\ndata: " RESULT "\n\n");
+        sim_upstream_leaves(sim, index);
+        (void)sim_agent_hears(sim);
+        if (index == SIM_UPSTREAMS - 1)
+            sim->upstream_count = 0; /* their ends were closed */
+    }
+}
+
+static void test_cuts(void **state) /* 5.23 */
+{
+    (void)state;
+    in_every_weather(cut_anywhere);
 }
 
 /* ---- streams that break ---- */
@@ -494,6 +544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_it_comes),     cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_other_events),    cmocka_unit_test(test_broken_streams),
+        cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_questions),       cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_slow_reader),     cmocka_unit_test(test_revoked),
     };
