@@ -92,9 +92,9 @@ static enum code take_conf(struct serve *serve, struct why *why)
     /* Until then calls go on under the old one. */
     if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
-    proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     if (serve->runner != NULL)
-        runner_reload(serve->runner);
+        runner_reload(serve->runner); /* before a connection to what is new */
+    proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
     serve->conf = fresh;
     return CODE_OK;

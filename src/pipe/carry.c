@@ -285,6 +285,7 @@ static void answer(struct pipe_child *child, struct ask *ask, struct span canoni
 {
     struct line_edit edits[2] = {{line->id, buf_peek(&ask->original)}, {line->subscription, buf_peek(&ask->original)}};
 
+    child->used_us = loop_now_us(child->conf.loop);
     buf_clear(&child->edited);
     if (ask->talk != NULL && line_write(canonical, edits, 2, &child->edited) == CODE_OK)
         talk__answer(ask->talk, status_of(ask, canonical, line), buf_peek(&child->edited));

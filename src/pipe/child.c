@@ -139,6 +139,8 @@ static bool is_clogged(const struct pipe_child *child)
 {
     struct list *link, *next;
 
+    if (child->conf.refuses_questions)
+        return false; /* nobody's slowness is another's: whoever does not read is left behind (talk.c) */
     LIST_EACH(link, next, &child->desk->talks) {
         const struct talk *talk = LIST_ENTRY(link, struct talk, of_desk);
 

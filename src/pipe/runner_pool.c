@@ -159,9 +159,15 @@ static struct member *member_new(struct pool *pool, struct lot *lot)
     return NULL;
 }
 
+/* Somebody waits for it. What nobody waits for any more it may answer or not. */
 static bool is_busy(const struct member *member)
 {
-    return !list_is_empty(&member->child->asks) || member->child->runs > 0;
+    struct list *link, *next;
+
+    LIST_EACH(link, next, &member->child->asks)
+        if (LIST_ENTRY(link, struct ask, of_child)->talk != NULL)
+            return true;
+    return member->child->runs > 0;
 }
 
 static bool is_open(const struct member *member)
@@ -175,8 +181,18 @@ static void retire(struct member *member)
     pipe_child_end(member->child);
 }
 
+/* Whether `member` goes rather than `other`: the caller's own first, so that nobody drives out many of others. */
+static bool goes_before(const struct member *member, const struct member *other, const char *caller)
+{
+    bool is_own = strcmp(member->caller, caller) == 0, other_is_own = other != NULL && strcmp(other->caller, caller) == 0;
+
+    if (other == NULL || is_own != other_is_own)
+        return other == NULL || is_own;
+    return member->child->used_us < other->child->used_us;
+}
+
 /* Where a further one is too many, that of which nobody has wanted anything for longest goes; but none that works. */
-static bool make_room(struct lot *lot)
+static bool make_room(struct lot *lot, const char *caller)
 {
     struct member *idlest = NULL;
     struct list *link, *next;
@@ -188,7 +204,7 @@ static bool make_room(struct lot *lot)
         if (!is_open(member))
             continue;
         open++;
-        if (!is_busy(member) && (idlest == NULL || member->child->used_us < idlest->child->used_us))
+        if (!is_busy(member) && goes_before(member, idlest, caller))
             idlest = member;
     }
     if (open < lot->command->most)
@@ -225,13 +241,12 @@ static void refuse(struct choice *choice, int status, const char *text)
 
 /* ---- who answers ---- */
 
-static void choose_in_session(struct pool *pool, const struct lot *lot, const struct request *request, struct span id,
-                              const char *caller, struct choice *choice)
+static void choose_in_session(const struct lot *lot, const struct request *request, struct span id, const char *caller,
+                              struct choice *choice)
 {
     struct member *member = NULL;
     struct session *session = session_find(lot, id, caller, &member);
 
-    (void)pool;
     if (session == NULL) {
         refuse(choice, 404, "the session is not known; initialize anew");
         return;
@@ -254,7 +269,7 @@ static void choose_new(struct pool *pool, struct lot *lot, const struct request 
     struct member *member = is_alone ? NULL : find_shared(lot, whose, request->is_modern);
     struct session *session;
 
-    if (member == NULL && !make_room(lot)) {
+    if (member == NULL && !make_room(lot, whose)) {
         atomic_fetch_add(&pool->shared->refused, 1);
         refuse(choice, 503, "too many children of this route are at work");
         return;
@@ -288,7 +303,7 @@ static void choose(void *context, const struct request *request, struct choice *
     }
     memcpy(caller, value.at, value.len);
     if (!span_is_empty(id) && !request->is_initialize)
-        choose_in_session(pool, lot, request, id, caller, choice);
+        choose_in_session(lot, request, id, caller, choice);
     else if (lot->command == NULL)
         refuse(choice, 502, "the configuration names no such command any more");
     else if (request->is_initialize || request->is_modern || lot->command->kind == PIPE_OKSO)

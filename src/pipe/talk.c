@@ -38,9 +38,18 @@ static enum code write_head(struct talk *talk, int status, const char *media, si
     return code == CODE_OK ? http_write_head_end(out) : code;
 }
 
+/* Of a child of all, who does not read what it asked for keeps nobody else waiting. */
+static bool is_left_behind(const struct talk *talk)
+{
+    return talk->child != NULL && talk->child->conf.refuses_questions &&
+           buf_len(&talk->tube.out) > 2 * talk->child->conf.line_bytes;
+}
+
 /* The reply is written: the connection's next request, or its end. */
 static void finish(struct talk *talk)
 {
+    if (is_left_behind(talk))
+        check(talk, CODE_LIMIT);
     talk->state = TALK_HEAD;
     talk->child = NULL;
     talk->waiting = 0;
@@ -93,7 +102,7 @@ void talk__event(struct talk *talk, struct span json)
     if (code == CODE_OK)
         code = http_write_chunk(&talk->tube.out, buf_peek(&event));
     buf_fini(&event);
-    check(talk, code);
+    check(talk, is_left_behind(talk) ? CODE_LIMIT : code);
     desk__stir(talk->desk);
 }
 
