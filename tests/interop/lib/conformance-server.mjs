@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server on the official TypeScript SDK (2.x) in both eras, with the tools, resources and prompts that the conformance suite
 // asks for; other clients' plans use them too.
-// usage: PORT=N node conformance-server.mjs [both | modern | json]   (modern: 2026-07-28 only; json: replies as JSON where it can)
+// usage: PORT=N node conformance-server.mjs [both | modern | json | stdio]   (modern: 2026-07-28 only; json: replies as JSON where
+//        it can; stdio: as a child process, both)
 import http from 'node:http';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { NodeStreamableHTTPServerTransport, hostHeaderValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer, ProtocolError, acceptedContent, classifyInboundRequest, createMcpHandler, createRequestStateCodec,
          fromJsonSchema, inputRequired } from '@modelcontextprotocol/server';
+
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
 const mode = process.argv[2] ?? 'both';
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -296,7 +299,9 @@ async function serve(request, response) {
     await serveModern(request, response, body);
 }
 
-http.createServer((request, response) => {
+if (mode === 'stdio')
+  serveStdio(makeServer);
+else http.createServer((request, response) => {
   serve(request, response).catch((fault) => {
     console.error(fault);
     if (!response.headersSent)

@@ -354,6 +354,34 @@ static void test_cancel(void **state)
     wait_for(2, "\"requestId\":3");
 }
 
+/* 5.3: a subscription is known by the number of its request, which is ours on the child's side and the asker's on his; what is
+ * said meanwhile of another request is that one's. */
+static void test_listen(void **state)
+{
+    (void)state;
+    begin_python("import sys,json\n"
+                 "K='io.modelcontextprotocol/subscriptionId'\n"
+                 "a=json.loads(sys.stdin.readline()); b=json.loads(sys.stdin.readline())\n"
+                 "for i in (a['id'],987654): print(json.dumps({'jsonrpc':'2.0','method':'notifications/tools/list_changed',"
+                 "'params':{'_meta':{K:i}}}))\n"
+                 "print(json.dumps({'jsonrpc':'2.0','method':'notifications/message','params':{'data':'of b'}}))\n"
+                 "print(json.dumps({'jsonrpc':'2.0','id':b['id'],'error':{'code':-32601,'message':'no'}}))\n"
+                 "print(json.dumps({'jsonrpc':'2.0','id':a['id'],'result':{'_meta':{K:a['id']}}}))\n"
+                 "sys.stdin.read()\n");
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":\"sub\",\"method\":\"subscriptions/listen\",\"params\":{\"_meta\":{"
+            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}");
+    some_turns();
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"other\",\"params\":{\"_meta\":{"
+            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}");
+    wait_for(0, "\r\n0\r\n\r\n");
+    assert_non_null(strstr(bench.got[0], "list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"sub\"}}}"));
+    assert_non_null(strstr(bench.got[0], "{\"jsonrpc\":\"2.0\",\"id\":\"sub\",\"result\":{\"_meta\":{"
+                                         "\"io.modelcontextprotocol/subscriptionId\":\"sub\"}}}"));
+    assert_null(strstr(bench.got[0], "987654"));
+    assert_null(strstr(bench.got[0], "of b"));
+    assert_non_null(strstr(bench.got[1], "of b"));
+}
+
 /* 5.12: what is shared is initialized once; nobody is asked on behalf of all, and no word reaches the wrong one. */
 static void test_shared(void **state)
 {
@@ -463,6 +491,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stubborn, setup, teardown),
         cmocka_unit_test_setup_teardown(test_left_behind, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_listen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shared, setup, teardown),
         cmocka_unit_test_setup_teardown(test_batch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_okso, setup, teardown),
