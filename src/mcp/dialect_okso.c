@@ -227,6 +227,7 @@ const struct dialect dialect_okso = {
     .foreign = foreign,
     .is_run_once = true,
     .is_plain = true,
+    .reads_errors = true,
     .open = open_message,
     .read = read_message,
     .denial_status = denial_status,

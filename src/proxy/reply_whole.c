@@ -97,6 +97,14 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
 }
 
 /* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
+/* Whoever reads the body alone, and not the status, must not find in it what an answer may not hold. */
+static struct span read_error(struct pair *pair, struct span raw)
+{
+    struct mcp_reply reply = {0};
+
+    return reply__read(pair, raw, ERROR_BODY_MAX, &reply) == REASON_PERMITTED && reply.is_tool_error ? reply.body : SPAN_NONE;
+}
+
 static void deliver_error(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -106,7 +114,10 @@ static void deliver_error(struct pair *pair)
 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
-    if (exchange->route->deceptive.results != MCP_PASS &&
+    if (exchange->dialect->reads_errors) {
+        body = exchange->is_text ? SPAN_NONE : read_error(pair, raw);
+        media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
+    } else if (exchange->route->deceptive.results != MCP_PASS &&
         (exchange->is_text ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
         exchange->was_stripped = !span_is_empty(raw); /* all of it */
     } else if (exchange->is_text && unicode_is_utf8(raw)) {
