@@ -63,7 +63,7 @@ const char *mcp__headers_differ(const struct mcp_message *message, const struct 
 {
     bool needs = message->is_modern && message->kind == MCP_REQUEST;
 
-    if (message->is_modern && rules->head != NULL && http_head_has(rules->head, HTTP_NAME_MCP_SESSION_ID))
+    if (message->is_modern && rules->in_session)
         return "a request with its version in _meta belongs to no session: leave Mcp-Session-Id out";
     if (rules->version.at == NULL ? needs : message->is_modern && !span_equals(rules->version, message->asked_version))
         return "MCP-Protocol-Version must say what _meta says";

@@ -65,6 +65,7 @@ struct mcp_read_rules {
     struct span mcp_name;
     struct span version;       /* MCP-Protocol-Version, likewise */
     const char *const *revisions; /* of the route, NULL-terminated; NULL: all */
+    bool in_session;           /* it came in a session of the older revisions, of whatever transport */
     const struct http_head *head; /* or NULL, where nothing came beside the body */
     const struct mcp_binding *binding; /* whose requestState is taken; NULL: nobody's */
     const struct span *params; /* `params:` of the route: members that may stand in params beside those of the specification */

@@ -173,6 +173,10 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
     }
     if (walk->member != MEMBER_RESULT)
         return CODE_OK;
+    /* A client that reads it all the same would be asked what nobody judged. */
+    if (walk->rules->request == NULL && json_key_is_like(event->key, SPAN_LIT("resultType")) &&
+        span_is(event->text, "input_required"))
+        return refuse_json(walk, "an answer that asks for more, in a revision that has none");
     if (span_is(event->key, "isError"))
         walk->reply->is_tool_error = event->type == JSON_TRUE;
     if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)

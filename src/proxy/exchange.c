@@ -169,6 +169,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
         .version = exchange->version,
         .revisions = exchange->route->revisions,
+        .in_session = !span_is_empty(exchange->asked.session),
         .head = head,
         .binding = &binding,
         .meta = exchange->route->meta,

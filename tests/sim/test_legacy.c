@@ -269,6 +269,25 @@ static void other_posts(void)
     finish();
 }
 
+/* A request of a revision without sessions has nothing to do in one. */
+static void modern_post(void)
+{
+#define MODERN \
+    "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/list\",\"params\":{\"_meta\":{" \
+    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}"
+    char head[2048];
+
+    open_session();
+    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                   "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\nContent-Length: %zu\r\n\r\n", uri, strlen(MODERN));
+    sim_agent_says(sim, head);
+    sim_agent_says(sim, MODERN);
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_HEADER_MISMATCH);
+    assert_int_equal(sim->upstream_count, 1);
+    (void)sim_agent_hears(sim);
+    finish();
+}
+
 static void id_twice(void)
 {
     open_session();
@@ -295,6 +314,7 @@ static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
     in_every_weather(unnamed_transport);
     in_every_weather(ordinary_stream);
     in_every_weather(other_posts);
+    in_every_weather(modern_post);
     in_every_weather(id_twice);
 }
 

@@ -124,6 +124,20 @@ static void refuses_in_order(void **state)
         expect_sent(&cases[i].sent, NULL, cases[i].reason);
 }
 
+/* 5.23: in a session of the older revisions, whose server may read it as one of those */
+static void belongs_to_no_session(void **state)
+{
+    const struct mcp_read_rules rules = {.in_session = true, .version = SPAN_LIT("2026-07-28"), .mcp_method = SPAN_LIT("tools/call"),
+                                         .mcp_name = SPAN_LIT("t")};
+    struct asked a;
+
+    (void)state;
+    ask_with(&a, SPAN_LIT(CALL_T), &rules);
+    assert_int_equal(a.reason, REASON_HEADER_MISMATCH);
+    expect_span(a.message.id, "7");
+    ask_end(&a);
+}
+
 /* 5.14, 5.15: a route without the era answers in the same order; one without the others takes nothing else */
 static void keeps_to_the_routes_revisions(void **state)
 {
@@ -333,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recognises_modern_requests), cmocka_unit_test(refuses_in_order),
+        cmocka_unit_test(belongs_to_no_session),
         cmocka_unit_test(keeps_to_the_routes_revisions), cmocka_unit_test(answers_as_the_revision_says),
         cmocka_unit_test(mirrors_the_body), cmocka_unit_test(lists_what_is_listened_to),
         cmocka_unit_test(bounds_what_is_listened_to), cmocka_unit_test(cuts_meta),

@@ -449,11 +449,20 @@ static void refuses_deceptive_names(void **state)
     assert_true(mcp_json_is_deceptive(SPAN_LIT("{\"a\":")));
 }
 
+/* 5.23: what only a modern request may be answered */
+static void refuses_questions_of_another_era(void **state)
+{
+    (void)state;
+    expect(RESULT("{\"resultType\":\"input_required\",\"inputRequests\":{}}"), "tools/call", REASON_UPSTREAM_JSON);
+    expect(RESULT("{\"inputRequests\":{},\"ResultType\":\"input_required\"}"), "", REASON_UPSTREAM_JSON);
+    expect(RESULT("{\"resultType\":\"complete\",\"content\":[{\"resultType\":\"input_required\"}]}"), "tools/call", REASON_PERMITTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_folded_keys_in_questions),
-        cmocka_unit_test(classifies),
+        cmocka_unit_test(classifies), cmocka_unit_test(refuses_questions_of_another_era),
         cmocka_unit_test(builds_what_is_judged),
         cmocka_unit_test(refuses_envelopes), cmocka_unit_test(names_the_rule), cmocka_unit_test(mends_what_a_route_allows),
         cmocka_unit_test(refuses_what_is_too_large),
