@@ -319,8 +319,9 @@ static int wait_ms(const struct loop *loop, int64_t max_wait_us)
     if (loop->heap_count > 0) {
         int64_t until_us = loop->heap[0]->due_us - loop->now_us;
 
+        /* One microsecond: armed in this turn with no delay, for the next one, which is not to wait a millisecond. */
         if (until_us < us)
-            us = until_us > 0 ? until_us : 0;
+            us = until_us > 1 ? until_us : 0;
     }
     if (us == INT64_MAX)
         return -1;
