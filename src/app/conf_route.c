@@ -308,7 +308,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
                                         "timeouts", "identity", "tenant_header", "correlation_header", "underscore_headers",
                                         "origins", "query", "params", "meta", "tool_names", "forwarded", "denials", "deceptive",
                                         "lenient", "audit", "pass", "public_url", "limits", NULL};
-    static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"strict", "printable", NULL};
+    static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"printable", "strict", NULL};
     static const char *const denials[] = {"json", "sse", NULL}, *const metas[] = {"pass", "known", "none", NULL};
 
     if (!conf__map(reader, map, known, "a route"))
@@ -335,7 +335,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     read_params(reader, map, route);
     route->meta = (enum mcp_meta)conf__choice(reader, map, "meta", metas);
     route->query_pass = conf__choice(reader, map, "query", queries) == 1;
-    route->printable_tool_names = conf__choice(reader, map, "tool_names", names) == 1;
+    route->strict_tool_names = conf__choice(reader, map, "tool_names", names) == 1;
     route->forwarded = conf__bool(reader, map, "forwarded");
     route->denials_sse = conf__choice(reader, map, "denials", denials) == 1;
     read_deceptive(reader, map, &route->deceptive);

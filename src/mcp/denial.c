@@ -200,8 +200,21 @@ static bool names_member(const struct mcp_message *message, const struct mcp_den
 
 static bool has_detail(const struct mcp_message *message, const struct mcp_denial *denial)
 {
-    return message != NULL && message->is_modern && message->detail != NULL &&
-           (denial->reason == REASON_PARAMS_INVALID || denial->reason == REASON_HEADER_MISMATCH);
+    if (message == NULL || message->detail == NULL)
+        return false;
+    return denial->reason == REASON_TOOL_NAME_INVALID ||
+           (message->is_modern && (denial->reason == REASON_PARAMS_INVALID || denial->reason == REASON_HEADER_MISMATCH));
+}
+
+static void put_detail(struct mcp__pen *pen, const struct mcp_message *message, const struct mcp_denial *denial)
+{
+    bool names_route = denial->reason == REASON_TOOL_NAME_INVALID && denial->route.len > 0;
+
+    mcp__pen_text(pen, names_route ? " On route " : " ");
+    mcp__pen_span(pen, names_route ? denial->route : SPAN_NONE);
+    mcp__pen_text(pen, names_route ? ", " : "");
+    mcp__pen_text(pen, message->detail);
+    mcp__pen_text(pen, ".");
 }
 
 /* Says which member it is, and what lets it pass. */
@@ -252,11 +265,8 @@ static enum code write_body(const struct mcp_message *message, const struct mcp_
         put_unknown(&pen, message);
     else
         put_text(&pen, denial);
-    if (!names_member(message, denial) && has_detail(message, denial)) {
-        mcp__pen_text(&pen, " ");
-        mcp__pen_text(&pen, message->detail);
-        mcp__pen_text(&pen, ".");
-    }
+    if (!names_member(message, denial) && has_detail(message, denial))
+        put_detail(&pen, message, denial);
     code = mcp__pen_end(&pen);
     if (code == CODE_OK)
         code = answer == ANSWER_RESULT ? write_result(message, denial, buf_peek(&text), out)

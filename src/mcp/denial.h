@@ -23,6 +23,7 @@ struct mcp_denial {
     bool wants_sse;          /* what Accept and the route's `denials` come to */
     const char *const *revisions; /* NULL-terminated: data.supported */
     struct span requested;   /* canonical JSON: data.requested of VERSION_UNSUPPORTED; or empty */
+    struct span route;       /* whose `tool_names` TOOL_NAME_INVALID is due to; or empty */
     struct span pseudo;      /* "stream/open", "session/end" where there is no message; or empty */
 };
 

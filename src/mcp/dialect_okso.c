@@ -63,7 +63,9 @@ static enum reason read_action(struct mcp_message *message, const struct action 
     message->method = span_text(action->method);
     if (reason != REASON_PERMITTED)
         return reason;
-    if (action->takes_tool && (tool == NULL || tool->type != JSON_STRING || !mcp__is_tool_name(tool->text, rules)))
+    if (action->takes_tool) /* whatever is no string has no text */
+        message->detail = mcp__tool_name_fault(tool != NULL ? tool->text : SPAN_NONE, rules);
+    if (message->detail != NULL)
         return REASON_TOOL_NAME_INVALID;
     message->target = action->takes_tool ? tool->text : SPAN_NONE;
     message->tool = action->takes_arguments ? message->target : SPAN_NONE;

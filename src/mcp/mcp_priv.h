@@ -43,7 +43,7 @@ bool mcp__id_is_legal(enum json_type type, struct span text);
 bool mcp__method_is_legal(struct span method);
 
 /* message.c: a tool's name as the route takes it; what a fault in an agent's JSON is. */
-bool mcp__is_tool_name(struct span name, const struct mcp_read_rules *rules);
+const char *mcp__tool_name_fault(struct span name, const struct mcp_read_rules *rules);
 enum reason mcp__reason_of_fault(enum json_fault_kind kind);
 /* cuts.c: what a fault in an upstream's JSON is. */
 enum reason mcp__reply_fault(const struct json_fault *fault, struct span data);

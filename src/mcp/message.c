@@ -3,6 +3,7 @@
 
 #include "mcp/mcp_priv.h"
 #include "mcp/method.h"
+#include "unicode/unicode.h"
 
 enum reason mcp__reason_of_fault(enum json_fault_kind kind)
 {
@@ -241,19 +242,51 @@ static enum reason gather_others(struct mcp_message *message, struct arena *aren
     return REASON_PERMITTED;
 }
 
-bool mcp__is_tool_name(struct span name, const struct mcp_read_rules *rules)
+static bool is_blank(uint32_t point)
 {
-    if (name.len == 0 || name.len > MCP__NAME_MAX)
-        return false;
+    return point == ' ' || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x202f ||
+           point == 0x205f || point == 0x3000;
+}
+
+static bool is_control(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029;
+}
+
+/* A name that a person sees as what it is: nothing in it or at its ends is invisible. */
+static bool is_printable_name(struct span name)
+{
+    uint32_t point = 0;
+    bool ends_blank = false;
+
+    for (struct span rest = name; rest.len > 0; rest = span_part(rest, unicode_next(rest, &point), SIZE_MAX)) {
+        if (unicode_next(rest, &point) == 0 || is_control(point) || (is_blank(point) && rest.at == name.at))
+            return false;
+        ends_blank = is_blank(point);
+    }
+    return !ends_blank && !unicode_is_deceptive(name);
+}
+
+static bool is_strict_name(struct span name)
+{
     for (size_t i = 0; i < name.len; i++) {
         char c = name.at[i];
-        bool strict = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-                      c == '-';
 
-        if (!strict && !(rules->printable_tool_names && c >= 0x20 && c <= 0x7e))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'))
             return false;
     }
     return true;
+}
+
+const char *mcp__tool_name_fault(struct span name, const struct mcp_read_rules *rules)
+{
+    bool fits = name.len > 0 && name.len <= MCP__NAME_MAX;
+
+    if (fits && (rules->strict_tool_names ? is_strict_name(name) : is_printable_name(name)))
+        return NULL;
+    return rules->strict_tool_names
+               ? "`tool_names: strict` takes 1 to 128 letters, digits, `_`, `.` and `-`; `printable` takes more"
+               : "`tool_names: printable` takes 1 to 128 bytes without control and invisible characters and blanks at the ends";
 }
 
 /* A member of params that must be a string with something in it. */
@@ -283,7 +316,9 @@ static enum reason read_method(struct mcp_message *message, const struct mcp_rea
     const struct json_node *version;
 
     if (span_is(message->method, "tools/call")) {
-        if (!take_text(message, "name", &message->tool) || !mcp__is_tool_name(message->tool, rules)) {
+        (void)take_text(message, "name", &message->tool);
+        message->detail = mcp__tool_name_fault(message->tool, rules);
+        if (message->detail != NULL) {
             message->tool = SPAN_NONE;
             return REASON_TOOL_NAME_INVALID;
         }

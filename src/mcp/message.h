@@ -39,7 +39,7 @@ struct mcp_message {
     bool is_error;                  /* a response with `error` */
     bool lasts;                     /* what answers it is a stream of messages without end */
     bool is_modern;
-    const char *detail;             /* static: what is wrong with a modern request, for its author; or NULL */
+    const char *detail;             /* static: what is wrong with a modern request or a tool's name, for its author; or NULL */
     struct span modern_version;     /* canonical JSON of what it named (usually a string with its quotes) */
     struct span asked_version;      /* initialize: params.protocolVersion, decoded; modern: what it named */
 };
@@ -60,7 +60,7 @@ struct mcp_read_rules {
      * elicitation, roots, tasks) is taken out of `initialize` and of params._meta. NULL: none is. */
     bool (*may_ask)(void *context, struct span method);
     void *ask_context;
-    bool printable_tool_names; /* tool_names: printable */
+    bool strict_tool_names;    /* tool_names: strict */
     struct span mcp_method;    /* header values; at == NULL: absent */
     struct span mcp_name;
     struct span version;       /* MCP-Protocol-Version, likewise */

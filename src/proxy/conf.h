@@ -95,7 +95,7 @@ struct proxy_route {
     enum mcp_meta meta;
     bool query_pass;
     bool http_sse, http_sse_only;   /* `transports`: HTTP+SSE of 2024-11-05 too, or alone */
-    bool printable_tool_names;
+    bool strict_tool_names;
     bool forwarded;
     bool denials_sse;
     struct mcp_deceptive deceptive;

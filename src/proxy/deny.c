@@ -115,6 +115,7 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
         .wants_sse = exchange->wants_sse,
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = exchange->message.modern_version,
+        .route = exchange->route ? exchange->route->name : SPAN_NONE,
         .pseudo = exchange->message.kind == MCP_NONE ? exchange->asked.method : SPAN_NONE,
     };
 }

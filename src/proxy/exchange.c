@@ -164,7 +164,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
     struct mcp_message *message = &exchange->message;
     const struct mcp_binding binding = exchange__binding(pair);
     struct mcp_read_rules rules = {
-        .printable_tool_names = exchange->route->printable_tool_names,
+        .strict_tool_names = exchange->route->strict_tool_names,
         .mcp_method = http_head_known(head, HTTP_NAME_MCP_METHOD),
         .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
         .version = exchange->version,
@@ -188,6 +188,9 @@ enum reason exchange__read(struct pair *pair, struct span body)
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
                   fault.text ? fault.text : "");
+    if (reason == REASON_TOOL_NAME_INVALID && message->detail != NULL && lane__may_log(pair->lane))
+        log_warn("proxy", "route %.*s: a call is refused for its tool's name: %s", SPAN_ARG(exchange->route->name),
+                 message->detail);
     exchange__ask(exchange);
     route__correlate_body(exchange);
     exchange->asked.body = buf_peek(&exchange->canonical);

@@ -50,7 +50,7 @@ static bool may_ask(void *context, struct span method)
 static void read_request(struct span body, unsigned choice)
 {
     static const struct span listed[] = {{"note", 4}};
-    const struct mcp_read_rules rules = {.printable_tool_names = choice & 1,
+    const struct mcp_read_rules rules = {.strict_tool_names = !(choice & 1),
                                          .meta = choice >> 6 <= MCP_META_NONE ? (enum mcp_meta)(choice >> 6) : MCP_META_PASS,
                                          .params = listed, .param_count = choice >> 6 > MCP_META_NONE,
                                          .may_ask = choice & 8 ? may_ask : NULL,

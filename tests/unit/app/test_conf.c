@@ -151,7 +151,7 @@ static void test_defaults(void **state)
     assert_true(span_is(route->correlation_header, "X-Correlation-Id"));
     assert_int_equal(route->limits.body_bytes, 4 << 20);
     assert_int_equal(route->limits.per_principal_requests, 1024);
-    assert_false(route->query_pass || route->printable_tool_names || route->forwarded || route->denials_sse);
+    assert_false(route->query_pass || route->strict_tool_names || route->forwarded || route->denials_sse);
     assert_int_equal(conf->name_count, 1);
     assert_string_equal(conf->names[0].host, "127.0.0.1");
     assert_int_equal(conf->names[0].port, 9);
@@ -197,7 +197,7 @@ static const char everything[] =
     "    underscore_headers: [x_legacy]\n"
     "    origins: ['http://localhost:*', 'https://app.example.com']\n"
     "    query: pass\n"
-    "    tool_names: printable\n"
+    "    tool_names: strict\n"
     "    forwarded: true\n"
     "    denials: sse\n"
     "    pass: ['GET /.well-known/oauth-protected-resource/shop/mcp', 'GET /llms.txt -> /shop/llms.txt']\n"
@@ -279,7 +279,7 @@ static void test_everything(void **state)
     assert_true(span_is(shop->correlation_header, "X-Octopus-Correlation-Id"));
     assert_int_equal(shop->underscored_count, 1);
     assert_int_equal(shop->origin_count, 2);
-    assert_true(shop->query_pass && shop->printable_tool_names && shop->forwarded && shop->denials_sse);
+    assert_true(shop->query_pass && shop->strict_tool_names && shop->forwarded && shop->denials_sse);
     assert_int_equal(shop->pass_count, 2);
     assert_true(span_is(shop->pass[1].path, "/llms.txt") && span_is(shop->pass[1].upstream_path, "/shop/llms.txt"));
     assert_true(span_equals(shop->pass[0].path, shop->pass[0].upstream_path));
