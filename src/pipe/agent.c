@@ -92,6 +92,11 @@ void agent__error(struct pipe_agent *agent, struct post *post, int code, const c
 
 /* ---- answers ---- */
 
+bool agent__is_no_news(const struct pipe_agent *agent, struct span code)
+{
+    return agent->in.is_eof && agent->is_finished && span_is(code, "5030");
+}
+
 static void take_session(struct pipe_agent *agent, const struct http_head *head, struct span body)
 {
     const struct json_node *root, *version;
@@ -117,7 +122,7 @@ static void take_session(struct pipe_agent *agent, const struct http_head *head,
 /* An HTTP error: what it says as JSON-RPC goes to whoever asked, under their own id; of the rest its number. */
 static void take_refusal(struct pipe_agent *agent, struct post *post, int status, struct span body)
 {
-    const struct json_node *root = NULL, *error, *message;
+    const struct json_node *root = NULL, *error, *code, *message;
     struct arena arena;
     struct buf text;
     struct json_fault fault;
@@ -129,12 +134,13 @@ static void take_refusal(struct pipe_agent *agent, struct post *post, int status
     if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) != CODE_OK)
         root = NULL;
     error = json_member(root, SPAN_LIT("error"));
+    code = json_member(error, SPAN_LIT("code"));
     message = json_member(error, SPAN_LIT("message"));
     (void)snprintf(plain, sizeof plain, "HTTP status %d", status);
     if (!is_waited_for)
         agent__complain("the gate takes no %s: %.*s", post->kind == LINE_RESPONSE ? "answer" : "notification",
                         SPAN_ARG(message != NULL ? message->text : span_text(plain)));
-    else if (post->is_cancelled)
+    else if (post->is_cancelled || (code != NULL && agent__is_no_news(agent, code->raw)))
         post->is_answered = true;
     else if (agent->conf.kind == PIPE_OKSO && root != NULL)
         agent__say(agent, body);

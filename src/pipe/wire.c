@@ -79,7 +79,7 @@ void wire__send(struct wire *wire, struct post *post)
 
 /* ---- what comes back ---- */
 
-static bool is_answer_to(const struct post *post, struct span json)
+static bool is_answer_to(struct pipe_agent *agent, struct post *post, struct span json)
 {
     struct buf text;
     struct line line;
@@ -88,6 +88,8 @@ static bool is_answer_to(const struct post *post, struct span json)
     buf_init(&text, SIZE_MAX / 2);
     is_it = line_read(json, &text, &line) == CODE_OK && line.kind == LINE_RESPONSE &&
             span_equals(line_text(buf_peek(&text), line.id), post->id);
+    if (is_it && agent__is_no_news(agent, line_text(buf_peek(&text), line.code)))
+        post->is_cancelled = true;
     buf_fini(&text);
     return is_it;
 }
@@ -102,7 +104,7 @@ static void take_event(struct wire *wire, const struct sse_event *event)
         pipe_child_say(wire->agent->conf.child, event->data);
         return;
     }
-    if (!post->is_answered && post->kind == LINE_REQUEST && is_answer_to(post, event->data))
+    if (!post->is_answered && post->kind == LINE_REQUEST && is_answer_to(wire->agent, post, event->data))
         agent__answered(wire->agent, post, &wire->reader.head, event->data);
     else
         agent__say(wire->agent, event->data);
@@ -153,7 +155,7 @@ static void fail(struct wire *wire)
     wire->is_over = true;
     if (post == NULL)
         return;
-    if (post->kind == LINE_REQUEST && !post->is_answered)
+    if (post->kind == LINE_REQUEST && !post->is_answered && !agent__is_no_news(wire->agent, SPAN_LIT("5030")))
         agent__error(wire->agent, post, -32603, wire->agent->is_finished ? "The server ended before it answered."
                                                                         : "The gate ended before it answered.");
     else if (post->method == HTTP_METHOD_POST && !wire->has_head)

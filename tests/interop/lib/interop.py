@@ -129,7 +129,7 @@ def steps(client, target, plan, mode="legacy", seconds=400):
     done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds)
     if done.returncode != 0:
         raise Failed(f"{client} at {target}: ended with {done.returncode}: {done.stderr[-3000:]}")
-    found = [(line["step"], line["value"]) for line in map(json.loads, done.stdout.strip().split("\n"))]
+    found = [(line["step"], line.get("value")) for line in map(json.loads, done.stdout.strip().split("\n"))]
     return [[what, sorted(value) if what == ["asked"] else value] for what, value in found]
 
 
