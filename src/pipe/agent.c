@@ -94,7 +94,7 @@ void agent__error(struct pipe_agent *agent, struct post *post, int code, const c
 
 bool agent__is_no_news(const struct pipe_agent *agent, struct span code)
 {
-    return agent->in.is_eof && agent->is_finished && span_is(code, "5030");
+    return agent->in.is_eof && agent->is_finished && agent->conf.kind == PIPE_MCP && span_is(code, "5030");
 }
 
 static void take_session(struct pipe_agent *agent, const struct http_head *head, struct span body)
@@ -142,9 +142,9 @@ static void take_refusal(struct pipe_agent *agent, struct post *post, int status
                         SPAN_ARG(message != NULL ? message->text : span_text(plain)));
     else if (post->is_cancelled || (code != NULL && agent__is_no_news(agent, code->raw)))
         post->is_answered = true;
-    else if (agent->conf.kind == PIPE_OKSO && root != NULL)
+    else if (agent->conf.kind == PIPE_OKSO && json_member(root, SPAN_LIT("type")) != NULL)
         agent__say(agent, body);
-    else if (error != NULL)
+    else if (error != NULL && agent->conf.kind == PIPE_MCP)
         say_error(agent, post->id, error->raw);
     else
         agent__error(agent, post, -32603, plain);
