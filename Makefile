@@ -354,6 +354,7 @@ pgo:
 BENCH_BIN := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
 bench: all pgo $(BENCH_BIN)
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/run
+	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/wires
 	@tests/bench/policy
 	@tests/bench/audit
 
@@ -406,7 +407,7 @@ help:
 #: make cover        line coverage by folder
 #: make pgo          build/pgo/callgate: release, trained by a run of calls, for this machine's processor (MARCH= for others
 #:                   too); a few percent faster (install: FLAVOUR=pgo)
-#: make bench        side by side with nginx and with other policy engines, as tables and JSON
+#: make bench        side by side with nginx, bare stdio servers and other policy engines, as tables and JSON
 #: make install      PREFIX=/usr/local DESTDIR=
 #: make deps         tools/install-deps: the packages that the build needs (--tests: also what `make test` needs; --all: everything)
 #: make drawings     writes the tables of states, reasons and floors into the documents anew
