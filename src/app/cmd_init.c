@@ -214,6 +214,24 @@ static enum code ask_all(struct init *init, struct why *why)
     return code;
 }
 
+/* What a server of HTTP+SSE says to a POST where its stream is. */
+static bool is_refused(int status)
+{
+    return status == 400 || status == 404 || status == 405;
+}
+
+/* Perhaps it speaks HTTP+SSE of 2024-11-05. Returns: what was wrong before, where it does not. */
+static enum code ask_old_one(struct init *init, enum code before, struct why *why)
+{
+    struct why other = {0};
+    enum code code = exchange_open(&init->exchange, &other);
+
+    if (code != CODE_OK)
+        return before;
+    code = ask_all(init, why);
+    return code == CODE_OK ? buf_add_text(&init->conf_text, "    transports: [http+sse]\n") : code;
+}
+
 static enum code ask_tools(struct init *init, const struct conf *conf, struct why *why)
 {
     const struct proxy_upstream *upstream = &conf->proxy->routes[0].upstream;
@@ -236,6 +254,8 @@ static enum code ask_tools(struct init *init, const struct conf *conf, struct wh
     }
     exchange_init(&init->exchange, upstream, address);
     code = ask_all(init, why);
+    if (code != CODE_OK && is_refused(init->exchange.status))
+        code = ask_old_one(init, code, why);
     exchange_fini(&init->exchange);
     resolve_table_unref(&names);
     resolver_free(&resolver);

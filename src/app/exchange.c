@@ -4,6 +4,7 @@
 #include "http/media.h"
 #include "http/reader.h"
 #include "http/writer.h"
+#include "mcp/endpoint.h"
 #include "os/clock.h"
 #include "sse/parser.h"
 #include "tls/tls.h"
@@ -13,15 +14,17 @@
 #define WAIT_US (INT64_C(15) * 1000000)
 #define REPLY_MAX_BYTES ((size_t)8 << 20)
 
-/* One post under way. */
+/* One post under way, or the GET of a stream. */
 struct post {
     struct exchange *exchange;
     struct stream *stream;
     struct buf in, out, body;
+    struct buf rest;   /* of a stream, behind the answer that was taken last */
     struct http_reader reader;
     struct sse_parser parser;
     int64_t until_us;
     const char *media; /* of a text whose answer says nothing; NULL: JSON-RPC */
+    bool is_get, awaits_endpoint;
     bool is_sse;
     bool is_whole;  /* the answer is in `body` */
     bool is_over;   /* the HTTP message ended */
@@ -32,12 +35,29 @@ void exchange_init(struct exchange *exchange, const struct proxy_upstream *upstr
     *exchange = (struct exchange){.upstream = upstream, .address = *address};
     buf_init(&exchange->session, 1024);
     buf_init(&exchange->revision, 64);
+    buf_init(&exchange->endpoint, MCP_ENDPOINT_MAX_BYTES);
     buf_init(&exchange->canonical, REPLY_MAX_BYTES);
     arena_init(&exchange->arena, REPLY_MAX_BYTES * 8);
 }
 
+static void close_post(struct post *post)
+{
+    stream_close(&post->stream);
+    sse_parser_fini(&post->parser);
+    http_reader_fini(&post->reader);
+    buf_fini(&post->rest);
+    buf_fini(&post->body);
+    buf_fini(&post->out);
+    buf_fini(&post->in);
+}
+
 void exchange_fini(struct exchange *exchange)
 {
+    if (exchange->stream != NULL)
+        close_post(exchange->stream);
+    mem_free(exchange->stream);
+    exchange->stream = NULL;
+    buf_fini(&exchange->endpoint);
     buf_fini(&exchange->session);
     buf_fini(&exchange->revision);
     buf_fini(&exchange->canonical);
@@ -48,11 +68,14 @@ static enum code write_headers(struct post *post, size_t len)
 {
     const struct exchange *exchange = post->exchange;
     struct buf *out = &post->out;
-    enum code code = http_write_header(out, SPAN_LIT("Content-Type"),
-                                       post->media != NULL ? span_text(post->media) : SPAN_LIT("application/json"));
+    enum code code = CODE_OK;
 
+    if (!post->is_get)
+        code = http_write_header(out, SPAN_LIT("Content-Type"),
+                                 post->media != NULL ? span_text(post->media) : SPAN_LIT("application/json"));
     if (code == CODE_OK && post->media == NULL)
-        code = http_write_header(out, SPAN_LIT("Accept"), SPAN_LIT("application/json, text/event-stream"));
+        code = http_write_header(out, SPAN_LIT("Accept"), post->is_get ? SPAN_LIT("text/event-stream")
+                                                                       : SPAN_LIT("application/json, text/event-stream"));
     if (code == CODE_OK)
         code = http_write_header(out, SPAN_LIT("Connection"), SPAN_LIT("close"));
     if (code == CODE_OK && !buf_is_empty(&exchange->session))
@@ -61,13 +84,18 @@ static enum code write_headers(struct post *post, size_t len)
         code = http_write_header(out, SPAN_LIT("MCP-Protocol-Version"), buf_peek(&exchange->revision));
     for (size_t i = 0; i < exchange->upstream->header_count && code == CODE_OK; i++)
         code = http_write_header(out, exchange->upstream->headers[i].name, exchange->upstream->headers[i].value);
-    return code == CODE_OK ? http_write_header_u64(out, SPAN_LIT("Content-Length"), len) : code;
+    return code == CODE_OK && !post->is_get ? http_write_header_u64(out, SPAN_LIT("Content-Length"), len) : code;
 }
 
 static enum code write_post(struct post *post, struct span message)
 {
     const struct proxy_upstream *upstream = post->exchange->upstream;
-    enum code code = http_write_request(&post->out, HTTP_METHOD_POST, upstream->path, false, SPAN_NONE);
+    bool is_elsewhere = !post->is_get && !buf_is_empty(&post->exchange->endpoint);
+    struct span target = is_elsewhere ? buf_peek(&post->exchange->endpoint) : upstream->path;
+    size_t query = span_find(target, '?');
+    enum code code = http_write_request(&post->out, post->is_get ? HTTP_METHOD_GET : HTTP_METHOD_POST,
+                                        span_part(target, 0, query), query < target.len,
+                                        span_part(target, query + 1, SIZE_MAX));
 
     if (code == CODE_OK)
         code = http_write_header(&post->out, SPAN_LIT("Host"), upstream->authority);
@@ -135,6 +163,7 @@ static enum code take_head(struct post *post, struct why *why)
     const struct http_head *head = &post->reader.head;
     struct span session;
 
+    post->exchange->status = head->status;
     if (post->media != NULL)
         return head->status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", post->exchange->upstream->host,
                                                            head->status);
@@ -176,9 +205,13 @@ static enum code take_events(struct post *post, struct span bytes, struct why *w
         bytes = span_part(bytes, used, SIZE_MAX);
         if (step == SSE_STEP_FAULT)
             return why_set(why, CODE_INVALID, "the server's event stream: %s", post->parser.detail);
-        if (step == SSE_STEP_EVENT && is_answer(post, post->parser.event.data)) {
+        if (step == SSE_STEP_EVENT && post->awaits_endpoint && !span_is(post->parser.event.type, "endpoint"))
+            return why_set(why, CODE_INVALID, "the server's stream begins without an `endpoint` event");
+        if (step == SSE_STEP_EVENT && (post->awaits_endpoint || is_answer(post, post->parser.event.data))) {
+            enum code code = buf_add_span(&post->rest, bytes);
+
             post->is_whole = true;
-            return buf_add_span(&post->body, post->parser.event.data);
+            return code == CODE_OK ? buf_add_span(&post->body, post->parser.event.data) : code;
         }
     }
     return CODE_OK;
@@ -214,8 +247,25 @@ static enum code read_more(struct post *post, struct why *why)
     return wait_for(post, io, why);
 }
 
+/* What came in one piece with the answer before. */
+static enum code take_rest(struct post *post, struct why *why)
+{
+    struct buf rest;
+    enum code code;
+
+    buf_init(&rest, REPLY_MAX_BYTES);
+    buf_move(&rest, &post->rest);
+    code = take_events(post, buf_peek(&rest), why);
+    buf_fini(&rest);
+    return code;
+}
+
 static enum code receive(struct post *post, bool wants_answer, struct why *why)
 {
+    enum code taken = buf_is_empty(&post->rest) ? CODE_OK : take_rest(post, why);
+
+    if (taken != CODE_OK)
+        return taken;
     while (!post->is_over && !post->is_whole) {
         size_t used;
         struct span body = SPAN_NONE;
@@ -246,36 +296,76 @@ static enum code read_answer(struct post *post, const struct json_node **answer,
     return CODE_OK;
 }
 
-static enum code run(struct post *post, struct span message, const struct json_node **answer, struct why *why)
+/* Connects and sends. */
+static enum code begin(struct post *post, struct span message, struct why *why)
 {
     int64_t wait_us = post->exchange->wait_us != 0 ? post->exchange->wait_us : WAIT_US;
     enum code code;
 
     post->until_us = clock_monotonic_us() + wait_us;
+    post->exchange->status = 0;
     buf_init(&post->in, 65536);
     buf_init(&post->out, REPLY_MAX_BYTES);
     buf_wipes(&post->out);
     buf_init(&post->body, REPLY_MAX_BYTES);
+    buf_init(&post->rest, REPLY_MAX_BYTES);
     http_reader_init_reply(&post->reader);
-    http_reader_next(&post->reader, HTTP_METHOD_POST);
+    http_reader_next(&post->reader, post->is_get ? HTTP_METHOD_GET : HTTP_METHOD_POST);
     sse_parser_init(&post->parser, REPLY_MAX_BYTES);
     code = write_post(post, message);
     if (code != CODE_OK)
         why_set(why, code, "the request cannot be written: %s", code_text(code));
     if (code == CODE_OK)
         code = open_stream(post, why);
+    return code == CODE_OK ? send_all(post, why) : code;
+}
+
+/* The answer comes on the stream that was opened before. */
+static enum code await_on_stream(struct post *stream, const struct json_node **answer, struct why *why)
+{
+    enum code code;
+
+    stream->is_whole = false;
+    stream->until_us = clock_monotonic_us() + WAIT_US;
+    buf_clear(&stream->body);
+    code = receive(stream, true, why);
+    if (code == CODE_OK && !stream->is_whole)
+        code = why_set(why, CODE_IO, "the server's stream ended before its answer");
+    return code == CODE_OK ? read_answer(stream, answer, why) : code;
+}
+
+static enum code run(struct post *post, struct span message, const struct json_node **answer, struct why *why)
+{
+    struct post *stream = post->media == NULL ? post->exchange->stream : NULL;
+    enum code code = begin(post, message, why);
+
     if (code == CODE_OK)
-        code = send_all(post, why);
-    if (code == CODE_OK)
-        code = receive(post, answer != NULL, why);
+        code = receive(post, answer != NULL && stream == NULL, why);
     if (code == CODE_OK && answer != NULL)
-        code = read_answer(post, answer, why);
-    stream_close(&post->stream);
-    sse_parser_fini(&post->parser);
-    http_reader_fini(&post->reader);
-    buf_fini(&post->body);
-    buf_fini(&post->out);
-    buf_fini(&post->in);
+        code = stream != NULL ? await_on_stream(stream, answer, why) : read_answer(post, answer, why);
+    close_post(post);
+    return code;
+}
+
+enum code exchange_open(struct exchange *exchange, struct why *why)
+{
+    const struct proxy_upstream *upstream = exchange->upstream;
+    struct mcp_endpoint_base base = {upstream->tls != NULL, upstream->authority, upstream->path};
+    struct post *post = mem_zalloc(sizeof *post);
+    enum code code;
+
+    if (post == NULL)
+        return why_set(why, CODE_NOMEM, "not enough memory");
+    *post = (struct post){.exchange = exchange, .is_get = true, .awaits_endpoint = true};
+    exchange->stream = post;
+    code = begin(post, SPAN_NONE, why);
+    if (code == CODE_OK)
+        code = receive(post, true, why);
+    if (code == CODE_OK && (!post->is_sse || !post->is_whole))
+        code = why_set(why, CODE_INVALID, "the server's stream begins without an `endpoint` event");
+    if (code == CODE_OK && mcp_endpoint_resolve(buf_peek(&post->body), &base, &exchange->endpoint) != CODE_OK)
+        code = why_set(why, CODE_INVALID, "the server's `endpoint` event names another server, or no URI");
+    post->awaits_endpoint = false;
     return code;
 }
 

@@ -19,6 +19,9 @@ struct exchange {
     struct buf revision;  /* MCP-Protocol-Version to send; empty: none */
     struct buf canonical; /* the last answer */
     struct arena arena;
+    int status;           /* HTTP's, of the last answer; 0: none came */
+    struct post *stream;  /* HTTP+SSE: on which answers come; NULL: they come to the posts */
+    struct buf endpoint;  /* HTTP+SSE: where it has posts go */
     int64_t wait_us;      /* at most so long for each message; 0: 15 s */
 };
 
@@ -29,6 +32,10 @@ void exchange_fini(struct exchange *exchange);
  * Blocks: 15 s at most. Takes: answer NULL: none is due (a notification); otherwise *answer lives until the next post. */
 enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
     MUST_USE;
+
+/* Opens the stream of a server of HTTP+SSE (MCP 2024-11-05); from then on messages are posted where it says, and answers are
+ * awaited on the stream. CODE_INVALID: it is none. Blocks: as long as a post. */
+enum code exchange_open(struct exchange *exchange, struct why *why) MUST_USE;
 
 /* Posts a text of another kind; an answer with a status of 200 to 299 says that it was taken, and is not read further. */
 enum code exchange_send(struct exchange *exchange, const char *media, struct span text, struct why *why) MUST_USE;
