@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #define SESSION_BYTES 33 /* of an id, with its NUL */
-#define STDIN_WAITING_BYTES ((size_t)64 << 20) /* that a child has not read: more is refused */
+#define STDIN_WAITING_BYTES ((size_t)1 << 20)  /* that a child has not read: further messages are refused */
 #define CLOGGED_BYTES ((size_t)256 << 10)      /* that a connection has not taken: its child is not read meanwhile */
 #define KEPT_BYTES ((size_t)1 << 20)           /* of messages that wait for a GET */
 

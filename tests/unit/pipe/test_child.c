@@ -248,6 +248,28 @@ static void test_long_line(void **state)
     assert_true(WIFSIGNALED(bench.status) && WTERMSIG(bench.status) == SIGKILL);
 }
 
+/* 5.23: what a child does not read is bounded: who asks more is told so, and nothing is kept for him. */
+static void test_deaf(void **state)
+{
+    static char body[60000];
+    unsigned taken = 0;
+
+    (void)state;
+    begin_python("import time\ntime.sleep(600)\n");
+    (void)snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":{\"a\":\"%0*d\"}}", 59000, 7);
+    do {
+        if (bench.fd[0] >= 0)
+            hang_up(0);
+        post(0, body);
+        wait_for(0, "\r\n\r\n");
+        taken++;
+    } while (strstr(bench.got[0], "HTTP/1.1 202") != NULL && taken < 100);
+    assert_non_null(strstr(bench.got[0], "HTTP/1.1 503 "));
+    assert_in_range(taken, 17, 24); /* 1 MiB, and what the pipe holds */
+    pipe_child_signal(bench.child, SIGTERM);
+    wait_ended();
+}
+
 /* 5.23: a child that says nothing holds its asker only as long as that waits; one that ends, not at all. */
 static void test_silence(void **state)
 {
@@ -487,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ids_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_odd_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deaf, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stubborn, setup, teardown),
         cmocka_unit_test_setup_teardown(test_left_behind, setup, teardown),
