@@ -24,6 +24,7 @@ struct init {
     struct init_command command;    /* where a line was given */
     struct exchange exchange;       /* where a URL was */
     bool insecure;
+    bool is_modern;                 /* the server knows only revisions without sessions */
     const char *conf_path;
     char policy_path[256];
     struct buf conf_text, policy_text;
@@ -170,18 +171,44 @@ static enum code greet(struct init *init, struct why *why)
     return code;
 }
 
+#define MODERN "2026-07-28"
+#define MODERN_META \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\",\"io.modelcontextprotocol/clientCapabilities\":{}," \
+    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"callgate\",\"version\":\"" CALLGATE_VERSION "\"}}"
+
+/* Whoever refuses `initialize` may know only revisions without it. */
+static enum code discover(struct init *init, struct why *why)
+{
+    const struct json_node *answer;
+    enum code code = CODE_OK;
+
+    if (init->line == NULL) {
+        buf_clear(&init->exchange.session);
+        code = buf_add_text(&init->exchange.revision, MODERN);
+        init->exchange.method = "server/discover";
+    }
+    if (code == CODE_OK)
+        code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" MODERN_META "}}"),
+                   &answer, why);
+    init->is_modern = code == CODE_OK;
+    init->exchange.method = init->is_modern ? "tools/list" : NULL;
+    if (!init->is_modern)
+        buf_clear(&init->exchange.revision);
+    return code;
+}
+
 /* Returns: in *cursor the canonical JSON of the next page's cursor, empty after the last. */
 static enum code ask_page(struct init *init, struct buf *cursor, struct why *why)
 {
     const struct json_node *answer, *tools, *next;
+    bool has_cursor = !buf_is_empty(cursor);
     struct buf message;
     enum code code;
 
     buf_init(&message, 65536);
-    code = buf_is_empty(cursor)
-        ? buf_add_text(&message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}")
-        : buf_addf(&message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":%.*s}}",
-                   SPAN_ARG(buf_peek(cursor)));
+    code = buf_addf(&message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{%s%.*s%s%s}}",
+                    has_cursor ? "\"cursor\":" : "", SPAN_ARG(buf_peek(cursor)), has_cursor && init->is_modern ? "," : "",
+                    init->is_modern ? MODERN_META : "");
     if (code == CODE_OK)
         code = ask(init, buf_peek(&message), &answer, why);
     buf_fini(&message);
@@ -201,9 +228,12 @@ static enum code ask_page(struct init *init, struct buf *cursor, struct why *why
 
 static enum code ask_all(struct init *init, struct why *why)
 {
+    struct why other;
     struct buf cursor;
     enum code code = greet(init, why);
 
+    if ((code == CODE_IO || code == CODE_INVALID) && discover(init, &other) == CODE_OK)
+        code = CODE_OK; /* else what the server says to `initialize` is what is told */
     buf_init(&cursor, 16384);
     for (int page = 0; code == CODE_OK && page < PAGES_MAX; page++) {
         code = ask_page(init, &cursor, why);

@@ -82,6 +82,8 @@ static enum code write_headers(struct post *post, size_t len)
         code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), buf_peek(&exchange->session));
     if (code == CODE_OK && !buf_is_empty(&exchange->revision))
         code = http_write_header(out, SPAN_LIT("MCP-Protocol-Version"), buf_peek(&exchange->revision));
+    if (code == CODE_OK && exchange->method != NULL)
+        code = http_write_header(out, SPAN_LIT("Mcp-Method"), span_text(exchange->method));
     for (size_t i = 0; i < exchange->upstream->header_count && code == CODE_OK; i++)
         code = http_write_header(out, exchange->upstream->headers[i].name, exchange->upstream->headers[i].value);
     return code == CODE_OK && !post->is_get ? http_write_header_u64(out, SPAN_LIT("Content-Length"), len) : code;

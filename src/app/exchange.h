@@ -17,6 +17,7 @@ struct exchange {
     struct sock_address address;
     struct buf session;   /* Mcp-Session-Id that the server gave; empty: none */
     struct buf revision;  /* MCP-Protocol-Version to send; empty: none */
+    const char *method;   /* Mcp-Method to send; NULL: none */
     struct buf canonical; /* the last answer */
     struct arena arena;
     int status;           /* HTTP's, of the last answer; 0: none came */
