@@ -56,7 +56,7 @@ bool exchange__begin(struct pair *pair)
     BUG_ON(exchange->is_begun);
     clear(exchange);
     exchange->is_begun = true;
-    exchange->dialect = route__dialect(pair);
+    exchange->dialect = dialects[0];
     exchange->asked.time_us = clock_wall_us();
     exchange->asked.began_us = pair__now_us(pair);
     pair->back_address = 0;
@@ -101,7 +101,11 @@ struct mcp_binding exchange__binding(const struct pair *pair)
 
 void exchange__refuse(struct pair *pair, enum reason reason)
 {
-    pair->exchange.asked.refused = reason;
+    struct exchange *exchange = &pair->exchange;
+
+    exchange->asked.refused = reason;
+    if (exchange->route == NULL)
+        exchange->dialect = route__dialect(pair);
     pair__set_state(pair, STATE_JUDGE);
 }
 
