@@ -351,7 +351,7 @@ static void check_twins(struct conf_reader *reader, const struct yaml_node *node
     const struct proxy_route *route = &routes[at];
 
     for (const struct proxy_route *other = routes; other < route; other++) {
-        if (route->name.len > 0 && span_equals(other->name, route->name))
+        if (route->name.len > 0 && route->slugs.count == 0 && span_equals(other->name, route->name))
             CONF_FAULT(reader, node, "a route named %.*s is there already; policies need one name for one upstream",
                        SPAN_ARG(route->name));
         if (route->path.at != NULL && other->path.at != NULL && other->subtree == route->subtree &&

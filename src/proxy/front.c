@@ -164,8 +164,10 @@ static enum reason take_token(struct pair *pair, const struct rate *rate, uint64
 {
     struct exchange *exchange = &pair->exchange;
 
-    exchange->wait_us = rates_take(pair->lane->rates, hash_mix(who, hash_span(exchange->route->name)), rate,
-                                   pair__now_us(pair));
+    const struct proxy_route *route = exchange->route;
+    uint64_t own = hash_mix(hash_mix(hash_span(route->host), hash_span(route->path)), hash_span(route->name));
+
+    exchange->wait_us = rates_take(pair->lane->rates, hash_mix(who, own), rate, pair__now_us(pair));
     return exchange->wait_us == 0 ? REASON_UNSET : REASON_REQUEST_RATE;
 }
 

@@ -133,6 +133,42 @@ static void test_public_url(void **state)
     }
 }
 
+/* 5.14: a configuration of 0.2.0 means what it meant; what came since is off, and the dialect is MCP in every revision. */
+static void test_before(void **state)
+{
+    static const char *const of_before[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+    struct faults faults, warnings;
+    struct conf *conf;
+    const struct proxy_route *shop, *tree;
+
+    (void)state;
+    assert_ok(load("hosts: [mcp.example.com]\n"
+                   "routes:\n"
+                   "  - {name: shop, path: /shop/mcp, upstream: {url: 'https://h:9443/mcp'}, identity: [{api_key: X-API-Key}],\n"
+                   "     pass: ['GET /.well-known/oauth-protected-resource/shop/mcp', 'GET /llms.txt -> /shop/llms.txt',\n"
+                   "            'GET /alias -> /mcp'], limits: {rate: 5/s}}\n"
+                   "  - {name: tree, host: h, path: /*, dialect: mcp, revisions: [2025-06-18], transports: [streamable],\n"
+                   "     upstream: {url: 'https://h/x/'}}\n",
+                   &conf, &faults, &warnings));
+    shop = route_of(conf, "shop");
+    tree = route_of(conf, "tree");
+    assert_int_equal(warnings.count, 0);
+    assert_true(shop->dialect == &dialect_mcp && tree->dialect == &dialect_mcp);
+    for (size_t i = 0; i < sizeof of_before / sizeof *of_before; i++)
+        assert_true(mcp_revision_is_listed(shop->revisions, span_text(of_before[i])));
+    assert_string_equal(tree->revisions[0], "2025-06-18");
+    assert_null(tree->revisions[1]);
+    assert_false(shop->is_pipe || tree->is_pipe || shop->http_sse || tree->http_sse || shop->limits.is_plain);
+    assert_true(shop->slugs.count == 0 && tree->slugs.count == 0 && span_is_empty(shop->public_url));
+    assert_true(span_is_empty(shop->upstream.command));
+    assert_int_equal(shop->pass_count, 3);
+    for (size_t i = 0; i < shop->pass_count; i++)
+        assert_false(shop->pass[i].is_post || shop->pass[i].is_wild);
+    assert_true(tree->subtree && span_is_empty(tree->path) && span_is(tree->upstream.path, "/x"));
+    assert_true(span_is(shop->upstream.path, "/mcp") && shop->upstream.port == 9443);
+    conf_free(&conf);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -152,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slugs_and_passes), cmocka_unit_test(test_bad_places), cmocka_unit_test(test_public_url),
+        cmocka_unit_test(test_before),
     };
 
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
