@@ -66,7 +66,10 @@ void legacy__forget_call(struct pair *pair)
     char method[128];
     size_t len;
 
-    if (!exchange->call_is_open || (exchange->sent_us != 0 && exchange->reply_status / 100 == 2))
+    if (!exchange->call_is_open)
+        return;
+    /* An agent that did not wait for the 202 may still wait for the answer; one that was told of an error does not. */
+    if (exchange->sent_us != 0 && exchange->refusal == REASON_UNSET && exchange->reply_status < 400)
         return;
     key = call_key(exchange, exchange->message.id);
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
@@ -107,7 +110,9 @@ static void refuse_endpoint(struct pair *pair, enum code code, struct span uri)
     char text[256];
 
     (void)snprintf(text, sizeof text, "its `endpoint` event %s: %.*s",
-                   code == CODE_DENIED ? "names another server" : "is not a URI that can be asked",
+                   code == CODE_DENIED   ? "names another server"
+                   : code == CODE_EXISTS ? "names a session that has a stream already"
+                                         : "is not a URI that can be asked",
                    SPAN_ARG(span_part(uri, 0, 160)));
     reply__fail_for(pair, OUTCOME_REFUSED, code == CODE_NOMEM ? REASON_MEMORY : REASON_UPSTREAM_ENDPOINT, text);
 }

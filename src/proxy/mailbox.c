@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define BUCKETS 1024
-#define MAIL_MAX_BYTES (256 * 1024) /* that a stream was not able to take yet */
+#define MAIL_MAX_BYTES (64 * 1024) /* that a stream was not able to take yet */
 
 /* A stream's place where others leave what is to be said on it. The pair is touched by its own worker alone. */
 struct mailbox {

@@ -5,6 +5,7 @@
 #include "base/bug.h"
 #include "mcp/batch.h"
 #include "mcp/denial.h"
+#include "mcp/endpoint.h"
 #include "mcp/reply.h"
 #include "mcp/session.h"
 
@@ -194,6 +195,25 @@ static void check_parts(struct span data)
     buf_fini(&second);
 }
 
+/* 5.4: wherever an `endpoint` event points, what is asked is a path of the server that was asked already. */
+static void check_endpoint(struct span reference)
+{
+    const struct mcp_endpoint_base base = {true, SPAN_LIT("tools.example"), SPAN_LIT("/v1/sse")};
+    struct buf out;
+    struct span text;
+
+    buf_init(&out, CAP_BYTES);
+    if (mcp_endpoint_resolve(reference, &base, &out) == CODE_OK) {
+        text = buf_peek(&out);
+        BUG_ON(text.len == 0 || text.len > MCP_ENDPOINT_MAX_BYTES || text.at[0] != '/' || (text.len > 1 && text.at[1] == '/'));
+        for (size_t i = 0; i < text.len; i++)
+            BUG_ON(text.at[i] <= 0x20 || text.at[i] >= 0x7f || text.at[i] == '#' || text.at[i] == '"' || text.at[i] == '\\');
+    } else {
+        BUG_ON(buf_len(&out) != 0);
+    }
+    buf_fini(&out);
+}
+
 /* 4.16: an id with one byte changed, or with something behind it, is nobody's. */
 static void alter_session(const unsigned char *key, const struct mcp_session_scope *scope, struct span made, size_t at)
 {
@@ -235,6 +255,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         return 0;
     read_request(rest, bytes[0]);
     check_parts(rest);
+    check_endpoint(rest);
     read_reply(rest, bytes[0]);
     check_session(rest);
     return 0;

@@ -177,6 +177,15 @@ static void refused_ones(void)
     assert_int_equal(sim->upstream_count, 1);
 }
 
+/* A message of the later era carries its own version, and has no place in a session of the former. */
+static void later_era(void)
+{
+    old_session();
+    refused("[" LIST("2") ",{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\",\"params\":{\"_meta\":"
+            "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}]",
+            "\"id\":3,\"error\":{\"code\":-320", REASON_HEADER_MISMATCH);
+}
+
 static void other_revisions(void)
 {
     open_session(INITIALIZE("2025-06-18"), WELCOME("2025-06-18"));
@@ -198,6 +207,7 @@ static void test_refused(void **state) /* 5.4, 5.23 */
 {
     (void)state;
     in_every_weather(refused_ones);
+    in_every_weather(later_era);
     in_every_weather(other_revisions);
     in_every_weather(another_version_in_the_header);
 }

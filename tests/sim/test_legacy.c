@@ -143,11 +143,38 @@ static void denied(void)
     has(text, "Try another tool.");
 }
 
+/* An agent that is not there for the 202 is there for the answer, on the stream. */
+static void not_waited_for(void)
+{
+    open_session();
+    post(CALL("4", "search"));
+    has(sim_upstream_hears(sim, 1), CALL("4", "search"));
+    sim_agent_leaves(sim);
+    event(RESULT("4"));
+    has(stream_hears(), RESULT("4"));
+    sim->agent = NULL;
+    finish();
+}
+
+/* A server that gives one name to two streams. */
+static void one_name_twice(void)
+{
+    open_session();
+    sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    sim_upstream_says(sim, 1, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+                              "event: endpoint\ndata: /messages/?session_id=inner\n\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 502 ");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_ENDPOINT);
+    finish();
+}
+
 static void test_session(void **state) /* 5.4 */
 {
     (void)state;
     in_every_weather(answered);
     in_every_weather(denied);
+    in_every_weather(not_waited_for);
+    in_every_weather(one_name_twice);
 }
 
 /* ---- what is not taken ---- */
@@ -288,6 +315,24 @@ static void modern_post(void)
     finish();
 }
 
+static void later_era(void)
+{
+    const char *json = "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+                       "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+    char head[2048];
+
+    open_session();
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+                   "Mcp-Method: tools/list\r\nContent-Length: %zu\r\n\r\n", uri, strlen(json));
+    sim_agent_says(sim, head);
+    sim_agent_says(sim, json);
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+    has(stream_hears(), "\"id\":3,\"error\":{\"code\":-320");
+    assert_int_equal(sim->upstream_count, 1);
+    finish();
+}
+
 static void id_twice(void)
 {
     open_session();
@@ -316,6 +361,7 @@ static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
     in_every_weather(other_posts);
     in_every_weather(modern_post);
     in_every_weather(id_twice);
+    in_every_weather(later_era);
 }
 
 int main(void)

@@ -194,6 +194,42 @@ static void workers_share_it(void **state)
     }
 }
 
+static enum code call(const char *id, int64_t now_us)
+{
+    struct question_key key = key_of("s", id);
+
+    key.is_call = true;
+    return question_open(&gate, &key, SPAN_LIT("tools/call"), now_us);
+}
+
+/* 5.4: calls of the agent stand beside questions of the server: one id may be both, no id two calls, and the oldest gives way. */
+static void calls_stand_beside_questions(void **state)
+{
+    struct question_key key = key_of("s", "1");
+    char method[129], id[16];
+
+    (void)state;
+    assert_int_equal(ask("s", "1", "roots/list", 1), CODE_OK);
+    assert_int_equal(call("1", 1), CODE_OK);
+    assert_int_equal(call("1", 2), CODE_EXISTS);
+    key.is_call = true;
+    assert_int_equal(answer(&key, method), CODE_OK);
+    assert_string_equal(method, "tools/call");
+    assert_int_equal(answer(&key, method), CODE_NOT_FOUND);
+    key.is_call = false;
+    assert_int_equal(answer(&key, method), CODE_OK);
+    assert_string_equal(method, "roots/list");
+    for (int i = 0; i < 257; i++) {
+        (void)snprintf(id, sizeof id, "%d", i);
+        assert_int_equal(call(id, i), CODE_OK);
+    }
+    key = key_of("s", "0");
+    key.is_call = true;
+    assert_int_equal(answer(&key, method), CODE_NOT_FOUND);
+    key.id = SPAN_LIT("1");
+    assert_int_equal(answer(&key, method), CODE_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_session_holds_at_most_64, make_table, drop_table),
         cmocka_unit_test_setup_teardown(all_sessions_together_are_bounded, make_table, drop_table),
         cmocka_unit_test_setup_teardown(long_methods_and_no_memory_are_refused, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(calls_stand_beside_questions, make_table, drop_table),
         cmocka_unit_test_setup_teardown(workers_share_it, make_table, drop_table),
     };
 
