@@ -22,6 +22,7 @@
 #define BUSY_TRIES 500
 #define BUSY_US 10000
 #define LAST_WORDS 600
+#define LOOK_MS 20
 
 static enum code connect_to(const struct conf_pipe *pipe, int *fd, struct why *why)
 {
@@ -139,13 +140,17 @@ static enum code start(const char *conf, const struct conf_pipe *pipe, struct wh
     return code;
 }
 
-enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int *fd, struct why *why)
+enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int patience_ms, int *fd, struct why *why)
 {
     char path[PATH_MAX];
     enum code code = connect_to(pipe, fd, why);
     int lock;
 
-    if (code != CODE_NOT_FOUND)
+    for (int ms = 0; ms < patience_ms && code == CODE_NOT_FOUND; ms += LOOK_MS) {
+        (void)usleep(LOOK_MS * 1000);
+        code = connect_to(pipe, fd, why);
+    }
+    if (code != CODE_NOT_FOUND || patience_ms < 0)
         return code;
     (void)snprintf(path, sizeof path, "%s.lock", pipe->socket);
     lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

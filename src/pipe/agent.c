@@ -302,7 +302,7 @@ static bool may_go(const struct pipe_agent *agent)
     return true;
 }
 
-static struct wire *find_wire(struct pipe_agent *agent)
+static struct wire *find_wire(struct pipe_agent *agent, bool may_start)
 {
     for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next) {
         struct wire *wire = LIST_ENTRY(link, struct wire, of_agent);
@@ -310,7 +310,7 @@ static struct wire *find_wire(struct pipe_agent *agent)
         if (wire->post == NULL && !wire->is_over && !wire->tube.is_eof && !wire->tube.is_broken)
             return wire;
     }
-    return agent->wire_count < WIRES_MOST + 8 ? wire__new(agent) : NULL;
+    return agent->wire_count < WIRES_MOST + 8 ? wire__new(agent, may_start) : NULL;
 }
 
 /* What is cancelled: its answer is not waited for. In the newer era the end of its connection is what says so.
@@ -344,7 +344,7 @@ static void send(struct pipe_agent *agent, struct post *post)
         post__free(&post);
         return;
     }
-    wire = find_wire(agent);
+    wire = find_wire(agent, post->method == HTTP_METHOD_POST);
     if (wire == NULL && post->method == HTTP_METHOD_GET)
         agent->listens = false;
     if (wire == NULL && post->kind == LINE_REQUEST)
@@ -507,7 +507,7 @@ enum code pipe_agent_start(const struct pipe_agent_conf *conf, struct pipe_agent
     if (agent->reads_file)
         loop_watch_remove(conf->loop, &agent->in.watch);
     *out = agent;
-    first = wire__new(agent); /* for as long as it stands, the gate stays */
+    first = wire__new(agent, true); /* for as long as it stands, the gate stays */
     if (first == NULL)
         return why_set(why, CODE_IO, "%s", "the gate cannot be reached");
     stir(agent);

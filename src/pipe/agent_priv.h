@@ -86,7 +86,7 @@ void post__free(struct post **post);
 enum code post__write(const struct post *post, const struct pipe_agent *agent, struct buf *out) MUST_USE;
 
 /* ---- wire.c ---- */
-struct wire *wire__new(struct pipe_agent *agent) MUST_USE; /* NULL: the gate is not there, which was told */
+struct wire *wire__new(struct pipe_agent *agent, bool may_start) MUST_USE; /* NULL: the gate is not there, which was told */
 void wire__free(struct wire *wire);
 void wire__send(struct wire *wire, struct post *post_take);
 void wire__step(struct wire *wire);

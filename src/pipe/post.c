@@ -148,7 +148,7 @@ static enum code write_era(const struct post *post, const struct pipe_agent *age
     if (post->is_modern) {
         if (!buf_is_empty(&post->version))
             code = http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&post->version));
-        if (code == CODE_OK)
+        if (code == CODE_OK && http_value_is_writable(post->rpc_method)) /* there is no such method else: the gate says so */
             code = http_write_line(out, SPAN_LIT("Mcp-Method: "), post->rpc_method);
         if (code == CODE_OK && !buf_is_empty(&post->name))
             code = http_write_line(out, SPAN_LIT("Mcp-Name: "), buf_peek(&post->name));

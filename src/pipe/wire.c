@@ -25,19 +25,19 @@ static enum code introduce(struct pipe_agent *agent, int fd)
     return code == CODE_OK ? pipe_child_serve(agent->conf.child, ends[1]) : code;
 }
 
-struct wire *wire__new(struct pipe_agent *agent)
+struct wire *wire__new(struct pipe_agent *agent, bool may_start)
 {
     struct wire *wire = mem_zalloc(sizeof *wire);
     struct why why = {""};
     int fd = -1;
-    enum code code = wire != NULL ? agent->conf.dial(agent->conf.context, &fd, &why) : CODE_NOMEM;
+    enum code code = wire != NULL ? agent->conf.dial(agent->conf.context, may_start, &fd, &why) : CODE_NOMEM;
 
     if (code == CODE_OK)
         code = introduce(agent, fd);
     if (code != CODE_OK) {
-        if (!agent->dial_failed)
+        if (!agent->dial_failed && may_start)
             agent__complain("%s", why.text[0] != '\0' ? why.text : code_text(code));
-        agent->dial_failed = true;
+        agent->dial_failed = agent->dial_failed || may_start;
         sock_close(&fd);
         mem_free(wire);
         return NULL;
