@@ -78,7 +78,6 @@ static bool scan_target(struct http_reader *reader, struct span target)
 
     if (path.len == 0 || path.at[0] != '/')
         return http__refuse(reader, REASON_HTTP_MALFORMED, "the target is not in origin form");
-    head->path = piece_of(head, path); /* also of what is refused, which is answered in the form of whoever takes it */
     if (!plain && is_debatable(path))
         return http__refuse(reader, REASON_PATH_DEBATABLE, "the path has an escape, a dot segment, '//', ';' or '\\'");
     if (!plain && !http__is_all(path, HTTP__PATH))
@@ -114,8 +113,10 @@ static bool scan_request_line(struct http_reader *reader, struct span line)
 {
     struct span rest, version;
     struct span method = span_cut(line, ' ', &rest);
-    struct span target = span_cut(rest, ' ', &version);
+    struct span target = span_cut(rest, ' ', &version), query;
 
+    /* Also of what is refused, which is answered in the form of whoever takes the path. */
+    reader->head.path = piece_of(&reader->head, span_cut(target, '?', &query));
     if (!scan_method(reader, method))
         return false;
     if (target.len == 0 || version.len == 0)
