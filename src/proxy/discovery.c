@@ -87,6 +87,20 @@ bool discovery__is_asked(const struct pair *pair)
     return span_starts_with(path, SPAN_LIT("/.well-known/"));
 }
 
+/* Where a person's browser goes to say yes: an answer of the declared /authorize is nothing else. No place but one that any
+ * browser can reach, so that no address behind the gate is handed out. */
+bool discovery__may_redirect(const struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+    struct span scheme = SPAN_LIT("https://"), location = http_head_known(&pair->answers.head, HTTP_NAME_LOCATION);
+    struct span host = span_part(location, scheme.len, SIZE_MAX);
+
+    host = span_part(host, 0, span_find(span_part(host, 0, span_find(host, '/')), '?'));
+    return exchange->pass != NULL && exchange->method == HTTP_METHOD_GET &&
+           span_is(http_head_path(&pair->asks.head), "/authorize") && span_starts_with(location, scheme) &&
+           !span_equals_nocase(host, exchange->route->upstream.authority);
+}
+
 /* The codes of RFC 6749, 5.2 and 4.1.2.1. The texts of reasons need no escapes. */
 enum code discovery__refuse(enum reason reason, int status, struct buf *out)
 {

@@ -454,6 +454,7 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out) MUST_US
 enum code discovery__challenge(const struct proxy_route *route, struct buf *out) MUST_USE;
 struct span discovery__say(struct exchange *exchange);
 bool discovery__is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
+bool discovery__may_redirect(const struct pair *pair);
 enum code discovery__refuse(enum reason reason, int status, struct buf *out) MUST_USE;
 /* Where the route says by which URL agents know it: an upstream's WWW-Authenticate, and its metadata (PERMITTED: in out). */
 enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out) MUST_USE;

@@ -284,7 +284,7 @@ static bool head_done(struct pair *pair)
     exchange->first_reply_us = pair__now_us(pair);
     if (http_body_is_encoded(head))
         reason = REASON_UPSTREAM_ENCODED;
-    else if (head->status >= 300 && head->status < 400)
+    else if (head->status >= 300 && head->status < 400 && !discovery__may_redirect(pair))
         reason = REASON_UPSTREAM_REDIRECT;
     else if (exchange->pass != NULL)
         return pass__begin(pair);
