@@ -244,6 +244,30 @@ static void answered_by_events(void)
     assert_int_equal(sim->ring->outcomes[sim->ring->outcome_count - 2].outcome, OUTCOME_RESULT);
 }
 
+#define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"result\":{}}"
+
+/* An agent's answer among calls finds its question; where the batch is denied, it may be given again, and then once. */
+static void holds_an_answer(void)
+{
+    begin_two();
+    stream_begins(1);
+    event(1, SAMPLING);
+    has(sim_agent_hears(sim), SAMPLING);
+    sim_upstream_says(sim, 1, "data: [" RESULT("2") "," RESULT("3") "]\n\n");
+    sim_upstream_leaves(sim, 1);
+    (void)sim_agent_hears(sim);
+    sim_agent_posts(sim, "[" ANSWER "," CALL("4", "forbidden") "]", session);
+    has(sim_agent_hears(sim), "Try another tool.");
+    assert_int_equal(sim->upstream_count, 2);
+    sim_agent_posts(sim, "[" ANSWER "," CALL("5", "search") "]", session);
+    has(sim_upstream_hears(sim, 2), "[" ANSWER "," CALL("5", "search") "]");
+    sim_upstream_answers(sim, 2, "application/json", RESULT("5")); /* one answer is not always in an array */
+    has(sim_agent_hears(sim), "\r\n\r\n[" RESULT("5") "]");
+    sim_agent_posts(sim, "[" ANSWER "]", session);
+    has(sim_agent_hears(sim), "HTTP/1.1 403 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_ANSWER_UNASKED);
+}
+
 static void stream_breaks(const char *json)
 {
     const char *text;
@@ -334,6 +358,7 @@ static void test_answers(void **state) /* 5.4, 5.23 */
 {
     (void)state;
     in_every_weather(answered_by_events);
+    in_every_weather(holds_an_answer);
     in_every_weather(answered_twice);
     in_every_weather(answered_unasked);
     in_every_weather(ends_too_early);

@@ -13,6 +13,7 @@
 #define RESULT "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
 #define SAMPLING "{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"sampling/createMessage\",\"params\":{\"a\":1}}"
 #define ROOTS "{\"jsonrpc\":\"2.0\",\"id\":\"r1\",\"method\":\"roots/list\"}"
+#define LIST "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/list\"}"
 #define INITIALIZE \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"," \
     "\"capabilities\":{},\"clientInfo\":{\"name\":\"a\",\"version\":\"1\"}}}"
@@ -61,6 +62,54 @@ static void session_call(void)
     sim_agent_posts(sim, INITIALIZE, "Origin: http://localhost\r\n");
     answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: inner\r\nConnection: close\r\n\r\n"
            "data: " WELCOME "\n\n");
+}
+
+static char batch_session[512]; /* a header line: the key and the names of all simulations are the same */
+
+static void make_session(void)
+{
+    struct mcp_session_scope scope = {.route = SPAN_LIT("shop"), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot")};
+    struct mcp_session session = {SPAN_LIT("inner"), SPAN_LIT("2025-03-26")};
+    struct buf id;
+
+    sim = malloc(sizeof *sim);
+    assert_non_null(sim);
+    sim_init(sim, SIM_PLAIN);
+    buf_init(&id, 512);
+    assert_int_equal(mcp_session_make(gate_session_key(sim->lane.gate), &scope, &session, &id), CODE_OK);
+    (void)snprintf(batch_session, sizeof batch_session, "Mcp-Session-Id: %.*s\r\n", SPAN_ARG(buf_peek(&id)));
+    buf_fini(&id);
+    sim_fini(sim);
+    free(sim);
+}
+
+static void batch_as_list(void)
+{
+    sim_agent_posts(sim, "[" CALL "," LIST "]", batch_session);
+    answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n[" RESULT "]");
+    if (sim->upstream_count > 0)
+        sim_upstream_leaves(sim, sim->upstream_count - 1);
+}
+
+static void batch_as_events(void)
+{
+    sim_agent_posts(sim, "[" CALL "," LIST "]", batch_session);
+    answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+           "id: 1\ndata: [" SAMPLING "," RESULT "]\n\n");
+}
+
+static void batch_denied(void)
+{
+    sim_agent_posts(sim, "[" FORBIDDEN "," LIST "]", batch_session);
+}
+
+static void legacy_stream(void)
+{
+    sim->route->http_sse = sim->route->http_sse_only = true;
+    sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    if (sim->upstream_count > 0 && !mem_stream_twin_closed(sim->upstreams[0]))
+        sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+                                  "event: endpoint\ndata: /messages\n\nevent: message\ndata: " ROOTS "\n\n");
 }
 
 static void torture(scene_fn scene, unsigned least)
@@ -120,11 +169,26 @@ static void test_session(void **state) /* 1.17, 1.26 */
     torture(session_call, 8);
 }
 
+static void test_batch(void **state) /* 5.4 */
+{
+    (void)state;
+    make_session();
+    torture(batch_as_list, 12);
+    torture(batch_as_events, 12);
+    torture(batch_denied, 8);
+}
+
+static void test_legacy(void **state) /* 5.4 */
+{
+    (void)state;
+    torture(legacy_stream, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json), cmocka_unit_test(test_denied), cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_session),
+        cmocka_unit_test(test_session), cmocka_unit_test(test_batch), cmocka_unit_test(test_legacy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
