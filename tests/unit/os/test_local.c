@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The introduction of pipes, whole, in pieces and wrong, and the socket's place. 5.11, 5.23 */
+#include "fakes/cm.h"
+
+#include "os/local.h"
+#include "os/sock.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int front[2], back[2];
+static struct stream *stream;
+
+static int setup(void **state)
+{
+    (void)state;
+    if (local_pair(front) != CODE_OK || local_pair(back) != CODE_OK)
+        return -1;
+    return local_stream_new(front[1], &stream) == CODE_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    stream_close(&stream);
+    sock_close(&front[0]);
+    sock_close(&back[0]);
+    sock_close(&back[1]);
+    return 0;
+}
+
+/* In tests both ends of every pair are this process's own: what the gate refuses as a circle. */
+static void an_introduction_is_whole_or_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(stream_handshake(stream), IO_WANT_READ);
+    assert_int_equal(local_introduce(front[0], SPAN_LIT("files"), back[1]), CODE_OK);
+    assert_int_equal(stream_handshake(stream), IO_FAIL);
+    assert_string_equal(stream_fault(stream), "what was handed over is no end of a Unix stream socket");
+}
+
+static void pieces_are_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LOCAL_INTRODUCTION_BYTES; i++) {
+        assert_int_equal(stream_handshake(stream), IO_WANT_READ);
+        assert_int_equal(write(front[0], "", 1), 1);
+    }
+    assert_int_equal(stream_handshake(stream), IO_FAIL);
+    assert_string_equal(stream_fault(stream), "the introduction is not of this version");
+}
+
+static void an_end_within_it_is_an_end(void **state)
+{
+    (void)state;
+    assert_int_equal(write(front[0], "callgate-pipe-1", 16), 16);
+    sock_close(&front[0]);
+    assert_int_equal(stream_handshake(stream), IO_EOF);
+}
+
+/* With another process at the other ends all is well. */
+static void a_child_introduces_itself(void **state)
+{
+    struct stream *handed;
+    size_t done = 0;
+    char got[8];
+    uid_t uid;
+    pid_t pid, child;
+
+    (void)state;
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int own[2];
+        bool went = local_pair(own) == CODE_OK && local_introduce(front[0], SPAN_LIT("files"), own[0]) == CODE_OK &&
+                    write(front[0], "next", 4) == 4 && write(own[1], "way back", 8) == 8;
+
+        (void)sleep(went ? 1 : 0);
+        _exit(went ? 0 : 1);
+    }
+    while (stream_handshake(stream) == IO_WANT_READ)
+        (void)usleep(1000);
+    assert_int_equal(stream_handshake(stream), IO_OK);
+    assert_true(span_is(local_name(stream), "files"));
+    local_peer(stream, &uid, &pid);
+    assert_int_equal(uid, geteuid());
+    assert_int_equal(local_take(stream, &handed), CODE_OK);
+    while (stream_read(handed, got, sizeof got, &done) == IO_WANT_READ)
+        (void)usleep(1000);
+    assert_memory_equal(got, "way back", 8);
+    stream_close(&handed);
+    while (stream_read(stream, got, sizeof got, &done) == IO_WANT_READ)
+        (void)usleep(1000);
+    assert_memory_equal(got, "next", 4); /* what follows the introduction is the stream's */
+}
+
+static void a_place_is_taken_once(void **state)
+{
+    char folder[] = "/tmp/callgate-local-XXXXXX", path[64], far[200];
+    struct why why = {""};
+    struct stat status;
+    int first, second;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/s", folder);
+    assert_int_equal(local_connect(path, &first), CODE_NOT_FOUND);
+    assert_int_equal(local_listen(path, &first, &why), CODE_OK);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(local_listen(path, &second, &why), CODE_EXISTS);
+    assert_int_equal(local_connect(path, &second), CODE_OK);
+    sock_close(&second);
+    sock_close(&first);
+    assert_int_equal(local_connect(path, &second), CODE_NOT_FOUND); /* left behind */
+    assert_int_equal(local_listen(path, &first, &why), CODE_OK);
+    sock_close(&first);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+    assert_int_equal(local_listen(path, &first, &why), CODE_EXISTS); /* somebody's file */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    memset(far, 'x', sizeof far - 1);
+    far[0] = '/';
+    far[sizeof far - 1] = '\0';
+    assert_int_equal(local_listen(far, &first, &why), CODE_INVALID);
+    assert_int_equal(local_connect(far, &first), CODE_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_introduction_is_whole_or_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(pieces_are_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_end_within_it_is_an_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_introduces_itself, setup, teardown),
+        cmocka_unit_test(a_place_is_taken_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
