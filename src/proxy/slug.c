@@ -66,7 +66,7 @@ static bool is_listed(const struct slug_list *list, struct span slug)
 bool slug_matches_below(const struct slug_list *list, struct span template, struct span path, struct span *slug,
                         struct span *rest)
 {
-    size_t mark = mark_of(template);
+    size_t mark = list->count > 0 ? mark_of(template) : template.len; /* each request asks of each route */
     struct span behind = span_part(template, mark + sizeof SLUG_MARK - 1, SIZE_MAX);
 
     *slug = *rest = SPAN_NONE;
