@@ -357,7 +357,6 @@ bench: all pgo $(BENCH_BIN)
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/wires
 	@tests/bench/policy
 	@tests/bench/audit
-	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/pipe
 
 # ---- install --------------------------------------------------------------------------------------------------------
 

@@ -375,7 +375,8 @@ static void listen_on(struct pipe_agent *agent)
 {
     struct post *post;
 
-    if (!agent->is_begun || agent->listens || agent->is_done || agent->conf.kind == PIPE_OKSO || agent->again.place != 0)
+    if (!agent->is_begun || agent->listens || agent->says_end || agent->is_done || agent->conf.kind == PIPE_OKSO ||
+        agent->again.place != 0)
         return;
     post = post__new(HTTP_METHOD_GET);
     if (post == NULL)
@@ -419,9 +420,34 @@ static bool is_taken(const struct pipe_agent *agent)
     return true;
 }
 
+/* A session that has a name is ended by it, so that the trail knows. Returns: whether that is still under way. */
+static bool ends_session(struct pipe_agent *agent)
+{
+    struct post *post;
+
+    if (agent->says_end || buf_is_empty(&agent->session) || agent->is_finished) {
+        for (const struct list *link = agent->wires.next; link != &agent->wires && !agent->is_late; link = link->next) {
+            post = LIST_ENTRY(link, struct wire, of_agent)->post;
+            if (post != NULL && post->method == HTTP_METHOD_DELETE)
+                return true;
+        }
+        return false;
+    }
+    agent->says_end = true;
+    post = post__new(HTTP_METHOD_DELETE);
+    if (post == NULL || loop_timer_arm(agent->conf.loop, &agent->again, AGAIN_US) != CODE_OK) {
+        post__free(&post);
+        return false;
+    }
+    send(agent, post);
+    return true;
+}
+
 static void look_for_end(struct pipe_agent *agent)
 {
-    if (agent->is_done || (!agent->out.is_broken && !(agent->in.is_eof && is_taken(agent))))
+    bool has_left = agent->out.is_broken || (agent->in.is_eof && is_taken(agent));
+
+    if (agent->is_done || !has_left || ends_session(agent))
         return;
     agent->is_done = true;
     agent->conf.done(agent->conf.context);
@@ -447,6 +473,7 @@ static void ask_again(void *context)
 {
     struct pipe_agent *agent = context;
 
+    agent->is_late = agent->says_end;
     if (agent->is_finished) { /* what is not answered by now never will be */
         for (struct list *link = agent->wires.next; link != &agent->wires; link = link->next)
             LIST_ENTRY(link, struct wire, of_agent)->tube.is_eof = true;

@@ -66,6 +66,8 @@ struct pipe_agent {
     bool reads_file;
     bool is_begun;            /* `initialize` was answered */
     bool listens;             /* a GET is under way, or refused for good */
+    bool says_end;            /* the session's, by a DELETE */
+    bool is_late;             /* which nobody answers */
     bool is_done;             /* conf.done was called */
     bool is_finished;
     bool dial_failed;         /* and the agent's user knows */
