@@ -31,8 +31,8 @@ struct dialect {
     const char *const *foreign;   /* keys of a route that mean nothing to it; NULL-terminated; NULL: none */
     bool is_subtree;              /* the path below the route says what is asked; else it may say nothing */
     bool is_run_once;             /* a command that speaks it reads one request, writes one answer and ends */
-    bool is_plain;                /* each request has one JSON document for its answer: no streams, nothing empty */
-    bool reads_errors;            /* the body of a 4xx or 5xx is an answer like any: read, and left out where it is no error */
+    bool is_plain;                /* each request has one JSON document for its answer: no streams, nothing empty; that of a
+                                   * 4xx or 5xx is read, too, and left out where it is no error */
     const char *tenant_header, *correlation_header; /* of a route that names none; NULL: the gate's own defaults */
     uint32_t reply_ms;            /* until the answer's head, and between its pieces, likewise; 0 */
     uint64_t response_bytes;      /* likewise */

@@ -157,13 +157,35 @@ static enum code denial_write(const struct mcp_message *message, const struct mc
 
 /* ---- what comes back ---- */
 
+struct failure {
+    bool is_call, has_error;
+};
+
+/* {error, message, ...}. Who called a tool may be told more; where tools might be listed nothing but words passes. */
+static const char *look_at_failure(void *context, const struct json_event *event)
+{
+    struct failure *failure = context;
+    bool is_nest = event->type == JSON_OBJECT || event->type == JSON_ARRAY;
+
+    if (event->depth == 0)
+        return event->type == JSON_OBJECT ? NULL : "an error is one object";
+    if (event->depth == 1 && span_is(event->key, "error"))
+        failure->has_error = event->type == JSON_STRING;
+    return is_nest && !failure->is_call ? "an error that holds more than words" : NULL;
+}
+
 static enum reason reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                               struct mcp_reply *reply, struct json_fault *fault)
 {
-    const struct mcp__plain plain = {.depth = span_is(rules->request_method, "tools/list"), .tools_max = TOOLS_MAX,
-                                     .is_name = is_name};
+    struct failure failure = {.is_call = span_is(rules->request_method, "tools/call")};
+    const struct mcp__plain answer = {.depth = span_is(rules->request_method, "tools/list"), .tools_max = TOOLS_MAX,
+                                      .is_name = is_name};
+    static const char *const members[] = {"error", "message", NULL};
+    const struct mcp__plain error = {.members = members, .look = look_at_failure, .context = &failure};
+    enum reason reason = mcp__plain_read(data, rules, rules->is_failure ? &error : &answer, out, arena, reply, fault);
 
-    return mcp__plain_read(data, rules, &plain, out, arena, reply, fault);
+    reply->is_tool_error = failure.has_error;
+    return reason;
 }
 
 const struct dialect dialect_octopus = {

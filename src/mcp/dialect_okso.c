@@ -139,41 +139,39 @@ static enum code denial_write(const struct mcp_message *message, const struct mc
 
 /* ---- what comes back ---- */
 
+/* Of an answer, in the order of their bits. */
+static const char *const members[] = {"type", "error", "result", "tool", "tools", NULL};
+enum { TYPE = 1, ERROR = 2, RESULT = 4, TOOL = 8, TOOLS = 16 };
+
 struct answer {
     struct span asked; /* the tool that was asked about */
-    bool is_call, is_typed, is_error, has_error, has_result, has_tools;
+    bool is_call, is_error;
+    unsigned has;
 };
-
-static const char *look_at_result(struct answer *answer, const struct json_event *event)
-{
-    if (span_is(event->key, "result")) {
-        answer->has_result = true;
-        return event->type == JSON_OBJECT || !answer->is_call ? NULL : "the result is not an object";
-    }
-    if (answer->is_call && span_is(event->key, "tool"))
-        return event->type == JSON_STRING && span_equals(event->text, answer->asked) ? NULL : "the result is another tool's";
-    answer->has_tools = answer->has_tools || span_is(event->key, answer->asked.len > 0 ? "tool" : "tools");
-    return NULL;
-}
 
 /* A member of the answer. */
 static const char *look_at_member(struct answer *answer, const struct json_event *event)
 {
-    static const char *const known[] = {"type", "error", "result", "tool", "tools"};
+    unsigned bit = TYPE;
 
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (!span_is(event->key, known[i]) && json_key_is_like(event->key, span_text(known[i])))
-            return "a member is spelled in another way";
-    if (span_is(event->key, "type")) {
-        answer->is_typed = true;
+    for (size_t i = 0; members[i] != NULL && !span_is(event->key, members[i]); i++)
+        bit <<= 1;
+    answer->has |= bit;
+    switch (bit) {
+    case TYPE:
         answer->is_error = event->type == JSON_STRING && span_is(event->text, "error");
         return answer->is_error || (event->type == JSON_STRING && span_is(event->text, "result"))
                    ? NULL : "type is neither result nor error";
+    case ERROR:
+        return event->type == JSON_OBJECT ? NULL : "error is not an object";
+    case RESULT:
+        return event->type == JSON_OBJECT ? NULL : "the result is not an object";
+    case TOOL:
+        return !answer->is_call || (event->type == JSON_STRING && span_equals(event->text, answer->asked))
+                   ? NULL : "the result is another tool's";
+    default:
+        return NULL;
     }
-    if (!span_is(event->key, "error"))
-        return look_at_result(answer, event);
-    answer->has_error = true;
-    return event->type == JSON_OBJECT ? NULL : "error is not an object";
 }
 
 static const char *look(void *context, const struct json_event *event)
@@ -186,21 +184,28 @@ static const char *look(void *context, const struct json_event *event)
         return event->type == JSON_OBJECT ? NULL : "an answer is one object";
     if (event->depth == 1)
         return look_at_member(answer, event);
+    if ((answer->has & ERROR) == 0)
+        return NULL;
+    if (!answer->is_call && (event->type == JSON_OBJECT || event->type == JSON_ARRAY))
+        return "an error that holds more than words, where tools might be listed";
     /* nobody else's denial may look like ours */
-    return answer->has_error && span_is(event->key, "name") && span_is(event->text, "callgate")
+    return json_key_is_like(event->key, SPAN_LIT("name")) && json_key_is_like(span_trim(event->text), SPAN_LIT("callgate"))
                ? "an error that bears the gate's name" : NULL;
 }
 
-/* The answer as a whole: one that is an error to some readers and a result to others is neither. */
+/* The answer as a whole: one that also holds what another would is read in two ways, and what stands there beside the tools
+ * that were asked for is not filtered. Who failed may say which tool did. */
 static const char *fault_of(const struct answer *answer)
 {
-    bool is_whole = answer->is_call ? answer->has_result : answer->has_tools;
+    unsigned body = answer->is_error         ? ERROR
+                    : answer->is_call        ? RESULT
+                    : answer->asked.len > 0  ? TOOL
+                                             : TOOLS;
+    unsigned may = TYPE | body | (answer->is_call ? TOOL : 0), all = TYPE | ERROR | RESULT | TOOL | TOOLS;
 
-    if (!answer->is_typed || answer->is_error != answer->has_error)
-        return "type and error do not agree";
-    if (answer->is_error)
-        return answer->has_result || answer->has_tools ? "an error that has a result, too" : NULL;
-    return is_whole ? NULL : "what was asked for is not in the answer";
+    if ((answer->has & (TYPE | body)) != (TYPE | body))
+        return "`type`, or what it or the request says, is not in the answer";
+    return (answer->has & all & ~may) == 0 ? NULL : "the answer holds what only another would";
 }
 
 static enum reason reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
@@ -209,6 +214,7 @@ static enum reason reply_read(struct span data, const struct mcp_reply_rules *ru
     struct answer answer = {.asked = rules->request_target, .is_call = span_is(rules->request_method, "tools/call")};
     bool is_one = !answer.is_call && answer.asked.len > 0;
     const struct mcp__plain plain = {
+        .members = members,
         .depth = answer.is_call ? 0 : is_one ? 1 : 2, .member = answer.is_call ? NULL : is_one ? "tool" : "tools",
         .tools_max = TOOLS_MAX, .only = is_one ? answer.asked : SPAN_NONE, .look = look, .context = &answer,
     };
@@ -229,7 +235,6 @@ const struct dialect dialect_okso = {
     .foreign = foreign,
     .is_run_once = true,
     .is_plain = true,
-    .reads_errors = true,
     .open = open_message,
     .read = read_message,
     .denial_status = denial_status,

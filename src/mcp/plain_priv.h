@@ -13,6 +13,7 @@
 
 /* Where an answer tells of tools, and what else it must be. */
 struct mcp__plain {
+    const char *const *members; /* of the root, that mean something: none may be spelled in another way; NULL: none does */
     uint32_t depth;         /* of each tool; 0: it tells of none. An octopus list is its root: 1 */
     const char *member;     /* of the root, that is the tool or lists them; NULL: the root lists them */
     uint32_t tools_max;     /* in one list, kept or not */

@@ -63,6 +63,7 @@ struct mcp_reply_rules {
     const struct mcp_message *request; /* that request, where it is a modern one; or NULL */
     const struct mcp_binding *binding; /* for whom its requestState is sealed */
     struct mcp_deceptive deceptive;
+    bool is_failure;              /* its HTTP status is 400 or above; plain dialects alone are asked then */
     struct span request_id;       /* of that request, canonical JSON; empty: none */
     unsigned lenient;             /* bits of enum mcp_leniency */
     mcp_keep_fn keep;             /* lists; NULL keeps all */

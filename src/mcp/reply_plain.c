@@ -43,9 +43,7 @@ static enum code on_holder(struct walk *walk, const struct json_event *event)
     bool is_one = walk->plain->member != NULL && walk->plain->depth == event->depth;
 
     if (walk->plain->member != NULL && !span_is(event->key, walk->plain->member))
-        return json_key_is_like(event->key, span_text(walk->plain->member))
-                   ? refuse(walk, REASON_UPSTREAM_JSON, "the member that tells of tools is spelled in another way")
-                   : CODE_OK;
+        return CODE_OK;
     if (event->type != (is_one ? JSON_OBJECT : JSON_ARRAY))
         return refuse(walk, REASON_UPSTREAM_JSON, is_one ? "the tool is not an object" : "the list of tools is not an array");
     walk->in_tools = true;
@@ -88,6 +86,23 @@ static enum code on_tool(struct walk *walk, const struct json_event *event)
     return CODE_OK;
 }
 
+static bool is_misspelled(struct span key, const char *name)
+{
+    return !span_is(key, name) && json_key_is_like(key, span_text(name));
+}
+
+/* A key that some readers take for another: what is judged by the one would be read by the other. */
+static const char *look_at_key(const struct walk *walk, const struct json_event *event)
+{
+    const char *const *members = walk->plain->members;
+
+    for (size_t i = 0; event->depth == 1 && members != NULL && members[i] != NULL; i++)
+        if (is_misspelled(event->key, members[i]))
+            return "a member is spelled in another way";
+    return walk->in_tools && event->depth == walk->plain->depth + 1 && is_misspelled(event->key, "name")
+               ? "a tool spells its name in another way" : NULL;
+}
+
 static bool is_name_of_tool(const struct walk *walk, const struct json_event *event)
 {
     return walk->in_tools && event->depth == walk->plain->depth + 1 && span_is(event->key, "name");
@@ -113,10 +128,12 @@ static enum code on_event(void *context, const struct json_event *event)
     struct walk *walk = context;
     const struct mcp__plain *plain = walk->plain;
     uint32_t holder = plain->member != NULL ? 1 : 0;
-    const char *wrong = plain->look != NULL && event->depth <= LOOK_DEPTH ? plain->look(plain->context, event) : NULL;
+    const char *wrong = look_at_key(walk, event);
     enum code code = CODE_OK;
     bool is_end = event->kind == JSON_EVENT_END;
 
+    if (wrong == NULL && plain->look != NULL && event->depth <= LOOK_DEPTH)
+        wrong = plain->look(plain->context, event);
     if (wrong != NULL)
         return refuse(walk, REASON_UPSTREAM_JSON, wrong);
     if (!is_end && plain->depth > 0 && event->depth == holder)

@@ -114,7 +114,7 @@ static void deliver_error(struct pair *pair)
 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
-    if (exchange->dialect->reads_errors) {
+    if (exchange->dialect->is_plain) {
         body = exchange->is_text ? SPAN_NONE : read_error(pair, raw);
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     } else if (exchange->route->deceptive.results != MCP_PASS &&

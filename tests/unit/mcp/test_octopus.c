@@ -147,6 +147,7 @@ static void filters_lists(void **state)
     expect_reply(octopus, "tools/list", NULL, NULL, "[[]]", REASON_UPSTREAM_JSON, NULL);
     expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":7}]", REASON_UPSTREAM_JSON, NULL);
     expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":\"a\",\"name\":\"b\"}]", REASON_UPSTREAM_DUPLICATE, NULL);
+    expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":\"a\",\"Name\":\"b\"}]", REASON_UPSTREAM_JSON, NULL);
     expect_reply(octopus, "tools/list", NULL, NULL, "[{\"name\":\"a\",\"d\":\"x\xe2\x80\xaey\"}]", REASON_UPSTREAM_DEFINITION, NULL);
     expect_reply(octopus, "tools/list", NULL, "b", "[{\"name\":\"a\",\"d\":\"x\xe2\x80\xaey\"},{\"name\":\"b\"}]", REASON_PERMITTED,
                  "[{\"name\":\"b\"}]");
@@ -173,11 +174,48 @@ static void takes_results(void **state)
     say_end(&s);
 }
 
+/* Takes: text NULL: the body of such an answer is left out. */
+static void expect_failure(const char *method, const char *data, const char *text)
+{
+    const struct mcp_reply_rules rules = {.request_method = span_text(method), .is_failure = true, .keep = keep_named,
+                                          .keep_context = (void *)(uintptr_t) ""};
+    struct said s;
+
+    say_begin(&s);
+    s.reason = octopus->reply_read(span_text(data), &rules, &s.out, &s.arena, &s.reply, &s.fault);
+    assert_int_equal(s.reason == REASON_PERMITTED && s.reply.is_tool_error, text != NULL);
+    if (text != NULL)
+        expect_span(s.reply.body, text);
+    say_end(&s);
+}
+
+/* 5.6, 5.7: with a status of 400 or above an error is read, and never a list that nobody filtered */
+static void takes_errors(void **state)
+{
+    static const char words[] = "{\"error\":\"down\",\"message\":\"m\",\"retry_after\":30}";
+    static const char nested[] = "{\"error\":\"down\",\"fields\":[{\"name\":\"z\"}]}";
+
+    (void)state;
+    expect_failure("tools/list", words, words);
+    expect_failure("ping", words, words);
+    expect_failure("tools/call", words, words);
+    expect_failure("tools/call", nested, nested);
+    expect_failure("tools/list", nested, NULL);
+    expect_failure("tools/list", "[{\"name\":\"z\"}]", NULL);
+    expect_failure("tools/list", "[]", NULL);
+    expect_failure("tools/list", "{\"message\":\"m\"}", NULL);
+    expect_failure("tools/call", "{\"error\":{\"a\":1}}", NULL);
+    expect_failure("tools/call", "{\"error\":\"a\",\"Error\":\"b\"}", NULL);
+    expect_failure("tools/call", "[{\"error\":\"a\"}]", NULL);
+    expect_failure("tools/call", "\"error\"", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_paths), cmocka_unit_test(refuses_paths), cmocka_unit_test(refuses_bodies), cmocka_unit_test(says_no),
         cmocka_unit_test(filters_lists), cmocka_unit_test(takes_results),
+        cmocka_unit_test(takes_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,16 +138,42 @@ static void takes_answers(void **state) /* 5.10, 5.23 */
     expect_reply(okso, "tools/call", "a", NULL, ENDED("\"x\""), REASON_UPSTREAM_JSON, NULL);
     expect_reply(okso, "tools/call", "a", NULL, "{\"type\":\"error\",\"error\":{},\"result\":{}}", REASON_UPSTREAM_JSON, NULL);
     expect_reply(okso, "tools/call", "a", NULL, "{\"type\":\"result\",\"error\":{},\"result\":{}}", REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/call", "a", NULL, ENDED("{\"Name\":\" Callgate\"}"), REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/call", "a", NULL, "{\"type\":\"error\",\"tool\":\"a\",\"error\":{\"at\":[1]}}", REASON_PERMITTED,
+                 "{\"type\":\"error\",\"tool\":\"a\",\"error\":{\"at\":[1]}}");
     hear(&s, okso, "tools/call", "a", NULL, ENDED("{}"));
     assert_true(s.reply.is_tool_error && s.reply.kind == MCP_RESPONSE);
     say_end(&s);
+}
+
+#define TYPED(type, members) "{\"type\":\"" type "\"," members "}"
+#define HIDDEN "{\"name\":\"z\"}"
+
+/* 5.6, 5.23: an answer that holds what only another would has two meanings, and what stands there is filtered by nobody */
+static void refuses_two_answers_in_one(void **state)
+{
+    (void)state;
+    expect_reply(okso, "tools/list", NULL, "a", TYPED("result", "\"tools\":[],\"tool\":" HIDDEN), REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/list", NULL, "a", TYPED("result", "\"tools\":[],\"result\":{\"tools\":[" HIDDEN "]}"),
+                 REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/list", "a", "a", TYPED("result", "\"tool\":" TOOL("a") ",\"tools\":[" HIDDEN "]"),
+                 REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/list", "a", "a", TYPED("result", "\"result\":" HIDDEN ",\"tool\":" TOOL("a")), REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/call", "a", "a", TYPED("result", "\"tool\":\"a\",\"result\":{},\"tools\":[" HIDDEN "]"),
+                 REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/list", NULL, "a", TYPED("error", "\"error\":{},\"tool\":" HIDDEN), REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/list", "a", "a", TYPED("error", "\"error\":{},\"tools\":[" HIDDEN "]"),
+                 REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/list", NULL, "a", ENDED("{\"name\":\"x\",\"tools\":[" HIDDEN "]}"),
+                 REASON_UPSTREAM_JSON, NULL);
+    expect_reply(okso, "tools/list", NULL, "a", LIST("{\"name\":\"a\",\"NAME\":\"z\"}"), REASON_UPSTREAM_JSON, NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_actions), cmocka_unit_test(refuses_others), cmocka_unit_test(says_no), cmocka_unit_test(filters_lists),
-        cmocka_unit_test(takes_answers),
+        cmocka_unit_test(takes_answers), cmocka_unit_test(refuses_two_answers_in_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
