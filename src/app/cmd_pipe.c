@@ -110,12 +110,12 @@ static enum code start_all(struct pipe *pipe, char *const *argv, struct span key
 {
     static const int signos[] = {SIGTERM, SIGINT, SIGHUP, 0};
     const struct pipe_child_conf child = {
-        .loop = pipe->loop, .kind = pipe->route.dialect->is_run_once ? PIPE_OKSO : PIPE_MCP, .name = pipe->route.name.at,
+        .loop = pipe->loop, .kind = pipe->route.dialect->is_run_once ? PIPE_ONCE : PIPE_LINES, .name = pipe->route.name.at,
         .argv = (const char *const *)argv, .line_bytes = UINT64_C(64) << 20, .inherits_stderr = true, .ended = child_ended,
         .taken = taken, .context = pipe,
     };
     struct pipe_agent_conf agent = {
-        .loop = pipe->loop, .kind = child.kind, .route = pipe->route.name, .line_bytes = pipe->route.line_bytes,
+        .loop = pipe->loop, .dialect = pipe->route.dialect, .route = pipe->route.name, .line_bytes = pipe->route.line_bytes,
         .key_header = pipe->route.key_header, .key = key, .dial = dial, .done = agent_done, .context = pipe,
     };
     enum code code = signals_init(&pipe->signals, pipe->loop, signos, signal_came, pipe, why);
@@ -175,7 +175,8 @@ static int run_pipe(int argc, char **argv)
     const struct option options[] = {
         CONFIG_OPTION(&config),
         {.name = "route", .takes = "NAME", .help = "the route, where the configuration has several for pipes", .value = &route},
-        {.name = "dialect", .takes = "NAME", .help = "mcp or okso; refused where the route has the other", .value = &dialect},
+        {.name = "dialect", .takes = "NAME", .value = &dialect,
+         .help = "the one that is meant; refused where the route has another"},
         {0},
     };
     const struct usage usage = {"callgate pipe [--config FILE] --route NAME [--dialect NAME] -- COMMAND [ARGUMENT...]",

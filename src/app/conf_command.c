@@ -219,7 +219,7 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
     if (yaml_member(map, "cwd") != NULL)
         command->folder = dup_text(reader, span_text(conf__path(reader, map, "cwd", NULL)));
     if (route->dialect->is_run_once)
-        command->kind = PIPE_OKSO;
+        command->kind = PIPE_ONCE;
     read_bounds(reader, map, command);
     if (command->argv == NULL)
         return;

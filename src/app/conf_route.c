@@ -71,10 +71,13 @@ static void read_dialect(struct conf_reader *reader, const struct yaml_node *map
     const struct yaml_node *path = yaml_member(map, "path");
 
     route->dialect = conf__dialect(reader, map);
-    for (const char *const *key = route->dialect->foreign; key != NULL && *key != NULL; key++)
-        if (yaml_member(map, *key) != NULL)
-            CONF_FAULT(reader, yaml_member(map, *key), "`%s` means nothing to dialect %s; leave it out", *key,
-                       route->dialect->name);
+    for (const char *const *key = route->dialect->foreign; key != NULL && *key != NULL; key++) {
+        const struct yaml_node *of_limits = yaml_member(yaml_member(map, "limits"), *key);
+        const struct yaml_node *found = of_limits != NULL ? of_limits : yaml_member(map, *key);
+
+        if (found != NULL)
+            CONF_FAULT(reader, found, "`%s` means nothing to dialect %s; leave it out", *key, route->dialect->name);
+    }
     if (route->dialect->is_plain && route->subtree != route->dialect->is_subtree)
         CONF_FAULT(reader, path != NULL ? path : map, route->dialect->is_subtree
                    ? "dialect %s says in the path which tool is called; write a subtree, as /shop/*"

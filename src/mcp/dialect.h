@@ -28,7 +28,7 @@ struct dialect {
     const char *verbs;            /* HTTP methods that it takes, as Allow lists them */
     const char *const *revisions; /* that it judges: the default of a route's `revisions`; NULL-terminated */
     const char *batch_revision;   /* in whose sessions several messages may come in one array; NULL: none */
-    const char *const *foreign;   /* keys of a route that mean nothing to it; NULL-terminated; NULL: none */
+    const char *const *foreign;   /* keys of a route, or its limits, that mean nothing to it; NULL-terminated; NULL: none */
     bool is_subtree;              /* the path below the route says what is asked; else it may say nothing */
     bool is_run_once;             /* a command that speaks it reads one request, writes one answer and ends */
     bool is_plain;                /* each request has one JSON document for its answer: no streams, nothing empty; that of a
@@ -55,6 +55,9 @@ struct dialect {
     int (*denial_status)(const struct mcp_message *message, const struct mcp_denial *denial);
     enum code (*denial_write)(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
                               enum mcp_form *form);
+
+    /* Of one that is run once: what the gate has to tell beside a call, for who reads the command's output. */
+    enum code (*error_write)(const char *text, struct buf *out);
 
     /* REPLY: as mcp_reply_read. */
     enum reason (*reply_read)(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,

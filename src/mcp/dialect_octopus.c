@@ -10,7 +10,7 @@
 
 static const char *const no_revisions[] = {NULL};
 static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "tool_names", "denials", "lenient",
-                                      NULL};
+                                      "refusals", NULL};
 
 /* The whole body is the arguments, so keys that a loose reader takes for one are refused as in `arguments` of mcp. */
 static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_ROOT, 0};

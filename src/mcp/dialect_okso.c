@@ -6,7 +6,8 @@
 #define TOOLS_MAX 4096 /* as in one list of mcp */
 
 static const char *const no_revisions[] = {NULL};
-static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "denials", "lenient", NULL};
+static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "denials", "lenient", "refusals",
+                                      NULL};
 
 static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_PARAMS, 0};
 
@@ -122,17 +123,33 @@ static const char *category_of(enum reason reason)
     return "usage";
 }
 
-static enum code denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
-                              enum mcp_form *form)
+static struct mcp__pen begin_error(struct buf *out, const char *category)
 {
     struct mcp__pen pen = mcp__pen_of(out);
 
+    mcp__pen_text(&pen, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":");
+    mcp__pen_string(&pen, span_text(category));
+    mcp__pen_text(&pen, ",\"message\":");
+    return pen;
+}
+
+static enum code denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
+                              enum mcp_form *form)
+{
+    struct mcp__pen pen = begin_error(out, category_of(denial->reason));
+
     (void)message;
     *form = MCP_FORM_JSON;
-    mcp__pen_text(&pen, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":");
-    mcp__pen_string(&pen, span_text(category_of(denial->reason)));
-    mcp__pen_text(&pen, ",\"message\":");
     mcp__pen_refusal(&pen, denial);
+    mcp__pen_text(&pen, "}}");
+    return mcp__pen_end(&pen);
+}
+
+static enum code error_write(const char *text, struct buf *out)
+{
+    struct mcp__pen pen = begin_error(out, "fatal");
+
+    mcp__pen_string(&pen, span_text(text));
     mcp__pen_text(&pen, "}}");
     return mcp__pen_end(&pen);
 }
@@ -239,5 +256,6 @@ const struct dialect dialect_okso = {
     .read = read_message,
     .denial_status = denial_status,
     .denial_write = denial_write,
+    .error_write = error_write,
     .reply_read = reply_read,
 };

@@ -68,22 +68,17 @@ static void say_error(struct pipe_agent *agent, struct span id, struct span erro
 
 void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text)
 {
+    const struct dialect *dialect = agent->conf.dialect;
     struct buf error;
-    bool is_okso = agent->conf.kind == PIPE_OKSO;
     enum code written;
 
     if (post->is_answered || post->is_cancelled)
         return;
     post->is_answered = true;
     buf_init(&error, 8192);
-    written = is_okso ? buf_add_text(&error, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":\"fatal\","
-                                             "\"message\":")
-                      : buf_addf(&error, "{\"code\":%d,\"message\":", code);
-    if (written == CODE_OK)
-        written = json_write_string(&error, span_text(text));
-    if (written == CODE_OK)
-        written = buf_add_text(&error, is_okso ? "}}" : "}");
-    if (written == CODE_OK && is_okso)
+    written = dialect->is_run_once ? dialect->error_write(text, &error)
+                                   : buf_addf(&error, "{\"code\":%d,\"message\":\"%s\"}", code, text);
+    if (written == CODE_OK && dialect->is_run_once)
         agent__say(agent, buf_peek(&error));
     else if (written == CODE_OK)
         say_error(agent, post->id, buf_peek(&error));
@@ -94,7 +89,7 @@ void agent__error(struct pipe_agent *agent, struct post *post, int code, const c
 
 bool agent__is_no_news(const struct pipe_agent *agent, struct span code)
 {
-    return agent->in.is_eof && agent->is_finished && agent->conf.kind == PIPE_MCP && span_is(code, "5030");
+    return agent->in.is_eof && agent->is_finished && !agent->conf.dialect->is_run_once && span_is(code, "5030");
 }
 
 static void take_session(struct pipe_agent *agent, const struct http_head *head, struct span body)
@@ -142,9 +137,9 @@ static void take_refusal(struct pipe_agent *agent, struct post *post, int status
                         SPAN_ARG(message != NULL ? message->text : span_text(plain)));
     else if (post->is_cancelled || (code != NULL && agent__is_no_news(agent, code->raw)))
         post->is_answered = true;
-    else if (agent->conf.kind == PIPE_OKSO && json_member(root, SPAN_LIT("type")) != NULL)
+    else if (agent->conf.dialect->is_run_once && json_member(root, SPAN_LIT("type")) != NULL)
         agent__say(agent, body);
-    else if (error != NULL && agent->conf.kind == PIPE_MCP)
+    else if (error != NULL && !agent->conf.dialect->is_run_once)
         say_error(agent, post->id, error->raw);
     else
         agent__error(agent, post, -32603, plain);
@@ -279,7 +274,7 @@ static void take_lines(struct pipe_agent *agent)
 
     if (agent->reads_file)
         read_file(agent);
-    if (agent->conf.kind == PIPE_OKSO) {
+    if (agent->conf.dialect->is_run_once) {
         take_object(agent);
         return;
     }
@@ -375,7 +370,7 @@ static void listen_on(struct pipe_agent *agent)
 {
     struct post *post;
 
-    if (!agent->is_begun || agent->listens || agent->says_end || agent->is_done || agent->conf.kind == PIPE_OKSO ||
+    if (!agent->is_begun || agent->listens || agent->says_end || agent->is_done || agent->conf.dialect->is_run_once ||
         agent->again.place != 0)
         return;
     post = post__new(HTTP_METHOD_GET);

@@ -6,7 +6,7 @@
  * session, and every notification and answer of the client. What the server says by itself comes by a GET. Nothing is judged
  * here; but what reaches neither gate nor server is answered with an error of ours, so that nobody waits for ever.
  *
- * With PIPE_OKSO there is one object in and one object out.
+ * In a dialect that is run once there is one object in and one object out.
  *
  * Threads: its loop's. SIGPIPE must be ignored.
  * Owns: its connections, both descriptors.
@@ -15,13 +15,14 @@
 #ifndef PIPE_AGENT_H
 #define PIPE_AGENT_H
 
+#include "mcp/dialect.h"
 #include "pipe/child.h"
 
 struct pipe_agent;
 
 struct pipe_agent_conf {
     struct loop *loop;
-    enum pipe_kind kind;
+    const struct dialect *dialect;
     struct span route;
     struct pipe_child *child;
     int in_take, out_take;     /* of the agent; in: a regular file will do */

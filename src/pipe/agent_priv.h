@@ -75,7 +75,7 @@ struct pipe_agent {
 
 /* ---- agent.c ---- */
 void agent__say(struct pipe_agent *agent, struct span json); /* one line */
-void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text);
+void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text); /* text: no quotes */
 void agent__answered(struct pipe_agent *agent, struct post *post, const struct http_head *head, struct span body);
 /* Whether an error says no more than that the server has ended, to an agent that ended its side before. Takes: code: JSON. */
 bool agent__is_no_news(const struct pipe_agent *agent, struct span code);

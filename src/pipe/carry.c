@@ -243,7 +243,7 @@ void carry__post(struct talk *talk)
     code = line_read(buf_peek(&talk->body), &text, &line);
     if (!choose(talk, buf_peek(&text), &line)) {
         buf_clear(&text); /* it is answered */
-    } else if (talk->child->conf.kind == PIPE_OKSO) {
+    } else if (talk->child->conf.kind == PIPE_ONCE) {
         tell_taken(talk);
         child__run(talk);
     } else if (code != CODE_OK) {
@@ -466,7 +466,7 @@ void carry__get(struct talk *talk)
 
     if (!choose(talk, SPAN_NONE, &none))
         return;
-    if (talk->child->conf.kind == PIPE_OKSO) {
+    if (talk->child->conf.kind == PIPE_ONCE) {
         talk__fail(talk, 405, "objects come by POST");
         return;
     }

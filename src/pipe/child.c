@@ -350,7 +350,7 @@ enum code child__start(struct desk *desk, const struct pipe_child_conf *conf, st
     *out = NULL;
     if (child == NULL)
         return why_set(why, CODE_NOMEM, "%s cannot be started: out of memory", conf->argv[0]);
-    if (conf->kind == PIPE_MCP)
+    if (conf->kind == PIPE_LINES)
         code = start_process(child, why);
     if (code != CODE_OK) {
         pipe_child_free(&child);

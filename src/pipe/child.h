@@ -6,7 +6,7 @@
  * line that answers it is the response. What the child says of a request before its answer comes before it in the same
  * response, which is an event stream then. What belongs to no request goes to the one that has waited longest, else to the
  * stream of a GET, and waits for one, bounded. A POST whose connection closes is cancelled (2026-07-28) or its answer dropped
- * (before). What is no JSON-RPC is dropped; a line that is too long ends the child. With PIPE_OKSO each POST is a process of
+ * (before). What is no JSON-RPC is dropped; a line that is too long ends the child. With PIPE_ONCE each POST is a process of
  * its own, which reads the body and writes the answer.
  *
  * Threads: its loop's. SIGPIPE must be ignored.
@@ -25,7 +25,7 @@
 
 struct pipe_child;
 
-enum pipe_kind { PIPE_MCP = 0, PIPE_OKSO };
+enum pipe_kind { PIPE_LINES = 0 /* JSON-RPC */, PIPE_ONCE };
 
 #define PIPE_LINE_BYTES ((uint64_t)8 << 20) /* of a line, where nothing else is said */
 

@@ -118,7 +118,7 @@ struct pipe_child {
     struct buf edited;
     int64_t told_second;
     unsigned told_lines;
-    /* PIPE_OKSO: the one that was started runs nothing; each of its runs is one of these */
+    /* PIPE_ONCE: the one that was started runs nothing; each of its runs is one of these */
     struct pipe_child *runs_for; /* NULL: no run */
     unsigned runs;
     struct talk *caller;        /* of a run: whose body it reads; NULL: it has gone */
@@ -135,7 +135,7 @@ enum code desk__serve(struct desk *desk, int fd_take, void *tag) MUST_USE;
 /* On a desk of somebody else's. */
 enum code child__start(struct desk *desk, const struct pipe_child_conf *conf, struct pipe_child **out,
                        struct why *why) MUST_USE;
-void child__run(struct talk *talk);       /* PIPE_OKSO: a process for this request */
+void child__run(struct talk *talk);       /* PIPE_ONCE: a process for this request */
 void child__step(struct pipe_child *child);
 void child__settle(struct pipe_child *child);
 bool child__say(struct pipe_child *child, struct span line); /* with a line end behind it. false: it cannot be told any more */

@@ -264,8 +264,8 @@ static void choose_new(struct pool *pool, struct lot *lot, const struct request 
                        struct choice *choice)
 {
     enum runner_per per = lot->command->per;
-    bool is_alone = per == RUNNER_SESSION && !request->is_modern && lot->command->kind == PIPE_MCP;
-    const char *whose = per == RUNNER_GATE || lot->command->kind == PIPE_OKSO ? "" : caller;
+    bool is_alone = per == RUNNER_SESSION && !request->is_modern && lot->command->kind == PIPE_LINES;
+    const char *whose = per == RUNNER_GATE || lot->command->kind == PIPE_ONCE ? "" : caller;
     struct member *member = is_alone ? NULL : find_shared(lot, whose, request->is_modern);
     struct session *session;
 
@@ -306,7 +306,7 @@ static void choose(void *context, const struct request *request, struct choice *
         choose_in_session(lot, request, id, caller, choice);
     else if (lot->command == NULL)
         refuse(choice, 502, "the configuration names no such command any more");
-    else if (request->is_initialize || request->is_modern || lot->command->kind == PIPE_OKSO)
+    else if (request->is_initialize || request->is_modern || lot->command->kind == PIPE_ONCE)
         choose_new(pool, lot, request, caller, choice);
     else
         refuse(choice, 400, "a session is missing; initialize first");

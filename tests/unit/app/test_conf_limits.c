@@ -124,6 +124,7 @@ static void test_bad_limits(void **state) /* 4.8, 4.12 */
         /* 5.7, 5.10 */
         {ROUTE ", dialect: octopus}]\n", "write a subtree"},
         {"routes: [{name: a, dialect: octopus}]\n", "write a subtree"},
+        {ROUTE ", dialect: okso, limits: {refusals: plain}}]\n", "`refusals` means nothing to dialect okso"},
         {ROUTE ", dialect: okso, revisions: [2025-06-18]}]\n", "`revisions` means nothing to dialect okso"},
         {ROUTE ", dialect: okso, query: pass}]\n", "`query` means nothing"},
         {"routes: [{name: a, path: '/a/*', dialect: octopus, tool_names: strict, upstream: {url: 'http://127.0.0.1'}}]\n",

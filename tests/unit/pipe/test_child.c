@@ -465,7 +465,7 @@ static void test_okso(void **state)
     struct pipe_child_conf conf = conf_of(argv);
 
     (void)state;
-    conf.kind = PIPE_OKSO;
+    conf.kind = PIPE_ONCE;
     begin(&conf);
     post(0, "{\"action\":\"list_tools\"}");
     wait_for(0, "{\"type\":\"result\",\"result\":{\"action\":\"list_tools\"}}");
