@@ -207,6 +207,9 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
         return;
     if (route->subtree)
         CONF_FAULT(reader, map, "a command has no paths; write the route's `path` without `/*`");
+    if (yaml_member(yaml_route, "pass") != NULL)
+        CONF_FAULT(reader, yaml_member(yaml_route, "pass"), "a command has no paths: whatever came by a declared one would be "
+                   "a call that nobody judges; leave `pass` out");
     command = add_command(reader);
     if (command == NULL) {
         if (!reader->out_of_memory)

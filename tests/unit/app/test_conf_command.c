@@ -137,6 +137,8 @@ static const struct {
     {"command: [sh], memory: 1 KiB", 24, "between"},
     {"command: [sh], most: 0", 22, "between 1 and 1000"},
     {"command: [sh], idle: 5", 22, "with its unit"},
+    {"command: [sh]}, pass: ['POST /x'], limits: {", 23, "a call that nobody judges"}, /* its child takes any path for a call's */
+    {"command: [sh]}, pass: ['GET /x'], limits: {", 23, "leave `pass` out"},
 };
 
 static void test_faults(void **state)
