@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/proxy_priv.h"
 
+#include "http/authority.h"
 #include "json/json.h"
 
 #include <string.h>
@@ -94,11 +95,14 @@ bool discovery__may_redirect(const struct pair *pair)
     const struct exchange *exchange = &pair->exchange;
     struct span scheme = SPAN_LIT("https://"), location = http_head_known(&pair->answers.head, HTTP_NAME_LOCATION);
     struct span host = span_part(location, scheme.len, SIZE_MAX);
+    struct http_authority there, behind;
 
-    host = span_part(host, 0, span_find(span_part(host, 0, span_find(host, '/')), '?'));
+    for (const char *end = "/?#"; *end != '\0'; end++)
+        host = span_part(host, 0, span_find(host, *end));
     return exchange->pass != NULL && exchange->method == HTTP_METHOD_GET &&
            span_is(http_head_path(&pair->asks.head), "/authorize") && span_starts_with(location, scheme) &&
-           !span_equals_nocase(host, exchange->route->upstream.authority);
+           http_authority_read(host, &there) && http_authority_read(exchange->route->upstream.authority, &behind) &&
+           !span_equals_nocase(there.name, behind.name);
 }
 
 /* The codes of RFC 6749, 5.2 and 4.1.2.1. The texts of reasons need no escapes. */
@@ -159,16 +163,37 @@ static size_t name_len(struct span text, struct span name)
     return at;
 }
 
+static bool mentions(struct span text, struct span name)
+{
+    for (size_t i = 0; i + name.len <= text.len; i++)
+        if (span_equals_nocase(span_part(text, i, name.len), name))
+            return true;
+    return false;
+}
+
+static enum code write_pointer(const struct exchange *exchange, struct buf *out)
+{
+    enum code code = buf_add_text(out, "=\"");
+
+    if (code == CODE_OK)
+        code = write_public(exchange, METADATA, out);
+    return code == CODE_OK ? buf_add_text(out, "\"") : code;
+}
+
+/* Clients look for the parameter with a pattern, not with a parser: a challenge that has its name in any other place, in
+ * quotes or as a part of another's, is replaced whole. */
 enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out)
 {
     struct span name = SPAN_LIT("resource_metadata");
-    bool begins = true; /* a parameter may begin here */
+    size_t before = buf_len(out);
+    bool begins = true, is_odd = false; /* a parameter may begin here; the name stands elsewhere, too */
     enum code code = CODE_OK;
 
     while (!span_is_empty(value) && code == CODE_OK) {
         size_t named = begins ? name_len(value, name) : 0;
         size_t len = named > 0 ? named : value.at[0] == '"' ? value_len(value) : 1;
 
+        is_odd = is_odd || (named == 0 && mentions(span_part(value, 0, len > 1 ? len : name.len), name));
         code = buf_add_span(out, span_part(value, 0, named > 0 ? name.len : len));
         begins = value.at[0] == ' ' || value.at[0] == ',' || value.at[0] == '\t';
         value = span_part(value, len, SIZE_MAX);
@@ -176,13 +201,30 @@ enum code discovery__rewrite_challenge(const struct exchange *exchange, struct s
             continue;
         value = span_part(value, value_len(value), SIZE_MAX);
         if (code == CODE_OK)
-            code = buf_add_text(out, "=\"");
-        if (code == CODE_OK)
-            code = write_public(exchange, METADATA, out);
-        if (code == CODE_OK)
-            code = buf_add_text(out, "\"");
+            code = write_pointer(exchange, out);
     }
-    return code;
+    if (code != CODE_OK || !is_odd)
+        return code;
+    buf_truncate(out, before);
+    code = buf_add_text(out, "Bearer resource_metadata");
+    return code == CODE_OK ? write_pointer(exchange, out) : code;
+}
+
+/* Whether a declared path asks for the route's own metadata, or for none: `resource` becomes the route's URL, whatever stood
+ * there. Takes: slug: the declared path's; set to that which stands below a wildcard. */
+bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug)
+{
+    struct span url = span_part(route->public_url, route->public_path_at, SIZE_MAX), found;
+    struct span rest = span_part(path, METADATA.len, SIZE_MAX);
+
+    if (span_is_empty(route->public_url) || !span_starts_with(path, METADATA))
+        return true;
+    if (!pass->is_wild || span_is_empty(rest))
+        return route->slugs.count == 0 || !span_is_empty(*slug);
+    if (!slug_matches(&route->slugs, url, rest, &found) || (!span_is_empty(*slug) && !span_equals(*slug, found)))
+        return false;
+    *slug = found;
+    return true;
 }
 
 bool discovery__is_metadata(const struct pair *pair)
@@ -191,7 +233,7 @@ bool discovery__is_metadata(const struct pair *pair)
     struct span path = http_head_path(&pair->asks.head);
 
     return !span_is_empty(exchange->route->public_url) && exchange->pass != NULL && !exchange->pass->is_post &&
-           span_starts_with(path, METADATA) && pair->answers.head.status == 200 && exchange->method == HTTP_METHOD_GET;
+           span_starts_with(path, METADATA) && pair->answers.head.status / 100 == 2 && exchange->method == HTTP_METHOD_GET;
 }
 
 enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span raw, struct buf *out)

@@ -458,6 +458,7 @@ bool discovery__may_redirect(const struct pair *pair);
 enum code discovery__refuse(enum reason reason, int status, struct buf *out) MUST_USE;
 /* Where the route says by which URL agents know it: an upstream's WWW-Authenticate, and its metadata (PERMITTED: in out). */
 enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out) MUST_USE;
+bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug);
 bool discovery__is_metadata(const struct pair *pair);
 enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span raw, struct buf *out);
 

@@ -105,6 +105,8 @@ static enum code write_kept(const struct exchange *exchange, const struct http_h
 
     if (head->headers[i].known != HTTP_NAME_WWW_AUTHENTICATE || span_is_empty(exchange->route->public_url))
         return http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+    if (exchange->route->slugs.count > 0 && span_is_empty(exchange->slug))
+        return CODE_OK; /* of a declared path that says not which server is meant: none is pointed at */
     code = buf_add_text(out, "WWW-Authenticate: ");
     if (code == CODE_OK)
         code = discovery__rewrite_challenge(exchange, http_head_value(head, i), out);
@@ -115,8 +117,10 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 {
     const struct http_head *head = &pair->answers.head;
     struct exchange *exchange = &pair->exchange;
+    bool rewrites = !span_is_empty(exchange->route->public_url);
     const struct http_except except = {
-        .known = HTTP_EXCEPT(CONTENT_TYPE) | HTTP_EXCEPT(CONTENT_ENCODING) | HTTP_EXCEPT(MCP_SESSION_ID),
+        .known = HTTP_EXCEPT(CONTENT_TYPE) | HTTP_EXCEPT(CONTENT_ENCODING) | HTTP_EXCEPT(MCP_SESSION_ID) |
+                 (rewrites ? HTTP_EXCEPT(WWW_AUTHENTICATE) : 0),
         .names = &exchange->route->correlation_header,
         .count = 1,
     };
@@ -126,8 +130,8 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
     exchange->head_written = true;
     if (code == CODE_OK && passes)
         code = http_write_passing(out, head, &except);
-    for (size_t i = 0; i < head->count && !passes && code == CODE_OK; i++)
-        if (is_kept_in_errors(head, i))
+    for (size_t i = 0; i < head->count && code == CODE_OK; i++)
+        if (passes ? rewrites && head->headers[i].known == HTTP_NAME_WWW_AUTHENTICATE : is_kept_in_errors(head, i))
             code = write_kept(exchange, head, i, out);
     if (code == CODE_OK && !span_is_empty(session_id))
         code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);

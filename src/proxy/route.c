@@ -107,7 +107,7 @@ static bool takes_pass(const struct proxy_route *route, enum http_method verb, s
 
         if (takes_verb(pass, verb) && is_narrow(pass) == narrow &&
             slug_matches_below(&route->slugs, pass->path, path, &place->slug, &place->rest) &&
-            pass->is_wild == !span_is_empty(place->rest)) {
+            pass->is_wild == !span_is_empty(place->rest) && discovery__is_own(route, pass, path, &place->slug)) {
             place->pass = pass;
             return true;
         }

@@ -3,10 +3,12 @@
 #include "fakes/cm.h"
 #include "proxy/proxy_priv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define URL "https://gate.example/.well-known/oauth-protected-resource/pub/shop/mcp"
+#define ALONE "Bearer resource_metadata=\"" URL "\""
 
 static const struct proxy_route route = {
     .public_url = {"https://gate.example/pub/{slug}/mcp", 35},
@@ -40,11 +42,12 @@ static void test_challenges(void **state)
         {"Bearer resource_metadata=\"https://x/y\"", "Bearer resource_metadata=\"" URL "\""},
         {"Bearer realm=\"a\", Resource_Metadata = \"x\" , error=\"e\"", "Bearer realm=\"a\", Resource_Metadata=\"" URL "\" , error=\"e\""},
         {"Bearer resource_metadata=token, a=b", "Bearer resource_metadata=\"" URL "\", a=b"},
-        {"Bearer realm=\"resource_metadata=x\"", "Bearer realm=\"resource_metadata=x\""},
-        {"Bearer realm=\"a\\\" resource_metadata=x\"", "Bearer realm=\"a\\\" resource_metadata=x\""},
-        {"Bearer xresource_metadata=\"x\"", "Bearer xresource_metadata=\"x\""},
-        {"Bearer resource_metadatax=\"x\"", "Bearer resource_metadatax=\"x\""},
-        {"Bearer resource_metadata", "Bearer resource_metadata"},
+        /* Where clients' patterns find it all the same: in quotes, in or behind another name. */
+        {"Bearer realm=\"resource_metadata=x\"", ALONE}, {"Bearer realm=\"a\\\" resource_metadata=x\"", ALONE},
+        {"Bearer resource_metadata=\"a\", realm=\"Resource_Metadata=x\"", ALONE}, {"Bearer xresource_metadata=\"x\"", ALONE},
+        {"Bearer resource_metadatax=\"x\"", ALONE}, {"Bearer resource_metadata", ALONE}, {"Bearer resource_metadata*=x", ALONE},
+        {"Bearer a=\"b\"resource_metadata=\"x\"", ALONE}, {"Bearer a=b;resource_metadata=x", ALONE},
+        {"Bearer realm=\"metadata\", resource=\"x\"", "Bearer realm=\"metadata\", resource=\"x\""},
         {"Bearer resource_metadata=", "Bearer resource_metadata=\"" URL "\""},
         {"Bearer resource_metadata=\"open", "Bearer resource_metadata=\"" URL "\""},
         {"Bearer resource_metadata=\"open\\", "Bearer resource_metadata=\"" URL "\""},
@@ -70,6 +73,18 @@ static void test_challenges(void **state)
     drop(exchange);
 }
 
+/* Each `resource_metadata` is followed by the gate's URL, wherever it stands. */
+static bool points_here(struct span text)
+{
+    static const struct span name = {"resource_metadata", 17}, wanted = {"=\"" URL "\"", sizeof URL + 2};
+
+    for (size_t i = 0; i + name.len <= text.len; i++)
+        if (span_equals_nocase(span_part(text, i, name.len), name) &&
+            !span_starts_with(span_part(text, i + name.len, SIZE_MAX), wanted))
+            return false;
+    return true;
+}
+
 /* Whatever comes, no name but the gate's is told after `resource_metadata=`, and nothing is read past the end. */
 static void test_any_challenge(void **state)
 {
@@ -89,6 +104,8 @@ static void test_any_challenge(void **state)
         }
         assert_ok(discovery__rewrite_challenge(exchange, buf_peek(&in), &out));
         assert_true(buf_len(&out) < 4096);
+        if (!points_here(buf_peek(&out)))
+            fail_msg("%.*s: %.*s", SPAN_ARG(buf_peek(&in)), SPAN_ARG(buf_peek(&out)));
         buf_fini(&in);
         buf_fini(&out);
     }
@@ -122,6 +139,46 @@ static void test_metadata(void **state)
     drop(exchange);
 }
 
+/* Whose metadata a declared path asks for: a slug must be known, and of a wildcard the rest must be the route's own URL. */
+static void test_whose_metadata(void **state)
+{
+    static const struct span globs[] = {{"shop", 4}, {"x-*", 3}};
+    static const struct {
+        const char *path, *slug, *found;
+        bool is_wild, is_own;
+    } cases[] = {
+        {"/pub/shop/mcp", "shop", "shop", false, true}, {"/else", "shop", "shop", false, true}, {"/pub/shop/mcp", "", "", false, false},
+        {"/pub/shop/mcp", "", "shop", true, true}, {"/pub/x-1/mcp", "", "x-1", true, true}, {"/pub/other/mcp", "", "", true, false},
+        {"/pub/shop/mcp", "x-1", "x-1", true, false}, {"/pub/shop/mcp/", "", "", true, false}, {"/shop/mcp", "", "", true, false},
+        {"", "", "", true, false}, {"x", "", "", true, false},
+    };
+    struct proxy_route own = route;
+    struct span slug = SPAN_NONE;
+
+    (void)state;
+    own.slugs = (struct slug_list){globs, 2};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct proxy_pass pass = {.is_wild = cases[i].is_wild};
+        char path[128];
+
+        (void)snprintf(path, sizeof path, "/.well-known/oauth-protected-resource%s", cases[i].path);
+        slug = span_text(cases[i].slug);
+        if (discovery__is_own(&own, &pass, span_text(path), &slug) != cases[i].is_own || !span_is(slug, cases[i].found))
+            fail_msg("case %zu: %.*s", i, SPAN_ARG(slug));
+    }
+    own.slugs.count = 0;
+    own.public_url = SPAN_LIT("https://gate.example/a");
+    for (int wild = 0; wild < 2; wild++) {
+        struct proxy_pass pass = {.is_wild = wild == 1};
+
+        slug = SPAN_NONE;
+        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource"), &slug));
+        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource/a"), &slug));
+        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/oauth-protected-resource/b"), &slug) == (wild == 0));
+        assert_true(discovery__is_own(&own, &pass, SPAN_LIT("/.well-known/other/b"), &slug));
+    }
+}
+
 static void test_own_challenge(void **state)
 {
     static const struct identity_source all[] = {{.kind = IDENTITY_API_KEY, .header = "X-Key"}, {.kind = IDENTITY_CERTIFICATE},
@@ -153,7 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_challenges), cmocka_unit_test(test_any_challenge), cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_own_challenge),
+        cmocka_unit_test(test_own_challenge), cmocka_unit_test(test_whose_metadata),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
