@@ -18,12 +18,14 @@
 
 #define QUESTION_SHARDS 64
 #define QUESTION_BUCKETS 256 /* of a shard */
+#define QUESTION_SHARES 256  /* principals that are told apart where a shard is full */
 
 struct question_shard {
     pthread_mutex_t lock;
     struct list by_age; /* oldest first */
     struct open_question *buckets[QUESTION_BUCKETS];
     uint32_t count;
+    uint16_t held[QUESTION_SHARES]; /* of `count`, by whose they are */
 };
 
 struct gate_shared {

@@ -19,6 +19,7 @@ struct open_question {
     struct open_question *next; /* in the bucket */
     uint64_t scope_hash;
     int64_t asked_us;
+    size_t share; /* into held */
     size_t key_len;
     size_t method_len;
     char method[METHOD_BYTES];
@@ -47,6 +48,7 @@ static void forget(struct question_shard *shard, struct open_question *question)
         at = &(*at)->next;
     *at = question->next;
     list_remove(&question->by_age);
+    shard->held[question->share]--;
     shard->count--;
     mem_free(question);
 }
@@ -170,13 +172,30 @@ static struct open_question *oldest_of(struct question_shard *shard, uint64_t sc
     return last;
 }
 
+/* Of whoever holds most: who leaves much unanswered pushes out his own, and nothing that others wait for. */
+static struct open_question *oldest_of_most(struct question_shard *shard)
+{
+    struct open_question *question = NULL;
+    size_t most = 0;
+
+    for (size_t i = 1; i < QUESTION_SHARES; i++)
+        most = shard->held[i] > shard->held[most] ? i : most;
+    for (struct list *link = shard->by_age.next; link != &shard->by_age; link = link->next) {
+        question = LIST_ENTRY(link, struct open_question, by_age);
+        if (question->share == most)
+            break;
+    }
+    return question;
+}
+
 static void make_room(struct question_shard *shard, int64_t now_us)
 {
     struct open_question *question;
 
-    while ((question = oldest(shard)) != NULL &&
-           (now_us - question->asked_us > FORGET_US || shard->count >= PER_SHARD))
+    while ((question = oldest(shard)) != NULL && now_us - question->asked_us > FORGET_US)
         forget(shard, question);
+    if (shard->count >= PER_SHARD)
+        forget(shard, oldest_of_most(shard));
 }
 
 static enum code open_in(struct question_shard *shard, uint64_t scope_hash, const struct question_key *key,
@@ -201,6 +220,8 @@ static enum code open_in(struct question_shard *shard, uint64_t scope_hash, cons
         if (question == NULL)
             return CODE_NOMEM;
         question->scope_hash = scope_hash;
+        question->share = hash_mix(hash_span(key->tenant), hash_span(key->principal)) % QUESTION_SHARES;
+        shard->held[question->share]++;
         bucket = bucket_of(shard, scope_hash);
         question->next = *bucket;
         *bucket = question;

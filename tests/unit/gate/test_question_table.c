@@ -143,6 +143,33 @@ static void all_sessions_together_are_bounded(void **state)
     assert_true(held > 50000);
 }
 
+/* 5.4, 5.23: who leaves calls unanswered in hundreds of sessions pushes out his own. */
+static void nobody_pushes_out_another(void **state)
+{
+    struct question_key key = key_of("", "1");
+    char session[24], id[16], method[129];
+
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        snprintf(session, sizeof session, "patient-%d", i);
+        assert_int_equal(ask(session, "1", "roots/list", i), CODE_OK);
+    }
+    key.principal = SPAN_LIT("greedy");
+    key.is_call = true;
+    for (int i = 0; i < 80000; i++) {
+        snprintf(session, sizeof session, "session-%d", i / 160);
+        snprintf(id, sizeof id, "%d", i % 160);
+        key.session = span_text(session);
+        key.id = span_text(id);
+        assert_int_equal(question_open(&gate, &key, SPAN_LIT("tools/call"), 1000 + i), CODE_OK);
+    }
+    for (int i = 0; i < 500; i++) {
+        snprintf(session, sizeof session, "patient-%d", i);
+        key = key_of(session, "1");
+        assert_int_equal(answer(&key, method), CODE_OK);
+    }
+}
+
 static void long_methods_and_no_memory_are_refused(void **state)
 {
     char method[130];
@@ -238,6 +265,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_question_asked_again_is_renewed, make_table, drop_table),
         cmocka_unit_test_setup_teardown(a_session_holds_at_most_64, make_table, drop_table),
         cmocka_unit_test_setup_teardown(all_sessions_together_are_bounded, make_table, drop_table),
+        cmocka_unit_test_setup_teardown(nobody_pushes_out_another, make_table, drop_table),
         cmocka_unit_test_setup_teardown(long_methods_and_no_memory_are_refused, make_table, drop_table),
         cmocka_unit_test_setup_teardown(calls_stand_beside_questions, make_table, drop_table),
         cmocka_unit_test_setup_teardown(workers_share_it, make_table, drop_table),
