@@ -176,6 +176,7 @@ bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
 static enum reason read_answer(struct pair *pair, const struct mcp_part *part, struct span method, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
+    const struct mcp_message stream = exchange->message;
     struct gate_message now = exchange->asked;
     struct gate_decision *decision = &exchange->decision;
     enum reason reason;
@@ -185,7 +186,7 @@ static enum reason read_answer(struct pair *pair, const struct mcp_part *part, s
     gate_decision_fini(decision);
     gate_judge(pair->lane->gate, &now, decision);
     reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, reply);
-    exchange->message = (struct mcp_message){.kind = MCP_NONE};
+    exchange->message = stream;
     if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, part->id)))
         reason = REASON_UPSTREAM_UNASKED;
     return reason;

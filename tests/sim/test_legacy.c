@@ -143,6 +143,22 @@ static void denied(void)
     has(text, "Try another tool.");
 }
 
+/* A stream is one without end also after an answer came on it. */
+static void lasts(void)
+{
+    open_session();
+    accepted(CALL("4", "search"));
+    event(RESULT("4"));
+    has(stream_hears(), RESULT("4"));
+    sim_pass(sim, INT64_C(3600) * 1000000);
+    has_not(stream_hears(), "0\r\n\r\n");
+    lane__drain(&sim->lane);
+    sim_run(sim);
+    has(stream_hears(), "0\r\n\r\n");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_STREAM_ENDED);
+    finish();
+}
+
 /* An agent that is not there for the 202 is there for the answer, on the stream. */
 static void not_waited_for(void)
 {
@@ -174,6 +190,7 @@ static void test_session(void **state) /* 5.4 */
     in_every_weather(answered);
     in_every_weather(denied);
     in_every_weather(not_waited_for);
+    in_every_weather(lasts);
     in_every_weather(one_name_twice);
 }
 
