@@ -25,6 +25,7 @@ struct batch_member {
 
 struct batch {
     size_t recorded;         /* members whose record is in the ring */
+    size_t known;            /* of these, whose fate was seen: the audit forgets it, and the others may wait long for room */
     struct buf raw;          /* what the server sent last, taken apart into `parts` */
     struct buf id;           /* of its event */
     struct sse_event event;
@@ -198,6 +199,21 @@ static void judge(struct pair *pair)
     exchange->refusal = others;
 }
 
+static void see_fates(struct pair *pair)
+{
+    struct batch *batch = pair->exchange.batch;
+
+    for (; batch->known < batch->recorded; batch->known++) {
+        struct batch_member *member = &batch->members[batch->known];
+        enum audit_fate fate = gate_fate(pair->lane->gate, member->decision.ticket, &member->seq);
+
+        if (fate == AUDIT_WAITING)
+            return;
+        member->owes_outcome = member->owes_outcome && fate == AUDIT_DURABLE; /* of what has no row none is due */
+        gate_settle(pair->lane->gate, &member->asked, &member->decision, member->seq);
+    }
+}
+
 /* Returns: CODE_BUSY: the ring is full; what of it was recorded is not recorded again. */
 static enum code record(struct pair *pair)
 {
@@ -228,6 +244,7 @@ bool batch__judge(struct pair *pair)
         judge(pair);
     exchange->is_judged = true;
     pair__stop_waiting(pair);
+    see_fates(pair);
     code = record(pair);
     if (code == CODE_OK) {
         exchange->recorded_us = pair__now_us(pair);
@@ -238,6 +255,7 @@ bool batch__judge(struct pair *pair)
         exchange->is_permitted = false;
         exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
         deny__answer(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
+        batch__finish(pair); /* at once, as exchange__audit does */
         return true;
     }
     lane__wait_for_room(pair);
@@ -252,17 +270,9 @@ bool batch__settled(struct pair *pair)
     struct batch *batch = exchange->batch;
     bool is_durable = true;
 
-    for (size_t i = 0; i < batch->count; i++) {
-        struct batch_member *member = &batch->members[i];
-        enum audit_fate fate = gate_fate(pair->lane->gate, member->decision.ticket, &member->seq);
-
-        if (fate != AUDIT_DURABLE) {
-            member->seq = 0;
-            member->owes_outcome = false; /* of what has no row none is due */
-            is_durable = false;
-        }
-        gate_settle(pair->lane->gate, &member->asked, &member->decision, member->seq);
-    }
+    see_fates(pair);
+    for (size_t i = 0; i < batch->count; i++)
+        is_durable = is_durable && batch->members[i].seq != 0;
     exchange->seq = batch->members[0].seq;
     return is_durable;
 }
@@ -296,9 +306,10 @@ static enum code write_denials(struct pair *pair, enum reason reason, struct buf
 
         if (!wants_answer(member) && (exchange->message.kind == MCP_REQUEST || i > 0))
             continue;
-        if (out != NULL && is_list && wants_answer(member))
+        if (out != NULL && is_list && wants_answer(member)) {
             code = buf_add_byte(out, is_first ? '[' : ',');
-        is_first = false;
+            is_first = false;
+        }
         swap(exchange, member);
         told = deny__status(pair, own);
         if (code == CODE_OK && out != NULL)

@@ -17,7 +17,7 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     *ticket = 0;
     if (ring->is_down)
         return CODE_DOWN;
-    if (ring->is_full)
+    if (ring->is_full || (ring->fills_at != 0 && ring->decision_count >= ring->fills_at))
         return CODE_BUSY;
     if (ring->is_folding && decision->verdict != AUDIT_PERMIT)
         return CODE_OK;
@@ -56,6 +56,7 @@ enum code audit_put_event(struct audit_ring *ring, const struct audit_event *eve
 enum audit_fate audit_fate(const struct audit_ring *ring, uint64_t ticket, uint64_t *seq)
 {
     *seq = 0;
+    BUG_ON(ticket <= ring->forgotten);
     if (ticket > ring->settled)
         return AUDIT_WAITING;
     if (ring->decisions[ticket - 1].fate == AUDIT_DURABLE)

@@ -39,6 +39,8 @@ struct audit_ring {
     unsigned decision_count;
     unsigned outcome_count;
     unsigned settled;
+    unsigned fills_at; /* full with so many decisions; 0: never */
+    uint64_t forgotten; /* tickets up to here: whoever asks for one was asked too late */
     bool is_full;
     bool is_down;
     bool is_folding;  /* decisions get no ticket */

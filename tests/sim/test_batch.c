@@ -131,12 +131,21 @@ static void denied_as_events(void)
     has(text, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":3,");
 }
 
+/* What is told of a message that could not be read stands behind one that is told nothing. */
+static void malformed_behind_a_notification(void)
+{
+    old_session();
+    sim_agent_posts(sim, "[" CANCEL ",{\"jsonrpc\":\"2.0\",\"id\":5}," CANCEL ",7]", session);
+    has(sim_agent_hears(sim), "\r\n\r\n[{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":");
+}
+
 static void test_batch(void **state) /* 5.4 */
 {
     (void)state;
     in_every_weather(answered_by_a_list);
     in_every_weather(one_denial_denies_all);
     in_every_weather(denied_as_events);
+    in_every_weather(malformed_behind_a_notification);
 }
 
 /* ---- what is no batch ---- */
@@ -354,6 +363,47 @@ static void audit_fails(void)
         assert_string_equal(sim_upstream_hears(sim, 1), "");
 }
 
+/* There is room for the first record alone; until there is more the audit has forgotten what became of it. */
+static unsigned half_recorded(void)
+{
+    unsigned before;
+
+    old_session();
+    before = sim->ring->decision_count;
+    sim->ring->fills_at = before + 1;
+    sim_agent_posts(sim, "[" CALL("2", "search") "," CALL("3", "search") "]", session);
+    assert_int_equal(sim->ring->decision_count - before, 1);
+    sim_pass(sim, 1000000);
+    sim->ring->forgotten = before + 1;
+    return before;
+}
+
+static void waits_for_room(void)
+{
+    (void)half_recorded();
+    if (sim->upstream_count > 1)
+        assert_string_equal(sim_upstream_hears(sim, 1), "");
+    sim->ring->fills_at = 0;
+    lane__woken(&sim->lane);
+    sim_run(sim);
+    has(sim_upstream_hears(sim, 1), "\r\n\r\n[" CALL("2", "search") "," CALL("3", "search") "]");
+    sim_upstream_answers(sim, 1, "application/json", "[" RESULT("3") "," RESULT("2") "]");
+    has(sim_agent_hears(sim), "[" RESULT("3") "," RESULT("2") "]");
+    ended(2, OUTCOME_RESULT);
+}
+
+static void finds_no_room(void)
+{
+    unsigned before = half_recorded();
+
+    sim_pass(sim, 61000000);
+    has(sim_agent_hears(sim), "\"id\":3,");
+    assert_int_equal(sim->ring->decision_count - before, 1);
+    ended(1, OUTCOME_NOT_SENT);
+    sim->ring->fills_at = 0;
+    lane__woken(&sim->lane);
+}
+
 static void test_answers(void **state) /* 5.4, 5.23 */
 {
     (void)state;
@@ -367,6 +417,8 @@ static void test_answers(void **state) /* 5.4, 5.23 */
     in_every_weather(agent_leaves);
     in_every_weather(nobody_there);
     in_every_weather(audit_fails);
+    in_every_weather(waits_for_room);
+    in_every_weather(finds_no_room);
 }
 
 int main(void)
