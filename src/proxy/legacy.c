@@ -131,6 +131,7 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
     if (code != CODE_OK)
         return code;
     exchange->session_id = exchange->asked.session = span_of(name, buf_len(text));
+    exchange->endpoint = span_part(exchange->session_id, 0, uri.len); /* where a question that is refused is answered */
     code = mailbox__open(pair, exchange->session_id);
     buf_clear(text);
     if (code == CODE_OK)

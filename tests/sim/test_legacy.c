@@ -143,6 +143,25 @@ static void denied(void)
     has(text, "Try another tool.");
 }
 
+/* What a server may not ask is refused where its agents answer: at its endpoint. */
+static void question_is_denied(void)
+{
+    const char *text;
+
+    open_session();
+    event("{\"jsonrpc\":\"2.0\",\"id\":\"r1\",\"method\":\"roots/list\"}");
+    has_not(stream_hears(), "roots/list");
+    assert_int_equal(sim->upstream_count, 2);
+    text = sim_upstream_hears(sim, 1);
+    has(text, "POST /messages/?session_id=inner HTTP/1.1\r\n");
+    has(text, "\"id\":\"r1\",\"error\":{\"code\":4030");
+    sim_upstream_says(sim, 1, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    post(CALL("4", "forbidden")); /* and the stream goes on */
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+    has(stream_hears(), "\"id\":4,");
+    finish();
+}
+
 /* A stream is one without end also after an answer came on it. */
 static void lasts(void)
 {
@@ -191,6 +210,7 @@ static void test_session(void **state) /* 5.4 */
     in_every_weather(denied);
     in_every_weather(not_waited_for);
     in_every_weather(lasts);
+    in_every_weather(question_is_denied);
     in_every_weather(one_name_twice);
 }
 
