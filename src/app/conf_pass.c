@@ -152,6 +152,9 @@ void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct 
         struct proxy_pass *entry = &pass[route->pass_count++];
 
         read_entry(reader, node, route, entry);
+        if ((entry->is_post || entry->is_wild) && yaml_member(yaml_member(map, "upstream"), "certificate") != NULL)
+            CONF_FAULT(reader, node, "whoever comes this way would come with the gate's own certificate, which its connections "
+                       "show; declare each path to GET by its name, or this on a route without `certificate`");
         for (const struct proxy_pass *other = pass; entry->path.at != NULL && other < entry; other++)
             if (span_equals(other->path, entry->path) && other->is_post == entry->is_post && other->is_wild == entry->is_wild)
                 CONF_FAULT(reader, node, "%.*s is listed already; leave one of the two out", SPAN_ARG(entry->path));

@@ -68,6 +68,10 @@ static const struct bad {
     {ROUTE("pass: ['GET /x -> y']"), 74, "plain path"},
     {ROUTE("pass: ['GET /{slug}/x']"), 74, "plain path"},
     {ROUTE("pass: ['POST /x', 'POST /x -> /y']"), 85, "listed already"},
+    {"{name: a, path: /a, upstream: {url: 'https://[::1]/mcp', certificate: a.pem, key: a.key}, "
+     "pass: ['GET /y', 'POST /x']}", 117, "come with the gate's"},
+    {"{name: a, path: /a, upstream: {url: 'https://[::1]/mcp', certificate: a.pem, key: a.key}, "
+     "pass: ['GET /y', 'GET /x/*']}", 117, "come with the gate's"},
     {ROUTE("public_url: 'gate.example/a'"), 79, "the URL by which"},
     {ROUTE("public_url: 'https://gate.example/{slug}'"), 79, "the URL by which"},
     {ROUTE("public_url: 'https://gate.example'"), 79, "the URL by which"},
