@@ -48,15 +48,6 @@ static const char *split_url(struct span text, struct url *url)
     return NULL;
 }
 
-static bool is_on_loopback(struct span host)
-{
-    struct sock_address address;
-
-    if (sock_parse_ip(host, 1, &address) == CODE_OK)
-        return sock_is_loopback(&address);
-    return span_equals_nocase(host, SPAN_LIT("localhost"));
-}
-
 static void check_openness(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *node,
                            const struct url *url)
 {
@@ -65,7 +56,7 @@ static void check_openness(struct conf_reader *reader, const struct yaml_node *m
     if (url->tls && insecure)
         CONF_FAULT(reader, yaml_member(map, "insecure"),
                    "`insecure` is for plain http; the certificate of an https upstream is always checked (`ca` names whose)");
-    if (url->tls || is_on_loopback(url->host))
+    if (url->tls || proxy_host_is_loopback(url->host))
         return;
     if (insecure)
         CONF_WARN(reader, node, "plain http to an upstream off loopback: calls and credentials can be read on the way");

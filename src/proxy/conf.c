@@ -153,15 +153,54 @@ static enum code check_routes(const struct proxy_conf *conf, struct why *why)
 
 /* ---- declared paths ---- */
 
+bool proxy_host_is_loopback(struct span host)
+{
+    struct sock_address address;
+
+    if (sock_parse_ip(host, 1, &address) == CODE_OK)
+        return sock_is_loopback(&address);
+    return span_equals_nocase(host, SPAN_LIT("localhost"));
+}
+
+/* The name without the dot that may end it. */
+static struct span bare_host(const struct proxy_upstream *upstream)
+{
+    struct span host = span_text(upstream->host);
+
+    return span_part(host, 0, host.len - (span_ends_with(host, SPAN_LIT(".")) ? 1 : 0));
+}
+
+/* By their names, which are lower case: two names of one server are known for this machine alone. */
+static bool is_one_server(const struct proxy_upstream *a, const struct proxy_upstream *b)
+{
+    if (a->host == NULL || b->host == NULL || a->port != b->port)
+        return false;
+    return span_equals(bare_host(a), bare_host(b)) ||
+           (proxy_host_is_loopback(bare_host(a)) && proxy_host_is_loopback(bare_host(b)));
+}
+
 bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)
 {
-    for (size_t i = 0; i < conf->route_count; i++) {
-        const struct proxy_upstream *upstream = &conf->routes[i].upstream;
-
-        if (upstream->host != NULL && server->host != NULL && upstream->port == server->port &&
-            strcmp(upstream->host, server->host) == 0 && slug_resembles(upstream->path, path, conf->routes[i].subtree))
+    for (size_t i = 0; i < conf->route_count; i++)
+        if (is_one_server(&conf->routes[i].upstream, server) &&
+            slug_resembles(conf->routes[i].upstream.path, path, conf->routes[i].subtree))
             return true;
-    }
+    return false;
+}
+
+bool proxy_conf_declares(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)
+{
+    bool is_plain = span_find(path, '%') == path.len && span_find(path, ';') == path.len &&
+                    memmem(path.at, path.len, "//", 2) == NULL;
+
+    for (size_t i = 0; i < conf->route_count; i++)
+        for (size_t n = 0; n < conf->routes[i].pass_count; n++) {
+            const struct proxy_pass *pass = &conf->routes[i].pass[n];
+
+            if (pass->is_post && is_one_server(&conf->routes[i].upstream, server) &&
+                (!is_plain || slug_resembles(pass->upstream_path, path, false)))
+                return true;
+        }
     return false;
 }
 

@@ -105,14 +105,23 @@ static struct mcp_endpoint_base base_of(struct pair *pair, struct buf *path)
     };
 }
 
+/* Takes: uri: where the agent's POSTs would go. What a route declares can be posted by anybody, and is judged by nobody. */
+static enum code check_undeclared(struct pair *pair, struct span uri)
+{
+    struct span path = span_part(uri, 0, span_find(uri, '?'));
+
+    return proxy_conf_declares(pair->conf, &pair->exchange.route->upstream, path) ? CODE_UNDECIDED : CODE_OK;
+}
+
 static void refuse_endpoint(struct pair *pair, enum code code, struct span uri)
 {
     char text[256];
 
     (void)snprintf(text, sizeof text, "its `endpoint` event %s: %.*s",
-                   code == CODE_DENIED   ? "names another server"
-                   : code == CODE_EXISTS ? "names a session that has a stream already"
-                                         : "is not a URI that can be asked",
+                   code == CODE_DENIED      ? "names another server"
+                   : code == CODE_UNDECIDED ? "names a path that a route's `pass` lets anybody post to; take that out"
+                   : code == CODE_EXISTS    ? "names a session that has a stream already"
+                                            : "is not a URI that can be asked",
                    SPAN_ARG(span_part(uri, 0, 160)));
     reply__fail_for(pair, OUTCOME_REFUSED, code == CODE_NOMEM ? REASON_MEMORY : REASON_UPSTREAM_ENDPOINT, text);
 }
@@ -163,6 +172,8 @@ bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
     buf_init(&text, 2 * HTTP_LINE_MAX_BYTES);
     base = base_of(pair, &path);
     code = mcp_endpoint_resolve(event->data, &base, &uri);
+    if (code == CODE_OK)
+        code = check_undeclared(pair, buf_peek(&uri));
     if (code == CODE_OK)
         code = begin_session(pair, buf_peek(&uri), &text);
     if (code != CODE_OK)

@@ -135,6 +135,47 @@ static void test_posts(void **state)
     proxy_conf_unref(&conf);
 }
 
+/* 5.17: a server is one by whichever of its names; and no POST is declared to where a server of HTTP+SSE wants its calls. */
+static void test_servers(void **state)
+{
+    static const struct {
+        const char *one, *other;
+        bool are_one;
+    } names[] = {
+        {"shop.example", "shop.example", true}, {"shop.example", "shop.example.", true}, {"shop.example", "shop.example2", false},
+        {"localhost", "127.0.0.1", true}, {"::1", "127.0.0.2", true}, {"localhost", "10.0.0.1", false},
+        {"10.0.0.1", "10.0.0.2", false},
+    };
+    static const struct {
+        const char *path;
+        bool is_declared;
+    } paths[] = {
+        {"/messages", true}, {"/Messages//", true}, {"/%6dessages", true}, {"/messages;a", true}, {"/x//messages", true},
+        {"/messages2", false}, {"/messages/x", false}, {"/", false},
+    };
+    struct proxy_pass pass = {SPAN_LIT("/said"), SPAN_LIT("/messages"), true, false};
+    struct proxy_route routes[] = {route("one", "", "/a", false), route("two", "", "/b", false)};
+    struct proxy_conf *conf;
+    struct why why = {""};
+
+    (void)state;
+    routes[0].pass = &pass;
+    routes[0].pass_count = 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        routes[0].upstream.host = names[i].one;
+        routes[1].upstream.host = names[i].other;
+        routes[1].upstream.path = SPAN_LIT("/messages");
+        assert_int_equal(seal(routes, 2, &conf, &why), names[i].are_one ? CODE_INVALID : CODE_OK);
+        proxy_conf_unref(&conf);
+        routes[1].upstream.path = SPAN_LIT("/sse");
+        assert_ok(seal(routes, 2, &conf, &why));
+        for (size_t n = 0; n < sizeof paths / sizeof *paths; n++)
+            assert_int_equal(proxy_conf_declares(conf, &routes[1].upstream, span_text(paths[n].path)),
+                             names[i].are_one && paths[n].is_declared);
+        proxy_conf_unref(&conf);
+    }
+}
+
 static void test_what_comes_once(void **state) /* 4.13: keys, tenants, correlations, and what is set upstream, by their names */
 {
     static const struct identity_source sources[] = {{.kind = IDENTITY_API_KEY, .header = "X-Agent-Key"},
@@ -199,7 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order), cmocka_unit_test(test_defaults), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_slugs), cmocka_unit_test(test_posts),
+        cmocka_unit_test(test_slugs), cmocka_unit_test(test_posts), cmocka_unit_test(test_servers),
         cmocka_unit_test(test_what_comes_once),
         cmocka_unit_test(test_secrets_are_wiped), cmocka_unit_test(test_contexts_are_given_back),
     };
