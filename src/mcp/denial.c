@@ -165,6 +165,12 @@ void mcp__pen_refusal(struct mcp__pen *pen, const struct mcp_denial *denial)
     buf_init(&buf, 64 * 1024);
     text = mcp__pen_of(&buf);
     put_text(&text, denial);
+    if (reason_denial(denial->reason) == DENIAL_MALFORMED && denial->detail != NULL) {
+        mcp__pen_text(&text, " ");
+        mcp__pen_text(&text, denial->detail);
+        mcp__pen_text(&text, denial->unknown.len > 0 ? ": " : "");
+        mcp__pen_span(&text, utf8_cut(denial->unknown, 64));
+    }
     if (pen->code == CODE_OK)
         pen->code = mcp__pen_end(&text);
     mcp__pen_string(pen, buf_peek(&buf));

@@ -24,6 +24,8 @@ struct mcp_denial {
     const char *const *revisions; /* NULL-terminated: data.supported */
     struct span requested;   /* canonical JSON: data.requested of VERSION_UNSUPPORTED; or empty */
     struct span route;       /* whose `tool_names` TOOL_NAME_INVALID is due to; or empty */
+    const char *detail;      /* static: what is wrong with the request; NULL: not told. mcp takes its message's */
+    struct span unknown;     /* the member that it is about; or empty */
     struct span pseudo;      /* "stream/open", "session/end" where there is no message; or empty */
 };
 

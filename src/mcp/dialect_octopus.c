@@ -49,8 +49,10 @@ static enum reason open_call(struct span path, struct mcp_message *message)
         return REASON_ROUTE_UNKNOWN;
     name = span_part(path, CALL_PREFIX.len, path.len - CALL_PREFIX.len - CALL_SUFFIX.len);
     message->method = SPAN_LIT("tools/call");
-    if (!is_name(name))
+    if (!is_name(name)) {
+        message->detail = "A name is 1 to 128 of a-z, 0-9 and _";
         return REASON_TOOL_NAME_INVALID;
+    }
     message->tool = message->target = name;
     return REASON_UNSET;
 }

@@ -32,10 +32,10 @@ static enum reason open_message(enum http_method verb, struct span path, struct 
     return verb == HTTP_METHOD_POST ? REASON_UNSET : REASON_HTTP_METHOD;
 }
 
-static enum reason refuse(enum reason reason, const char *detail, struct json_fault *fault)
+static enum reason refuse(struct mcp_message *message, const char *detail)
 {
-    fault->text = detail;
-    return reason;
+    message->detail = detail;
+    return REASON_PARAMS_INVALID;
 }
 
 static const struct action *find_action(const struct json_node *node)
@@ -46,20 +46,21 @@ static const struct action *find_action(const struct json_node *node)
     return NULL;
 }
 
-static enum reason check_members(const struct json_node *root, const struct action *action, struct json_fault *fault)
+static enum reason check_members(struct mcp_message *message, const struct action *action)
 {
-    for (const struct json_node *node = root->child; node != NULL; node = node->next)
+    for (const struct json_node *node = message->root->child; node != NULL; node = node->next)
         if (!span_is(node->key, "action") && !(action->takes_tool && span_is(node->key, "tool")) &&
-            !(action->takes_arguments && span_is(node->key, "arguments")))
-            return refuse(REASON_PARAMS_INVALID, "a member that the action does not have", fault);
+            !(action->takes_arguments && span_is(node->key, "arguments"))) {
+            message->unknown = node->key;
+            return refuse(message, "A member that the action does not have");
+        }
     return REASON_PERMITTED;
 }
 
-static enum reason read_action(struct mcp_message *message, const struct action *action, const struct mcp_read_rules *rules,
-                               struct json_fault *fault)
+static enum reason read_action(struct mcp_message *message, const struct action *action, const struct mcp_read_rules *rules)
 {
     const struct json_node *tool = json_member(message->root, SPAN_LIT("tool"));
-    enum reason reason = check_members(message->root, action, fault);
+    enum reason reason = check_members(message, action);
 
     message->method = span_text(action->method);
     if (reason != REASON_PERMITTED)
@@ -86,11 +87,11 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
     if (json_read(body, &body_rules, canonical, arena, &message->root, fault) != CODE_OK)
         return mcp__reason_of_fault(fault->kind);
     if (message->root->type != JSON_OBJECT)
-        return refuse(REASON_PARAMS_INVALID, "a request is one object", fault);
+        return refuse(message, "A request is one object");
     action = find_action(json_member(message->root, SPAN_LIT("action")));
     if (action == NULL)
-        return refuse(REASON_PARAMS_INVALID, "the action is none of list_tools, describe_tool and call_tool", fault);
-    reason = read_action(message, action, rules, fault);
+        return refuse(message, "The action is none of list_tools, describe_tool and call_tool");
+    reason = read_action(message, action, rules);
     return reason == REASON_PERMITTED && mcp__speaks_mcp(rules) ? REASON_HEADER_MISMATCH : reason;
 }
 
@@ -242,7 +243,8 @@ static enum reason reply_read(struct span data, const struct mcp_reply_rules *ru
     if (wrong == NULL)
         return reason;
     buf_clear(out);
-    return refuse(REASON_UPSTREAM_JSON, wrong, fault);
+    fault->text = wrong;
+    return REASON_UPSTREAM_JSON;
 }
 
 const struct dialect dialect_okso = {

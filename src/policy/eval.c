@@ -323,10 +323,24 @@ static enum code judge(struct judging *judging, const struct question *question,
     return policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
 }
 
+/* The description of a tool is a list of one: what no list shows is denied as what is not there. */
+static bool hides(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
+{
+    struct question call = *question;
+
+    if (question->shown.len == 0)
+        return false;
+    call.method = SPAN_LIT("tools/call");
+    call.tool = question->shown;
+    call.root = NULL;
+    return !policy_could_permit(policy, &call, scratch);
+}
+
 void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
                    struct policy_scratch *scratch, struct trace *trace, struct verdict *verdict)
 {
     struct judging judging = {.policy = policy, .scratch = scratch, .trace = trace, .verdict = verdict};
+    bool is_hidden = hides(policy, question, scratch);
 
     memset(verdict, 0, offsetof(struct verdict, rules));
     arena_reset(&scratch->arena);
@@ -341,26 +355,16 @@ void policy__judge(const struct policy *policy, const struct question *question,
         deny(verdict, REASON_MEMORY);
         verdict->redact_all = true;
         verdict->redact_count = verdict->redact_param_count = 0;
+    } else if (is_hidden && verdict->kind != VERDICT_DENY) {
+        deny(verdict, REASON_NO_RULE);
+        if (trace != NULL)
+            policy__trace_hidden(trace);
     }
-}
-
-/* The description of a tool is a list of one: what no list shows is denied as what is not there. */
-static bool hides(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
-{
-    struct question call = *question;
-
-    if (question->shown.len == 0)
-        return false;
-    call.method = SPAN_LIT("tools/call");
-    call.tool = question->shown;
-    call.root = NULL;
-    return !policy_could_permit(policy, &call, scratch);
 }
 
 void policy_eval(const struct policy *policy, const struct question *question, bool timed,
                  struct policy_scratch *scratch, struct verdict *verdict)
 {
-    bool is_hidden = hides(policy, question, scratch);
     struct regex_budget budget;
 
     if (timed)
@@ -368,8 +372,6 @@ void policy_eval(const struct policy *policy, const struct question *question, b
     else
         regex_budget_init(&budget);
     policy__judge(policy, question, &budget, scratch, NULL, verdict);
-    if (is_hidden && verdict->kind != VERDICT_DENY)
-        deny(verdict, REASON_NO_RULE);
 }
 
 /* Of a template's URIs, whether the rule could apply to some (a forbid: applies to all). */

@@ -275,6 +275,7 @@ static void say_question(struct trace *trace, const struct question *q)
     say_name(trace, " of tenant ", q->tenant);
     say_name(trace, " asks ", q->method);
     say_name(trace, " ", q->tool);
+    say_name(trace, " about the tool ", q->shown);
     say_name(trace, " ", q->resource);
     say_name(trace, " ", q->prompt);
     say_name(trace, " to ", q->answers);
@@ -298,6 +299,11 @@ static void say_others(struct trace *trace, const struct verdict *verdict)
     }
     if (others > 0)
         SAY(trace, "\n(forbid beats require_approval beats permit; of one effect the smallest id decides)");
+}
+
+void policy__trace_hidden(struct trace *trace)
+{
+    SAY(trace, "\nno rule permits a call of this tool here, so that no list shows it, and its description is denied, too\n");
 }
 
 static void say_verdict(struct trace *trace, const struct verdict *verdict)

@@ -529,6 +529,7 @@ enum code policy__say_text(struct buf *out, struct span text) MUST_USE;         
 void policy__trace_rule(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
 void policy__trace_applies(struct trace *trace, const struct rule *rule, enum truth truth, bool applies);
 void policy__trace_granted(struct trace *trace, enum policy_known granted);
+void policy__trace_hidden(struct trace *trace); /* the tool that is described */
 void policy__trace_limit(struct trace *trace, const struct rule *rule, bool has_room);
 void policy__trace_fact(struct trace *trace, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void policy__trace_enter(struct trace *trace, const struct condition *condition);

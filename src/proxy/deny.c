@@ -116,6 +116,8 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = exchange->message.modern_version,
         .route = exchange->route ? exchange->route->name : SPAN_NONE,
+        .detail = exchange->message.detail,
+        .unknown = exchange->message.unknown,
         .pseudo = exchange->message.kind == MCP_NONE ? exchange->asked.method : SPAN_NONE,
     };
 }
