@@ -74,7 +74,8 @@ static enum code say_edited(struct pipe_child *child, struct span canonical, str
 
 static void answer(struct pipe_child *child, struct ask *ask, struct span canonical, const struct line *line);
 
-/* One that is shared is asked once; who comes later gets the same answer. Returns: whether it has one, or will have. */
+/* One that is shared is asked once; who comes later gets the same answer. Returns: whether it has one, or will have. false:
+ * `ask` is who asks. */
 static bool is_answered_by_first(struct pipe_child *child, struct ask *ask)
 {
     struct line line;
@@ -83,10 +84,9 @@ static bool is_answered_by_first(struct pipe_child *child, struct ask *ask)
     if (!child->conf.is_shared || !ask->is_initialize)
         return false;
     if (buf_is_empty(&child->first)) {
-        bool waits = child->first_is_asked;
-
+        ask->is_first = !child->first_is_asked;
         child->first_is_asked = true;
-        return waits;
+        return !ask->is_first;
     }
     buf_init(&text, SIZE_MAX / 2);
     if (line_read(buf_peek(&child->first), &text, &line) == CODE_OK)
@@ -117,13 +117,14 @@ static bool ask_child(struct talk *talk, struct span canonical, const struct lin
     if (say_edited(child, canonical, edits, 3) == CODE_OK)
         return true;
     talk->waiting--;
+    child->first_is_asked &= !ask->is_first;
     ask_free(ask);
     return false;
 }
 
 static bool is_of(const struct ask *ask, const struct talk *talk, struct span original)
 {
-    return ask->talk != NULL && !ask->is_modern && span_equals(buf_peek(&ask->original), original) &&
+    return ask->talk != NULL && !ask->is_modern && !ask->is_first && span_equals(buf_peek(&ask->original), original) &&
            strcmp(ask->session, talk->session) == 0;
 }
 
@@ -191,6 +192,7 @@ static bool tell_members(struct talk *talk, struct span batch)
     bool told = true;
 
     talk->is_batch = true;
+    talk->waiting++; /* a member may be answered at once, or take back another: the reply does not end before the last was told */
     buf_init(&text, SIZE_MAX / 2);
     while (told && line_member(batch, &at, &member)) {
         struct line line;
@@ -200,6 +202,7 @@ static bool tell_members(struct talk *talk, struct span batch)
                tell_child(talk, buf_peek(&text), &line);
     }
     buf_fini(&text);
+    talk->waiting--;
     return told;
 }
 
@@ -515,11 +518,14 @@ void carry__gone(struct talk *talk)
             ask->talk = NULL;
         gone += ask->talk == NULL;
     }
-    LIST_EACH(link, next, &child->asks)
-        if (gone > GONE_MOST && LIST_ENTRY(link, struct ask, of_child)->talk == NULL) {
-            ask_free(LIST_ENTRY(link, struct ask, of_child));
+    LIST_EACH(link, next, &child->asks) {
+        struct ask *ask = LIST_ENTRY(link, struct ask, of_child);
+
+        if (gone > GONE_MOST && ask->talk == NULL && !ask->is_first) {
+            ask_free(ask);
             gone--;
         }
+    }
 }
 
 void carry__died(struct pipe_child *child, const char *text)

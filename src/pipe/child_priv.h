@@ -64,6 +64,7 @@ struct ask {
     struct buf token;     /* its progress token; empty: none */
     char session[SESSION_BYTES];
     bool is_modern, is_initialize;
+    bool is_first;        /* others wait for the answer, too: it is not forgotten, and nobody takes it back */
     bool is_listen;       /* subscriptions/listen: what it is told names it */
 };
 
@@ -153,7 +154,7 @@ void talk__free(struct talk *talk);
 void talk__event(struct talk *talk, struct span json);           /* opens the stream where it is not yet */
 void talk__answer(struct talk *talk, int status, struct span json); /* one of those that wait; the last one ends the reply */
 void talk__fail(struct talk *talk, int status, const char *text); /* all of them */
-void talk__accept(struct talk *talk);                             /* 202 */
+void talk__accept(struct talk *talk);                             /* nothing is open any more: 202, or the stream's end */
 void talk__listen(struct talk *talk);
 
 /* ---- carry.c ---- */

@@ -72,11 +72,6 @@ static void reply(struct talk *talk, int status, struct span json)
     finish(talk);
 }
 
-void talk__accept(struct talk *talk)
-{
-    reply(talk, 202, SPAN_NONE);
-}
-
 static void open_stream(struct talk *talk)
 {
     if (!talk->is_stream)
@@ -110,6 +105,14 @@ static void end_stream(struct talk *talk)
 {
     check(talk, http_write_last_chunk(&talk->tube.out));
     finish(talk);
+}
+
+void talk__accept(struct talk *talk)
+{
+    if (talk->is_stream)
+        end_stream(talk);
+    else
+        reply(talk, 202, SPAN_NONE);
 }
 
 void talk__answer(struct talk *talk, int status, struct span json)

@@ -440,6 +440,38 @@ static void test_shared(void **state)
     assert_null(strstr(bench.got[2], "secret"));
 }
 
+/* 5.12, 5.23: whoever asks first may go, and many may have gone after her: the others are answered, and so is who comes later. */
+static void test_first_gone(void **state)
+{
+    static const char script[] = "import sys,json\n"
+                                 "first=json.loads(sys.stdin.readline())\n"
+                                 "for i in range(301): sys.stdin.readline()\n"
+                                 "print(json.dumps({'jsonrpc':'2.0','id':first['id'],'result':{'n':1}}))\n"
+                                 "sys.stdin.readline()\n";
+    const char *argv[] = {"python3", "-uc", script, NULL};
+    struct pipe_child_conf conf = conf_of(argv);
+    char batch[300 * 48 + 2], *at = batch;
+
+    (void)state;
+    conf.is_shared = true;
+    begin(&conf);
+    post(0, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}");
+    some_turns();
+    hang_up(0);
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":\"waits\",\"method\":\"initialize\",\"params\":{}}");
+    for (int i = 0; i < 300; i++)
+        at += sprintf(at, "%c{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}", i == 0 ? '[' : ',', i);
+    (void)strcpy(at, "]");
+    post(2, batch);
+    some_turns();
+    hang_up(2);
+    some_turns();
+    post(3, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/go\"}");
+    wait_for(1, "\"id\":\"waits\",\"result\":{\"n\":1}}");
+    post(3, "{\"jsonrpc\":\"2.0\",\"id\":\"late\",\"method\":\"initialize\",\"params\":{}}");
+    wait_for(3, "\"id\":\"late\",\"result\":{\"n\":1}}");
+}
+
 /* 5.4: a batch goes in as lines and is answered on one stream. */
 static void test_batch(void **state)
 {
@@ -452,6 +484,24 @@ static void test_batch(void **state)
     assert_non_null(strstr(bench.got[0], "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{"));
     post(0, "{\"no\":\"message\"}");
     wait_for(0, "HTTP/1.1 400 ");
+}
+
+/* 5.4, 5.12, 5.23: a member that takes back the one before it does not end the reply before the last was told. */
+static void test_batch_cancels_itself(void **state)
+{
+    (void)state;
+    begin_python(ECHO);
+    post(0, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},"
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}},"
+            "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}]");
+    wait_for(0, "\r\n0\r\n\r\n");
+    assert_non_null(strstr(bench.got[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":5030"));
+    assert_non_null(strstr(bench.got[0], "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{"));
+    post(1, "[{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"a\"},"
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}]");
+    wait_for(1, "\r\n0\r\n\r\n");
+    post(1, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"c\"}");
+    wait_for(1, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{");
 }
 
 /* 5.10: one process a request; what fails is 502, and so is what is not whole. */
@@ -516,7 +566,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_listen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shared, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_first_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_batch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_batch_cancels_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(test_okso, setup, teardown),
         cmocka_unit_test_setup_teardown(test_start, setup, teardown),
     };
