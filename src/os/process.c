@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "os/process.h"
 
+#include "os/sock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -59,22 +61,37 @@ static bool wait_for_any(pid_t *pid)
     return *pid > 0;
 }
 
+static bool is_among(const pid_t *known, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (known[i] == pid)
+            return true;
+    return false;
+}
+
 /* A kernel that does not tell them leaves those that took leave of their group. */
 void process_kill_strays(const pid_t *known, size_t count)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
     long pid;
 
-    while (file != NULL && fscanf(file, "%ld", &pid) == 1) {
-        bool is_known = false;
-
-        for (size_t i = 0; i < count; i++)
-            is_known = is_known || known[i] == (pid_t)pid;
-        if (!is_known)
+    while (file != NULL && fscanf(file, "%ld", &pid) == 1)
+        if (!is_among(known, count, (pid_t)pid))
             (void)kill((pid_t)pid, SIGKILL);
-    }
     if (file != NULL)
         (void)fclose(file);
+}
+
+/* One that is known and has ended hides the others until it was waited for: they are seen at the next look. */
+void process_reap_strays(const pid_t *known, size_t count)
+{
+    siginfo_t ended = {.si_pid = 0};
+
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0 &&
+           !is_among(known, count, ended.si_pid)) {
+        (void)waitpid(ended.si_pid, NULL, WNOHANG);
+        ended.si_pid = 0;
+    }
 }
 
 /* Each that dies leaves its own children to this process. */
@@ -209,6 +226,7 @@ static void become(const struct process_program *program, int *told, pid_t paren
     *told = END;
     if (fcntl(END, F_SETFD, FD_CLOEXEC) != 0 || !close_from(END + 1) || !forget_signals())
         return;
+    sock_descriptor_limit_restore();
     (void)execvpe(program->argv[0], (char **)(uintptr_t)program->argv, environment);
 }
 

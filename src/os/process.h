@@ -31,6 +31,9 @@ void process_kill_all(void);
 /* What the ended have left: kills each child of this thread that is not among `known`. */
 void process_kill_strays(const pid_t *known, size_t count);
 
+/* Waits for those of them that have ended, and for no other: each would keep its number, and these come to an end. */
+void process_reap_strays(const pid_t *known, size_t count);
+
 struct process_program {
     const char *const *argv;        /* NULL-terminated; argv[0] has a slash, or is looked for in PATH */
     const char *const *environment; /* NULL: ours */

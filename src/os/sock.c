@@ -334,6 +334,18 @@ void sock_close(int *fd)
     *fd = -1;
 }
 
+static rlim_t first_limit; /* 0: nothing was raised */
+
+void sock_descriptor_limit_restore(void)
+{
+    struct rlimit limit;
+
+    if (first_limit == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = first_limit;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* a lower one is nobody's to refuse */
+}
+
 size_t sock_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -343,8 +355,10 @@ size_t sock_descriptor_limit(void)
     if (limit.rlim_cur < limit.rlim_max) {
         struct rlimit raised = {limit.rlim_max, limit.rlim_max};
 
-        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+            first_limit = limit.rlim_cur;
             limit = raised;
+        }
     }
     return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : (size_t)limit.rlim_cur;
 }

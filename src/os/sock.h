@@ -76,5 +76,6 @@ void sock_close(int *fd); /* -1 is fine; *fd becomes -1 */
 
 /* How many descriptors this process may have open, after raising the soft limit to the hard one. */
 size_t sock_descriptor_limit(void);
+void sock_descriptor_limit_restore(void); /* for a program of others: as it was; some count up to it */
 
 #endif

@@ -192,7 +192,7 @@ static bool tell_members(struct talk *talk, struct span batch)
     bool told = true;
 
     talk->is_batch = true;
-    talk->waiting++; /* a member may be answered at once, or take back another: the reply does not end before the last was told */
+    talk->waiting++; /* a member may take back another: the reply does not end before the last was told */
     buf_init(&text, SIZE_MAX / 2);
     while (told && line_member(batch, &at, &member)) {
         struct line line;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "os/process.h"
 #include "os/signal.h"
+#include "os/sock.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #define CALLER_BYTES 65                      /* a digest in hex */
-#define SESSIONS_MOST 1024                   /* of a child that is shared: who came first loses its own */
+#define SESSIONS_MOST 1024                   /* of a child that is shared */
 #define BEAT_US INT64_C(1000000)             /* how often it is looked who is idle, and what the ended have left */
 #define LOOKS_AFTER 5                        /* so many of these looks after an end */
 #define FAREWELL_US INT64_C(2000000)         /* for children to end by themselves when the gate has gone */
@@ -69,6 +70,31 @@ static void session_free(struct member *member, struct session *session)
     member->session_count--;
 }
 
+static size_t sessions_of(const struct member *member, const char *caller)
+{
+    struct list *link, *next;
+    size_t many = 0;
+
+    LIST_EACH(link, next, &member->sessions)
+        many += strcmp(LIST_ENTRY(link, struct session, of_member)->caller, caller) == 0;
+    return many;
+}
+
+/* Which goes when there are too many: the caller's own oldest; who has none takes it of those that have several. */
+static struct session *session_to_end(const struct member *member, const char *caller)
+{
+    bool has_own = sessions_of(member, caller) > 0;
+    struct list *link, *next;
+
+    LIST_EACH(link, next, &member->sessions) {
+        struct session *session = LIST_ENTRY(link, struct session, of_member);
+
+        if (has_own ? strcmp(session->caller, caller) == 0 : sessions_of(member, session->caller) > 1)
+            return session;
+    }
+    return LIST_ENTRY(member->sessions.next, struct session, of_member);
+}
+
 static struct session *session_new(struct member *member, const char *caller)
 {
     struct session *session = mem_zalloc(sizeof *session);
@@ -76,7 +102,7 @@ static struct session *session_new(struct member *member, const char *caller)
     if (session == NULL)
         return NULL;
     if (member->session_count == SESSIONS_MOST)
-        session_free(member, LIST_ENTRY(member->sessions.next, struct session, of_member));
+        session_free(member, session_to_end(member, caller));
     desk__name_session(session->id);
     memcpy(session->caller, caller, sizeof session->caller);
     list_append(&member->sessions, &session->of_member);
@@ -181,38 +207,68 @@ static void retire(struct member *member)
     pipe_child_end(member->child);
 }
 
-/* Whether `member` goes rather than `other`: the caller's own first, so that nobody drives out many of others. */
-static bool goes_before(const struct member *member, const struct member *other, const char *caller)
+static uint32_t children_of(const struct lot *lot, const char *caller)
+{
+    struct list *link, *next;
+    uint32_t many = 0;
+
+    LIST_EACH(link, next, &lot->members) {
+        const struct member *member = LIST_ENTRY(link, struct member, of_lot);
+
+        many += is_open(member) && strcmp(member->caller, caller) == 0;
+    }
+    return many;
+}
+
+/* Whether `member` goes rather than `other`: the caller's own first, and of others only from who has more than the caller: so
+ * nobody drives out many of them by keeping her own at work. */
+static bool goes_before(const struct member *member, const struct member *other, const char *caller, uint32_t own)
 {
     bool is_own = strcmp(member->caller, caller) == 0, other_is_own = other != NULL && strcmp(other->caller, caller) == 0;
 
-    if (other == NULL || is_own != other_is_own)
-        return other == NULL || is_own;
-    return member->child->used_us < other->child->used_us;
+    if (!is_own && (other_is_own || children_of(member->lot, member->caller) <= own))
+        return false;
+    return other == NULL || is_own != other_is_own || member->child->used_us < other->child->used_us;
+}
+
+/* How many were asked to end and have not. Where they are as many as may be at work, they have no more time for it. */
+static uint32_t hurry_ending(const struct lot *lot)
+{
+    struct list *link, *next;
+    uint32_t ending = 0;
+
+    LIST_EACH(link, next, &lot->members)
+        ending += LIST_ENTRY(link, struct member, of_lot)->child->state == CHILD_ENDS;
+    if (ending >= lot->command->most)
+        LIST_EACH(link, next, &lot->members)
+            if (LIST_ENTRY(link, struct member, of_lot)->child->state == CHILD_ENDS)
+                pipe_child_signal(LIST_ENTRY(link, struct member, of_lot)->child, SIGKILL);
+    return ending;
 }
 
 /* Where a further one is too many, that of which nobody has wanted anything for longest goes; but none that works. */
 static bool make_room(struct lot *lot, const char *caller)
 {
+    uint32_t open = 0, own = children_of(lot, caller), most = lot->command->most;
     struct member *idlest = NULL;
     struct list *link, *next;
-    uint32_t open = 0;
 
+    LIST_EACH(link, next, &lot->members)
+        open += is_open(LIST_ENTRY(link, struct member, of_lot));
+    if (hurry_ending(lot) >= 2 * most)
+        return false;
+    if (open < most)
+        return true;
     LIST_EACH(link, next, &lot->members) {
         struct member *member = LIST_ENTRY(link, struct member, of_lot);
 
-        if (!is_open(member))
-            continue;
-        open++;
-        if (!is_busy(member) && goes_before(member, idlest, caller))
+        if (is_open(member) && !is_busy(member) && goes_before(member, idlest, caller, own))
             idlest = member;
     }
-    if (open < lot->command->most)
-        return true;
     if (idlest == NULL)
         return false;
     log_line(LOG_INFO, &(struct log_about){.room = "pipe", .upstream = lot->route},
-             "%u children are the most (`most:`): the one that was idle longest is ended", lot->command->most);
+             "%u children are the most (`most:`): the one that was idle longest is ended", most);
     retire(idlest);
     return true;
 }
@@ -268,8 +324,9 @@ static void choose_new(struct pool *pool, struct lot *lot, const struct request 
     const char *whose = per == RUNNER_GATE || lot->command->kind == PIPE_ONCE ? "" : caller;
     struct member *member = is_alone ? NULL : find_shared(lot, whose, request->is_modern);
     struct session *session;
+    bool is_full = member != NULL ? member->child->runs >= lot->command->most : !make_room(lot, whose);
 
-    if (member == NULL && !make_room(lot, whose)) {
+    if (is_full) {
         atomic_fetch_add(&pool->shared->refused, 1);
         refuse(choice, 503, "too many children of this route are at work");
         return;
@@ -391,7 +448,8 @@ static void end_idle(struct pool *pool, struct member *member)
         retire(member);
 }
 
-static void kill_strays(struct pool *pool)
+/* What took leave of its child is this process's to wait for, and, after the end of one, to kill: whose it was nobody knows. */
+static void mind_strays(struct pool *pool)
 {
     struct list *link, *next;
     pid_t known[1024];
@@ -405,7 +463,11 @@ static void kill_strays(struct pool *pool)
         if (child->pid > 0)
             known[many++] = child->pid;
     }
-    process_kill_strays(known, many);
+    if (pool->looks > 0) {
+        pool->looks--;
+        process_kill_strays(known, many);
+    }
+    process_reap_strays(known, many);
 }
 
 static void beat(void *context)
@@ -424,10 +486,7 @@ static void beat(void *context)
                 end_idle(pool, member);
             }
         }
-    if (pool->looks > 0) {
-        pool->looks--;
-        kill_strays(pool);
-    }
+    mind_strays(pool);
     if (loop_timer_arm(pool->desk.loop, &pool->beat, BEAT_US) != CODE_OK)
         pool->is_over = true; /* nobody would look after the children */
 }
@@ -510,6 +569,7 @@ void runner_serve(const struct runner_serve *serve)
     struct why why = {""};
     enum code code = open_pool(&pool, &why);
 
+    (void)sock_descriptor_limit(); /* four a child, so that those of one route do not use up another's */
     while (code == CODE_OK && !pool.is_over)
         code = loop_turn(pool.desk.loop, -1);
     if (code != CODE_OK)

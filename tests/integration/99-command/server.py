@@ -2,6 +2,7 @@
 """A stdio server whose tools are what a gate must live with."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ def text(value):
     return {"content": [{"type": "text", "text": json.dumps(value)}]}
 
 
-def fork_away():
+def fork_away(seconds=600):
     """A process that has left group, session and parent."""
     reader, writer = os.pipe()
     if os.fork() == 0:
@@ -26,7 +27,7 @@ def fork_away():
             os._exit(0)
         os.write(writer, str(os.getpid()).encode())
         os.close(writer)
-        time.sleep(600)
+        time.sleep(seconds)
         os._exit(0)
     os.wait()
     os.close(writer)
@@ -36,13 +37,16 @@ def fork_away():
 def act(name, given):
     if name == "who":
         return {"pid": os.getpid(), "group": os.getpgid(0) == os.getpid(), "environment": dict(os.environ),
-                "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:-1], "folder": os.getcwd()}
+                "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:-1], "folder": os.getcwd(),
+                "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0]}
     if name == "pid":
         return os.getpid()
     if name == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if name == "fork":
         return [fork_away(), subprocess.Popen(["sleep", "600"]).pid]
+    if name == "daemon":
+        return fork_away(given["seconds"])
     if name == "flood":
         for _ in range(1600):
             os.write(1, b"x" * 65536)

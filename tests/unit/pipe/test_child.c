@@ -450,7 +450,8 @@ static void test_first_gone(void **state)
                                  "sys.stdin.readline()\n";
     const char *argv[] = {"python3", "-uc", script, NULL};
     struct pipe_child_conf conf = conf_of(argv);
-    char batch[300 * 48 + 2], *at = batch;
+    char batch[300 * 48 + 2];
+    size_t len = 0;
 
     (void)state;
     conf.is_shared = true;
@@ -460,8 +461,9 @@ static void test_first_gone(void **state)
     hang_up(0);
     post(1, "{\"jsonrpc\":\"2.0\",\"id\":\"waits\",\"method\":\"initialize\",\"params\":{}}");
     for (int i = 0; i < 300; i++)
-        at += sprintf(at, "%c{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}", i == 0 ? '[' : ',', i);
-    (void)strcpy(at, "]");
+        len += (size_t)snprintf(batch + len, sizeof batch - len,
+                                "%c{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}", i == 0 ? '[' : ',', i);
+    (void)snprintf(batch + len, sizeof batch - len, "]");
     post(2, batch);
     some_turns();
     hang_up(2);
