@@ -35,6 +35,7 @@ struct conf_admin {
 struct conf_pipe {
     const char *socket;            /* callgate.sock */
     uint32_t linger_ms;            /* 10 s: a gate that a pipe started ends so long after its last connection */
+    const char *user;              /* whom a gate of root's becomes; NULL: nobody. For the pipe alone */
 };
 
 struct conf {

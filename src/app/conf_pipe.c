@@ -89,6 +89,7 @@ enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_r
     reader.tree = tree;
     root = yaml_root(tree);
     conf__pipe(&reader, root, &out->pipe);
+    out->pipe.user = conf__text_of(&reader, root, "user").at;
     node = find_route(&reader, root, name);
     if (node != NULL) {
         out->name = conf__text_of(&reader, node, "name");

@@ -3,6 +3,7 @@
 
 #include "os/local.h"
 #include "os/sock.h"
+#include "os/user.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,15 @@
 #define LAST_WORDS 600
 #define LOOK_MS 20
 
+/* Who listens reads what the agent says, its key included, and gets the way to the server. */
+static bool is_trusted(const struct conf_pipe *pipe, int fd)
+{
+    uid_t uid;
+
+    return local_listener(fd, &uid) == CODE_OK &&
+           (uid == geteuid() || uid == 0 || (pipe->user != NULL && user_is(pipe->user, uid)));
+}
+
 static enum code connect_to(const struct conf_pipe *pipe, int *fd, struct why *why)
 {
     enum code code = local_connect(pipe->socket, fd);
@@ -31,6 +41,10 @@ static enum code connect_to(const struct conf_pipe *pipe, int *fd, struct why *w
     for (int i = 0; i < BUSY_TRIES && code == CODE_BUSY; i++) {
         (void)usleep(BUSY_US);
         code = local_connect(pipe->socket, fd);
+    }
+    if (code == CODE_OK && !is_trusted(pipe, *fd)) {
+        sock_close(fd);
+        code = CODE_DENIED;
     }
     if (code == CODE_DENIED)
         return why_set(why, code, "the gate's socket %s belongs to another user; name one of your own with `pipe: {socket: "
@@ -97,19 +111,32 @@ static enum code tell_last_words(int log, off_t from, const char *path, struct w
     return why_set(why, CODE_IO, "the gate could not be started (more in %s): %s", path, text);
 }
 
-static enum code wait_ready(int ready, bool *is_ready)
+/* Signals are blocked here, and read on the loop: whoever wants an end must not wait until a gate is there. */
+static bool is_asked_to_end(void)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+                                         sigismember(&pending, SIGHUP) == 1);
+}
+
+static enum code end_asked(struct why *why)
+{
+    return why_set(why, CODE_DOWN, "a signal asked for an end while the gate was waited for");
+}
+
+static enum code wait_ready(int ready, bool *is_ready, struct why *why)
 {
     struct pollfd poll_fd = {.fd = ready, .events = POLLIN};
     char byte;
-    ssize_t got = -1;
-    int events;
+    int events = 0;
 
-    do {
-        events = poll(&poll_fd, 1, READY_MS);
-    } while (events < 0 && errno == EINTR);
-    if (events > 0)
-        got = read(ready, &byte, 1);
-    *is_ready = got == 1;
+    for (int ms = 0; ms < READY_MS && events == 0; ms += LOOK_MS) {
+        if (is_asked_to_end())
+            return end_asked(why);
+        events = poll(&poll_fd, 1, LOOK_MS);
+    }
+    *is_ready = events > 0 && read(ready, &byte, 1) == 1;
     return CODE_OK;
 }
 
@@ -132,7 +159,7 @@ static enum code start(const char *conf, const struct conf_pipe *pipe, struct wh
     code = fork_gate(own, pipe, ready[1], log, why);
     sock_close(&ready[1]);
     if (code == CODE_OK)
-        code = wait_ready(ready[0], &is_ready);
+        code = wait_ready(ready[0], &is_ready, why);
     if (code == CODE_OK && !is_ready)
         code = tell_last_words(log, from, path, why);
     sock_close(&ready[0]);
@@ -140,26 +167,46 @@ static enum code start(const char *conf, const struct conf_pipe *pipe, struct wh
     return code;
 }
 
-enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int patience_ms, int *fd, struct why *why)
+/* Whoever holds the lock starts a gate, or has been stopped. */
+static enum code take_lock(const struct conf_pipe *pipe, int *lock, struct why *why)
 {
     char path[PATH_MAX];
+    bool is_mine = false;
+    int ms = 0;
+
+    (void)snprintf(path, sizeof path, "%s.lock", pipe->socket);
+    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    for (; *lock >= 0 && ms < READY_MS && !is_asked_to_end(); ms += LOOK_MS) {
+        is_mine = flock(*lock, LOCK_EX | LOCK_NB) == 0;
+        if (is_mine || errno != EWOULDBLOCK)
+            break;
+        (void)usleep(LOOK_MS * 1000);
+    }
+    if (is_mine)
+        return CODE_OK;
+    if (is_asked_to_end())
+        (void)end_asked(why);
+    else
+        why_set(why, CODE_IO, "%s cannot be locked, which keeps pipes from starting several gates: %s", path,
+                ms >= READY_MS ? "another process has held it for two minutes" : strerrordesc_np(errno));
+    sock_close(lock);
+    return CODE_IO;
+}
+
+enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int patience_ms, int *fd, struct why *why)
+{
     enum code code = connect_to(pipe, fd, why);
     int lock;
 
-    for (int ms = 0; ms < patience_ms && code == CODE_NOT_FOUND; ms += LOOK_MS) {
+    for (int ms = 0; ms < patience_ms && code == CODE_NOT_FOUND && !is_asked_to_end(); ms += LOOK_MS) {
         (void)usleep(LOOK_MS * 1000);
         code = connect_to(pipe, fd, why);
     }
     if (code != CODE_NOT_FOUND || patience_ms < 0)
         return code;
-    (void)snprintf(path, sizeof path, "%s.lock", pipe->socket);
-    lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (lock < 0 || flock(lock, LOCK_EX) != 0) {
-        code = why_set(why, CODE_IO, "%s cannot be locked, which keeps pipes from starting several gates: %s", path,
-                       strerrordesc_np(errno));
-        sock_close(&lock);
+    code = take_lock(pipe, &lock, why);
+    if (code != CODE_OK)
         return code;
-    }
     code = connect_to(pipe, fd, why); /* somebody else may have started one meanwhile */
     if (code == CODE_NOT_FOUND) {
         code = start(conf, pipe, why);

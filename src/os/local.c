@@ -47,6 +47,17 @@ enum code local_connect(const char *path, int *out)
            : error == EACCES || error == EPERM      ? CODE_DENIED : CODE_IO;
 }
 
+enum code local_listener(int fd, uid_t *uid)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+        return CODE_IO;
+    *uid = peer.uid;
+    return CODE_OK;
+}
+
 /* Returns: whether the place is free now. */
 static enum code clear_place(const char *path, struct why *why)
 {

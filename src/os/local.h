@@ -28,6 +28,9 @@ enum code local_listen(const char *path, int *fd, struct why *why) MUST_USE;
 /* Returns: CODE_OK; CODE_NOT_FOUND where nobody listens; CODE_BUSY where too many wait; CODE_DENIED; CODE_IO (errno). */
 enum code local_connect(const char *path, int *fd) MUST_USE;
 
+/* Who listens where `fd` is connected to. */
+enum code local_listener(int fd, uid_t *uid) MUST_USE;
+
 /* Two ends, non-blocking, closed in other programs. */
 enum code local_pair(int ends[2]) MUST_USE;
 

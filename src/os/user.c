@@ -16,6 +16,13 @@ bool user_is_root(void)
     return geteuid() == 0;
 }
 
+bool user_is(const char *name, uid_t uid)
+{
+    const struct passwd *user = getpwnam(name);
+
+    return user != NULL && user->pw_uid == uid;
+}
+
 /* capset(2), which the C library has no name for; all rights are in the first 64. */
 static bool keep_rights(uint64_t rights)
 {

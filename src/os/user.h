@@ -11,8 +11,10 @@
 #include "base/why.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 bool user_is_root(void);
+bool user_is(const char *name, uid_t uid); /* false: there is no such user, too */
 
 /* Takes over the user's ids and groups; of root's rights only that to open ports below 1024 is left. Nothing changes where the
  * process is that user already. */
