@@ -14,7 +14,7 @@
 
 #define BACKLOG 4096
 #define MAGIC "callgate-pipe-1" /* with its NUL 16 bytes */
-#define HANDED_MAX 4            /* more are dropped by the kernel; more than one is a fault already */
+#define HANDED_MAX 253          /* that the kernel takes with one message; it would close itself what has no room */
 
 static bool set_path(struct sockaddr_un *address, const char *path)
 {
@@ -145,7 +145,17 @@ static enum io fail(struct local_stream *local, const char *fault)
     return IO_FAIL;
 }
 
-/* Every descriptor that comes is ours from then on; the first is kept. Returns: whether it was the only one. */
+/* Of a connection that lingers the last one to close it would wait until its other side has taken everything. */
+static void drop(int *fd)
+{
+    const struct linger none = {0};
+
+    if (*fd != -1)
+        (void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    sock_close(fd);
+}
+
+/* Every descriptor that comes is ours from then on; the first is kept where none was. Returns: whether it was the only one. */
 static bool keep_handed(struct local_stream *local, struct msghdr *message)
 {
     bool is_fine = (message->msg_flags & MSG_CTRUNC) == 0;
@@ -157,11 +167,11 @@ static bool keep_handed(struct local_stream *local, struct msghdr *message)
             int fd;
 
             memcpy(&fd, CMSG_DATA(cmsg) + at, sizeof fd);
-            if (local->handed == -1) {
+            if (local->handed == -1 && !local->is_introduced) {
                 local->handed = fd;
                 continue;
             }
-            close(fd);
+            drop(&fd);
             is_fine = false;
         }
     }
@@ -197,46 +207,50 @@ static enum io check(struct local_stream *local)
     return IO_OK;
 }
 
-static enum io receive_part(struct local_stream *local)
+static enum io receive(struct local_stream *local, void *into, size_t len, size_t *done)
 {
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(HANDED_MAX * sizeof(int))];
     } control;
-    struct iovec part = {local->bytes + local->filled, sizeof local->bytes - local->filled};
+    struct iovec part = {into, len};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control};
     ssize_t n;
 
     do {
         n = recvmsg(local->stream.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     } while (n == -1 && errno == EINTR);
+    *done = n > 0 ? (size_t)n : 0;
     if (n == -1)
         return errno == EAGAIN ? IO_WANT_READ : fail(local, strerrordesc_np(errno));
     if (!keep_handed(local, &message))
         return fail(local, "more than one descriptor was handed over");
-    if (n == 0)
-        return IO_EOF;
-    local->filled += (size_t)n;
-    return IO_OK;
+    return n == 0 ? IO_EOF : IO_OK;
 }
 
 static enum io local_handshake(struct stream *stream)
 {
     struct local_stream *local = (struct local_stream *)stream;
     enum io io = IO_OK;
+    size_t done;
 
     if (local->is_introduced)
         return IO_OK;
     if (local->peer.uid != 0 && local->peer.uid != geteuid())
         return fail(local, "the socket belongs to another user");
-    while (io == IO_OK && local->filled < sizeof local->bytes)
-        io = receive_part(local);
+    while (io == IO_OK && local->filled < sizeof local->bytes) {
+        io = receive(local, local->bytes + local->filled, sizeof local->bytes - local->filled, &done);
+        local->filled += done;
+    }
     return io == IO_OK ? check(local) : io;
 }
 
 static enum io local_read(struct stream *stream, void *into, size_t len, size_t *done)
 {
-    return stream_read(((struct local_stream *)stream)->plain, into, len, done);
+    enum io io = receive((struct local_stream *)stream, into, len, done);
+
+    *done = io == IO_OK ? *done : 0;
+    return io;
 }
 
 static enum io local_write(struct stream *stream, const void *from, size_t len, size_t *done)
@@ -259,9 +273,17 @@ static const char *local_fault(const struct stream *stream)
 static void local_close(struct stream *stream)
 {
     struct local_stream *local = (struct local_stream *)stream;
+    char rest[4096];
+    size_t done;
 
+    /* What nobody has read may bring descriptors, too. */
+    (void)shutdown(stream->fd, SHUT_RDWR);
+    local->is_introduced = true;
+    do
+        (void)receive(local, rest, sizeof rest, &done);
+    while (done > 0);
+    drop(&local->handed);
     stream_close(&local->plain);
-    sock_close(&local->handed);
     mem_free(local);
 }
 
@@ -274,26 +296,32 @@ static const struct stream_ops local_ops = {
     .close = local_close,
 };
 
-enum code local_stream_new(int fd, struct stream **out)
+static enum code make(int fd, struct local_stream **out)
 {
-    struct local_stream *local = mem_zalloc(sizeof *local);
-    socklen_t len = sizeof local->peer;
-    enum code code = CODE_NOMEM;
+    struct local_stream *local = *out = mem_zalloc(sizeof *local);
+    enum code code = local != NULL ? sock_stream_new(fd, &local->plain) : CODE_NOMEM;
 
-    *out = NULL;
-    if (local == NULL)
-        return code;
-    local->stream.ops = &local_ops;
-    local->stream.fd = fd;
-    local->handed = -1;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &local->peer, &len) != 0)
-        code = CODE_IO;
-    else
-        code = sock_stream_new(fd, &local->plain);
     if (code != CODE_OK) {
         mem_free(local);
         return code;
     }
+    local->stream.ops = &local_ops;
+    local->stream.fd = fd;
+    local->handed = -1;
+    return CODE_OK;
+}
+
+enum code local_stream_new(int fd, struct stream **out)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    struct local_stream *local;
+    enum code code = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? make(fd, &local) : CODE_IO;
+
+    *out = NULL;
+    if (code != CODE_OK)
+        return code;
+    local->peer = peer;
     *out = &local->stream;
     return CODE_OK;
 }
@@ -323,12 +351,15 @@ void local_peer(const struct stream *stream, uid_t *uid, pid_t *pid)
 
 enum code local_take(struct stream *stream, struct stream **handed)
 {
-    struct local_stream *local = (struct local_stream *)stream;
+    struct local_stream *local = (struct local_stream *)stream, *way;
     enum code code;
 
     BUG_ON(introduced(stream)->handed == -1);
-    code = sock_stream_new(local->handed, handed);
-    if (code == CODE_OK)
-        local->handed = -1;
-    return code;
+    code = make(local->handed, &way);
+    if (code != CODE_OK)
+        return code;
+    way->is_introduced = true;
+    local->handed = -1;
+    *handed = &way->stream;
+    return CODE_OK;
 }
