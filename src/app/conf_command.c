@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WORDS_MOST 256
@@ -156,6 +157,16 @@ static const char *const *read_environment(struct conf_reader *reader, const str
 
 /* ---- the whole ---- */
 
+static const char *read_folder(struct conf_reader *reader, const struct yaml_node *map)
+{
+    const char *folder = dup_text(reader, span_text(conf__path(reader, map, "cwd", NULL)));
+    struct stat about;
+
+    if (folder[0] != '\0' && (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode)))
+        CONF_FAULT(reader, yaml_member(map, "cwd"), "there is no folder %s; make it, or leave `cwd` out", folder);
+    return folder;
+}
+
 static struct runner_command *add_command(struct conf_reader *reader)
 {
     if (reader->commands == NULL)
@@ -210,6 +221,9 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
     if (yaml_member(yaml_route, "pass") != NULL)
         CONF_FAULT(reader, yaml_member(yaml_route, "pass"), "a command has no paths: whatever came by a declared one would be "
                    "a call that nobody judges; leave `pass` out");
+    if (route->http_sse)
+        CONF_FAULT(reader, yaml_member(yaml_route, "transports"), "http+sse is how a server behind a `url` may answer; a "
+                   "command speaks stdio, and agents speak streamable HTTP to it: leave `transports` out");
     command = add_command(reader);
     if (command == NULL) {
         if (!reader->out_of_memory)
@@ -220,7 +234,7 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
     command->argv = read_words(reader, map);
     command->environment = read_environment(reader, map);
     if (yaml_member(map, "cwd") != NULL)
-        command->folder = dup_text(reader, span_text(conf__path(reader, map, "cwd", NULL)));
+        command->folder = read_folder(reader, map);
     if (route->dialect->is_run_once)
         command->kind = PIPE_ONCE;
     read_bounds(reader, map, command);

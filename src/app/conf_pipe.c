@@ -4,6 +4,8 @@
 
 #include "base/mem.h"
 
+#include <sys/un.h>
+
 #define ARENA_MAX_BYTES ((size_t)64 << 20)
 #define LINGER_MS 10000
 #define LINE_BYTES ((uint64_t)4 << 20)
@@ -26,6 +28,10 @@ void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct
     if (node != NULL && !conf__map(reader, node, known, "`pipe`"))
         node = NULL;
     pipe->socket = conf__path(reader, node, "socket", "callgate.sock");
+    if (conf__has_pipes(root, false) && span_text(pipe->socket).len >= sizeof ((struct sockaddr_un *)NULL)->sun_path)
+        CONF_FAULT(reader, node != NULL ? node : root, "the path of the socket for pipes is longer than %zu bytes: %s; write a "
+                   "shorter one, as in `pipe: {socket: /run/callgate.sock}`", sizeof ((struct sockaddr_un *)NULL)->sun_path - 1,
+                   pipe->socket);
     pipe->linger_ms = conf__duration(reader, node, "linger", CONF_MAX_MS);
     if (pipe->linger_ms == 0)
         pipe->linger_ms = LINGER_MS;

@@ -90,8 +90,13 @@ static void read_transports(struct conf_reader *reader, const struct yaml_node *
     const struct yaml_node *list = conf__list(reader, map, "transports", 4);
     bool is_named[2] = {list == NULL, false};
 
-    for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next)
-        is_named[conf__word(reader, node, "transports", transports)] = true;
+    for (const struct yaml_node *node = list != NULL ? list->child : NULL; node != NULL; node = node->next) {
+        size_t at = conf__word(reader, node, "transports", transports);
+
+        if (is_named[at] && span_is(node->text, transports[at]))
+            CONF_FAULT(reader, node, "transport %s is listed twice; leave one out", transports[at]);
+        is_named[at] = true;
+    }
     route->http_sse = is_named[1];
     route->http_sse_only = !is_named[0];
 }
@@ -101,10 +106,11 @@ static void read_revisions(struct conf_reader *reader, const struct yaml_node *m
     const struct yaml_node *list = conf__list(reader, map, "revisions", 16);
     const char *const *known = route->dialect->revisions;
     const char **revisions;
+    bool has_sessions = false;
     size_t count = 0;
 
     route->revisions = known;
-    if (list == NULL)
+    if (list == NULL || known[0] == NULL) /* of a dialect without any, `revisions` is told as foreign */
         return;
     revisions = conf__array(reader, list->count + 1, sizeof *revisions);
     if (revisions == NULL)
@@ -118,8 +124,12 @@ static void read_revisions(struct conf_reader *reader, const struct yaml_node *m
                 break;
             }
         revisions[count++] = known[at];
+        has_sessions |= !mcp_revision_is_modern(span_text(known[at]));
     }
     route->revisions = revisions;
+    if (route->http_sse && !has_sessions)
+        CONF_FAULT(reader, list, "none of these revisions is spoken over http+sse; add 2024-11-05, or take http+sse out of "
+                   "`transports`");
 }
 
 #define RATE_MAX 1000000

@@ -221,8 +221,9 @@ static void read_server(struct conf_reader *reader, const struct yaml_node *map,
 
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out)
 {
+    /* `command` is read elsewhere, and stands here for who misspells it */
     static const char *const known[] = {"url", "ca", "crl", "certificate", "key", "insecure", "preserve_host", "headers",
-                                        NULL};
+                                        "command", NULL};
     const struct yaml_node *map = conf__need(reader, route, "upstream", "{url: 'https://shop.internal/mcp'}");
 
     if (map == NULL || !conf__map(reader, map, known, "`upstream`"))

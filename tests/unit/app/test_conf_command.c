@@ -81,7 +81,7 @@ static void test_everything(void **state)
     struct conf *conf = load("routes:\n  - name: shop\n    path: /shop\n    limits: {event: 1 MiB}\n"
                              "    identity: [{api_key: X-API-Key}]\n"
                              "    upstream: {command: [sh, -c, \"a\\nb\", 80, ''], per: gate, idle: 1min, most: 3, memory: 64 MiB,\n"
-                             "      cwd: sub, env: {TOKEN: {file: shop.token}, PATH: /bin, N: 1}}\n");
+                             "      cwd: ., env: {TOKEN: {file: shop.token}, PATH: /bin, N: 1}}\n");
     const struct runner_command *command = conf->commands->commands;
     char path[128];
 
@@ -91,7 +91,7 @@ static void test_everything(void **state)
     assert_true(command->argv[0][0] == '/' && span_ends_with(span_text(command->argv[0]), SPAN_LIT("/sh")));
     assert_words(command->argv + 1, words);
     assert_words(command->environment, environment);
-    (void)snprintf(path, sizeof path, "%s/sub", folder);
+    (void)snprintf(path, sizeof path, "%s/.", folder);
     assert_string_equal(command->folder, path);
     assert_int_equal(command->per, RUNNER_GATE);
     assert_int_equal(command->idle_ms, 60000);
@@ -139,6 +139,8 @@ static const struct {
     {"command: [sh], idle: 5", 22, "with its unit"},
     {"command: [sh]}, pass: ['POST /x'], limits: {", 23, "a call that nobody judges"}, /* its child takes any path for a call's */
     {"command: [sh]}, pass: ['GET /x'], limits: {", 23, "leave `pass` out"},
+    {"command: [sh], cwd: /nowhere-at-all", 21, "there is no folder /nowhere-at-all"},
+    {"command: [sh]}, transports: [http+sse], limits: {", 29, "leave `transports` out"},
 };
 
 static void test_faults(void **state)

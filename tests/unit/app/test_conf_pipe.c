@@ -82,6 +82,8 @@ static void faults_of_pipes(void **state)
     bad("routes: [{name: files}]\n", "path");
     bad("routes: [" ROUTE ", " ROUTE "]\n", "named files is there already");
     bad("pipe: {sock: x}\nroutes: [" ROUTE "]\n", "sock");
+    bad("pipe: {socket: /012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+        "01234567890123456789}\nroutes: [" ROUTE "]\n", "longer than 107 bytes");
 }
 
 static void what_a_pipe_reads(void **state)
