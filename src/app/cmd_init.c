@@ -29,6 +29,7 @@ struct init {
     char policy_path[256];
     struct buf conf_text, policy_text;
     unsigned tools, left_out;
+    bool is_offered[4];             /* as `offers` names them */
 };
 
 /* The last but one label of the host's name says most: mcp.shop.example -> shop. */
@@ -153,6 +154,35 @@ static enum code ask(struct init *init, struct span message, const struct json_n
                               : exchange_post(&init->exchange, message, answer, why);
 }
 
+/* What else a server may say it can do: clients use it without being asked. */
+static const struct {
+    const char *capability, *methods;
+} offers[] = {
+    {"resources", "resources/list, resources/templates/list, resources/read, resources/subscribe, resources/unsubscribe, "
+                  "subscriptions/listen"},
+    {"prompts", "prompts/list, prompts/get"},
+    {"completions", "completion/complete"},
+    {"logging", "logging/setLevel"},
+};
+
+/* Of the answer to `initialize` or `server/discover`. */
+static void note_offers(struct init *init, const struct json_node *answer)
+{
+    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
+        init->is_offered[i] = json_at(answer, "result", "capabilities", offers[i].capability, NULL) != NULL;
+}
+
+static enum code write_offers(struct init *init)
+{
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < sizeof offers / sizeof *offers && code == CODE_OK; i++)
+        if (init->is_offered[i])
+            code = buf_addf(&init->policy_text, "  - {id: %s.offers.%s, effect: permit, match: {upstreams: ['%s'], "
+                            "methods: [%s]}}\n", init->name, offers[i].capability, init->name, offers[i].methods);
+    return code;
+}
+
 static enum code greet(struct init *init, struct why *why)
 {
     const struct json_node *answer, *version;
@@ -166,6 +196,7 @@ static enum code greet(struct init *init, struct why *why)
     if (version == NULL || version->type != JSON_STRING)
         return why_set(why, CODE_INVALID, "the server names no protocolVersion; is this an MCP server's?");
     code = init->line == NULL ? buf_add_span(&init->exchange.revision, version->text) : CODE_OK;
+    note_offers(init, answer);
     if (code == CODE_OK)
         code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), NULL, why);
     return code;
@@ -191,6 +222,8 @@ static enum code discover(struct init *init, struct why *why)
         code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" MODERN_META "}}"),
                    &answer, why);
     init->is_modern = code == CODE_OK;
+    if (init->is_modern)
+        note_offers(init, answer);
     init->exchange.method = init->is_modern ? "tools/list" : NULL;
     if (!init->is_modern)
         buf_clear(&init->exchange.revision);
@@ -241,7 +274,7 @@ static enum code ask_all(struct init *init, struct why *why)
             break;
     }
     buf_fini(&cursor);
-    return code;
+    return code == CODE_OK ? write_offers(init) : code;
 }
 
 /* What a server of HTTP+SSE says to a POST where its stream is. */
@@ -404,8 +437,10 @@ static int init_with(struct init *init)
     if (!is_plain_name(span_text(init->name)) || strlen(init->name) > 60)
         return complain(STATUS_USAGE, "--name %s: use letters, digits, '_', '.' and '-'", init->name);
     if (access(init->conf_path, F_OK) == 0 && init->line != NULL)
-        return complain(STATUS_CANNOT, "%s is there already; add a route {name: %s, dialect: mcp, identity: ...} to it, or use "
-                        "another folder", init->conf_path, init->name);
+        return complain(STATUS_CANNOT, "%s is there already; use another folder, and for one gate and one trail then add to "
+                        "the routes of this one: - {name: %s, dialect: mcp, identity: [{none: {principal: me, tenant: "
+                        "desktop}}]}, load the policy written there, and let --config name this file",
+                        init->conf_path, init->name);
     if (access(init->conf_path, F_OK) == 0)
         return complain(STATUS_CANNOT, "%s is there already; move it away or use another folder", init->conf_path);
     (void)snprintf(init->policy_path, sizeof init->policy_path, "%s.policy.yaml", init->name);
@@ -441,7 +476,10 @@ static int run_init(int argc, char **argv)
 
     if (status != OPTIONS_GO)
         return status;
-    if ((init.url == NULL) == (init.line == NULL) || (init.url != NULL && strpbrk(init.url, "'\n") != NULL))
+    if (init.url != NULL && init.line != NULL)
+        return complain(STATUS_USAGE, "--upstream is for a server that listens, --command for one that clients start; "
+                        "leave one out");
+    if ((init.url == NULL && init.line == NULL) || (init.url != NULL && strpbrk(init.url, "'\n") != NULL))
         return complain(STATUS_USAGE, "init needs --upstream URL or --command LINE; write for example --upstream "
                         "http://127.0.0.1:3001/mcp or --command 'npx -y @modelcontextprotocol/server-memory'");
     if (init.line != NULL && init_command_open(&init.command, init.line, &why) != CODE_OK)

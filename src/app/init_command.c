@@ -67,7 +67,8 @@ enum code init_command_open(struct init_command *command, const char *line, stru
         command->words[count++] = word;
     }
     if (open || count == 0)
-        return why_set(why, CODE_INVALID, "--command is not a command: %s", open ? "a quote has no other" : "it is empty");
+        return why_set(why, CODE_INVALID, "--command is not a command: %s",
+                       open ? "a quote is not closed; close it" : "it is empty; write one");
     return CODE_OK;
 }
 
