@@ -3,7 +3,7 @@
 # Every src/<room>/*.c but src/app/main.c goes into build/<flavour>/libcallgate.a; main.c on top of it is
 # build/<flavour>/callgate. Tests, simulations and fuzz targets are found by wildcard, so a new file needs no line here.
 
-VERSION := 0.2.0
+VERSION := 0.3.0
 
 FLAVOUR ?= release
 WERROR  ?= 0
