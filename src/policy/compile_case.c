@@ -95,8 +95,12 @@ static enum code compile_target(struct compiler *c, const struct yaml_node *call
 
     if (code == CODE_OK)
         code = policy__text_or(c, call, "prompt", SPAN_NONE, &question->prompt);
+    if (span_is(question->method, "tools/list")) {
+        question->shown = question->tool; /* okso's describe_tool */
+        question->tool = SPAN_NONE;
+    }
     if (span_is(question->method, "tools/call") != (question->tool.len > 0))
-        FAULT(c, call, "a `tool` goes with the method tools/call and only with it; add or remove one of them");
+        FAULT(c, call, "a `tool` goes with the methods tools/call and, where one is described, tools/list; add or remove one");
     if (question->prompt.len > 0 && !span_is(question->method, "prompts/get"))
         FAULT(c, call, "a `prompt` goes with the method prompts/get; add the one or remove the other");
     if (span_starts_with(question->method, SPAN_LIT("resources/")))

@@ -64,7 +64,7 @@ static enum code write_call(struct buf *out, const struct question *q)
     if (code == CODE_OK)
         code = add_text(out, "answers", q->answers, "");
     if (code == CODE_OK)
-        code = add_text(out, "tool", q->tool, "");
+        code = add_text(out, "tool", q->shown.len > 0 ? q->shown : q->tool, "");
     if (code == CODE_OK)
         code = add_text(out, "prompt", q->prompt, "");
     if (code == CODE_OK)

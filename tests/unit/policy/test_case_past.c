@@ -92,6 +92,7 @@ static const struct {
     {"{tool: x, spent: {plain: 1}}", "has no limit"},
     {"{tool: x, spent: {limited: many}}", "{RULE: 100}"},
     {"{tool: x, annotations: {destructiveHint: 1}}", "true or false"},
+    {"{tool: x, method: ping}", "tools/list"}, /* where a description is asked for */
     {"{tool: x, prompt: y}", "goes with the method prompts/get"},
 };
 
