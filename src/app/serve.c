@@ -242,17 +242,19 @@ static enum code start_threads(struct serve *serve, struct why *why)
 static void give_memory_back(struct serve *serve)
 {
     struct proxy_gauges now;
-    uint64_t seen = serve->connections_seen;
+    uint64_t seen = serve->connections_seen, seen_bytes = serve->memory_seen_bytes;
 
     proxy_gauges(serve->proxy, &now);
     serve->connections_seen = now.connections;
+    serve->memory_seen_bytes = now.memory_bytes;
     if (serve->connections_peak < now.connections)
         serve->connections_peak = now.connections;
     if (serve->memory_peak_bytes < now.memory_bytes)
         serve->memory_peak_bytes = now.memory_bytes;
     if ((serve->connections_peak - now.connections < TRIM_CONNECTIONS &&
          serve->memory_peak_bytes - now.memory_bytes < TRIM_BYTES) ||
-        now.connections + TRIM_CONNECTIONS / 10 < seen || loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
+        now.connections + TRIM_CONNECTIONS / 10 < seen || now.memory_bytes + TRIM_BYTES / 10 < seen_bytes ||
+        loop_now_us(serve->loop) - serve->trimmed_us < TRIM_PAUSE_US)
         return; /* not so much, or they still go, or it was done just now */
     serve->connections_peak = now.connections;
     serve->memory_peak_bytes = now.memory_bytes;

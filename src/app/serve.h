@@ -63,7 +63,7 @@ struct serve {
     bool has_signals;
     struct loop_timer poll;      /* the store, for changes */
     uint64_t connections_peak, memory_peak_bytes; /* since memory was given back */
-    uint64_t connections_seen;   /* at the last look */
+    uint64_t connections_seen, memory_seen_bytes; /* at the last look */
     int64_t trimmed_us;          /* when that was */
     struct loop_timer drain;     /* whether the last connection has gone */
     struct inbox names_changed;
