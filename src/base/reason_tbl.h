@@ -113,6 +113,7 @@
     X(UPSTREAM_EVENT, "upstream_event", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's event stream is not acceptable.")    \
     X(UPSTREAM_UNASKED, "upstream_unasked", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream answered what was not asked.")     \
     X(UPSTREAM_TOOLS, "upstream_tools", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream lists more tools than its protocol allows.") \
+    X(UPSTREAM_COSTLY, "upstream_costly", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's lists take too long to look through.") \
     X(UPSTREAM_DEFINITION, "upstream_definition", UPSTREAM, 502, 5030, UNAVAILABLE, "A tool's definition holds characters that deceive a reader.") \
     X(UPSTREAM_DECEPTIVE, "upstream_deceptive", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer holds characters that deceive a reader.") \
     X(STRIPPED, "stripped", NOBODY, 0, 0, NONE, "The reply was delivered without characters that deceive a reader.")           \

@@ -511,8 +511,8 @@ void gate_decision_fini(struct gate_decision *decision)
     decision->policy = NULL;
 }
 
-bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span method,
-                  struct span target, bool is_template)
+bool gate_may_see(struct gate *gate, const struct gate_message *message, struct span method, struct span target,
+                  bool is_template)
 {
     struct question question = gate__question_of(message);
 
@@ -521,14 +521,9 @@ bool gate_may_see(struct gate *gate, const struct policy *policy, const struct g
     gate__aim(&question, target);
     question.any_resource = is_template;
     question.root = NULL;
-    gate->serial++;
-    return policy_could_permit(policy, &question, gate->scratch);
-}
-
-bool gate_may_ask(struct gate *gate, const struct gate_message *message, struct span method)
-{
     follow(gate);
-    return gate_may_see(gate, gate->policy, message, method, SPAN_NONE, false);
+    gate->serial++;
+    return policy_could_permit(gate->policy, &question, gate->scratch);
 }
 
 void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT])

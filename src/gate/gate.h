@@ -133,12 +133,10 @@ void gate_decision_fini(struct gate_decision *decision);
 /* tools/list: what the upstream says of a tool, for closing rules. */
 void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT]);
 
-/* Lists: whether this principal may see what `method` takes as its target, under the snapshot that judged the list.
+/* Whether this principal may see in a list what `method` takes as its target, or whether some rule could permit such a message
+ * of a server at all (without a target), under the current snapshot.
  * Takes: is_template: the target is a template of URIs, of which some could be permitted. */
-bool gate_may_see(struct gate *gate, const struct policy *policy, const struct gate_message *message, struct span method,
-                  struct span target, bool is_template);
-
-/* Whether some rule could permit such a message at all to whom `message` comes from, under the current snapshot. */
-bool gate_may_ask(struct gate *gate, const struct gate_message *message, struct span method);
+bool gate_may_see(struct gate *gate, const struct gate_message *message, struct span method, struct span target,
+                  bool is_template);
 
 #endif

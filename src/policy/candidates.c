@@ -149,6 +149,15 @@ static int ascending(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
+/* Where most come from one bucket, which is the case that may hold many. */
+static bool is_ascending(const struct finding *finding)
+{
+    for (uint32_t i = 1; i < finding->count; i++)
+        if (finding->numbers[i - 1] > finding->numbers[i])
+            return false;
+    return true;
+}
+
 /* Monitored rules have a budget of their own, so that they can change nothing. */
 static void ask(struct finding *finding, const struct match *match, bool monitor, uint32_t number,
                 struct candidate *candidates, uint32_t *count)
@@ -173,7 +182,7 @@ static enum code find(struct finding *finding, struct policy_scratch *scratch, s
     redactions = arena_alloc(&scratch->arena, policy->redaction_count * sizeof *redactions);
     if (rules == NULL || redactions == NULL)
         return CODE_NOMEM;
-    if (finding->count > 1)
+    if (!is_ascending(finding))
         qsort(finding->numbers, finding->count, sizeof *finding->numbers, ascending);
     *found = (struct candidates){.rules = rules, .redactions = redactions};
     for (uint32_t i = 0; i < finding->count; i++) {

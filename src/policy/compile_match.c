@@ -47,6 +47,8 @@ static enum code compile_name(struct compiler *c, const struct yaml_node *node, 
         name->kind = NAME_PROTOCOL;
     else if (!glob_is_literal(node->text))
         name->kind = NAME_GLOB;
+    while (name->kind == NAME_GLOB && strchr("*?\\", name->text.at[name->head]) == NULL)
+        name->head++;
     return CODE_OK;
 }
 

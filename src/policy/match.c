@@ -33,13 +33,26 @@ static bool is_protocol(struct span method)
     return span_starts_with(method, SPAN_LIT("notifications/"));
 }
 
+/* Most globs are a beginning and a `*`. The others may try their pattern at each place of the name, which may be long as an
+ * agent or an upstream chooses. */
+static enum truth matches_glob(const struct name *name, struct span value, struct regex_budget *budget)
+{
+    if (value.len < name->head || memcmp(value.at, name->text.at, name->head) != 0)
+        return TRUTH_FALSE;
+    if (name->head + 1 == name->text.len && name->text.at[name->head] == '*')
+        return TRUTH_TRUE;
+    if (!regex_budget_spend(budget, (uint64_t)value.len / 16 * name->text.len * VISIT_WORK))
+        return TRUTH_UNDECIDED;
+    return glob_matches(name->text, value) ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
 enum truth policy__name_matches(const struct name *name, bool opening, struct span value, struct regex_budget *budget)
 {
     bool matches = false;
 
     switch (name->kind) {
     case NAME_LITERAL: matches = span_equals(name->text, value); break;
-    case NAME_GLOB: matches = glob_matches(name->text, value); break;
+    case NAME_GLOB: return matches_glob(name, value, budget);
     case NAME_REGEX: return policy__regex(name->regex, opening, value, name->whole, budget);
     case NAME_PROTOCOL: matches = is_protocol(value); break;
     }
@@ -92,8 +105,11 @@ enum truth policy__match(const struct match *match, const struct question *quest
     enum truth all = TRUTH_TRUE;
 
     for (enum dimension d = DIM_TENANT; d < DIM_COUNT && all != TRUTH_FALSE; d++) {
-        enum truth truth = policy__names_match(&match->by[d], d, match->opening, question, budget);
+        enum truth truth;
 
+        if (!match->by[d].given)
+            continue;
+        truth = policy__names_match(&match->by[d], d, match->opening, question, budget);
         if (truth == TRUTH_UNDECIDED && all == TRUTH_TRUE)
             *undecided = d;
         all = truth_and(all, truth);

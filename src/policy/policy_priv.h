@@ -62,6 +62,7 @@ struct name {
     enum name_kind kind;
     bool whole;                /* REGEX */
     struct span text;
+    size_t head;               /* GLOB: bytes that stand for themselves, before the first that does not */
     const struct regex *regex; /* REGEX */
 };
 

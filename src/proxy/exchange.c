@@ -158,7 +158,7 @@ static bool may_ask(void *context, struct span method)
 {
     struct pair *pair = context;
 
-    return gate_may_ask(pair->lane->gate, &pair->exchange.asked, method);
+    return gate_may_see(pair->lane->gate, &pair->exchange.asked, method, SPAN_NONE, false);
 }
 
 enum reason exchange__read(struct pair *pair, struct span body)

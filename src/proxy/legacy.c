@@ -184,19 +184,14 @@ bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
     return code == CODE_OK && stream__release_head(pair) && stream__flush(pair);
 }
 
-/* The answer is read as that of its call; what a list shows is what the policy of now permits, not that of the beginning. */
+/* The answer is read as that of its call. */
 static enum reason read_answer(struct pair *pair, const struct mcp_part *part, struct span method, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     const struct mcp_message stream = exchange->message;
-    struct gate_message now = exchange->asked;
-    struct gate_decision *decision = &exchange->decision;
     enum reason reason;
 
     exchange->message = (struct mcp_message){.kind = MCP_REQUEST, .method = method, .id = part->id};
-    now.refused = REASON_PERMITTED; /* nothing is asked: the decision holds the policy */
-    gate_decision_fini(decision);
-    gate_judge(pair->lane->gate, &now, decision);
     reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, reply);
     exchange->message = stream;
     if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, part->id)))

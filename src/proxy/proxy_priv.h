@@ -194,6 +194,8 @@ struct exchange {
     struct span label;       /* asked.upstream, or of slugs that nobody listed by name the route: what metrics tell apart */
     uint64_t seq;
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
+    int64_t list_us, list_at_us, list_seen_us; /* CPU that went into its lists; when that was; CPU's clock within one, or 0 */
+    bool is_list_costly;
     uint64_t response_bytes;
     uint64_t answer_bytes;   /* of the result, as it would be recorded whole */
     bool keeps_answer;       /* its beginning is in `answer` */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/glob.h"
 #include "policy/policy_priv.h"
 #include "unit/policy/judge.h"
 
@@ -348,13 +349,74 @@ static void test_forbid_of_templates(void **state)
     }
 }
 
+/* 1.20: a glob of a rule says what a glob says, whatever is asked first. */
+static void test_globs(void **state)
+{
+    static const char *const globs[] = {"*", "a*", "ab*", "a*b", "*b", "a?", "?b*", "a\\*", "a\\**", "a**", "ab*a*", "\\", "a\\"};
+    static const char *const values[] = {"", "a", "b", "ab", "aba", "abab", "a*", "a*b", "a\\", "\\", "a\xc3\xa9"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof globs / sizeof *globs; i++) {
+        char text[200];
+        struct court court;
+
+        snprintf(text, sizeof text, "policy: p\nrules: [{id: r, effect: permit, match: {principals: ['%s']}}]\n", globs[i]);
+        court_open(&court, text);
+        for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
+            struct regex_budget budget;
+
+            regex_budget_init(&budget);
+            assert_int_equal(policy__name_matches(court.policy->rules[0].match.by[DIM_PRINCIPAL].name, false, span_text(values[j]),
+                                                  &budget) == TRUTH_TRUE,
+                             glob_matches(span_text(globs[i]), span_text(values[j])));
+        }
+        court_close(&court);
+    }
+}
+
+/* 5.6: what an agent names, and an upstream in a list, may be long: globs that look for something in it are charged for it, so
+ * that thousands of them do not hold a worker; those that are a beginning and a `*` cost nothing. */
+static void test_long_names_under_globs(void **state)
+{
+    static const struct {
+        const char *before, *after;
+        bool is_costly;
+    } cases[] = {
+        {"effect: permit, match: {resources: ['*aaaaaaaab", "']}", true},
+        {"effect: permit, match: {resources: ['aaaa*aaaab", "']}", true},
+        {"effect: permit, match: {resources: ['aaaaaab", "*aaaa']}", false},
+        {"effect: permit, match: {resources: ['file:///", "/*']}", false},
+    };
+    char *name = malloc((1 << 20) + 1);
+
+    (void)state;
+    assert_non_null(name);
+    memset(name, 'a', 1 << 20);
+    name[1 << 20] = '\0';
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = many_rules(1000, cases[i].before, cases[i].after);
+        struct question question = plain_question();
+        struct court court;
+
+        court_open(&court, text);
+        question.method = SPAN_LIT("resources/read");
+        question.tool = SPAN_NONE;
+        question.resource = span_text(name);
+        assert_int_equal(judge(&court, question, NULL)->reason, cases[i].is_costly ? REASON_TOO_COSTLY : REASON_NO_RULE);
+        assert_false(policy_could_permit(court.policy, &question, court.scratch));
+        court_close(&court);
+        free(text);
+    }
+    free(name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_index_misses_nothing), cmocka_unit_test(test_cost_does_not_grow),
         cmocka_unit_test(test_memory_of_candidates_is_bounded), cmocka_unit_test(test_scratch_over_reload),
         cmocka_unit_test(test_could_permit), cmocka_unit_test(test_could_permit_targets),
-        cmocka_unit_test(test_forbid_of_templates),
+        cmocka_unit_test(test_forbid_of_templates), cmocka_unit_test(test_globs), cmocka_unit_test(test_long_names_under_globs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
