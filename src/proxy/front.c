@@ -211,6 +211,8 @@ static enum reason check_session(struct pair *pair)
         return id.at != NULL || resumes ? REASON_SESSION_FOREIGN : legacy__check_session(pair, legacy);
     if (exchange->route->http_sse_only && head->method != HTTP_METHOD_GET)
         return REASON_TRANSPORT;
+    if (id.at == NULL && exchange->route->http_sse && head->method == HTTP_METHOD_GET)
+        return REASON_UNSET; /* EventSource names the last event when it comes again: here nothing can be resumed */
     if (id.at == NULL)
         return resumes ? REASON_SESSION_FOREIGN : REASON_UNSET;
     exchange->session_id = exchange->asked.session = id;

@@ -255,6 +255,8 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         add_except(list, exchange->route->tenant_header);
     if (exchange->identity.consumed != NULL)
         add_except(list, span_text(exchange->identity.consumed));
+    if (exchange->route->http_sse && exchange->pass == NULL && legacy__opens(exchange))
+        list->except.known |= HTTP_EXCEPT(LAST_EVENT_ID);
     if (is_ours)
         list->except.known |= HTTP_EXCEPT(ACCEPT) | HTTP_EXCEPT(LAST_EVENT_ID);
     for (size_t i = 0; i < upstream->header_count && takes_credentials(exchange->pass); i++)

@@ -191,6 +191,22 @@ static void not_waited_for(void)
     finish();
 }
 
+/* As EventSource comes again; a stream without a session has nothing that could be resumed. */
+static void comes_again(void)
+{
+    sim->route->http_sse = sim->route->http_sse_only = true;
+    sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nLast-Event-ID: 7\r\n\r\n");
+    has_not(sim_upstream_hears(sim, 0), "Last-Event-ID");
+    sim_upstream_says(sim, 0, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+                              "event: endpoint\ndata: /messages/?session_id=inner\n\n");
+    has(sim_agent_hears(sim), "event: endpoint\n");
+    sim_agent_leaves(sim);
+    sim->route->http_sse = sim->route->http_sse_only = false;
+    sim_connect(sim);
+    sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nLast-Event-ID: 7\r\n\r\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 404 ");
+}
+
 /* A server that gives one name to two streams. */
 static void one_name_twice(void)
 {
@@ -211,6 +227,7 @@ static void test_session(void **state) /* 5.4 */
     in_every_weather(not_waited_for);
     in_every_weather(lasts);
     in_every_weather(question_is_denied);
+    in_every_weather(comes_again);
     in_every_weather(one_name_twice);
 }
 
