@@ -120,7 +120,6 @@ static void refuse_endpoint(struct pair *pair, enum code code, struct span uri)
     (void)snprintf(text, sizeof text, "its `endpoint` event %s: %.*s",
                    code == CODE_DENIED      ? "names another server"
                    : code == CODE_UNDECIDED ? "names a path that a route's `pass` lets anybody post to; take that out"
-                   : code == CODE_EXISTS    ? "names a session that has a stream already"
                                             : "is not a URI that can be asked",
                    SPAN_ARG(span_part(uri, 0, 160)));
     reply__fail_for(pair, OUTCOME_REFUSED, code == CODE_NOMEM ? REASON_MEMORY : REASON_UPSTREAM_ENDPOINT, text);
@@ -245,8 +244,14 @@ bool legacy__take_answer(struct pair *pair, const struct sse_event *event)
 bool legacy__speak(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    enum code code = mailbox__take(pair, &exchange->text);
 
-    if (mailbox__take(pair, &exchange->text) != CODE_OK) {
+    if (code == CODE_EXISTS) { /* whoever lost the network came again before this was seen to be dead */
+        (void)stream__flush(pair);
+        stream__end(pair);
+        return true;
+    }
+    if (code != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return true;
     }

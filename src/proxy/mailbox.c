@@ -15,6 +15,7 @@ struct mailbox {
     struct lane *lane;
     struct pair *pair;
     struct buf mail;      /* events */
+    bool is_replaced;     /* it stands in no bucket any more */
     size_t name_len;
     char name[];          /* of the session */
 };
@@ -67,10 +68,29 @@ static struct mailbox **find(struct mailboxes *mailboxes, struct span name)
     return at;
 }
 
+/* Wakes whoever reads the mail. Takes: lane: of the caller. */
+static void wake(const struct lane *lane, struct mailbox *mailbox)
+{
+    if (mailbox->lane == lane) {
+        pair__stir(mailbox->pair);
+        return;
+    }
+    atomic_store(&mailbox->lane->has_mail, true);
+    inbox_poke(&mailbox->lane->inbox); /* a lane lives as long as all of them */
+}
+
+static void take_out(struct mailbox **at)
+{
+    struct mailbox *mailbox = *at;
+
+    *at = mailbox->next;
+    mailbox->is_replaced = true;
+}
+
 enum code mailbox__open(struct pair *pair, struct span session)
 {
     struct mailboxes *mailboxes = pair->lane->mailboxes;
-    struct mailbox *mailbox = mem_zalloc(sizeof *mailbox + session.len), **at;
+    struct mailbox *mailbox = mem_zalloc(sizeof *mailbox + session.len), *old, **at;
 
     if (mailbox == NULL)
         return CODE_NOMEM;
@@ -81,29 +101,29 @@ enum code mailbox__open(struct pair *pair, struct span session)
     memcpy(mailbox->name, session.at, session.len);
     lock(mailboxes);
     at = find(mailboxes, session);
-    if (*at == NULL) {
-        *at = mailbox;
-        pair->exchange.mailbox = mailbox;
+    old = *at;
+    if (old != NULL) {
+        take_out(at);
+        wake(pair->lane, old);
     }
+    mailbox->next = *at;
+    *at = mailbox;
+    pair->exchange.mailbox = mailbox;
     unlock(mailboxes);
-    if (pair->exchange.mailbox == mailbox)
-        return CODE_OK;
-    mem_free(mailbox);
-    return CODE_EXISTS;
+    return CODE_OK;
 }
 
 void mailbox__close(struct pair *pair)
 {
     struct mailboxes *mailboxes = pair->lane->mailboxes;
-    struct mailbox *mailbox = pair->exchange.mailbox, **at;
+    struct mailbox *mailbox = pair->exchange.mailbox;
 
     if (mailbox == NULL)
         return;
     pair->exchange.mailbox = NULL;
     lock(mailboxes);
-    at = find(mailboxes, span_of(mailbox->name, mailbox->name_len));
-    BUG_ON(*at != mailbox);
-    *at = mailbox->next;
+    if (!mailbox->is_replaced)
+        take_out(find(mailboxes, span_of(mailbox->name, mailbox->name_len)));
     unlock(mailboxes);
     buf_fini(&mailbox->mail);
     mem_free(mailbox);
@@ -119,12 +139,8 @@ enum code mailbox__put(struct lane *lane, struct span session, struct span json)
     mailbox = *find(mailboxes, session);
     if (mailbox != NULL)
         code = sse_write_message(&mailbox->mail, NULL, json);
-    if (code == CODE_OK && mailbox->lane == lane) {
-        pair__stir(mailbox->pair);
-    } else if (code == CODE_OK) {
-        atomic_store(&mailbox->lane->has_mail, true);
-        inbox_poke(&mailbox->lane->inbox); /* a lane lives as long as all of them */
-    }
+    if (code == CODE_OK)
+        wake(lane, mailbox);
     unlock(mailboxes);
     return code;
 }
@@ -139,6 +155,8 @@ enum code mailbox__take(struct pair *pair, struct buf *out)
     code = buf_add_span(out, buf_peek(&mailbox->mail));
     if (code == CODE_OK)
         buf_fini(&mailbox->mail);
+    if (code == CODE_OK && mailbox->is_replaced)
+        code = CODE_EXISTS;
     unlock(mailboxes);
     return code;
 }

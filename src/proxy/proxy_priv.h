@@ -393,6 +393,7 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply);
 bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused);
 bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json);
 bool stream__flush(struct pair *pair);                   /* what was added to exchange->text */
+void stream__end(struct pair *pair);                     /* in good order, whatever the upstream does */
 bool stream__release_head(struct pair *pair);            /* where it waits */
 bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */
 
@@ -408,11 +409,12 @@ struct question_key question__key(const struct exchange *exchange, struct span i
 /* ---- mailbox.c: what is to be said on a stream of HTTP+SSE by whoever answers one of its POSTs, on any worker ---- */
 enum code mailboxes__new(struct mailboxes **mailboxes) MUST_USE;
 void mailboxes__free(struct mailboxes **mailboxes);      /* after every stream has ended */
-enum code mailbox__open(struct pair *pair, struct span session) MUST_USE; /* CODE_EXISTS: another stream has that name */
+enum code mailbox__open(struct pair *pair, struct span session) MUST_USE; /* from a stream that has that name it is taken */
 void mailbox__close(struct pair *pair);                  /* callable twice */
 /* Returns: CODE_NOT_FOUND: the session has no stream; CODE_LIMIT: nobody reads it. */
 enum code mailbox__put(struct lane *lane, struct span session, struct span json) MUST_USE;
-enum code mailbox__take(struct pair *pair, struct buf *out) MUST_USE; /* events, appended */
+enum code mailbox__take(struct pair *pair, struct buf *out) MUST_USE; /* events, appended; CODE_EXISTS: it was the last
+                                                                          * time, since a newer stream has that name */
 void mailbox__woken(struct lane *lane);                  /* stirs the lane's streams that have mail */
 
 /* ---- legacy.c: HTTP+SSE of MCP 2024-11-05 ---- */

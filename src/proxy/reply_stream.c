@@ -100,6 +100,13 @@ static void end_down(struct pair *pair)
         pair__close(pair, REASON_MEMORY);
 }
 
+void stream__end(struct pair *pair)
+{
+    exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED);
+    pair__drop_back(pair);
+    end_down(pair);
+}
+
 static bool owes_answer(const struct exchange *exchange)
 {
     if (exchange->batch != NULL)
