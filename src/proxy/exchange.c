@@ -489,7 +489,7 @@ void exchange__finish(struct pair *pair)
         exchange__end_call(pair);
     pair__stop_waiting(pair);
     question__forget(pair);
-    mailbox__close(pair);
+    mailbox__close(pair, NULL);
     if (exchange->slot_taken)
         budget_leave(pair->lane->worker.budget, exchange->slot);
     exchange->slot_taken = false;

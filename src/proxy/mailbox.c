@@ -113,7 +113,7 @@ enum code mailbox__open(struct pair *pair, struct span session)
     return CODE_OK;
 }
 
-void mailbox__close(struct pair *pair)
+void mailbox__close(struct pair *pair, struct buf *rest)
 {
     struct mailboxes *mailboxes = pair->lane->mailboxes;
     struct mailbox *mailbox = pair->exchange.mailbox;
@@ -125,6 +125,8 @@ void mailbox__close(struct pair *pair)
     if (!mailbox->is_replaced)
         take_out(find(mailboxes, span_of(mailbox->name, mailbox->name_len)));
     unlock(mailboxes);
+    if (rest != NULL && buf_add_span(rest, buf_peek(&mailbox->mail)) != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
     buf_fini(&mailbox->mail);
     mem_free(mailbox);
 }

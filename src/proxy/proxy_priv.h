@@ -410,7 +410,7 @@ struct question_key question__key(const struct exchange *exchange, struct span i
 enum code mailboxes__new(struct mailboxes **mailboxes) MUST_USE;
 void mailboxes__free(struct mailboxes **mailboxes);      /* after every stream has ended */
 enum code mailbox__open(struct pair *pair, struct span session) MUST_USE; /* from a stream that has that name it is taken */
-void mailbox__close(struct pair *pair);                  /* callable twice */
+void mailbox__close(struct pair *pair, struct buf *rest); /* callable twice. Takes: rest: for events; NULL: they are dropped */
 /* Returns: CODE_NOT_FOUND: the session has no stream; CODE_LIMIT: nobody reads it. */
 enum code mailbox__put(struct lane *lane, struct span session, struct span json) MUST_USE;
 enum code mailbox__take(struct pair *pair, struct buf *out) MUST_USE; /* events, appended; CODE_EXISTS: it was the last

@@ -95,6 +95,9 @@ static void end_down(struct pair *pair)
 {
     if (!stream__release_head(pair))
         return;
+    mailbox__close(pair, &pair->exchange.text); /* what is to be said from now on is said in the answer to its POST */
+    if (!stream__flush(pair))
+        return;
     pair->exchange.upstream_done = true;
     if (http_write_last_chunk(&pair->front.out) != CODE_OK)
         pair__close(pair, REASON_MEMORY);

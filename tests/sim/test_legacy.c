@@ -191,6 +191,28 @@ static void not_waited_for(void)
     finish();
 }
 
+/* The server has ended the stream, and the agent has not read so far: what nobody would hear on it is said to who posts. */
+static void ends_unread(void)
+{
+    char json[16384] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"";
+    size_t len = strlen(json), capacity_bytes = sim->capacity_bytes;
+    const char *text;
+
+    sim->capacity_bytes = 4096;
+    sim_connect(sim);
+    sim->capacity_bytes = capacity_bytes;
+    open_session();
+    memset(json + len, 'x', sizeof json - len - 4);
+    memcpy(json + sizeof json - 4, "\"}}", 4); /* with its end */
+    event(json);
+    sim_upstream_leaves(sim, 0);
+    post(CALL("4", "forbidden"));
+    text = sim_agent_hears(sim);
+    has(text, "HTTP/1.1 404 ");
+    has(text, "Try another tool.");
+    finish();
+}
+
 /* As EventSource comes again; a stream without a session has nothing that could be resumed. */
 static void comes_again(void)
 {
@@ -242,6 +264,7 @@ static void test_session(void **state) /* 5.4 */
     in_every_weather(not_waited_for);
     in_every_weather(lasts);
     in_every_weather(question_is_denied);
+    in_every_weather(ends_unread);
     in_every_weather(comes_again);
     in_every_weather(one_name_twice);
 }
