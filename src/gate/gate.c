@@ -470,7 +470,7 @@ void gate_revoke(struct gate_decision *decision, enum reason reason)
     decision->verdict.reason = reason;
 }
 
-bool gate_join(struct gate_decision *decision, struct gate_decision *other)
+bool gate_join(struct gate_decision *decision, struct gate_decision *other, struct gate_token *token)
 {
     struct approval_marks *to = &decision->approvals, *from = &other->approvals;
 
@@ -481,7 +481,8 @@ bool gate_join(struct gate_decision *decision, struct gate_decision *other)
     if (from->of != NULL && to->of == NULL)
         *to = *from;
     from->of = NULL;
-    gate_pass(other);
+    *token = other->token;
+    other->token.state = NULL;
     gate_decision_fini(other);
     return true;
 }

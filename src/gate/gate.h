@@ -119,9 +119,10 @@ void gate_outcome(struct gate *gate, const struct audit_result *result);
  * took is given back. */
 void gate_revoke(struct gate_decision *decision, enum reason reason);
 
-/* What the second permit took belongs to the first from now on, which was not recorded yet; the second is over.
+/* The approvals that the second permit took belong to the first from now on, which was not recorded yet, and its token to the
+ * caller, who spends it or gives it back; the second is over.
  * Returns: false: there is no room for its approvals, and nothing was done. */
-bool gate_join(struct gate_decision *decision, struct gate_decision *other) MUST_USE;
+bool gate_join(struct gate_decision *decision, struct gate_decision *other, struct gate_token *token) MUST_USE;
 
 /* A permitted message goes on without a record of its own, as a server's notification does. */
 void gate_pass(struct gate_decision *decision);

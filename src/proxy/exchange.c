@@ -257,14 +257,19 @@ static bool record(struct pair *pair)
 }
 
 /* What a message asks for by name besides itself is judged as the message that would ask for it alone. The first that is not
- * permitted stands in the record instead: it is why nothing goes up. Approvals that they take belong to the record of all. */
+ * permitted stands in the record instead: it is why nothing goes up, and the others give back what they took. Approvals that
+ * they take belong to the record of all. */
 static void judge_items(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     const struct mcp_message *message = &exchange->message;
     struct gate *gate = pair->lane->gate;
+    struct gate_token *tokens = NULL;
+    uint32_t i;
 
-    for (uint32_t i = 0; i < message->item_count && exchange->decision.verdict.kind == VERDICT_PERMIT; i++) {
+    if (message->item_count > 0)
+        tokens = arena_zalloc(&exchange->arena, message->item_count * sizeof *tokens);
+    for (i = 0; i < message->item_count && exchange->decision.verdict.kind == VERDICT_PERMIT; i++) {
         struct gate_message asked = exchange->asked;
         struct gate_decision decision;
 
@@ -272,17 +277,25 @@ static void judge_items(struct pair *pair)
         asked.target = message->items[i].target;
         asked.root = message->items[i].params;
         gate_judge(gate, &asked, &decision);
-        if (decision.verdict.kind == VERDICT_PERMIT && gate_join(&exchange->decision, &decision))
+        if (decision.verdict.kind == VERDICT_PERMIT && tokens != NULL &&
+            gate_join(&exchange->decision, &decision, &tokens[i]))
             continue;
         /* More approvals than one record has room for; or the agent would read that the message's own method is not there. */
         if (decision.verdict.kind == VERDICT_PERMIT || decision.verdict.reason == REASON_METHOD_UNKNOWN) {
-            asked.refused = decision.verdict.kind == VERDICT_PERMIT ? REASON_TOO_COSTLY : REASON_NO_RULE;
+            asked.refused = tokens == NULL                            ? REASON_MEMORY
+                            : decision.verdict.kind == VERDICT_PERMIT ? REASON_TOO_COSTLY : REASON_NO_RULE;
             gate_decision_fini(&decision);
             gate_judge(gate, &asked, &decision);
         }
         gate_decision_fini(&exchange->decision);
         exchange->decision = decision;
         exchange->asked = asked;
+    }
+    while (tokens != NULL && i-- > 0) {
+        if (exchange->decision.verdict.kind == VERDICT_PERMIT)
+            gate_token_spend(&tokens[i]);
+        else
+            gate_token_give_back(&tokens[i]);
     }
 }
 
