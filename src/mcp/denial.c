@@ -281,23 +281,31 @@ static enum code write_body(const struct mcp_message *message, const struct mcp_
     return code;
 }
 
+/* Clients of modern revisions look for JSON in an HTTP error; where they find none they fall back to an older revision. */
+static bool is_modern(const struct mcp_message *message)
+{
+    return message != NULL && message->is_modern;
+}
+
 enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
                            enum mcp_form *form)
 {
     enum answer answer = answer_of(message, denial);
     size_t before = buf_len(out);
     enum code code = CODE_OK;
+    bool is_sse;
 
     if (answer == ANSWER_BARE || answer == ANSWER_FORBIDDEN || answer == ANSWER_NO_STREAM) {
         *form = MCP_FORM_NONE;
         return CODE_OK;
     }
-    *form = denial->wants_sse ? MCP_FORM_SSE : MCP_FORM_JSON;
-    if (denial->wants_sse)
+    is_sse = denial->wants_sse && !(is_modern(message) && mcp_denial_status(message, denial) >= 400);
+    *form = is_sse ? MCP_FORM_SSE : MCP_FORM_JSON;
+    if (is_sse)
         code = sse_write_message_begin(out, NULL);
     if (code == CODE_OK)
         code = write_body(message, denial, answer, out);
-    if (code == CODE_OK && denial->wants_sse)
+    if (code == CODE_OK && is_sse)
         code = sse_write_message_end(out);
     if (code != CODE_OK)
         buf_truncate(out, before);

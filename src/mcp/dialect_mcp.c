@@ -23,7 +23,7 @@ static bool params_agree(const struct mcp_message *message, const struct http_he
 
         if (!http_head_mirrors(head, i))
             continue;
-        if (name.len > PARAM_PREFIX.len && span_equals_nocase(span_part(name, 0, PARAM_PREFIX.len), PARAM_PREFIX) &&
+        if (span_equals_nocase(span_part(name, 0, PARAM_PREFIX.len), PARAM_PREFIX) &&
             !mcp_param_header_agrees(message, span_part(name, PARAM_PREFIX.len, SIZE_MAX), http_head_value(head, i)))
             return false;
     }

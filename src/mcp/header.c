@@ -63,7 +63,7 @@ const char *mcp__headers_differ(const struct mcp_message *message, const struct 
 {
     bool needs = message->is_modern && message->kind == MCP_REQUEST;
 
-    if (message->is_modern && rules->in_session)
+    if ((message->is_modern || mcp_revision_is_modern(rules->version)) && rules->in_session)
         return "a request with its version in _meta belongs to no session: leave Mcp-Session-Id out";
     if (rules->version.at == NULL ? needs : message->is_modern && !span_equals(rules->version, message->asked_version))
         return "MCP-Protocol-Version must say what _meta says";
@@ -133,10 +133,10 @@ static const struct json_node *find_argument(const struct mcp_message *message, 
 
     buf_init(&decoded, DECODED_MAX_BYTES);
     if (message->arguments != NULL && unwrap(value, &decoded, &text)) {
-        for (const struct json_node *node = message->arguments->child; node != NULL && found == NULL; node = node->next)
-            if (span_equals_nocase(node->key, name)) {
+        for (const struct json_node *node = message->arguments->child; node != NULL; node = node->next)
+            if (span_equals_nocase(node->key, name)) { /* of two in different case nobody knows whose the header is */
+                found = node_agrees(node, text) && (found != NULL || !is_named) ? node : NULL;
                 is_named = true;
-                found = node_agrees(node, text) ? node : NULL;
             }
         if (!is_named)
             found = find_any(message->arguments, text, &left);

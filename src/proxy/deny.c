@@ -57,6 +57,7 @@ static enum code write_hints(const struct pair *pair, enum reason reason, int st
 {
     const struct exchange *exchange = &pair->exchange;
     enum code code = CODE_OK;
+    bool is_unknown;
 
     if (status == 401)
         return exchange->route != NULL ? discovery__challenge(exchange->route, out) : CODE_OK;
@@ -66,9 +67,11 @@ static enum code write_hints(const struct pair *pair, enum reason reason, int st
         return code;
     if (reason == REASON_TRANSPORT)
         return http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET"));
-    /* A stream or session end that policy denies leaves the POST; a method that nobody speaks here leaves all three. */
+    /* A stream or session end that policy denies, or the revision does not have, leaves the POST; a method that nobody speaks
+     * here leaves all three. */
+    is_unknown = reason == REASON_HTTP_METHOD && !mcp_revision_is_modern(exchange->version);
     return http_write_line(out, SPAN_LIT("Allow: "),
-                             reason == REASON_HTTP_METHOD || exchange->route == NULL ? verbs_of(exchange) : SPAN_LIT("POST"));
+                             is_unknown || exchange->route == NULL ? verbs_of(exchange) : SPAN_LIT("POST"));
 }
 
 static struct span media_of(enum mcp_form form)

@@ -229,6 +229,8 @@ static enum reason check_version(struct exchange *exchange, const struct http_he
 {
     exchange->version = http_head_known(head, HTTP_NAME_MCP_PROTOCOL_VERSION);
     exchange->asked.protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
+    if (head->method != HTTP_METHOD_POST && mcp_revision_is_modern(exchange->version))
+        return REASON_HTTP_METHOD; /* those revisions have neither streams of their own nor sessions */
     if (head->method != HTTP_METHOD_POST && exchange->version.at != NULL &&
         !mcp_revision_is_listed(exchange->route->revisions, exchange->version))
         return REASON_VERSION_HEADER;

@@ -174,8 +174,9 @@ static void answer(const struct sent *sent, const char *const *revisions, enum r
     denial.requested = a.message.modern_version;
     *status = mcp_denial_status(&a.message, &denial);
     buf_init(body, CAP_BYTES);
+    denial.wants_sse = true; /* an HTTP error is JSON all the same: a client that finds none falls back */
     assert_int_equal(mcp_denial_write(&a.message, &denial, body, &form), CODE_OK);
-    assert_int_equal(form, MCP_FORM_JSON);
+    assert_int_equal(form, *status >= 400 ? MCP_FORM_JSON : MCP_FORM_SSE);
     ask_end(&a);
 }
 
@@ -232,10 +233,12 @@ static void mirrors_the_body(void **state)
         {"Mcp-Param-Sentinel", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
         {"Mcp-Param-Other", "deep", "deep"}, {"Mcp-Param-Region", "us", NULL}, {"Mcp-Param-Limit", "43", NULL},
         {"Mcp-Param-Limit", "4 2", NULL}, {"Mcp-Param-Sentinel", "=?base64?literal?=", NULL},
+        {"Mcp-Param-Twin", "a", NULL}, {"Mcp-Param-Twin", "b", NULL}, {"Mcp-Param-Pair", "c", "c"}, {"Mcp-Param-", "nowhere", NULL},
     };
     const struct sent sent = {ASK("tools/call", "{\"name\":\"t\",\"arguments\":{\"region\":\"eu\",\"limit\":42,\"dry\":true,"
                                   "\"blank\":\" padded \",\"greeting\":\"\xc3\xa9\",\"sentinel\":\"=?base64?literal?=\","
-                                  "\"nest\":{\"x\":\"deep\"}}," META "}"), "2026-07-28", "tools/call", "t"};
+                                  "\"nest\":{\"x\":\"deep\"},\"twin\":\"a\",\"TWIN\":\"b\",\"pair\":\"c\",\"Pair\":\"c\"},"
+                                  META "}"), "2026-07-28", "tools/call", "t"};
     struct asked a;
 
     (void)state;
