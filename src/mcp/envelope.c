@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/num.h"
 #include "mcp/mcp_priv.h"
+#include "mcp/reply.h"
 #include "mcp/method.h"
 #include "unicode/unicode.h"
 
@@ -136,4 +137,36 @@ enum code mcp__error_write(const struct mcp__error *error, struct buf *out)
         put_data(&pen, error);
     mcp__pen_text(&pen, "}}");
     return mcp__pen_end(&pen);
+}
+
+/* At depth 1 are the members of an envelope, at depth 2 those of a batch's. */
+static enum code find_message(void *context, const struct json_event *event)
+{
+    uint32_t *depth = context;
+
+    if (event->depth == 0)
+        *depth = event->type == JSON_ARRAY ? 2 : 1;
+    if (event->depth == *depth && (json_key_is_like(event->key, SPAN_LIT("result")) ||
+                                   json_key_is_like(event->key, SPAN_LIT("method"))))
+        return CODE_DENIED;
+    return CODE_OK;
+}
+
+bool mcp_hides_message(struct span body)
+{
+    struct json_fault fault;
+    uint32_t depth = 1;
+    struct buf out;
+    enum code code;
+
+    if (span_starts_with(body, SPAN_LIT("\xEF\xBB\xBF")))
+        body = span_part(body, 3, SIZE_MAX);
+    while (body.len > 0 && (body.at[0] == ' ' || (body.at[0] >= '\t' && body.at[0] <= '\r')))
+        body = span_part(body, 1, SIZE_MAX);
+    if (body.len == 0 || (body.at[0] != '{' && body.at[0] != '['))
+        return false;
+    buf_init(&out, SIZE_MAX / 2);
+    code = json_walk(body, &json_reply_rules, &out, find_message, &depth, &fault);
+    buf_fini(&out);
+    return code != CODE_OK; /* of what cannot be read here nobody knows what others read */
 }

@@ -287,6 +287,13 @@ static enum code on_text(struct walk *walk, const struct json_event *event)
                                              : refuse(walk, REASON_UPSTREAM_DECEPTIVE, "invisible or direction characters");
 }
 
+/* An error whose code is told behind its data may be one, too. */
+static bool tells_versions(const struct walk *walk)
+{
+    return walk->member == MEMBER_ERROR &&
+           (!walk->has_error_code || walk->reply->error_code == reason_rpc_code(REASON_VERSION_UNSUPPORTED));
+}
+
 static enum code on_event(void *context, const struct json_event *event)
 {
     struct walk *walk = context;
@@ -310,6 +317,8 @@ static enum code on_event(void *context, const struct json_event *event)
         if (code == CODE_INVALID)
             (void)refuse_json(walk, walk->modern.detail);
     }
+    if (code == CODE_OK && walk->rules->request != NULL && tells_versions(walk) && event->depth > 1)
+        code = mcp__on_modern_error(&walk->modern, event);
     if (code == CODE_OK)
         code = on_text(walk, event);
     return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->cuts) : code;
@@ -333,7 +342,6 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     walk->detail = walk->asked != NULL ? walk->asked->absent : "";
     if (walk->asked != NULL && reply->kind == MCP_RESPONSE && !reply->is_error && !walk->has_list)
         return REASON_UPSTREAM_JSON;
-    walk->detail = "_meta is not an object";
     return keep_text(walk, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }
 
@@ -385,13 +393,10 @@ static enum reason build_tree(struct walk *walk, struct buf *out, struct json_fa
     reply->params = json_member(root, SPAN_LIT("params"));
     reply->meta = json_member(reply->params, SPAN_LIT("_meta"));
     holder = reply->kind == MCP_RESPONSE ? json_member(root, SPAN_LIT("result")) : reply->params;
-    reply->asks = walk->rules->request != NULL ? json_member(holder, SPAN_LIT("inputRequests")) : NULL;
-    if (reply->asks != NULL && reply->asks->type == JSON_OBJECT && reply->asks->count == 0)
-        reply->asks = NULL;
-    if (reply->asks != NULL && !mcp__asks_are_requests(reply->asks)) {
-        walk->detail = "inputRequests does not hold requests";
+    walk->detail = walk->rules->request != NULL ? mcp__find_asks(holder, &reply->asks) : NULL;
+    if (walk->detail != NULL)
         return REASON_UPSTREAM_JSON;
-    }
+    walk->detail = "_meta is not an object";
     return reply->meta == NULL || reply->meta->type == JSON_OBJECT ? REASON_PERMITTED : REASON_UPSTREAM_JSON;
 }
 

@@ -102,6 +102,10 @@ enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules
 /* Whether a string or a name in a JSON text that is no message deceives a reader, or the text cannot be read. */
 bool mcp_json_is_deceptive(struct span text);
 
+/* Whether the body of an HTTP error holds, or may to some reader, a message that is no error: a result, a request or a
+ * notification, alone or in a batch. */
+bool mcp_hides_message(struct span body);
+
 /* Appends an error for the agent in place of a reply that is not fit to deliver; `id` canonical JSON. */
 enum code mcp_reply_error(struct span id, enum reason reason, uint64_t decision, struct buf *out) MUST_USE;
 

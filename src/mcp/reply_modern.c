@@ -93,7 +93,22 @@ enum code mcp__on_modern(struct mcp__modern *modern, const struct json_event *ev
     return CODE_OK;
 }
 
-bool mcp__asks_are_requests(const struct json_node *asks)
+/* Which versions may be tried instead, where the server has not the one that was asked for: those that the route has. */
+enum code mcp__on_modern_error(struct mcp__modern *modern, const struct json_event *event)
+{
+    bool begins = event->kind == JSON_EVENT_BEGIN;
+
+    if (event->depth == 2)
+        modern->in_data = begins && span_is(event->key, "data");
+    else if (event->depth == 3)
+        modern->in_versions = begins && modern->in_data && span_is(event->key, "supported");
+    else if (event->depth == 4 && modern->in_versions && !begins &&
+             !mcp_revision_is_listed(modern->rules->revisions, span_part(event->raw, 1, event->raw.len - 2)))
+        return mcp__cuts_add(modern->cuts, event->begin, event->end);
+    return CODE_OK;
+}
+
+static bool are_requests(const struct json_node *asks)
 {
     if (asks->type != JSON_OBJECT || asks->count > ASKS_MAX)
         return false;
@@ -110,4 +125,21 @@ bool mcp__asks_are_requests(const struct json_node *asks)
                 return false;
     }
     return true;
+}
+
+const char *mcp__find_asks(const struct json_node *holder, const struct json_node **asks)
+{
+    const struct span name = SPAN_LIT("inputRequests");
+
+    *asks = NULL;
+    for (const struct json_node *node = holder ? holder->child : NULL; node != NULL; node = node->next)
+        if (span_equals(node->key, name))
+            *asks = node;
+        else if (json_key_is_like(node->key, name))
+            return "inputRequests is spelled in another way";
+    if (*asks != NULL && !are_requests(*asks))
+        return "inputRequests does not hold requests";
+    if (*asks != NULL && (*asks)->count == 0)
+        *asks = NULL;
+    return NULL;
 }

@@ -46,6 +46,7 @@ struct mcp__modern {
     struct mcp__cuts *cuts;
     const char *detail;   /* static: why it is refused */
     bool names_versions;  /* the answer to server/discover */
+    bool in_data;         /* error.data */
     bool in_versions;
     bool has_versions;    /* result.supportedVersions */
     uint32_t versions;    /* of them, kept */
@@ -54,8 +55,10 @@ struct mcp__modern {
 
 /* Takes: event: within `result`. Returns: CODE_INVALID with `detail`, or what a buffer says. */
 enum code mcp__on_modern(struct mcp__modern *modern, const struct json_event *event) MUST_USE;
-/* Whether each member of inputRequests is a request. */
-bool mcp__asks_are_requests(const struct json_node *asks);
+/* Takes: event: within the `error` of a version that is not supported. */
+enum code mcp__on_modern_error(struct mcp__modern *modern, const struct json_event *event) MUST_USE;
+/* What a result, or params of a notification, asks for: *asks; NULL: nothing. Returns: NULL, or what is wrong with it. */
+const char *mcp__find_asks(const struct json_node *holder, const struct json_node **asks);
 
 #define MCP__REPLY_DEPTH_MAX 128
 

@@ -96,15 +96,20 @@ void whole__answer(struct pair *pair, const struct mcp_reply *reply)
                    is_ours ? &exchange->body : &exchange->event, reply);
 }
 
-/* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
 /* Whoever reads the body alone, and not the status, must not find in it what an answer may not hold. */
 static struct span read_error(struct pair *pair, struct span raw)
 {
+    bool is_plain = pair->exchange.dialect->is_plain;
     struct mcp_reply reply = {0};
+    bool is_read = reply__read(pair, raw, ERROR_BODY_MAX, &reply) == REASON_PERMITTED;
 
-    return reply__read(pair, raw, ERROR_BODY_MAX, &reply) == REASON_PERMITTED && reply.is_tool_error ? reply.body : SPAN_NONE;
+    if (is_read && (is_plain ? reply.is_tool_error : reply.is_error))
+        return reply.body;
+    buf_clear(&pair->exchange.event);
+    return SPAN_NONE;
 }
 
+/* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
 static void deliver_error(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -120,13 +125,16 @@ static void deliver_error(struct pair *pair)
     } else if (exchange->route->deceptive.results != MCP_PASS &&
         (exchange->is_text ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
         exchange->was_stripped = !span_is_empty(raw); /* all of it */
+    } else if (mcp_hides_message(raw)) {
+        upstream__tell(pair, REASON_UPSTREAM_UNASKED, "its error holds a message that is no error: its status alone goes on");
     } else if (exchange->is_text && unicode_is_utf8(raw)) {
         body = raw;
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
-    } else if (!exchange->is_text && !span_is_empty(raw) &&
-               json_read(raw, &json_reply_rules, &exchange->event, NULL, NULL, &fault) == CODE_OK) {
-        body = buf_peek(&exchange->event);
-        media = SPAN_LIT("application/json");
+    } else if (!exchange->is_text && !span_is_empty(raw)) {
+        body = read_error(pair, raw);
+        if (span_is_empty(body) && json_read(raw, &json_reply_rules, &exchange->event, NULL, NULL, &fault) == CODE_OK)
+            body = buf_peek(&exchange->event);
+        media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     }
     exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
     reply__deliver(pair, exchange->reply_status, false, media, body, NULL, NULL);

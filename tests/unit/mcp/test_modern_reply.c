@@ -115,6 +115,50 @@ static void says_where_no_version_is_common(void **state)
     get_end(&g);
 }
 
+/* 5.3: what a server says may be tried instead is what the route has, in an error that says so and in no other */
+static void cuts_what_may_be_tried(void **state)
+{
+#define FAULT(members) "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{" members "}}"
+#define SUPPORTED(list) "\"message\":\"m\",\"data\":{\"supported\":[" list "],\"requested\":\"x\"}"
+    static const char *const cases[][2] = {
+        {FAULT("\"code\":-32022," SUPPORTED("\"2027-01-01\",\"2025-11-25\",7,[\"2025-11-25\"]")),
+         FAULT("\"code\":-32022," SUPPORTED("\"2025-11-25\""))},
+        {FAULT(SUPPORTED("\"2027-01-01\"") ",\"code\":-32022"), FAULT(SUPPORTED("") ",\"code\":-32022")},
+        {FAULT("\"code\":-32000," SUPPORTED("\"png\"")), FAULT("\"code\":-32000," SUPPORTED("\"png\""))},
+        {FAULT("\"code\":-32022,\"data\":{\"other\":[\"a\"]}"), FAULT("\"code\":-32022,\"data\":{\"other\":[\"a\"]}")},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct got g;
+
+        get(&g, CALL(""), cases[i][0]);
+        assert_int_equal(g.reason, REASON_PERMITTED);
+        assert_true(g.reply.is_error);
+        expect_span(g.reply.body, cases[i][1]);
+        get_end(&g);
+    }
+}
+
+/* 5.3, 5.23: the body of an HTTP error is no way around what an answer may hold */
+static void finds_messages_in_errors(void **state)
+{
+    static const char *const hiding[] = {
+        RESULT(""), "{\"Result\":{}}", "{\"id\":7,\"method\":\"roots/list\"}", "[{\"x\":1},{\"result\":{}}]", " \r\n{\"result\":1}",
+        "\xEF\xBB\xBF{\"re\\u0073ult\":{}}", "{\"a\":NaN,\"result\":{}}", "[[", "{",
+    }, *const harmless[] = {
+        "", " ", "Bad Gateway", "result", "\"result\"", "{}", "[]", "[\"result\"]",
+        FAULT("\"code\":1,\"data\":{\"result\":1,\"method\":2}"),
+        "{\"error\":\"invalid_token\",\"error_description\":\"method\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof hiding / sizeof hiding[0]; i++)
+        assert_true(mcp_hides_message(span_text(hiding[i])));
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        assert_false(mcp_hides_message(span_text(harmless[i])));
+}
+
 /* Found wherever they stand; what is none is refused. */
 static void finds_what_is_asked(void **state)
 {
@@ -141,6 +185,8 @@ static void finds_what_is_asked(void **state)
          REASON_UPSTREAM_JSON, 0},
         {ASK("subscriptions/listen", "\"notifications\":{},"),
          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"inputRequests\":{" ELICIT "}}}", REASON_PERMITTED, 1},
+        {ASK("subscriptions/listen", "\"notifications\":{},"),
+         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"InputRequests\":{" ELICIT "}}}", REASON_UPSTREAM_JSON, 0},
     };
 
     (void)state;
@@ -299,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edits_what_says_who_may_keep_it), cmocka_unit_test(says_where_no_version_is_common),
+        cmocka_unit_test(cuts_what_may_be_tried), cmocka_unit_test(finds_messages_in_errors),
         cmocka_unit_test(finds_what_is_asked), cmocka_unit_test(gives_a_state_back),
         cmocka_unit_test(keeps_a_state_to_its_request), cmocka_unit_test(refuses_states_where_none_is_due),
         cmocka_unit_test(fails_without_memory),
