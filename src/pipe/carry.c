@@ -343,6 +343,30 @@ static void take_event(struct pipe_child *child, struct span canonical, struct l
     buf_fini(&child->edited);
 }
 
+/* Nobody knows of which of two requests a message is, where these are not of one session. */
+static bool is_apart(const struct ask *ask, const struct ask *other)
+{
+    return ask->is_modern || other->is_modern || strcmp(ask->session, other->session) != 0;
+}
+
+/* Who waits for longest. Returns: false: those who wait have no session in common. */
+static bool find_waiting(const struct pipe_child *child, struct ask **out)
+{
+    struct list *link, *next;
+
+    *out = NULL;
+    LIST_EACH(link, next, &child->asks) {
+        struct ask *ask = LIST_ENTRY(link, struct ask, of_child);
+
+        if (ask->talk == NULL || ask->is_listen)
+            continue;
+        if (*out != NULL && child->conf.is_shared && is_apart(ask, *out))
+            return false;
+        *out = *out != NULL ? *out : ask;
+    }
+    return true;
+}
+
 static bool tells_listeners(struct pipe_child *child, struct span line)
 {
     struct list *link, *next;
@@ -369,31 +393,7 @@ static void keep(struct pipe_child *child, struct span line)
         buf_clear(&child->kept);
 }
 
-/* What names no request: to the one that has waited longest, since it may be about it; else to whom listens. */
-static void take_message(struct pipe_child *child, struct span canonical, const struct line *line)
-{
-    struct span method = line_text(canonical, line->method);
-    struct list *link, *next;
-
-    if (child->conf.is_shared && span_ends_with(method, SPAN_LIT("/list_changed\""))) {
-        (void)tells_listeners(child, canonical);
-        return;
-    }
-    if (child->conf.refuses_questions)
-        return; /* it may be of anybody's request, and is for nobody else to see */
-    LIST_EACH(link, next, &child->asks) {
-        struct ask *ask = LIST_ENTRY(link, struct ask, of_child);
-
-        if (ask->talk == NULL || ask->is_listen)
-            continue;
-        talk__event(ask->talk, canonical);
-        return;
-    }
-    if (!tells_listeners(child, canonical))
-        keep(child, canonical);
-}
-
-/* A child of many has no one whom it could ask. */
+/* A child of many has no one whom it could ask, and one that several ask at once nobody of whom it is known. */
 static void refuse_question(struct pipe_child *child, struct span canonical, const struct line *line)
 {
     struct buf text;
@@ -401,10 +401,32 @@ static void refuse_question(struct pipe_child *child, struct span canonical, con
 
     buf_init(&text, 65536);
     if (buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,%s}", SPAN_ARG(line_text(canonical, line->id)),
-                 is_ping ? "\"result\":{}" : "\"error\":{\"code\":-32601,\"message\":\"Nobody can be asked: this process is "
-                                             "shared by several callers.\"}") == CODE_OK)
+                 is_ping ? "\"result\":{}" : "\"error\":{\"code\":-32601,\"message\":\"Nobody can be asked: several requests "
+                                             "share this process.\"}") == CODE_OK)
         (void)child__say(child, buf_peek(&text));
     buf_fini(&text);
+}
+
+/* What names no request: to the one that has waited longest, since it may be about it; else to whom listens; but to nobody
+ * where it may be another's, who shares the child. */
+static void take_message(struct pipe_child *child, struct span canonical, const struct line *line)
+{
+    struct span method = line_text(canonical, line->method);
+    struct ask *ask;
+
+    if (child->conf.is_shared && span_ends_with(method, SPAN_LIT("/list_changed\""))) {
+        (void)tells_listeners(child, canonical);
+        return;
+    }
+    if (child->conf.refuses_questions || !find_waiting(child, &ask)) {
+        if (line->kind == LINE_REQUEST)
+            refuse_question(child, canonical, line);
+        return;
+    }
+    if (ask != NULL)
+        talk__event(ask->talk, canonical);
+    else if (!tells_listeners(child, canonical))
+        keep(child, canonical);
 }
 
 void carry__line(struct pipe_child *child, struct span text)
@@ -435,8 +457,6 @@ void carry__line(struct pipe_child *child, struct span text)
         buf_fini(&batch);
     } else if (line.kind == LINE_RESPONSE)
         take_answer(child, canonical, &line);
-    else if (line.kind == LINE_REQUEST && child->conf.refuses_questions)
-        refuse_question(child, canonical, &line);
     else if (line.kind == LINE_NOTIFICATION && line.token.end > 0)
         take_event(child, canonical, line.token);
     else if (line.kind == LINE_NOTIFICATION && line.subscription.end > 0)

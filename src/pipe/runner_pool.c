@@ -157,14 +157,14 @@ static void member_free(struct pool *pool, struct member *member)
     mem_free(member);
 }
 
-static struct member *member_new(struct pool *pool, struct lot *lot)
+static struct member *member_new(struct pool *pool, struct lot *lot, bool is_alone)
 {
     const struct runner_command *command = lot->command;
     struct member *member = mem_zalloc(sizeof *member);
     struct pipe_child_conf conf = {
         .loop = pool->desk.loop, .kind = command->kind, .name = lot->route, .argv = command->argv,
         .environment = command->environment, .folder = command->folder, .memory_bytes = command->memory_bytes,
-        .line_bytes = command->line_bytes, .is_shared = command->per != RUNNER_SESSION,
+        .line_bytes = command->line_bytes, .is_shared = !is_alone,
         .refuses_questions = command->per == RUNNER_GATE, .ended = has_ended, .context = member,
     };
     struct why why = {""};
@@ -172,6 +172,7 @@ static struct member *member_new(struct pool *pool, struct lot *lot)
     if (member == NULL)
         return NULL;
     member->lot = lot;
+    member->is_alone = is_alone;
     member->commands = pool->commands;
     member->commands->refs++;
     list_init(&member->sessions);
@@ -331,9 +332,8 @@ static void choose_new(struct pool *pool, struct lot *lot, const struct request 
         refuse(choice, 503, "too many children of this route are at work");
         return;
     }
-    if (member == NULL && (member = member_new(pool, lot)) == NULL)
+    if (member == NULL && (member = member_new(pool, lot, is_alone)) == NULL)
         return;
-    member->is_alone = is_alone;
     member->is_modern = request->is_modern;
     memcpy(member->caller, whose, strlen(whose) + 1);
     choice->child = member->child;

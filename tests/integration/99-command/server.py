@@ -68,13 +68,18 @@ def act(name, given):
     return given
 
 
-stubborn = False
+stubborn, held = False, []
 for line in sys.stdin:
     asked = json.loads(line)
     if asked.get("method") == "initialize":
         say({"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                                                              "serverInfo": {"name": "odd", "version": "1"}}})
     elif asked.get("method") == "tools/call":
+        if asked["params"]["name"] == "hold":
+            held.append(asked["id"])
+            continue
+        if asked["params"]["name"] == "release":
+            say({"jsonrpc": "2.0", "id": held.pop(), "result": text("released")})
         value = act(asked["params"]["name"], asked["params"].get("arguments", {}))
         stubborn = stubborn or asked["params"]["name"] == "stubborn"
         say({"jsonrpc": "2.0", "id": asked["id"], "result": text(value)})
