@@ -68,9 +68,14 @@ const struct dialect *conf__dialect(struct conf_reader *reader, const struct yam
 
 static void read_dialect(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    const struct yaml_node *path = yaml_member(map, "path");
+    const struct yaml_node *path = yaml_member(map, "path"), *command = yaml_member(yaml_member(map, "upstream"), "command");
 
     route->dialect = conf__dialect(reader, map);
+    if (route->dialect->is_plain && !route->dialect->is_run_once && (route->is_pipe || command != NULL)) {
+        CONF_FAULT(reader, command != NULL ? command : map, "no command speaks dialect %s, which is HTTP's alone; give the "
+                   "route a `path` and an `upstream` with a `url`", route->dialect->name);
+        return;
+    }
     for (const char *const *key = route->dialect->foreign; key != NULL && *key != NULL; key++) {
         const struct yaml_node *of_limits = yaml_member(yaml_member(map, "limits"), *key);
         const struct yaml_node *found = of_limits != NULL ? of_limits : yaml_member(map, *key);

@@ -96,7 +96,7 @@ static enum code compile_target(struct compiler *c, const struct yaml_node *call
     if (code == CODE_OK)
         code = policy__text_or(c, call, "prompt", SPAN_NONE, &question->prompt);
     if (span_is(question->method, "tools/list")) {
-        question->shown = question->tool; /* okso's describe_tool */
+        question->shown = question->tool; /* its description, a list of one */
         question->tool = SPAN_NONE;
     }
     if (span_is(question->method, "tools/call") != (question->tool.len > 0))

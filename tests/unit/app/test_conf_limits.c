@@ -123,7 +123,8 @@ static void test_bad_limits(void **state) /* 4.8, 4.12 */
         {"listen: [{address: '127.0.0.1:0', read_rate: 0}]\n" LEAST, "read_rate"},
         /* 5.7, 5.10 */
         {ROUTE ", dialect: octopus}]\n", "write a subtree"},
-        {"routes: [{name: a, dialect: octopus}]\n", "write a subtree"},
+        {"routes: [{name: a, dialect: octopus}]\n", "no command speaks dialect octopus"},
+        {"routes: [{name: a, path: '/a/*', dialect: octopus, upstream: {command: [x]}}]\n", "no command speaks dialect octopus"},
         {ROUTE ", dialect: okso, limits: {refusals: plain}}]\n", "`refusals` means nothing to dialect okso"},
         {ROUTE ", dialect: okso, revisions: [2025-06-18]}]\n", "`revisions` means nothing to dialect okso"},
         {ROUTE ", dialect: okso, query: pass}]\n", "`query` means nothing"},
