@@ -374,6 +374,6 @@ void route__correlate_body(struct exchange *exchange)
     if (trace.at == NULL || asked->trace.at != NULL)
         return;
     asked->trace = trace;
-    if (exchange->correlation_made)
+    if (exchange->correlation_made && exchange->batch == NULL) /* the messages of a batch share one, whatever each says */
         asked->correlation = trace;
 }
