@@ -201,6 +201,16 @@ static void other_revisions(void)
     refused("[" CALL("2", "search") "]", "Batches are not accepted", REASON_BATCH);
 }
 
+/* The route has the session's revision no more. */
+static void revision_withdrawn(void)
+{
+    static const char *const others[] = {"2025-06-18", NULL};
+
+    old_session();
+    sim->route->revisions = others;
+    refused("[" CALL("2", "search") "]", "Batches are not accepted", REASON_BATCH);
+}
+
 static void another_version_in_the_header(void)
 {
     char headers[1200];
@@ -218,6 +228,7 @@ static void test_refused(void **state) /* 5.4, 5.23 */
     in_every_weather(refused_ones);
     in_every_weather(later_era);
     in_every_weather(other_revisions);
+    in_every_weather(revision_withdrawn);
     in_every_weather(another_version_in_the_header);
 }
 

@@ -136,6 +136,9 @@ static void denied(void)
     has(sim_agent_hears(sim), "HTTP/1.1 202 ");
     has(stream_hears(), "\"id\":6,");
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_UPSTREAM_FAILURE);
+    post(CALL("6", "search")); /* its id is free again */
+    has(stream_hears(), "\"id\":6,");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_UPSTREAM_FAILURE);
     finish();
     post(CALL("4", "forbidden"));
     text = sim_agent_hears(sim);
@@ -295,7 +298,12 @@ static void answers_unasked(void)
 
 static void answers_in_an_array(void)
 {
-    stream_ends_for("[" RESULT("4") "]");
+    open_session();
+    accepted(CALL("4", "search"));
+    event("[" RESULT("4") "]");
+    has(stream_hears(), "0\r\n\r\n");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_JSON);
+    finish();
 }
 
 static void second_endpoint(void)
@@ -388,6 +396,40 @@ static void other_posts(void)
     finish();
 }
 
+static void refused_session(const char *target, const char *header)
+{
+    char head[2048];
+
+    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n%s"
+                   "Content-Length: %zu\r\n\r\n", target, header, strlen(CALL("4", "search")));
+    sim_connect(sim);
+    sim_agent_says(sim, head);
+    sim_agent_says(sim, CALL("4", "search"));
+    has(sim_agent_hears(sim), "HTTP/1.1 404 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_SESSION_FOREIGN);
+    assert_int_equal(sim->upstream_count, 1);
+}
+
+/* The names of both kinds of session are made by one key: neither stands in the other's place, nor beside it. */
+static void sessions_of_the_other_kind(void)
+{
+    struct mcp_session_scope scope = {.route = SPAN_LIT("shop"), .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot")};
+    struct mcp_session session = {SPAN_LIT("/admin"), SPAN_LIT("2025-06-18")};
+    char target[1024], header[1024];
+    struct buf id;
+
+    open_session();
+    buf_init(&id, 512);
+    assert_int_equal(mcp_session_make(gate_session_key(sim->lane.gate), &scope, &session, &id), CODE_OK);
+    (void)snprintf(target, sizeof target, "/mcp?callgate=%.*s", SPAN_ARG(buf_peek(&id)));
+    (void)snprintf(header, sizeof header, "Mcp-Session-Id: %.*s\r\n", SPAN_ARG(buf_peek(&id)));
+    buf_fini(&id);
+    refused_session(target, "");
+    refused_session(uri, header);
+    refused_session(uri, "Last-Event-ID: 1\r\n");
+    finish();
+}
+
 /* A request of a revision without sessions has nothing to do in one. */
 static void modern_post(void)
 {
@@ -451,6 +493,7 @@ static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
     in_every_weather(unnamed_transport);
     in_every_weather(ordinary_stream);
     in_every_weather(other_posts);
+    in_every_weather(sessions_of_the_other_kind);
     in_every_weather(modern_post);
     in_every_weather(id_twice);
     in_every_weather(later_era);
