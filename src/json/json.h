@@ -115,6 +115,7 @@ const struct json_node *json_at(const struct json_node *node, ...) __attribute__
 /* Whether readers that ignore case may take the key for the name: equal under ASCII folding plus U+017F and U+212A.
  * Takes: name: ASCII. */
 bool json_key_is_like(struct span key, struct span name);
+bool json_key_is_misspelled(struct span key, struct span name); /* and it is not the name itself */
 
 /* Appends `text` as a JSON string with quotes and canonical escapes. Takes: valid UTF-8; invalid sequences are written
  * as U+FFFD, so that what we write always parses. */

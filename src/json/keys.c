@@ -75,6 +75,11 @@ bool json_key_is_like(struct span key, struct span name)
     return key.len >= name.len && key.len <= 3 * name.len && is_equal(key, name, HOW_FOLDED);
 }
 
+bool json_key_is_misspelled(struct span key, struct span name)
+{
+    return !span_equals(key, name) && json_key_is_like(key, name);
+}
+
 static __attribute__((noinline)) bool is_clash(struct span a, struct span b, enum json__place place)
 {
     switch (place) {

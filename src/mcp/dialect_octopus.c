@@ -8,9 +8,7 @@
 #define TOOLS_MAX 100
 #define ASK_AGAIN_S 60 /* whoever waits for a person's approval */
 
-static const char *const no_revisions[] = {NULL};
-static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "tool_names", "denials", "lenient",
-                                      "refusals", NULL};
+static const char *const foreign[] = {MCP__PLAIN_FOREIGN, "tool_names", NULL};
 
 /* The whole body is the arguments, so keys that a loose reader takes for one are refused as in `arguments` of mcp. */
 static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_ROOT, 0};
@@ -193,7 +191,7 @@ static enum reason reply_read(struct span data, const struct mcp_reply_rules *ru
 const struct dialect dialect_octopus = {
     .name = "octopus",
     .verbs = "GET, POST",
-    .revisions = no_revisions,
+    .revisions = mcp__plain_revisions,
     .foreign = foreign,
     .is_subtree = true,
     .is_plain = true,

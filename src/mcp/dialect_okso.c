@@ -5,9 +5,7 @@
 
 #define TOOLS_MAX 4096 /* as in one list of mcp */
 
-static const char *const no_revisions[] = {NULL};
-static const char *const foreign[] = {"revisions", "transports", "query", "params", "meta", "denials", "lenient", "refusals",
-                                      NULL};
+static const char *const foreign[] = {MCP__PLAIN_FOREIGN, NULL};
 
 static const struct json_rules body_rules = {64, 200000, 4096, JSON_FOLD_PARAMS, 0};
 
@@ -250,7 +248,7 @@ static enum reason reply_read(struct span data, const struct mcp_reply_rules *ru
 const struct dialect dialect_okso = {
     .name = "okso",
     .verbs = "POST",
-    .revisions = no_revisions,
+    .revisions = mcp__plain_revisions,
     .foreign = foreign,
     .is_run_once = true,
     .is_plain = true,

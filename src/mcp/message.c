@@ -108,7 +108,7 @@ static bool has_misspelled_meta(const struct json_node *meta)
 
     for (const struct json_node *node = meta ? meta->child : NULL; node != NULL; node = node->next)
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-            if (!span_equals(node->key, names[i]) && json_key_is_like(node->key, names[i]))
+            if (json_key_is_misspelled(node->key, names[i]))
                 return true;
     return false;
 }

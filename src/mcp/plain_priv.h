@@ -11,6 +11,10 @@
 #include "mcp/dialect.h"
 #include "mcp/mcp_priv.h"
 
+/* Of struct dialect: no revisions, and what means nothing without JSON-RPC. */
+extern const char *const mcp__plain_revisions[];
+#define MCP__PLAIN_FOREIGN "revisions", "transports", "query", "params", "meta", "denials", "lenient", "refusals"
+
 /* Where an answer tells of tools, and what else it must be. */
 struct mcp__plain {
     const char *const *members; /* of the root, that mean something: none may be spelled in another way; NULL: none does */

@@ -139,19 +139,13 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     return refuse_json(walk, "an unknown member");
 }
 
-/* Some readers would take it for what was checked. */
-static bool is_other_spelling(struct span key, struct span name)
-{
-    return !span_equals(key, name) && json_key_is_like(key, name);
-}
-
 /* A member of `result` that may be a list: the one that was asked for, or any of them. */
 static enum code on_list(struct walk *walk, const struct json_event *event)
 {
     for (const struct listing *list = listings; list < listings + LISTS; list++) {
         if (walk->asked != NULL && list != walk->asked)
             continue;
-        if (is_other_spelling(event->key, list->member))
+        if (json_key_is_misspelled(event->key, list->member))
             return refuse_json(walk, list->misspelled);
         if (!span_equals(event->key, list->member))
             continue;
@@ -181,7 +175,7 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
         walk->reply->is_tool_error = event->type == JSON_TRUE;
     if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)
         return keep_text(walk, event->text, &walk->version);
-    if (is_other_spelling(event->key, SPAN_LIT("protocolVersion")) && span_is(walk->rules->request_method, "initialize"))
+    if (json_key_is_misspelled(event->key, SPAN_LIT("protocolVersion")) && span_is(walk->rules->request_method, "initialize"))
         return refuse_json(walk, "result.protocolVersion is spelled in another way");
     return walk->may_list ? on_list(walk, event) : CODE_OK;
 }
@@ -243,7 +237,7 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
     if (event->depth > 3) {
         if (walk->list == LISTING_OF_TOOLS)
             on_annotations(walk, event);
-        if (event->depth == 4 && is_other_spelling(event->key, walk->list->key))
+        if (event->depth == 4 && json_key_is_misspelled(event->key, walk->list->key))
             return refuse_json(walk, walk->list->misspelled_key);
         if (event->depth == 4 && event->type == JSON_STRING && span_equals(event->key, walk->list->key))
             return keep_text(walk, event->text, &walk->name);

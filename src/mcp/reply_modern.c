@@ -36,7 +36,7 @@ static bool is_misspelled(struct span key)
                                         {"inputRequests", 13}, {MCP__STATE, sizeof MCP__STATE - 1}};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!span_equals(key, names[i]) && json_key_is_like(key, names[i]))
+        if (json_key_is_misspelled(key, names[i]))
             return true;
     return false;
 }

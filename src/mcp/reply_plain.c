@@ -5,6 +5,8 @@
 
 #define LOOK_DEPTH 2
 
+const char *const mcp__plain_revisions[] = {NULL};
+
 struct walk {
     const struct mcp_reply_rules *rules;
     const struct mcp__plain *plain;
@@ -86,20 +88,15 @@ static enum code on_tool(struct walk *walk, const struct json_event *event)
     return CODE_OK;
 }
 
-static bool is_misspelled(struct span key, const char *name)
-{
-    return !span_is(key, name) && json_key_is_like(key, span_text(name));
-}
-
 /* A key that some readers take for another: what is judged by the one would be read by the other. */
 static const char *look_at_key(const struct walk *walk, const struct json_event *event)
 {
     const char *const *members = walk->plain->members;
 
     for (size_t i = 0; event->depth == 1 && members != NULL && members[i] != NULL; i++)
-        if (is_misspelled(event->key, members[i]))
+        if (json_key_is_misspelled(event->key, span_text(members[i])))
             return "a member is spelled in another way";
-    return walk->in_tools && event->depth == walk->plain->depth + 1 && is_misspelled(event->key, "name")
+    return walk->in_tools && event->depth == walk->plain->depth + 1 && json_key_is_misspelled(event->key, SPAN_LIT("name"))
                ? "a tool spells its name in another way" : NULL;
 }
 
