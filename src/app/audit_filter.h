@@ -19,7 +19,7 @@ struct audit_filter {
 
 /* What an outcome says; a decision that waits for its own matches none. */
 #define AUDIT_OUTCOME_OPTIONS(f)                                                                                       \
-    {.name = "outcome", .takes = "WORD", .help = "result, tool_error, timeout, unknown ...", .value = &(f)->outcome},  \
+    {.name = "outcome", .takes = "WORD", .help = "result, tool_error, cancelled, unknown ...", .value = &(f)->outcome},  \
     {.name = "status", .takes = "N", .help = "the HTTP status that the agent got", .value = &(f)->status}
 
 #define AUDIT_DECISION_OPTIONS(f)                                                                                      \
@@ -28,7 +28,7 @@ struct audit_filter {
     {.name = "principal", .takes = "NAME", .help = "of this agent", .value = &(f)->principal},                         \
     {.name = "tool", .takes = "NAME", .help = "of this tool, prompt or resource", .value = &(f)->tool},                \
     {.name = "method", .takes = "NAME", .help = "tools/call, initialize ...", .value = &(f)->method},                  \
-    {.name = "upstream", .takes = "ROUTE", .help = "of this route", .value = &(f)->upstream},                          \
+    {.name = "upstream", .takes = "ROUTE", .help = "of this route, or of the server behind this slug", .value = &(f)->upstream}, \
     {.name = "verdict", .takes = "WORD", .help = "permit, deny or hold", .value = &(f)->verdict},                      \
     {.name = "reason", .takes = "CODE", .help = "decided for this reason: forbidden, no_rule ...", .value = &(f)->reason},  \
     {.name = "rule", .takes = "ID", .help = "decided by this rule", .value = &(f)->rule},                              \
