@@ -223,7 +223,7 @@ enum code conf__tree(const char *path, struct yaml_tree **tree, struct faults *f
         code = yaml_read(buf_peek(&text), path, tree, faults);
     else if (code != CODE_NOMEM) {
         faults_add(faults, path, 0, 0, "%s%s", why.text, code == CODE_NOT_FOUND ?
-                   "; --config names another place, and `callgate init --upstream URL` writes a first one" : "");
+                   "; --config names another place, and `callgate init` writes a first one" : "");
         code = CODE_INVALID;
     }
     buf_fini(&text);
