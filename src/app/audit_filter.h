@@ -28,7 +28,7 @@ struct audit_filter {
     {.name = "principal", .takes = "NAME", .help = "of this agent", .value = &(f)->principal},                         \
     {.name = "tool", .takes = "NAME", .help = "of this tool, prompt or resource", .value = &(f)->tool},                \
     {.name = "method", .takes = "NAME", .help = "tools/call, initialize ...", .value = &(f)->method},                  \
-    {.name = "upstream", .takes = "ROUTE", .help = "of this route, or of the server behind this slug", .value = &(f)->upstream}, \
+    {.name = "upstream", .takes = "ROUTE", .help = "of this route, or of this slug", .value = &(f)->upstream}, \
     {.name = "verdict", .takes = "WORD", .help = "permit, deny or hold", .value = &(f)->verdict},                      \
     {.name = "reason", .takes = "CODE", .help = "decided for this reason: forbidden, no_rule ...", .value = &(f)->reason},  \
     {.name = "rule", .takes = "ID", .help = "decided by this rule", .value = &(f)->rule},                              \
