@@ -90,6 +90,31 @@ static struct span base_of(const char *word)
     return span_text(slash != NULL ? slash + 1 : word);
 }
 
+/* Whether every other server is called so, or lies in a folder that is: `dist/index.js`. */
+static bool says_nothing(struct span name)
+{
+    static const char *const words[] = {"index.js", "index.mjs", "main.js", "main.py", "__main__.py",
+                                        "cli.js", "main", "dist", "build", "bin", "lib", "src"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (span_is(name, words[i]))
+            return true;
+    return false;
+}
+
+static struct span name_of(const char *word)
+{
+    struct span rest = span_text(word), name;
+    const char *slash;
+
+    do {
+        slash = memrchr(rest.at, '/', rest.len);
+        name = slash != NULL ? span_part(rest, (size_t)(slash + 1 - rest.at), SIZE_MAX) : rest;
+        rest.len = slash != NULL ? (size_t)(slash - rest.at) : 0;
+    } while (rest.len > 0 && says_nothing(name));
+    return name.len > 0 ? name : base_of(word);
+}
+
 void init_command_name(const struct init_command *command, char out[64])
 {
     static const char *const fronts[] = {"mcp-server-", "server-", "mcp-"};
@@ -99,7 +124,7 @@ void init_command_name(const struct init_command *command, char out[64])
 
     while (command->words[at + 1] != NULL && (is_runner(base_of(command->words[at])) || command->words[at][0] == '-'))
         at++;
-    name = span_cut(base_of(command->words[at]), '@', &rest);
+    name = span_cut(name_of(command->words[at]), '@', &rest);
     for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
         if (span_starts_with(name, span_text(fronts[i])))
             name = span_part(name, strlen(fronts[i]), SIZE_MAX);
@@ -220,10 +245,21 @@ enum code init_command_ask(struct init_command *command, struct span message, co
 
 /* ---- what to paste ---- */
 
+/* Clients start the program in a folder of their own. */
+static const char *from_anywhere(const char *word, char *out, size_t size)
+{
+    char here[PATH_MAX];
+
+    if (word[0] == '/' || strchr(word, '/') == NULL || getcwd(here, sizeof here) == NULL)
+        return word;
+    (void)snprintf(out, size, "%s/%s", here, word);
+    return out;
+}
+
 static enum code add_client(const struct init_command *command, const char *name, const char *conf, const char *servers,
                             struct buf *out)
 {
-    char own[PATH_MAX];
+    char own[PATH_MAX], program[2 * PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
     struct doc *doc = doc_object(), *all = doc_add_object(doc, servers), *server = doc_add_object(all, name), *args;
     const char *const ours[] = {"pipe", "--config", conf, "--route", name, "--"};
@@ -235,7 +271,8 @@ static enum code add_client(const struct init_command *command, const char *name
     args = doc_add_array(server, "args");
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         doc_text(args, NULL, span_text(ours[i]));
-    for (size_t i = 0; command->words[i] != NULL; i++)
+    doc_text(args, NULL, span_text(from_anywhere(command->words[0], program, sizeof program)));
+    for (size_t i = 1; command->words[i] != NULL; i++)
         doc_text(args, NULL, span_text(command->words[i]));
     code = buf_add_text(out, "    ");
     if (code == CODE_OK)
