@@ -328,6 +328,32 @@ static void foreign_endpoint(void)
     assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_ENDPOINT);
 }
 
+/* The head has gone by then: it is rewritten all the same, and behind a route that does not name it the stream ends. */
+static void late_endpoint(void)
+{
+    const char *text;
+
+    for (int named = 1; named >= 0; named--) {
+        sim->route->http_sse = named != 0;
+        sim_connect(sim);
+        sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+        sim_upstream_says(sim, sim->upstream_count - 1,
+                          "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+        sim_pass(sim, 1250000);
+        has(sim_agent_hears(sim), "HTTP/1.1 200 ");
+        sim_upstream_says(sim, sim->upstream_count - 1, "event: endpoint\nda");
+        assert_string_equal(sim_agent_hears(sim), "");
+        sim_upstream_says(sim, sim->upstream_count - 1, "ta: /messages\n\n");
+        text = sim_agent_hears(sim);
+        if (named)
+            has(text, "event: endpoint\ndata: /mcp?callgate=/messages.http+sse.");
+        else
+            has(text, "0\r\n\r\n");
+        sim_agent_leaves(sim);
+    }
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_LEGACY);
+}
+
 static void no_endpoint(void)
 {
     sim->route->http_sse = sim->route->http_sse_only = true;
@@ -489,6 +515,7 @@ static void test_refused(void **state) /* 5.4, 5.16, 5.23 */
     in_every_weather(answers_in_an_array);
     in_every_weather(second_endpoint);
     in_every_weather(foreign_endpoint);
+    in_every_weather(late_endpoint);
     in_every_weather(no_endpoint);
     in_every_weather(unnamed_transport);
     in_every_weather(ordinary_stream);
