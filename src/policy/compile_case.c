@@ -127,6 +127,9 @@ static enum code compile_call(struct compiler *c, const struct yaml_node *call, 
     };
     enum code code = CODE_OK;
 
+    if (yaml_member(call, "resource") != NULL)
+        FAULT(c, yaml_member(call, "resource"), "which resource it is stands in the message; write `method: resources/read, "
+              "params: {uri: 'file:///...'}`");
     policy__check_keys(c, call, known, "`call`");
     for (size_t i = 0; i < sizeof texts / sizeof *texts && code == CODE_OK; i++)
         code = policy__text_or(c, call, texts[i].key, span_text(texts[i].usual), texts[i].text);

@@ -94,6 +94,7 @@ static const struct {
     {"{tool: x, annotations: {destructiveHint: 1}}", "true or false"},
     {"{tool: x, method: ping}", "tools/list"}, /* where a description is asked for */
     {"{tool: x, prompt: y}", "goes with the method prompts/get"},
+    {"{method: resources/read, resource: 'file:///a'}", "which resource it is"},
 };
 
 static void test_faults(void **state)
