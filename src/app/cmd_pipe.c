@@ -30,16 +30,13 @@ struct pipe {
     bool has_ended;  /* the child */
 };
 
-/* A gate that was there may be about to come back: whoever manages it would find its place taken. */
-#define PATIENCE_MS 3000
-
 static enum code dial(void *context, bool may_start, int *fd, struct why *why)
 {
     struct pipe *pipe = context;
 
     *fd = pipe->first;
     pipe->first = -1;
-    return *fd >= 0 ? CODE_OK : pipe_gate_reach(pipe->conf, &pipe->route.pipe, may_start ? PATIENCE_MS : -1, fd, why);
+    return *fd >= 0 ? CODE_OK : pipe_gate_reach(pipe->conf, &pipe->route.pipe, may_start, fd, why);
 }
 
 static void child_ended(void *context, int status)
@@ -149,7 +146,7 @@ static int run(struct pipe *pipe, char *const *argv)
     code = take_key(pipe, &key, &why);
     (void)unsetenv("CALLGATE_KEY");
     if (code == CODE_OK) /* before the server is started: without a gate there is none */
-        code = pipe_gate_reach(pipe->conf, &pipe->route.pipe, 0, &pipe->first, &why);
+        code = pipe_gate_reach(pipe->conf, &pipe->route.pipe, true, &pipe->first, &why);
     if (code == CODE_OK)
         code = loop_new(&pipe->loop);
     if (code == CODE_OK)

@@ -193,16 +193,12 @@ static enum code take_lock(const struct conf_pipe *pipe, int *lock, struct why *
     return CODE_IO;
 }
 
-enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int patience_ms, int *fd, struct why *why)
+enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, bool may_start, int *fd, struct why *why)
 {
     enum code code = connect_to(pipe, fd, why);
     int lock;
 
-    for (int ms = 0; ms < patience_ms && code == CODE_NOT_FOUND && !is_asked_to_end(); ms += LOOK_MS) {
-        (void)usleep(LOOK_MS * 1000);
-        code = connect_to(pipe, fd, why);
-    }
-    if (code != CODE_NOT_FOUND || patience_ms < 0)
+    if (code != CODE_NOT_FOUND || !may_start)
         return code;
     code = take_lock(pipe, &lock, why);
     if (code != CODE_OK)

@@ -12,8 +12,8 @@
 
 #include "app/conf.h"
 
-/* Blocks: while a gate starts. Takes: conf: where the configuration is; patience_ms: so long somebody else may start it; -1:
- * nobody is waited for, and none is started. Returns: *fd, a non-blocking connection; CODE_NOT_FOUND: there is no gate. */
-enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, int patience_ms, int *fd, struct why *why) MUST_USE;
+/* Blocks: while a gate starts, until a signal asks for an end. Takes: conf: where the configuration is. Returns: *fd, a
+ * non-blocking connection; CODE_NOT_FOUND: there is no gate. */
+enum code pipe_gate_reach(const char *conf, const struct conf_pipe *pipe, bool may_start, int *fd, struct why *why) MUST_USE;
 
 #endif

@@ -13,6 +13,9 @@
 #define READ_BYTES ((size_t)64 << 10)
 #define AGAIN_US INT64_C(1000000)  /* until a stream that ended is asked for again */
 #define END_US INT64_C(5000000)    /* for what is under way, where an end has come */
+#define LOOK_US INT64_C(20000)     /* until a gate that is not there is looked for again */
+#define PATIENCE_US INT64_C(3000000) /* whoever manages a gate may be about to start it again: its place is left free so long */
+#define WAITING_BYTES ((size_t)8 << 20) /* of lines that wait: no more are read, though one more may be long */
 #define TREE_BYTES ((size_t)64 << 20)
 
 void agent__complain(const char *format, ...)
@@ -54,37 +57,6 @@ void agent__say(struct pipe_agent *agent, struct span json)
     stir(agent);
 }
 
-static void say_error(struct pipe_agent *agent, struct span id, struct span error)
-{
-    struct buf line;
-
-    buf_init(&line, SIZE_MAX / 2);
-    if (buf_addf(&line, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":", SPAN_ARG(span_is_empty(id) ? SPAN_LIT("null") : id)) ==
-            CODE_OK &&
-        buf_add_span(&line, error) == CODE_OK && buf_add_byte(&line, '}') == CODE_OK)
-        agent__say(agent, buf_peek(&line));
-    buf_fini(&line);
-}
-
-void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text)
-{
-    const struct dialect *dialect = agent->conf.dialect;
-    struct buf error;
-    enum code written;
-
-    if (post->is_answered || post->is_cancelled)
-        return;
-    post->is_answered = true;
-    buf_init(&error, 8192);
-    written = dialect->is_run_once ? dialect->error_write(text, &error)
-                                   : buf_addf(&error, "{\"code\":%d,\"message\":\"%s\"}", code, text);
-    if (written == CODE_OK && dialect->is_run_once)
-        agent__say(agent, buf_peek(&error));
-    else if (written == CODE_OK)
-        say_error(agent, post->id, buf_peek(&error));
-    buf_fini(&error);
-}
-
 /* ---- answers ---- */
 
 bool agent__is_no_news(const struct pipe_agent *agent, struct span code)
@@ -114,40 +86,6 @@ static void take_session(struct pipe_agent *agent, const struct http_head *head,
     arena_fini(&arena);
 }
 
-/* An HTTP error: what it says as JSON-RPC goes to whoever asked, under their own id; of the rest its number. */
-static void take_refusal(struct pipe_agent *agent, struct post *post, int status, struct span body)
-{
-    const struct json_node *root = NULL, *error, *code, *message;
-    struct arena arena;
-    struct buf text;
-    struct json_fault fault;
-    char plain[64];
-    bool is_waited_for = post->kind != LINE_NOTIFICATION && post->kind != LINE_RESPONSE;
-
-    arena_init(&arena, TREE_BYTES);
-    buf_init(&text, SIZE_MAX / 2);
-    if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) != CODE_OK)
-        root = NULL;
-    error = json_member(root, SPAN_LIT("error"));
-    code = json_member(error, SPAN_LIT("code"));
-    message = json_member(error, SPAN_LIT("message"));
-    (void)snprintf(plain, sizeof plain, "HTTP status %d", status);
-    if (!is_waited_for)
-        agent__complain("the gate takes no %s: %.*s", post->kind == LINE_RESPONSE ? "answer" : "notification",
-                        SPAN_ARG(message != NULL ? message->text : span_text(plain)));
-    else if (post->is_cancelled || (code != NULL && agent__is_no_news(agent, code->raw)))
-        post->is_answered = true;
-    else if (agent->conf.dialect->is_run_once && json_member(root, SPAN_LIT("type")) != NULL)
-        agent__say(agent, body);
-    else if (error != NULL && !agent->conf.dialect->is_run_once)
-        say_error(agent, post->id, error->raw);
-    else
-        agent__error(agent, post, -32603, plain);
-    post->is_answered = true;
-    buf_fini(&text);
-    arena_fini(&arena);
-}
-
 void agent__answered(struct pipe_agent *agent, struct post *post, const struct http_head *head, struct span body)
 {
     bool is_good = head->status >= 200 && head->status < 300;
@@ -155,7 +93,7 @@ void agent__answered(struct pipe_agent *agent, struct post *post, const struct h
     if (post->method != HTTP_METHOD_POST)
         return;
     if (!is_good) {
-        take_refusal(agent, post, head->status, body);
+        agent__refused(agent, post, head->status, body);
         return;
     }
     if (post->is_initialize)
@@ -189,7 +127,7 @@ static void refuse_long(struct pipe_agent *agent)
 
     (void)snprintf(error, sizeof error, "{\"code\":-32600,\"message\":\"A line has more than %llu bytes.\"}",
                    (unsigned long long)agent->conf.line_bytes);
-    say_error(agent, SPAN_NONE, span_text(error));
+    agent__say_error(agent, SPAN_NONE, span_text(error));
 }
 
 /* Of what has no end yet nothing is read twice. */
@@ -218,13 +156,16 @@ static bool take_one(struct pipe_agent *agent)
     return true;
 }
 
-static size_t queue_len(const struct pipe_agent *agent)
+/* What waits for its turn, or for the gate to take it. */
+static bool is_full(const struct pipe_agent *agent)
 {
-    size_t count = 0;
+    size_t count = 0, bytes = 0;
 
-    for (const struct list *link = agent->queue.next; link != &agent->queue; link = link->next)
-        count++;
-    return count;
+    for (const struct list *link = agent->queue.next; link != &agent->queue; link = link->next, count++)
+        bytes += buf_len(&LIST_ENTRY(link, struct post, queued)->text);
+    for (const struct list *link = agent->wires.next; link != &agent->wires; link = link->next)
+        bytes += buf_len(&LIST_ENTRY(link, struct wire, of_agent)->tube.out);
+    return count >= QUEUE_MOST || bytes >= WAITING_BYTES;
 }
 
 /* Where nobody can be told when there is more: a file always has it. */
@@ -270,16 +211,14 @@ static void take_object(struct pipe_agent *agent)
 
 static void take_lines(struct pipe_agent *agent)
 {
-    size_t waiting = queue_len(agent);
-
     if (agent->reads_file)
         read_file(agent);
     if (agent->conf.dialect->is_run_once) {
         take_object(agent);
         return;
     }
-    while (waiting < QUEUE_MOST && !buf_is_empty(&agent->in.in) && take_one(agent))
-        waiting++;
+    while (!is_full(agent) && !buf_is_empty(&agent->in.in) && take_one(agent))
+        continue;
 }
 
 /* ---- what goes when ---- */
@@ -334,7 +273,7 @@ static void send(struct pipe_agent *agent, struct post *post)
         post__free(&post);
         return;
     }
-    if (post->kind == LINE_REQUEST && agent->wire_count >= WIRES_MOST) {
+    if (agent__is_awaited(post) && agent->wire_count >= WIRES_MOST) {
         agent__error(agent, post, -32000, "Too many requests are under way.");
         post__free(&post);
         return;
@@ -342,7 +281,7 @@ static void send(struct pipe_agent *agent, struct post *post)
     wire = find_wire(agent, post->method == HTTP_METHOD_POST);
     if (wire == NULL && post->method == HTTP_METHOD_GET)
         agent->listens = false;
-    if (wire == NULL && post->kind == LINE_REQUEST)
+    if (wire == NULL && agent__is_awaited(post))
         agent__error(agent, post, -32603, "The gate cannot be reached.");
     if (wire == NULL)
         post__free(&post);
@@ -350,13 +289,29 @@ static void send(struct pipe_agent *agent, struct post *post)
         wire__send(wire, post);
 }
 
+/* Where no gate is there lines wait a while; the answers to others do not. Afterwards `send` may start one. */
+static bool has_way(struct pipe_agent *agent)
+{
+    int64_t now = loop_now_us(agent->conf.loop);
+
+    if (agent->is_finished || agent->wire_count >= WIRES_MOST || find_wire(agent, false) != NULL) {
+        agent->missing_us = 0;
+        return true;
+    }
+    if (agent->missing_us == 0)
+        agent->missing_us = now;
+    if (now - agent->missing_us >= PATIENCE_US)
+        return true;
+    return agent->looks.place == 0 && loop_timer_arm(agent->conf.loop, &agent->looks, LOOK_US) != CODE_OK;
+}
+
 static void send_all(struct pipe_agent *agent)
 {
-    while (!list_is_empty(&agent->queue) && may_go(agent)) {
+    while (!list_is_empty(&agent->queue) && may_go(agent) && has_way(agent)) {
         struct post *post = LIST_ENTRY(agent->queue.next, struct post, queued);
 
         list_remove(&post->queued);
-        if (agent->is_finished && post->kind == LINE_REQUEST)
+        if (agent->is_finished && agent__is_awaited(post))
             agent__error(agent, post, -32603, "The server has ended.");
         if (agent->is_finished)
             post__free(&post);
@@ -457,11 +412,16 @@ static void agent_step(void *context)
     send_all(agent);
     step_wires(agent); /* what was refused is gone, what was sent may be answered */
     listen_on(agent);
-    agent->in.is_paused = queue_len(agent) >= QUEUE_MOST || agent->reads_file;
+    agent->in.is_paused = is_full(agent) || agent->reads_file;
     tube_settle(&agent->out);
     if (!agent->reads_file)
         tube_settle(&agent->in);
     look_for_end(agent);
+}
+
+static void look_again(void *context)
+{
+    stir(context);
 }
 
 static void ask_again(void *context)
@@ -521,6 +481,7 @@ enum code pipe_agent_start(const struct pipe_agent_conf *conf, struct pipe_agent
     buf_init(&agent->version, 64);
     loop_timer_init(&agent->stirs, agent_step, agent);
     loop_timer_init(&agent->again, ask_again, agent);
+    loop_timer_init(&agent->looks, look_again, agent);
     agent->reads_file = fstat(conf->in_take, &status) == 0 && S_ISREG(status.st_mode);
     tube_open(&agent->out, conf->loop, conf->out_take, 1, &agent->stirs);
     agent->out.is_paused = true;
@@ -553,6 +514,7 @@ void pipe_agent_free(struct pipe_agent **agent_out)
     }
     loop_timer_cancel(agent->conf.loop, &agent->stirs);
     loop_timer_cancel(agent->conf.loop, &agent->again);
+    loop_timer_cancel(agent->conf.loop, &agent->looks);
     tube_close(&agent->in);
     tube_close(&agent->out);
     buf_fini(&agent->session);

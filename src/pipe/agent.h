@@ -29,8 +29,8 @@ struct pipe_agent_conf {
     uint64_t line_bytes;       /* longer lines are answered with an error */
     struct span key_header;    /* empty: none is asked for */
     struct span key;
-    /* A connection to the gate, non-blocking. It may take a while: where no gate runs one is started, if one may be: for what
-     * the agent waits for. CODE_NOT_FOUND: there is none. */
+    /* A connection to the gate, non-blocking. Where no gate runs one is started, if one may be, which takes a while.
+     * CODE_NOT_FOUND: there is none. */
     enum code (*dial)(void *context, bool may_start, int *fd, struct why *why);
     /* The agent sends no more, or takes no more: the child may end. */
     void (*done)(void *context);

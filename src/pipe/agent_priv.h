@@ -3,6 +3,7 @@
  *
  *   agent.c   lines in, lines out, what waits for what, the end
  *   post.c    one line: what it asks, and its head as HTTP has it
+ *   agent_error.c   what stands in place of an answer
  *   wire.c    a connection to the gate: requests out, replies in
  *
  * Threads: the agent's loop's.
@@ -56,6 +57,8 @@ struct pipe_agent {
     struct pipe_agent_conf conf;
     struct loop_timer stirs;
     struct loop_timer again;  /* the GET */
+    struct loop_timer looks;  /* for a gate */
+    int64_t missing_us;       /* since when there is none; 0: it is there, for all we know */
     struct tube in, out;
     struct list queue, wires;
     unsigned wire_count;
@@ -75,11 +78,17 @@ struct pipe_agent {
 
 /* ---- agent.c ---- */
 void agent__say(struct pipe_agent *agent, struct span json); /* one line */
-void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text); /* text: no quotes */
 void agent__answered(struct pipe_agent *agent, struct post *post, const struct http_head *head, struct span body);
 /* Whether an error says no more than that the server has ended, to an agent that ended its side before. Takes: code: JSON. */
 bool agent__is_no_news(const struct pipe_agent *agent, struct span code);
 void agent__complain(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* ---- agent_error.c ---- */
+void agent__say_error(struct pipe_agent *agent, struct span id, struct span error); /* JSON; id empty: null */
+void agent__error(struct pipe_agent *agent, struct post *post, int code, const char *text); /* text: no quotes */
+bool agent__is_awaited(const struct post *post); /* somebody waits for a line of ours */
+/* An HTTP error: what it says as JSON-RPC goes to whoever asked, under their own id; of the rest its number. */
+void agent__refused(struct pipe_agent *agent, struct post *post, int status, struct span body);
 
 /* ---- post.c ---- */
 struct post *post__new(enum http_method method) MUST_USE;

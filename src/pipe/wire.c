@@ -155,7 +155,8 @@ static void fail(struct wire *wire)
     wire->is_over = true;
     if (post == NULL)
         return;
-    if (post->kind == LINE_REQUEST && !post->is_answered && !agent__is_no_news(wire->agent, SPAN_LIT("5030")))
+    if (agent__is_awaited(post) && !(post->kind == LINE_BATCH && wire->is_stream) &&
+        !agent__is_no_news(wire->agent, SPAN_LIT("5030")))
         agent__error(wire->agent, post, -32603, wire->agent->is_finished ? "The server ended before it answered."
                                                                         : "The gate ended before it answered.");
     else if (post->method == HTTP_METHOD_POST && !wire->has_head)
