@@ -118,6 +118,7 @@
     X(UPSTREAM_DECEPTIVE, "upstream_deceptive", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's answer holds characters that deceive a reader.") \
     X(STRIPPED, "stripped", NOBODY, 0, 0, NONE, "The reply was delivered without characters that deceive a reader.")           \
     X(MENDED, "mended", NOBODY, 0, 0, NONE, "The reply was delivered with a fault mended, as the route is lenient.") \
+    X(MENDED_STRIPPED, "mended_stripped", NOBODY, 0, 0, NONE, "The reply was delivered with a fault mended, and without characters that deceive a reader.") \
     X(QUESTION_DENIED, "question_denied", POLICY, 0, 4030, POLICY, "The server's request is not permitted.")                   \
     X(QUESTION_LIMIT, "question_limit", UPSTREAM, 0, 4290, RATE, "The server has too many open requests in this session.")     \
     X(STREAM_ENDED, "stream_ended", NOBODY, 0, 0, NONE, "The event stream ended.")                                             \

@@ -464,9 +464,14 @@ static enum reason walk_mended(struct walk *walk, struct buf *out, struct json_f
 static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
 {
     enum reason reason = walk_through(walk, data, out, fault);
+    bool is_response = mcp__kind_of(walk->members, walk->reply->method) == MCP_RESPONSE;
     size_t whole;
 
-    walk->is_id_text = walk->is_id_text && mcp__kind_of(walk->members, walk->reply->method) == MCP_RESPONSE;
+    walk->is_id_text = walk->is_id_text && is_response;
+    if (reason == REASON_PERMITTED && walk->has_error_null && !is_response) {
+        walk->detail = "error is null, in what is no result";
+        return REASON_UPSTREAM_ERROR_NULL;
+    }
     if (reason == REASON_PERMITTED && walk->is_id_text && !(walk->rules->lenient & MCP_LENIENT_ID_TYPE)) {
         walk->detail = "the id is a string where a number was asked";
         return REASON_UPSTREAM_ID_TYPE;

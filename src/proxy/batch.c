@@ -20,7 +20,7 @@ struct batch_member {
     int64_t error_code;
     enum reason refusal, ended;
     enum audit_outcome outcome;
-    bool is_permitted, owes_outcome, is_answered, keeps_answer, has_error_code;
+    bool is_permitted, owes_outcome, is_answered, keeps_answer, has_error_code, was_mended;
 };
 
 struct batch {
@@ -63,6 +63,7 @@ static void swap(struct exchange *exchange, struct batch_member *member)
     SWAP(bool, exchange->is_answered, member->is_answered);
     SWAP(bool, exchange->keeps_answer, member->keeps_answer);
     SWAP(bool, exchange->has_error_code, member->has_error_code);
+    SWAP(bool, exchange->was_mended, member->was_mended);
 }
 
 size_t batch__held_bytes(const struct exchange *exchange)
@@ -339,15 +340,25 @@ enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, en
 
 /* ---- REPLY ---- */
 
-static struct batch_member *find(struct batch *batch, const struct mcp_part *part)
+static struct batch_member *find_id(struct batch *batch, struct span id)
 {
-    for (size_t i = 0; i < batch->count && part->is_response; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct batch_member *member = &batch->members[i];
 
-        if (member->message.kind == MCP_REQUEST && !member->is_answered && span_equals(member->message.id, part->id))
+        if (member->message.kind == MCP_REQUEST && !member->is_answered && span_equals(member->message.id, id))
             return member;
     }
     return NULL;
+}
+
+/* A number's id as text is that call's, whose answer is mended or refused by the name of its fault. */
+static struct batch_member *find(struct batch *batch, const struct mcp_part *part)
+{
+    struct batch_member *member = part->is_response ? find_id(batch, part->id) : NULL;
+
+    if (member == NULL && part->is_response && part->id.len > 2 && part->id.at[0] == '"')
+        member = find_id(batch, span_part(part->id, 1, part->id.len - 2));
+    return member;
 }
 
 bool batch__owes_answer(const struct exchange *exchange)

@@ -480,8 +480,10 @@ void exchange__end_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (reason_blame(exchange->ended) == BLAME_NOBODY && (exchange->was_stripped || exchange->was_mended))
-        exchange->ended = exchange->was_stripped ? REASON_STRIPPED : REASON_MENDED;
+    if (reason_blame(exchange->ended) == BLAME_NOBODY && exchange->was_mended)
+        exchange->ended = exchange->was_stripped ? REASON_MENDED_STRIPPED : REASON_MENDED;
+    else if (reason_blame(exchange->ended) == BLAME_NOBODY && exchange->was_stripped)
+        exchange->ended = REASON_STRIPPED;
     pay_outcome(pair);
     report(pair);
     question__put_back(pair);

@@ -170,7 +170,9 @@ static void mends_what_a_route_allows(void **state)
         {IDS, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", NULL, REASON_UPSTREAM_ERROR_NULL},
         {NULLS, "1", "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}", NULL, REASON_UPSTREAM_ID_TYPE},
         /* still refused: nothing that could be read in two ways becomes readable */
-        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":null}", NULL, REASON_UPSTREAM_JSON},
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":null}", NULL, REASON_UPSTREAM_ERROR_NULL},
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"error\":null}", NULL, REASON_UPSTREAM_ERROR_NULL},
+        {ALL, "1", "{\"jsonrpc\":\"2.0\",\"error\":null,\"method\":\"notifications/x\"}", NULL, REASON_UPSTREAM_ERROR_NULL},
         {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"Error\":null}", NULL, REASON_UPSTREAM_JSON},
         {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":false}", NULL, REASON_UPSTREAM_JSON},
         {ALL, "1", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null,\"error\":null}", NULL, REASON_UPSTREAM_DUPLICATE},
