@@ -414,9 +414,23 @@ class Generator:
                 call.pop(word, None)
         return rules, made
 
+    def targets(self, calls):
+        """Resources alone, by few names and globs that begin and end alike: what a list leaves out wrongly is permitted here."""
+        uris = ["".join(self.random.choice("ab") for _ in range(self.random.randrange(1, 5))) for _ in range(6)]
+        globs = [uri[:self.random.randrange(3)] + self.random.choice(["*", "*", "?", "*a*"]) + uri[self.random.randrange(1, 5):]
+                 for uri in uris]
+        permits = self.random.sample(uris, 2) if self.maybe(0.5) else ["*"] if self.maybe(0.5) else self.random.sample(globs, 3)
+        rules = [{"id": "t0", "effect": "permit", "match": {"resources": permits}}]
+        rules += [{"id": f"t{number}", "effect": "forbid", "match": {"resources": [self.random.choice(uris + 3 * globs)]}}
+                  for number in range(1, self.random.randrange(2, 4))]
+        return rules, [{"tenant": "acme", "principal": "bot", "upstream": "shop", "method": "resources/read",
+                        "root": {"uri": self.random.choice(uris)}} for _ in range(calls)]
+
     def case(self, calls):
         if self.drills and self.maybe(0.25):
             return self.drill(calls)
+        if self.drills and "resources" not in self.without and self.maybe(0.15):
+            return self.targets(calls)
         rules = [self.rule(number) for number in range(self.random.randrange(1, 7))]
         rules += [self.redaction() for _ in range(self.random.choice([0, 0, 1, 2]))]
         return rules, [self.call(rules) for _ in range(calls)]
