@@ -21,13 +21,28 @@ static struct span cut_query(struct span text)
     return span_part(text, 0, span_find(text, '?'));
 }
 
+/* One or two dots, each as such or as %2e: URL parsers read them alike. */
+static bool is_dots(struct span segment)
+{
+    size_t dots = 0;
+
+    for (; segment.len > 0; dots++) {
+        size_t len = segment.at[0] == '.' ? 1 : span_equals_nocase(span_part(segment, 0, 3), SPAN_LIT("%2e")) ? 3 : 0;
+
+        if (len == 0)
+            return false;
+        segment = span_part(segment, len, SIZE_MAX);
+    }
+    return dots == 1 || dots == 2;
+}
+
 /* Segments that a server would take away, so that another path is asked than stands there. */
 static bool has_dots(struct span path)
 {
     while (path.len > 0) {
         struct span segment = span_cut(path, '/', &path);
 
-        if (span_is(segment, ".") || span_is(segment, ".."))
+        if (is_dots(segment))
             return true;
     }
     return false;

@@ -28,6 +28,7 @@ static void stays(void **state) /* 5.4 */
         {"https://tools.example:8443/messages", "/messages"},
         {"HTTPS://Tools.Example:8443/m?x=http://other/", "/m?x=http://other/"},
         {"messages?a=1", "/v1/messages?a=1"},
+        {"/.../%2e%2e%2e/%2", "/.../%2e%2e%2e/%2"},
         {"?a=1:2", "/v1/sse?a=1:2"},
         {"/", "/"},
     };
@@ -48,7 +49,8 @@ static void points_elsewhere(void **state) /* 5.4, 5.23 */
         "javascript:1", "mailto:a", "https:/messages",
     };
     static const char *const wrong[] = {
-        "", "/a b", "/a#b", "/a\r\nHost: x", "/a\"b", "/a'b", "/\\evil", "/../x", "/a/./b", "..", "https://tools.example:8443",
+        "", "/a b", "/a#b", "/a\r\nHost: x", "/a\"b", "/a'b", "/\\evil", "/../x", "/a/./b", "..",
+        "/%2e%2E/x", "/a/.%2e", "https://tools.example:8443",
         "https://tools.example:8443?x", "/\xc3\xa9", "https://tools.example:8443//evil.example/m",
     };
     char text[1024], longer[600];
