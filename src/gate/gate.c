@@ -527,7 +527,8 @@ bool gate_may_see(struct gate *gate, const struct gate_message *message, struct 
     return policy_could_permit(gate->policy, &question, gate->scratch);
 }
 
-void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT])
+void gate_learn(struct gate *gate, struct span upstream, bool is_minted, struct span tool,
+                const enum policy_known said[POLICY_HINT_COUNT])
 {
-    gate_state_learn(gate->shared->state, upstream, tool, said);
+    gate_state_learn(gate->shared->state, upstream, is_minted, tool, said);
 }

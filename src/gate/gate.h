@@ -131,8 +131,9 @@ void gate_pass(struct gate_decision *decision);
  * was recorded, and used up where the record's fate was not settled. */
 void gate_decision_fini(struct gate_decision *decision);
 
-/* tools/list: what the upstream says of a tool, for closing rules. */
-void gate_learn(struct gate *gate, struct span upstream, struct span tool, const enum policy_known said[POLICY_HINT_COUNT]);
+/* tools/list: what the upstream says of a tool, for closing rules (hints_learn). */
+void gate_learn(struct gate *gate, struct span upstream, bool is_minted, struct span tool,
+                const enum policy_known said[POLICY_HINT_COUNT]);
 
 /* Whether this principal may see in a list what `method` takes as its target, or whether some rule could permit such a message
  * of a server at all (without a target), under the current snapshot.

@@ -12,6 +12,7 @@
 #define SHARDS 16
 #define BUCKETS 512 /* of an upstream */
 #define TOOLS_MAX 8192
+#define MINTED_MAX 256 /* upstreams of a shard, with TOOLS_MAX tools in all */
 
 struct tool {
     struct list by_age; /* since it was told first */
@@ -25,6 +26,7 @@ struct server {
     struct server *next;
     struct list by_age;
     struct tool *buckets[BUCKETS];
+    bool is_minted;
     size_t count, len;
     char name[];
 };
@@ -80,19 +82,44 @@ static void forget_oldest(struct server *server)
     mem_free(tool);
 }
 
+static void forget_server(struct server **at)
+{
+    struct server *server = *at;
+
+    while (server->count > 0)
+        forget_oldest(server);
+    *at = server->next;
+    mem_free(server);
+}
+
+/* Who mints names pushes out minted ones alone, the first that came. */
+static void forget_minted(struct shard *shard, const struct server *but)
+{
+    for (;;) {
+        struct server **oldest = NULL;
+        size_t servers = 0, tools = 0;
+
+        for (struct server **at = &shard->servers; *at != NULL; at = &(*at)->next) {
+            if (!(*at)->is_minted)
+                continue;
+            servers++;
+            tools += (*at)->count;
+            if (*at != but)
+                oldest = at; /* new ones stand at the front */
+        }
+        if (oldest == NULL || (servers <= MINTED_MAX && tools <= TOOLS_MAX))
+            return;
+        forget_server(oldest);
+    }
+}
+
 void hints_clear(struct hints *hints)
 {
     for (size_t i = 0; i < SHARDS; i++) {
         struct shard *shard = lock_shard(hints, i);
 
-        while (shard->servers != NULL) {
-            struct server *server = shard->servers;
-
-            while (server->count > 0)
-                forget_oldest(server);
-            shard->servers = server->next;
-            mem_free(server);
-        }
+        while (shard->servers != NULL)
+            forget_server(&shard->servers);
         unlock_shard(shard);
     }
 }
@@ -119,13 +146,14 @@ static struct server *find_server(const struct shard *shard, struct span name)
     return server;
 }
 
-static struct server *add_server(struct shard *shard, struct span name)
+static struct server *add_server(struct shard *shard, struct span name, bool is_minted)
 {
     struct server *server = mem_zalloc(sizeof *server + name.len);
 
     if (server == NULL)
         return NULL;
     list_init(&server->by_age);
+    server->is_minted = is_minted;
     server->len = name.len;
     memcpy(server->name, name.at, name.len);
     server->next = shard->servers;
@@ -157,7 +185,8 @@ static bool says_anything(const enum policy_known said[POLICY_HINT_COUNT])
     return false;
 }
 
-void hints_learn(struct hints *hints, struct span upstream, struct span name, const enum policy_known said[POLICY_HINT_COUNT])
+void hints_learn(struct hints *hints, struct span upstream, bool is_minted, struct span name,
+                 const enum policy_known said[POLICY_HINT_COUNT])
 {
     struct shard *shard = lock_shard(hints, hash_span(upstream) % SHARDS);
     struct server *server = find_server(shard, upstream);
@@ -166,8 +195,10 @@ void hints_learn(struct hints *hints, struct span upstream, struct span name, co
     /* Nothing said and nothing known look alike. */
     if (tool == NULL && says_anything(said) && upstream.len > 0 && name.len > 0) {
         if (server == NULL)
-            server = add_server(shard, upstream);
+            server = add_server(shard, upstream, is_minted);
         tool = server != NULL ? add_tool(server, name) : NULL;
+        if (is_minted)
+            forget_minted(shard, server);
     }
     if (tool != NULL)
         memcpy(tool->said, said, sizeof tool->said);

@@ -4,7 +4,8 @@
  * Threads: any; one short lock a shard of upstreams.
  * Owns: copies of the names.
  * Lifetime: hints_new to hints_free. Bounded: 8,192 tools an upstream, of which the one that was told first gives way; the
- *   upstreams are those of the configuration.
+ *   upstreams are those that the configuration names, and 4,096 that a glob for slugs takes with 131,072 tools in all, of
+ *   which the first give way.
  * Errors: what there is no memory for is not known. */
 #ifndef GATE_HINTS_H
 #define GATE_HINTS_H
@@ -18,8 +19,9 @@ enum code hints_new(struct hints **hints) MUST_USE;
 void hints_free(struct hints **hints);
 void hints_clear(struct hints *hints);
 
-/* What is told later holds; POLICY_UNKNOWN: the server says nothing of it. */
-void hints_learn(struct hints *hints, struct span upstream, struct span tool,
+/* What is told later holds; POLICY_UNKNOWN: the server says nothing of it. Takes: is_minted: the upstream's name is a caller's
+ * choice, within what some glob takes: no number of them pushes out what is known of others. */
+void hints_learn(struct hints *hints, struct span upstream, bool is_minted, struct span tool,
                  const enum policy_known said[POLICY_HINT_COUNT]);
 enum policy_known hints_ask(struct hints *hints, struct span upstream, struct span tool, enum policy_hint hint);
 

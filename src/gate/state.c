@@ -180,10 +180,10 @@ static enum policy_known ask_hint(void *context, const struct question *question
     return hints_ask(moment->state->hints, question->upstream, question->tool, hint);
 }
 
-void gate_state_learn(struct gate_state *state, struct span upstream, struct span tool,
+void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
                       const enum policy_known said[POLICY_HINT_COUNT])
 {
-    hints_learn(state->hints, upstream, tool, said);
+    hints_learn(state->hints, upstream, is_minted, tool, said);
 }
 
 struct policy_state gate_moment_view(struct gate_moment *moment)

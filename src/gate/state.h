@@ -60,7 +60,7 @@ void gate_state_count(const struct gate_moment *moment, const struct question *q
 void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question);
 
 /* What an upstream says of a tool in a tools/list that passes by. */
-void gate_state_learn(struct gate_state *state, struct span upstream, struct span tool,
+void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
                       const enum policy_known said[POLICY_HINT_COUNT]);
 
 void gate_state_stats(struct gate_state *state, struct tally_stats *stats);

@@ -180,8 +180,10 @@ static void learn(void *context, struct span tool, const struct mcp_hints *hints
         [POLICY_IDEMPOTENT] = known[hints->idempotent], [POLICY_OPEN_WORLD] = known[hints->open_world],
     };
     struct pair *pair = context;
+    const struct exchange *exchange = &pair->exchange;
+    bool is_minted = !span_equals(exchange->label, exchange->asked.upstream); /* a slug that is not listed by name */
 
-    gate_learn(pair->lane->gate, pair->exchange.asked.upstream, tool, said);
+    gate_learn(pair->lane->gate, exchange->asked.upstream, is_minted, tool, said);
 }
 
 enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)

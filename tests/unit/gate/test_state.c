@@ -368,7 +368,7 @@ static void learn(struct room *room, const char *tool, enum policy_known destruc
 {
     const enum policy_known said[POLICY_HINT_COUNT] = {[POLICY_DESTRUCTIVE] = destructive};
 
-    gate_state_learn(room->state, SPAN_LIT("shop"), span_text(tool), said);
+    gate_state_learn(room->state, SPAN_LIT("shop"), false, span_text(tool), said);
 }
 
 static void test_hints_are_learned_by_upstream_and_tool(void **state)
@@ -403,6 +403,31 @@ static void test_hints_are_learned_by_upstream_and_tool(void **state)
     question.tool = SPAN_LIT("tool_8190");
     assert_int_equal(judge(&room, &question, SECOND)->reason, REASON_FORBIDDEN);
     gate_state_clear(room.state);
+    assert_int_equal(judge(&room, &question, SECOND)->kind, VERDICT_PERMIT);
+    leave(&room);
+}
+
+/* 5.8: who makes up slugs grows no memory by them, and pushes out what is known of made-up ones alone. */
+static void test_made_up_upstreams_give_way(void **state)
+{
+    const enum policy_known said[POLICY_HINT_COUNT] = {[POLICY_DESTRUCTIVE] = POLICY_YES};
+    struct question question = ask("bot", "wipe");
+    struct room room;
+    char name[32];
+
+    (void)state;
+    enter(&room, "policy: t\nrules:\n"
+                 "  - {id: all, effect: permit, match: {tools: ['*']}}\n"
+                 "  - {id: harm, effect: forbid, match: {tools: ['*']}, when: [{annotations: {destructiveHint: true}}]}\n");
+    learn(&room, "wipe", POLICY_YES);
+    for (int i = 0; i < 8192; i++) {
+        (void)snprintf(name, sizeof name, "shop-%d", i);
+        gate_state_learn(room.state, span_text(name), true, SPAN_LIT("wipe"), said);
+    }
+    assert_int_equal(judge(&room, &question, SECOND)->reason, REASON_FORBIDDEN);
+    question.upstream = SPAN_LIT("shop-8191");
+    assert_int_equal(judge(&room, &question, SECOND)->reason, REASON_FORBIDDEN);
+    question.upstream = SPAN_LIT("shop-0");
     assert_int_equal(judge(&room, &question, SECOND)->kind, VERDICT_PERMIT);
     leave(&room);
 }
@@ -467,7 +492,7 @@ int main(void)
         cmocka_unit_test(test_a_reload_keeps_what_was_called),
         cmocka_unit_test(test_only_after),
         cmocka_unit_test(test_without_memory_nothing_opens),
-        cmocka_unit_test(test_hints_are_learned_by_upstream_and_tool),
+        cmocka_unit_test(test_hints_are_learned_by_upstream_and_tool), cmocka_unit_test(test_made_up_upstreams_give_way),
         cmocka_unit_test(test_workers_get_exactly_the_limit),
     };
 
