@@ -83,7 +83,8 @@ static void read_reply(const struct dialect *dialect, struct span data, unsigned
     const enum mcp_treatment treatment = (enum mcp_treatment)(choice >> 3 & 3 ? (choice >> 3 & 3) - 1 : MCP_PASS);
     const struct mcp_reply_rules rules = {
         .request_method = span_text(methods[choice & 3]), .request_target = (choice & 3) != 0 ? SPAN_LIT("ab") : SPAN_NONE,
-        .keep = keep_short, .deceptive = {treatment, treatment, treatment, treatment, treatment}};
+        .is_failure = (choice & 32) != 0, .keep = keep_short,
+        .deceptive = {treatment, treatment, treatment, treatment, treatment}};
     struct json_fault fault = {.text = NULL};
     struct mcp_reply reply, again;
     struct buf out, second;
