@@ -245,7 +245,7 @@ static enum reason gather_others(struct mcp_message *message, struct arena *aren
 static bool is_blank(uint32_t point)
 {
     return point == ' ' || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x202f ||
-           point == 0x205f || point == 0x3000;
+           point == 0x205f || point == 0x2800 || point == 0x3000;
 }
 
 static bool is_control(uint32_t point)
@@ -253,15 +253,32 @@ static bool is_control(uint32_t point)
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029;
 }
 
+/* Of what a text may hold and a name may not. A variation selector shows beside what has two forms, and beside a key's sign. */
+static bool is_invisible(uint32_t before, uint32_t point, struct span after)
+{
+    uint32_t next = 0;
+
+    (void)unicode_next(after, &next);
+    if (point == 0xfe0e || point == 0xfe0f)
+        return !(before == 0xa9 || before == 0xae || (before >= 0x203c && before <= 0x2bff) ||
+                 (before >= 0x3030 && before <= 0x303d) || before == 0x3297 || before == 0x3299 ||
+                 (before >= 0x1f000 && before <= 0x1faff) || next == 0x20e3);
+    return point == 0x2065 || (point >= 0xfe00 && point < 0xfe0e) || (point >= 0xfff0 && point <= 0xfff8) || point == 0x16fe4;
+}
+
 /* A name that a person sees as what it is: nothing in it or at its ends is invisible. */
 static bool is_printable_name(struct span name)
 {
-    uint32_t point = 0;
+    uint32_t point = 0, before = 0;
     bool ends_blank = false;
+    size_t len;
 
-    for (struct span rest = name; rest.len > 0; rest = span_part(rest, unicode_next(rest, &point), SIZE_MAX)) {
-        if (unicode_next(rest, &point) == 0 || is_control(point) || (is_blank(point) && rest.at == name.at))
+    for (struct span rest = name; rest.len > 0; rest = span_part(rest, len, SIZE_MAX)) {
+        len = unicode_next(rest, &point);
+        if (len == 0 || is_control(point) || (is_blank(point) && rest.at == name.at) ||
+            is_invisible(before, point, span_part(rest, len, SIZE_MAX)))
             return false;
+        before = point;
         ends_blank = is_blank(point);
     }
     return !ends_blank && !unicode_is_deceptive(name);

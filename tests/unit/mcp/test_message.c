@@ -242,6 +242,11 @@ static void takes_names_as_told(void **state)
         {"\xc2\xa0" "a", false, false}, {"a\xe3\x80\x80", false, false}, {"a\\tb", false, false}, {"a\\n", false, false},
         {"\\u007f", false, false}, {"a\\u0085", false, false}, {"a\\u2028b", false, false}, {"a\\u200bb", false, false},
         {"a\\u202eb", false, false}, {"\\ufeffa", false, false}, {"a\\udb40\\udc41", false, false}, {"a\\u001b[1m", false, false},
+        /* what shows nothing, or what shows beside a sign of two forms alone */
+        {"a\\u2800", false, false}, {"a\\u2065b", false, false}, {"a\\ufff0", false, false}, {"a\\ud81b\\udfe4", false, false},
+        {"a\\ufe0f", false, false}, {"\\u2764\\ufe00", false, false}, {"\\u2764\\ufe0f\\ufe0f", false, false},
+        {"\\u2764\\ufe0f", true, false}, {"1\\ufe0f\\u20e3", true, false}, {"\\u00a9\\ufe0e", true, false},
+        {"\\ud83c\\udfe0\\ufe0f", true, false}, {"a\\u2800b", true, false},
     };
     struct asked a;
     char body[256];
