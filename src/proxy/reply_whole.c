@@ -126,7 +126,8 @@ static void deliver_error(struct pair *pair)
         (exchange->is_text ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
         exchange->was_stripped = !span_is_empty(raw); /* all of it */
     } else if (mcp_hides_message(raw)) {
-        upstream__tell(pair, REASON_UPSTREAM_UNASKED, "its error holds a message that is no error: its status alone goes on");
+        upstream__tell(pair, REASON_UPSTREAM_UNASKED,
+                       "its error cannot be read, or is a message of another kind: its status alone goes on");
     } else if (exchange->is_text && unicode_is_utf8(raw)) {
         body = raw;
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
