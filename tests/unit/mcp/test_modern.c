@@ -233,12 +233,14 @@ static void mirrors_the_body(void **state)
         {"Mcp-Param-Sentinel", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
         {"Mcp-Param-Other", "deep", "deep"}, {"Mcp-Param-Region", "us", NULL}, {"Mcp-Param-Limit", "43", NULL},
         {"Mcp-Param-Limit", "4 2", NULL}, {"Mcp-Param-Sentinel", "=?base64?literal?=", NULL},
-        {"Mcp-Param-Twin", "a", NULL}, {"Mcp-Param-Twin", "b", NULL}, {"Mcp-Param-Pair", "c", "c"}, {"Mcp-Param-", "nowhere", NULL},
+        {"Mcp-Param-Tail", "=?base64?dGFpbCA=?=", "=?base64?dGFpbCA=?="}, /* its blank would be dropped */
+        {"Mcp-Param-Twin", "a", NULL}, {"Mcp-Param-Twin", "b", NULL}, {"Mcp-Param-Pair", "c", "c"},
+        {"Mcp-Param-", "nowhere", NULL},
     };
     const struct sent sent = {ASK("tools/call", "{\"name\":\"t\",\"arguments\":{\"region\":\"eu\",\"limit\":42,\"dry\":true,"
                                   "\"blank\":\" padded \",\"greeting\":\"\xc3\xa9\",\"sentinel\":\"=?base64?literal?=\","
-                                  "\"nest\":{\"x\":\"deep\"},\"twin\":\"a\",\"TWIN\":\"b\",\"pair\":\"c\",\"Pair\":\"c\"},"
-                                  META "}"), "2026-07-28", "tools/call", "t"};
+                                  "\"nest\":{\"x\":\"deep\"},\"tail\":\"tail \",\"twin\":\"a\",\"TWIN\":\"b\",\"pair\":\"c\","
+                                  "\"Pair\":\"c\"}," META "}"), "2026-07-28", "tools/call", "t"};
     struct asked a;
 
     (void)state;
