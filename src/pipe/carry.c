@@ -139,8 +139,10 @@ static void answer_cancelled(struct ask *ask)
     if (buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":5030,\"message\":\"The request was cancelled.\"}"
                  "}", SPAN_ARG(buf_peek(&ask->original))) == CODE_OK)
         talk__answer(talk, 200, buf_peek(&text));
-    else
+    else {
+        carry__gone(talk); /* with what else it asked */
         talk__fail(talk, 502, "the request was cancelled");
+    }
     buf_fini(&text);
 }
 
@@ -287,15 +289,20 @@ static int status_of(const struct ask *ask, struct span canonical, const struct 
 static void answer(struct pipe_child *child, struct ask *ask, struct span canonical, const struct line *line)
 {
     struct line_edit edits[2] = {{line->id, buf_peek(&ask->original)}, {line->subscription, buf_peek(&ask->original)}};
+    struct talk *talk = ask->talk;
+    enum code code;
 
     child->used_us = loop_now_us(child->conf.loop);
     buf_clear(&child->edited);
-    if (ask->talk != NULL && line_write(canonical, edits, 2, &child->edited) == CODE_OK)
-        talk__answer(ask->talk, status_of(ask, canonical, line), buf_peek(&child->edited));
-    else if (ask->talk != NULL)
-        talk__fail(ask->talk, 502, "there is not enough memory for the answer");
+    code = talk != NULL ? line_write(canonical, edits, 2, &child->edited) : CODE_OK;
+    if (talk != NULL && code == CODE_OK)
+        talk__answer(talk, status_of(ask, canonical, line), buf_peek(&child->edited));
     buf_fini(&child->edited);
     ask_free(ask);
+    if (code == CODE_OK)
+        return;
+    carry__gone(talk); /* what else it asked is not answered into its next reply */
+    talk__fail(talk, 502, "there is not enough memory for the answer");
 }
 
 /* The answer that all who share it get. */
@@ -364,6 +371,21 @@ static bool find_waiting(const struct pipe_child *child, struct ask **out)
             return false;
         *out = *out != NULL ? *out : ask;
     }
+    return true;
+}
+
+/* On stdio a server ends a subscription, and nothing else, by a word of its own; over HTTP its stream ends. */
+static bool ends_subscription(struct pipe_child *child, struct span canonical, const struct line *line)
+{
+    struct ask *ask = line->cancels.end > 0 ? ask_find(child, line_text(canonical, line->cancels)) : NULL;
+    struct talk *talk;
+
+    if (ask == NULL || !ask->is_listen || !line_method_is(canonical, line, "notifications/cancelled"))
+        return false;
+    talk = ask->talk;
+    ask_free(ask);
+    if (talk != NULL)
+        talk__fail(talk, 502, "the server has ended the subscription");
     return true;
 }
 
@@ -461,7 +483,7 @@ void carry__line(struct pipe_child *child, struct span text)
         take_event(child, canonical, line.token);
     else if (line.kind == LINE_NOTIFICATION && line.subscription.end > 0)
         take_event(child, canonical, line.subscription);
-    else
+    else if (!ends_subscription(child, canonical, &line))
         take_message(child, canonical, &line);
     buf_fini(&child->line);
 }

@@ -78,6 +78,10 @@ for line in sys.stdin:
         if asked["params"]["name"] == "hold":
             held.append(asked["id"])
             continue
+        if asked["params"]["name"] == "progress":
+            for n in range(asked["params"]["arguments"]["many"]):
+                say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+                    "progressToken": asked["params"]["_meta"]["progressToken"], "progress": n, "message": "x" * 65536}})
         if asked["params"]["name"] == "release":
             say({"jsonrpc": "2.0", "id": held.pop(), "result": text("released")})
         value = act(asked["params"]["name"], asked["params"].get("arguments", {}))
