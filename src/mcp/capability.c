@@ -40,8 +40,11 @@ enum code mcp__cut_capabilities(const struct mcp__editing *editing, const struct
 {
     enum code code = CODE_OK;
 
-    if (editing->rules->may_ask == NULL || object->type != JSON_OBJECT)
+    if (editing->rules->may_ask == NULL)
         return CODE_OK;
+    /* A server that only looks whether the word is in it finds it there, too. */
+    if (object->type == JSON_ARRAY || object->type == JSON_STRING)
+        return mcp__cut_member(editing, object);
     for (const struct json_node *member = object->child; member != NULL && code == CODE_OK; member = member->next)
         if (!is_kept(editing->rules, member->key))
             code = mcp__cut_member(editing, member);

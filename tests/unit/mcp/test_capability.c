@@ -37,7 +37,8 @@ static void strips_capabilities(void **state)
         {"", "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{},\"v/x\":{}},\"roots\":null}", "{\"extensions\":{\"v/x\":{}}}"},
         {"tasks/get ", "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}",
          "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"},
-        {"", "[\"sampling\"]", "[\"sampling\"]"}, {"", "{}", "{}"},
+        {"", "{}", "{}"}, {"", "null", "null"},
+        {"tasks/get ", "{\"tasks\":{\"requests\":[\"sampling\"],\"list\":{}},\"extensions\":\"sampling\"}", "{\"tasks\":{\"list\":{}}}"},
     };
 
     (void)state;
@@ -58,6 +59,26 @@ static void strips_capabilities(void **state)
             expect_span(a.message.root->raw, left); /* what is judged is what is sent */
             ask_end(&a);
         }
+}
+
+/* A list or a text names them as well as an object, to who only looks for the word. */
+static void strips_what_is_no_object(void **state)
+{
+    static const char *const said[] = {"[\"sampling\"]", "\"sampling\""};
+    struct mcp_read_rules rules = {.may_ask = may_ask, .ask_context = (void *)(uintptr_t)""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        char body[300];
+        struct asked a;
+
+        (void)snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                       "\"capabilities\":%s,\"protocolVersion\":\"2025-06-18\"}}", said[i]);
+        ask_with(&a, span_text(body), &rules);
+        expect_span(buf_peek(&a.canon), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                                        "\"protocolVersion\":\"2025-06-18\"}}");
+        ask_end(&a);
+    }
 }
 
 /* Only what a client says of itself is looked at. */
@@ -95,7 +116,8 @@ static void leaves_the_rest_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_capabilities), cmocka_unit_test(leaves_the_rest_alone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strips_capabilities), cmocka_unit_test(strips_what_is_no_object),
+                                       cmocka_unit_test(leaves_the_rest_alone)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
