@@ -479,6 +479,8 @@ static int run_init(int argc, char **argv)
     if (init.url != NULL && init.line != NULL)
         return complain(STATUS_USAGE, "--upstream is for a server that listens, --command for one that clients start; "
                         "leave one out");
+    if (init.line != NULL && (init.ca != NULL || init.bearer_file != NULL || init.insecure))
+        return complain(STATUS_USAGE, "--ca, --bearer-file and --insecure are for --upstream; with --command leave them out");
     if ((init.url == NULL && init.line == NULL) || (init.url != NULL && strpbrk(init.url, "'\n") != NULL))
         return complain(STATUS_USAGE, "init needs --upstream URL or --command LINE; write for example --upstream "
                         "http://127.0.0.1:3001/mcp or --command 'npx -y @modelcontextprotocol/server-memory'");

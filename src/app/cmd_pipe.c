@@ -176,7 +176,7 @@ static int run_pipe(int argc, char **argv)
          .help = "the one that is meant; refused where the route has another"},
         {0},
     };
-    const struct usage usage = {"callgate pipe [--config FILE] --route NAME [--dialect NAME] -- COMMAND [ARGUMENT...]",
+    const struct usage usage = {"callgate pipe [--config FILE] [--route NAME] [--dialect NAME] -- COMMAND [ARGUMENT...]",
                                 "Runs a tool server's command behind the gate: what an agent writes to stdin is judged\n"
                                 "and recorded like any call, by the gate that runs for the configuration, or by one that\n"
                                 "is started. The server's stderr, its exit status and signals pass. A key that the route\n"
