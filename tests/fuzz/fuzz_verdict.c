@@ -233,7 +233,7 @@ static void ignore_result(void *context, const struct policy_test_result *result
 /* 5.6 */
 static void check_lists(const struct policy *policy, struct question question, struct policy_scratch *scratch)
 {
-    struct span uri = question.resource;
+    struct span uri = question.resource.len > 0 ? question.resource : SPAN_LIT("");
     char text[512];
 
     BUG_ON(!policy_could_permit(policy, &question, scratch));
