@@ -261,10 +261,11 @@ static enum code grow_heap(struct loop *loop)
 
 enum code loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t after_us)
 {
-    /* At least one microsecond on, so that a timer that arms itself with 0 does not keep its turn from ending. */
-    int64_t due_us;
+    /* With no delay: this turn's, where events are being handed out. While timers fire at least one microsecond on, so that one
+     * that arms itself does not keep its turn from ending. */
+    int64_t due_us, least_us = loop->event_count > 0 ? 0 : 1;
 
-    if (__builtin_add_overflow(loop->now_us, after_us > 0 ? after_us : 1, &due_us))
+    if (__builtin_add_overflow(loop->now_us, after_us > least_us ? after_us : least_us, &due_us))
         due_us = INT64_MAX;
     timer->due_us = due_us;
     if (timer->place == 0) {

@@ -340,6 +340,40 @@ static void a_timer_that_arms_itself_at_once_fires_once_a_turn(void **state)
     loop_free(&loop);
 }
 
+static struct fired *arms;
+
+static void arm_at_once(void *context, unsigned ready)
+{
+    char byte;
+
+    (void)ready;
+    assert_int_equal(read(*(int *)context, &byte, 1), 1);
+    assert_ok(loop_timer_arm(arms->loop, &arms->timer, 0));
+}
+
+/* 5.24: what is stirred by an event takes no turn of its own */
+static void a_timer_that_an_event_arms_at_once_fires_in_its_turn(void **state)
+{
+    struct loop *loop = new_loop();
+    struct loop_watch watch;
+    struct fired a;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    init_fired(&a, loop);
+    arms = &a;
+    loop_watch_init(&watch, ends[0], arm_at_once, &ends[0]);
+    assert_ok(loop_watch_begin(loop, &watch, LOOP_READ));
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_ok(loop_turn(loop, -1));
+    assert_int_equal(a.count, 1);
+    loop_watch_remove(loop, &watch);
+    close(ends[0]);
+    close(ends[1]);
+    loop_free(&loop);
+}
+
 static void the_wait_ends_when_a_timer_is_due(void **state)
 {
     struct loop *loop = new_loop();
@@ -391,6 +425,7 @@ int main(void)
         cmocka_unit_test(many_timers_fire_in_order_whatever_was_moved_or_cancelled),
         cmocka_unit_test(a_timer_may_cancel_another_that_is_due_too),
         cmocka_unit_test(a_timer_that_arms_itself_at_once_fires_once_a_turn),
+        cmocka_unit_test(a_timer_that_an_event_arms_at_once_fires_in_its_turn),
         cmocka_unit_test(the_wait_ends_when_a_timer_is_due),
         cmocka_unit_test(without_memory_nothing_is_armed),
     };
