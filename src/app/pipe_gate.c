@@ -108,7 +108,8 @@ static enum code tell_last_words(int log, off_t from, const char *path, struct w
     text[got > 0 ? got : 0] = '\0';
     while (got > 0 && text[got - 1] == '\n')
         text[--got] = '\0';
-    return why_set(why, CODE_IO, "the gate could not be started (more in %s): %s", path, text);
+    return why_set(why, CODE_IO, "the gate could not be started (more in %s): %s", path,
+                   text[0] != '\0' ? text : "it has written nothing there; is the disk full?");
 }
 
 /* Signals are blocked here, and read on the loop: whoever wants an end must not wait until a gate is there. */
