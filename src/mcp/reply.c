@@ -9,6 +9,7 @@
 
 #define OUTCOME_DEPTH 2 /* of the members of `result` and `error` */
 #define LISTS 4
+#define CODE_URL_ELICITATION (-32042) /* 2025-11-25, client/elicitation: "URLElicitationRequiredError" */
 
 /* Messages from a server that a policy judges: as bounded as an agent's. */
 static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE, 0};
@@ -336,6 +337,10 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     walk->detail = walk->asked != NULL ? walk->asked->absent : "";
     if (walk->asked != NULL && reply->kind == MCP_RESPONSE && !reply->is_error && !walk->has_list)
         return REASON_UPSTREAM_JSON;
+    walk->detail = "an error that asks the agent to open a URL, where no rule permits elicitation/create";
+    if (reply->is_error && reply->error_code == CODE_URL_ELICITATION && walk->rules->keep != NULL &&
+        !walk->rules->keep(walk->rules->keep_context, SPAN_LIT("elicitation/create"), SPAN_NONE, false))
+        return REASON_QUESTION_DENIED;
     return keep_text(walk, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }
 

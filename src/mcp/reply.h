@@ -94,7 +94,8 @@ struct mcp_reply {
 /* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk.
  * Returns: PERMITTED; VERSION_NEGOTIATED with the error for the agent in reply->body; or UPSTREAM_JSON,
  * UPSTREAM_DUPLICATE, UPSTREAM_NUMBER, UPSTREAM_ERROR_NULL, UPSTREAM_ID_TYPE,
- * UPSTREAM_DEFINITION, UPSTREAM_DECEPTIVE, UPSTREAM_TOO_LARGE, MEMORY: `out` is empty then, and *fault says what was wrong
+ * QUESTION_DENIED (an error that asks for elicitation where `keep` knows no rule for it), UPSTREAM_DEFINITION,
+ * UPSTREAM_DECEPTIVE, UPSTREAM_TOO_LARGE, MEMORY: `out` is empty then, and *fault says what was wrong
  * (its text is set too where the JSON itself was good and kind is NONE). */
 enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
                            struct mcp_reply *reply, struct json_fault *fault);
