@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/cmd_audit_show_priv.h"
 
-#include "app/recall.h"
+#include "past/recall.h"
 #include "app/store.h"
 
 #include <inttypes.h>

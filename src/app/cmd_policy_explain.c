@@ -6,7 +6,7 @@
 #include "app/policy_files.h"
 #include "app/print.h"
 #include "app/terminal.h"
-#include "app/recall.h"
+#include "past/recall.h"
 #include "app/store.h"
 
 #include "base/mem.h"

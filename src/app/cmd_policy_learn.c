@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "gate/learn.h"
+#include "past/learn.h"
 #include "os/thread.h"
 
 #include <inttypes.h>

@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "gate/replay.h"
+#include "past/replay.h"
 #include "os/clock.h"
 #include "os/thread.h"
 

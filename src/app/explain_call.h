@@ -9,7 +9,7 @@
 #define APP_EXPLAIN_CALL_H
 
 #include "app/command.h"
-#include "gate/recorded.h"
+#include "past/recorded.h"
 
 struct explain_call {
     /* as they were given; NULL: not */

@@ -206,7 +206,7 @@ const unsigned char *gate_session_key(const struct gate *gate)
     return gate->shared->session_key;
 }
 
-void gate__aim(struct question *question, struct span target)
+void gate_aim(struct question *question, struct span target)
 {
     if (span_is(question->method, "tools/call"))
         question->tool = target;
@@ -228,7 +228,7 @@ struct question gate__question_of(const struct gate_message *message)
         .params = message->params,
     };
 
-    gate__aim(&question, message->target);
+    gate_aim(&question, message->target);
     question.tool = message->tool;
     return question;
 }
@@ -519,7 +519,7 @@ bool gate_may_see(struct gate *gate, const struct gate_message *message, struct 
 
     question.method = method;
     question.tool = question.prompt = question.resource = SPAN_NONE;
-    gate__aim(&question, target);
+    gate_aim(&question, target);
     question.any_resource = is_template;
     question.root = NULL;
     follow(gate);

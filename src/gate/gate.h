@@ -85,6 +85,9 @@ struct gate_decision {
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };
 
+/* The tool, prompt or resource that a method is about, which the audit calls the row's tool. */
+void gate_aim(struct question *question, struct span target);
+
 /* Nothing judged yet, nothing held. */
 void gate_decision_init(struct gate_decision *decision);
 

@@ -100,8 +100,6 @@ struct span gate__query_text(struct record_text *text, const unsigned char key[D
  * policy asks for. Sets `bound`, and bound_has_root where `$` is all of params. */
 enum code gate__bound_text(struct record_text *text, const struct policy *policy, struct question *question) MUST_USE;
 
-/* The tool, prompt or resource that a method is about, which the audit calls the row's tool. */
-void gate__aim(struct question *question, struct span target);
 struct question gate__question_of(const struct gate_message *message);
 
 /* The arguments as they may be recorded, also where the scratch has been used since. */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/recorded_range.h"
 
-#include "base/buf.h"
-#include "gate/recorded.h"
-
-#define SQL_BYTES 2048
-
 static int64_t since_of(const struct recorded_range *range)
 {
     return range->since_us != 0 ? range->since_us : INT64_MIN;
@@ -43,41 +38,4 @@ enum code recorded_range_bounds(struct db *db, const struct recorded_range *rang
     }
     db_finalize(&stmt);
     return code;
-}
-
-enum code recorded_range_prepare(struct db *db, const struct recorded_range *range, struct db_stmt **stmt)
-{
-    struct buf sql;
-    enum code code;
-
-    buf_init(&sql, SQL_BYTES);
-    code = buf_add_text(&sql, RECORDED_SELECT "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND time_us < ?4");
-    if (code == CODE_OK && range->tenant.at != NULL)
-        code = buf_add_text(&sql, " AND tenant = ?5");
-    if (code == CODE_OK && range->upstream.at != NULL)
-        code = buf_add_text(&sql, " AND upstream = ?6");
-    if (code == CODE_OK && range->tool.at != NULL)
-        code = buf_add_text(&sql, " AND tool = ?7");
-    if (code == CODE_OK && range->permitted)
-        code = buf_add_text(&sql, " AND verdict = 'permit'");
-    if (code == CODE_OK)
-        code = buf_add(&sql, " ORDER BY seq", sizeof " ORDER BY seq"); /* with its NUL */
-    if (code == CODE_OK)
-        code = db_prepare(db, buf_peek(&sql).at, stmt);
-    buf_fini(&sql);
-    return code;
-}
-
-void recorded_range_bind(struct db_stmt *stmt, const struct recorded_range *range, int64_t first, int64_t last)
-{
-    db_bind_int(stmt, 1, first);
-    db_bind_int(stmt, 2, last);
-    db_bind_int(stmt, 3, since_of(range));
-    db_bind_int(stmt, 4, until_of(range));
-    if (range->tenant.at != NULL)
-        db_bind_text(stmt, 5, range->tenant);
-    if (range->upstream.at != NULL)
-        db_bind_text(stmt, 6, range->upstream);
-    if (range->tool.at != NULL)
-        db_bind_text(stmt, 7, range->tool);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which recorded calls are meant: a stretch of time, a tenant, an upstream, a tool; and the statement that reads them.
+/* Which recorded calls are meant: a stretch of time, a tenant, an upstream, a tool.
  *
- * Threads: a range is read by any; a statement belongs to its connection's thread.
+ * Threads: any.
  * Owns: nothing.
  * Lifetime: the texts' that it borrows.
  * Errors: enum code; the database has the sentence. */
@@ -23,9 +23,5 @@ struct recorded_range {
 
 /* The numbers between which all rows of the range lie, without looking at the rows; *last < *first where there are none. */
 enum code recorded_range_bounds(struct db *db, const struct recorded_range *range, int64_t *first, int64_t *last) MUST_USE;
-
-/* A statement for recorded_read, in the order of `seq`. */
-enum code recorded_range_prepare(struct db *db, const struct recorded_range *range, struct db_stmt **stmt) MUST_USE;
-void recorded_range_bind(struct db_stmt *stmt, const struct recorded_range *range, int64_t first, int64_t last);
 
 #endif

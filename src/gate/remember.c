@@ -44,7 +44,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
         num_hex(session.at, session.len, hex);
         question.session = span_of(hex, sizeof hex);
     }
-    gate__aim(&question, db_text(row, C_TOOL));
+    gate_aim(&question, db_text(row, C_TOOL));
     /* A clock that was set back since makes no calls of the future. */
     counting->moment.now_us = question.time_us < counting->now_us ? question.time_us : counting->now_us;
     policy_each_watch(counting->policy, &question, see, &is_watched);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/recorded.h"
 #include "gate/state.h"
 
 #include "base/mem.h"
@@ -168,8 +167,8 @@ static enum policy_known ask_granted(void *context, const struct question *quest
 {
     const struct gate_moment *moment = context;
 
-    if (moment->recorded != NULL)
-        return recorded_granted(moment->recorded, rule);
+    if (moment->granted != NULL)
+        return moment->granted(moment->recorded, rule);
     return moment->approvals != NULL ? approvals_known(moment->approvals, question, rule, rule_hash) : POLICY_UNKNOWN;
 }
 

@@ -31,7 +31,8 @@ struct gate_moment {
     struct gate_state *state;
     int64_t now_us;
     struct approvals *approvals; /* NULL: nobody can approve anything, unless */
-    const struct recorded *recorded; /* the question was read from this, and a person's word with it */
+    const struct recorded *recorded; /* the question was read from this, and a person's word with it: */
+    enum policy_known (*granted)(const struct recorded *recorded, struct span rule); /* NULL: nothing was */
     bool is_recorded;            /* the question was read from the audit, which keeps a session's digest, not the session */
 };
 

@@ -6,7 +6,7 @@
  * concern each call, and prints one JSON object: calls a second on one thread, on all cores, and in order under a policy
  * with a limit and a sequence. Removes the file. */
 #include "audit/writer.h"
-#include "gate/replay.h"
+#include "past/replay.h"
 #include "os/clock.h"
 #include "os/thread.h"
 

@@ -2,7 +2,7 @@
 /* 2.6: recorded calls, one a line: the arguments as JSON, or [TOOL, ARGUMENTS]. Whatever they are, the draft that is learned from
  * them compiles, its tests pass and it permits each of them. */
 #include "base/bug.h"
-#include "gate/learn.h"
+#include "past/learn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -10,12 +10,12 @@
  * Owns: a learn owns all that it has seen, within fixed bounds.
  * Lifetime: learn_new to learn_free.
  * Errors: CODE_NOMEM. What is beyond the bounds is counted and said in the draft. */
-#ifndef GATE_LEARN_H
-#define GATE_LEARN_H
+#ifndef PAST_LEARN_H
+#define PAST_LEARN_H
 
 #include "base/buf.h"
 #include "base/why.h"
-#include "gate/replay.h"
+#include "past/replay.h"
 
 struct learn;
 

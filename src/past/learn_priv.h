@@ -5,10 +5,10 @@
  * Owns: all lives in the arena of a struct learn.
  * Lifetime: that of the struct learn.
  * Errors: CODE_NOMEM; a writer keeps the first failure and writes no more. */
-#ifndef GATE_LEARN_PRIV_H
-#define GATE_LEARN_PRIV_H
+#ifndef PAST_LEARN_PRIV_H
+#define PAST_LEARN_PRIV_H
 
-#include "gate/learn.h"
+#include "past/learn.h"
 
 #define LEARN_VALUES_MAX 12     /* distinct values that are remembered of one place */
 #define LEARN_VALUE_BYTES 200   /* of one of them */
@@ -110,12 +110,12 @@ struct learn {
 };
 
 /* learn.c */
-enum code gate__learn_copy(struct learn *learn, struct span text, struct span *copy) MUST_USE;
+enum code learn__copy(struct learn *learn, struct span text, struct span *copy) MUST_USE;
 
 /* learn_shape.c: adds one value and what is below it. Takes: recorded: says what is hidden; kind: counts places. */
-enum code gate__learn_shape(struct learn *learn, struct learn_kind *kind, const struct recorded *recorded,
+enum code learn__shape(struct learn *learn, struct learn_kind *kind, const struct recorded *recorded,
                             struct shape *shape, const struct json_node *value) MUST_USE;
-struct shape *gate__learn_new_shape(struct learn *learn, struct learn_kind *kind, struct shape *parent, struct span name);
+struct shape *learn__new_shape(struct learn *learn, struct learn_kind *kind, struct shape *parent, struct span name);
 
 /* ---- writing ---- */
 
@@ -126,16 +126,16 @@ struct draft {
 };
 
 /* learn_text.c: what YAML, globs and paths need around a text. */
-void gate__draft_add(struct draft *draft, const char *format, ...) PRINTF_LIKE(2, 3);
-void gate__draft_line(struct draft *draft, const char *format, ...) PRINTF_LIKE(2, 3); /* indented */
-void gate__draft_text(struct draft *draft, struct span text);   /* a string: plain where that is safe, else quoted */
-void gate__draft_quoted(struct draft *draft, struct span text);
-void gate__draft_name(struct draft *draft, struct span name);   /* as in `match`: what is special in a glob escaped */
-void gate__draft_value(struct draft *draft, const struct json_node *value); /* JSON, which is YAML */
-void gate__draft_pattern(struct draft *draft, const struct shape *shape); /* a regex over the texts of its scalars */
-void gate__draft_path(struct draft *draft, const struct shape *shape, const char *tail); /* quoted; `tail` behind it */
+void draft__add(struct draft *draft, const char *format, ...) PRINTF_LIKE(2, 3);
+void draft__line(struct draft *draft, const char *format, ...) PRINTF_LIKE(2, 3); /* indented */
+void draft__text(struct draft *draft, struct span text);   /* a string: plain where that is safe, else quoted */
+void draft__quoted(struct draft *draft, struct span text);
+void draft__name(struct draft *draft, struct span name);   /* as in `match`: what is special in a glob escaped */
+void draft__value(struct draft *draft, const struct json_node *value); /* JSON, which is YAML */
+void draft__pattern(struct draft *draft, const struct shape *shape); /* a regex over the texts of its scalars */
+void draft__path(struct draft *draft, const struct shape *shape, const char *tail); /* quoted; `tail` behind it */
 
 /* learn_condition.c: the entries of `when`. Returns: how many. */
-unsigned gate__draft_conditions(struct draft *draft, const struct learn_kind *kind);
+unsigned draft__conditions(struct draft *draft, const struct learn_kind *kind);
 
 #endif

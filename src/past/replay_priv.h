@@ -5,11 +5,11 @@
  * Owns: its scratch and, where the policy asks the past, a state of its own.
  * Lifetime: one run.
  * Errors: CODE_NOMEM. */
-#ifndef GATE_REPLAY_PRIV_H
-#define GATE_REPLAY_PRIV_H
+#ifndef PAST_REPLAY_PRIV_H
+#define PAST_REPLAY_PRIV_H
 
-#include "gate/replay.h"
 #include "gate/state.h"
+#include "past/replay.h"
 
 struct rejudge {
     const struct policy *policy;
@@ -20,11 +20,11 @@ struct rejudge {
     struct verdict low, high;        /* against a permit, and in favour of one where that was asked for */
 };
 
-enum code gate__rejudge_init(struct rejudge *rejudge, const struct policy *policy) MUST_USE;
-void gate__rejudge_fini(struct rejudge *rejudge);
+enum code rejudge__init(struct rejudge *rejudge, const struct policy *policy) MUST_USE;
+void rejudge__fini(struct rejudge *rejudge);
 
 /* In recorded order where the policy asks the past. *lossy: parts are lost, and did not matter.
  * Returns: CODE_NOMEM where there was no memory to judge it. */
-enum code gate__rejudge(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy) MUST_USE;
+enum code rejudge__row(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy) MUST_USE;
 
 #endif

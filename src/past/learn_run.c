@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/learn.h"
+#include "past/learn.h"
 
 #include "audit/trail.h"
 

@@ -2,7 +2,7 @@
 /* Shapes as conditions. A place that was always there is asked for plainly; one that was not is optional, or, where something
  * below it was always there, stands in an `any` beside its absence. Below `[*]` conditions are asked of all elements at once,
  * so that there `optional` is all that can be said. */
-#include "gate/learn_priv.h"
+#include "past/learn_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,19 +34,19 @@ static bool is_optional(const struct shape *member)
 
 static void begin_leaf(struct draft *draft, const struct shape *shape, const char *tail)
 {
-    gate__draft_line(draft, "- {arg: ");
-    gate__draft_path(draft, shape, tail);
+    draft__line(draft, "- {arg: ");
+    draft__path(draft, shape, tail);
 }
 
 static void end_leaf(struct draft *draft, const struct shape *shape, const struct spot *spot)
 {
-    gate__draft_add(draft, spot->optional ? ", optional: true}" : "}");
+    draft__add(draft, spot->optional ? ", optional: true}" : "}");
     if (spot->in_array)
-        gate__draft_add(draft, "  # %" PRIu64 " values\n", shape->present);
+        draft__add(draft, "  # %" PRIu64 " values\n", shape->present);
     else if (shape->parent->parent == NULL)
-        gate__draft_add(draft, "  # in %" PRIu64 " of %" PRIu64 " calls\n", shape->present, shape->parent->objects);
+        draft__add(draft, "  # in %" PRIu64 " of %" PRIu64 " calls\n", shape->present, shape->parent->objects);
     else
-        gate__draft_add(draft, "  # in %" PRIu64 " of %" PRIu64 "\n", shape->present, shape->parent->objects);
+        draft__add(draft, "  # in %" PRIu64 " of %" PRIu64 "\n", shape->present, shape->parent->objects);
     (*spot->count)++;
 }
 
@@ -65,19 +65,19 @@ static int by_number(const void *a, const void *b)
 static void add_listed(struct draft *draft, const struct learn_values *values, bool as_text)
 {
     for (uint32_t i = 0; i < values->count; i++) {
-        gate__draft_add(draft, i > 0 ? ", " : "");
+        draft__add(draft, i > 0 ? ", " : "");
         if (as_text)
-            gate__draft_text(draft, values->value[i].text);
+            draft__text(draft, values->value[i].text);
         else
-            gate__draft_add(draft, "%.*s", SPAN_ARG(values->value[i].text));
+            draft__add(draft, "%.*s", SPAN_ARG(values->value[i].text));
     }
 }
 
 static void add_values(struct draft *draft, const struct learn_values *values, bool as_text)
 {
-    gate__draft_add(draft, values->count == 1 ? ", equals: " : ", in: [");
+    draft__add(draft, values->count == 1 ? ", equals: " : ", in: [");
     add_listed(draft, values, as_text);
-    gate__draft_add(draft, values->count == 1 ? "" : "]");
+    draft__add(draft, values->count == 1 ? "" : "]");
 }
 
 /* Few, and each often enough to believe that there are no others. */
@@ -92,17 +92,17 @@ static void add_string(struct draft *draft, const struct shape *shape)
         add_values(draft, &shape->texts, true);
         return;
     }
-    gate__draft_add(draft, ", is: string");
+    draft__add(draft, ", is: string");
     if (!shape->no_paths && shape->folder.len > 0) {
-        gate__draft_add(draft, ", under: ");
-        gate__draft_text(draft, shape->folder);
+        draft__add(draft, ", under: ");
+        draft__text(draft, shape->folder);
     } else if (shape->prefix.len > 0) {
-        gate__draft_add(draft, ", starts_with: ");
-        gate__draft_text(draft, shape->prefix);
+        draft__add(draft, ", starts_with: ");
+        draft__text(draft, shape->prefix);
     }
     if (shape->shortest > 0)
-        gate__draft_add(draft, ", min_length: %zu", shape->shortest);
-    gate__draft_add(draft, ", max_length: %zu", shape->longest);
+        draft__add(draft, ", min_length: %zu", shape->shortest);
+    draft__add(draft, ", max_length: %zu", shape->longest);
 }
 
 /* Beyond +-(2^53-1) there is no order that all readers agree on, but equal digits are equal. */
@@ -112,11 +112,11 @@ static void add_number(struct draft *draft, const struct shape *shape)
         add_values(draft, &shape->lexemes, false);
         return;
     }
-    gate__draft_add(draft, shape->integers == shape->numbers ? ", is: integer" : ", is: number");
+    draft__add(draft, shape->integers == shape->numbers ? ", is: integer" : ", is: number");
     if (shape->unsafe > 0)
         return;
-    gate__draft_add(draft, ", min: %.*s", SPAN_ARG(shape->least));
-    gate__draft_add(draft, ", max: %.*s", SPAN_ARG(shape->most));
+    draft__add(draft, ", min: %.*s", SPAN_ARG(shape->least));
+    draft__add(draft, ", max: %.*s", SPAN_ARG(shape->most));
 }
 
 /* The one type that is no array and no object. */
@@ -128,11 +128,11 @@ static void write_scalar(struct draft *draft, const struct shape *shape, const s
     else if (shape->numbers > 0)
         add_number(draft, shape);
     else if (shape->nulls > 0)
-        gate__draft_add(draft, ", is: 'null'");
+        draft__add(draft, ", is: 'null'");
     else if (shape->trues > 0 && shape->falses > 0)
-        gate__draft_add(draft, ", is: boolean");
+        draft__add(draft, ", is: boolean");
     else
-        gate__draft_add(draft, ", equals: %s", shape->trues > 0 ? "true" : "false");
+        draft__add(draft, ", equals: %s", shape->trues > 0 ? "true" : "false");
     end_leaf(draft, shape, spot);
 }
 
@@ -163,12 +163,12 @@ static struct spot inside(const struct spot *spot, unsigned groups)
 /* "- any:" with one way out; what follows stands in its `all`. */
 static void open_guard(struct draft *draft, const struct shape *shape, const char *way_out)
 {
-    gate__draft_line(draft, "- any:\n");
+    draft__line(draft, "- any:\n");
     draft->indent += 2;
-    gate__draft_line(draft, "- {arg: ");
-    gate__draft_path(draft, shape, "");
-    gate__draft_add(draft, ", %s}\n", way_out);
-    gate__draft_line(draft, "- all:\n");
+    draft__line(draft, "- {arg: ");
+    draft__path(draft, shape, "");
+    draft__add(draft, ", %s}\n", way_out);
+    draft__line(draft, "- all:\n");
     draft->indent += 2;
 }
 
@@ -205,13 +205,13 @@ static void write_elements(struct draft *draft, const struct shape *array, const
 static void write_array(struct draft *draft, const struct shape *shape, const struct spot *spot)
 {
     begin_leaf(draft, shape, "");
-    gate__draft_add(draft, ", is: array");
+    draft__add(draft, ", is: array");
     if (shape->fewest > 0)
-        gate__draft_add(draft, ", min_items: %" PRIu64, shape->fewest);
-    gate__draft_add(draft, ", max_items: %" PRIu64, shape->mostest);
+        draft__add(draft, ", min_items: %" PRIu64, shape->fewest);
+    draft__add(draft, ", max_items: %" PRIu64, shape->mostest);
     end_leaf(draft, shape, spot);
     if (shape->unbounded)
-        gate__draft_line(draft, "# too deep or too many places for conditions on its elements\n");
+        draft__line(draft, "# too deep or too many places for conditions on its elements\n");
     write_elements(draft, shape, spot);
 }
 
@@ -231,28 +231,28 @@ static void write_keys(struct draft *draft, const struct shape *shape, const str
     if (shape->members == NULL)
         return;
     begin_leaf(draft, shape, is_element ? ".*" : "");
-    gate__draft_add(draft, ", keys: true, in: [");
+    draft__add(draft, ", keys: true, in: [");
     for (const struct shape *member = shape->members; member != NULL; member = member->next) {
-        gate__draft_add(draft, first ? "" : ", ");
-        gate__draft_text(draft, member->name);
+        draft__add(draft, first ? "" : ", ");
+        draft__text(draft, member->name);
         first = false;
     }
-    gate__draft_add(draft, "], optional: true}\n");
+    draft__add(draft, "], optional: true}\n");
     (*spot->count)++;
 }
 
 static void write_object(struct draft *draft, const struct shape *shape, const struct spot *spot)
 {
     begin_leaf(draft, shape, "");
-    gate__draft_add(draft, ", is: object");
+    draft__add(draft, ", is: object");
     /* Where an optional element cannot be told from one that lacks something, at least their number can be. */
     if (spot->in_array && shape->thinnest > 0)
-        gate__draft_add(draft, ", min_items: %" PRIu64, shape->thinnest);
+        draft__add(draft, ", min_items: %" PRIu64, shape->thinnest);
     if (spot->in_array || shape->fattest == 0)
-        gate__draft_add(draft, ", max_items: %" PRIu64, shape->fattest);
+        draft__add(draft, ", max_items: %" PRIu64, shape->fattest);
     end_leaf(draft, shape, spot);
     if (shape->unbounded) {
-        gate__draft_line(draft, "# too deep or too many names for conditions on its members\n");
+        draft__line(draft, "# too deep or too many names for conditions on its members\n");
         return;
     }
     write_keys(draft, shape, spot);
@@ -304,19 +304,19 @@ static void write_one_of(struct draft *draft, const struct shape *shape, const s
 {
     struct spot inner = inside(spot, 2);
 
-    gate__draft_line(draft, "- any:\n");
+    draft__line(draft, "- any:\n");
     draft->indent += 2;
     if (spot->optional) {
-        gate__draft_line(draft, "- {arg: ");
-        gate__draft_path(draft, shape, "");
-        gate__draft_add(draft, ", exists: false}\n");
+        draft__line(draft, "- {arg: ");
+        draft__path(draft, shape, "");
+        draft__add(draft, ", exists: false}\n");
     }
     for (unsigned type = 0; type < 6; type++) {
         struct shape one = only(shape, type);
 
         if (types_of(&one) == 0)
             continue;
-        gate__draft_line(draft, "- all:\n");
+        draft__line(draft, "- all:\n");
         draft->indent += 2;
         if (one.arrays > 0)
             write_array(draft, &one, &inner);
@@ -336,7 +336,7 @@ static void write_exists(struct draft *draft, const struct shape *shape, const s
     if (spot->optional)
         return;
     begin_leaf(draft, shape, "");
-    gate__draft_add(draft, ", exists: true}\n");
+    draft__add(draft, ", exists: true}\n");
     (*spot->count)++;
 }
 
@@ -346,10 +346,10 @@ static void write_by_text(struct draft *draft, const struct shape *shape, const 
     size_t longest = shape->longest > 5 ? shape->longest : 5; /* `false` */
 
     begin_leaf(draft, shape, "");
-    gate__draft_add(draft, ", matches: ");
-    gate__draft_pattern(draft, shape);
+    draft__add(draft, ", matches: ");
+    draft__pattern(draft, shape);
     if (shape->numbers == 0 && shape->strings > 0)
-        gate__draft_add(draft, ", max_length: %zu", longest);
+        draft__add(draft, ", max_length: %zu", longest);
     end_leaf(draft, shape, spot);
 }
 
@@ -363,7 +363,7 @@ static void write_mixed(struct draft *draft, const struct shape *shape, const st
         return;
     }
     if (shape->arrays + shape->objects > 0) {
-        gate__draft_line(draft, "# arrays or objects and other types at one place: no condition on them\n");
+        draft__line(draft, "# arrays or objects and other types at one place: no condition on them\n");
         write_exists(draft, shape, spot);
         return;
     }
@@ -373,17 +373,17 @@ static void write_mixed(struct draft *draft, const struct shape *shape, const st
         return;
     }
     begin_leaf(draft, shape, "");
-    gate__draft_add(draft, ", in: [");
+    draft__add(draft, ", in: [");
     for (unsigned type = 0; type < 3; type++)
         if (type == 0 ? shape->nulls > 0 : type == 1 ? shape->falses > 0 : shape->trues > 0) {
-            gate__draft_add(draft, "%s%s", first ? "" : ", ", type == 0 ? "null" : type == 1 ? "false" : "true");
+            draft__add(draft, "%s%s", first ? "" : ", ", type == 0 ? "null" : type == 1 ? "false" : "true");
             first = false;
         }
-    gate__draft_add(draft, !first && shape->lexemes.count > 0 ? ", " : "");
+    draft__add(draft, !first && shape->lexemes.count > 0 ? ", " : "");
     add_listed(draft, &shape->lexemes, false);
-    gate__draft_add(draft, (!first || shape->lexemes.count > 0) && shape->texts.count > 0 ? ", " : "");
+    draft__add(draft, (!first || shape->lexemes.count > 0) && shape->texts.count > 0 ? ", " : "");
     add_listed(draft, &shape->texts, true);
-    gate__draft_add(draft, "]");
+    draft__add(draft, "]");
     end_leaf(draft, shape, spot);
 }
 
@@ -399,10 +399,10 @@ static void write_value(struct draft *draft, const struct shape *shape, const st
 {
     sort_values(shape);
     if (shape->hidden > 0) {
-        gate__draft_line(draft, "# redacted in %" PRIu64 " of %" PRIu64 ", so that nothing is asked of its value: ",
+        draft__line(draft, "# redacted in %" PRIu64 " of %" PRIu64 ", so that nothing is asked of its value: ",
                          shape->hidden, shape->present);
-        gate__draft_path(draft, shape, "");
-        gate__draft_add(draft, "\n");
+        draft__path(draft, shape, "");
+        draft__add(draft, "\n");
         write_exists(draft, shape, spot);
     } else if (types_of(shape) > 1) {
         write_mixed(draft, shape, spot);
@@ -413,7 +413,7 @@ static void write_value(struct draft *draft, const struct shape *shape, const st
     }
 }
 
-unsigned gate__draft_conditions(struct draft *draft, const struct learn_kind *kind)
+unsigned draft__conditions(struct draft *draft, const struct learn_kind *kind)
 {
     unsigned count = 0;
     const struct spot spot = {.kind = kind, .count = &count};

@@ -8,7 +8,7 @@
 #ifndef TESTS_UNIT_GATE_LEARN_CHECK_H
 #define TESTS_UNIT_GATE_LEARN_CHECK_H
 
-#include "gate/learn.h"
+#include "past/learn.h"
 
 #include "fakes/audit_file.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/learn_priv.h"
+#include "past/learn_priv.h"
 
 #include "base/utf8.h"
 #include "unicode/unicode.h"
 
-struct shape *gate__learn_new_shape(struct learn *learn, struct learn_kind *kind, struct shape *parent, struct span name)
+struct shape *learn__new_shape(struct learn *learn, struct learn_kind *kind, struct shape *parent, struct span name)
 {
     struct shape *shape;
 
@@ -18,7 +18,7 @@ struct shape *gate__learn_new_shape(struct learn *learn, struct learn_kind *kind
     kind->shapes++;
     shape->parent = parent;
     shape->depth = parent != NULL ? parent->depth + 1 : 0;
-    if (gate__learn_copy(learn, name, &shape->name) != CODE_OK)
+    if (learn__copy(learn, name, &shape->name) != CODE_OK)
         return NULL;
     return shape;
 }
@@ -43,7 +43,7 @@ static enum code remember(struct learn *learn, struct learn_values *values, stru
     if (values->value == NULL)
         return CODE_NOMEM;
     values->value[values->count].count = 1;
-    return gate__learn_copy(learn, text, &values->value[values->count++].text);
+    return learn__copy(learn, text, &values->value[values->count++].text);
 }
 
 /* ---- numbers ---- */
@@ -52,7 +52,7 @@ static enum code remember(struct learn *learn, struct learn_values *values, stru
 static enum code replace(struct learn *learn, struct span *old, struct span text)
 {
     if (old->at == NULL || text.len > old->len)
-        return gate__learn_copy(learn, text, old);
+        return learn__copy(learn, text, old);
     memcpy((char *)old->at, text.at, text.len);
     old->len = text.len;
     return CODE_OK;
@@ -128,7 +128,7 @@ static enum code add_path(struct learn *learn, struct shape *shape, struct span 
         return CODE_OK;
     }
     if (shape->strings == 0)
-        return gate__learn_copy(learn, folder_of(text), &shape->folder);
+        return learn__copy(learn, folder_of(text), &shape->folder);
     shorten_folder(&shape->folder, folder_of(text));
     return CODE_OK;
 }
@@ -139,7 +139,7 @@ static enum code add_string(struct learn *learn, struct shape *shape, struct spa
     enum code code = add_path(learn, shape, text);
 
     if (code == CODE_OK && shape->strings == 0)
-        code = gate__learn_copy(learn, utf8_cut(text, LEARN_PREFIX_BYTES), &shape->prefix);
+        code = learn__copy(learn, utf8_cut(text, LEARN_PREFIX_BYTES), &shape->prefix);
     shorten(&shape->prefix, text);
     if (shape->strings == 0 || points < shape->shortest)
         shape->shortest = points;
@@ -169,13 +169,13 @@ static enum code add_array(struct learn *learn, struct learn_kind *kind, const s
     if (array->count == 0 || shape->unbounded)
         return CODE_OK;
     if (shape->element == NULL)
-        shape->element = gate__learn_new_shape(learn, kind, shape, SPAN_NONE);
+        shape->element = learn__new_shape(learn, kind, shape, SPAN_NONE);
     if (shape->element == NULL) {
         shape->unbounded = true;
         return kind->too_many_shapes ? CODE_OK : CODE_NOMEM;
     }
     for (const struct json_node *item = array->child; item != NULL && code == CODE_OK; item = item->next)
-        code = gate__learn_shape(learn, kind, recorded, shape->element, item);
+        code = learn__shape(learn, kind, recorded, shape->element, item);
     return code;
 }
 
@@ -195,7 +195,7 @@ static enum code find_member(struct learn *learn, struct learn_kind *kind, struc
         shape->unbounded = true;
         return CODE_OK;
     }
-    *member = gate__learn_new_shape(learn, kind, shape, name);
+    *member = learn__new_shape(learn, kind, shape, name);
     if (*member == NULL) {
         shape->unbounded = true;
         return kind->too_many_shapes ? CODE_OK : CODE_NOMEM;
@@ -216,14 +216,14 @@ static enum code add_object(struct learn *learn, struct learn_kind *kind, const 
         enum code code = find_member(learn, kind, shape, child->key, &member);
 
         if (code == CODE_OK && member != NULL)
-            code = gate__learn_shape(learn, kind, recorded, member, child);
+            code = learn__shape(learn, kind, recorded, member, child);
         if (code != CODE_OK)
             return code;
     }
     return CODE_OK;
 }
 
-enum code gate__learn_shape(struct learn *learn, struct learn_kind *kind, const struct recorded *recorded,
+enum code learn__shape(struct learn *learn, struct learn_kind *kind, const struct recorded *recorded,
                             struct shape *shape, const struct json_node *value)
 {
     const struct question_hidden *hidden = recorded->question.hidden;

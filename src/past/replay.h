@@ -5,11 +5,10 @@
  * Owns: nothing; what is told is lent for the call.
  * Lifetime: one run.
  * Errors: enum code with a sentence; what the listener returns ends the run and is returned. */
-#ifndef GATE_REPLAY_H
-#define GATE_REPLAY_H
+#ifndef PAST_REPLAY_H
+#define PAST_REPLAY_H
 
-#include "gate/recorded.h"
-#include "gate/recorded_range.h"
+#include "past/recorded.h"
 
 enum replay_fate {
     REPLAY_UNKNOWN = 0, /* the verdict depends on what the record does not hold */

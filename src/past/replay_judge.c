@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/replay_priv.h"
+#include "past/replay_priv.h"
 
 /* ---- the past, as the record has it ---- */
 
@@ -34,7 +34,7 @@ static const struct policy_past past_alone = {.is_granted = ask_granted};
 static const struct policy_past past_with_state = {
     .has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted};
 
-enum code gate__rejudge_init(struct rejudge *rejudge, const struct policy *policy)
+enum code rejudge__init(struct rejudge *rejudge, const struct policy *policy)
 {
     enum code code = policy_scratch_new(&rejudge->scratch);
 
@@ -45,7 +45,7 @@ enum code gate__rejudge_init(struct rejudge *rejudge, const struct policy *polic
     return code;
 }
 
-void gate__rejudge_fini(struct rejudge *rejudge)
+void rejudge__fini(struct rejudge *rejudge)
 {
     gate_state_free(&rejudge->state);
     policy_scratch_free(&rejudge->scratch);
@@ -99,7 +99,7 @@ static void act(struct rejudge *rejudge, const struct recorded *recorded, enum r
         gate_state_count(&rejudge->moment, &recorded->question, verdict->limit);
 }
 
-enum code gate__rejudge(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy)
+enum code rejudge__row(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy)
 {
     *lossy = false;
     *fate = recorded->kind != RECORDED_JUDGED ? REPLAY_NO_QUESTION : REPLAY_UNKNOWN;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/gate_priv.h"
-#include "gate/recorded.h"
+#include "past/recorded.h"
 
+#include "base/buf.h"
 #include "base/num.h"
+#include "gate/gate.h"
 #include "mcp/method.h"
 
 #include <inttypes.h>
@@ -130,7 +131,7 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
         code = copy_text(recorded, row, C_RULES, &recorded->rules);
     recorded->approved = recorded->verdict == VERDICT_PERMIT &&
                          holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false");
-    gate__aim(question, recorded->target);
+    gate_aim(question, recorded->target);
     return code;
 }
 
@@ -391,4 +392,43 @@ const char *recorded_lack_text(enum recorded_lack lack)
     case RECORDED_LACKS: break;
     }
     return "damaged";
+}
+
+/* ---- rows of a range ---- */
+
+enum code recorded_range_prepare(struct db *db, const struct recorded_range *range, struct db_stmt **stmt)
+{
+    struct buf sql;
+    enum code code;
+
+    buf_init(&sql, 2048);
+    code = buf_add_text(&sql, RECORDED_SELECT "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND time_us < ?4");
+    if (code == CODE_OK && range->tenant.at != NULL)
+        code = buf_add_text(&sql, " AND tenant = ?5");
+    if (code == CODE_OK && range->upstream.at != NULL)
+        code = buf_add_text(&sql, " AND upstream = ?6");
+    if (code == CODE_OK && range->tool.at != NULL)
+        code = buf_add_text(&sql, " AND tool = ?7");
+    if (code == CODE_OK && range->permitted)
+        code = buf_add_text(&sql, " AND verdict = 'permit'");
+    if (code == CODE_OK)
+        code = buf_add(&sql, " ORDER BY seq", sizeof " ORDER BY seq"); /* with its NUL */
+    if (code == CODE_OK)
+        code = db_prepare(db, buf_peek(&sql).at, stmt);
+    buf_fini(&sql);
+    return code;
+}
+
+void recorded_range_bind(struct db_stmt *stmt, const struct recorded_range *range, int64_t first, int64_t last)
+{
+    db_bind_int(stmt, 1, first);
+    db_bind_int(stmt, 2, last);
+    db_bind_int(stmt, 3, range->since_us != 0 ? range->since_us : INT64_MIN);
+    db_bind_int(stmt, 4, range->until_us != 0 ? range->until_us : INT64_MAX);
+    if (range->tenant.at != NULL)
+        db_bind_text(stmt, 5, range->tenant);
+    if (range->upstream.at != NULL)
+        db_bind_text(stmt, 6, range->upstream);
+    if (range->tool.at != NULL)
+        db_bind_text(stmt, 7, range->tool);
 }

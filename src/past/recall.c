@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "app/recall.h"
+#include "past/recall.h"
 
 enum code recall_make(struct recall *recall, const struct policy *policy, const char *trail, const struct recorded *recorded,
                       struct question *question, struct why *why)
@@ -10,7 +10,8 @@ enum code recall_make(struct recall *recall, const struct policy *policy, const 
     if (code != CODE_OK)
         return code;
     recall->moment = (struct gate_moment){
-        .state = recall->state, .now_us = recorded->question.time_us, .is_recorded = true, .recorded = recorded};
+        .state = recall->state, .now_us = recorded->question.time_us, .is_recorded = true, .recorded = recorded,
+        .granted = recorded_granted};
     if (policy_memory_us(policy) > 0)
         code = gate_state_remember(recall->state, policy, trail, recall->moment.now_us, (int64_t)recorded->seq, &remembered,
                                    why);

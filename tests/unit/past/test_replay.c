@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A policy over recorded calls (2.5): flips, what cannot be told, the order, several threads. */
-#include "gate/replay.h"
+#include "past/replay.h"
 
 #include "base/mem.h"
 #include "fakes/audit_file.h"

@@ -5,11 +5,11 @@
  * Owns: the state that it fills.
  * Lifetime: recall_make to recall_fini; the question borrows from it.
  * Errors: enum code. */
-#ifndef APP_RECALL_H
-#define APP_RECALL_H
+#ifndef PAST_RECALL_H
+#define PAST_RECALL_H
 
-#include "gate/recorded.h"
 #include "gate/remember.h"
+#include "past/recorded.h"
 
 struct recall { /* all zero: nothing is recalled */
     struct gate_state *state;

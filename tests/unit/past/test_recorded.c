@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the audit as questions (2.5): what was asked comes back, what is lost is told and guessed at both ways. */
-#include "gate/recorded.h"
+#include "past/recorded.h"
 
 #include "fakes/audit_file.h"
 

@@ -5,7 +5,7 @@
  *
  * A policy with limits or sequences is judged by one worker, call after call, and from so long before the range that what
  * its first calls ask for is known; all calls are then looked at, whatever tenant or tool is meant. */
-#include "gate/replay_priv.h"
+#include "past/replay_priv.h"
 
 #include "audit/trail.h"
 #include "os/thread.h"
@@ -152,7 +152,7 @@ static enum code replay_row(struct replayer *replayer)
 
     if (code != CODE_OK)
         return code;
-    code = gate__rejudge(&replayer->rejudge, &replayer->recorded, &fate, &lossy);
+    code = rejudge__row(&replayer->rejudge, &replayer->recorded, &fate, &lossy);
     if (code != CODE_OK || (replayer->run->in_order && !is_meant(replayer)))
         return code;
     replayer->sum.lossy += lossy;
@@ -298,13 +298,13 @@ static enum code open_replayer(struct replayer *replayer, struct run *run)
     replayer->run = run;
     recorded_init(&replayer->recorded);
     arena_init(&replayer->arena, TOLD_MAX_BYTES);
-    return gate__rejudge_init(&replayer->rejudge, run->conf->policy);
+    return rejudge__init(&replayer->rejudge, run->conf->policy);
 }
 
 static void close_replayer(struct replayer *replayer)
 {
     close_piece(replayer);
-    gate__rejudge_fini(&replayer->rejudge);
+    rejudge__fini(&replayer->rejudge);
     recorded_fini(&replayer->recorded);
     arena_fini(&replayer->arena);
 }

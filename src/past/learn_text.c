@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A draft is YAML that people edit: plain words where no reader could take them for anything else, and nothing that hides. */
-#include "gate/learn_priv.h"
+#include "past/learn_priv.h"
 
 #include "unicode/unicode.h"
 
@@ -9,7 +9,7 @@
 
 #define LINE_BYTES 512
 
-void gate__draft_add(struct draft *draft, const char *format, ...)
+void draft__add(struct draft *draft, const char *format, ...)
 {
     char text[LINE_BYTES];
     va_list arguments;
@@ -23,7 +23,7 @@ void gate__draft_add(struct draft *draft, const char *format, ...)
     draft->code = len >= 0 && (size_t)len < sizeof text ? buf_add(draft->out, text, (size_t)len) : CODE_LIMIT;
 }
 
-void gate__draft_line(struct draft *draft, const char *format, ...)
+void draft__line(struct draft *draft, const char *format, ...)
 {
     char text[LINE_BYTES];
     va_list arguments;
@@ -83,34 +83,34 @@ static bool is_visible(struct span character, uint32_t point)
 static void add_character(struct draft *draft, struct span character, uint32_t point)
 {
     if (point == '"' || point == '\\')
-        gate__draft_add(draft, "\\%c", (char)point);
+        draft__add(draft, "\\%c", (char)point);
     else if (point == '\n')
-        gate__draft_add(draft, "\\n");
+        draft__add(draft, "\\n");
     else if (is_visible(character, point))
-        gate__draft_add(draft, "%.*s", SPAN_ARG(character));
+        draft__add(draft, "%.*s", SPAN_ARG(character));
     else
-        gate__draft_add(draft, point > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)point);
+        draft__add(draft, point > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)point);
 }
 
-void gate__draft_quoted(struct draft *draft, struct span text)
+void draft__quoted(struct draft *draft, struct span text)
 {
     uint32_t point;
     size_t len;
 
-    gate__draft_add(draft, "\"");
+    draft__add(draft, "\"");
     while (draft->code == CODE_OK && (len = unicode_next(text, &point)) > 0) {
         add_character(draft, span_part(text, 0, len), point);
         text = span_part(text, len, SIZE_MAX);
     }
-    gate__draft_add(draft, "\"");
+    draft__add(draft, "\"");
 }
 
-void gate__draft_text(struct draft *draft, struct span text)
+void draft__text(struct draft *draft, struct span text)
 {
     if (is_plain(text))
-        gate__draft_add(draft, "%.*s", SPAN_ARG(text));
+        draft__add(draft, "%.*s", SPAN_ARG(text));
     else
-        gate__draft_quoted(draft, text);
+        draft__quoted(draft, text);
 }
 
 /* ---- names ---- */
@@ -129,39 +129,39 @@ static void escaped(struct draft *draft, struct span text, const char *special)
             inner.code = buf_add_byte(&out, text.at[i]);
     }
     draft->code = inner.code;
-    gate__draft_text(draft, buf_peek(&out));
+    draft__text(draft, buf_peek(&out));
     buf_fini(&out);
 }
 
-void gate__draft_name(struct draft *draft, struct span name)
+void draft__name(struct draft *draft, struct span name)
 {
     escaped(draft, name, "*?\\");
 }
 
 /* ---- values ---- */
 
-void gate__draft_value(struct draft *draft, const struct json_node *value)
+void draft__value(struct draft *draft, const struct json_node *value)
 {
     bool object = value->type == JSON_OBJECT;
 
     if (value->type == JSON_STRING) {
-        gate__draft_text(draft, value->text);
+        draft__text(draft, value->text);
         return;
     }
     if (!object && value->type != JSON_ARRAY) {
-        gate__draft_add(draft, "%.*s", SPAN_ARG(value->raw));
+        draft__add(draft, "%.*s", SPAN_ARG(value->raw));
         return;
     }
-    gate__draft_add(draft, object ? "{" : "[");
+    draft__add(draft, object ? "{" : "[");
     for (const struct json_node *child = value->child; child != NULL; child = child->next) {
         if (object) {
-            gate__draft_text(draft, child->key);
-            gate__draft_add(draft, ": ");
+            draft__text(draft, child->key);
+            draft__add(draft, ": ");
         }
-        gate__draft_value(draft, child);
-        gate__draft_add(draft, child->next != NULL ? ", " : "");
+        draft__value(draft, child);
+        draft__add(draft, child->next != NULL ? ", " : "");
     }
-    gate__draft_add(draft, object ? "}" : "]");
+    draft__add(draft, object ? "}" : "]");
 }
 
 /* ---- patterns ---- */
@@ -181,7 +181,7 @@ static enum code add_literal(struct buf *pattern, struct span text)
     return code;
 }
 
-void gate__draft_pattern(struct draft *draft, const struct shape *shape)
+void draft__pattern(struct draft *draft, const struct shape *shape)
 {
     const struct {
         bool seen;
@@ -206,7 +206,7 @@ void gate__draft_pattern(struct draft *draft, const struct shape *shape)
     }
     if (code != CODE_OK && draft->code == CODE_OK)
         draft->code = code;
-    gate__draft_text(draft, buf_peek(&pattern));
+    draft__text(draft, buf_peek(&pattern));
     buf_fini(&pattern);
 }
 
@@ -244,7 +244,7 @@ static enum code add_step(struct buf *path, const struct shape *shape)
     return code == CODE_OK ? buf_add_text(path, "']") : code;
 }
 
-void gate__draft_path(struct draft *draft, const struct shape *shape, const char *tail)
+void draft__path(struct draft *draft, const struct shape *shape, const char *tail)
 {
     const struct shape *steps[LEARN_DEPTH_MAX + 2];
     size_t count = 0;
@@ -252,7 +252,7 @@ void gate__draft_path(struct draft *draft, const struct shape *shape, const char
     enum code code;
 
     if (shape->depth == 1 && tail[0] == '\0' && is_path_word(shape->name)) {
-        gate__draft_text(draft, shape->name);
+        draft__text(draft, shape->name);
         return;
     }
     for (; shape->parent != NULL && count < sizeof steps / sizeof steps[0]; shape = shape->parent)
@@ -265,6 +265,6 @@ void gate__draft_path(struct draft *draft, const struct shape *shape, const char
         code = buf_add_text(&path, tail);
     if (code != CODE_OK && draft->code == CODE_OK)
         draft->code = code;
-    gate__draft_text(draft, buf_peek(&path));
+    draft__text(draft, buf_peek(&path));
     buf_fini(&path);
 }

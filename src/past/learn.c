@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/learn_priv.h"
+#include "past/learn_priv.h"
 
 #define LEARN_MAX_BYTES ((size_t)1 << 30)
 #define SAMPLE_DEPTH_MAX 12
 
-enum code gate__learn_copy(struct learn *learn, struct span text, struct span *copy)
+enum code learn__copy(struct learn *learn, struct span text, struct span *copy)
 {
     char *at = arena_dup(&learn->arena, text.at, text.len);
 
@@ -129,14 +129,14 @@ static enum code find_kind(struct learn *learn, const struct recorded *recorded,
     if (*kind == NULL)
         return CODE_NOMEM;
     (*kind)->about = wanted.about;
-    code = gate__learn_copy(learn, wanted.upstream, &(*kind)->upstream);
+    code = learn__copy(learn, wanted.upstream, &(*kind)->upstream);
     if (code == CODE_OK)
-        code = gate__learn_copy(learn, wanted.method, &(*kind)->method);
+        code = learn__copy(learn, wanted.method, &(*kind)->method);
     if (code == CODE_OK)
-        code = gate__learn_copy(learn, wanted.target, &(*kind)->target);
+        code = learn__copy(learn, wanted.target, &(*kind)->target);
     if (code == CODE_OK)
-        code = gate__learn_copy(learn, wanted.path, &(*kind)->path);
-    (*kind)->root = gate__learn_new_shape(learn, *kind, NULL, SPAN_NONE);
+        code = learn__copy(learn, wanted.path, &(*kind)->path);
+    (*kind)->root = learn__new_shape(learn, *kind, NULL, SPAN_NONE);
     if (code != CODE_OK || (*kind)->root == NULL)
         return CODE_NOMEM;
     memmove(learn->kinds + at + 1, learn->kinds + at, (learn->kind_count - at) * sizeof *learn->kinds);
@@ -168,7 +168,7 @@ static enum code add_name(struct learn *learn, struct learn_names *names, struct
         return CODE_NOMEM;
     memmove(names->name + at + 1, names->name + at, (names->count - at) * sizeof *names->name);
     names->count++;
-    return gate__learn_copy(learn, name, &names->name[at]);
+    return learn__copy(learn, name, &names->name[at]);
 }
 
 static bool is_simple(const struct json_node *node, unsigned depth)
@@ -192,13 +192,13 @@ static enum code add_sample(struct learn *learn, struct learn_kind *kind, const 
         return CODE_OK;
     if (question->root != NULL && (recorded->arguments.len > LEARN_SAMPLE_BYTES || !is_simple(question->root, 0)))
         return CODE_OK;
-    code = gate__learn_copy(learn, question->tenant, &sample->tenant);
+    code = learn__copy(learn, question->tenant, &sample->tenant);
     if (code == CODE_OK)
-        code = gate__learn_copy(learn, question->principal, &sample->principal);
+        code = learn__copy(learn, question->principal, &sample->principal);
     if (code == CODE_OK)
-        code = gate__learn_copy(learn, question->answers, &sample->answers);
+        code = learn__copy(learn, question->answers, &sample->answers);
     if (code == CODE_OK && question->root != NULL && kind->about != LEARN_PLAIN)
-        code = gate__learn_copy(learn, recorded->arguments, &sample->raw);
+        code = learn__copy(learn, recorded->arguments, &sample->raw);
     kind->sample_count += code == CODE_OK;
     return code;
 }
@@ -222,7 +222,7 @@ static enum code add_arguments(struct learn *learn, struct learn_kind *kind, con
         kind->redacted += recorded->lack == RECORDED_REDACTED;
         return CODE_OK;
     }
-    return gate__learn_shape(learn, kind, recorded, kind->root, root);
+    return learn__shape(learn, kind, recorded, kind->root, root);
 }
 
 static void note_time(int64_t time_us, int64_t *first_us, int64_t *last_us)

@@ -11,12 +11,13 @@
  * Owns: everything that its spans and nodes point to.
  * Lifetime: until it is used for another row, or recorded_fini.
  * Errors: enum code for memory and the database; what a row does not say is told in `kind` and `lack`. */
-#ifndef GATE_RECORDED_H
-#define GATE_RECORDED_H
+#ifndef PAST_RECORDED_H
+#define PAST_RECORDED_H
 
 #include "base/mem.h"
 #include "base/reason.h"
 #include "db/db.h"
+#include "gate/recorded_range.h"
 #include "policy/policy.h"
 
 enum recorded_kind {
@@ -82,6 +83,10 @@ void recorded_fini(struct recorded *recorded);
  * where the row is an answer.
  * Returns: CODE_OK, also where the row says little; CODE_NOMEM; CODE_IO. */
 enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt *row) MUST_USE;
+
+/* A statement for recorded_read: the range's rows from `first` to `last`, in the order of `seq`. */
+enum code recorded_range_prepare(struct db *db, const struct recorded_range *range, struct db_stmt **stmt) MUST_USE;
+void recorded_range_bind(struct db_stmt *stmt, const struct recorded_range *range, int64_t first, int64_t last);
 
 /* One call by its number. CODE_NOT_FOUND with a sentence where there is no such decision. */
 enum code recorded_find(struct recorded *recorded, struct db *db, uint64_t seq, struct why *why) MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/learn_priv.h"
+#include "past/learn_priv.h"
 
 #include "os/clock.h"
 
@@ -71,7 +71,7 @@ static void make_id(struct writing *writing, struct learn_kind *kind, struct spa
     id = span_of(text, len);
     for (unsigned more = 2; is_taken(writing->learn, id); more++)
         id.len = len + (size_t)snprintf(text + len, sizeof text - len, "-%u", more);
-    if (gate__learn_copy(writing->learn, id, &kind->id) != CODE_OK && writing->draft.code == CODE_OK)
+    if (learn__copy(writing->learn, id, &kind->id) != CODE_OK && writing->draft.code == CODE_OK)
         writing->draft.code = CODE_NOMEM;
 }
 
@@ -109,21 +109,21 @@ static void begin_list(struct matching *matching, const char *key)
     struct draft *draft = matching->draft;
 
     if (matching->in_block)
-        gate__draft_line(draft, "%s: [", key);
+        draft__line(draft, "%s: [", key);
     else
-        gate__draft_add(draft, "%s%s: [", matching->begun ? ", " : "", key);
+        draft__add(draft, "%s%s: [", matching->begun ? ", " : "", key);
     matching->begun = true;
 }
 
 static void end_list(struct matching *matching)
 {
-    gate__draft_add(matching->draft, matching->in_block ? "]\n" : "]");
+    draft__add(matching->draft, matching->in_block ? "]\n" : "]");
 }
 
 static void write_one(struct matching *matching, const char *key, struct span name)
 {
     begin_list(matching, key);
-    gate__draft_name(matching->draft, name);
+    draft__name(matching->draft, name);
     end_list(matching);
 }
 
@@ -133,8 +133,8 @@ static void write_names(struct matching *matching, const char *key, const struct
         return;
     begin_list(matching, key);
     for (uint32_t i = 0; i < names->count; i++) {
-        gate__draft_add(matching->draft, i > 0 ? ", " : "");
-        gate__draft_name(matching->draft, names->name[i]);
+        draft__add(matching->draft, i > 0 ? ", " : "");
+        draft__name(matching->draft, names->name[i]);
     }
     end_list(matching);
 }
@@ -144,12 +144,12 @@ static void begin_match(struct matching *matching, const struct learn_names *ten
     struct draft *draft = matching->draft;
 
     if (tenants->many)
-        gate__draft_line(draft, "# more than %d tenants: all are permitted\n", LEARN_NAMES_MAX);
+        draft__line(draft, "# more than %d tenants: all are permitted\n", LEARN_NAMES_MAX);
     if (principals->many)
-        gate__draft_line(draft, "# more than %d principals: all are permitted\n", LEARN_NAMES_MAX);
+        draft__line(draft, "# more than %d principals: all are permitted\n", LEARN_NAMES_MAX);
     matching->in_block =
         (tenants->many ? 0 : tenants->count) + (principals->many ? 0 : principals->count) > NAMES_IN_LINE;
-    gate__draft_line(draft, matching->in_block ? "match:\n" : "match: {");
+    draft__line(draft, matching->in_block ? "match:\n" : "match: {");
     draft->indent += matching->in_block;
     write_names(matching, "tenants", tenants);
     write_names(matching, "principals", principals);
@@ -158,7 +158,7 @@ static void begin_match(struct matching *matching, const struct learn_names *ten
 static void end_match(struct matching *matching)
 {
     matching->draft->indent -= matching->in_block;
-    gate__draft_add(matching->draft, matching->in_block ? "" : "}\n");
+    draft__add(matching->draft, matching->in_block ? "" : "}\n");
 }
 
 /* All protocol methods of one upstream, from kinds[at] on: they stand together. */
@@ -180,23 +180,23 @@ static void write_protocol(struct writing *writing, uint32_t at)
             calls += learn->kinds[i]->calls;
         }
     make_id(writing, first, SPAN_LIT("protocol"));
-    gate__draft_line(draft, "- id: %.*s\n", SPAN_ARG(first->id));
+    draft__line(draft, "- id: %.*s\n", SPAN_ARG(first->id));
     draft->indent++;
-    gate__draft_line(draft, "effect: permit\n");
+    draft__line(draft, "effect: permit\n");
     begin_match(&matching, &tenants, &principals);
     write_one(&matching, "upstreams", first->upstream);
     begin_list(&matching, "methods");
     for (uint32_t i = at; i < learn->kind_count && span_equals(learn->kinds[i]->upstream, first->upstream); i++)
         if (is_protocol(learn->kinds[i])) {
-            gate__draft_add(draft, is_first ? "" : ", ");
-            gate__draft_name(draft, learn->kinds[i]->method);
+            draft__add(draft, is_first ? "" : ", ");
+            draft__name(draft, learn->kinds[i]->method);
             is_first = false;
             learn->kinds[i]->drafted = true;
             learn->kinds[i]->id = first->id;
         }
     end_list(&matching);
     end_match(&matching);
-    gate__draft_line(draft, "reason: Learned from %" PRIu64 " recorded messages.\n\n", calls);
+    draft__line(draft, "reason: Learned from %" PRIu64 " recorded messages.\n\n", calls);
     draft->indent--;
     writing->sum.rules++;
 }
@@ -208,15 +208,15 @@ static void write_only_args(struct draft *draft, const struct learn_kind *kind)
     if (kind->about == LEARN_PLAIN)
         return;
     if (kind->root->unbounded) {
-        gate__draft_line(draft, "# too many different arguments were seen: they are free, and without conditions\n");
+        draft__line(draft, "# too many different arguments were seen: they are free, and without conditions\n");
         return;
     }
-    gate__draft_line(draft, "only_args: [");
+    draft__line(draft, "only_args: [");
     for (; member != NULL; member = member->next) {
-        gate__draft_text(draft, member->name);
-        gate__draft_add(draft, member->next != NULL ? ", " : "");
+        draft__text(draft, member->name);
+        draft__add(draft, member->next != NULL ? ", " : "");
     }
-    gate__draft_add(draft, "]\n");
+    draft__add(draft, "]\n");
 }
 
 /* Comments alone need no `when`. */
@@ -230,9 +230,9 @@ static void write_when(struct draft *draft, const struct learn_kind *kind)
         return;
     buf_init(&text, CONDITIONS_MAX_BYTES);
     inner.out = &text;
-    count = gate__draft_conditions(&inner, kind);
+    count = draft__conditions(&inner, kind);
     if (count > 0)
-        gate__draft_line(draft, "when:\n");
+        draft__line(draft, "when:\n");
     if (draft->code == CODE_OK)
         draft->code = inner.code != CODE_OK ? inner.code : buf_add_span(draft->out, buf_peek(&text));
     buf_fini(&text);
@@ -244,16 +244,16 @@ static void write_seen(struct draft *draft, const struct learn_kind *kind)
 
     clock_text(kind->first_us, from);
     clock_text(kind->last_us, to);
-    gate__draft_line(draft, "# %" PRIu64 " calls from %.19sZ to %.19sZ\n", kind->calls, from, to);
+    draft__line(draft, "# %" PRIu64 " calls from %.19sZ to %.19sZ\n", kind->calls, from, to);
     if (kind->approved > 0)
-        gate__draft_line(draft, "# %" PRIu64 " more passed because a person approved them, and were not learned from\n",
+        draft__line(draft, "# %" PRIu64 " more passed because a person approved them, and were not learned from\n",
                          kind->approved);
     if (kind->lost > 0)
-        gate__draft_line(draft,
+        draft__line(draft,
                          "# of %" PRIu64 " the arguments are not in the record (%" PRIu64 " cut, %" PRIu64 " redacted, %" PRIu64
                          " erased): these may be denied by this rule\n", kind->lost, kind->cut, kind->redacted, kind->erased);
     if (kind->too_many_shapes)
-        gate__draft_line(draft, "# more than %d different places in the arguments: not all have conditions\n",
+        draft__line(draft, "# more than %d different places in the arguments: not all have conditions\n",
                          LEARN_SHAPES_MAX);
 }
 
@@ -280,13 +280,13 @@ static void write_rule(struct writing *writing, struct learn_kind *kind)
 
     make_id(writing, kind, title_of(kind));
     write_seen(draft, kind);
-    gate__draft_line(draft, "- id: %.*s\n", SPAN_ARG(kind->id));
+    draft__line(draft, "- id: %.*s\n", SPAN_ARG(kind->id));
     draft->indent++;
-    gate__draft_line(draft, "effect: permit\n");
+    draft__line(draft, "effect: permit\n");
     write_match(draft, kind);
     write_when(draft, kind);
     write_only_args(draft, kind);
-    gate__draft_line(draft, "reason: Learned from %" PRIu64 " recorded calls.\n\n", kind->calls);
+    draft__line(draft, "reason: Learned from %" PRIu64 " recorded calls.\n\n", kind->calls);
     draft->indent--;
     kind->drafted = true;
     writing->sum.rules++;
@@ -296,11 +296,11 @@ static void write_left_out(struct writing *writing, const struct learn_kind *kin
 {
     struct draft *draft = &writing->draft;
 
-    gate__draft_line(draft, "# no rule for ");
-    gate__draft_quoted(draft, title_of(kind));
-    gate__draft_add(draft, " of ");
-    gate__draft_quoted(draft, kind->upstream);
-    gate__draft_add(draft, ": %" PRIu64 " calls, %s\n\n", kind->calls, why);
+    draft__line(draft, "# no rule for ");
+    draft__quoted(draft, title_of(kind));
+    draft__add(draft, " of ");
+    draft__quoted(draft, kind->upstream);
+    draft__add(draft, ": %" PRIu64 " calls, %s\n\n", kind->calls, why);
     writing->sum.left_out += kind->calls;
 }
 
@@ -312,11 +312,11 @@ static void write_kind(struct writing *writing, uint32_t at)
         return;
     writing->sum.left_out += kind->approved;
     if (kind->calls == 0) {
-        gate__draft_line(&writing->draft, "# no rule for ");
-        gate__draft_quoted(&writing->draft, title_of(kind));
-        gate__draft_add(&writing->draft, " of ");
-        gate__draft_quoted(&writing->draft, kind->upstream);
-        gate__draft_add(&writing->draft, ": a person approved each of its %" PRIu64 " calls\n\n", kind->approved);
+        draft__line(&writing->draft, "# no rule for ");
+        draft__quoted(&writing->draft, title_of(kind));
+        draft__add(&writing->draft, " of ");
+        draft__quoted(&writing->draft, kind->upstream);
+        draft__add(&writing->draft, ": a person approved each of its %" PRIu64 " calls\n\n", kind->approved);
         return;
     }
     if (is_protocol(kind))
@@ -344,8 +344,8 @@ static bool has_hidden(const struct shape *shape)
 static void list_hidden(struct draft *draft, const struct shape *shape, bool *first)
 {
     if (shape->hidden > 0) {
-        gate__draft_add(draft, *first ? "" : ", ");
-        gate__draft_path(draft, shape, "");
+        draft__add(draft, *first ? "" : ", ");
+        draft__path(draft, shape, "");
         *first = false;
         return;
     }
@@ -367,20 +367,20 @@ static void write_redactions(struct writing *writing)
         if (!kind->drafted || kind->about == LEARN_PLAIN || (kind->redacted == 0 && !has_hidden(kind->root)))
             continue;
         if (!any)
-            gate__draft_line(draft, "redact:  # what was redacted then\n");
+            draft__line(draft, "redact:  # what was redacted then\n");
         any = true;
-        gate__draft_add(draft, "  - {match: {upstreams: [");
-        gate__draft_name(draft, kind->upstream);
-        gate__draft_add(draft, kind->about == LEARN_TOOL ? "], tools: [" : "], methods: [");
-        gate__draft_name(draft, kind->about == LEARN_TOOL ? kind->target : kind->method);
-        gate__draft_add(draft, "]}, args: [");
+        draft__add(draft, "  - {match: {upstreams: [");
+        draft__name(draft, kind->upstream);
+        draft__add(draft, kind->about == LEARN_TOOL ? "], tools: [" : "], methods: [");
+        draft__name(draft, kind->about == LEARN_TOOL ? kind->target : kind->method);
+        draft__add(draft, "]}, args: [");
         if (kind->redacted > 0)
-            gate__draft_add(draft, "$");
+            draft__add(draft, "$");
         else
             list_hidden(draft, kind->root, &first);
-        gate__draft_add(draft, "]}\n");
+        draft__add(draft, "]}\n");
     }
-    gate__draft_add(draft, any ? "\n" : "");
+    draft__add(draft, any ? "\n" : "");
 }
 
 /* ---- tests ---- */
@@ -397,50 +397,50 @@ static void write_arguments(struct draft *draft, const struct learn_sample *samp
     buf_init(&out, LEARN_SAMPLE_BYTES * 8);
     if (sample->raw.at != NULL && draft->code == CODE_OK)
         draft->code = json_read(sample->raw, &json_file_rules, &out, &arena, &root, &fault);
-    gate__draft_add(draft, "{");
+    draft__add(draft, "{");
     for (const struct json_node *member = root != NULL ? root->child : NULL; member != NULL; member = member->next) {
-        gate__draft_text(draft, member->key);
-        gate__draft_add(draft, ": ");
-        gate__draft_value(draft, member);
-        gate__draft_add(draft, member->next != NULL || more != NULL ? ", " : "");
+        draft__text(draft, member->key);
+        draft__add(draft, ": ");
+        draft__value(draft, member);
+        draft__add(draft, member->next != NULL || more != NULL ? ", " : "");
     }
     if (more != NULL)
-        gate__draft_add(draft, "%s: 1", more);
-    gate__draft_add(draft, "}");
+        draft__add(draft, "%s: 1", more);
+    draft__add(draft, "}");
     buf_fini(&out);
     arena_fini(&arena);
 }
 
 static void write_test(struct draft *draft, const struct learn_kind *kind, const struct learn_sample *sample, const char *more)
 {
-    gate__draft_add(draft, "  - name: \"%.*s: %s\"\n", SPAN_ARG(kind->id), more != NULL ? "another argument" : "as recorded");
-    gate__draft_add(draft, "    call: {tenant: ");
-    gate__draft_text(draft, sample->tenant);
-    gate__draft_add(draft, ", principal: ");
-    gate__draft_text(draft, sample->principal);
-    gate__draft_add(draft, ", upstream: ");
-    gate__draft_text(draft, kind->upstream);
+    draft__add(draft, "  - name: \"%.*s: %s\"\n", SPAN_ARG(kind->id), more != NULL ? "another argument" : "as recorded");
+    draft__add(draft, "    call: {tenant: ");
+    draft__text(draft, sample->tenant);
+    draft__add(draft, ", principal: ");
+    draft__text(draft, sample->principal);
+    draft__add(draft, ", upstream: ");
+    draft__text(draft, kind->upstream);
     if (kind->path.len > 0) {
-        gate__draft_add(draft, ", path: ");
-        gate__draft_text(draft, kind->path);
+        draft__add(draft, ", path: ");
+        draft__text(draft, kind->path);
     }
-    gate__draft_add(draft, ", %s: ", kind->about == LEARN_TOOL ? "tool" : "method");
+    draft__add(draft, ", %s: ", kind->about == LEARN_TOOL ? "tool" : "method");
     if (kind->about == LEARN_PLAIN && sample->answers.len > 0)
-        gate__draft_add(draft, "response, answers: ");
-    gate__draft_text(draft, kind->about == LEARN_TOOL ? kind->target : kind->method);
+        draft__add(draft, "response, answers: ");
+    draft__text(draft, kind->about == LEARN_TOOL ? kind->target : kind->method);
     if (kind->about == LEARN_PROMPT) {
-        gate__draft_add(draft, ", prompt: ");
-        gate__draft_text(draft, kind->target);
+        draft__add(draft, ", prompt: ");
+        draft__text(draft, kind->target);
     }
     if (kind->about != LEARN_PLAIN) {
-        gate__draft_add(draft, kind->about == LEARN_PARAMS ? ", params: " : ", arguments: ");
+        draft__add(draft, kind->about == LEARN_PARAMS ? ", params: " : ", arguments: ");
         write_arguments(draft, sample, more);
     }
-    gate__draft_add(draft, "}\n");
+    draft__add(draft, "}\n");
     if (more != NULL)
-        gate__draft_add(draft, "    expect: {verdict: deny, rule: null}\n");
+        draft__add(draft, "    expect: {verdict: deny, rule: null}\n");
     else
-        gate__draft_add(draft, "    expect: {verdict: permit, rule: %.*s}\n", SPAN_ARG(kind->id));
+        draft__add(draft, "    expect: {verdict: permit, rule: %.*s}\n", SPAN_ARG(kind->id));
 }
 
 /* A name that none of them has. */
@@ -470,7 +470,7 @@ static void write_tests(struct writing *writing)
         if (!kind->drafted || kind->sample_count == 0)
             continue;
         if (!any)
-            gate__draft_add(draft, "tests:\n");
+            draft__add(draft, "tests:\n");
         any = true;
         for (uint32_t s = 0; s < kind->sample_count && (s == 0 || kind->about != LEARN_PLAIN); s++)
             write_test(draft, kind, &kind->samples[s], NULL);
@@ -489,12 +489,12 @@ static void write_head(struct writing *writing)
 
     clock_text(learn->first_us, from);
     clock_text(learn->last_us, to);
-    gate__draft_add(draft, "# Drafted by `callgate policy learn` from %" PRIu64 " permitted calls,\n", learn->calls);
-    gate__draft_add(draft, "# %.19sZ to %.19sZ. It permits what was seen, and nothing else:\n", from, to);
-    gate__draft_add(draft, "# read it, widen what is too tight, drop what should not have been, add what is forbidden.\n");
-    gate__draft_add(draft, "policy: ");
-    gate__draft_text(draft, writing->name);
-    gate__draft_add(draft, "\n\n");
+    draft__add(draft, "# Drafted by `callgate policy learn` from %" PRIu64 " permitted calls,\n", learn->calls);
+    draft__add(draft, "# %.19sZ to %.19sZ. It permits what was seen, and nothing else:\n", from, to);
+    draft__add(draft, "# read it, widen what is too tight, drop what should not have been, add what is forbidden.\n");
+    draft__add(draft, "policy: ");
+    draft__text(draft, writing->name);
+    draft__add(draft, "\n\n");
 }
 
 static enum code write_rules(struct writing *writing, struct buf *out)
@@ -509,7 +509,7 @@ static enum code write_rules(struct writing *writing, struct buf *out)
     for (uint32_t i = 0; i < learn->kind_count; i++)
         write_kind(writing, i);
     if (learn->further_calls > 0)
-        gate__draft_line(&writing->draft, "# no rules for %" PRIu64 " calls of more than %d tools and methods\n\n",
+        draft__line(&writing->draft, "# no rules for %" PRIu64 " calls of more than %d tools and methods\n\n",
                          learn->further_calls, LEARN_KINDS_MAX);
     return writing->draft.code;
 }
@@ -525,7 +525,7 @@ enum code learn_write(struct learn *learn, struct span name, uint64_t min_calls,
     code = write_rules(&writing, &rules);
     writing.draft = (struct draft){.out = out, .code = code};
     write_head(&writing);
-    gate__draft_add(&writing.draft, writing.sum.rules > 0 ? "rules:\n" : "rules: []\n");
+    draft__add(&writing.draft, writing.sum.rules > 0 ? "rules:\n" : "rules: []\n");
     if (writing.draft.code == CODE_OK)
         writing.draft.code = buf_add_span(out, buf_peek(&rules));
     write_redactions(&writing);
