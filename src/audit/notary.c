@@ -170,10 +170,10 @@ void notary__push(struct notary *notary, uint64_t last, struct span leaves, uint
     if (!notary->is_on)
         return;
     (void)pthread_mutex_lock(&notary->lock);
-    if (notary->queue_last + count != last || buf_add_span(&notary->queue, leaves) != CODE_OK) {
+    if (notary->queue_last + count != last || buf_put(&notary->queue, leaves) != CODE_OK) {
         buf_clear(&notary->queue); /* what it held is read back from the file */
         notary->queue_count = 0;
-        if (buf_add_span(&notary->queue, leaves) != CODE_OK)
+        if (buf_put(&notary->queue, leaves) != CODE_OK)
             count = 0;
     }
     notary->queue_last = last;

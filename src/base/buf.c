@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 
-#include "base/bug.h"
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -42,6 +41,7 @@ void buf_clear(struct buf *buf)
 {
     wipe(buf, buf->head, buf->tail);
     buf->head = buf->tail = 0;
+    buf->code = CODE_OK;
 }
 
 void buf_borrow(struct buf *buf)
@@ -98,6 +98,8 @@ enum code buf_reserve(struct buf *buf, size_t len, char **at)
     size_t have = buf_len(buf);
 
     BUG_ON(buf->head > buf->tail || buf->tail > buf->size);
+    if (buf->code != CODE_OK)
+        return buf->code;
     if (have > buf->cap_bytes || len > buf->cap_bytes - have)
         return CODE_LIMIT;
     if (buf->size - buf->tail < len) {
@@ -108,6 +110,36 @@ enum code buf_reserve(struct buf *buf, size_t len, char **at)
     }
     *at = buf->block ? buf->block + buf->tail : NULL;
     return CODE_OK;
+}
+
+enum code buf_fail(struct buf *buf, enum code code)
+{
+    if (buf->code == CODE_OK)
+        buf->code = code;
+    return buf->code;
+}
+
+void buf_rewind(struct buf *buf, struct buf_mark mark)
+{
+    buf_truncate(buf, mark.len);
+    buf->code = mark.code;
+}
+
+enum code buf_settle(struct buf *buf, struct buf_mark mark)
+{
+    enum code code = buf->code;
+
+    if (code != CODE_OK)
+        buf_rewind(buf, mark);
+    return code;
+}
+
+enum code buf_put(struct buf *buf, struct span span)
+{
+    struct buf_mark mark = buf_mark(buf);
+
+    buf_add_span(buf, span);
+    return buf_settle(buf, mark);
 }
 
 void buf_commit(struct buf *buf, size_t len)
@@ -123,7 +155,7 @@ static __attribute__((noinline)) enum code add_slowly(struct buf *buf, const voi
     enum code code = buf_reserve(buf, len, &at);
 
     if (code != CODE_OK || len == 0)
-        return code;
+        return buf_fail(buf, code);
     memcpy(at, bytes, len);
     buf_commit(buf, len);
     return CODE_OK;
@@ -131,7 +163,7 @@ static __attribute__((noinline)) enum code add_slowly(struct buf *buf, const voi
 
 enum code buf_add(struct buf *buf, const void *bytes, size_t len)
 {
-    if (len == 0 || len > buf->size - buf->tail || buf_len(buf) + len > buf->cap_bytes)
+    if (buf->code != CODE_OK || len == 0 || len > buf->size - buf->tail || buf_len(buf) + len > buf->cap_bytes)
         return add_slowly(buf, bytes, len);
     memcpy(buf->block + buf->tail, bytes, len);
     buf->tail += len;
@@ -140,7 +172,7 @@ enum code buf_add(struct buf *buf, const void *bytes, size_t len)
 
 enum code buf_add_byte(struct buf *buf, char byte)
 {
-    if (buf->tail < buf->size && buf_len(buf) < buf->cap_bytes) {
+    if (buf->code == CODE_OK && buf->tail < buf->size && buf_len(buf) < buf->cap_bytes) {
         buf->block[buf->tail++] = byte;
         return CODE_OK;
     }
@@ -157,11 +189,9 @@ enum code buf_addf(struct buf *buf, const char *format, ...)
     va_start(args, format);
     len = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (len < 0)
-        return CODE_INVALID;
-    code = buf_reserve(buf, (size_t)len, &at);
+    code = len < 0 ? CODE_INVALID : buf_reserve(buf, (size_t)len, &at);
     if (code != CODE_OK || len == 0)
-        return code;
+        return buf_fail(buf, code);
     va_start(args, format);
     (void)vsnprintf(at, (size_t)len + 1, format, args);
     va_end(args);
@@ -189,7 +219,7 @@ void buf_move(struct buf *to, struct buf *from)
 {
     bool wipes = from->wipes;
 
-    BUG_ON(!buf_is_empty(to) || from->size > to->cap_bytes || (wipes && !to->wipes));
+    BUG_ON(!buf_is_empty(to) || from->code != CODE_OK || from->size > to->cap_bytes || (wipes && !to->wipes));
     buf_fini(to);
     to->block = from->block;
     to->head = from->head;

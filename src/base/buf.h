@@ -4,10 +4,14 @@
  * Threads: belongs to one thread.
  * Owns: its block.
  * Lifetime: spans from buf_peek are valid until the buffer next changes.
- * Errors: CODE_LIMIT past the cap, CODE_NOMEM; a failed append changes nothing. */
+ * Errors: CODE_LIMIT past the cap, CODE_NOMEM. The first append that fails sticks: further ones add nothing and return the
+ * same, so that a chain of appends asks once, at its end, with buf_code. A buffer that failed lacks something: to read it is a
+ * bug until buf_clear, buf_fini or buf_rewind forgets. What goes on after a failure, such as a queue, appends with buf_put, or
+ * sets a mark. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include "base/bug.h"
 #include "base/code.h"
 #include "base/span.h"
 
@@ -21,13 +25,14 @@ struct buf {
     size_t tail;
     size_t size;
     size_t cap_bytes;
+    enum code code; /* of the first append that failed */
     bool wipes;
 };
 
 void buf_init(struct buf *buf, size_t cap_bytes);
 void buf_fini(struct buf *buf);   /* gives the block back; the cap stays, so it may be used again */
 void buf_wipes(struct buf *buf);  /* from now on what leaves it is overwritten where it stood: for credentials on their way */
-void buf_clear(struct buf *buf);  /* empties, keeps the block */
+void buf_clear(struct buf *buf);  /* empties, keeps the block, forgets a failure */
 void buf_borrow(struct buf *buf); /* one without a block gets a spare one (base/mem.h), if any: for what ends with the turn */
 
 static inline size_t buf_len(const struct buf *buf)
@@ -47,24 +52,49 @@ static inline size_t buf_room(const struct buf *buf) /* bytes that may still be 
 
 static inline struct span buf_peek(const struct buf *buf)
 {
+    BUG_ON(buf->code != CODE_OK);
     return (struct span){buf->block ? buf->block + buf->head : NULL, buf->tail - buf->head};
 }
 
-enum code buf_add(struct buf *buf, const void *bytes, size_t len) MUST_USE;
-enum code buf_add_byte(struct buf *buf, char byte) MUST_USE;
-enum code buf_addf(struct buf *buf, const char *format, ...) MUST_USE PRINTF_LIKE(2, 3);
+enum code buf_add(struct buf *buf, const void *bytes, size_t len);
+enum code buf_add_byte(struct buf *buf, char byte);
+enum code buf_addf(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static inline MUST_USE enum code buf_add_span(struct buf *buf, struct span span)
+static inline enum code buf_add_span(struct buf *buf, struct span span)
 {
     return buf_add(buf, span.at, span.len);
 }
 
-static inline MUST_USE enum code buf_add_text(struct buf *buf, const char *text)
+static inline enum code buf_add_text(struct buf *buf, const char *text)
 {
     return buf_add(buf, text, strlen(text));
 }
 
-/* Room for exactly `len` further bytes: *at points to it; buf_commit says how many were written. */
+/* Whether all appends were made. Whoever reads the buffer asks this before. */
+static inline MUST_USE enum code buf_code(const struct buf *buf)
+{
+    return buf->code;
+}
+
+/* A failure of the caller's own, as if an append had failed; CODE_OK is none. Returns: as buf_code. */
+enum code buf_fail(struct buf *buf, enum code code);
+
+/* Where a chain of appends begins that may be taken back. */
+struct buf_mark {
+    size_t len;
+    enum code code;
+};
+
+static inline struct buf_mark buf_mark(const struct buf *buf)
+{
+    return (struct buf_mark){.len = buf_len(buf), .code = buf->code};
+}
+
+void buf_rewind(struct buf *buf, struct buf_mark mark);                  /* takes back all since, a failure too */
+enum code buf_settle(struct buf *buf, struct buf_mark mark) MUST_USE;    /* does so where something since has failed */
+enum code buf_put(struct buf *buf, struct span span) MUST_USE;           /* appends; a failure changes nothing and sticks not */
+
+/* Room for exactly `len` further bytes: *at points to it; buf_commit says how many were written. A failure changes nothing. */
 enum code buf_reserve(struct buf *buf, size_t len, char **at) MUST_USE;
 void buf_commit(struct buf *buf, size_t len);
 
@@ -72,13 +102,13 @@ void buf_commit(struct buf *buf, size_t len);
 void buf_drop(struct buf *buf, size_t len);
 
 /* The bytes of `from` become those of `to`, without a copy; `from` is empty then. Each keeps its cap. Takes: `to` empty; a cap
- * that the bytes of `from` fit. */
+ * that the bytes of `from` fit; no failure. */
 void buf_move(struct buf *to, struct buf *from);
 
 /* Gives room behind the tail back where there is much; for bytes that stay for long. */
 void buf_fit(struct buf *buf);
 
-/* Cuts back to the first `len` bytes. */
+/* Cuts back to the first `len` bytes; remembers a failure. */
 void buf_truncate(struct buf *buf, size_t len);
 
 #endif

@@ -65,11 +65,11 @@ static int64_t approval_of(const struct verdict *verdict, const struct approval_
 /* Returns: whether it was written; where it does not fit, nothing of it is. */
 static bool write_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
 
     if (add_rule(out, rule, approval) == CODE_OK && buf_room(out) >= RULES_TAIL_BYTES)
         return true;
-    buf_truncate(out, before);
+    buf_rewind(out, before);
     return false;
 }
 

@@ -156,7 +156,8 @@ static size_t run_of(const struct http_head *head, size_t begin, const struct ht
 
 enum code http_write_passing(struct buf *out, const struct http_head *head, const struct http_except *except)
 {
-    size_t before = buf_len(out), i = 0;
+    struct buf_mark before = buf_mark(out);
+    size_t i = 0;
     enum code code = CODE_OK;
 
     while (i < head->count && code == CODE_OK) {
@@ -174,7 +175,7 @@ enum code http_write_passing(struct buf *out, const struct http_head *head, cons
         i = end > i ? end : i + 1;
     }
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     return code;
 }
 

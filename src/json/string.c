@@ -339,7 +339,7 @@ static size_t put_special(const unsigned char *at, const unsigned char *end, cha
 enum code json_write_string(struct buf *out, struct span text)
 {
     const unsigned char *at = (const unsigned char *)(text.len ? text.at : ""), *end = at + text.len;
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code = buf_add_byte(out, '"');
 
     while (code == CODE_OK && at < end) {
@@ -358,6 +358,6 @@ enum code json_write_string(struct buf *out, struct span text)
     if (code == CODE_OK)
         code = buf_add_byte(out, '"');
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     return code;
 }

@@ -42,7 +42,7 @@ static void give_back(struct leg *leg)
 {
     if (leg->in.size > 0 && buf_is_empty(&leg->in))
         buf_fini(&leg->in);
-    if (leg->out.size > 0 && buf_is_empty(&leg->out))
+    if (leg->out.size > 0 && buf_is_empty(&leg->out) && buf_code(&leg->out) == CODE_OK)
         buf_fini(&leg->out);
 }
 
@@ -141,6 +141,8 @@ void leg_fill(struct leg *leg)
 void leg_drain(struct leg *leg)
 {
     leg->write_blocked = false;
+    if (buf_code(&leg->out) != CODE_OK)
+        leg->is_broken = true; /* a message that lacks something does not go out */
     while (leg->is_ready && !leg->is_broken && !leg->is_ended && !buf_is_empty(&leg->out)) {
         struct span bytes = buf_peek(&leg->out);
         size_t done = 0;

@@ -291,7 +291,7 @@ enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_d
                            enum mcp_form *form)
 {
     enum answer answer = answer_of(message, denial);
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code = CODE_OK;
     bool is_sse;
 
@@ -308,7 +308,7 @@ enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_d
     if (code == CODE_OK && is_sse)
         code = sse_write_message_end(out);
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     return code;
 }
 

@@ -85,7 +85,7 @@ static struct span base_of(struct span reference, struct span path)
 
 enum code mcp_endpoint_resolve(struct span reference, const struct mcp_endpoint_base *base, struct buf *out)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code;
     struct span text;
 
@@ -97,11 +97,11 @@ enum code mcp_endpoint_resolve(struct span reference, const struct mcp_endpoint_
     code = buf_add_span(out, base_of(reference, base->path));
     if (code == CODE_OK)
         code = buf_add_span(out, reference);
-    text = span_part(buf_peek(out), before, SIZE_MAX);
+    text = code == CODE_OK ? span_part(buf_peek(out), before.len, SIZE_MAX) : SPAN_NONE;
     if (code == CODE_OK && (text.len > MCP_ENDPOINT_MAX_BYTES || text.at[0] != '/' ||
                             span_starts_with(text, SPAN_LIT("//")) || has_dots(cut_query(text))))
         code = CODE_INVALID;
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     return code;
 }

@@ -90,13 +90,13 @@ enum code mcp__error_write(const struct mcp__error *error, struct buf *out) MUST
 /* A writer that remembers its first failure, so that texts are written without a check at each piece. */
 struct mcp__pen {
     struct buf *out;
-    size_t before;
+    struct buf_mark before;
     enum code code;
 };
 
 static inline struct mcp__pen mcp__pen_of(struct buf *out)
 {
-    return (struct mcp__pen){out, buf_len(out), CODE_OK};
+    return (struct mcp__pen){out, buf_mark(out), CODE_OK};
 }
 
 static inline void mcp__pen_span(struct mcp__pen *pen, struct span span)
@@ -132,7 +132,7 @@ void mcp__pen_denial(struct mcp__pen *pen, const char *denial, uint64_t decision
 static inline enum code mcp__pen_end(struct mcp__pen *pen)
 {
     if (pen->code != CODE_OK)
-        buf_truncate(pen->out, pen->before);
+        buf_rewind(pen->out, pen->before);
     return pen->code;
 }
 

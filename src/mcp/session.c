@@ -58,7 +58,7 @@ static enum code add_mac(const unsigned char *key, const struct mcp_session_scop
 enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,
                            const struct mcp_session *session, struct buf *out)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code;
 
     if (!is_well_formed(session))
@@ -73,7 +73,7 @@ enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const
     if (code == CODE_OK)
         code = add_mac(key, scope, session, out);
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     return code;
 }
 

@@ -53,7 +53,7 @@ static enum code make_room(const struct stat *stat, const char *path, size_t max
 /* Reads to the end, whatever size the file was said to have: it may grow meanwhile. */
 static enum code read_all(int fd, const char *path, size_t max_bytes, struct buf *out, struct why *why)
 {
-    size_t begin = buf_len(out);
+    struct buf_mark begin = buf_mark(out);
     char chunk[16384];
     enum code code = CODE_OK;
 
@@ -66,14 +66,14 @@ static enum code read_all(int fd, const char *path, size_t max_bytes, struct buf
             continue;
         if (n == -1)
             code = cannot(why, path, "read", errno);
-        else if ((size_t)n > max_bytes - (buf_len(out) - begin))
+        else if ((size_t)n > max_bytes - (buf_len(out) - begin.len))
             code = too_large(why, path, max_bytes);
         else if ((code = buf_add(out, chunk, (size_t)n)) != CODE_OK)
             (void)why_set(why, code, "%s cannot be read: %s", path, code_text(code));
     }
     mem_wipe(chunk, sizeof chunk);
     if (code != CODE_OK)
-        buf_truncate(out, begin);
+        buf_rewind(out, begin);
     return code;
 }
 

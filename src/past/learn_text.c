@@ -129,7 +129,8 @@ static void escaped(struct draft *draft, struct span text, const char *special)
             inner.code = buf_add_byte(&out, text.at[i]);
     }
     draft->code = inner.code;
-    draft__text(draft, buf_peek(&out));
+    if (draft->code == CODE_OK)
+        draft__text(draft, buf_peek(&out));
     buf_fini(&out);
 }
 
@@ -206,7 +207,8 @@ void draft__pattern(struct draft *draft, const struct shape *shape)
     }
     if (code != CODE_OK && draft->code == CODE_OK)
         draft->code = code;
-    draft__text(draft, buf_peek(&pattern));
+    if (draft->code == CODE_OK)
+        draft__text(draft, buf_peek(&pattern));
     buf_fini(&pattern);
 }
 
@@ -265,6 +267,7 @@ void draft__path(struct draft *draft, const struct shape *shape, const char *tai
         code = buf_add_text(&path, tail);
     if (code != CODE_OK && draft->code == CODE_OK)
         draft->code = code;
-    draft__text(draft, buf_peek(&path));
+    if (draft->code == CODE_OK)
+        draft__text(draft, buf_peek(&path));
     buf_fini(&path);
 }

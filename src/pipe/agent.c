@@ -81,6 +81,10 @@ static void take_session(struct pipe_agent *agent, const struct http_head *head,
         if ((version != NULL && version->type == JSON_STRING && buf_add_span(&agent->version, version->text) != CODE_OK) ||
             buf_add_span(&agent->session, session) != CODE_OK)
             agent__complain("there is not enough memory for the session");
+        if (buf_code(&agent->version) != CODE_OK || buf_code(&agent->session) != CODE_OK) {
+            buf_clear(&agent->version);
+            buf_clear(&agent->session);
+        }
     }
     buf_fini(&text);
     arena_fini(&arena);

@@ -409,7 +409,7 @@ static bool tells_listeners(struct pipe_child *child, struct span line)
 
 static void keep(struct pipe_child *child, struct span line)
 {
-    if (buf_len(&child->kept) + line.len + 1 > KEPT_BYTES || buf_add_span(&child->kept, line) != CODE_OK)
+    if (buf_len(&child->kept) + line.len + 1 > KEPT_BYTES || buf_put(&child->kept, line) != CODE_OK)
         CHILD_LOG(child, LOG_WARN, "nobody listens to the command, and too much waits already: a message is dropped");
     else if (buf_add_byte(&child->kept, '\n') != CODE_OK)
         buf_clear(&child->kept);

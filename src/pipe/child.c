@@ -32,7 +32,7 @@ bool child__say(struct pipe_child *child, struct span line)
     struct buf *out = &child->in.out;
 
     if (child->state != CHILD_RUNS || child->stopped_reading || child->in.is_broken ||
-        buf_len(out) > STDIN_WAITING_BYTES || buf_add_span(out, line) != CODE_OK)
+        buf_len(out) > STDIN_WAITING_BYTES || buf_put(out, line) != CODE_OK)
         return false;
     if (buf_add_byte(out, '\n') != CODE_OK) {
         child->in.is_broken = true; /* half a line is there: nothing more can be said */

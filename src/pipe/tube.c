@@ -37,6 +37,8 @@ static void fill(struct tube *tube)
 
 static void drain(struct tube *tube)
 {
+    if (buf_code(&tube->out) != CODE_OK)
+        tube->is_broken = true; /* a message that lacks something does not go out */
     while (!tube->is_broken && !buf_is_empty(&tube->out)) {
         struct span bytes = buf_peek(&tube->out);
         ssize_t done = write(tube->fd, bytes.at, bytes.len);

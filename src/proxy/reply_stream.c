@@ -10,11 +10,12 @@
 static enum code write_down(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct span text = buf_peek(&exchange->text);
-    enum code code;
+    enum code code = buf_code(&exchange->text);
+    struct span text;
 
-    if (span_is_empty(text))
-        return CODE_OK;
+    if (code != CODE_OK || buf_is_empty(&exchange->text))
+        return code;
+    text = buf_peek(&exchange->text);
     code = http_write_chunk(&pair->front.out, text);
     if (code == CODE_OK)
         exchange__delivered(pair, text);
@@ -161,7 +162,11 @@ void stream__tick(struct pair *pair)
     pair->quiet_since_us = pair__now_us(pair);
     give_buffers_back(pair);
     /* Where bytes wait already, they are what shows whether the agent is there. */
-    if (buf_is_empty(&pair->front.out) && sse_write_comment(&exchange->text) == CODE_OK)
+    if (!buf_is_empty(&pair->front.out))
+        return;
+    if (sse_write_comment(&exchange->text) != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+    else
         (void)stream__flush(pair);
 }
 

@@ -26,16 +26,16 @@ static enum code add_notes(struct buf *out, const struct sse_event *event)
     return code;
 }
 
-static enum code or_nothing(struct buf *out, size_t before, enum code code)
+static enum code or_nothing(struct buf *out, struct buf_mark before, enum code code)
 {
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     return code;
 }
 
 enum code sse_write_message_begin(struct buf *out, const struct sse_event *event)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code;
 
     if (event == NULL || (!event->has_id && !event->has_retry))
@@ -55,7 +55,7 @@ enum code sse_write_message_end(struct buf *out)
 
 enum code sse_write_message(struct buf *out, const struct sse_event *event, struct span json)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code;
 
     if (span_find(json, '\n') < json.len || span_find(json, '\r') < json.len)
@@ -75,12 +75,12 @@ enum code sse_write_typed(struct buf *out, struct span type, struct span json)
 
 enum code sse_write_priming(struct buf *out, const struct sse_event *event)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code = add_notes(out, event);
 
     if (code == CODE_OK && event->has_data)
         code = buf_add_text(out, "data:\n");
-    if (code == CODE_OK && buf_len(out) > before)
+    if (code == CODE_OK && buf_len(out) > before.len)
         code = buf_add_byte(out, '\n');
     return or_nothing(out, before, code);
 }
@@ -92,7 +92,7 @@ enum code sse_write_comment(struct buf *out)
 
 enum code sse_write_event(struct buf *out, struct span type, struct span data)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
 
     return or_nothing(out, before, buf_addf(out, "event: %.*s\ndata: %.*s\n\n", SPAN_ARG(type), SPAN_ARG(data)));
 }

@@ -147,7 +147,7 @@ static size_t run_of(struct span text, bool ascii)
 enum code unicode_plain(struct span text, struct buf *out)
 {
     struct piece piece = {.size = 0};
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code = CODE_OK;
 
     while (text.len > 0 && code == CODE_OK) {
@@ -160,7 +160,7 @@ enum code unicode_plain(struct span text, struct buf *out)
         text = span_part(text, ascii + others, SIZE_MAX);
     }
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     mem_free(piece.points);
     mem_free(piece.sorted);
     return code;

@@ -94,10 +94,10 @@ static enum code write_node(const struct yaml_node *node, struct buf *out)
 
 enum code yaml_to_json(const struct yaml_node *node, struct buf *out)
 {
-    size_t before = buf_len(out);
+    struct buf_mark before = buf_mark(out);
     enum code code = write_node(node, out);
 
     if (code != CODE_OK)
-        buf_truncate(out, before);
+        buf_rewind(out, before);
     return code;
 }

@@ -4,6 +4,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void holds(const struct buf *buf, const char *text)
 {
     if (!span_is(buf_peek(buf), text))
@@ -58,9 +63,9 @@ static void the_cap_holds(void **state)
             assert_int_equal(buf_room(&buf), caps[i] - n);
             assert_ok(n % 2 ? buf_addf(&buf, "%c", 'a') : buf_add_byte(&buf, 'a'));
         }
-        assert_int_equal(buf_add_byte(&buf, 'x'), CODE_LIMIT);
-        assert_int_equal(buf_addf(&buf, "%c", 'x'), CODE_LIMIT);
-        assert_int_equal(buf_add(&buf, "xyz", 3), CODE_LIMIT);
+        assert_int_equal(buf_put(&buf, SPAN_LIT("x")), CODE_LIMIT);
+        assert_int_equal(buf_put(&buf, SPAN_LIT("xyz")), CODE_LIMIT);
+        assert_ok(buf_code(&buf)); /* what is put and finds no room changes nothing */
         assert_int_equal(buf_len(&buf), caps[i]);
         assert_true(buf.size <= caps[i]);
         /* What was dropped makes room again, though the block is full. */
@@ -92,6 +97,87 @@ static void reserve_and_commit(void **state)
     buf_fini(&buf);
 }
 
+static void dies(void (*reads)(struct buf *buf), struct buf *buf)
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct rlimit none = {0, 0};
+
+        (void)setrlimit(RLIMIT_CORE, &none);
+        (void)signal(SIGABRT, SIG_DFL);
+        (void)close(STDERR_FILENO);
+        reads(buf);
+        _exit(0);
+    }
+    assert_true(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void peeks(struct buf *buf)
+{
+    (void)buf_peek(buf);
+}
+
+static void moves(struct buf *buf)
+{
+    struct buf to;
+
+    buf_init(&to, buf->cap_bytes);
+    buf_move(&to, buf);
+}
+
+/* 6.14: what lacks something is never read as if it were whole, and forgets that only where it is emptied or taken back. */
+static void a_failure_sticks(void **state)
+{
+    struct buf_mark mark;
+    struct buf buf;
+    char *at;
+
+    (void)state;
+    buf_init(&buf, 8);
+    buf_add_text(&buf, "abcd");
+    buf_add_text(&buf, "efghi"); /* no room: and what would fit is not added behind the gap */
+    assert_int_equal(buf_add_byte(&buf, 'j'), CODE_LIMIT);
+    assert_int_equal(buf_add(&buf, "", 0), CODE_LIMIT);
+    assert_int_equal(buf_addf(&buf, "%d", 1), CODE_LIMIT);
+    assert_int_equal(buf_put(&buf, SPAN_LIT("k")), CODE_LIMIT);
+    assert_int_equal(buf_reserve(&buf, 1, &at), CODE_LIMIT);
+    assert_int_equal(buf_fail(&buf, CODE_NOMEM), CODE_LIMIT); /* the first one counts */
+    assert_int_equal(buf_len(&buf), 4);
+    dies(peeks, &buf);
+    buf_drop(&buf, 1);
+    buf_truncate(&buf, 1); /* neither makes it whole */
+    assert_int_equal(buf_code(&buf), CODE_LIMIT);
+    buf_truncate(&buf, 0);
+    dies(peeks, &buf);
+    dies(moves, &buf);
+    buf_clear(&buf);
+    assert_ok(buf_add_text(&buf, "abc"));
+    assert_int_equal(buf_reserve(&buf, 6, &at), CODE_LIMIT);
+    holds(&buf, "abc"); /* nothing of it lacks */
+    assert_int_equal(buf_fail(&buf, CODE_INVALID), CODE_INVALID);
+    buf_fini(&buf);
+    assert_ok(buf_add_text(&buf, "abc"));
+    mark = buf_mark(&buf);
+    buf_add_text(&buf, "def");
+    assert_ok(buf_settle(&buf, mark));
+    holds(&buf, "abcdef");
+    mark = buf_mark(&buf);
+    buf_add_text(&buf, "gh");
+    buf_add_text(&buf, "i");
+    assert_int_equal(buf_settle(&buf, mark), CODE_LIMIT);
+    holds(&buf, "abcdef");
+    buf_add_text(&buf, "too long");
+    mark = buf_mark(&buf); /* what failed before stays so, whatever is taken back since */
+    buf_add_byte(&buf, 'g');
+    assert_int_equal(buf_settle(&buf, mark), CODE_LIMIT);
+    buf_rewind(&buf, mark);
+    dies(peeks, &buf);
+    buf_fini(&buf);
+}
+
 /* A failed append changes nothing, wherever memory runs out. */
 static void memory_runs_out(void **state)
 {
@@ -114,6 +200,7 @@ static void memory_runs_out(void **state)
         assert_int_equal(code, done ? CODE_OK : CODE_NOMEM);
         if (!done)
             assert_int_equal(buf_len(&buf), before);
+        assert_int_equal(buf_add_byte(&buf, 'x'), code);
         assert_true(!done || nth > 3);
         buf_fini(&buf);
     }
@@ -240,6 +327,7 @@ int main(void)
         cmocka_unit_test(appends_and_drops),
         cmocka_unit_test(the_cap_holds),
         cmocka_unit_test(reserve_and_commit),
+        cmocka_unit_test(a_failure_sticks),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(a_spare_block_is_lent),
         cmocka_unit_test(bytes_change_hands),
