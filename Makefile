@@ -42,7 +42,7 @@ say = @$(if $(filter 1,$(V)),:,echo '  $(1)  $(2)')
 # ---- flags ----------------------------------------------------------------------------------------------------------
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wformat=2 -Wundef -Wvla \
-            -Wwrite-strings -Werror=implicit-function-declaration -Werror=int-conversion
+            -Wwrite-strings -Wconversion -Werror=implicit-function-declaration -Werror=int-conversion
 HARDEN_CC := -fstack-protector-strong -fstack-clash-protection -fPIE $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection)
 HARDEN_LD := -pie -Wl,-z,relro,-z,now
 

@@ -21,8 +21,8 @@ static void write_value(struct draft *draft, const struct shape *shape, const st
 
 static unsigned types_of(const struct shape *shape)
 {
-    return (shape->nulls > 0) + (shape->trues + shape->falses > 0) + (shape->numbers > 0) + (shape->strings > 0) +
-           (shape->arrays > 0) + (shape->objects > 0);
+    return (unsigned)((shape->nulls > 0) + (shape->trues + shape->falses > 0) + (shape->numbers > 0) + (shape->strings > 0) +
+                      (shape->arrays > 0) + (shape->objects > 0));
 }
 
 static bool is_optional(const struct shape *member)

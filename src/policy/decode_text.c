@@ -17,7 +17,7 @@ size_t policy__read_percent(struct span text, char *out)
 
         if (low >= 0)
             i += 2;
-        out[len++] = low >= 0 ? (char)(high << 4 | low) : text.at[i];
+        out[len++] = (char)(low >= 0 ? high << 4 | low : text.at[i]);
     }
     return len;
 }
