@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/cmd_audit_show_priv.h"
 
-#include "past/recall.h"
 #include "app/store.h"
+#include "author/explain.h"
+#include "past/recall.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static enum code walk(struct show *show, struct recorded *recorded, const struct
     if (code == CODE_OK && recorded->question.hidden != NULL)
         show->is_guessed = recorded_guess(recorded, &recorded->question, policy, scratch, verdict, &otherwise);
     if (code == CODE_OK)
-        code = policy_explain(policy, &recorded->question, scratch, verdict, &show->words);
+        code = explain_text(policy, &recorded->question, scratch, verdict, &show->words);
     if (code == CODE_OK)
         show->walked = verdict_text(verdict->kind);
     show->otherwise = verdict_text(otherwise);

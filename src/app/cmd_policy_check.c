@@ -3,6 +3,7 @@
 #include "app/cmd_policy_priv.h"
 #include "app/policy_files.h"
 #include "app/print.h"
+#include "author/warn.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +106,8 @@ int cmd_policy__check(int argc, char **argv)
     faults_init(&check.faults);
     faults_init(&check.warnings);
     code = policy_compile(files.files, files.count, 0, &policy, &check.faults, &check.warnings);
+    if (code == CODE_OK)
+        code = warn_policy(policy, &check.warnings);
     check.files = files.count;
     check.rules = code == CODE_OK ? policy_rule_count(policy) : 0;
     status = code == CODE_OK || code == CODE_INVALID ? tell_check(&check) : complain(STATUS_CANNOT, "%s", code_text(code));

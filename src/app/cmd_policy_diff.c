@@ -6,9 +6,10 @@
 #include "app/print.h"
 #include "app/store.h"
 
+#include "author/diff.h"
+#include "author/store_change.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "policy/diff.h"
 
 #include <inttypes.h>
 #include <stdio.h>

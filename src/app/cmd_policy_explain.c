@@ -5,10 +5,11 @@
 #include "app/explain_call.h"
 #include "app/policy_files.h"
 #include "app/print.h"
+#include "app/store.h"
 #include "app/terminal.h"
 #include "past/recall.h"
-#include "app/store.h"
 
+#include "author/explain.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/clock.h"
@@ -211,9 +212,9 @@ static enum code judge(struct explaining *e)
     if (e->as_json) {
         struct doc *rules = doc_add_array(e->doc, "candidates"), *answer = doc_add_array(e->doc, "answer_redacted");
 
-        code = policy_explain_doc(e->policy, &e->call.question, e->scratch, e->verdict, rules, answer);
+        code = explain_doc(e->policy, &e->call.question, e->scratch, e->verdict, rules, answer);
     }
-    return code == CODE_OK ? policy_explain(e->policy, &e->call.question, e->scratch, e->verdict, &e->words) : code;
+    return code == CODE_OK ? explain_text(e->policy, &e->call.question, e->scratch, e->verdict, &e->words) : code;
 }
 
 static int answer(struct explaining *e)

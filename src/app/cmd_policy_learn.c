@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy learn: a draft of permits out of what was recorded, proved before it is printed. */
-#include "app/cmd_policy_priv.h"
 #include "app/cmd_audit_priv.h"
+#include "app/cmd_policy_priv.h"
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/policy_trail.h"
@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "past/learn.h"
 #include "os/thread.h"
+#include "past/learn.h"
 
 #include <inttypes.h>
 #include <stdio.h>

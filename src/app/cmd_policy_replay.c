@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy replay: what a policy would have said to the calls that were recorded. */
-#include "app/cmd_policy_priv.h"
 #include "app/cmd_audit_priv.h"
+#include "app/cmd_policy_priv.h"
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/policy_trail.h"
@@ -11,11 +11,12 @@
 #include "app/terminal.h"
 #include "app/when.h"
 
+#include "author/store_change.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "past/replay.h"
 #include "os/clock.h"
 #include "os/thread.h"
+#include "past/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "app/policy_files.h"
 #include "app/print.h"
 
+#include "author/store_change.h"
 #include "base/num.h"
 #include "os/clock.h"
-#include "policy/store.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "app/print.h"
 
 #include "base/mem.h"
-#include "policy/coverage.h"
+#include "author/coverage.h"
 
 #include <errno.h>
 #include <inttypes.h>

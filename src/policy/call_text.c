@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call may be written as JSON, which takes characters that YAML does not: as they are, or as halves of surrogate pairs. */
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 #include "unicode/unicode.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/coverage.h"
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 #include "base/glob.h"
 
@@ -141,13 +140,12 @@ static enum code tell_case(const struct policy_case *kase, const struct verdict 
     return code;
 }
 
-enum code coverage_test(const struct policy *policy, const char *filter, struct coverage *coverage,
-                        struct policy_scratch *scratch, policy_test_fn report, void *context, size_t *passed,
-                        size_t *failed)
+enum code policy_test_some(const struct policy *policy, const char *filter, struct trace *trace,
+                           struct policy_scratch *scratch, policy_test_fn report, void *context, size_t *passed,
+                           size_t *failed)
 {
     struct verdict *verdict = mem_zalloc(sizeof *verdict);
-    struct trace *trace = mem_zalloc(sizeof *trace);
-    enum code code = verdict && trace ? CODE_OK : CODE_NOMEM;
+    enum code code = verdict ? CODE_OK : CODE_NOMEM;
     struct buf words;
 
     buf_init(&words, 4096);
@@ -157,28 +155,24 @@ enum code coverage_test(const struct policy *policy, const char *filter, struct 
 
         if (filter != NULL && !glob_matches(span_text(filter), policy->cases[i].name))
             continue;
-        trace->coverage = coverage;
-        policy__judge_case(policy, &policy->cases[i], scratch, coverage ? trace : NULL, verdict);
+        policy__judge_case(policy, &policy->cases[i], scratch, trace, verdict);
         if (verdict->reason == REASON_MEMORY)
             code = CODE_NOMEM;
         else
             code = tell_case(&policy->cases[i], verdict, &words, &result);
         if (code != CODE_OK)
             break;
-        if (coverage != NULL)
-            policy__cover_verdict(coverage, verdict);
         *passed += result.passed;
         *failed += !result.passed;
         report(context, &result);
     }
     buf_fini(&words);
     mem_free(verdict);
-    mem_free(trace);
     return code;
 }
 
 enum code policy_test(const struct policy *policy, struct policy_scratch *scratch, policy_test_fn report, void *context,
                       size_t *passed, size_t *failed)
 {
-    return coverage_test(policy, NULL, NULL, scratch, report, context, passed, failed);
+    return policy_test_some(policy, NULL, NULL, scratch, report, context, passed, failed);
 }

@@ -8,7 +8,7 @@
 #ifndef POLICY_COMPILE_PRIV_H
 #define POLICY_COMPILE_PRIV_H
 
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 struct compiler {
     struct policy *policy;
@@ -122,8 +122,5 @@ void policy__warn_file(struct compiler *c);
 void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 void policy__warn_ports(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 void policy__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
-enum code policy__warn_set(struct compiler *c) MUST_USE;
-void policy__warn_never(struct compiler *c, const struct rule *rule); /* compile_warn_never.c: no call fulfils it */
-enum code policy__warn_names(struct compiler *c) MUST_USE;            /* compile_warn_names.c: names that look alike */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/policy_priv.h"
+#include "policy/trace.h"
 
 static enum truth condition_truth(struct walk *walk, const struct condition *condition, struct span *undecided);
 
@@ -23,7 +23,7 @@ static enum truth value_truth(struct walk *walk, const struct condition *leaf, c
         enum truth truth = policy__op(walk, leaf, &leaf->ops[i], value);
 
         if (walk->trace != NULL)
-            policy__trace_op(walk->trace, &leaf->ops[i], truth);
+            walk->trace->op(walk->trace, &leaf->ops[i], truth);
         all = truth_and(all, truth);
     }
     return all;
@@ -77,7 +77,7 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     else
         truth = value_truth(leaf->walk, leaf->leaf, value);
     if (leaf->walk->trace != NULL)
-        policy__trace_value(leaf->walk->trace, leaf->leaf, value, truth);
+        leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
     fold(leaf, truth);
     return true;
 }
@@ -141,10 +141,12 @@ static enum truth leaf_truth(struct walk *walk, const struct condition *conditio
     if (leaf.path.met_hidden)
         return policy__guess(walk, condition->opening);
     if (condition->counts_lacks && leaf.path.element_lacks) {
-        policy__trace_absent(walk->trace, condition, true);
+        if (walk->trace != NULL)
+            walk->trace->absent(walk->trace, condition, true);
         fold(&leaf, condition->absent);
     } else if (!leaf.has_value) {
-        policy__trace_absent(walk->trace, condition, false);
+        if (walk->trace != NULL)
+            walk->trace->absent(walk->trace, condition, false);
         fold(&leaf, condition->absent);
     }
     return leaf.truth;
@@ -179,7 +181,7 @@ static enum truth condition_truth(struct walk *walk, const struct condition *con
     enum truth truth = TRUTH_UNDECIDED;
 
     if (walk->trace != NULL)
-        policy__trace_enter(walk->trace, condition);
+        walk->trace->enter(walk->trace, condition);
     switch (condition->kind) {
     case CONDITION_LEAF:
         truth = leaf_truth(walk, condition);
@@ -194,7 +196,7 @@ static enum truth condition_truth(struct walk *walk, const struct condition *con
     case CONDITION_NOT: truth = truth_not(condition_truth(walk, condition->members, undecided)); break;
     }
     if (walk->trace != NULL)
-        policy__trace_leave(walk->trace, condition, truth);
+        walk->trace->leave(walk->trace, condition, truth);
     return truth;
 }
 
@@ -230,7 +232,8 @@ static enum truth only_args_truth(struct walk *walk, const struct rule *rule)
         return TRUTH_UNDECIDED;
     for (const struct json_node *member = root->child; member != NULL; member = member->next)
         if (!is_listed(rule, member->key)) {
-            policy__trace_value(walk->trace, &rule->only_args, member, TRUTH_FALSE);
+            if (walk->trace != NULL)
+                walk->trace->value(walk->trace, &rule->only_args, member, TRUTH_FALSE);
             return TRUTH_FALSE;
         }
     return TRUTH_TRUE;
@@ -244,9 +247,11 @@ enum truth policy__rule_conditions(struct walk *walk, const struct rule *rule, s
         truth = group_truth(walk, rule->when, undecided);
     if (!rule->restricts_args || truth == TRUTH_FALSE)
         return truth;
-    policy__trace_enter(walk->trace, &rule->only_args);
+    if (walk->trace != NULL)
+        walk->trace->enter(walk->trace, &rule->only_args);
     args = only_args_truth(walk, rule);
-    policy__trace_leave(walk->trace, &rule->only_args, args);
+    if (walk->trace != NULL)
+        walk->trace->leave(walk->trace, &rule->only_args, args);
     if (args == TRUTH_UNDECIDED && truth == TRUTH_TRUE)
         *undecided = rule->only_args.label;
     return truth_and(truth, args);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a string may be taken for behind the gate. Readings are found breadth first, each at its least depth, so that the
  * set does not depend on the order in which an author names the decoders. */
-#include "policy/policy_priv.h"
+#include "policy/trace.h"
 
 #include "base/hash.h"
 #include "crypto/digest.h"
@@ -204,7 +204,7 @@ static enum truth ask_readings(struct walk *walk, const struct condition *leaf, 
     if (walk->trace != NULL) {
         seen = (struct trace_reading){.op = op, .text = readings->reading[decided].text, .chain = chain,
                                       .depth = chain_of(readings, decided, chain), .count = readings->count, .truth = best};
-        policy__trace_reading(walk->trace, &seen);
+        walk->trace->reading(walk->trace, &seen);
     }
     return best;
 }
@@ -215,8 +215,8 @@ enum truth policy__decoded(struct walk *walk, const struct condition *leaf, cons
     struct readings readings;
 
     find_readings(walk, leaf->decoders, string->text, &readings);
-    if (readings.too_many)
-        policy__trace_too_many(walk->trace);
+    if (readings.too_many && walk->trace != NULL)
+        walk->trace->too_many(walk->trace);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
         const struct op *op = &leaf->ops[i];
         enum truth truth = TRUTH_UNDECIDED;
@@ -225,7 +225,8 @@ enum truth policy__decoded(struct walk *walk, const struct condition *leaf, cons
             truth = policy__op(walk, leaf, op, string);
         else if (!readings.too_many)
             truth = ask_readings(walk, leaf, op, &readings);
-        policy__trace_op(walk->trace, op, truth);
+        if (walk->trace != NULL)
+            walk->trace->op(walk->trace, op, truth);
         all = truth_and(all, truth);
     }
     return all;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/policy_priv.h"
+#include "policy/trace.h"
 
 const char *verdict_text(enum verdict_kind kind)
 {
@@ -145,7 +145,8 @@ static bool has_room(struct judging *judging, const struct question *question, c
     has = state->past->has_room(state->context, question, rule->limit, wait_us) == POLICY_YES;
     if (!has && *wait_us <= 0)
         *wait_us = 1;
-    policy__trace_limit(judging->trace, rule, has);
+    if (judging->trace != NULL)
+        judging->trace->limit(judging->trace, rule, has);
     return has;
 }
 
@@ -158,7 +159,8 @@ static void judge_rule(struct judging *judging, struct walk *walk, const struct 
     enum truth truth;
     bool applies;
 
-    policy__trace_rule(judging->trace, rule, candidate->match, candidate->undecided);
+    if (judging->trace != NULL)
+        judging->trace->rule(judging->trace, rule, candidate->match, candidate->undecided);
     truth = truth_and(candidate->match, policy__rule_conditions(walk, rule, &undecided));
     applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
     *applying = (struct applying){.limited = NULL};
@@ -167,11 +169,13 @@ static void judge_rule(struct judging *judging, struct walk *walk, const struct 
         applies = false;
         truth = TRUTH_FALSE;
     }
-    policy__trace_applies(judging->trace, rule, truth, applies);
+    if (judging->trace != NULL)
+        judging->trace->applies(judging->trace, rule, truth, applies);
     applying->rule = applies ? rule : NULL;
     if (applies && rule->effect == EFFECT_REQUIRE_APPROVAL && !rule->monitor) {
         applying->granted = ask_granted(judging, walk->question, rule);
-        policy__trace_granted(judging->trace, applying->granted);
+        if (judging->trace != NULL)
+            judging->trace->granted(judging->trace, applying->granted);
     }
     if (applies && truth == TRUTH_UNDECIDED)
         applying->undecided =
@@ -358,7 +362,7 @@ void policy__judge(const struct policy *policy, const struct question *question,
     } else if (is_hidden && verdict->kind != VERDICT_DENY) {
         deny(verdict, REASON_NO_RULE);
         if (trace != NULL)
-            policy__trace_hidden(trace);
+            trace->hidden(trace);
     }
 }
 

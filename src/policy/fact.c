@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/policy_priv.h"
+#include "policy/trace.h"
 
 #include "base/glob.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #define DAY_S INT64_C(86400)
 #define DAY_MINUTES (24 * 60)
+
+/* For whoever listens. */
+static void PRINTF_LIKE(2, 3) saw(const struct walk *walk, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    if (walk->trace == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    walk->trace->fact(walk->trace, span_text(text));
+}
 
 /* ---- during ---- */
 
@@ -41,15 +58,15 @@ static enum truth during_truth(struct walk *walk, const struct fact *fact)
     int weekday, minute;
 
     if (walk->question->time_us <= 0) {
-        policy__trace_fact(walk->trace, "the time of the call is not known");
+        saw(walk, "the time of the call is not known");
         return TRUTH_UNDECIDED;
     }
     time_s = walk->question->time_us / 1000000;
     local_s = time_s + zone_offset_s(fact->zone, time_s);
     weekday = (int)((floor_of(local_s, DAY_S) + 4) % 7); /* 1970-01-01 was a Thursday */
     minute = (int)((local_s - floor_of(local_s, DAY_S) * DAY_S) / 60);
-    policy__trace_fact(walk->trace, "%s %02d:%02d in %.*s", names[(weekday + 7) % 7], minute / 60, minute % 60,
-                       SPAN_ARG(fact->zone_name));
+    saw(walk, "%s %02d:%02d in %.*s", names[(weekday + 7) % 7], minute / 60, minute % 60,
+        SPAN_ARG(fact->zone_name));
     return holds_at(fact, (weekday + 7) % 7, minute) ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
@@ -95,12 +112,12 @@ static enum truth session_truth(struct walk *walk, const struct fact *fact)
         asked = true;
         if (state->past != NULL && state->past->was_called != NULL)
             known = state->past->was_called(state->context, walk->question, &fact->watch->view, by, fact->within_us);
-        policy__trace_fact(walk->trace, "called before, by %s: %s", policy__by_text[by],
-                           known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known");
+        saw(walk, "called before, by %s: %s", policy__by_text[by],
+            known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known");
         truth = truth_or(truth, truth_of(known));
     }
     if (!asked)
-        policy__trace_fact(walk->trace, "the call belongs to nothing that is asked for");
+        saw(walk, "the call belongs to nothing that is asked for");
     return asked ? truth : TRUTH_UNDECIDED;
 }
 
@@ -143,9 +160,9 @@ static enum truth client_truth(struct walk *walk, const struct fact *fact)
     struct span client = walk->question->client;
 
     if (client.len == 0)
-        policy__trace_fact(walk->trace, "the client's address is not known");
+        saw(walk, "the client's address is not known");
     else
-        policy__trace_fact(walk->trace, "the client is %.*s", SPAN_ARG(client));
+        saw(walk, "the client is %.*s", SPAN_ARG(client));
     return policy__op_cidr(&fact->ranges, client);
 }
 
@@ -179,8 +196,8 @@ static enum truth annotations_truth(struct walk *walk, const struct fact *fact)
             continue;
         if (state->past != NULL && state->past->hint != NULL)
             known = state->past->hint(state->context, walk->question, hint);
-        policy__trace_fact(walk->trace, "%s: %s", policy__hint_text[hint],
-                           known == POLICY_YES ? "true" : known == POLICY_NO ? "false" : "the server has not said");
+        saw(walk, "%s: %s", policy__hint_text[hint],
+            known == POLICY_YES ? "true" : known == POLICY_NO ? "false" : "the server has not said");
         if (known == POLICY_UNKNOWN && walk->question->hidden != NULL && walk->question->hidden->hints)
             all = truth_and(all, policy__guess(walk, fact->opening));
         else if (known == POLICY_UNKNOWN)

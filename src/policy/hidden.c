@@ -4,7 +4,7 @@
  * deep under `not` it stands. Every real value of what is hidden lies between the two: each forbid and require_approval
  * that really applies does so in the first, each permit in the second. The verdicts themselves have no such order, because a
  * call that nothing permits is denied where a require_approval would hold it. */
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 bool question_is_hidden(const struct question_hidden *hidden, const struct json_node *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 #include "base/glob.h"
 #include "base/hash.h"

@@ -90,17 +90,6 @@ unsigned policy_possible(const struct verdict *against, const struct verdict *fa
  * whether a rule could permit some URI that begins and ends as it does, and a forbid must cover all of these. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
 
-/* The same walk in words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
-enum code policy_explain(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                         struct verdict *verdict, struct buf *out) MUST_USE;
-
-/* The same as a document: `rules`, an array, takes an object for each candidate, with its conditions in it,
- * and for each rule that misses the call by one part of its match ("match": "false"). `answer`, an array, takes the paths
- * of the answer that are redacted; NULL: nobody asks. */
-struct doc;
-enum code policy_explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                             struct verdict *verdict, struct doc *rules, struct doc *answer) MUST_USE;
-
 /* The call of one test, by its name (at == NULL: of the only test). It lives as long as the policy.
  * Returns: CODE_NOT_FOUND; CODE_EXISTS where several tests have the name. */
 enum code policy_case_question(const struct policy *policy, struct span name, struct question *question) MUST_USE;
@@ -122,5 +111,11 @@ struct policy_test_result {
 typedef void (*policy_test_fn)(void *context, const struct policy_test_result *result);
 enum code policy_test(const struct policy *policy, struct policy_scratch *scratch, policy_test_fn report, void *context,
                       size_t *passed, size_t *failed) MUST_USE;
+
+/* Takes: filter, a glob over names, or NULL: others are not run; trace: who listens (policy/trace.h), or NULL. */
+struct trace;
+enum code policy_test_some(const struct policy *policy, const char *filter, struct trace *trace,
+                           struct policy_scratch *scratch, policy_test_fn report, void *context, size_t *passed,
+                           size_t *failed) MUST_USE;
 
 #endif

@@ -272,10 +272,8 @@ static enum code compile_files(struct compiler *c, const struct policy_file *fil
     code = read_files(c, files, count, parsed);
     if (code == CODE_OK)
         code = compile_set(c, parsed, count);
-    if (code == CODE_OK && c->faults->count == 0) {
+    if (code == CODE_OK && c->faults->count == 0)
         hash_sources(c->policy);
-        code = policy__warn_set(c);
-    }
     for (size_t i = 0; i < count; i++)
         yaml_tree_free(&parsed[i].tree);
     mem_free(parsed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history: what versions there are, and what was in force when. Texts are store.c's. */
-#include "policy/store_priv.h"
+#include "policy/store_set.h"
 
 enum code policy_store_list(struct db *db, policy_store_version_fn each, void *context, struct why *why)
 {
@@ -18,7 +18,7 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
                       " ON a.id = (SELECT max(id) FROM policy_activation WHERE version = v.version)"
                       " ORDER BY v.version DESC", &stmt);
     if (code != CODE_OK)
-        return policy__store_why(why, code, db, "listing policy versions");
+        return policy_store_why(why, code, db, "listing policy versions");
     while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
         struct policy_store_version version = {
             .version = (uint64_t)db_int(stmt, 0), .created_us = db_int(stmt, 1), .author = db_text(stmt, 2),
@@ -32,7 +32,7 @@ enum code policy_store_list(struct db *db, policy_store_version_fn each, void *c
     db_finalize(&stmt);
     if (told != CODE_OK)
         return told;
-    return policy__store_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
+    return policy_store_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing policy versions");
 }
 
 enum code policy_store_activations(struct db *db, policy_store_activation_fn each, void *context, struct why *why)
@@ -42,7 +42,7 @@ enum code policy_store_activations(struct db *db, policy_store_activation_fn eac
                                                     " FROM policy_activation ORDER BY id DESC", &stmt);
 
     if (code != CODE_OK)
-        return policy__store_why(why, code, db, "listing activations");
+        return policy_store_why(why, code, db, "listing activations");
     while (told == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
         struct policy_store_activation activation = {
             .version = (uint64_t)db_int(stmt, 0), .activated_us = db_int(stmt, 1), .activated_by = db_text(stmt, 2),
@@ -53,5 +53,5 @@ enum code policy_store_activations(struct db *db, policy_store_activation_fn eac
     db_finalize(&stmt);
     if (told != CODE_OK)
         return told;
-    return policy__store_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing activations");
+    return policy_store_why(why, code == CODE_NOT_FOUND ? CODE_OK : code, db, "listing activations");
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A set of policy files in memory: what a version holds, and what a change would make of it. */
-#include "policy/store_priv.h"
+#include "policy/store_set.h"
 
 #include "base/num.h"
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 #include <stdlib.h>
 
 #define SET_MAX_BYTES ((size_t)256 << 20)
 
-enum code policy__set_copy(struct policy_set *set, struct span text, struct span *copy)
+enum code policy_set_copy(struct policy_set *set, struct span text, struct span *copy)
 {
     char *at = arena_dup(&set->arena, text.at, text.len);
 
@@ -17,16 +17,16 @@ enum code policy__set_copy(struct policy_set *set, struct span text, struct span
     return at ? CODE_OK : CODE_NOMEM;
 }
 
-enum code policy__set_add(struct policy_set *set, struct span name, struct span path, struct span text,
+enum code policy_set_add(struct policy_set *set, struct span name, struct span path, struct span text,
                           enum policy_store_fate fate)
 {
     struct policy_member member = {.fate = fate};
-    enum code code = policy__set_copy(set, name, &member.name);
+    enum code code = policy_set_copy(set, name, &member.name);
 
     if (code == CODE_OK)
-        code = policy__set_copy(set, path, &member.path);
+        code = policy_set_copy(set, path, &member.path);
     if (code == CODE_OK)
-        code = policy__set_copy(set, text, &member.text);
+        code = policy_set_copy(set, text, &member.text);
     if (code == CODE_OK && set->count == set->size) {
         size_t size = set->size ? set->size * 2 : 16;
         struct policy_member *members = mem_resize(set->members, size * sizeof *members);
@@ -41,13 +41,13 @@ enum code policy__set_add(struct policy_set *set, struct span name, struct span 
     return code;
 }
 
-void policy__set_init(struct policy_set *set)
+void policy_set_init(struct policy_set *set)
 {
     *set = (struct policy_set){.count = 0};
     arena_init(&set->arena, SET_MAX_BYTES);
 }
 
-void policy__set_fini(struct policy_set *set)
+void policy_set_fini(struct policy_set *set)
 {
     mem_free(set->members);
     arena_fini(&set->arena);
@@ -58,7 +58,7 @@ static int by_name(const void *a, const void *b)
     return span_compare(((const struct policy_member *)a)->name, ((const struct policy_member *)b)->name);
 }
 
-struct policy_member *policy__set_find(struct policy_set *set, struct span name)
+struct policy_member *policy_set_find(struct policy_set *set, struct span name)
 {
     for (size_t i = 0; i < set->count; i++)
         if (span_equals(set->members[i].name, name))
@@ -67,7 +67,7 @@ struct policy_member *policy__set_find(struct policy_set *set, struct span name)
 }
 
 /* All but the removed ones. */
-enum code policy__set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
+enum code policy_set_compile(const struct policy_set *set, uint64_t version, struct policy **policy, struct faults *faults,
                                  struct faults *warnings)
 {
     struct policy_file *files = mem_array(set->count, sizeof *files);
@@ -84,7 +84,7 @@ enum code policy__set_compile(const struct policy_set *set, uint64_t version, st
     return code;
 }
 
-void policy__set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES])
+void policy_set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES])
 {
     unsigned char bytes[DIGEST_BYTES];
     struct digest digest;
@@ -96,7 +96,7 @@ void policy__set_hash(const struct policy_set *set, char hex[2 * DIGEST_BYTES])
     num_hex(bytes, sizeof bytes, hex);
 }
 
-void policy__set_sort(struct policy_set *set)
+void policy_set_sort(struct policy_set *set)
 {
     if (set->count > 0)
         qsort(set->members, set->count, sizeof *set->members, by_name);

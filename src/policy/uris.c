@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Templates of URIs against names: of a template what stands before its first expression and behind its last counts, and
  * any text may be between. So more URIs are assumed than the template has, which hides nothing that could be permitted. */
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 struct ends {
     struct span begin, end;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2.10: any bytes as a policy file: compiled, or refused with a place for every fault; every warning has one, too; what
  * compiles judges, the same twice. */
+#include "author/explain.h"
+#include "author/warn.h"
 #include "base/bug.h"
 #include "policy/policy.h"
 
@@ -30,7 +32,7 @@ static void judge(const struct policy *policy, const struct question *question, 
 
     buf_init(&words, 16 << 20);
     policy_eval(policy, question, false, scratch, &first);
-    if (policy_explain(policy, question, scratch, &second, &words) == CODE_OK)
+    if (explain_text(policy, question, scratch, &second, &words) == CODE_OK)
         BUG_ON(first.kind != second.kind || first.reason != second.reason || !span_equals(first.rule, second.rule) ||
                first.rule_count != second.rule_count || first.redact_count != second.redact_count);
     BUG_ON((first.kind == VERDICT_PERMIT) != (first.reason == REASON_PERMITTED));
@@ -58,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     code = policy_compile(&file, 1, len <= 256 && len % 16 == 3 ? 0 : 1, &policy, &faults, &warnings);
     BUG_ON((code == CODE_OK) != (policy != NULL) || (code == CODE_INVALID) != (faults.count > 0));
     check_faults(&faults, lines);
+    BUG_ON(policy != NULL && warn_policy(policy, &warnings) == CODE_INVALID);
     check_faults(&warnings, lines);
     if (policy == NULL || policy_scratch_new(&scratch) != CODE_OK)
         return 0;

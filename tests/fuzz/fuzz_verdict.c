@@ -3,6 +3,7 @@
  * policy's text; the call as JSON, with the words of a test's `call:` (but `time` in microseconds); the past as JSON:
  * {"spent": [RULE], "granted": [RULE], "refused": [RULE], "called": [BY], "hints": {NAME: true}, "unknown": true}. Whatever they
  * are, the verdict is the same twice, explained as it was judged, consistent in itself and within the budget. */
+#include "author/explain.h"
 #include "base/bug.h"
 #include "base/num.h"
 #include "policy/policy.h"
@@ -257,7 +258,7 @@ static void judge(const struct policy *policy, const struct question *question)
         check_verdict(&first);
         policy_eval(policy, question, false, scratch, &second); /* now from what is remembered */
         check_same(&first, &second);
-        if (policy_explain(policy, question, scratch, &second, &words) == CODE_OK)
+        if (explain_text(policy, question, scratch, &second, &words) == CODE_OK)
             check_same(&first, &second);
         /* What is permitted, or could be by a person, is shown in lists. */
         if (first.kind != VERDICT_DENY)

@@ -23,7 +23,7 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "gate/state.h" /* and approvals */
-#include "policy/policy_priv.h"
+#include "author/explain_priv.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -247,16 +247,14 @@ static void look_in_lists(const struct judging *judging, const struct policy_cas
 static void judge_case(const struct judging *judging, const struct policy_case *kase, struct policy_scratch *scratch,
                        struct verdict *verdict, struct answer *answer)
 {
-    struct trace *trace = calloc(1, sizeof *trace);
+    struct telling telling;
     struct buf words;
 
-    if (trace == NULL)
-        fail("out of memory");
     buf_init(&words, 64 << 20);
-    trace->out = &words;
+    telling = telling_to(&words, NULL, NULL, NULL);
     policy__judge_case(judging->policy, kase, scratch, NULL, verdict);
     write_answer(verdict, answer);
-    policy__judge_case(judging->policy, kase, scratch, trace, verdict);
+    policy__judge_case(judging->policy, kase, scratch, &telling.heard, verdict);
     compare(answer, verdict, "explained otherwise");
     policy__judge_case(judging->policy, kase, scratch, NULL, verdict);
     compare(answer, verdict, "torn");
@@ -265,7 +263,6 @@ static void judge_case(const struct judging *judging, const struct policy_case *
     if (!answer->costly)
         judge_all_hidden(judging, kase, verdict->kind, scratch, answer);
     buf_fini(&words);
-    free(trace);
 }
 
 static bool is_approved(const struct policy_case *kase, struct span rule)

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_POLICY_JUDGE_H
 #define TESTS_UNIT_POLICY_JUDGE_H
 
+#include "author/warn.h"
 #include "base/mem.h"
 #include "policy/policy.h"
 
@@ -33,11 +34,17 @@ static inline void print_faults(const struct faults *faults)
 static inline enum code compile_text(const char *text, struct policy **policy, struct faults *faults, struct faults *warnings)
 {
     struct policy_file file = {.path = SPAN_LIT("p.yaml"), .text = span_text(text)};
+    enum code code;
 
     faults_init(faults);
     if (warnings != NULL)
         faults_init(warnings);
-    return policy_compile(&file, 1, 0, policy, faults, warnings);
+    code = policy_compile(&file, 1, 0, policy, faults, warnings);
+    if (code == CODE_OK && warnings != NULL)
+        code = warn_policy(*policy, warnings);
+    if (code != CODE_OK)
+        policy_unref(policy);
+    return code;
 }
 
 static inline void court_open(struct court *court, const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of policies that say their past, and calls of resources and prompts. Number: 2.1 */
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 #include "unit/policy/judge.h"
 
 #include <string.h>

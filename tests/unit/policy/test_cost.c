@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/policy/judge.h"
 
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 
 /* 1.21: a call that uses up its budget is denied, too_costly,
     whatever else applies; monitored rules cannot do that. */

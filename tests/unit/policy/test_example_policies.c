@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The policies that are handed out: each compiles without fault or warning and passes its own tests. */
+#include "author/warn.h"
 #include "os/file.h"
 #include "policy/policy.h"
 
@@ -47,6 +48,8 @@ static size_t check_policy(const char *path)
     file = (struct policy_file){span_text(path), buf_peek(&text)};
     if (policy_compile(&file, 1, 0, &policy, &faults, &warnings) != CODE_OK)
         policy = NULL;
+    if (policy != NULL)
+        assert_int_equal(warn_policy(policy, &warnings), CODE_OK);
     wrong = tell("fault", &faults) + tell("warning", &warnings);
     if (policy != NULL) {
         assert_int_equal(policy_scratch_new(&scratch), CODE_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/glob.h"
-#include "policy/policy_priv.h"
+#include "policy/snapshot.h"
 #include "unit/policy/judge.h"
 
 static const char *const tenants[] = {"acme", "team-a", "team-b", "zed"};

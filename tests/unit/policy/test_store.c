@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/store.h"
+#include "author/store_change.h"
 #include "unit/policy/judge.h"
 
 #define A1 "policy: a\nrules: [{id: a.1, effect: permit}]\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/compile_priv.h"
+#include "author/warn_priv.h"
 
 #include "unicode/lookalike.h"
 
@@ -27,7 +27,8 @@ struct named {
 };
 
 struct naming_kind {
-    struct compiler *c;
+    const struct policy *policy;
+    struct faults *warnings;
     enum kind kind;
     struct named *names;
     size_t count;
@@ -113,7 +114,7 @@ static bool lists_both(const struct names *names, struct span a, struct span b)
 
 static bool are_meant(const struct naming_kind *of, struct span a, struct span b)
 {
-    const struct policy *policy = of->c->policy;
+    const struct policy *policy = of->policy;
     enum dimension dimension = of->kind == KIND_TOOL ? DIM_TOOL : DIM_TENANT;
 
     for (uint32_t i = 0; of->kind != KIND_ID && i < policy->rule_count; i++)
@@ -130,7 +131,7 @@ static void tell_pair(struct naming_kind *of, const struct named *a, const struc
     if (of->told >= TOLD_MAX || are_meant(of, a->text, b->text))
         return;
     of->told++;
-    faults_add(of->c->warnings, second->rule->source->path_text, second->rule->line, second->rule->column,
+    faults_add(of->warnings, second->rule->source->path_text, second->rule->line, second->rule->column,
                "the %s `%.*s` looks like `%.*s` of %s:%d (%s); %s", kind_text[of->kind],
                SPAN_ARG(span_part(second->text, 0, 100)), SPAN_ARG(span_part(first->text, 0, 100)),
                first->rule->source->path_text, first->rule->line, how,
@@ -170,7 +171,7 @@ static void add_name(struct naming_kind *of, struct span text, const struct rule
     named->rule = rule;
     if (lookalike_mixes_scripts(text) && of->told < TOLD_MAX) {
         of->told++;
-        faults_add(of->c->warnings, rule->source->path_text, rule->line, rule->column,
+        faults_add(of->warnings, rule->source->path_text, rule->line, rule->column,
                    "the %s `%.*s` mixes letters of several alphabets; write it in one", kind_text[of->kind],
                    SPAN_ARG(span_part(text, 0, 100)));
     }
@@ -207,10 +208,10 @@ static size_t count_names(const struct policy *policy, enum kind kind)
     return count;
 }
 
-static enum code warn_kind(struct compiler *c, enum kind kind)
+static enum code warn_kind(const struct policy *policy, enum kind kind, struct faults *warnings)
 {
-    const struct policy *policy = c->policy;
-    struct naming_kind of = {.c = c, .kind = kind, .names = mem_array(count_names(policy, kind), sizeof *of.names)};
+    struct naming_kind of = {.policy = policy, .warnings = warnings, .kind = kind,
+                             .names = mem_array(count_names(policy, kind), sizeof *of.names)};
 
     if (of.names == NULL)
         return CODE_NOMEM;
@@ -232,7 +233,7 @@ static enum code warn_kind(struct compiler *c, enum kind kind)
 
 /* ---- methods, whose names are known ---- */
 
-static void warn_methods(struct compiler *c, const struct rule *rule)
+static void warn_methods(const struct rule *rule, struct faults *warnings)
 {
     static const char *const methods[] = {
         "protocol", "initialize", "server/discover", "ping", "tools/list", "tools/call", "resources/list",
@@ -252,18 +253,18 @@ static void warn_methods(struct compiler *c, const struct rule *rule)
         const char *nearest = names->name[i].kind == NAME_LITERAL ? why_nearest(text.at, text.len, methods) : NULL;
 
         if (nearest != NULL && !span_is(text, nearest))
-            faults_add(c->warnings, rule->source->path_text, rule->line, rule->column,
+            faults_add(warnings, rule->source->path_text, rule->line, rule->column,
                        "the method `%.*s` is none that is known; did you mean `%s`?", SPAN_ARG(text), nearest);
     }
 }
 
-enum code policy__warn_names(struct compiler *c)
+enum code warn__names(const struct policy *policy, struct faults *warnings)
 {
     enum code code = CODE_OK;
 
     for (enum kind kind = KIND_ID; kind < KIND_COUNT && code == CODE_OK; kind++)
-        code = warn_kind(c, kind);
-    for (uint32_t i = 0; i < c->policy->rule_count; i++)
-        warn_methods(c, &c->policy->rules[i]);
+        code = warn_kind(policy, kind, warnings);
+    for (uint32_t i = 0; i < policy->rule_count; i++)
+        warn_methods(&policy->rules[i], warnings);
     return code;
 }

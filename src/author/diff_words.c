@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/diff_priv.h"
+#include "author/diff_priv.h"
+#include "author/words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ static void say_node(struct telling *t, const struct yaml_node *node)
     const struct yaml_node *arg = node->type == YAML_MAP ? yaml_member(node, "arg") : NULL;
 
     if (node->type == YAML_STRING && t->code == CODE_OK) {
-        t->code = policy__say_text(&t->text, node->text);
+        t->code = words_text(&t->text, node->text);
     } else if (node->type == YAML_LIST && (span_is(node->key, "any") || span_is(node->key, "all"))) {
         SAY(t, "of (");
         say_members(t, node, "; ", false, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/policy_priv.h"
+#include "author/words.h"
 
 #include "base/utf8.h"
 
@@ -29,7 +29,7 @@ static bool has_controls(struct span text)
 }
 
 /* As YAML has it: regexes keep their backslashes in single quotes. */
-enum code policy__say_text(struct buf *out, struct span text)
+enum code words_text(struct buf *out, struct span text)
 {
     struct span shown = utf8_cut(text, TEXT_SHOWN);
     enum code code;
@@ -56,7 +56,7 @@ static enum code say_json(struct buf *out, const struct json_node *value)
     if (value == NULL)
         return buf_add_byte(out, '?');
     if (value->type == JSON_STRING)
-        return policy__say_text(out, value->text);
+        return words_text(out, value->text);
     shown = utf8_cut(value->raw, TEXT_SHOWN);
     code = buf_add_span(out, shown);
     return code == CODE_OK && shown.len < value->raw.len ? buf_add_text(out, "...") : code;
@@ -110,7 +110,7 @@ static enum code say_operand(struct buf *out, const struct op *op)
     case OP_MATCHES:
     case OP_GLOB:
     case OP_STARTS_WITH:
-    case OP_ENDS_WITH: return policy__say_text(out, op->text);
+    case OP_ENDS_WITH: return words_text(out, op->text);
     case OP_IS: return buf_add_text(out, type_word(op->is_type));
     case OP_MIN_LENGTH:
     case OP_MAX_LENGTH:
@@ -126,21 +126,21 @@ static enum code say_operand(struct buf *out, const struct op *op)
     return CODE_OK;
 }
 
-enum code policy__say_op(struct buf *out, const struct op *op)
+enum code words_op(struct buf *out, const struct op *op)
 {
     enum code code = buf_addf(out, "%s ", policy__op_text[op->kind]);
 
     return code == CODE_OK ? say_operand(out, op) : code;
 }
 
-enum code policy__say_fact(struct buf *out, const struct fact *fact)
+enum code words_fact(struct buf *out, const struct fact *fact)
 {
     enum code code = buf_addf(out, "%s ", policy__fact_text[fact->kind]);
 
     return code == CODE_OK ? say_written(out, fact->written) : code;
 }
 
-enum code policy__say_limit(struct buf *out, const struct policy_limit *limit)
+enum code words_limit(struct buf *out, const struct policy_limit *limit)
 {
     enum code code = buf_addf(out, "limit of %" PRIu64 " calls in %" PRId64 " s", limit->calls, limit->per_us / 1000000);
     bool any = false;
@@ -153,14 +153,14 @@ enum code policy__say_limit(struct buf *out, const struct policy_limit *limit)
     return code;
 }
 
-enum code policy__say_ops(struct buf *out, const struct condition *leaf)
+enum code words_ops(struct buf *out, const struct condition *leaf)
 {
     enum code code = CODE_OK;
 
     for (uint32_t i = 0; i < leaf->op_count && code == CODE_OK; i++) {
         code = i > 0 ? buf_add_text(out, ", ") : CODE_OK;
         if (code == CODE_OK)
-            code = policy__say_op(out, &leaf->ops[i]);
+            code = words_op(out, &leaf->ops[i]);
     }
     return code;
 }
@@ -170,14 +170,14 @@ static enum code say_name(struct buf *out, const struct name *name)
     enum code code;
 
     if (name->kind != NAME_REGEX)
-        return policy__say_text(out, name->text);
+        return words_text(out, name->text);
     code = buf_add_text(out, "{regex: ");
     if (code == CODE_OK)
-        code = policy__say_text(out, name->text);
+        code = words_text(out, name->text);
     return code == CODE_OK ? buf_addf(out, ", anchor: %s}", name->whole ? "whole" : "anywhere") : code;
 }
 
-enum code policy__say_names(struct buf *out, const struct names *names)
+enum code words_names(struct buf *out, const struct names *names)
 {
     enum code code = names->given ? buf_add_byte(out, '[') : buf_add_text(out, "all");
 

@@ -5,11 +5,11 @@
  * Owns: as diff.h.
  * Lifetime: one diff_new.
  * Errors: CODE_NOMEM. */
-#ifndef POLICY_DIFF_PRIV_H
-#define POLICY_DIFF_PRIV_H
+#ifndef AUTHOR_DIFF_PRIV_H
+#define AUTHOR_DIFF_PRIV_H
 
-#include "policy/diff.h"
-#include "policy/policy_priv.h"
+#include "author/diff.h"
+#include "policy/snapshot.h"
 
 /* Of calls that say nothing else: a Wednesday noon, 2025-11-19T12:00:00Z, from a private network. */
 #define DIFF_TIME_US INT64_C(1763553600000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/compile_priv.h"
+#include "author/warn_priv.h"
 
 #include "base/glob.h"
 
@@ -248,13 +248,13 @@ static enum dimension misses_its_method(const struct rule *rule)
     return DIM_COUNT;
 }
 
-void policy__warn_never(struct compiler *c, const struct rule *rule)
+void warn__never(const struct rule *rule, struct faults *warnings)
 {
     const struct condition *never = NULL;
     enum dimension missed = misses_its_method(rule);
 
     if (missed != DIM_COUNT) {
-        faults_add(c->warnings, rule->source->path_text, rule->line, rule->column,
+        faults_add(warnings, rule->source->path_text, rule->line, rule->column,
                    "the rule `%.*s` can never apply: it names %s, but its methods are not %s; drop one of them",
                    SPAN_ARG(rule->id), policy__dimension_text[missed],
                    policy__target_methods[missed]->name[0].text.at);
@@ -263,14 +263,14 @@ void policy__warn_never(struct compiler *c, const struct rule *rule)
     if (rule->when != NULL)
         never = rule->effect == EFFECT_PERMIT ? never_opens(rule->when, NULL) : never_closes(rule->when);
     if (never != NULL) {
-        faults_add(c->warnings, rule->source->path_text, never->line, rule->column,
+        faults_add(warnings, rule->source->path_text, never->line, rule->column,
                    "the rule can never apply: no value fulfils `%.*s` and what else is asked of it; mend one of them",
                    SPAN_ARG(never->label));
         return;
     }
     never = rule->restricts_args ? needs_unlisted(rule, rule->when) : NULL;
     if (never != NULL)
-        faults_add(c->warnings, rule->source->path_text, never->line, rule->column,
+        faults_add(warnings, rule->source->path_text, never->line, rule->column,
                    "the rule can never apply: `%.*s` needs an argument that `only_args` does not list; add it there",
                    SPAN_ARG(never->label));
 }

@@ -6,8 +6,8 @@
  * Lifetime: the snapshot's.
  * Errors: compile functions return CODE_OK also where they added a fault, so that one run finds up to 20; anything else
  * is CODE_NOMEM and ends the run. */
-#ifndef POLICY_POLICY_PRIV_H
-#define POLICY_POLICY_PRIV_H
+#ifndef POLICY_SNAPSHOT_H
+#define POLICY_SNAPSHOT_H
 
 #include "base/mem.h"
 #include "crypto/digest.h"
@@ -355,7 +355,7 @@ const struct rule *policy__rule_by_id(const struct policy *policy, struct span i
 #define VISIT_WORK 5                  /* units of a regex budget: one budget bounds all that a call costs */
 #define VISITS_EACH 4096              /* spent from it at once, so that its clock is looked at within a leaf too */
 
-struct trace;
+struct trace; /* policy/trace.h: who listens to a walk */
 
 /* One walk over conditions. */
 struct walk {
@@ -456,90 +456,9 @@ void policy__judge(const struct policy *policy, const struct question *question,
 /* call_text.c: appends a call's text so that the YAML reader takes it, if it is JSON. */
 enum code policy__call_text(struct span text, struct buf *out) MUST_USE;
 
-/* ---- listening to a walk ---- */
-
-struct coverage;
-
-#define TRACE_DEPTH_MAX 64 /* conditions in each other; more are not in documents */
-
-/* The documents of a rule or condition; the lists are made with their first member. */
-struct trace_level {
-    struct doc *self, *members, *values, *readings;
-};
-
-/* The listener. After a failed line nothing more is written; the code is told at the end. */
-struct trace {
-    struct buf *out;           /* words; NULL: none */
-    struct doc *rules;         /* the same as a document, an array; NULL: none */
-    struct doc *answer;        /* paths of the answer that are redacted, an array; NULL: none */
-    struct coverage *coverage; /* what the walk met is counted there; NULL: nowhere */
-    const struct question *question;
-    enum code code;
-    unsigned depth;
-    unsigned values;           /* shown of the leaf at hand */
-    const struct op *failed;   /* the operator that decided the value at hand */
-    struct trace_level levels[TRACE_DEPTH_MAX]; /* the rule, and the conditions down to the one at hand */
-};
-
-#define TRACE_VALUES_SHOWN 20 /* of one leaf */
-
-/* The reading of a string that decided for an operator. */
-struct trace_reading {
-    const struct op *op;
-    struct span text;
-    const enum decoder *chain; /* that made it, the first one first */
-    size_t depth;              /* of the chain; 0: the string itself */
-    uint32_t count;            /* of all readings */
-    enum truth truth;
-};
-
-/* Why a value of a leaf was false or undecided, for people; NULL: the leaf's only operator. */
-const struct op *policy__trace_blame(const struct trace *trace, const struct condition *leaf, enum truth truth);
-struct span policy__short_label(const struct condition *condition); /* without the rule's id */
-
-/* explain_doc.c: the same walk as a document. */
-void policy__doc_rule(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
-void policy__doc_missed(struct trace *trace, const struct rule *rule, enum dimension missed);
-void policy__doc_known(struct trace *trace, const char *key, enum policy_known known);
-void policy__doc_applies(struct trace *trace, enum truth truth, bool applies);
-void policy__doc_enter(struct trace *trace, const struct condition *condition);
-void policy__doc_leave(struct trace *trace, enum truth truth);
-void policy__doc_value(struct trace *trace, const struct condition *leaf, const struct json_node *value, enum truth truth);
-void policy__doc_reading(struct trace *trace, const struct trace_reading *seen);
-void policy__doc_fact(struct trace *trace, struct span seen);
-void policy__doc_absent(struct trace *trace, const struct condition *leaf, bool is_element);
-
-/* coverage.c */
-void policy__cover_rule(struct coverage *coverage, const struct rule *rule, bool applies);
-void policy__cover_condition(struct coverage *coverage, const struct condition *condition, enum truth truth);
-void policy__cover_verdict(struct coverage *coverage, const struct verdict *verdict);
-
 /* case.c: a test's call, judged by any policy, also one that it does not belong to. `trace` may be NULL. */
 void policy__judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                         struct trace *trace, struct verdict *verdict);
-
-/* words.c: parts of rules as their authors write them, cut where they are long. */
-enum code policy__say_op(struct buf *out, const struct op *op) MUST_USE;             /* "max 100" */
-enum code policy__say_fact(struct buf *out, const struct fact *fact) MUST_USE;       /* "client [...]" */
-enum code policy__say_limit(struct buf *out, const struct policy_limit *limit) MUST_USE; /* "limit of 5 calls in 60 s" */
-enum code policy__say_ops(struct buf *out, const struct condition *leaf) MUST_USE;   /* "is integer, max 100" */
-enum code policy__say_names(struct buf *out, const struct names *names) MUST_USE;    /* "[shop, 'team-*']" */
-enum code policy__say_text(struct buf *out, struct span text) MUST_USE;              /* in quotes where it needs them */
-
-/* What explain.c says along the walk. All do nothing without a trace. */
-void policy__trace_rule(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
-void policy__trace_applies(struct trace *trace, const struct rule *rule, enum truth truth, bool applies);
-void policy__trace_granted(struct trace *trace, enum policy_known granted);
-void policy__trace_hidden(struct trace *trace); /* the tool that is described */
-void policy__trace_limit(struct trace *trace, const struct rule *rule, bool has_room);
-void policy__trace_fact(struct trace *trace, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void policy__trace_enter(struct trace *trace, const struct condition *condition);
-void policy__trace_leave(struct trace *trace, const struct condition *condition, enum truth truth);
-void policy__trace_op(struct trace *trace, const struct op *op, enum truth truth); /* of the value that is then traced */
-void policy__trace_value(struct trace *trace, const struct condition *leaf, const struct json_node *value, enum truth truth);
-void policy__trace_reading(struct trace *trace, const struct trace_reading *seen);
-void policy__trace_too_many(struct trace *trace);
-void policy__trace_absent(struct trace *trace, const struct condition *leaf, bool is_element);
 
 /* compile_hash.c: a text behind its length in eight bytes, big end first. */
 void policy__hash_text(struct digest *digest, struct span text);

@@ -10,8 +10,8 @@
  * Owns: its texts; holds references to both policies.
  * Lifetime: diff_free.
  * Errors: CODE_NOMEM; CODE_LIMIT is none: what is too much is counted. */
-#ifndef POLICY_DIFF_H
-#define POLICY_DIFF_H
+#ifndef AUTHOR_DIFF_H
+#define AUTHOR_DIFF_H
 
 #include "policy/policy.h"
 

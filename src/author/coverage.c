@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/coverage.h"
+#include "author/coverage.h"
 
-#include "policy/policy_priv.h"
+#include "author/explain_priv.h"
 
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static uint32_t count_leaves(const struct condition *condition)
 static void add_leaf(struct rule_counts *counts, const struct condition *leaf)
 {
     counts->conditions[counts->count++] = (struct counted){
-        .condition = leaf, .seen = {.label = policy__short_label(leaf), .line = leaf->line}};
+        .condition = leaf, .seen = {.label = telling__short_label(leaf), .line = leaf->line}};
 }
 
 static void add_leaves(struct rule_counts *counts, const struct condition *condition)
@@ -133,12 +133,12 @@ void coverage_free(struct coverage **coverage)
 
 /* ---- counting ---- */
 
-void policy__cover_rule(struct coverage *coverage, const struct rule *rule, bool applies)
+void coverage__rule(struct coverage *coverage, const struct rule *rule, bool applies)
 {
     coverage->rules[rule - coverage->policy->rules].applied += applies;
 }
 
-void policy__cover_condition(struct coverage *coverage, const struct condition *condition, enum truth truth)
+void coverage__condition(struct coverage *coverage, const struct condition *condition, enum truth truth)
 {
     struct counted key = {.condition = condition}, *wanted = &key, **found;
 
@@ -150,12 +150,37 @@ void policy__cover_condition(struct coverage *coverage, const struct condition *
     (*found)->seen.undecided += truth == TRUTH_UNDECIDED;
 }
 
-void policy__cover_verdict(struct coverage *coverage, const struct verdict *verdict)
+static void count_decided(struct coverage *coverage, struct span id)
 {
-    const struct rule *rule = verdict->rule.at ? policy__rule_by_id(coverage->policy, verdict->rule) : NULL;
+    const struct rule *rule = id.at ? policy__rule_by_id(coverage->policy, id) : NULL;
 
     if (rule != NULL)
         coverage->rules[rule - coverage->policy->rules].decided++;
+}
+
+struct counting {
+    struct coverage *coverage;
+    policy_test_fn report;
+    void *context;
+};
+
+static void count_test(void *context, const struct policy_test_result *result)
+{
+    const struct counting *counting = context;
+
+    if (counting->coverage != NULL)
+        count_decided(counting->coverage, result->rule);
+    counting->report(counting->context, result);
+}
+
+enum code coverage_test(const struct policy *policy, const char *filter, struct coverage *coverage,
+                        struct policy_scratch *scratch, policy_test_fn report, void *context, size_t *passed,
+                        size_t *failed)
+{
+    struct telling telling = telling_to(NULL, NULL, NULL, coverage);
+    struct counting counting = {coverage, report, context};
+
+    return policy_test_some(policy, filter, coverage ? &telling.heard : NULL, scratch, count_test, &counting, passed, failed);
 }
 
 /* ---- telling ---- */

@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/policy_priv.h"
-
-#include "json/doc.h"
+#include "author/explain_priv.h"
 
 #define TEXT_MAX ((size_t)1 << 16)
 
 /* Of the condition that was entered last; at depth 0 of the rule. NULL: none is made. */
-static struct trace_level *level(struct trace *trace)
+static struct trace_level *level(struct telling *telling)
 {
-    return trace->rules != NULL && trace->depth < TRACE_DEPTH_MAX ? &trace->levels[trace->depth] : NULL;
+    return telling->rules != NULL && telling->depth < TRACE_DEPTH_MAX ? &telling->levels[telling->depth] : NULL;
 }
 
-static void put(struct trace *trace, struct doc *doc, const char *key, struct buf *text, enum code code)
+static void put(struct telling *telling, struct doc *doc, const char *key, struct buf *text, enum code code)
 {
     if (code == CODE_OK)
         doc_text(doc, key, buf_peek(text));
-    else if (trace->code == CODE_OK)
-        trace->code = code;
+    else if (telling->code == CODE_OK)
+        telling->code = code;
     buf_clear(text);
 }
 
-void policy__doc_rule(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided)
+void telling__doc_rule(struct telling *telling, const struct rule *rule, enum truth match, enum dimension undecided)
 {
     struct doc *doc;
 
-    if (trace->rules == NULL)
+    if (telling->rules == NULL)
         return;
-    doc = doc_add_object(trace->rules, NULL);
-    trace->levels[0] = (struct trace_level){.self = doc};
+    doc = doc_add_object(telling->rules, NULL);
+    telling->levels[0] = (struct trace_level){.self = doc};
     doc_text(doc, "rule", rule->id);
     doc_text(doc, "effect", span_text(effect_text(rule->effect)));
     doc_bool(doc, "monitor", rule->monitor);
@@ -40,38 +38,38 @@ void policy__doc_rule(struct trace *trace, const struct rule *rule, enum truth m
         struct buf text;
 
         buf_init(&text, TEXT_MAX);
-        put(trace, doc, "limit", &text, policy__say_limit(&text, rule->limit));
+        put(telling, doc, "limit", &text, words_limit(&text, rule->limit));
         buf_fini(&text);
     }
 }
 
 /* One that does not concern the call, but nearly. */
-void policy__doc_missed(struct trace *trace, const struct rule *rule, enum dimension missed)
+void telling__doc_missed(struct telling *telling, const struct rule *rule, enum dimension missed)
 {
     struct buf text;
 
-    if (trace->rules == NULL)
+    if (telling->rules == NULL)
         return;
     buf_init(&text, TEXT_MAX);
-    policy__doc_rule(trace, rule, TRUTH_FALSE, missed);
-    doc_text(trace->levels[0].self, "misses_by", span_text(policy__dimension_text[missed]));
-    put(trace, trace->levels[0].self, "takes", &text, policy__say_names(&text, &rule->match.by[missed]));
-    doc_bool(trace->levels[0].self, "applies", false);
+    telling__doc_rule(telling, rule, TRUTH_FALSE, missed);
+    doc_text(telling->levels[0].self, "misses_by", span_text(policy__dimension_text[missed]));
+    put(telling, telling->levels[0].self, "takes", &text, words_names(&text, &rule->match.by[missed]));
+    doc_bool(telling->levels[0].self, "applies", false);
     buf_fini(&text);
 }
 
-void policy__doc_known(struct trace *trace, const char *key, enum policy_known known)
+void telling__doc_known(struct telling *telling, const char *key, enum policy_known known)
 {
-    if (trace->rules != NULL)
-        doc_bool(trace->levels[0].self, key, known == POLICY_YES);
+    if (telling->rules != NULL)
+        doc_bool(telling->levels[0].self, key, known == POLICY_YES);
 }
 
-void policy__doc_applies(struct trace *trace, enum truth truth, bool applies)
+void telling__doc_applies(struct telling *telling, enum truth truth, bool applies)
 {
-    if (trace->rules == NULL)
+    if (telling->rules == NULL)
         return;
-    doc_text(trace->levels[0].self, "truth", span_text(policy__truth_text(truth)));
-    doc_bool(trace->levels[0].self, "applies", applies);
+    doc_text(telling->levels[0].self, "truth", span_text(policy__truth_text(truth)));
+    doc_bool(telling->levels[0].self, "applies", applies);
 }
 
 static const char *kind_text(const struct condition *condition)
@@ -86,7 +84,7 @@ static const char *kind_text(const struct condition *condition)
     return "leaf";
 }
 
-static void describe_leaf(struct trace *trace, struct doc *doc, const struct condition *leaf)
+static void describe_leaf(struct telling *telling, struct doc *doc, const struct condition *leaf)
 {
     struct doc *ops = doc_add_array(doc, "operators"), *decode = NULL;
     struct buf text;
@@ -110,51 +108,51 @@ static void describe_leaf(struct trace *trace, struct doc *doc, const struct con
         struct doc *op = doc_add_object(ops, NULL);
 
         doc_text(op, "operator", span_text(policy__op_text[leaf->ops[i].kind]));
-        put(trace, op, "asks", &text, policy__say_op(&text, &leaf->ops[i]));
+        put(telling, op, "asks", &text, words_op(&text, &leaf->ops[i]));
         if (leaf->ops[i].kind == OP_MATCHES)
             doc_text(op, "anchor", leaf->ops[i].whole ? SPAN_LIT("whole") : SPAN_LIT("anywhere"));
     }
     buf_fini(&text);
 }
 
-static void describe_fact(struct trace *trace, struct doc *doc, const struct condition *condition)
+static void describe_fact(struct telling *telling, struct doc *doc, const struct condition *condition)
 {
     struct buf text;
 
     buf_init(&text, TEXT_MAX);
     doc_text(doc, "polarity", condition->opening ? SPAN_LIT("opening") : SPAN_LIT("closing"));
-    put(trace, doc, "asks", &text, policy__say_fact(&text, condition->fact));
+    put(telling, doc, "asks", &text, words_fact(&text, condition->fact));
     buf_fini(&text);
 }
 
 /* The depth counts the condition already. */
-void policy__doc_enter(struct trace *trace, const struct condition *condition)
+void telling__doc_enter(struct telling *telling, const struct condition *condition)
 {
-    struct trace_level *here = level(trace), *around;
+    struct trace_level *here = level(telling), *around;
 
     if (here == NULL)
         return;
     around = here - 1;
     if (around->members == NULL)
-        around->members = doc_add_array(around->self, trace->depth == 1 ? "conditions" : "members");
+        around->members = doc_add_array(around->self, telling->depth == 1 ? "conditions" : "members");
     *here = (struct trace_level){.self = doc_add_object(around->members, NULL)};
-    doc_text(here->self, "condition", policy__short_label(condition));
+    doc_text(here->self, "condition", telling__short_label(condition));
     doc_text(here->self, "kind", span_text(kind_text(condition)));
     doc_int(here->self, "line", condition->line);
     if (condition->kind == CONDITION_LEAF && condition->op_count > 0)
-        describe_leaf(trace, here->self, condition);
+        describe_leaf(telling, here->self, condition);
     if (condition->kind == CONDITION_FACT)
-        describe_fact(trace, here->self, condition);
+        describe_fact(telling, here->self, condition);
 }
 
-void policy__doc_leave(struct trace *trace, enum truth truth)
+void telling__doc_leave(struct telling *telling, enum truth truth)
 {
-    struct trace_level *here = level(trace);
+    struct trace_level *here = level(telling);
 
     if (here == NULL)
         return;
-    if (trace->values > TRACE_VALUES_SHOWN)
-        doc_int(here->self, "values_left_out", trace->values - TRACE_VALUES_SHOWN);
+    if (telling->values > TRACE_VALUES_SHOWN)
+        doc_int(here->self, "values_left_out", telling->values - TRACE_VALUES_SHOWN);
     doc_text(here->self, "truth", span_text(policy__truth_text(truth)));
 }
 
@@ -166,10 +164,10 @@ static struct doc *add_value(struct trace_level *here)
 }
 
 /* The value is JSON's text, as it was sent. */
-void policy__doc_value(struct trace *trace, const struct condition *leaf, const struct json_node *value, enum truth truth)
+void telling__doc_value(struct telling *telling, const struct condition *leaf, const struct json_node *value, enum truth truth)
 {
-    struct trace_level *here = level(trace);
-    const struct op *blamed = policy__trace_blame(trace, leaf, truth);
+    struct trace_level *here = level(telling);
+    const struct op *blamed = telling__blame(telling, leaf, truth);
     struct doc *doc;
     struct buf text;
 
@@ -183,18 +181,18 @@ void policy__doc_value(struct trace *trace, const struct condition *leaf, const 
         doc_text(doc, "name", span_part(value->text, 0, TEXT_MAX));
     else
         doc_text(doc, "json", span_part(value->raw, 0, TEXT_MAX));
-    if (trace->question != NULL && trace->question->hidden != NULL && question_hides(trace->question->hidden, value))
+    if (telling->question != NULL && telling->question->hidden != NULL && question_hides(telling->question->hidden, value))
         doc_bool(doc, "recorded", false);
     doc_text(doc, "truth", span_text(policy__truth_text(truth)));
     if (blamed != NULL)
-        put(trace, doc, "by", &text, policy__say_op(&text, blamed));
+        put(telling, doc, "by", &text, words_op(&text, blamed));
     buf_fini(&text);
 }
 
 /* Readings stand beside the values; `value` is the place there of the string that each is of. */
-void policy__doc_reading(struct trace *trace, const struct trace_reading *seen)
+void telling__doc_reading(struct telling *telling, const struct trace_reading *seen)
 {
-    struct trace_level *here = level(trace);
+    struct trace_level *here = level(telling);
     struct doc *doc, *by;
 
     if (here == NULL)
@@ -202,7 +200,7 @@ void policy__doc_reading(struct trace *trace, const struct trace_reading *seen)
     if (here->readings == NULL)
         here->readings = doc_add_array(here->self, "readings");
     doc = doc_add_object(here->readings, NULL);
-    doc_int(doc, "value", trace->values);
+    doc_int(doc, "value", telling->values);
     doc_text(doc, "operator", span_text(policy__op_text[seen->op->kind]));
     by = doc_add_array(doc, "by");
     for (size_t i = 0; i < seen->depth; i++)
@@ -213,17 +211,17 @@ void policy__doc_reading(struct trace *trace, const struct trace_reading *seen)
 }
 
 /* What was seen that is no value of the call's. */
-void policy__doc_fact(struct trace *trace, struct span seen)
+void telling__doc_fact(struct telling *telling, struct span seen)
 {
-    struct trace_level *here = level(trace);
+    struct trace_level *here = level(telling);
 
     if (here != NULL)
         doc_text(add_value(here), "seen", seen);
 }
 
-void policy__doc_absent(struct trace *trace, const struct condition *leaf, bool is_element)
+void telling__doc_absent(struct telling *telling, const struct condition *leaf, bool is_element)
 {
-    struct trace_level *here = level(trace);
+    struct trace_level *here = level(telling);
     struct doc *doc;
 
     if (here == NULL)

@@ -5,8 +5,8 @@
  * Owns: its counters; holds a reference to the policy.
  * Lifetime: policy_coverage_free.
  * Errors: CODE_NOMEM. */
-#ifndef POLICY_COVERAGE_H
-#define POLICY_COVERAGE_H
+#ifndef AUTHOR_COVERAGE_H
+#define AUTHOR_COVERAGE_H
 
 #include "policy/policy.h"
 

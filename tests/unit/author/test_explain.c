@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "author/explain.h"
 #include "json/doc.h"
 #include "unit/policy/judge.h"
 
@@ -27,7 +28,7 @@ static char *explain(struct court *court, const char *arguments)
 
     buf_init(&out, 1 << 20);
     question.root = court_tree(court, span_text(arguments));
-    assert_int_equal(policy_explain(court->policy, &question, court->scratch, &court->verdict, &out), CODE_OK);
+    assert_int_equal(explain_text(court->policy, &question, court->scratch, &court->verdict, &out), CODE_OK);
     snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
     buf_fini(&out);
     return words;
@@ -114,7 +115,7 @@ static void test_facts(void **state)
     question.principal = SPAN_LIT("\x1b[2J");
     question.root = court_tree(&court, SPAN_LIT("{\"n\":\"/srv/../etc\"}"));
     buf_init(&out, 1 << 20);
-    assert_int_equal(policy_explain(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
     snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
     holds(words, "\"\\u001b[2J\" of tenant acme asks tools/call t of shop\n");
     holds(words, "when[0] client (opening)\n    asks: client [\"10.0.0.0/8\"]\n");
@@ -140,7 +141,7 @@ static void test_document(void **state)
     court_open(&court, POLICY);
     buf_init(&out, 1 << 20);
     question.root = court_tree(&court, SPAN_LIT("{\"a\":9,\"b\":\"y\"}"));
-    assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
+    assert_int_equal(explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
                                         NULL),
                      CODE_OK);
     assert_int_equal(doc_print(doc, &out), CODE_OK);
@@ -300,12 +301,12 @@ static void test_answers(void **state)
 
         buf_init(&out, 1 << 20);
         question.tool = span_text(cases[i].tool);
-        assert_int_equal(policy_explain(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+        assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
         assert_int_equal(buf_add(&out, "", 1), CODE_OK);
         assert_non_null(strstr(buf_peek(&out).at, cases[i].said ? cases[i].said : "verdict: permit"));
         assert_true((strstr(buf_peek(&out).at, "of the answer") != NULL) == (cases[i].said != NULL));
         buf_clear(&out);
-        assert_int_equal(policy_explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
+        assert_int_equal(explain_doc(court.policy, &question, court.scratch, &court.verdict, doc_add_array(doc, "rules"),
                                             answer), CODE_OK);
         assert_int_equal(doc_print(answer, &out), CODE_OK);
         assert_true(span_is(buf_peek(&out), cases[i].listed));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2.4: what a change does, in words and in calls that flip. */
-#include "policy/diff.h"
+#include "author/diff.h"
 #include "unit/policy/judge.h"
 
 #define HEAD "policy: p\npatterns: {dot: 'a.c'}\nlists: {l: [x, y]}\nrules:\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls to try on both sides of a change: around every bound that a rule names, with and without each argument, by every name
  * and by one that is not listed. One thing is changed at a time. */
-#include "policy/diff_priv.h"
+#include "author/diff_priv.h"
 
 #include "base/num.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/diff_priv.h"
+#include "author/diff_priv.h"
 
 struct diff_tree {
     enum json_type type;      /* OBJECT and ARRAY have members; anything else is `json` */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that a regex is likely to match: a guess for calls that are tried, never a judgement. Of alternatives the first is
  * taken, of repetitions the fewest but one, and what is not understood is left out. */
-#include "policy/diff_priv.h"
+#include "author/diff_priv.h"
 
 #include <ctype.h>
 

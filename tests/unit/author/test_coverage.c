@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/coverage.h"
+#include "author/coverage.h"
 #include "unit/policy/judge.h"
 
 struct told {

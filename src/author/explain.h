@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verdict explained: the gate's own walk, listened to.
+ *
+ * Threads: any one.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: CODE_NOMEM, and what `out` says. */
+#ifndef AUTHOR_EXPLAIN_H
+#define AUTHOR_EXPLAIN_H
+
+#include "json/doc.h"
+#include "policy/policy.h"
+
+/* In words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
+enum code explain_text(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                       struct verdict *verdict, struct buf *out) MUST_USE;
+
+/* The same as a document: `rules`, an array, takes an object for each candidate, with its conditions in it,
+ * and for each rule that misses the call by one part of its match ("match": "false"). `answer`, an array, takes the paths
+ * of the answer that are redacted; NULL: nobody asks. */
+enum code explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                      struct verdict *verdict, struct doc *rules, struct doc *answer) MUST_USE;
+
+#endif

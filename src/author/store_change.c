@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "author/store_change.h"
+
+#include "author/warn.h"
+#include "base/num.h"
+#include "policy/store_set.h"
+#include "unicode/unicode.h"
+
+#include <stdio.h>
+
+#define MESSAGE_MAX 500
+
+const char *policy_store_fate_text(enum policy_store_fate fate)
+{
+    switch (fate) {
+    case POLICY_KEPT: return "kept";
+    case POLICY_REPLACED: return "replaced";
+    case POLICY_ADDED: return "added";
+    case POLICY_REMOVED: return "removed";
+    }
+    return "kept";
+}
+
+/* The new files over what is active. Names are read first, so that every file's faults are told in one run. */
+static enum code lay_files(struct policy_set *set, const struct policy_store_change *change, struct faults *faults)
+{
+    enum code code = CODE_OK;
+    struct buf name;
+
+    buf_init(&name, 1024);
+    for (size_t i = 0; i < change->file_count && code != CODE_NOMEM; i++) {
+        char path[256];
+        struct policy_member *old;
+
+        buf_clear(&name);
+        (void)snprintf(path, sizeof path, "%.*s", SPAN_ARG(change->files[i].path));
+        code = policy_name_of(change->files[i].text, path, &name, faults);
+        if (code != CODE_OK)
+            continue;
+        old = policy_set_find(set, buf_peek(&name));
+        /* Two new files of one name both go in: the compiler refuses them with their places. */
+        if (old != NULL && old->fate == POLICY_KEPT) {
+            old->fate = POLICY_REPLACED;
+            code = policy_set_copy(set, change->files[i].path, &old->path);
+            if (code == CODE_OK)
+                code = policy_set_copy(set, change->files[i].text, &old->text);
+        } else {
+            code = policy_set_add(set, buf_peek(&name), change->files[i].path, change->files[i].text, POLICY_ADDED);
+        }
+    }
+    buf_fini(&name);
+    return code == CODE_NOMEM ? code : faults->count > 0 ? CODE_INVALID : CODE_OK;
+}
+
+static enum code take_away(struct policy_set *set, const struct policy_store_change *change, struct why *why)
+{
+    struct policy_member *gone;
+
+    if (change->only) {
+        for (size_t i = 0; i < set->count; i++) {
+            if (set->members[i].fate != POLICY_KEPT)
+                continue;
+            if (!change->may_remove)
+                return why_set(why, CODE_DENIED, "--only would remove the policy `%.*s`; add --yes if that is meant",
+                               SPAN_ARG(set->members[i].name));
+            set->members[i].fate = POLICY_REMOVED;
+        }
+    }
+    if (change->remove.at == NULL)
+        return CODE_OK;
+    gone = policy_set_find(set, change->remove);
+    if (gone == NULL)
+        return why_set(why, CODE_NOT_FOUND, "no active policy is named `%.*s`; `callgate policy show` names them",
+                       SPAN_ARG(change->remove));
+    gone->fate = POLICY_REMOVED;
+    return CODE_OK;
+}
+
+static enum code insert_files(struct db *db, const struct policy_set *set, uint64_t version)
+{
+    struct db_stmt *stmt;
+    enum code code =
+        db_prepare(db, "INSERT INTO policy_file(version, name, path, text, sha256) VALUES (?1, ?2, ?3, ?4, ?5)", &stmt);
+
+    for (size_t i = 0; i < set->count && code == CODE_OK; i++) {
+        const struct policy_member *member = &set->members[i];
+        unsigned char digest[DIGEST_BYTES];
+        char hex[2 * DIGEST_BYTES];
+
+        if (member->fate == POLICY_REMOVED)
+            continue;
+        digest_of(member->text, digest);
+        num_hex(digest, sizeof digest, hex);
+        db_bind_int(stmt, 1, (int64_t)version);
+        db_bind_text(stmt, 2, member->name);
+        db_bind_text(stmt, 3, member->path);
+        db_bind_text(stmt, 4, member->text);
+        db_bind_text(stmt, 5, span_of(hex, sizeof hex));
+        code = db_run(stmt);
+    }
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code insert_version(struct db *db, const struct policy_store_change *change, struct span hash, size_t failing,
+                                uint64_t *version)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(db, "INSERT INTO policy_version(created_us, author, message, hash, failing_tests, despite) "
+                                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, change->now_us);
+    db_bind_text(stmt, 2, change->author);
+    db_bind_text(stmt, 3, change->message.len > 0 ? change->message : SPAN_NONE);
+    db_bind_text(stmt, 4, hash);
+    db_bind_int(stmt, 5, (int64_t)failing);
+    db_bind_text(stmt, 6, failing > 0 ? change->despite : SPAN_NONE);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    *version = (uint64_t)db_last_id(db);
+    return code;
+}
+
+static bool is_one_line(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] < ' ')
+            return false;
+    return true;
+}
+
+/* Who asks for the history sees these words on a terminal, in one line. */
+static enum code check_message(struct span message, struct why *why)
+{
+    if (unicode_count(message) > MESSAGE_MAX)
+        return why_set(why, CODE_DENIED, "the message holds more than %d characters; say it shorter", MESSAGE_MAX);
+    if (unicode_is_deceptive(message) || !is_one_line(message))
+        return why_set(why, CODE_DENIED, "the message holds invisible or control characters; write one line of plain text");
+    return CODE_OK;
+}
+
+static enum code insert_activation(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(
+        db, "INSERT INTO policy_activation(version, activated_us, activated_by, message) VALUES (?1, ?2, ?3, ?4)", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, (int64_t)version);
+    db_bind_int(stmt, 2, now_us);
+    db_bind_text(stmt, 3, author);
+    db_bind_text(stmt, 4, message.len > 0 ? message : SPAN_NONE);
+    code = db_run(stmt);
+    db_finalize(&stmt);
+    return code;
+}
+
+static enum code store_set(struct db *db, const struct policy_store_change *change, const struct policy_set *set,
+                           const struct policy *policy, size_t failing, uint64_t *version, struct why *why)
+{
+    enum code code = insert_version(db, change, policy_hash(policy), failing, version);
+
+    if (code == CODE_OK)
+        code = insert_files(db, set, *version);
+    if (code == CODE_OK && change->activate)
+        code = insert_activation(db, *version, change->author, change->message, change->now_us);
+    if (code == CODE_OK)
+        code = db_commit(db);
+    return policy_store_why(why, code, db, "storing the policy");
+}
+
+/* Reads what is active, changes it, compiles it. */
+static enum code compile_change(struct db *db, const struct policy_store_change *change, struct policy_set *set,
+                                struct policy **policy, struct faults *faults, struct faults *warnings, struct why *why)
+{
+    char hash[2 * DIGEST_BYTES];
+    uint64_t active = 0;
+    enum code code = policy_store_active(db, &active, why);
+
+    if (code == CODE_OK && active != 0)
+        code = policy_set_read(db, active, set, hash, why);
+    if (code == CODE_INVALID && change->only && change->may_remove) { /* nothing of it stays, so its text does not matter */
+        set->count = 0;
+        code = CODE_OK;
+    }
+    if (code == CODE_OK)
+        code = lay_files(set, change, faults);
+    if (code == CODE_OK)
+        code = take_away(set, change, why);
+    if (code == CODE_OK) {
+        policy_set_sort(set);
+        code = policy_set_compile(set, 0, policy, faults, warnings);
+        if (code == CODE_OK && warnings != NULL)
+            code = warn_policy(*policy, warnings);
+    }
+    if (code == CODE_NOMEM)
+        why_set(why, code, "not enough memory for the policy");
+    return code;
+}
+
+static void tell_failed(void *context, const struct policy_test_result *result)
+{
+    const struct policy_store_change *change = context;
+
+    if (!result->passed && change->failed != NULL)
+        change->failed(change->context, result);
+}
+
+/* The tests are judged by the whole set, as the gate would: a file that was not changed may fail through one that was. */
+static enum code run_tests(const struct policy_store_change *change, const struct policy *policy, size_t *failing,
+                           struct why *why)
+{
+    struct policy_scratch *scratch = NULL;
+    size_t passed = 0;
+    enum code code = policy_scratch_new(&scratch);
+
+    if (code == CODE_OK)
+        code = policy_test(policy, scratch, tell_failed, (void *)(uintptr_t)change, &passed, failing);
+    policy_scratch_free(&scratch);
+    if (code != CODE_OK)
+        return why_set(why, code, "running the policies' tests: %s", code_text(code));
+    if (*failing == 0 || change->despite.len > 0)
+        return CODE_OK;
+    return why_set(why, CODE_DENIED, "%zu of the set's %zu tests failed, and nothing was stored; mend the rules or the tests, "
+                   "or say --despite-failing-tests with --why", *failing, passed + *failing);
+}
+
+/* Inside the transaction. */
+static enum code apply(struct db *db, const struct policy_store_change *change, struct policy_set *set, uint64_t *version,
+                       struct faults *faults, struct faults *warnings, struct why *why)
+{
+    struct policy *policy = NULL;
+    size_t failing = 0;
+    enum code code = compile_change(db, change, set, &policy, faults, warnings, why);
+
+    if (code == CODE_OK)
+        code = run_tests(change, policy, &failing, why);
+    if (code == CODE_OK)
+        code = store_set(db, change, set, policy, failing, version, why);
+    policy_unref(&policy);
+    return code;
+}
+
+enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
+                             struct faults *faults, struct faults *warnings, struct why *why)
+{
+    struct policy_set set;
+    enum code code = check_message(change->message, why);
+
+    if (code == CODE_OK)
+        code = check_message(change->despite, why);
+    *version = 0;
+    if (code != CODE_OK)
+        return code;
+    code = db_begin(db);
+    if (code != CODE_OK)
+        return policy_store_why(why, code, db, "locking the store");
+    policy_set_init(&set);
+    code = apply(db, change, &set, version, faults, warnings, why);
+    if (code != CODE_OK)
+        db_rollback(db);
+    for (size_t i = 0; i < set.count && code == CODE_OK && change->tell != NULL; i++)
+        change->tell(change->context, set.members[i].name, set.members[i].fate);
+    policy_set_fini(&set);
+    return code;
+}
+
+enum code policy_store_preview(struct db *db, const struct policy_store_change *change, struct policy **policy,
+                               struct faults *faults, struct why *why)
+{
+    struct policy_set set;
+    enum code code;
+
+    *policy = NULL;
+    policy_set_init(&set);
+    code = compile_change(db, change, &set, policy, faults, NULL, why);
+    policy_set_fini(&set);
+    return code;
+}
+
+enum code policy_store_activate(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us,
+                                struct faults *faults, struct why *why)
+{
+    struct policy *policy = NULL;
+    enum code code = check_message(message, why);
+
+    if (code == CODE_OK)
+        code = policy_store_compile(db, version, &policy, faults, why);
+    policy_unref(&policy);
+    if (code != CODE_OK)
+        return code;
+    return policy_store_why(why, insert_activation(db, version, author, message, now_us), db, "activating the policy");
+}

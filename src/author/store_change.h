@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of the policies in the store: a new version out of the active one, and what is in force.
+ *
+ * Threads: that of the connection.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: as policy/store.h. */
+#ifndef AUTHOR_STORE_CHANGE_H
+#define AUTHOR_STORE_CHANGE_H
+
+#include "policy/store.h"
+
+const char *policy_store_fate_text(enum policy_store_fate fate); /* "kept" ... */
+
+/* One change of the active set into a new version. */
+struct policy_store_change {
+    const struct policy_file *files; /* load: they replace those of their `policy:` names */
+    size_t file_count;
+    struct span remove;              /* or the name of the one to leave out */
+    bool only;                       /* exactly these files */
+    bool may_remove;                 /* `only` may remove others (--yes) */
+    bool activate;
+    struct span author;
+    struct span message;             /* may be empty */
+    struct span despite;             /* why it is stored although tests of the whole set fail; empty: it is not */
+    policy_test_fn failed;           /* told of each test of the set that fails */
+    int64_t now_us;
+    void (*tell)(void *context, struct span name, enum policy_store_fate fate); /* by name; after all went well */
+    void *context;
+};
+
+/* Runs the `tests:` of the whole set that would be stored. Returns: CODE_OK with *version; CODE_INVALID with faults;
+ * CODE_DENIED where tests fail and `despite` is empty, or where --yes is missing; CODE_NOT_FOUND for the name to remove; else
+ * the store's failure. Warnings may be NULL. */
+enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
+                             struct faults *faults, struct faults *warnings, struct why *why) MUST_USE;
+
+/* Compiles what policy_store_apply would store, and stores nothing; its version is 0. Errors as there. */
+enum code policy_store_preview(struct db *db, const struct policy_store_change *change, struct policy **policy,
+                               struct faults *faults, struct why *why) MUST_USE;
+
+/* Rollback is activation of an old version. It must compile here. Takes: message, why; may be empty. */
+enum code policy_store_activate(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us,
+                                struct faults *faults, struct why *why) MUST_USE;
+
+#endif

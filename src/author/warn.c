@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "author/warn_priv.h"
+
+#include <stdio.h>
+
+#define PAIRS_MAX 1000000 /* of permits and forbids that are compared */
+
+/* ---- permits that a forbid covers ---- */
+
+static bool name_covers(const struct name *outer, const struct name *inner)
+{
+    struct regex_budget budget;
+
+    if (outer->kind == NAME_GLOB && span_is(outer->text, "*"))
+        return true;
+    if (outer->kind == inner->kind && span_equals(outer->text, inner->text) && outer->whole == inner->whole)
+        return true;
+    if (inner->kind != NAME_LITERAL)
+        return false;
+    regex_budget_init(&budget);
+    return policy__name_matches(outer, false, inner->text, &budget) == TRUTH_TRUE;
+}
+
+static bool holds(const struct names *names, const struct name *name)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (name_covers(&names->name[i], name))
+            return true;
+    return false;
+}
+
+/* Whether every call in `inner` is in `outer`, as far as can be read off the names. */
+static bool covers(const struct match *outer, const struct match *inner)
+{
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
+        if (!outer->by[d].given)
+            continue;
+        if (!inner->by[d].given)
+            return false;
+        for (uint32_t i = 0; i < inner->by[d].count; i++)
+            if (!holds(&outer->by[d], &inner->by[d].name[i]))
+                return false;
+    }
+    return true;
+}
+
+static void warn_covered(const struct policy *policy, const struct rule *permit, struct faults *warnings)
+{
+    for (uint32_t i = 0; i < policy->rule_count && policy->rules[i].effect == EFFECT_FORBID; i++) {
+        const struct rule *forbid = &policy->rules[i];
+
+        if (forbid->when == NULL && !forbid->monitor && covers(&forbid->match, &permit->match)) {
+            faults_add(warnings, permit->source->path_text, permit->line, permit->column,
+                       "the permit `%.*s` never decides: the forbid `%.*s` covers all its calls; drop one of them",
+                       SPAN_ARG(permit->id), SPAN_ARG(forbid->id));
+            return;
+        }
+    }
+}
+
+/* ---- tools without the beginning of a session ---- */
+
+static bool permits_method(const struct rule *rule, struct span method)
+{
+    struct question question = {.method = method};
+    struct regex_budget budget;
+
+    regex_budget_init(&budget);
+    return rule->effect == EFFECT_PERMIT && !rule->monitor &&
+           policy__names_match(&rule->match.by[DIM_METHOD], DIM_METHOD, true, &question, &budget) != TRUTH_FALSE;
+}
+
+/* Whether one caller could be in both; of globs and regexes it is assumed. */
+static bool overlap(const struct names *a, const struct names *b)
+{
+    if (!a->given || !b->given)
+        return true;
+    for (uint32_t i = 0; i < a->count; i++)
+        for (uint32_t j = 0; j < b->count; j++)
+            if ((a->name[i].kind != NAME_LITERAL && b->name[j].kind != NAME_LITERAL) ||
+                name_covers(&a->name[i], &b->name[j]) || name_covers(&b->name[j], &a->name[i]))
+                return true;
+    return false;
+}
+
+static bool share_callers(const struct rule *a, const struct rule *b)
+{
+    return overlap(&a->match.by[DIM_TENANT], &b->match.by[DIM_TENANT]) &&
+           overlap(&a->match.by[DIM_PRINCIPAL], &b->match.by[DIM_PRINCIPAL]) &&
+           overlap(&a->match.by[DIM_UPSTREAM], &b->match.by[DIM_UPSTREAM]);
+}
+
+/* Told once for the callers that a rule shares with one that was told. */
+static void warn_protocol(const struct policy *policy, struct faults *warnings)
+{
+    const struct rule *told = NULL;
+    uint64_t pairs = 0;
+
+    for (uint32_t i = 0; i < policy->rule_count && pairs < PAIRS_MAX; i++) {
+        const struct rule *permit = &policy->rules[i];
+        bool may_begin = !permits_method(permit, SPAN_LIT("tools/call"));
+
+        for (uint32_t j = 0; j < policy->rule_count && !may_begin; j++, pairs++)
+            may_begin = permits_method(&policy->rules[j], SPAN_LIT("initialize")) && share_callers(permit, &policy->rules[j]);
+        if (may_begin || (told != NULL && share_callers(told, permit)))
+            continue;
+        told = permit;
+        faults_add(warnings, permit->source->path_text, permit->line, permit->column,
+                   "`%.*s` permits tools where no rule permits `initialize`: agents cannot begin a session; add a permit "
+                   "with {methods: [protocol]} for the same callers", SPAN_ARG(permit->id));
+    }
+}
+
+/* ---- rules that no test decides ---- */
+
+struct deciding {
+    const struct policy *policy;
+    bool *by_rule;
+};
+
+static void note_decided(void *context, const struct policy_test_result *result)
+{
+    struct deciding *deciding = context;
+    const struct rule *rule = result->rule.at ? policy__rule_by_id(deciding->policy, result->rule) : NULL;
+
+    if (rule != NULL)
+        deciding->by_rule[rule - deciding->policy->rules] = true;
+}
+
+static enum code warn_untested(const struct policy *policy, struct faults *warnings)
+{
+    struct deciding deciding = {policy, mem_array(policy->rule_count, sizeof(bool))};
+    struct policy_scratch *scratch = NULL;
+    size_t passed, failed;
+    enum code code = deciding.by_rule ? policy_scratch_new(&scratch) : CODE_NOMEM;
+
+    if (code == CODE_OK)
+        code = policy_test(policy, scratch, note_decided, &deciding, &passed, &failed);
+    for (uint32_t i = 0; i < policy->rule_count && code == CODE_OK; i++) {
+        const struct rule *rule = &policy->rules[i];
+
+        if (!deciding.by_rule[i] && !rule->monitor)
+            faults_add(warnings, rule->source->path_text, rule->line, rule->column,
+                       "no test is decided by the rule `%.*s`; add one under `tests:`", SPAN_ARG(rule->id));
+    }
+    policy_scratch_free(&scratch);
+    mem_free(deciding.by_rule);
+    return code;
+}
+
+/* The id that was meant, perhaps; or NULL. Takes: text: where it is kept. */
+static const char *nearest_id(const struct policy *policy, struct span id, char text[130])
+{
+    const char *nearest = NULL;
+
+    for (uint32_t i = 0; i < policy->rule_count && nearest == NULL; i++) {
+        const char *const one[] = {text, NULL};
+
+        snprintf(text, 130, "%.*s", SPAN_ARG(policy->rules[i].id));
+        nearest = why_nearest(id.at, id.len, one);
+    }
+    return nearest;
+}
+
+static void warn_expected(const struct policy *policy, struct faults *warnings)
+{
+    char text[130];
+
+    for (uint32_t i = 0; i < policy->case_count; i++) {
+        const struct policy_case *kase = &policy->cases[i];
+
+        const char *nearest = NULL;
+
+        if (kase->rule.at == NULL || policy__rule_by_id(policy, kase->rule) != NULL)
+            continue;
+        nearest = nearest_id(policy, kase->rule, text);
+        faults_add(warnings, kase->source->path_text, kase->line, kase->column,
+                   "the test expects the rule `%.*s`, which does not exist; %s%s%s", SPAN_ARG(kase->rule),
+                   nearest ? "did you mean `" : "name one that does", nearest ? nearest : "", nearest ? "`?" : "");
+    }
+}
+
+/* The most frequent one comes last: only so many warnings are told. */
+enum code warn_policy(const struct policy *policy, struct faults *warnings)
+{
+    uint32_t forbids = 0;
+    enum code code;
+
+    while (forbids < policy->rule_count && policy->rules[forbids].effect == EFFECT_FORBID)
+        forbids++;
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        warn__never(&policy->rules[i], warnings);
+        if (policy->rules[i].effect == EFFECT_PERMIT && (uint64_t)forbids * policy->rule_count <= PAIRS_MAX)
+            warn_covered(policy, &policy->rules[i], warnings);
+    }
+    warn_protocol(policy, warnings);
+    warn_expected(policy, warnings);
+    code = warn__names(policy, warnings);
+    return code == CODE_OK ? warn_untested(policy, warnings) : code;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is legal in a set of policies but hardly meant: rules that never apply or decide, names that look alike, what no test
+ * decides. What can be seen of one place alone the compiler says by itself.
+ *
+ * Threads: any one.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: CODE_NOMEM. */
+#ifndef AUTHOR_WARN_H
+#define AUTHOR_WARN_H
+
+#include "policy/policy.h"
+
+/* Takes: warnings: behind those of policy_compile, of which the most frequent kind comes last: only so many are told. */
+enum code warn_policy(const struct policy *policy, struct faults *warnings) MUST_USE;
+
+#endif

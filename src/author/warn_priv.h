@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of warn_policy.
+ *
+ * Threads: as warn.h.
+ * Owns: nothing.
+ * Lifetime: none.
+ * Errors: CODE_NOMEM. */
+#ifndef AUTHOR_WARN_PRIV_H
+#define AUTHOR_WARN_PRIV_H
+
+#include "author/warn.h"
+#include "policy/snapshot.h"
+
+void warn__never(const struct rule *rule, struct faults *warnings);                            /* no call fulfils it */
+enum code warn__names(const struct policy *policy, struct faults *warnings) MUST_USE;          /* names that look alike */
+
+#endif

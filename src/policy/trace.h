@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who listens to a walk, so that what is explained and counted is the judgement itself (author/explain.h, author/coverage.h).
+ * A gate has none.
+ *
+ * Threads: the walk's.
+ * Owns: nothing.
+ * Lifetime: one walk.
+ * Errors: none: the listener remembers its own. */
+#ifndef POLICY_TRACE_H
+#define POLICY_TRACE_H
+
+#include "policy/snapshot.h"
+
+/* The reading of a string that decided for an operator. */
+struct trace_reading {
+    const struct op *op;
+    struct span text;
+    const enum decoder *chain; /* that made it, the first one first */
+    size_t depth;              /* of the chain; 0: the string itself */
+    uint32_t count;            /* of all readings */
+    enum truth truth;
+};
+
+/* The first member of what the listener is; all are set. */
+struct trace {
+    void (*rule)(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
+    void (*limit)(struct trace *trace, const struct rule *rule, bool has_room);
+    void (*applies)(struct trace *trace, const struct rule *rule, enum truth truth, bool applies);
+    void (*granted)(struct trace *trace, enum policy_known granted);
+    void (*hidden)(struct trace *trace); /* the tool that is described */
+    void (*enter)(struct trace *trace, const struct condition *condition);
+    void (*leave)(struct trace *trace, const struct condition *condition, enum truth truth);
+    void (*fact)(struct trace *trace, struct span seen);
+    void (*op)(struct trace *trace, const struct op *op, enum truth truth); /* of the value that is then told */
+    void (*reading)(struct trace *trace, const struct trace_reading *seen);
+    void (*too_many)(struct trace *trace); /* readings */
+    void (*value)(struct trace *trace, const struct condition *leaf, const struct json_node *value, enum truth truth);
+    void (*absent)(struct trace *trace, const struct condition *leaf, bool is_element);
+};
+
+#endif
