@@ -9,7 +9,7 @@
 --     SELECT * FROM call ORDER BY seq DESC LIMIT 20;          -- what was asked, what was answered
 --     SELECT * FROM denial WHERE tenant = 'acme';             -- what was refused, and why
 --     SELECT * FROM event_log WHERE kind = 'policy_activated';-- who changed the rules
---     SELECT * FROM call WHERE seq IN (SELECT seq FROM by_correlation WHERE correlation = '...');  -- fast at any size
+--     SELECT * FROM call WHERE correlation = '...';           -- what belongs to one request
 --
 -- All times are UTC microseconds since 1970; views show them as ISO 8601 text. `seq` orders, time only informs: a clock
 -- may jump, the sequence may not.
@@ -194,35 +194,7 @@ WHEN NEW.answer_salt IS NOT NULL OR NEW.answer IS NOT NULL
                    AND j.key = 'before_us' AND OLD.time_us < j.value)
 BEGIN SELECT RAISE(ABORT, 'values are erased only, and only after the erasure was recorded'); END;
 
--- ---- finding rows ---------------------------------------------------------------------------------------------------
--- Not evidence: all of it can be made again from the chain. The writer only ever appends, also here: rows are indexed in
--- parts of 4,096 numbers, each sorted before it is written, so that no insert ever lands in the middle of a large tree.
-
--- Which numbers and times each finished part covers. What is above the last part is not indexed yet.
-CREATE TABLE part (
-    part      INTEGER PRIMARY KEY,
-    first_seq INTEGER NOT NULL,
-    last_seq  INTEGER NOT NULL,
-    first_us  INTEGER NOT NULL, -- smallest and largest time in it
-    last_us   INTEGER NOT NULL
-) STRICT;
-
--- Kind 7, in every 64th part: which correlations are in the 64 parts that end here. Of their fingerprints (lookup_print) `value`
--- is the front and `seqs` lists the ends, each behind a comma. It only saves time: where there are none, every part is asked.
-CREATE TABLE lookup (
-    part  INTEGER NOT NULL,
-    kind  INTEGER NOT NULL, -- 1 correlation, 2 tenant, 3 tool denied, 4 tool held, 5 tool permitted
-    value TEXT NOT NULL,
-    seqs  TEXT NOT NULL,    -- JSON array of decisions
-    PRIMARY KEY (part, kind, value)
-) STRICT, WITHOUT ROWID;
-
--- The last row of each tenant up to the last part.
-CREATE TABLE tenant_head (
-    tenant TEXT PRIMARY KEY,
-    seq    INTEGER NOT NULL,
-    hash   BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
+-- ---- what a file takes over from the one before it ------------------------------------------------------------------
 
 -- The last row of each tenant before this file's first one; empty in the first file of a log.
 CREATE TABLE tenant_start (
@@ -244,60 +216,15 @@ CREATE TABLE erasure (
     before_us INTEGER NOT NULL
 ) STRICT;
 
--- Correlations with their fingerprints, below 2560 * 9000, from the last characters, a number at the end, and eight characters
--- over the whole length. Nothing is lost where many are alike: more parts are asked.
-CREATE VIEW lookup_print AS
-    SELECT part, value, seqs,
-           coalesce(CASE WHEN value NOT GLOB '*[^ -~]*' THEN (
-                unicode(substr(value, -1)) * 1540483477 + unicode(substr(value, -2)) * 668265263 +
-                unicode(substr(value, -3)) * 374761393 + abs(CAST(substr(value, -7) AS INTEGER)) * 1220703125 +
-                unicode(substr(value, 1 + length(value) * 0 / 8)) * 461845907 + unicode(substr(value, 1 + length(value) * 1 / 8)) * 2135587861 +
-                unicode(substr(value, 1 + length(value) * 2 / 8)) * 1812433253 + unicode(substr(value, 1 + length(value) * 3 / 8)) * 2048144789 +
-                unicode(substr(value, 1 + length(value) * 4 / 8)) * 1013904223 + unicode(substr(value, 1 + length(value) * 5 / 8)) * 1274126177 +
-                unicode(substr(value, 1 + length(value) * 6 / 8)) * 1103515245 + unicode(substr(value, 1 + length(value) * 7 / 8)) * 1566083941
-           ) % 23040000 END, 0) AS print
-    FROM lookup WHERE kind = 1;
+-- ---- finding rows ---------------------------------------------------------------------------------------------------
+-- The file that is written has no index but that of `outcome.decision`, which only grows at its end: it is small, and looked
+-- through in tenths of a second. Once a file is sealed, the gate gives it the indices of indices.sql, which every query and every
+-- view uses by itself: name the columns, as in WHERE correlation = '...', and no more. Indices are not evidence.
 
--- With `correlation = '...'` each group is asked once whether its 64 parts hold it; any other condition asks every part.
--- (LIMIT: so that SQLite computes the fingerprint once a group.)
-CREATE VIEW by_correlation AS
-    SELECT l.value AS correlation, j.value AS seq
-    FROM part AS g CROSS JOIN part AS p ON p.part BETWEEN g.part - 63 AND g.part
-         CROSS JOIN lookup_print AS l ON l.part = p.part CROSS JOIN json_each(l.seqs) AS j
-    WHERE g.part % 64 = 63
-      AND (EXISTS (SELECT 1 FROM (SELECT l.print AS print LIMIT 1) AS x
-                   CROSS JOIN lookup AS f ON f.part = g.part AND f.kind = 7 AND f.value = CAST(1000 + x.print / 9000 AS TEXT)
-                   WHERE instr(f.seqs, ',' || (1000 + x.print % 9000)))
-           OR NOT EXISTS (SELECT 1 FROM lookup AS f WHERE f.part = g.part AND f.kind = 7))
-    UNION ALL
-    SELECT l.value, j.value
-    FROM part AS p CROSS JOIN lookup AS l ON l.part = p.part AND l.kind = 1 CROSS JOIN json_each(l.seqs) AS j
-    WHERE p.part >= (SELECT (max(part) + 1) / 64 * 64 FROM part)
-    UNION ALL
-    SELECT correlation, seq FROM decision
-    WHERE correlation IS NOT NULL AND seq > coalesce((SELECT last_seq FROM part ORDER BY part DESC LIMIT 1), 0);
-
--- The time of such a row lies between first_us and last_us, so that conditions on these pass over whole parts unread:
--- WHERE tenant = '...' AND last_us >= since AND first_us < until
-CREATE VIEW by_tenant AS
-    SELECT l.value AS tenant, j.value AS seq, p.first_us, p.last_us
-    FROM part AS p CROSS JOIN lookup AS l ON l.part = p.part AND l.kind = 2 CROSS JOIN json_each(l.seqs) AS j
-    UNION ALL
-    SELECT tenant, seq, time_us, time_us FROM decision
-    WHERE tenant IS NOT NULL AND seq > coalesce((SELECT last_seq FROM part ORDER BY part DESC LIMIT 1), 0);
-
-CREATE VIEW by_tool AS
-    SELECT l.value AS tool, 'deny' AS verdict, j.value AS seq, p.first_us, p.last_us
-    FROM part AS p CROSS JOIN lookup AS l ON l.part = p.part AND l.kind = 3 CROSS JOIN json_each(l.seqs) AS j
-    UNION ALL
-    SELECT l.value, 'hold', j.value, p.first_us, p.last_us
-    FROM part AS p CROSS JOIN lookup AS l ON l.part = p.part AND l.kind = 4 CROSS JOIN json_each(l.seqs) AS j
-    UNION ALL
-    SELECT l.value, 'permit', j.value, p.first_us, p.last_us
-    FROM part AS p CROSS JOIN lookup AS l ON l.part = p.part AND l.kind = 5 CROSS JOIN json_each(l.seqs) AS j
-    UNION ALL
-    SELECT tool, verdict, seq, time_us, time_us FROM decision
-    WHERE tool IS NOT NULL AND seq > coalesce((SELECT last_seq FROM part ORDER BY part DESC LIMIT 1), 0);
+-- For queries that were written for earlier versions; `call` is as fast. first_us and last_us are the row's own time.
+CREATE VIEW by_correlation AS SELECT correlation, seq FROM decision WHERE correlation IS NOT NULL;
+CREATE VIEW by_tenant AS SELECT tenant, seq, time_us AS first_us, time_us AS last_us FROM decision WHERE tenant IS NOT NULL;
+CREATE VIEW by_tool AS SELECT tool, verdict, seq, time_us AS first_us, time_us AS last_us FROM decision WHERE tool IS NOT NULL;
 
 -- ---- views for people -----------------------------------------------------------------------------------------------
 

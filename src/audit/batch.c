@@ -6,8 +6,6 @@
 #include "base/bug.h"
 #include "os/clock.h"
 
-#define PART_SLICE 64      /* index entries a commit at least, and two for each row of it */
-#define PART_IDLE_SLICE 512 /* where there is nothing else to write: half a millisecond */
 #define CHECKPOINT_PAGES 500
 
 static enum code take_decision(struct audit *audit, struct lane *lane, const struct ring_view *view)
@@ -80,33 +78,18 @@ static enum code take_lane(struct audit *audit, struct lane *lane)
     return code;
 }
 
-static enum code index_slice(struct audit *audit, bool *done)
-{
-    int own = (2 * (int)audit->rows + PART_TOGETHER - 1) / PART_TOGETHER * PART_TOGETHER; /* none that are written one by one */
-
-    *done = false;
-    if (audit->part == NULL)
-        audit->part = keeper__take(&audit->keeper);
-    if (audit->part != NULL && part__end(audit->part) <= audit->ledger.indexed_seq)
-        part__free(&audit->part); /* built twice */
-    if (audit->part == NULL)
-        return CODE_OK;
-    return part__write(audit->part, &audit->ledger, audit->rows == 0 ? PART_IDLE_SLICE : PART_SLICE + own, done);
-}
-
-static enum code write_batch(struct audit *audit, bool *part_done)
+static enum code write_batch(struct audit *audit)
 {
     enum code code = ledger__begin(&audit->ledger);
 
-    *part_done = false;
     if (code == CODE_OK)
         code = rotate__begin(audit);
     for (unsigned i = 0; i < audit->lane_count && code == CODE_OK; i++)
         code = take_lane(audit, &audit->lanes[(audit->lane_first + i) % audit->lane_count]);
     if (code == CODE_OK)
         code = writer__checkpoint(audit);
-    if (code == CODE_OK)
-        code = audit->rotation.seals ? rotate__seal(audit) : index_slice(audit, part_done);
+    if (code == CODE_OK && audit->rotation.seals)
+        code = rotate__seal(audit);
     if (code == CODE_OK && !ledger__is_in_place(&audit->ledger))
         code = CODE_NOT_FOUND;
     if (code == CODE_OK)
@@ -137,8 +120,6 @@ static void settle(struct audit *audit)
 static void ask_keeper(struct audit *audit)
 {
     int pages = db_wal_pages(audit->ledger.db);
-    uint64_t after = audit->part != NULL ? part__end(audit->part) : audit->ledger.indexed_seq;
-    uint64_t next = part__of(after + 1);
 
     if (pages < audit->wal_pages) /* the WAL has begun anew */
         audit->checkpoint_pages = CHECKPOINT_PAGES;
@@ -147,15 +128,10 @@ static void ask_keeper(struct audit *audit)
         audit->checkpoint_pages = pages + CHECKPOINT_PAGES;
         keeper__ask_checkpoint(&audit->keeper);
     }
-    /* The next one is sorted while this one is written, but for one that reads what those before it have written. */
-    if (atomic_load_explicit(&audit->keeper.ready, memory_order_relaxed) == NULL &&
-        (audit->part == NULL || !part__ends_group(next)) && audit->ledger.committed.seq >= part__last(next))
-        keeper__ask_part(&audit->keeper, next, &audit->ledger.fresh);
 }
 
 bool writer__batch(struct audit *audit)
 {
-    bool part_done;
     enum code code;
 
     if (atomic_load(&audit->keeper.is_in_doubt)) {
@@ -168,7 +144,7 @@ bool writer__batch(struct audit *audit)
         audit->lanes[i].ticket = audit->lanes[i].taken = audit->lanes[i].rooms_back = 0;
     }
     (void)pthread_mutex_lock(&audit->keeper.commit_lock);
-    code = write_batch(audit, &part_done);
+    code = write_batch(audit);
     (void)pthread_mutex_unlock(&audit->keeper.commit_lock);
     if (code != CODE_OK) {
         writer__go_down(audit, code);
@@ -177,11 +153,6 @@ bool writer__batch(struct audit *audit)
     settle(audit);
     audit->rotation.begins = false;
     writer__committed(audit);
-    if (part_done) {
-        audit->ledger.indexed_seq = part__end(audit->part);
-        part__free(&audit->part);
-        heads__trim(&audit->ledger.heads, audit->ledger.indexed_seq);
-    }
     audit->lane_first = (audit->lane_first + 1) % audit->lane_count;
     audit->pace_x8 = audit->pace_x8 - audit->pace_x8 / 8 + audit->decisions;
     audit->committed_us = clock_monotonic_us();

@@ -37,8 +37,8 @@ static const char *const columns[] = {
     "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes" more " " \
     "FROM outcome AS o LEFT JOIN decision AS d ON d.seq = o.decision WHERE "
 
-#define OF_THIS_FILE "o.decision > (SELECT seq FROM file) AND o.seq > "
-#define OF_A_FILE_BEFORE "o.decision <= (SELECT seq FROM file) AND o.seq > "
+#define OF_THIS_FILE "o.decision > (SELECT seq FROM file) AND o.seq > ?1"
+#define OF_A_FILE_BEFORE "o.decision <= (SELECT seq FROM file) AND o.seq > ?1"
 
 /* What is read side by side: the kinds, and outcomes whose decisions are in a file before. */
 enum { CARRIED = ENTRY_KINDS, STREAMS };
@@ -52,11 +52,11 @@ static const char *const statements[STREAMS] = {
         "d.undecided, d.monitor, d.policy_version, "
         "nullif(lower(hex(d.policy_hash)), '') AS policy_hash, "
         "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash, "
-        "d.target, d.query, d.params, d.params_bytes FROM decision AS d WHERE d.seq > ",
+        "d.target, d.query, d.params, d.params_bytes FROM decision AS d WHERE d.seq > ?1",
     [ENTRY_OUTCOME] = OUTCOMES("") OF_THIS_FILE,
     [ENTRY_EVENT] =
         "d.seq, 'event' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, "
-        "lower(hex(d.hash)) AS hash FROM event AS d WHERE d.seq > ",
+        "lower(hex(d.hash)) AS hash FROM event AS d WHERE d.seq > ?1",
     [CARRIED] = OUTCOMES("") OF_A_FILE_BEFORE,
 };
 
@@ -75,7 +75,7 @@ const char *const *entry_columns(void)
 /* Who and what of an outcome whose decision is in a file before. */
 #define DECISION_BEFORE(more) \
     "d.principal, d.client, d.node, d.correlation, d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, " \
-    "d.rpc_id" more " FROM decision AS d WHERE d.seq = "
+    "d.rpc_id" more " FROM decision AS d WHERE d.seq = ?1"
 
 /* ---- one file ---- */
 
@@ -119,6 +119,8 @@ static enum code give_carried(struct giving *giving, int64_t decision)
     enum code code = CODE_NOT_FOUND;
 
     for (size_t i = 0; i < reading->file && code == CODE_NOT_FOUND; i++) {
+        const struct query_shape shape = {.head = reading->whole ? DECISION_BEFORE(", " JUDGED) : DECISION_BEFORE(""),
+                                          .after_seq = decision};
         struct db_stmt *before = NULL;
         struct query_sql sql;
         struct db *db;
@@ -128,8 +130,7 @@ static enum code give_carried(struct giving *giving, int64_t decision)
         code = reader__open(reading->trail->files[i].path, &db, &why);
         if (code != CODE_OK)
             return code;
-        code = query__select(db, reading->query, reading->whole ? DECISION_BEFORE(", " JUDGED) : DECISION_BEFORE(""),
-                                 decision, "d.seq", &sql, &before);
+        code = query__select(db, reading->query, &shape, &sql, &before);
         if (code == CODE_OK)
             code = db_step(before);
         if (code == CODE_OK)
@@ -162,9 +163,9 @@ static enum code step(struct reading *reading, int stream)
 static enum code start(struct reading *reading, int stream, int64_t after_seq)
 {
     static const struct query everything = {0}; /* carried ones are asked for later whether they match */
-    enum code code = query__select(reading->db, stream == CARRIED ? &everything : reading->query,
-                                   statement_of(stream, reading->whole), after_seq,
-                                   kind_of(stream) == ENTRY_OUTCOME ? "o.seq" : "d.seq", &reading->sql[stream],
+    const struct query_shape shape = {.head = statement_of(stream, reading->whole), .after_seq = after_seq,
+                                      .order = kind_of(stream) == ENTRY_OUTCOME ? "o.seq" : "d.seq"};
+    enum code code = query__select(reading->db, stream == CARRIED ? &everything : reading->query, &shape, &reading->sql[stream],
                                    &reading->stmt[stream]);
 
     return code == CODE_OK ? step(reading, stream) : code;

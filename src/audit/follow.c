@@ -78,19 +78,28 @@ void follow_close(struct follow **follow)
 
 /* ---- calls that ended ---- */
 
-static enum code keep(void *context, int64_t seq, bool *enough)
-{
-    struct buf *seqs = context;
-
-    *enough = false;
-    return buf_add(seqs, &seq, sizeof seq);
-}
-
-/* The numbers of decisions, as they ended. */
+/* The numbers of the decisions whose last row is behind `after`, in the order of these rows: their own where no outcome is due,
+ * else the outcome's. */
 static enum code find(struct db *db, const struct query *query, int64_t after, struct buf *seqs)
 {
+    const struct query_shape shape = {
+        .head = "d.seq FROM (SELECT seq AS at, seq AS call FROM decision WHERE expects_outcome = 0 AND seq > ?1 UNION ALL "
+                "SELECT seq, decision FROM outcome WHERE seq > ?1) AS e CROSS JOIN decision AS d ON d.seq = e.call "
+                "LEFT JOIN main.outcome AS o ON o.decision = d.seq WHERE 1",
+        .order = "e.at", .after_seq = after};
+    struct db_stmt *stmt = NULL;
+    struct query_sql sql;
+    enum code code = query__select(db, query, &shape, &sql, &stmt);
+
     buf_clear(seqs);
-    return query__ended(db, query, after, keep, seqs);
+    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+        int64_t seq = db_int(stmt, 0);
+
+        code = buf_add(seqs, &seq, sizeof seq);
+    }
+    db_finalize(&stmt);
+    query__fini(&sql);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
 static enum code tell(struct db *db, struct span seqs, size_t skip, query_row_fn row, void *context)

@@ -67,7 +67,7 @@ void heads__forget(struct heads *heads)
             head->known = false;
 }
 
-void heads__trim(struct heads *heads, uint64_t indexed_seq)
+void heads__trim(struct heads *heads)
 {
     if (heads->count <= HEADS_MAX)
         return;
@@ -77,7 +77,7 @@ void heads__trim(struct heads *heads, uint64_t indexed_seq)
         while (*at != NULL) {
             struct head *head = *at;
 
-            if (head->permits > 0 || (head->known && head->seq > indexed_seq)) {
+            if (head->permits > 0 || head->known) {
                 at = &head->next;
                 continue;
             }

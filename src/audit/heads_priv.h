@@ -4,7 +4,7 @@
  * Threads: the writer's alone (main, before it is started and after it has ended).
  * Owns: its entries. A head that permits point to stays.
  * Lifetime: heads__fini, permits__fini.
- * Errors: CODE_NOMEM; bounded by heads__trim and by the rooms that rings reserve for outcomes. */
+ * Errors: CODE_NOMEM; bounded by the tenants of one file, by heads__trim, and by the rooms that rings reserve for outcomes. */
 #ifndef AUDIT_HEADS_PRIV_H
 #define AUDIT_HEADS_PRIV_H
 
@@ -21,7 +21,7 @@ struct head {
     char tenant[];
 };
 
-#define HEADS_MAX 65536 /* tenants remembered before those that the database knows are dropped */
+#define HEADS_MAX 65536 /* tenants remembered before those are dropped that the database is asked for */
 
 struct heads {
     struct head **buckets;
@@ -33,7 +33,7 @@ void heads__fini(struct heads *heads);
 enum code heads__find(struct heads *heads, struct span tenant, struct head **head) MUST_USE; /* or makes an unknown one */
 void heads__list(const struct heads *heads, struct head **out); /* all of them, in no order */
 void heads__forget(struct heads *heads);                    /* all become unknown */
-void heads__trim(struct heads *heads, uint64_t indexed_seq); /* table tenant_head holds all rows up to indexed_seq */
+void heads__trim(struct heads *heads);                      /* where they are many, drops the unknown ones */
 
 struct permit {
     uint64_t seq; /* 0: free */

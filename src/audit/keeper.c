@@ -27,11 +27,6 @@ enum code keeper__init(struct keeper *keeper, const char *path, struct ring_shar
 
 void keeper__fini(struct keeper *keeper)
 {
-    struct part *part = atomic_exchange(&keeper->ready, NULL);
-
-    part__free(&part);
-    part = atomic_exchange(&keeper->fresh, NULL);
-    part__free(&part);
     erase__sealed_fini(&keeper->erase);
     ledger__close(&keeper->ahead);
     ledger__close(&keeper->old);
@@ -57,18 +52,6 @@ void keeper__ask_checkpoint(struct keeper *keeper)
         keeper__poke(keeper);
 }
 
-void keeper__ask_part(struct keeper *keeper, uint64_t number, struct fresh *fresh)
-{
-    struct part *part;
-
-    if (atomic_load(&keeper->part_wanted) != 0)
-        return;
-    part = atomic_exchange(&keeper->fresh, fresh__take(fresh, number));
-    part__free(&part);
-    atomic_store(&keeper->part_wanted, number + 1);
-    keeper__poke(keeper);
-}
-
 void keeper__ask_next(struct keeper *keeper)
 {
     atomic_store(&keeper->next, KEEPER_NEXT_ASKED);
@@ -79,13 +62,6 @@ void keeper__ask_settle(struct keeper *keeper)
 {
     keeper->settle_tries = SETTLE_TRIES;
     keeper__poke(keeper);
-}
-
-struct part *keeper__take(struct keeper *keeper)
-{
-    if (atomic_load_explicit(&keeper->ready, memory_order_relaxed) == NULL)
-        return NULL;
-    return atomic_exchange(&keeper->ready, NULL);
 }
 
 static enum code ready_connection(struct keeper *keeper)
@@ -158,27 +134,6 @@ static enum code run_checkpoint(struct keeper *keeper, bool *busy)
     return code;
 }
 
-static enum code run_part(struct keeper *keeper, uint64_t number)
-{
-    struct part *part = atomic_exchange(&keeper->fresh, NULL);
-    enum code code = ready_connection(keeper);
-
-    if (part != NULL && part__number(part) != number)
-        part__free(&part);
-    if (code == CODE_OK)
-        code = part != NULL ? part__finish(part, keeper->db, true) : part__build(keeper->db, number, true, &part);
-    /* The writer asks for the next part as soon as it sees this one, and would not ask again while one is wanted. */
-    atomic_store(&keeper->part_wanted, 0);
-    if (code != CODE_OK) {
-        part__free(&part);
-        return code;
-    }
-    part = atomic_exchange(&keeper->ready, part);
-    part__free(&part);
-    ring__wake_writer(keeper->shared, RING_DOZES);
-    return CODE_OK;
-}
-
 static enum code run_next(struct keeper *keeper)
 {
     bool busy = false;
@@ -212,15 +167,11 @@ static bool settle(struct keeper *keeper)
 /* What was asked. */
 static enum code work(struct keeper *keeper)
 {
-    uint64_t part = atomic_load(&keeper->part_wanted);
     enum code code = CODE_OK;
     bool busy;
 
-    if (part != 0)
-        code = run_part(keeper, part - 1);
     if (atomic_load(&keeper->checkpoint_wanted)) {
-        if (code == CODE_OK)
-            code = run_checkpoint(keeper, &busy);
+        code = run_checkpoint(keeper, &busy);
         atomic_store(&keeper->checkpoint_wanted, code != CODE_OK);
     }
     if (code == CODE_OK && atomic_load(&keeper->next) == KEEPER_NEXT_ASKED)
@@ -255,7 +206,7 @@ static void run(void *argument)
             at_once = erase__sealed_step(&keeper->erase, keeper->path, &wait);
         if (code != CODE_OK) {
             if (!complained)
-                log_warn("audit", "%s: checkpoint or index: %s; trying again", keeper->path, code_text(code));
+                log_warn("audit", "%s: checkpoint: %s; trying again", keeper->path, code_text(code));
             complained = true;
             db_close(&keeper->db);
         } else {

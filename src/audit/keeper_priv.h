@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keeper: a thread beside the writer for what would make commits late: checkpoints, sorting the finding tables, and what
- * of a rotation can be done before and after it.
+/* The keeper: a thread beside the writer for what would make commits late: checkpoints, and what of a rotation can be
+ * done before and after it.
  *
- * Threads: keeper__ask_* and keeper__take by the writer; start and stop by main.
- * Owns: its thread, a connection that it only reads and checkpoints with, the part that is ready.
+ * Threads: keeper__ask_* by the writer; start and stop by main.
+ * Owns: its thread, a connection that it only reads and checkpoints with.
  * Lifetime: keeper__init to keeper__fini.
  * Errors: logged; what failed is asked for again. Nothing durable depends on it. */
 #ifndef AUDIT_KEEPER_PRIV_H
 #define AUDIT_KEEPER_PRIV_H
 
 #include "audit/erase_priv.h"
-#include "audit/part_priv.h"
 #include "audit/rotate_priv.h"
 #include "os/thread.h"
 
@@ -29,10 +28,7 @@ struct keeper {
     atomic_bool stopping;
     atomic_bool checkpoint_wanted;
     atomic_bool is_in_doubt;      /* a sync failed: the writer takes it as its own */
-    _Atomic uint64_t part_wanted; /* number + 1; 0: none */
-    _Atomic(struct part *) fresh; /* its rows, where they need not be read; handed over before part_wanted is */
     _Atomic uint64_t generation;  /* grows when the writer has opened the database anew */
-    _Atomic(struct part *) ready;
     _Atomic int next;             /* enum keeper_next */
     struct ledger ahead;          /* a connection to PATH.next, while `next` says READY. Under work_lock */
     struct ledger old;            /* one to a sealed file, to be closed. Under work_lock */
@@ -48,10 +44,8 @@ void keeper__stop(struct keeper *keeper); /* blocks until the thread has ended; 
 void keeper__fini(struct keeper *keeper);
 
 void keeper__ask_checkpoint(struct keeper *keeper);
-void keeper__ask_part(struct keeper *keeper, uint64_t number, struct fresh *fresh);
 void keeper__poke(struct keeper *keeper); /* after erase.state was set */
 void keeper__ask_next(struct keeper *keeper);
 void keeper__ask_settle(struct keeper *keeper); /* by who holds work_lock */
-struct part *keeper__take(struct keeper *keeper); /* or NULL */
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
 
-#include "audit/part_priv.h"
 #include "base/bug.h"
 
 enum code ledger__begin(struct ledger *ledger)
@@ -58,22 +57,6 @@ static void note_leaf(struct ledger *ledger, const unsigned char hash[DIGEST_BYT
     ledger->leaf_count++;
 }
 
-static void note_part(struct ledger *ledger, enum row_table table, const struct row_value *values,
-                      const unsigned char hash[DIGEST_BYTES], const struct head *head)
-{
-    struct part_row row = {.seq = values[D_SEQ].number, .time_us = values[D_TIME].number, .hash = span_of(hash, DIGEST_BYTES),
-                           .tenant = head != NULL ? span_of(head->tenant, head->len) : SPAN_NONE,
-                           .is_decision = table == ROW_DECISION};
-
-    _Static_assert((int)D_TIME == (int)O_TIME && (int)D_TIME == (int)E_TIME, "the same place");
-    if (row.is_decision) {
-        row.correlation = values[D_CORRELATION].bytes;
-        row.tool = values[D_TOOL].bytes;
-        row.verdict = values[D_VERDICT].bytes;
-    }
-    fresh__add(&ledger->fresh, &row);
-}
-
 /* Fills in what every row has in the same places: seq, tenant_previous. */
 static enum code append(struct ledger *ledger, enum row_table table, struct row_value *values, struct head *head,
                         const struct row_value *outside)
@@ -99,8 +82,6 @@ static enum code append(struct ledger *ledger, enum row_table table, struct row_
     memcpy(ledger->tip.hash, hash, DIGEST_BYTES);
     if (ledger->keeps_leaves)
         note_leaf(ledger, hash, head);
-    if (ledger->keeps_parts)
-        note_part(ledger, table, values, hash, head);
     if (head != NULL) {
         head->seq = ledger->tip.seq;
         memcpy(head->hash, hash, DIGEST_BYTES);

@@ -8,7 +8,6 @@
 #ifndef AUDIT_LEDGER_PRIV_H
 #define AUDIT_LEDGER_PRIV_H
 
-#include "audit/fresh_priv.h"
 #include "audit/heads_priv.h"
 #include "audit/insert_priv.h"
 #include "audit/ring_priv.h"
@@ -18,7 +17,6 @@
 
 #include <sys/types.h>
 
-#define LEDGER_PART_ROWS 4096
 #define LEDGER_BUSY_WAIT_MS 250
 
 #define LEDGER_MAX_SEQ "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), " \
@@ -38,11 +36,10 @@ struct ledger {
     struct db *db; /* NULL: closed; from here to `tip` everything is the connection's */
     struct insert *insert[ROW_TABLES];
     struct db_stmt *begin, *commit, *find_head;
-    struct db_stmt *put_lookup, *put_lookups, *put_head, *put_part, *put_checkpoint;
+    struct db_stmt *put_checkpoint;
     struct ledger_tip tip;       /* with what the open transaction appended */
     struct ledger_tip committed;
     uint64_t begin_seq;          /* number before the file's first row */
-    uint64_t indexed_seq;        /* of the last finished part */
     bool is_open_ended;          /* at opening: the last row was no `stop` event */
     int64_t migrated_from;       /* at opening: the schema that the file had; 0: this build's */
     struct heads heads;
@@ -50,8 +47,6 @@ struct ledger {
     bool keeps_leaves;           /* somebody wants them: */
     struct buf leaves;           /* of each row of the transaction: length of the tenant or UINT32_MAX, hash, tenant */
     uint64_t leaf_count;
-    bool keeps_parts;            /* somebody takes them: */
-    struct fresh fresh;
 };
 
 enum code ledger__init(struct ledger *ledger, const char *path, const char *node) MUST_USE;

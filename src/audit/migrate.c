@@ -17,6 +17,9 @@ static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
     "ALTER TABLE decision ADD COLUMN query TEXT; ALTER TABLE outcome ADD COLUMN answer_bytes INTEGER;"
     "ALTER TABLE outcome ADD COLUMN answer_digest BLOB; ALTER TABLE outcome ADD COLUMN answer_salt BLOB;"
     "ALTER TABLE outcome ADD COLUMN answer TEXT;",
+    /* 4: ordinary indices, once a file is sealed, instead of tables by which rows were found */
+    "DROP VIEW by_correlation; DROP VIEW by_tenant; DROP VIEW by_tool; DROP VIEW IF EXISTS lookup_print; DROP TABLE lookup;"
+    "DROP TABLE part; DROP TABLE tenant_head;",
 };
 
 /* What a table of an older version lacks, and the view that stands before it. */

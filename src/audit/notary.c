@@ -258,23 +258,19 @@ static enum code read_rows(struct notary *notary, struct db *db, uint64_t last)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* What is not in a finished part of the finding tables comes with the rows behind it, which are read anyway or here. */
+/* Rows that the tree does not hold yet are read later. */
 static enum code load_tenants(struct notary *notary, struct db *db)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT tenant, seq, hash FROM tenant_start UNION ALL "
-                                "SELECT tenant, seq, hash FROM tenant_head", &stmt);
+    enum code code = db_prepare(db, "SELECT tenant, seq, hash FROM tenant_start", &stmt);
     struct leaves leaves;
     struct leaf leaf;
-    int64_t indexed;
 
     while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
         set_tenant(notary, db_text(stmt, 0), (uint64_t)db_int(stmt, 1), db_blob(stmt, 2));
     db_finalize(&stmt);
     if (code == CODE_NOT_FOUND)
-        code = db_number(db, "SELECT max(last_seq) FROM part", &indexed);
-    if (code == CODE_OK)
-        code = leaves__init(&leaves, db, indexed + 1, (int64_t)notary->tree.size);
+        code = leaves__init(&leaves, db, 0, (int64_t)notary->tree.size);
     if (code != CODE_OK)
         return code;
     while ((code = leaves__next(&leaves, &leaf)) == CODE_OK)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
 
-#include "audit/part_priv.h"
 #include "audit/schema_priv.h"
 #include "audit/walk_priv.h"
 #include "base/bug.h"
@@ -44,16 +43,11 @@ void ledger__close(struct ledger *ledger)
     if (ledger->db == NULL)
         return;
     db_rollback(ledger->db);
-    fresh__drop(&ledger->fresh);
     for (int i = 0; i < ROW_TABLES; i++)
         insert__free(&ledger->insert[i]);
     db_finalize(&ledger->begin);
     db_finalize(&ledger->commit);
     db_finalize(&ledger->find_head);
-    db_finalize(&ledger->put_lookup);
-    db_finalize(&ledger->put_lookups);
-    db_finalize(&ledger->put_head);
-    db_finalize(&ledger->put_part);
     db_finalize(&ledger->put_checkpoint);
     db_close(&ledger->db);
 }
@@ -124,16 +118,7 @@ static enum code prepare_all(struct ledger *ledger)
     if (code == CODE_OK)
         code = db_prepare(ledger->db, "COMMIT", &ledger->commit);
     if (code == CODE_OK)
-        code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_head WHERE tenant = ?1 UNION ALL "
-                          "SELECT seq, hash FROM tenant_start WHERE tenant = ?1", &ledger->find_head);
-    if (code == CODE_OK)
-        code = part__prepare(ledger->db, 1, &ledger->put_lookup);
-    if (code == CODE_OK)
-        code = part__prepare(ledger->db, PART_TOGETHER, &ledger->put_lookups);
-    if (code == CODE_OK)
-        code = db_prepare(ledger->db, "INSERT OR REPLACE INTO tenant_head VALUES (?, ?, ?)", &ledger->put_head);
-    if (code == CODE_OK)
-        code = db_prepare(ledger->db, "INSERT INTO part VALUES (?, ?, ?, ?, ?)", &ledger->put_part);
+        code = db_prepare(ledger->db, "SELECT seq, hash FROM tenant_start WHERE tenant = ?", &ledger->find_head);
     if (code == CODE_OK) /* one that a commit in doubt wrote already comes a second time */
         code = db_prepare(ledger->db, "INSERT OR IGNORE INTO checkpoint VALUES (?, ?, ?, ?)", &ledger->put_checkpoint);
     return code;
@@ -162,7 +147,6 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
         return code;
     db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
     db_keep_wal(ledger->db);
-    /* An index part that a crash left half written has no row in `part`; it is made again. */
     code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; " SETTINGS);
     if (code == CODE_OK)
         code = check_wal(ledger);
@@ -172,8 +156,6 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
         code = make_schema(ledger, time_us);
     if (code == CODE_OK && older)
         code = audit__migrate(ledger->db, &ledger->migrated_from);
-    if (code == CODE_OK)
-        code = db_exec(ledger->db, "DELETE FROM lookup WHERE part > coalesce((SELECT max(part) FROM part), -1)");
     if (code == CODE_OK)
         code = prepare_all(ledger);
     db_watch_wal(ledger->db);
@@ -254,26 +236,20 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
     return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
 }
 
-/* What table tenant_head does not know yet. */
+/* Of all tenants that have rows in this file; those that have none are in its table tenant_start. */
 static enum code read_heads(struct ledger *ledger)
 {
     struct db_stmt *stmt;
-    int64_t indexed;
-    enum code code = db_number(ledger->db, "SELECT max(coalesce((SELECT max(last_seq) FROM part), 0), (SELECT seq FROM file))",
-                               &indexed);
+    enum code code;
 
-    ledger->indexed_seq = (uint64_t)indexed;
     heads__forget(&ledger->heads);
-    if (code != CODE_OK)
-        return code;
     code = db_prepare(ledger->db,
-                      "SELECT tenant, seq, hash FROM decision WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
-                      "SELECT tenant, seq, hash FROM outcome WHERE seq > ?1 AND tenant IS NOT NULL UNION ALL "
-                      "SELECT tenant, seq, hash FROM event WHERE seq > ?1 AND tenant IS NOT NULL ORDER BY seq",
+                      "SELECT tenant, seq, hash FROM decision WHERE tenant IS NOT NULL UNION ALL "
+                      "SELECT tenant, seq, hash FROM outcome WHERE tenant IS NOT NULL UNION ALL "
+                      "SELECT tenant, seq, hash FROM event WHERE tenant IS NOT NULL ORDER BY seq",
                       &stmt);
     if (code != CODE_OK)
         return code;
-    db_bind_int(stmt, 1, indexed);
     while ((code = db_step(stmt)) == CODE_OK) {
         struct span hash = db_blob(stmt, 2);
         struct head *head;
@@ -388,11 +364,11 @@ enum code ledger__goes_on(struct ledger *ledger, struct ledger *ahead, const uns
     swap_connections(ledger, ahead);
     memcpy(ledger->tip.hash, file_hash, DIGEST_BYTES);
     ledger->committed = ledger->tip;
-    ledger->begin_seq = ledger->indexed_seq = ledger->tip.seq;
+    ledger->begin_seq = ledger->tip.seq;
     ledger->inode = 0;
     ledger__remember_place(ledger);
-    fresh__drop(&ledger->fresh);
     heads__forget(&ledger->heads);
+    heads__trim(&ledger->heads);
     if (code != CODE_OK)
         return code;
     db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);

@@ -157,13 +157,12 @@ static enum code tell(struct asking *asking, int64_t seq)
     return code == CODE_NOT_FOUND ? CODE_INVALID : code;
 }
 
-static enum code take(void *context, int64_t seq, bool *enough)
+static enum code take(struct asking *asking, int64_t seq)
 {
-    struct asking *asking = context;
     const struct found found = {asking->file, seq};
 
     if (asking->query->limit != 0 && asking->count == asking->query->limit) {
-        asking->more = *enough = true;
+        asking->more = true;
         return CODE_OK;
     }
     asking->count++;
@@ -195,6 +194,25 @@ static enum code enter_file(struct asking *asking, size_t file, struct why *why)
     return code;
 }
 
+/* The numbers of the matching decisions of the file, in order. */
+static enum code find(struct asking *asking, bool newest_first)
+{
+    bool outcomes = asking->query->outcome.at != NULL || asking->query->status != 0;
+    const struct query_shape shape = {
+        .head = !outcomes ? "d.seq" QUERY_DECISIONS " WHERE 1" : asking->next ? "d.seq" QUERY_OUTCOMES_NEXT " WHERE 1"
+                                                                            : "d.seq" QUERY_OUTCOMES " WHERE 1",
+        .order = newest_first ? "d.seq DESC" : "d.seq", .next = asking->next};
+    struct db_stmt *stmt = NULL;
+    struct query_sql sql;
+    enum code code = query__select(asking->db, asking->query, &shape, &sql, &stmt);
+
+    while (code == CODE_OK && !asking->more && (code = db_step(stmt)) == CODE_OK)
+        code = take(asking, db_int(stmt, 0));
+    db_finalize(&stmt);
+    query__fini(&sql);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 static enum code find_all(struct asking *asking, bool newest_first, struct why *why)
 {
     size_t count = asking->trail->count;
@@ -207,7 +225,7 @@ static enum code find_all(struct asking *asking, bool newest_first, struct why *
             continue;
         code = enter_file(asking, file, why);
         if (code == CODE_OK)
-            code = query__seqs(asking->db, asking->query, newest_first, asking->next, take, asking);
+            code = find(asking, newest_first);
     }
     return code;
 }

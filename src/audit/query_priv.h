@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a struct query becomes SQL over one file: which rows may match is asked of the finding tables, part by part from one
- * end, and SQLite filters these few.
+/* How a struct query becomes SQL over one file. SQLite finds the rows: by its indices in a sealed file, by looking through one that
+ * is written.
  *
  * Threads: one.
  * Owns: nothing.
@@ -14,14 +14,6 @@
 #include "base/num.h"
 #include "db/db.h"
 
-/* Where in the file a statement looks. */
-enum query_part {
-    QUERY_WHOLE = 0, /* every decision: nothing that is indexed is asked for */
-    QUERY_INDEXED,   /* finished parts */
-    QUERY_TAIL,      /* behind the last finished part */
-    QUERY_ENDED      /* as the calls ended, by their last row; only those behind query_shape.after_seq */
-};
-
 #define QUERY_PARAMETERS_MAX 40
 
 /* A statement's text and what is bound to it, in order. */
@@ -33,42 +25,27 @@ struct query_sql {
         struct span bytes;
     } parameter[QUERY_PARAMETERS_MAX];
     int count;
-    char bucket[NUM_TEXT_BYTES], print[NUM_TEXT_BYTES + 1]; /* of a correlation */
     struct buf patterns; /* what '*' and --text were turned into */
 };
 
 /* What a statement gives. */
 struct query_shape {
-    const char *columns; /* of `decision AS d`; with `outcome`, of `outcome AS o` too; NULL: part and number, in order */
-    bool outcome;
-    bool newest_first;
-    bool next;           /* reader__attach_next was called: `outcome AS k` is what the next file has of a call */
-    int64_t after_seq;   /* QUERY_ENDED */
+    const char *head;  /* what follows SELECT, to the first condition of WHERE: of `decision AS d`, or what stands for it */
+    const char *order; /* NULL: none */
+    int64_t after_seq; /* ?1 in the head, where it has one */
+    bool next;         /* the head has `outcome AS k`, too: what the next file has of a call; see reader__attach_next */
 };
 
-/* Returns: CODE_OK; CODE_LIMIT where the filters' texts are too long; CODE_NOMEM. */
-enum code query__write(struct query_sql *sql, const struct query *query, const struct query_shape *shape,
-                       enum query_part part) MUST_USE;
+/* A statement that is ready to be stepped. `sql` must live as long as it (query__fini), whatever is returned.
+ * Returns: CODE_OK; CODE_LIMIT where the filters' texts are too long; CODE_NOMEM. */
+enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
+                        struct db_stmt **stmt) MUST_USE;
 void query__fini(struct query_sql *sql);
 
-/* The numbers of the decisions of one file, in order. `each` sets *enough to end it. */
-typedef enum code (*query__seq_fn)(void *context, int64_t seq, bool *enough);
-enum code query__seqs(struct db *db, const struct query *query, bool newest_first, bool next, query__seq_fn each, void *context)
-    MUST_USE;
-
-/* The numbers of the decisions whose last row is behind after_seq: their own where no outcome is due, else the outcome's. In
- * the order of these rows. */
-enum code query__ended(struct db *db, const struct query *query, int64_t after_seq, query__seq_fn each, void *context) MUST_USE;
-
-/* Rows of one file with the columns that `shape` names, in any order. */
-typedef enum code (*query__row_fn)(void *context, struct db_stmt *stmt);
-enum code query__rows(struct db *db, const struct query *query, const struct query_shape *shape, query__row_fn each,
-                      void *context) MUST_USE;
-
-/* A statement that is ready to be stepped: "SELECT " head, whose last words are a comparison with after_seq, and the query's
- * filters (those on decisions), ordered by a column. `sql` must live as long as it (query__fini), whatever is returned. */
-enum code query__select(struct db *db, const struct query *query, const char *head, int64_t after_seq, const char *order,
-                        struct query_sql *sql, struct db_stmt **stmt) MUST_USE;
+/* Decisions, with their outcomes where a filter or a column asks for these. */
+#define QUERY_DECISIONS " FROM decision AS d"
+#define QUERY_OUTCOMES QUERY_DECISIONS " LEFT JOIN main.outcome AS o ON o.decision = d.seq"
+#define QUERY_OUTCOMES_NEXT QUERY_OUTCOMES " LEFT JOIN next.outcome AS k ON k.decision = d.seq"
 
 #define QUERY_CALL "SELECT * FROM call WHERE seq = ?"
 

@@ -105,8 +105,6 @@ void writer__go_down(struct audit *audit, enum code code)
     ledger__close(&audit->ledger);
     atomic_fetch_add(&audit->keeper.generation, 1);
     undo_permits(audit);
-    if (audit->part != NULL)
-        part__rewind(audit->part); /* what it had written is taken out at the next opening */
     writer__sweep(audit);
     wait_longer(audit);
     writer__publish(audit);

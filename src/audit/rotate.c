@@ -33,7 +33,7 @@
 #define READER_WAIT_MS 5      /* for somebody's read of the file to end */
 #define RETRY_US 1000000
 #define LOOK_US 1000          /* what the keeper has copied and the notary has hashed until then is not done in the pause */
-#define WORK_WAIT_US 2000000  /* for the index part that is being written, and for the notary */
+#define WORK_WAIT_US 2000000  /* for the notary */
 
 static const char *base_of(const char *path)
 {
@@ -66,7 +66,7 @@ static enum code put_head(struct db_stmt *put, struct span tenant, int64_t seq, 
     return db_run(put);
 }
 
-/* Of the finding tables first, then what they do not know yet. */
+/* What this file began with first, then what its rows made of it. */
 static enum code put_heads(struct ledger *ledger, struct db *db)
 {
     struct head **list = mem_array(ledger->heads.count + 1, sizeof *list);
@@ -74,8 +74,7 @@ static enum code put_heads(struct ledger *ledger, struct db *db)
     enum code code = list == NULL ? CODE_NOMEM : db_prepare(db, "INSERT OR REPLACE INTO tenant_start VALUES (?, ?, ?)", &put);
 
     if (code == CODE_OK)
-        code = db_prepare(ledger->db, "SELECT tenant, seq, hash FROM tenant_start UNION ALL "
-                          "SELECT tenant, seq, hash FROM tenant_head", &get);
+        code = db_prepare(ledger->db, "SELECT tenant, seq, hash FROM tenant_start", &get);
     while (code == CODE_OK && (code = db_step(get)) == CODE_OK)
         code = put_head(put, db_text(get, 0), db_int(get, 1), db_blob(get, 2));
     if (code == CODE_NOT_FOUND)
@@ -178,8 +177,6 @@ enum code rotate__seal(struct audit *audit)
         rotation->seals = false; /* many rows of long tenants came at once; see ledger->leaves */
         return CODE_OK;
     }
-    if (code == CODE_OK && audit->part != NULL) /* it is not found by; its rows are behind the last part */
-        code = db_exec(ledger->db, "DELETE FROM lookup WHERE part > coalesce((SELECT max(part) FROM part), -1)");
     if (code == CODE_OK && audit->notary.is_on)
         code = writer__checkpoint_last(audit);
     if (code != CODE_OK)
@@ -194,7 +191,6 @@ enum code rotate__seal(struct audit *audit)
 static bool seal(struct audit *audit)
 {
     struct rotation *rotation = &audit->rotation;
-    struct part *late;
     bool sealed;
 
     rotation->seals = true;
@@ -203,13 +199,7 @@ static bool seal(struct audit *audit)
     rotation->seals = false;
     writer__checkpoint_told(audit, sealed);
     notary__release(&audit->notary);
-    if (!sealed)
-        return false;
-    part__free(&audit->part);
-    late = keeper__take(&audit->keeper); /* the keeper is held still; what it has sorted are rows of this file */
-    part__free(&late);
-    atomic_store(&audit->keeper.part_wanted, 0);
-    return true;
+    return sealed;
 }
 
 static enum code link_sealed(const struct audit *audit)
@@ -352,13 +342,13 @@ void rotate__turn(struct audit *audit)
 {
     struct rotation *rotation = &audit->rotation;
     struct keeper *keeper = &audit->keeper;
-    bool parts = audit->part != NULL || atomic_load(&keeper->ready) != NULL, waited;
+    bool waited;
 
     if (rotation->since_us == 0)
         rotation->since_us = clock_monotonic_us();
     rotation->due_us = clock_monotonic_us() + LOOK_US;
     waited = clock_monotonic_us() - rotation->since_us >= WORK_WAIT_US;
-    if (atomic_load(&keeper->next) != KEEPER_NEXT_READY || (parts && !waited))
+    if (atomic_load(&keeper->next) != KEEPER_NEXT_READY)
         notary__wake(&audit->notary);
     switch ((enum keeper_next)atomic_load(&keeper->next)) {
     case KEEPER_NEXT_NONE:
@@ -377,8 +367,6 @@ void rotate__turn(struct audit *audit)
     case KEEPER_NEXT_READY:
         break;
     }
-    if (parts && !waited)
-        return;
     if (pthread_mutex_trylock(&keeper->work_lock) != 0)
         return;
     if (notary__seize(&audit->notary))

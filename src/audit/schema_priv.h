@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define AUDIT_APPLICATION_ID 0x43474155 /* "CGAU" */
-#define AUDIT_SCHEMA_VERSION 3          /* user_version; the rows' format stays 1 */
+#define AUDIT_SCHEMA_VERSION 4          /* user_version; the rows' format stays 1 */
 
 extern const char audit__schema[];
 
@@ -34,7 +34,7 @@ bool audit__has_column(struct db *db, const char *table, const char *column);
 enum code audit__schema_model(int64_t version, struct db **model) MUST_USE;
 
 /* Brings an older file to AUDIT_SCHEMA_VERSION, step by step, in one transaction. Rows of the chain stay as they are, and so
- * do the columns of their tables, behind which others may come: views, triggers and finding tables may change.
+ * do the columns of their tables, behind which others may come: views, triggers and tables that only help to find rows may change.
  * Takes: *from, which is set to the version that was found. */
 enum code audit__migrate(struct db *db, int64_t *from) MUST_USE;
 

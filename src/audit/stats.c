@@ -143,9 +143,9 @@ static enum code add_to(struct stats *stats, struct stats_group *group, const st
 }
 
 /* In the order of enum stats_by, then what is measured. */
-#define COLUMNS(outcome, latency) \
+#define CALLS(outcome, latency, source) \
     "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.upstream, d.method, " outcome \
-    ", d.time_us, " latency ", d.expects_outcome"
+    ", d.time_us, " latency ", d.expects_outcome" source " WHERE 1"
 
 static bool is_failure(struct span outcome)
 {
@@ -158,9 +158,8 @@ static bool is_failure(struct span outcome)
     return false;
 }
 
-static enum code take(void *context, struct db_stmt *row)
+static enum code take(struct stats *stats, struct db_stmt *row)
 {
-    struct stats *stats = context;
     int64_t time_us = db_int(row, STATS_BYS);
     struct call call;
     enum code code;
@@ -218,7 +217,9 @@ static enum code sort(struct stats *stats, struct kind *kind)
 /* Takes: next: the path of the file behind it, or NULL. */
 static enum code count_file(struct stats *stats, const char *path, const char *next, const struct query *query, struct why *why)
 {
-    struct query_shape shape = {.columns = COLUMNS("o.outcome", "coalesce(o.latency_us, d.latency_us)"), .outcome = true};
+    struct query_shape shape = {.head = CALLS("o.outcome", "coalesce(o.latency_us, d.latency_us)", QUERY_OUTCOMES)};
+    struct db_stmt *stmt = NULL;
+    struct query_sql sql;
     struct db *db;
     enum code code = reader__open(path, &db, why);
 
@@ -226,14 +227,18 @@ static enum code count_file(struct stats *stats, const char *path, const char *n
         return code;
     if (next != NULL && reader__attach_next(db, next)) {
         shape.next = true;
-        shape.columns = COLUMNS("coalesce(o.outcome, k.outcome)", "coalesce(o.latency_us, k.latency_us, d.latency_us)");
+        shape.head = CALLS("coalesce(o.outcome, k.outcome)", "coalesce(o.latency_us, k.latency_us, d.latency_us)",
+                           QUERY_OUTCOMES_NEXT);
     }
-    code = db_exec(db, "BEGIN");
-    if (code == CODE_OK)
-        code = query__rows(db, query, &shape, take, stats);
+    code = query__select(db, query, &shape, &sql, &stmt); /* one statement: one view of a file that may be growing */
+    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
+        code = take(stats, stmt);
+    if (code == CODE_NOT_FOUND)
+        code = CODE_OK;
     if (code != CODE_OK)
         (void)reader__why(why, code, path, db);
-    db_rollback(db);
+    db_finalize(&stmt);
+    query__fini(&sql);
     db_close(&db);
     return code;
 }

@@ -64,61 +64,23 @@ enum code verify__schema(struct verifier *verifier)
     return code;
 }
 
-/* A head that the next part brought already: its row must exist. */
-static enum code is_row_of(struct db_stmt *find, struct db_stmt *heads, bool *is)
+/* Each row in each index, each entry of an index a row, in order, and no decision with two outcomes. */
+enum code verify__indices(struct verifier *verifier)
 {
-    enum code code;
+    static const char *const checks[] = {"PRAGMA integrity_check('decision')", "PRAGMA integrity_check('outcome')"};
+    enum code code = CODE_OK;
 
-    db_bind_text(find, 1, db_text(heads, 0));
-    db_bind_int(find, 2, db_int(heads, 1));
-    db_bind_blob(find, 3, db_blob(heads, 2));
-    code = db_step(find);
-    *is = code == CODE_OK;
-    db_reset(find);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0] && code == CODE_OK; i++) {
+        struct db_stmt *stmt;
 
-static enum code check_head(struct verifier *verifier, struct db_stmt *heads, struct db_stmt *find, size_t *known)
-{
-    struct span tenant = db_text(heads, 0), hash = db_blob(heads, 2);
-    int64_t seq = db_int(heads, 1);
-    struct head *head;
-    bool right = true;
-    enum code code = heads__find(&verifier->heads, tenant, &head);
-
-    if (code != CODE_OK)
-        return code;
-    *known += head->known && head->seq > (uint64_t)verifier->begin;
-    if (seq > verifier->indexed_seq)
-        code = is_row_of(find, heads, &right);
-    else if (head->known)
-        right = (uint64_t)seq == head->seq && hash.len == DIGEST_BYTES && memcmp(hash.at, head->hash, DIGEST_BYTES) == 0;
-    else
-        right = verifier->continues; /* a tenant of the file before this one */
-    if (!right)
-        verify__fault(verifier, 0, "tenant_head", "hash", "the last row of tenant '%.*s' is another one",
-                      tenant.len > 100 ? 100 : (int)tenant.len, tenant.at);
+        code = db_prepare(verifier->db, checks[i], &stmt);
+        if (code == CODE_OK)
+            code = db_step(stmt);
+        if (code == CODE_OK && !span_is(db_text(stmt, 0), "ok"))
+            verify__fault(verifier, 0, "index", "entry", "%.*s", SPAN_ARG(db_text(stmt, 0)));
+        db_finalize(&stmt);
+    }
     return code;
-}
-
-enum code verify__heads(struct verifier *verifier)
-{
-    struct db_stmt *heads = NULL, *find = NULL;
-    size_t expected = verifier->report->tenants, known = 0;
-    enum code code = db_prepare(verifier->db, "SELECT tenant, seq, hash FROM tenant_head", &heads);
-
-    if (code == CODE_OK)
-        code = db_prepare(verifier->db,
-                          "SELECT 1 FROM decision WHERE tenant = ?1 AND seq = ?2 AND hash = ?3 UNION ALL "
-                          "SELECT 1 FROM outcome WHERE tenant = ?1 AND seq = ?2 AND hash = ?3 UNION ALL "
-                          "SELECT 1 FROM event WHERE tenant = ?1 AND seq = ?2 AND hash = ?3", &find);
-    while (code == CODE_OK && (code = db_step(heads)) == CODE_OK)
-        code = check_head(verifier, heads, find, &known);
-    if (code == CODE_NOT_FOUND && known != expected)
-        verify__fault(verifier, 0, "tenant_head", "tenant", "%zu tenants are missing", expected - known);
-    db_finalize(&heads);
-    db_finalize(&find);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
 /* Tables that files of the first schema do not have. */

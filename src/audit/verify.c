@@ -199,8 +199,6 @@ static enum code check_rows(struct verifier *verifier, struct why *why)
                            (uint64_t)(verifier->last - verifier->begin));
     }
     verify__crew_free(&crew);
-    if (code == CODE_OK && !verifier->passed_index)
-        code = verify__heads(verifier);
     if (code == CODE_IO) { /* a damaged page: what can be read was checked */
         verify__fault(verifier, verifier->seq + 1, "entry", "page", "what follows row %lld cannot be read: the file is damaged",
                       (long long)verifier->seq);
@@ -239,8 +237,6 @@ static enum code check_all(struct verifier *verifier, struct why *why)
 {
     enum code code = survive(verifier, check_file(verifier), "file");
 
-    if (code == CODE_OK)
-        code = survive(verifier, db_number(verifier->db, "SELECT max(last_seq) FROM part", &verifier->indexed_seq), "part");
     verifier->now_us = clock_wall_us();
     if (code == CODE_OK) /* from here on the file may grow, but not below this row */
         code = survive(verifier, verify__last_seq(verifier, &verifier->last), "entry");
@@ -259,7 +255,7 @@ static enum code check_all(struct verifier *verifier, struct why *why)
     if (code == CODE_OK)
         code = survive(verifier, count_checkpoints(verifier), "checkpoint");
     if (code == CODE_OK)
-        code = survive(verifier, verify__finding(verifier), "lookup");
+        code = survive(verifier, verify__indices(verifier), "index");
     return code == CODE_OK ? survive(verifier, verify__schema(verifier), "sqlite_schema") : code;
 }
 

@@ -22,7 +22,7 @@
 
 struct verify_fault {
     int64_t seq;     /* 0: of no row */
-    char table[24];  /* decision, outcome, event, file, checkpoint, heads, lookup, tenant_head, schema */
+    char table[24];  /* decision, outcome, event, file, checkpoint, heads, index, schema */
     char field[32];
     char text[224];
 };

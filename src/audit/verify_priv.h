@@ -72,8 +72,6 @@ struct verifier {
     struct permits permits;
     struct arena arena;
     struct erasure *erasures;
-    int64_t indexed_seq;
-    bool passed_index;
     bool continues;          /* the file before this one holds the beginning */
     unsigned char previous[DIGEST_BYTES]; /* its last hash, as this one says */
     bool stopped;            /* the last row is a `stop` event */
@@ -170,8 +168,7 @@ void verify__crew_free(struct verify_crew **crew);
 
 /* tables.c: what is not evidence, but what auditors look through. */
 enum code verify__schema(struct verifier *verifier) MUST_USE;
-enum code verify__heads(struct verifier *verifier) MUST_USE; /* when the walk has reached indexed_seq */
 enum code verify__has_checkpoints(struct db *db, bool *has) MUST_USE;
-enum code verify__finding(struct verifier *verifier) MUST_USE; /* verify_finding.c */
+enum code verify__indices(struct verifier *verifier) MUST_USE;
 
 #endif

@@ -368,15 +368,10 @@ enum code verify__row(struct verifier *verifier, const struct verify_row *row)
     struct head *head;
     enum code code = CODE_OK;
 
-    if (!verifier->passed_index && row->seq > verifier->indexed_seq) {
-        verifier->passed_index = true;
-        code = verify__heads(verifier);
-    }
     check_number(verifier, row->seq, row->table);
     if (row->has_hash) /* what is stored, so that one changed row is one fault */
         memcpy(verifier->hash, row->hash, DIGEST_BYTES);
-    if (code == CODE_OK)
-        code = check_tenant(verifier, row, &head);
+    code = check_tenant(verifier, row, &head);
     if (code == CODE_OK)
         code = verify__add_leaf(verifier, row);
     if (code != CODE_OK)

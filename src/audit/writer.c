@@ -102,8 +102,7 @@ static void down_turn(struct audit *audit)
 
 static bool has_idle_work(const struct audit *audit)
 {
-    return audit->part != NULL || atomic_load(&audit->keeper.ready) != NULL || atomic_load(&audit->notary.ready) != NULL ||
-           atomic_load(&audit->keeper.is_in_doubt);
+    return atomic_load(&audit->notary.ready) != NULL || atomic_load(&audit->keeper.is_in_doubt);
 }
 
 static void up_turn(struct audit *audit)
@@ -124,7 +123,7 @@ static void up_turn(struct audit *audit)
     else if (work == WORK_RESULTS)
         doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->empty_us));
     else if (has_idle_work(audit))
-        (void)writer__batch(audit); /* nothing else to do: the index catches up, a checkpoint is kept */
+        (void)writer__batch(audit); /* nothing else to do: a checkpoint is kept */
     else if (now - audit->committed_us < RESULTS_WAIT_US)
         doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->committed_us));
     else
@@ -333,7 +332,6 @@ static void give_back(struct audit *audit)
     notary__fini(&audit->notary);
     mem_free(audit->checkpoint);
     ledger__fini(&audit->ledger);
-    part__free(&audit->part);
     for (unsigned i = 0; audit->lanes != NULL && i < audit->lane_count; i++)
         ring__free(&audit->lanes[i].ring);
     mem_free(audit->lanes);
@@ -389,7 +387,6 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
         code = look_for_loss(audit, &conf->loss, &kept, why);
     if (code == CODE_OK) {
         audit->ledger.keeps_leaves = audit->notary.is_on;
-        audit->ledger.keeps_parts = true;
         code = write_start(audit, &kept, &conf->loss);
         if (code == CODE_OK)
             code = erase__resume(audit);

@@ -62,7 +62,6 @@ struct audit {
     struct ring_scratch scratch;
     struct ledger ledger;
     struct keeper keeper;
-    struct part *part;       /* index part that is being written, or NULL */
     struct notary notary;
     struct checkpoint *checkpoint; /* that is being written, or NULL */
     uint64_t checkpoint_event_seq; /* size that the last event `checkpoint` names */

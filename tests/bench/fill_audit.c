@@ -5,12 +5,10 @@
  * usage: fill_audit DATABASE CALLS
  * A call every 20 ms from 2026-01-01 on; the same calls each time, but for salts and hashes. */
 #include "audit/writer.h"
-#include "db/db.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define BEGIN_US 1767225600000000
 #define STEP_US 20000
@@ -86,25 +84,6 @@ static void put(struct audit_ring *ring, uint64_t i)
         audit_put_result(ring, &result);
 }
 
-/* The finding tables follow in the background; what is behind them would be measured with them. */
-static void wait_for_parts(const char *path)
-{
-    int64_t behind = 1;
-
-    for (int tries = 0; behind > 0 && tries < 6000; tries++) {
-        struct db *db;
-
-        (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        if (db_open(path, DB_READ, &db, NULL) != CODE_OK)
-            return;
-        if (db_number(db, "SELECT max(seq) - 4096 - (SELECT max(last_seq) FROM part) FROM decision", &behind) != CODE_OK)
-            behind = 0;
-        db_close(&db);
-    }
-    if (behind > 0)
-        (void)fprintf(stderr, "fill_audit: %" PRId64 " rows are not indexed\n", behind);
-}
-
 int main(int argc, char **argv)
 {
     struct audit_conf conf = {.rings = 1, .node = "node-1", .version = SPAN_LIT("bench")};
@@ -122,7 +101,6 @@ int main(int argc, char **argv)
     }
     for (uint64_t i = 0, calls = strtoull(argv[2], NULL, 10); i < calls; i++)
         put(audit_ring(audit, 0), i);
-    wait_for_parts(argv[1]);
     audit_close(&audit);
     return 0;
 }

@@ -3,7 +3,6 @@
  * next copying fails, that part may be lost, too, and SQLite goes on behind it. The keeper makes the next copying begin with the
  * first page, so that the -wal file may begin anew although the writer has not looked yet. */
 #include "audit/keeper_priv.h"
-#include "audit/part_priv.h"
 #include "audit/ring_priv.h"
 
 #include "db/db.h"
@@ -110,47 +109,9 @@ static void test_pages_dropped(void **state)
     a_part_that_nobody_synced(PAGES_DROPPED);
 }
 
-/* 6.2: when the writer can see a sorted part, it can ask for the next one: a part that is still wanted would keep it from asking,
- * and rows stayed unsorted until a call came. */
-static void test_asked_at_once(void **state)
-{
-    struct scene scene = {.shared = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}};
-    struct audit_decision decision = audit_call("acme", "c");
-    struct audit *audit;
-    struct why why = {0};
-    uint64_t ticket = 0, seq;
-
-    (void)state;
-    decision.expects_outcome = false;
-    audit_file_init(&scene.file);
-    audit = audit_file_open(&scene.file, 1);
-    for (int i = 0; i < 4200; i++)
-        ticket = audit_file_put(audit_ring(audit, 0), &decision);
-    assert_int_equal(audit_file_wait(audit_ring(audit, 0), ticket, &seq), AUDIT_DURABLE);
-    audit_close(&audit);
-    assert_int_equal(keeper__init(&scene.keeper, scene.file.path, &scene.shared, &why), CODE_OK);
-    assert_int_equal(keeper__start(&scene.keeper, &why), CODE_OK);
-    for (int round = 0; round < 200; round++) {
-        struct part *part;
-        time_t begin = time(NULL);
-
-        atomic_store(&scene.keeper.part_wanted, 1);
-        keeper__poke(&scene.keeper);
-        while ((part = keeper__take(&scene.keeper)) == NULL)
-            assert_true(time(NULL) - begin < 60);
-        assert_int_equal(atomic_load(&scene.keeper.part_wanted), 0);
-        part__free(&part);
-    }
-    keeper__stop(&scene.keeper);
-    keeper__fini(&scene.keeper);
-    (void)close(scene.shared.wake_fd);
-    audit_file_fini(&scene.file);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages_kept), cmocka_unit_test(test_pages_dropped),
-                                       cmocka_unit_test(test_asked_at_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages_kept), cmocka_unit_test(test_pages_dropped)};
 
     if (access("/dev/shm", W_OK) == 0)
         (void)setenv("CALLGATE_TEST_FOLDER", "/dev/shm", 0);

@@ -109,7 +109,7 @@ static void test_an_old_file_is_brought_up(void **state)
     assert_string_equal(audit_file_ask(file, ROWS), rows);
     assert_int_equal(faults_of(file), 0);
     assert_string_equal(audit_file_ask(file, "SELECT detail FROM event WHERE kind = 'migrated'"),
-                        version == 1 ? "{\"from\":1,\"to\":3}" : "{\"from\":2,\"to\":3}");
+                        version == 1 ? "{\"from\":1,\"to\":4}" : "{\"from\":2,\"to\":4}");
     assert_int_equal(audit_file_number(file, "SELECT count(*) FROM call WHERE tenant = 'acme'"), 5);
     assert_string_equal(audit_file_ask(file, "SELECT kind FROM event WHERE seq = 11"), "start"); /* no crash was found */
 

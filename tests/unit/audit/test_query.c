@@ -61,10 +61,6 @@ static int setup(void **state)
     audit_file_init(&file);
     audit = audit_file_open(&file, 1);
     fill(audit_ring(audit, 0));
-    for (int tries = 0; audit_file_number(&file, "SELECT count(*) FROM part") < 2; tries++) {
-        assert_true(tries < 20000);
-        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-    }
     audit_close(&audit);
     return 0;
 }
@@ -341,59 +337,6 @@ static void test_columns(void **state)
     db_close(&db);
 }
 
-/* ---- how SQLite goes about it ---- */
-
-static void plan_of(struct db *db, const struct query *query, enum query_part part, bool newest_first, char out[4096])
-{
-    const struct query_shape shape = {.newest_first = newest_first};
-    struct query_sql sql;
-    struct db_stmt *stmt;
-    char text[20000];
-    size_t len = 0;
-
-    assert_int_equal(query__write(&sql, query, &shape, part), CODE_OK);
-    (void)snprintf(text, sizeof text, "EXPLAIN QUERY PLAN %s", buf_peek(&sql.text).at);
-    query__fini(&sql);
-    assert_int_equal(db_prepare(db, text, &stmt), CODE_OK);
-    out[0] = '\0';
-    while (db_step(stmt) == CODE_OK)
-        len += (size_t)snprintf(out + len, 4096 - len, "%.*s; ", SPAN_ARG(db_text(stmt, 3)));
-    db_finalize(&stmt);
-}
-
-/* 3.4: the finding tables lead, decisions are asked for by number, and nothing is sorted but within a part. */
-static void test_plans(void **state)
-{
-    const struct query queries[] = {
-        {.correlation = SPAN_LIT("c")}, {.tenant = SPAN_LIT("t"), .since_us = 5, .until_us = 9},
-        {.tool = SPAN_LIT("x"), .verdict = SPAN_LIT("deny")}, {.tool = SPAN_LIT("x"), .outcome = SPAN_LIT("timeout")},
-        {.tenant = SPAN_LIT("t"), .text = SPAN_LIT("q"), .rule = SPAN_LIT("r*")}, {.since_us = 5}, {.until_us = 9},
-    };
-    char plan[4096];
-    struct why why = {0};
-    struct db *db;
-
-    (void)state;
-    assert_int_equal(reader__open(file.path, &db, &why), CODE_OK);
-    for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++)
-        for (int newest_first = 0; newest_first < 2; newest_first++) {
-            plan_of(db, &queries[i], QUERY_INDEXED, newest_first, plan);
-            /* a correlation's few parts are gathered from the groups first, and sorted */
-            if ((i == 0 ? strstr(plan, "SEARCH f USING PRIMARY KEY (part=? AND kind=? AND value=?)") == NULL ||
-                          strstr(plan, "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)") == NULL
-                        : strncmp(plan, "SCAN p;", 7) != 0 || strstr(plan, "USE TEMP B-TREE") != NULL) ||
-                strstr(plan, "SCAN d;") != NULL || strstr(plan, "SCAN o") != NULL || strstr(plan, "SCAN l") != NULL ||
-                strstr(plan, "SEARCH d USING INTEGER PRIMARY KEY") == NULL ||
-                (i < 5 && strstr(plan, "SEARCH l USING PRIMARY KEY (part=? AND kind=? AND value=?)") == NULL))
-                fail_msg("query %zu: %s", i, plan);
-            plan_of(db, &queries[i], QUERY_TAIL, newest_first, plan);
-            if (strncmp(plan, "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)", 44) != 0 || strstr(plan, "SCAN o") != NULL ||
-                strstr(plan, "USE TEMP B-TREE") != NULL)
-                fail_msg("query %zu: %s", i, plan);
-        }
-    db_close(&db);
-}
-
 static void test_the_callback_ends_it(void **state)
 {
     struct seen seen = {.ordered = true, .answer = CODE_IO};
@@ -441,7 +384,7 @@ int main(void)
         cmocka_unit_test(test_the_callback_ends_it), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_order),              cmocka_unit_test(test_further_filters),
         cmocka_unit_test(test_free_text),          cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_plans),                cmocka_unit_test(test_random_filters),
+        cmocka_unit_test(test_random_filters),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -171,52 +171,6 @@ static void test_beside_a_reader(void **state)
     assert_int_equal(verify_all(bench), 2);
 }
 
-/* A part of the index that is half written, and one that is sorted and waits, belong to the file that is sealed: nothing of them is
- * left there, and nothing comes into the next one. */
-static void test_between_two_parts(void **state)
-{
-    struct bench *bench = *state;
-    const struct audit_conf conf = {.path = bench->file.path, .rings = 2, .version = SPAN_LIT("0.1.0"), .checkpoints = bench->conf};
-    struct audit_decision decision = {.time_us = 1700000000000000, .reason = REASON_NO_RULE, .tenant = SPAN_LIT("acme")};
-    struct why why = {0};
-    struct audit *audit;
-    struct part *ready;
-    char correlation[16];
-    bool done;
-
-    assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_OK); /* its threads are this one, but for the notary */
-    audit = bench->audit;
-    assert_int_equal(notary__start(&audit->notary, &why), CODE_OK);
-    for (int i = 0; i < 5000; i++) {
-        (void)snprintf(correlation, sizeof correlation, "c-%d", i);
-        decision.correlation = span_text(correlation);
-        (void)audit_file_put(audit_ring(audit, 0), &decision);
-        if (i % 50 == 49)
-            assert_true(writer__batch(audit));
-    }
-    assert_int_equal(part__build(audit->ledger.db, 0, true, &audit->part), CODE_OK);
-    assert_int_equal(ledger__begin(&audit->ledger), CODE_OK);
-    assert_int_equal(part__write(audit->part, &audit->ledger, 10, &done), CODE_OK);
-    assert_int_equal(ledger__commit(&audit->ledger), CODE_OK);
-    assert_int_equal(part__build(audit->ledger.db, 0, true, &ready), CODE_OK);
-    atomic_store(&audit->keeper.ready, ready);
-    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM lookup"), 10);
-    assert_int_equal(rotate__prepare(bench->file.path, &bench->audit->keeper.ahead), CODE_OK);
-    audit->rotation.wanted = true;
-    audit->rotation.since_us = 1; /* it has waited for them long enough */
-    atomic_store(&audit->keeper.next, KEEPER_NEXT_READY);
-    for (; atomic_load(&audit->rotations) == 0; nap()) /* the notary may be at work */
-        rotate__turn(audit);
-    assert_null(audit->part);
-    assert_null(atomic_load(&audit->keeper.ready));
-    assert_int_equal(audit_file_put(audit_ring(audit, 0), &decision), 5001);
-    assert_true(writer__batch(audit));
-    audit_close(&bench->audit);
-    assert_int_equal(count_all(bench, "SELECT count(*) FROM lookup"), 0);
-    assert_int_equal(count_all(bench, "SELECT count(*) FROM part"), 0);
-    assert_int_equal(verify_all(bench), 2);
-}
-
 /* A call that is answered in the file's very last commit is not open in the next one; one that is permitted there is. */
 static void test_in_the_last_commit(void **state)
 {
@@ -582,7 +536,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_under_load, setup, teardown),
         cmocka_unit_test_setup_teardown(test_by_size, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beside_a_reader, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_between_two_parts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_the_last_commit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_name_that_is_taken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_name_that_is_not_synced, setup, teardown),

@@ -172,37 +172,13 @@ static void test_end_cut_off(void **state)
     assert_int_equal(report.last_seq, 14);
 }
 
-/* No row behind the last part: the tenants' heads are looked at all the same. */
-static void expect_heads_of_a_whole_part(struct bench *bench)
-{
-    const char *path = new_copy(bench);
-    char cut[128];
-
-    (void)snprintf(cut, sizeof cut, "DELETE FROM event WHERE seq > %1$d; DELETE FROM decision WHERE seq > %1$d",
-                   (int)audit_file_number(&bench->file, "SELECT max(last_seq) FROM part"));
-    assert_true(tamper(bench, path, cut));
-    verify(path);
-    assert_int_equal(report.fault_count, 0);
-    assert_true(tamper(bench, path, "UPDATE tenant_head SET seq = seq - 1"));
-    verify(path);
-    assert_true(report.fault_count > 0);
-    assert_string_equal(report.fault[0].table, "tenant_head");
-}
-
 /* 1.28: views and indices that hide rows deceive as well */
-static void test_schema_and_finding_tables(void **state)
+static void test_schema(void **state)
 {
     static const char *const deceptions[] = {
         "DROP VIEW call; CREATE VIEW call AS SELECT * FROM decision WHERE tenant <> 'acme'", "DROP VIEW denial",
         "CREATE TRIGGER more AFTER INSERT ON decision BEGIN SELECT 1; END", "DROP TRIGGER outcome_update",
-        "UPDATE lookup SET seqs = '[1]' WHERE kind = 1", "DELETE FROM lookup WHERE value = 'c-7'",
-        "UPDATE lookup SET value = 'c-x' WHERE value = 'c-7'", "UPDATE lookup SET kind = 2 WHERE value = 'c-7'",
-        "UPDATE lookup SET part = 9 WHERE value = 'c-7'", "UPDATE part SET first_seq = first_seq + 1",
-        "UPDATE part SET last_seq = last_seq - 1", "UPDATE part SET first_us = 0", "UPDATE part SET last_us = 0",
-        "UPDATE part SET part = 3", "UPDATE tenant_head SET seq = seq - 1", "UPDATE tenant_head SET hash = randomblob(32)",
-        "UPDATE tenant_head SET tenant = 'x' WHERE tenant = 'acme'", "DELETE FROM tenant_head", "INSERT INTO "
-                                                                                                "tenant_head VALUES ('x', 3, "
-                                                                          "randomblob(32))",
+        "CREATE INDEX decision_correlation ON decision(correlation) WHERE correlation <> 'c-7'", "CREATE TABLE decision2 (seq)",
     };
     struct bench *bench = *state;
     struct audit *audit = audit_file_open(&bench->file, 1);
@@ -214,10 +190,6 @@ static void test_schema_and_finding_tables(void **state)
         decision.correlation = span_text(correlation);
         decision.time_us++;
         (void)audit_file_put(audit_ring(audit, 0), &decision);
-    }
-    for (int tries = 0; audit_file_number(&bench->file, "SELECT count(*) FROM part") < 1; tries++) {
-        assert_true(tries < 20000);
-        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     audit_close(&audit);
     for (size_t i = 0; i < sizeof deceptions / sizeof deceptions[0]; i++) {
@@ -237,7 +209,6 @@ static void test_schema_and_finding_tables(void **state)
             fail_msg("not found: %s", deceptions[i]);
         assert_int_equal(report.fault[0].seq, 0); /* no row is blamed */
     }
-    expect_heads_of_a_whole_part(bench);
 }
 
 /* A page that is garbage: the verifier says where reading ends, or which row is broken; it does not fail or crash. */
@@ -301,7 +272,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_whole), TEST(test_each_column_of_each_table), TEST(test_rows_moved), TEST(test_faults_are_named),
-        TEST(test_end_cut_off), TEST(test_schema_and_finding_tables), TEST(test_damaged_pages), TEST(test_live),
+        TEST(test_end_cut_off), TEST(test_schema), TEST(test_damaged_pages), TEST(test_live),
         TEST(test_what_cannot_be_verified),
     };
 

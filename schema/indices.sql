@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- The indices of a sealed file. The gate makes them beside its calls, one after the other; a file may still lack some.
+-- Indices are not evidence: they are compared with the tables, and can be dropped and made again.
+
+CREATE INDEX decision_correlation ON decision(correlation);
+CREATE INDEX decision_time ON decision(time_us);
+CREATE INDEX decision_tenant ON decision(tenant, time_us);
+CREATE INDEX decision_tool ON decision(tool, verdict, time_us);
+CREATE INDEX decision_principal ON decision(principal, time_us);
+CREATE INDEX decision_rule ON decision(rule, time_us);
