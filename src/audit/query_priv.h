@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a struct query becomes SQL over one file. SQLite finds the rows: by its indices in a sealed file, by looking through one that
- * is written.
+/* How a struct query becomes SQL over one file. SQLite finds the rows: by its indices in a sealed file, by looking
+ * through one that is written.
  *
  * Threads: one.
  * Owns: nothing.

@@ -34,7 +34,8 @@ bool audit__has_column(struct db *db, const char *table, const char *column);
 enum code audit__schema_model(int64_t version, struct db **model) MUST_USE;
 
 /* Brings an older file to AUDIT_SCHEMA_VERSION, step by step, in one transaction. Rows of the chain stay as they are, and so
- * do the columns of their tables, behind which others may come: views, triggers and tables that only help to find rows may change.
+ * do the columns of their tables, behind which others may come: views, triggers and tables that only help to find rows may
+ * change.
  * Takes: *from, which is set to the version that was found. */
 enum code audit__migrate(struct db *db, int64_t *from) MUST_USE;
 
