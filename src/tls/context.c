@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tls/tls_priv.h"
 
-#include "base/hash.h"
 #include "base/mem.h"
+#include "os/clock.h"
 #include "os/file.h"
 
 #include <openssl/err.h>
@@ -24,11 +24,6 @@ void tls__error_text(char *out, size_t len)
 
 /* ---- tickets ---- */
 
-static _Atomic(struct tls_ticket *) *ticket_place(struct tls_context *context, const char *host)
-{
-    return &context->tickets[hash_bytes(host, strlen(host)) % TLS_TICKETS];
-}
-
 void tls__ticket_free(struct tls_ticket *ticket)
 {
     if (ticket == NULL)
@@ -39,36 +34,40 @@ void tls__ticket_free(struct tls_ticket *ticket)
 
 struct tls_ticket *tls__ticket_take(struct tls_context *context, const char *host)
 {
-    struct tls_ticket *ticket = atomic_exchange(ticket_place(context, host), NULL);
+    int64_t now_us = clock_wall_us();
 
-    if (ticket == NULL || strcmp(ticket->host, host) == 0)
-        return ticket;
-    tls__ticket_free(ticket); /* another host of the same place: a resumed session is not verified again */
+    for (unsigned i = 0; i < TLS_TICKETS; i++) {
+        struct tls_ticket *ticket = NULL;
+
+        if (atomic_load_explicit(&context->tickets[i], memory_order_relaxed) != NULL)
+            ticket = atomic_exchange(&context->tickets[i], NULL);
+        if (ticket != NULL && ticket->until_us > now_us && strcmp(ticket->host, host) == 0)
+            return ticket;
+        tls__ticket_free(ticket); /* too old; or another host's: what is resumed is not verified again */
+    }
     return NULL;
 }
 
-void tls__ticket_put(struct tls_context *context, const char *host, SSL_SESSION *session)
+void tls__ticket_put(struct tls_context *context, const char *host, int64_t until_us, SSL_SESSION *session)
 {
     struct tls_ticket *ticket = mem_alloc(sizeof *ticket + strlen(host) + 1);
+    unsigned first = atomic_fetch_add_explicit(&context->kept, 1, memory_order_relaxed);
 
     if (ticket == NULL) {
         SSL_SESSION_free(session); /* the next handshake is a full one */
         return;
     }
     ticket->session = session;
+    ticket->until_us = until_us;
     memcpy(ticket->host, host, strlen(host) + 1);
-    tls__ticket_free(atomic_exchange(ticket_place(context, host), ticket));
-}
+    for (unsigned i = 0; i < TLS_TICKETS && ticket != NULL; i++) {
+        struct tls_ticket *none = NULL;
 
-static int new_session(SSL *ssl, SSL_SESSION *session)
-{
-    struct tls_context *context = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
-    const char *host = tls__host_of(ssl);
-
-    if (host == NULL)
-        return 0;
-    tls__ticket_put(context, host, session);
-    return 1;
+        if (atomic_compare_exchange_strong(&context->tickets[(first + i) % TLS_TICKETS], &none, ticket))
+            ticket = NULL;
+    }
+    if (ticket != NULL)
+        tls__ticket_free(atomic_exchange(&context->tickets[first % TLS_TICKETS], ticket));
 }
 
 /* ---- files ---- */
@@ -248,7 +247,7 @@ enum code tls_client_new(const struct tls_client_conf *conf, struct tls_context 
     SSL_CTX_set_verify(context->ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     if (conf->crls == NULL) /* a resumed session is not verified again */
-        SSL_CTX_sess_set_new_cb(context->ctx, new_session);
+        SSL_CTX_sess_set_new_cb(context->ctx, tls__new_session);
     if (SSL_CTX_set_alpn_protos(context->ctx, alpn_http, sizeof alpn_http - 1) != 0)
         code = why_set(why, CODE_NOMEM, "OpenSSL takes no protocol list");
     if (code == CODE_OK && conf->ca == NULL && SSL_CTX_set_default_verify_paths(context->ctx) != 1)

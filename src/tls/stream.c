@@ -25,7 +25,7 @@ struct tls_stream {
     bool is_shaken;
     bool has_failed;      /* OpenSSL forbids any further call but SSL_free */
     char *subject;
-    struct tls_accepted accepted; /* of a server: the agent's certificate */
+    struct tls_accepted accepted; /* the peer's certificate, where it showed one */
     char fault[200];
 };
 
@@ -34,11 +34,27 @@ static struct tls_stream *tls_of(struct stream *stream)
     return (struct tls_stream *)stream;
 }
 
-const char *tls__host_of(const SSL *ssl)
+/* What was verified in a full handshake holds for the sessions that come of it, and for theirs. */
+int tls__new_session(SSL *ssl, SSL_SESSION *session)
 {
-    const struct tls_stream *tls = SSL_get_app_data(ssl);
+    struct tls_stream *tls = SSL_get_app_data(ssl);
 
-    return tls ? tls->host : NULL;
+    if (!SSL_session_reused(ssl)) {
+        int64_t latest_us = clock_wall_us() + TLS_SESSION_US;
+
+        tls__accepted(tls->context, SSL_get0_verified_chain(ssl), &tls->accepted);
+        if (tls->accepted.until_us > latest_us)
+            tls->accepted.until_us = latest_us;
+    }
+    tls__ticket_put(tls->context, tls->host, tls->accepted.until_us, session);
+    return 1;
+}
+
+/* A ticket of TLS 1.3 is used once (RFC 8446, C.4), and its server sends another; a session of 1.2 goes on being good. */
+static void keep_session(struct tls_stream *tls)
+{
+    if (tls->host != NULL && SSL_session_reused(tls->ssl) && SSL_version(tls->ssl) < TLS1_3_VERSION)
+        (void)tls__new_session(tls->ssl, SSL_get1_session(tls->ssl));
 }
 
 static enum io fail(struct tls_stream *tls, const char *what)
@@ -122,6 +138,7 @@ static enum io tls_handshake(struct stream *stream)
         return IO_FAIL;
     }
     tls->is_shaken = true;
+    keep_session(tls);
     if (tls->context->is_server && SSL_get0_peer_certificate(tls->ssl) != NULL)
         tls__accepted(tls->context, SSL_get0_verified_chain(tls->ssl), &tls->accepted);
     return IO_OK;
@@ -286,8 +303,8 @@ enum code tls_connect(struct tls_context *context, int fd, const char *host, str
         return CODE_NOMEM;
     }
     ticket = tls__ticket_take(context, host);
-    if (ticket != NULL)
-        (void)SSL_set_session(tls->ssl, ticket->session); /* without it the handshake is a full one */
+    if (ticket != NULL && SSL_set_session(tls->ssl, ticket->session) == 1) /* without it the handshake is a full one */
+        tls->accepted.until_us = ticket->until_us;
     tls__ticket_free(ticket);
     *stream = &tls->stream;
     return CODE_OK;

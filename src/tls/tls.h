@@ -8,10 +8,12 @@
  * Errors: contexts: enum code with a sentence naming the file; streams: IO_FAIL, the sentence in stream_fault.
  *
  * Only http/1.1 is offered and taken in ALPN. No renegotiation, no compression, no early data. Upstream certificates and
- * host names are always checked. Sessions are resumed: in front by tickets under a key of the context, behind by the last
- * session of each context and host name; never where client certificates or revocation lists are asked for, since a
- * resumed session is not verified again. With lists, each certificate of a chain needs a list of its issuer that has not
- * run out (RFC 5280, 6.3): where one is missing or too old, the certificate is not accepted. An idle stream holds no buffers
+ * host names are always checked. Sessions are resumed: in front by tickets under a key of the context, behind by those of the
+ * same context and host name. A resumed session is not verified again, so a context, which never changes, keeps one for an
+ * hour after its full handshake at most and no longer than the certificates of its chain are good, and keeps none where
+ * client certificates or revocation lists are asked for. A ticket of TLS 1.3 is used once. With lists, each certificate of a
+ * chain needs a list of its issuer that has not run out (RFC 5280, 6.3): where one is missing or too old, the certificate is
+ * not accepted. An idle stream holds no buffers
  * (SSL_MODE_RELEASE_BUFFERS). */
 #ifndef TLS_TLS_H
 #define TLS_TLS_H

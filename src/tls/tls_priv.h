@@ -15,14 +15,16 @@
 #include <openssl/ssl.h>
 #include <stdatomic.h>
 
-#define TLS_TICKETS 16
+#define TLS_TICKETS 32
+#define TLS_SESSION_US INT64_C(3600000000) /* so long after its certificate was verified a session may be resumed */
 #define TLS_TRUST_BYTES 32
 #define TLS_FILE_MAX_BYTES (16u << 20) /* lists of what was revoked grow large */
 
-/* The last session of a host, to be resumed once: a TLS 1.3 ticket should not be used twice. */
+/* A session of an upstream, to be resumed once. */
 struct tls_ticket {
     SSL_SESSION *session;
-    char host[]; /* NUL-terminated */
+    int64_t until_us; /* a connection that begins later is verified again */
+    char host[];      /* NUL-terminated */
 };
 
 /* Lists and trust are set while the context is made.
@@ -34,12 +36,13 @@ struct tls_context {
     STACK_OF(X509_CRL) *lists;   /* of revoked certificates; NULL: there are none */
     unsigned char trust[TLS_TRUST_BYTES]; /* SHA-256 over authorities and lists: contexts with the same accept the same */
     atomic_uint refs;
+    atomic_uint kept;            /* tickets, over its life */
     _Atomic(struct tls_ticket *) tickets[TLS_TICKETS];
 };
 
-/* The ticket of this host, taken out; or NULL. */
+/* A ticket of this host that may still be used, taken out; or NULL. */
 struct tls_ticket *tls__ticket_take(struct tls_context *context, const char *host);
-void tls__ticket_put(struct tls_context *context, const char *host, SSL_SESSION *session_take);
+void tls__ticket_put(struct tls_context *context, const char *host, int64_t until_us, SSL_SESSION *session_take);
 void tls__ticket_free(struct tls_ticket *ticket);
 
 /* What a stream knows of a certificate that was accepted: by which trust, and when it must be asked for anew. */
@@ -64,7 +67,7 @@ int tls__no_passphrase(char *into, int size, int writing, void *context); /* it 
 /* The oldest error of OpenSSL's queue as text, and an empty queue. */
 void tls__error_text(char *out, size_t len);
 
-/* The stream that an SSL belongs to asks for the host that it was made with. */
-const char *tls__host_of(const SSL *ssl);
+/* OpenSSL's callback: a session of the upstream that `ssl` goes to. Returns: 1: it was taken. */
+int tls__new_session(SSL *ssl, SSL_SESSION *session);
 
 #endif
