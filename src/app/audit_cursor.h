@@ -8,7 +8,7 @@
 #ifndef APP_AUDIT_CURSOR_H
 #define APP_AUDIT_CURSOR_H
 
-#include "evidence/entries.h"
+#include "audit/entries.h"
 
 struct audit_cursor {
     const char *path; /* NULL: none is kept */

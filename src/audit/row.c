@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/row.h"
+#include "audit/row_priv.h"
 
-#include "base/buf.h"
 #include "base/bug.h"
+#include "base/buf.h"
 
 #include <endian.h>
 

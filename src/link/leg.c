@@ -46,25 +46,33 @@ static void give_back(struct leg *leg)
         buf_fini(&leg->out);
 }
 
-void leg_drop(struct leg *leg)
+struct stream *leg_take(struct leg *leg)
 {
-    if (leg->stream != NULL) {
-        if (leg->stream->fd != -1)
-            loop_watch_remove(leg->worker->loop, &leg->watch);
-        worker_retire(leg->worker, leg->stream);
-        leg->stream = NULL;
-    }
+    struct stream *stream = leg->stream;
+
+    if (stream != NULL && stream->fd != -1)
+        loop_watch_remove(leg->worker->loop, &leg->watch);
+    leg->stream = NULL;
     leg->is_ready = false;
     leg->wanted = 0;
     buf_clear(&leg->in);
     buf_clear(&leg->out);
+    return stream;
+}
+
+void leg_drop(struct leg *leg)
+{
+    struct stream *stream = leg_take(leg);
+
+    if (stream != NULL)
+        worker_retire(leg->worker, stream);
 }
 
 void leg_fini(struct leg *leg)
 {
-    if (leg->stream != NULL && leg->stream->fd != -1)
-        loop_watch_remove(leg->worker->loop, &leg->watch);
-    stream_close(&leg->stream);
+    struct stream *stream = leg_take(leg);
+
+    stream_close(&stream);
     buf_fini(&leg->in);
     buf_fini(&leg->out);
 }

@@ -50,6 +50,7 @@ void leg_init(struct leg *leg, struct worker *worker, struct connection *connect
 /* Takes the stream and begins its handshake. The leg must be without one. */
 void leg_open(struct leg *leg, struct stream *stream_take);
 
+struct stream *leg_take(struct leg *leg) MUST_USE; /* hands the stream over, which nobody watches then; NULL: there is none */
 void leg_drop(struct leg *leg);  /* gives the stream up (closed at the end of the turn) and empties the buffers */
 void leg_fini(struct leg *leg);  /* by the connection's free: closes at once */
 void leg_rest(struct leg *leg);  /* gives empty buffers back */

@@ -120,6 +120,7 @@ static void beat(void *context)
 
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
         log_error("proxy", "out of memory for a timer: revoked keys and certificates end with their connections only");
+    spare__sweep(lane);
     lane->asks_certificates = asks;
     if (!has_new_keys && !asks && !asked)
         return;
@@ -242,6 +243,7 @@ void lane__hold(struct lane *lane, uint64_t *held_bytes, uint64_t now_bytes)
 void lane__drain(struct lane *lane)
 {
     lane->is_draining = true;
+    spare__drop_all(lane);
     for (size_t i = 0; i < lane->listener_count; i++)
         listener_stop(&lane->listeners[i].listener, true);
     for (struct list *link = lane->worker.all.next; link != &lane->worker.all; link = link->next)
@@ -255,6 +257,7 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget)
     memset(lane, 0, sizeof *lane);
     list_init(&lane->waiting);
     list_init(&lane->stuck);
+    list_init(&lane->spares);
     loop_timer_init(&lane->beat, beat, lane);
     lane->dial = lane__dial;
     lane->dial_context = lane;
@@ -269,6 +272,7 @@ void lane__fini(struct lane *lane)
     for (size_t i = 0; i < lane->listener_count; i++)
         listener_fini(&lane->listeners[i].listener);
     mem_free(lane->listeners);
+    spare__drop_all(lane);
     loop_timer_cancel(lane->worker.loop, &lane->beat);
     if (lane->has_inbox)
         inbox_fini(&lane->inbox);

@@ -81,8 +81,7 @@ void pair__drop_back(struct pair *pair)
 {
     leg_drop(&pair->back);
     pair->close_after = pair->close_after || pair->is_pipe; /* there is no other */
-    pair->back_is_kept = false;
-    pair->back_route = NULL;
+    pair->line = (struct upstream_line){0};
 }
 
 void pair__stop_waiting(struct pair *pair)
@@ -118,6 +117,7 @@ static void end_now(struct pair *pair)
     exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
                      pair->ending);
     exchange__finish(pair);
+    spare__give(pair);
     if (pair->state != STATE_CLOSING)
         pair__set_state(pair, STATE_CLOSING);
     worker_bury(&pair->lane->worker, &pair->connection);
@@ -433,6 +433,7 @@ void pair__answered(struct pair *pair)
     exchange__finish(pair);
     if (!is_whole || pair->close_after || pair->lane->is_draining) {
         pair->lingers = !is_whole;
+        spare__give(pair);
         pair__drop_back(pair);
         pair__set_state(pair, STATE_CLOSING);
         return;

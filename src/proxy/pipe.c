@@ -34,7 +34,7 @@ enum reason pipe__find(struct pair *pair)
     for (size_t i = 0; i < conf->route_count; i++) {
         if (!conf->routes[i].is_pipe || !span_equals(conf->routes[i].name, name))
             continue;
-        pair->back_route = pair->back.stream != NULL ? &conf->routes[i] : NULL;
+        pair->line.route = pair->back.stream != NULL ? &conf->routes[i] : NULL;
         return route__lead(pair, &(struct place){.route = &conf->routes[i]});
     }
     return REASON_ROUTE_UNKNOWN;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define DESCRIPTORS_RESERVED 192 /* for databases, logs, files read at a reload, and all 64 visits of the admin port */
-#define DESCRIPTORS_A_WORKER (8 + ERRANDS_MAX) /* for its loop, its inbox, and what it accepts only to close it */
+#define DESCRIPTORS_A_WORKER (8 + ERRANDS_MAX + SPARES_MAX) /* and its loop, its inbox, what it accepts only to close it */
 
 struct proxy {
     struct budget budget;
@@ -71,6 +71,8 @@ static void follow(struct lane *lane)
     is_draining = proxy->is_draining;
     is_stopping = proxy->is_stopping;
     unlock(proxy);
+    if (conf != lane->conf)
+        spare__drop_all(lane); /* others may be believed now, or no more */
     proxy_conf_unref(&conf);
     resolve_table_unref(&names);
     if (is_draining && !lane->is_draining)

@@ -21,6 +21,7 @@
 #include "os/thread.h"
 #include "proxy/proxy.h"
 #include "proxy/question_tbl.h"
+#include "proxy/spare_priv.h"
 #include "proxy/state_tbl.h"
 #include "sse/parser.h"
 #include "sse/writer.h"
@@ -109,6 +110,8 @@ struct lane {
     size_t listener_count;
     struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
     struct list stuck;    /* pairs that found the ring full */
+    struct list spares;   /* spare.c */
+    unsigned spare_count;
     struct loop_timer beat; /* twice a second: revoked keys and certificates */
     struct identity_keys *seen_keys;
     bool asks_certificates; /* some listener did at the last beat */
@@ -243,7 +246,6 @@ struct pair {
     bool close_after;         /* this answer is the connection's last */
     bool lingers;
     bool is_rested;
-    bool back_is_kept;        /* the upstream's connection served a call before */
     struct proxy_conf *conf;
     struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
     int64_t deadline_us;      /* of the state; 0: none */
@@ -257,7 +259,7 @@ struct pair {
     uint64_t account_who;     /* whose it is; 0: nobody's yet */
     uint32_t account;
     struct loop_timer timer;
-    const struct proxy_route *back_route;
+    struct upstream_line line; /* where `back` leads */
     size_t back_address;      /* which of the upstream's addresses is tried */
     size_t listen;
     struct leg front;

@@ -15,7 +15,7 @@ void reply__end_upstream(struct pair *pair)
         return;
     if (pair->answers.place == HTTP_PLACE_DONE && pair->answers.head.keep_alive && buf_is_empty(&pair->back.in) &&
         buf_is_empty(&pair->back.out) && !pair->back.is_eof && !pair->back.is_broken) {
-        pair->back_is_kept = true;
+        spare__end_call(pair);
         return;
     }
     pair__drop_back(pair);

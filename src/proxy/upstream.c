@@ -75,6 +75,8 @@ bool upstream__begin(struct pair *pair)
     size_t count = upstream__addresses(pair, &addresses);
 
     BUG_ON(pair->back.stream != NULL);
+    if (spare__take(pair))
+        return true;
     for (; pair->back_address < count; pair->back_address++) {
         struct stream *stream;
 
@@ -83,8 +85,7 @@ bool upstream__begin(struct pair *pair)
             continue;
         leg_open(&pair->back, stream);
         pair->back_read = 0;
-        pair->back_route = exchange->route;
-        pair->back_is_kept = false;
+        pair->line = (struct upstream_line){.route = exchange->route, .born_us = pair__now_us(pair)};
         gauge_add(&pair->lane->gauges.upstream_connections, 1);
         leg_ready(&pair->back, LOOP_WRITE);
         return true;
@@ -96,11 +97,13 @@ bool upstream__begin(struct pair *pair)
  * went up it is never sent again, so a connection that its server is about to close is better found out before. */
 static bool is_usable(struct pair *pair)
 {
+    const struct upstream_line *line = &pair->line;
     struct leg *back = &pair->back;
 
-    if (back->stream == NULL || pair->back_route != pair->exchange.route)
+    if (back->stream == NULL || line->route != pair->exchange.route ||
+        (line->until_us != 0 && line->until_us <= pair__now_us(pair)))
         return false;
-    if (pair->back_is_kept && pair__now_us(pair) - pair->back_moved_us > STALE_US)
+    if (line->is_kept && pair__now_us(pair) - pair->back_moved_us > STALE_US)
         leg_fill(back);
     return !back->is_eof && !back->is_broken && buf_is_empty(&back->in);
 }
@@ -119,6 +122,7 @@ static bool begin_sending(struct pair *pair)
         return true;
     }
     http_reader_begin_reply(&pair->answers, exchange->method);
+    spare__begin_call(pair);
     exchange->sent_us = pair->back_moved_us = pair__now_us(pair);
     pair__set_state(pair, STATE_SEND);
     leg_drain(&pair->back);
@@ -175,7 +179,7 @@ bool upstream__connect(struct pair *pair)
     /* What was kept, or made while the record was written, its server was free to close. A connection made now was not: one
      * more to the same address would end in the same way. */
     if (back->stream != NULL && !pair->is_pipe &&
-        (pair->back_route != pair->exchange.route || (back->is_ready && is_first))) {
+        (pair->line.route != pair->exchange.route || (back->is_ready && (is_first || pair->line.is_kept)))) {
         pair__drop_back(pair);
         pair->back_address = 0;
     }

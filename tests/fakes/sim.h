@@ -11,7 +11,7 @@
 
 enum sim_weather { SIM_PLAIN = 0, SIM_ONE_BYTE, SIM_AGAIN, SIM_SLOW_AUDIT, SIM_WEATHERS };
 
-#define SIM_UPSTREAMS 16
+#define SIM_UPSTREAMS 72
 #define SIM_TEXT (1 << 20)
 
 struct sim {
