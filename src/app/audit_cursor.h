@@ -8,7 +8,7 @@
 #ifndef APP_AUDIT_CURSOR_H
 #define APP_AUDIT_CURSOR_H
 
-#include "audit/entries.h"
+#include "evidence/entries.h"
 
 struct audit_cursor {
     const char *path; /* NULL: none is kept */

@@ -8,8 +8,8 @@
 #ifndef APP_AUDIT_FILTER_H
 #define APP_AUDIT_FILTER_H
 
-#include "audit/query.h"
 #include "crypto/digest.h"
+#include "evidence/query.h"
 
 struct audit_filter {
     const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *outcome, *status;

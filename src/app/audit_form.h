@@ -8,8 +8,8 @@
 #ifndef APP_AUDIT_FORM_H
 #define APP_AUDIT_FORM_H
 
-#include "audit/entries.h"
 #include "base/buf.h"
+#include "evidence/entries.h"
 
 /* One JSON object of OCSF 1.8.0. A decision, or an outcome with its decision (ENTRIES_WHOLE): API Activity (class 6003) with
  * the profile `security_control`. An event: Application Lifecycle (6002) or Entity Management (3004). */

@@ -10,8 +10,8 @@
 #ifndef APP_AUDIT_OUT_H
 #define APP_AUDIT_OUT_H
 
-#include "audit/query.h"
 #include "base/buf.h"
+#include "evidence/query.h"
 
 #define AUDIT_OUT_FIELDS_MAX 64
 #define AUDIT_OUT_BATCH 256 /* rows of a table that are measured together */

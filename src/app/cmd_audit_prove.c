@@ -2,9 +2,9 @@
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 
-#include "audit/prove.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "evidence/prove.h"
 #include "os/file.h"
 
 #include <stdio.h>

@@ -10,10 +10,10 @@
 
 #include "app/audit_filter.h"
 #include "app/commands.h"
-#include "audit/entries.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "evidence/entries.h"
 
 #define SHOW_AROUND 10 /* calls of the correlation before it and after it */
 #define SHOW_APPROVALS_MAX 32

@@ -6,8 +6,8 @@
 #include "app/terminal.h"
 #include "app/when.h"
 
-#include "audit/stats.h"
 #include "base/mem.h"
+#include "evidence/stats.h"
 #include "os/clock.h"
 
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #include "app/command.h"
 #include "app/when.h"
 
-#include "audit/follow.h"
 #include "base/mem.h"
+#include "evidence/follow.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
 #include "app/print.h"
 #include "app/progress.h"
 
-#include "audit/prove.h"
-#include "audit/verify.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "evidence/prove.h"
+#include "evidence/verify.h"
 #include "os/file.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/writer_priv.h"
 
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 #include "base/log.h"
 #include "os/clock.h"
 

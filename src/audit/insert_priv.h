@@ -9,7 +9,7 @@
 #ifndef AUDIT_INSERT_PRIV_H
 #define AUDIT_INSERT_PRIV_H
 
-#include "audit/row_priv.h"
+#include "audit/row.h"
 
 struct insert;
 

@@ -3,13 +3,13 @@
  * only a crash or a power cut has met. */
 #include "audit/kept_priv.h"
 
-#include "audit/keyring_priv.h"
-#include "audit/leaves_priv.h"
+#include "audit/keyring.h"
+#include "audit/leaves.h"
 #include "audit/ledger_priv.h"
-#include "audit/loss_priv.h"
-#include "audit/reader_priv.h"
+#include "audit/loss.h"
+#include "audit/reader.h"
 #include "audit/trail.h"
-#include "audit/walk_priv.h"
+#include "audit/walk.h"
 #include "base/log.h"
 #include "json/json.h"
 
@@ -328,7 +328,7 @@ static enum code take_losses(struct survey *survey, struct db *db, uint64_t begi
 
     if (code != CODE_OK || losses->count == from)
         return code;
-    code = find_mark(survey, db, "SELECT note FROM checkpoint WHERE size <= (" LEDGER_MAX_SEQ ") ORDER BY size DESC",
+    code = find_mark(survey, db, "SELECT note FROM checkpoint WHERE size <= (" ROW_MAX_SEQ ") ORDER BY size DESC",
                      !survey->has_mine, &mark, root);
     if (code == CODE_OK)
         code = root_of(survey, db, begin, mark.size, there);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/keyring_priv.h"
+#include "audit/keyring.h"
 
 void keyring__add(struct keyring *ring, const struct note_key *key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/leaves_priv.h"
+#include "audit/leaves.h"
 
 #include <stdio.h>
 

@@ -8,20 +8,16 @@
 #ifndef AUDIT_LEDGER_PRIV_H
 #define AUDIT_LEDGER_PRIV_H
 
-#include "audit/heads_priv.h"
+#include "audit/heads.h"
 #include "audit/insert_priv.h"
 #include "audit/ring_priv.h"
-#include "audit/row_priv.h"
+#include "audit/row.h"
 #include "base/buf.h"
 #include "base/why.h"
 
 #include <sys/types.h>
 
 #define LEDGER_BUSY_WAIT_MS 250
-
-#define LEDGER_MAX_SEQ "SELECT max(coalesce((SELECT max(seq) FROM decision), 0), " \
-                       "coalesce((SELECT max(seq) FROM outcome), 0), " \
-                       "coalesce((SELECT max(seq) FROM event), 0))"
 
 struct ledger_tip {
     uint64_t seq;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/loss_priv.h"
+#include "audit/loss.h"
 
 #include <stdio.h>
 

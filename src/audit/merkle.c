@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/merkle_priv.h"
+#include "audit/merkle.h"
 
 #include "base/bug.h"
 

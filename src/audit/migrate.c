@@ -2,7 +2,7 @@
 /* What a step has to say in SQL is only what cannot be read off schema/audit.sql: things to drop, and values to carry over.
  * What is new there is made from its own text, so that a file that was brought up is like a new one letter by letter, which
  * `audit verify` checks. */
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * slow disk under the file of checkpoints must not hold up the keeper. What the queue could not take is read back. */
 #include "audit/notary_priv.h"
 
-#include "audit/leaves_priv.h"
+#include "audit/leaves.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -307,7 +307,7 @@ static enum code catch_up(struct notary *notary, uint64_t last)
     if (code == CODE_OK && !notary->is_loaded) {
         code = load(notary, db);
         if (code == CODE_OK) /* the tenants' last rows are those of all that is there */
-            code = db_number(db, LEDGER_MAX_SEQ, &there);
+            code = db_number(db, ROW_MAX_SEQ, &there);
         if (code == CODE_OK && (uint64_t)there > last)
             last = (uint64_t)there;
     }

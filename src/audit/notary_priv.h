@@ -13,7 +13,7 @@
 #include "audit/ledger_priv.h"
 #include "audit/note.h"
 #include "audit/signer.h"
-#include "audit/tenants_priv.h"
+#include "audit/tenants.h"
 #include "audit/writer.h"
 #include "os/thread.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
 
-#include "audit/schema_priv.h"
-#include "audit/walk_priv.h"
+#include "audit/schema.h"
+#include "audit/walk.h"
 #include "base/bug.h"
 #include "base/mem.h"
 
@@ -219,7 +219,7 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
     enum code code = start_of_chain(ledger, &first, &continues);
 
     if (code == CODE_OK)
-        code = db_number(ledger->db, LEDGER_MAX_SEQ, &last);
+        code = db_number(ledger->db, ROW_MAX_SEQ, &last);
     if (code != CODE_OK)
         return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
     ledger->is_open_ended = last == 0 && continues; /* killed before the first row after a rotation */

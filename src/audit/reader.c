@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/reader_priv.h"
+#include "audit/reader.h"
 
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 #include "audit/trail.h"
-#include "base/bug.h"
 #include "base/buf.h"
+#include "base/bug.h"
 
 enum code reader__why(struct why *why, enum code code, const char *path, const struct db *db)
 {

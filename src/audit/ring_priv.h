@@ -9,7 +9,7 @@
 #define AUDIT_RING_PRIV_H
 
 #include "audit/ring.h"
-#include "audit/row_priv.h"
+#include "audit/row.h"
 
 #include <stdatomic.h>
 

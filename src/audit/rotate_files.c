@@ -2,7 +2,7 @@
 /* The files of a rotation, and what is left of one that was killed. */
 #include "audit/rotate_priv.h"
 
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 #include "base/log.h"
 #include "os/file.h"
 
@@ -294,7 +294,7 @@ static enum code name_of_sealed(const char *path, const char *kept, char name[RO
     if (code == CODE_OK)
         code = db_number(db, "SELECT seq FROM file", &before);
     if (code == CODE_OK)
-        code = db_number(db, LEDGER_MAX_SEQ, &last);
+        code = db_number(db, ROW_MAX_SEQ, &last);
     if (code == CODE_OK)
         code = db_number(db, "SELECT max(seq) FROM event WHERE kind = 'sealed'", &sealed);
     db_close(&db);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/row_priv.h"
+#include "audit/row.h"
 
-#include "base/bug.h"
 #include "base/buf.h"
+#include "base/bug.h"
 
 #include <endian.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The auditor's schema/audit.sql is the one that the gate runs: taken in as it is, so that no second copy can differ. Those of
  * earlier versions are kept, since a sealed file stays as it was made. */
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 
 #define TAKE_IN(name, file)            \
     __asm__(".pushsection .rodata\n"   \

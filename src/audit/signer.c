@@ -3,7 +3,7 @@
  * can be is a leaf that was no row, and that is in the tree then. */
 #include "audit/signer.h"
 
-#include "audit/merkle_priv.h"
+#include "audit/merkle.h"
 #include "base/mem.h"
 
 #include <errno.h>

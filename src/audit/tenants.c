@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/tenants_priv.h"
+#include "audit/tenants.h"
 
 #include "base/mem.h"
 

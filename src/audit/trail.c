@@ -3,8 +3,8 @@
 
 #include "audit/ledger_priv.h"
 #include "audit/note.h"
-#include "audit/reader_priv.h"
-#include "audit/schema_priv.h"
+#include "audit/reader.h"
+#include "audit/schema.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/file.h"
@@ -80,7 +80,7 @@ static enum code look_at(const char *path, struct candidate *candidate, struct w
         return code;
     code = read_file_row(db, candidate);
     if (code == CODE_OK)
-        code = db_number(db, LEDGER_MAX_SEQ, &candidate->file.last_seq);
+        code = db_number(db, ROW_MAX_SEQ, &candidate->file.last_seq);
     if (candidate->file.last_seq < candidate->file.before_seq) /* no row yet */
         candidate->file.last_seq = candidate->file.before_seq;
     if (code == CODE_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/walk_priv.h"
+#include "audit/walk.h"
 
 static enum code prepare(struct db *db, enum row_table table, const char *where, struct db_stmt **stmt)
 {

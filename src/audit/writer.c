@@ -2,7 +2,7 @@
 #include "audit/writer_priv.h"
 
 #include "audit/kept_priv.h"
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 
 #include "base/bug.h"
 #include "base/log.h"

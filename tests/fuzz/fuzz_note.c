@@ -2,8 +2,8 @@
 /* 3.1: files of checkpoints, keys and proofs come from strangers. Any bytes: read or refused; a note that is read is found by
  * whoever reads it again, and a proof either holds and says what it proves, or says why not. */
 #include "audit/note.h"
-#include "audit/prove.h"
 #include "base/bug.h"
+#include "evidence/prove.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

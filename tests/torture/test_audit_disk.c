@@ -3,7 +3,7 @@
  * each: whoever was told a number finds its row, every permit has one outcome, and the chain is whole. */
 #include "audit/writer.h"
 
-#include "audit/verify.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 #include "fakes/fault_vfs.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.1: a file that continues another: numbers, tree, heads of tenants and proofs go on over both. What an archive leaves is
  * made here by hand, from schema/audit-format.md. */
-#include "audit/prove.h"
-#include "audit/row_priv.h"
-#include "audit/schema_priv.h"
-#include "audit/verify.h"
+#include "audit/row.h"
+#include "audit/schema.h"
+#include "evidence/prove.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 
 #include "fakes/cm.h"

@@ -3,9 +3,9 @@
  * not there, nothing is written twice, the chain is whole, and the writer comes back by itself. */
 #include "audit/writer.h"
 
-#include "audit/verify.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 #include "fakes/fault_vfs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/heads_priv.h"
+#include "audit/heads.h"
 
 #include "base/mem.h"
 

@@ -3,7 +3,7 @@
  * columns only, in length, in kind or not at all are stored as they were given, each under its own hash. */
 #include "audit/insert_priv.h"
 
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* 4.5: a start compares the database with the file of its checkpoints. An older copy, a lost -wal file, an end that was cut off
  * and another history are refused, or recorded by whoever goes on; a file of checkpoints that was damaged is told. */
 #include "audit/kept_priv.h"
-#include "audit/verify.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.1: the Merkle tree against the published vectors, and its proofs of every leaf and every pair of sizes. */
-#include "audit/merkle_priv.h"
+#include "audit/merkle.h"
 
 #include "base/num.h"
 

@@ -2,9 +2,9 @@
 /* 3.6: a trail that an older gate wrote is brought up at start, in one transaction, rows untouched; one that a newer gate wrote
  * is refused. */
 #include "audit/erase_priv.h"
-#include "audit/reader_priv.h"
-#include "audit/schema_priv.h"
-#include "audit/verify.h"
+#include "audit/reader.h"
+#include "audit/schema.h"
+#include "evidence/verify.h"
 
 #include "base/mem.h"
 #include "fakes/audit_file.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.1: checkpoints are made while rows come, after so many rows and at the end; they cover what is committed, go on over
  * restarts, and are in the database, in the file and with whoever wants them. */
-#include "audit/leaves_priv.h"
-#include "audit/note.h"
+#include "audit/leaves.h"
 #include "audit/notary_priv.h"
-#include "audit/verify.h"
+#include "audit/note.h"
 #include "base/mem.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 #include "fakes/fake_signer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit/row_priv.h"
+#include "audit/row.h"
 
-#include "audit/schema_priv.h"
+#include "audit/schema.h"
 #include "base/num.h"
 
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "fakes/cm.h"
 #include "fakes/fake_signer.h"
 
-#include "audit/merkle_priv.h"
+#include "audit/merkle.h"
 #include "audit/signer.h"
 
 #include <stdlib.h>

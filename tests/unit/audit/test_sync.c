@@ -4,8 +4,8 @@
  * row that was told is there, the chain is whole, and no checkpoint covers what is gone. */
 #include "audit/writer.h"
 
-#include "audit/verify.h"
 #include "db/db.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 #include "fakes/fake_signer.h"
 #include "fakes/fault_vfs.h"

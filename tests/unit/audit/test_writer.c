@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/writer.h"
 
-#include "audit/verify.h"
 #include "crypto/digest.h"
 #include "db/db.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 #include "os/clock.h"
 

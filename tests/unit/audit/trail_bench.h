@@ -9,7 +9,7 @@
 #define AUDIT_TRAIL_BENCH_H
 
 #include "audit/trail.h"
-#include "audit/verify.h"
+#include "evidence/verify.h"
 #include "fakes/audit_file.h"
 
 #include "db/db.h"

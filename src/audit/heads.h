@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last row of each tenant, and the permits that still wait for their outcome: what the writer remembers of the chain.
+ *
+ * Threads: the writer's alone (main, before it is started and after it has ended).
+ * Owns: its entries. A head that permits point to stays.
+ * Lifetime: heads__fini, permits__fini.
+ * Errors: CODE_NOMEM; bounded by the tenants of one file, by heads__trim, and by the rooms that rings reserve for outcomes. */
+#ifndef AUDIT_HEADS_H
+#define AUDIT_HEADS_H
+
+#include "audit/row.h"
+#include "base/code.h"
+
+struct head {
+    struct head *next; /* in its bucket */
+    uint64_t seq;      /* 0: the tenant has no row yet */
+    uint32_t permits;  /* open ones that point here */
+    bool known;        /* false: seq and hash must be asked of the database */
+    unsigned char hash[DIGEST_BYTES];
+    uint32_t len;
+    char tenant[];
+};
+
+#define HEADS_MAX 65536 /* tenants remembered before those are dropped that the database is asked for */
+
+struct heads {
+    struct head **buckets;
+    size_t count;
+};
+
+enum code heads__init(struct heads *heads) MUST_USE;
+void heads__fini(struct heads *heads);
+enum code heads__find(struct heads *heads, struct span tenant, struct head **head) MUST_USE; /* or makes an unknown one */
+void heads__list(const struct heads *heads, struct head **out); /* all of them, in no order */
+void heads__forget(struct heads *heads);                    /* all become unknown */
+void heads__trim(struct heads *heads);                      /* where they are many, drops the unknown ones */
+
+struct permit {
+    uint64_t seq; /* 0: free */
+    struct head *head; /* NULL: no tenant */
+    unsigned char salt[ROW_SALT_BYTES];
+    bool closing; /* its outcome is in the batch that is being written */
+};
+
+struct permits {
+    struct permit *slots;
+    size_t size; /* power of two */
+    size_t count;
+};
+
+enum code permits__init(struct permits *permits) MUST_USE;
+void permits__fini(struct permits *permits);
+enum code permits__add(struct permits *permits, uint64_t seq, struct head *head,
+                       const unsigned char salt[ROW_SALT_BYTES]) MUST_USE;
+struct permit *permits__find(const struct permits *permits, uint64_t seq); /* or NULL; until the next add or remove */
+void permits__remove(struct permits *permits, uint64_t seq);               /* fine where it is not */
+void permits__drop_closed(struct permits *permits);                        /* all that are `closing` */
+
+#endif

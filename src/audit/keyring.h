@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys that sign a log's checkpoints, as its events name them.
+ *
+ * Threads: one fills it; then any.
+ * Owns: nothing.
+ * Lifetime: the caller's.
+ * Errors: enum code; keys beyond KEYRING_MAX are left out, and their signatures are of an unknown key. */
+#ifndef AUDIT_KEYRING_H
+#define AUDIT_KEYRING_H
+
+#include "audit/note.h"
+#include "db/db.h"
+
+#define KEYRING_MAX 16
+
+struct keyring {
+    struct note_key keys[KEYRING_MAX]; /* in the order in which they were added */
+    size_t count;
+};
+
+void keyring__add(struct keyring *ring, const struct note_key *key);        /* fine where it is there already */
+enum code keyring__read(struct keyring *ring, struct db *db) MUST_USE;      /* adds what events `checkpoint_key` name */
+
+/* The first key that somebody signed the note with decides. *by: its place, where it is NOTE_SIGNED. */
+enum note_verdict keyring__judge(const struct keyring *ring, const struct note *note, size_t *by);
+
+#endif

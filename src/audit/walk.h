@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the rows of all three tables in the order of their numbers.
+ *
+ * Threads: one.
+ * Owns: its statements.
+ * Lifetime: walk__fini before the database is closed; a row's values until the next walk__next.
+ * Errors: enum code; CODE_NOT_FOUND at the end. */
+#ifndef AUDIT_WALK_H
+#define AUDIT_WALK_H
+
+#include "audit/row.h"
+
+struct walk {
+    struct db_stmt *stmt[ROW_TABLES];
+    bool has[ROW_TABLES];     /* stands on a row that was not given out yet */
+    int64_t seq[ROW_TABLES];  /* of that row */
+    enum row_table given;     /* table of the row that was given out last; ROW_FILE: none */
+};
+
+struct walk_row {
+    enum row_table table;
+    int64_t seq;
+    struct row_value values[ROW_COLUMNS_MAX];
+    struct row_value hash;
+    struct row_value outside[ROW_OUTSIDE_MAX];
+};
+
+/* Rows with first <= seq <= last. */
+enum code walk__init(struct walk *walk, struct db *db, int64_t first, int64_t last) MUST_USE;
+enum code walk__next(struct walk *walk, struct walk_row *row) MUST_USE;
+void walk__fini(struct walk *walk);
+
+/* The one row of `file`. */
+enum code walk__file(struct db *db, struct db_stmt **stmt, struct walk_row *row) MUST_USE;
+
+#endif

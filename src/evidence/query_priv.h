@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a struct query becomes SQL over one file. SQLite finds the rows: by its indices in a sealed file, by looking
+ * through one that is written.
+ *
+ * Threads: one.
+ * Owns: nothing.
+ * Lifetime: one call.
+ * Errors: enum code. */
+#ifndef EVIDENCE_QUERY_PRIV_H
+#define EVIDENCE_QUERY_PRIV_H
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "db/db.h"
+#include "evidence/query.h"
+
+#define QUERY_PARAMETERS_MAX 40
+
+/* A statement's text and what is bound to it, in order. */
+struct query_sql {
+    struct buf text;
+    struct {
+        enum { PARAMETER_INT = 0, PARAMETER_TEXT, PARAMETER_BLOB } kind;
+        int64_t number;
+        struct span bytes;
+    } parameter[QUERY_PARAMETERS_MAX];
+    int count;
+    struct buf patterns; /* what '*' and --text were turned into */
+};
+
+/* What a statement gives. */
+struct query_shape {
+    const char *head;  /* what follows SELECT, to the first condition of WHERE: of `decision AS d`, or what stands for it */
+    const char *order; /* NULL: none */
+    int64_t after_seq; /* ?1 in the head, where it has one */
+    bool next;         /* the head has `outcome AS k`, too: what the next file has of a call; see reader__attach_next */
+};
+
+/* A statement that is ready to be stepped. `sql` must live as long as it (query__fini), whatever is returned.
+ * Returns: CODE_OK; CODE_LIMIT where the filters' texts are too long; CODE_NOMEM. */
+enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
+                        struct db_stmt **stmt) MUST_USE;
+void query__fini(struct query_sql *sql);
+
+/* Decisions, with their outcomes where a filter or a column asks for these. */
+#define QUERY_DECISIONS " FROM decision AS d"
+#define QUERY_OUTCOMES QUERY_DECISIONS " LEFT JOIN main.outcome AS o ON o.decision = d.seq"
+#define QUERY_OUTCOMES_NEXT QUERY_OUTCOMES " LEFT JOIN next.outcome AS k ON k.decision = d.seq"
+
+#define QUERY_CALL "SELECT * FROM call WHERE seq = ?"
+
+/* Hands out a row. Takes: overlay: NULL, or a row whose columns take the place of those with the same names. */
+enum code query__give(struct db_stmt *stmt, struct db_stmt *overlay, query_row_fn row, void *context) MUST_USE;
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/verify_priv.h"
+
+#include "audit/schema.h"
+#include "audit/trail.h"
+#include "os/clock.h"
+
+#include <time.h>
+
+#define MOVING_STEPS 50 /* looks in the second that a rotation is given */
+
+static enum code check_file(struct verifier *verifier)
+{
+    static const unsigned char zeros[DIGEST_BYTES];
+    const unsigned char *before = zeros;
+    unsigned char hash[DIGEST_BYTES];
+    struct db_stmt *stmt;
+    struct walk_row row;
+    enum code code = walk__file(verifier->db, &stmt, &row);
+
+    if (code == CODE_NOT_FOUND) {
+        verify__fault(verifier, 0, "file", "seq", "the row that says what this file is is missing");
+        return CODE_OK;
+    }
+    if (code != CODE_OK)
+        return code;
+    verifier->continues = row.values[F_PREVIOUS].kind == ROW_BLOB;
+    if (verifier->continues && row.values[F_PREVIOUS].bytes.len == DIGEST_BYTES)
+        before = (const unsigned char *)row.values[F_PREVIOUS].bytes.at;
+    memcpy(verifier->previous, before, DIGEST_BYTES);
+    row__hash(ROW_FILE, row.values, before, hash);
+    if (!verify__holds(&row.hash, hash) || row.seq < 0)
+        verify__fault(verifier, 0, "file", "contents", "its contents or its hash are not what was written");
+    verifier->begin = row.seq > 0 ? row.seq : 0;
+    verifier->seq = row.seq;
+    memcpy(verifier->hash, hash, DIGEST_BYTES);
+    if (row.hash.kind == ROW_BLOB && row.hash.bytes.len == DIGEST_BYTES)
+        memcpy(verifier->hash, row.hash.bytes.at, DIGEST_BYTES);
+    if (db_step(stmt) == CODE_OK)
+        verify__fault(verifier, 0, "file", "seq", "there is more than one row");
+    db_finalize(&stmt);
+    return CODE_OK;
+}
+
+static bool is_recorded(const struct verifier *verifier, int64_t seq, struct span tenant, int64_t before_us)
+{
+    for (const struct erasure *erasure = verifier->erasures; erasure != NULL; erasure = erasure->next)
+        if (erasure->seq == seq && erasure->before_us == before_us && span_equals(erasure->tenant, tenant))
+            return true;
+    return false;
+}
+
+/* What the table says must be recorded, in the same commit as it says it. A sealed file by itself has only its word for what
+ * files behind it record. */
+static enum code check_erasures(struct verifier *verifier)
+{
+    bool alone = verifier->conf->sequence == NULL;
+    struct db_stmt *stmt;
+    int64_t sealed;
+    enum code code = db_number(verifier->db, "SELECT max(seq) FROM event WHERE kind = 'sealed' AND seq = (" ROW_MAX_SEQ ")",
+                               &sealed);
+
+    if (code == CODE_OK)
+        code = db_prepare(verifier->db, "SELECT seq, tenant, before_us FROM erasure AS l WHERE NOT EXISTS (SELECT 1 FROM ("
+                          VERIFY_ERASURES " AND seq = l.seq) AS e WHERE e.tenant IS l.tenant AND e.before_us = l.before_us)",
+                          &stmt);
+    if (code != CODE_OK)
+        return code;
+    while ((code = db_step(stmt)) == CODE_OK) {
+        int64_t seq = db_int(stmt, 0);
+
+        if (alone && sealed > 0 && seq > sealed)
+            verifier->report->erasures_elsewhere++;
+        else if (!is_recorded(verifier, seq, db_text(stmt, 1), db_int(stmt, 2)))
+            verify__fault(verifier, 0, "erasure", "seq", "no row %lld records such an erasure", (long long)seq);
+    }
+    db_finalize(&stmt);
+    if (code == CODE_NOT_FOUND && verifier->report->erasures_elsewhere > 0)
+        code = verify__read_erasures(verifier->db, "SELECT seq, tenant, before_us FROM erasure WHERE seq > ("
+                                     ROW_MAX_SEQ ")", &verifier->arena, &verifier->erasures);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code read_erasures(struct verifier *verifier)
+{
+    enum code code = CODE_OK;
+
+    if (verifier->conf->sequence != NULL)
+        verifier->erasures = verifier->conf->sequence->erasures;
+    else
+        code = verify__read_erasures(verifier->db, VERIFY_ERASURES, &verifier->arena, &verifier->erasures);
+    return code == CODE_OK && verifier->has_checkpoints ? check_erasures(verifier) : code;
+}
+
+/* Permits whose outcomes this file has to bring, or one behind it. */
+static enum code read_permits(struct verifier *verifier)
+{
+    static const unsigned char no_salt[ROW_SALT_BYTES];
+    struct db_stmt *stmt;
+    enum code code;
+
+    if (!verifier->has_checkpoints)
+        return CODE_OK;
+    code = db_prepare(verifier->db, "SELECT decision, tenant FROM permit_start", &stmt);
+    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+        int64_t decision = db_int(stmt, 0);
+        struct head *head = NULL;
+
+        if (decision <= 0 || decision > verifier->begin) {
+            verify__fault(verifier, 0, "permit_start", "decision", "%lld does not stand before this file", (long long)decision);
+            continue;
+        }
+        if (db_text(stmt, 1).at != NULL)
+            code = heads__find(&verifier->heads, db_text(stmt, 1), &head);
+        if (code == CODE_OK)
+            code = permits__add(&verifier->permits, (uint64_t)decision, head, no_salt);
+        if (code != CODE_OK)
+            break;
+    }
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* A damaged page is a fault of the file: what can be read is checked. */
+static enum code survive(struct verifier *verifier, enum code code, const char *table)
+{
+    if (code != CODE_IO)
+        return code;
+    verify__fault(verifier, 0, table, "page", "cannot be read whole: the file is damaged");
+    return CODE_OK;
+}
+
+/* ---- the rows ---------------------------------------------------------------------------------------------------- */
+
+static bool is_behind(const struct verify_mark *mark, int64_t seq)
+{
+    return mark->size >= seq;
+}
+
+/* Checkpoints that stand before the row with this number. */
+static enum code take_marks(struct verifier *verifier, const struct verify_chunk *chunk, size_t *next, int64_t seq)
+{
+    enum code code = CODE_OK;
+
+    for (; code == CODE_OK && *next < chunk->mark_count && !is_behind(&chunk->marks[*next], seq); (*next)++)
+        code = verify__mark(verifier, &chunk->marks[*next]);
+    return code;
+}
+
+static enum code walk_chunk(struct verifier *verifier, const struct verify_chunk *chunk, size_t *next_mark)
+{
+    struct walk walk;
+    struct walk_row row;
+    enum code code = walk__init(&walk, verifier->db, chunk->first, chunk->last);
+
+    if (code != CODE_OK)
+        return code;
+    while ((code = walk__next(&walk, &row)) == CODE_OK) {
+        code = take_marks(verifier, chunk, next_mark, row.seq);
+        if (code == CODE_OK)
+            code = verify__walked(verifier, &row);
+        if (code != CODE_OK)
+            break;
+    }
+    walk__fini(&walk);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+static enum code take_chunk(struct verifier *verifier, const struct verify_chunk *chunk)
+{
+    size_t next_mark = 0;
+    enum code code = CODE_OK;
+
+    if (chunk->is_clean && !verifier->suspects && memcmp(chunk->before, verifier->hash, DIGEST_BYTES) == 0)
+        for (size_t i = 0; i < chunk->row_count && code == CODE_OK; i++) {
+            code = take_marks(verifier, chunk, &next_mark, chunk->rows[i].seq);
+            if (code == CODE_OK)
+                code = verify__row(verifier, &chunk->rows[i]);
+        }
+    else if (!chunk->is_last)
+        code = walk_chunk(verifier, chunk, &next_mark);
+    for (; code == CODE_OK && next_mark < chunk->mark_count; next_mark++)
+        code = verify__mark(verifier, &chunk->marks[next_mark]);
+    return code == CODE_OK ? survive(verifier, chunk->marks_code, "checkpoint") : code;
+}
+
+static enum code check_rows(struct verifier *verifier, struct why *why)
+{
+    const struct verify_conf *conf = verifier->conf;
+    const struct verify_chunk *chunk;
+    struct verify_crew *crew;
+    enum code code = verify__crew_new(verifier, &crew, why);
+
+    while (code == CODE_OK && (chunk = verify__crew_next(crew)) != NULL) {
+        code = take_chunk(verifier, chunk);
+        if (conf->progress != NULL)
+            conf->progress(conf->context, (uint64_t)(verifier->seq - verifier->begin),
+                           (uint64_t)(verifier->last - verifier->begin));
+    }
+    verify__crew_free(&crew);
+    if (code == CODE_IO) { /* a damaged page: what can be read was checked */
+        verify__fault(verifier, verifier->seq + 1, "entry", "page", "what follows row %lld cannot be read: the file is damaged",
+                      (long long)verifier->seq);
+        code = CODE_OK;
+    }
+    return code;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static enum code close_report(struct verifier *verifier)
+{
+    struct verify_report *report = verifier->report;
+    enum code code;
+
+    verify__resolve(verifier);
+    if (verifier->stopped)
+        verify__report_open(verifier, "was stopped");
+    code = verify__end_tree(verifier);
+    if (code == CODE_OK)
+        code = survive(verifier, verify__end_signed(verifier), "entry");
+    report->under_way = verifier->permits.count;
+    report->last_seq = report->rows > 0 ? verifier->seq : 0;
+    memcpy(report->head, verifier->hash, DIGEST_BYTES);
+    return code;
+}
+
+static enum code count_checkpoints(struct verifier *verifier)
+{
+    if (!verifier->has_checkpoints)
+        return CODE_OK;
+    return db_exec(verifier->db, "SELECT count(hash) FROM tenant_start; SELECT count(peaks), count(note) FROM checkpoint");
+}
+
+static enum code check_all(struct verifier *verifier, struct why *why)
+{
+    enum code code = survive(verifier, check_file(verifier), "file");
+
+    verifier->now_us = clock_wall_us();
+    if (code == CODE_OK) /* from here on the file may grow, but not below this row */
+        code = survive(verifier, verify__last_seq(verifier, &verifier->last), "entry");
+    if (code == CODE_OK)
+        code = survive(verifier, verify__begin_tree(verifier), "checkpoint");
+    if (code == CODE_OK)
+        code = survive(verifier, read_erasures(verifier), "event");
+    if (code == CODE_OK)
+        code = survive(verifier, read_permits(verifier), "permit_start");
+    if (code == CODE_OK)
+        code = verify__continue(verifier);
+    if (code == CODE_OK)
+        code = survive(verifier, check_rows(verifier, why), "entry");
+    if (code == CODE_OK)
+        code = close_report(verifier);
+    if (code == CODE_OK)
+        code = survive(verifier, count_checkpoints(verifier), "checkpoint");
+    if (code == CODE_OK)
+        code = survive(verifier, verify__indices(verifier), "index");
+    return code == CODE_OK ? survive(verifier, verify__schema(verifier), "sqlite_schema") : code;
+}
+
+static enum code check_kind(struct verifier *verifier, const char *path, struct why *why)
+{
+    int64_t tables;
+    enum code code = db_number(verifier->db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('file', "
+                                              "'decision', 'outcome', 'event')", &tables);
+
+    if (code == CODE_OK && tables != 4)
+        code = why_set(why, CODE_INVALID, "%s: is a database, but no audit trail", path);
+    return code == CODE_OK ? audit__refuse_newer(verifier->db, path, why) : code;
+}
+
+static bool has_moved(const struct verify_conf *conf, bool may_move)
+{
+    if (conf->has_moved == NULL)
+        return false;
+    for (int i = 0; i < MOVING_STEPS && may_move && !conf->has_moved(conf->context); i++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000000 / MOVING_STEPS}, NULL);
+    return conf->has_moved(conf->context);
+}
+
+enum code audit_verify(const struct verify_conf *conf, struct verify_report *report, struct why *why)
+{
+    struct verifier verifier = {.conf = conf, .report = report};
+    enum code code = trail_open(conf->path, &verifier.db, why);
+
+    *report = (struct verify_report){0};
+    if (code != CODE_OK)
+        return has_moved(conf, false) ? CODE_BUSY : code;
+    arena_init(&verifier.arena, (size_t)16 << 20);
+    code = check_kind(&verifier, conf->path, why);
+    if (code == CODE_OK)
+        code = heads__init(&verifier.heads);
+    if (code == CODE_OK)
+        code = permits__init(&verifier.permits);
+    if (code == CODE_OK)
+        code = check_all(&verifier, why);
+    if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
+        (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
+    if (has_moved(conf, code == CODE_OK && report->is_sealed && conf->ends_trail))
+        code = why_set(why, CODE_BUSY, "%s was rotated meanwhile; verify it again", conf->path);
+    if (code == CODE_OK)
+        verify__leave(&verifier);
+    verify__fini_tree(&verifier);
+    permits__fini(&verifier.permits);
+    heads__fini(&verifier.heads);
+    arena_fini(&verifier.arena);
+    db_close(&verifier.db);
+    return code;
+}

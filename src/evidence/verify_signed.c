@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a file: what of it nobody signed. Whoever can write the file can write such rows, so that they count only while
+ * they are younger than a gate takes to sign. */
+#include "evidence/verify_priv.h"
+
+struct unsigned_rows {
+    int64_t count, first, oldest_us, newest_us;
+};
+
+/* Rows about checkpoints make none due, and the last of them may wait for long; what they name must be there, and what a gate
+ * does not write in them counts as any other row. */
+#define OF_CHECKPOINT "kind = 'checkpoint' AND tenant IS NULL AND actor = 'gate' AND CASE WHEN json_valid(detail) THEN " \
+                      "detail = json_object('root', detail ->> '$.root', 'size', detail ->> '$.size') ELSE 0 END"
+
+static enum code read_unsigned(const struct verifier *verifier, int64_t covered, struct unsigned_rows *rows)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(verifier->db, "SELECT count(*), min(seq), min(time_us), max(time_us) FROM ("
+                                "SELECT seq, time_us FROM decision WHERE seq > ?1 AND seq <= ?2 UNION ALL "
+                                "SELECT seq, time_us FROM outcome WHERE seq > ?1 AND seq <= ?2 UNION ALL "
+                                "SELECT seq, time_us FROM event WHERE seq > ?1 AND seq <= ?2 AND ("
+                                OF_CHECKPOINT ") IS NOT 1)", &stmt);
+
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(stmt, 1, covered);
+    db_bind_int(stmt, 2, verifier->last);
+    code = db_step(stmt);
+    if (code == CODE_OK)
+        *rows = (struct unsigned_rows){db_int(stmt, 0), db_int(stmt, 1), db_int(stmt, 2), db_int(stmt, 3)};
+    db_finalize(&stmt);
+    return code;
+}
+
+/* Whether a gate that signs wrote the file. */
+static bool is_signing(const struct verifier *verifier)
+{
+    return verifier->report->checkpoints > 0 || verifier->keys.count > (verifier->conf->key != NULL ? 1 : 0);
+}
+
+static void judge(struct verifier *verifier, int64_t covered, const struct unsigned_rows *rows)
+{
+    const struct verify_report *report = verifier->report;
+    int64_t patience = verifier->conf->unsigned_us > 0 ? verifier->conf->unsigned_us : VERIFY_UNSIGNED_US;
+    bool is_young = rows->oldest_us >= verifier->now_us - patience && rows->newest_us <= verifier->now_us + patience;
+
+    if (verifier->stopped || report->is_sealed)
+        verify__fault(verifier, verifier->seq, "event", "kind", "it is the last row, which a gate always signs, and only row "
+                      "%lld is: the end was written anew, or checkpoints were taken out", (long long)covered);
+    else if (!is_young)
+        verify__doubt(verifier, "rows %lld to %lld are not signed, although a gate signs a row within seconds: it died before "
+                      "that, or somebody else wrote them", (long long)rows->first, (long long)verifier->seq);
+}
+
+enum code verify__end_signed(struct verifier *verifier)
+{
+    struct verify_report *report = verifier->report;
+    int64_t covered = verifier->conf->key != NULL ? (int64_t)report->proven_seq : verifier->agreed;
+    struct unsigned_rows rows = {0};
+    enum code code = read_unsigned(verifier, covered, &rows);
+
+    if (code == CODE_OK && rows.count > 0 && report->fault_count == 0 && is_signing(verifier))
+        judge(verifier, covered, &rows);
+    if (verifier->conf->ends_trail && report->is_sealed)
+        verify__doubt(verifier, "the trail ends with a sealed file: the one behind it is not here; only a gate that died in a "
+                      "rotation leaves that, until its next start");
+    report->is_proven = code == CODE_OK && verifier->conf->key != NULL && rows.count == 0 && report->fault_count == 0 &&
+                        report->losses == 0;
+    return code;
+}
