@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benches share: a backend and a reverse proxy of nginx, load of wrk, the policy that is judged under load."""
 
+import collections
+import os
 import pathlib
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -38,7 +41,7 @@ def quoted(text):
 
 BACKEND = """
 worker_processes 1; daemon off; pid %(folder)s/backend.pid; error_log stderr crit;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http { access_log off; client_body_temp_path %(folder)s/b; proxy_temp_path %(folder)s/p; fastcgi_temp_path %(folder)s/f;
   uwsgi_temp_path %(folder)s/u; scgi_temp_path %(folder)s/s; keepalive_requests 100000000;
   server { listen 127.0.0.1:%(port)d backlog=4096 reuseport; default_type text/event-stream;
@@ -47,7 +50,7 @@ http { access_log off; client_body_temp_path %(folder)s/b; proxy_temp_path %(fol
 
 PROXY = """
 worker_processes %(workers)d; daemon off; pid %(folder)s/proxy.pid; error_log stderr crit;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http { access_log off; client_body_temp_path %(folder)s/b; proxy_temp_path %(folder)s/p; fastcgi_temp_path %(folder)s/f;
   uwsgi_temp_path %(folder)s/u; scgi_temp_path %(folder)s/s; keepalive_requests 100000000;
   upstream backend { server 127.0.0.1:%(backend)d; keepalive 512; keepalive_requests 100000000; }
@@ -67,6 +70,46 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def most_connections():
+    """Raises our own limit of descriptors, which wrk, nginx and the gate inherit, to what the system allows. Returns how many connections
+    one address may then have: a quarter, as the gate gives it."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    return limit // 4 - 128
+
+
+class Clocks:
+    """Between `with` and its end: the processors' seconds that each kind of thread of a process took (`of`; user and system), and the
+    share of all processors that nobody used (`idle`). In clock ticks of 10 ms, so for runs of seconds."""
+
+    TICK = os.sysconf("SC_CLK_TCK")
+
+    def __init__(self, process):
+        self.place = pathlib.Path(f"/proc/{process.pid}/task")
+        self.of, self.idle = collections.Counter(), 0.0
+
+    def threads(self):
+        seconds = collections.Counter()
+        for task in self.place.iterdir():
+            name, fields = (task / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+            seconds[re.sub(r"^audit-|[-\d]+$", "", name)] += sum(map(int, fields.split()[11:13])) / self.TICK
+        return seconds
+
+    @staticmethod
+    def machine():
+        fields = [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return fields[3] + fields[4], sum(fields)
+
+    def __enter__(self):
+        self.begun, self.before = self.machine(), self.threads()
+        return self
+
+    def __exit__(self, *_):
+        ended, after = self.machine(), self.threads()
+        self.idle = (ended[0] - self.begun[0]) / max(ended[1] - self.begun[1], 1)
+        self.of = after - self.before
 
 
 def nginx(folder, name, text, **values):
