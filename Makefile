@@ -18,8 +18,8 @@ ORACLE_SEED ?= 1
 DIFFERENTIAL_INPUTS ?= 20000
 DIFFERENTIAL_TORTURE_INPUTS ?= 1000000
 
-ifneq ($(filter $(FLAVOUR),release pgo debug asan tsan cover fuzz mutants),$(FLAVOUR))
-$(error FLAVOUR=$(FLAVOUR) is unknown; use release, pgo, debug, asan, tsan, cover, fuzz or mutants)
+ifneq ($(filter $(FLAVOUR),release pgo debug asan tsan cover fuzz mutants arm64),$(FLAVOUR))
+$(error FLAVOUR=$(FLAVOUR) is unknown; use release, pgo, debug, asan, tsan, cover, fuzz, mutants or arm64)
 endif
 
 CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
@@ -29,6 +29,14 @@ endif
 AR ?= ar
 ifeq ($(FLAVOUR),pgo)
 AR := gcc-ar
+endif
+# Another processor's compiler, libraries (tools/install-deps --arm64) and emulator.
+PKG_CONFIG := pkg-config
+ifeq ($(FLAVOUR),arm64)
+override CC := $(if $(findstring aarch64,$(CC)),$(CC),aarch64-linux-gnu-gcc)
+AR := aarch64-linux-gnu-ar
+PKG_CONFIG := PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig pkg-config
+EMULATOR := qemu-aarch64-static
 endif
 B := build/$(FLAVOUR)
 
@@ -60,10 +68,12 @@ FLAGS_cover   := -O0 --coverage -DCALLGATE_UNCONFINED
 FLAGS_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 # Quick to compile, and the library is a shared one: a changed object costs one link, and no test program is linked again (tools/mutants).
 FLAGS_mutants := -O1 -fPIC
+FLAGS_arm64   := $(FLAGS_release)
 LINK_release  := $(HARDEN_LD)
 # Across files GCC believes that a buffer that has just been given room may have none, and says so; the other flavours' warnings stay.
 LINK_pgo      := $(HARDEN_LD) -O3 -flto=auto -Wno-stringop-overflow $(if $(TRAINS),-fprofile-generate=$(PROFILE))
 LINK_debug    := $(HARDEN_LD)
+LINK_arm64    := $(HARDEN_LD)
 LINK_asan     := -fsanitize=address,undefined
 LINK_tsan     := -fsanitize=thread
 LINK_cover    := --coverage
@@ -73,12 +83,12 @@ PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
 NEEDS_NO_PACKAGES := help clean deps test demo
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
-MISSING := $(shell for p in $(PACKAGES); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
+MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done)
 ifneq ($(MISSING),)
 $(error these libraries are missing: $(MISSING); run tools/install-deps)
 endif
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES))
-PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES))
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 endif
 
 # llhttp: Debian's node-llhttp ships C sources, which go into our library compiled strict. Where that package does not
@@ -91,8 +101,8 @@ LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1 -isystem $(LLHTTP_INC)
 LLHTTP_LIBS   :=
 else
 LLHTTP_OBJ    :=
-LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1 $(shell pkg-config --cflags libllhttp 2>/dev/null)
-LLHTTP_LIBS   := $(shell pkg-config --libs libllhttp 2>/dev/null)
+LLHTTP_CFLAGS := -DLLHTTP_STRICT_MODE=1 $(shell $(PKG_CONFIG) --cflags libllhttp 2>/dev/null)
+LLHTTP_LIBS   := $(shell $(PKG_CONFIG) --libs libllhttp 2>/dev/null)
 endif
 
 BASE_FLAGS := -std=gnu11 -g -pthread -D_GNU_SOURCE -DCALLGATE_VERSION='"$(VERSION)"' $(FLAGS_$(FLAVOUR))
@@ -221,12 +231,12 @@ strict: $(ALL_OBJ)
 
 # ---- checks and tests -----------------------------------------------------------------------------------------------
 
-RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) tools/run-tests
+RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) CALLGATE_EMULATOR=$(EMULATOR) tools/run-tests
 RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
 .PHONY: unit sim fuzz-replay oracle differential fuzz integration interop torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
-.PHONY: floors headers lint promises drawings
+.PHONY: floors headers lint promises drawings musl arm64
 
 unit: all $(UNIT_BIN)
 	@$(RUN_TESTS) unit $(UNIT_BIN)
@@ -263,6 +273,15 @@ asan tsan:
 	@MAKE="$(MAKE) FLAVOUR=$@" tools/run-all unit sim fuzz-replay integration
 asan-units:
 	@MAKE="$(MAKE) FLAVOUR=asan" tools/run-all unit sim fuzz-replay
+
+# Other machines: Alpine's C library, as far as a compiler sees, and the unit tests on an emulated processor (T= narrows).
+musl:
+	@WARNINGS="$(WARNINGS)" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" tools/check-musl
+
+arm64:
+	@command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64-static >/dev/null || \
+	    { echo "make arm64 needs a compiler and an emulator for it: tools/install-deps --arm64" >&2; exit 1; }
+	@$(MAKE) --no-print-directory FLAVOUR=arm64 all unit
 
 # AddressSanitizer and UBSan run together in one build.
 ubsan: asan
@@ -401,6 +420,8 @@ help:
 #: make torture      the n-th allocation, system call or commit fails; without T= also an hour of fuzzing (FUZZ_TORTURE_SECONDS=3600)
 #:                   and a million inputs for each comparison of `make differential`
 #: make asan tsan    unit, sim, fuzz inputs and integration under AddressSanitizer+UBSan, or ThreadSanitizer
+#: make musl         every file of src compiles against musl's headers
+#: make arm64        cross-compiled for ARM64, unit tests under qemu; needs tools/install-deps --arm64
 #: make valgrind     unit and sim under valgrind
 #: make fuzz         libFuzzer, FUZZ_SECONDS=30 each; needs clang
 #: make fuzz-smoke   FUZZ_SMOKE_SECONDS=3 each, by libFuzzer where clang is there, else by random changes of the stored inputs

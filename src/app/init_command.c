@@ -143,7 +143,7 @@ enum code init_command_start(struct init_command *command, struct why *why)
     enum code code;
 
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) {
-        code = why_set(why, CODE_IO, "%s cannot be started: %s", command->words[0], strerrordesc_np(errno));
+        code = why_set(why, CODE_IO, "%s cannot be started: %s", command->words[0], strerror(errno));
     } else {
         program.in = in[0];
         program.out = out[1];
@@ -185,7 +185,7 @@ static enum code write_line(const struct init_command *command, struct span mess
         if (done > 0)
             buf_drop(&line, (size_t)done);
         else if (errno != EINTR)
-            code = why_set(why, CODE_IO, "%s takes no message: %s", command->words[0], strerrordesc_np(errno));
+            code = why_set(why, CODE_IO, "%s takes no message: %s", command->words[0], strerror(errno));
     }
     buf_fini(&line);
     return code;

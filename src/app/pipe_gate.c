@@ -50,7 +50,7 @@ static enum code connect_to(const struct conf_pipe *pipe, int *fd, struct why *w
         return why_set(why, code, "the gate's socket %s belongs to another user; name one of your own with `pipe: {socket: "
                        "FILE}` in a configuration of your own", pipe->socket);
     return code == CODE_OK || code == CODE_NOT_FOUND
-               ? code : why_set(why, code, "the gate's socket %s cannot be reached: %s", pipe->socket, strerrordesc_np(errno));
+               ? code : why_set(why, code, "the gate's socket %s cannot be reached: %s", pipe->socket, strerror(errno));
 }
 
 /* In the gate to be: nothing of the pipe's is its own, but its user. */
@@ -92,7 +92,7 @@ static enum code fork_gate(const char *conf, const struct conf_pipe *pipe, int r
         _exit(gate < 0);
     }
     if (between < 0)
-        return why_set(why, CODE_IO, "the gate cannot be started: %s", strerrordesc_np(errno));
+        return why_set(why, CODE_IO, "the gate cannot be started: %s", strerror(errno));
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
         continue;
     return CODE_OK;
@@ -152,7 +152,7 @@ static enum code start(const char *conf, const struct conf_pipe *pipe, struct wh
     (void)snprintf(path, sizeof path, "%s.log", pipe->socket);
     log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (log < 0 || realpath(conf, own) == NULL || pipe2(ready, O_CLOEXEC) != 0) {
-        code = why_set(why, CODE_IO, "the gate cannot be started: %s: %s", log < 0 ? path : conf, strerrordesc_np(errno));
+        code = why_set(why, CODE_IO, "the gate cannot be started: %s: %s", log < 0 ? path : conf, strerror(errno));
         sock_close(&log);
         return code;
     }
@@ -189,7 +189,7 @@ static enum code take_lock(const struct conf_pipe *pipe, int *lock, struct why *
         (void)end_asked(why);
     else
         why_set(why, CODE_IO, "%s cannot be locked, which keeps pipes from starting several gates: %s", path,
-                ms >= READY_MS ? "another process has held it for two minutes" : strerrordesc_np(errno));
+                ms >= READY_MS ? "another process has held it for two minutes" : strerror(errno));
     sock_close(lock);
     return CODE_IO;
 }

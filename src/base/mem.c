@@ -116,7 +116,9 @@ void mem_spare_drop(void)
 
 void mem_trim(void)
 {
+#ifdef __GLIBC__ /* other libraries' allocators give memory back by themselves, or never */
     (void)malloc_trim(0);
+#endif
 }
 
 struct arena_block {

@@ -70,7 +70,7 @@ static void listener_ready(void *context, unsigned ready)
         }
         if (code != CODE_OK) {
             log_error("link", "a listening socket failed: %s; it accepts no more, restart the gate",
-                      strerrordesc_np(errno));
+                      strerror(errno));
             listener_stop(listener, false);
             return;
         }

@@ -15,7 +15,7 @@
 static enum code cannot(struct why *why, const char *path, const char *what, int error)
 {
     return why_set(why, error == ENOENT ? CODE_NOT_FOUND : CODE_IO, "%s cannot be %s: %s%s", path, what,
-                   strerrordesc_np(error), sandbox_hint(path, error));
+                   strerror(error), sandbox_hint(path, error));
 }
 
 static enum code check_kind(const struct stat *stat, const char *path, enum file_kind kind, struct why *why)

@@ -73,7 +73,7 @@ static enum code clear_place(const char *path, struct why *why)
         return why_set(why, CODE_EXISTS, "somebody listens on %s already; does another gate run?", path);
     }
     if (unlink(path) != 0 && errno != ENOENT)
-        return why_set(why, CODE_IO, "%s cannot be replaced: %s", path, strerrordesc_np(errno));
+        return why_set(why, CODE_IO, "%s cannot be replaced: %s", path, strerror(errno));
     return CODE_OK;
 }
 
@@ -93,7 +93,7 @@ enum code local_listen(const char *path, int *out, struct why *why)
     /* The mode of the descriptor becomes that of the name: at no time may others connect. */
     if (fd == -1 || fchmod(fd, 0600) != 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(fd, BACKLOG) != 0) {
-        code = why_set(why, CODE_IO, "%s cannot be listened on: %s", path, strerrordesc_np(errno));
+        code = why_set(why, CODE_IO, "%s cannot be listened on: %s", path, strerror(errno));
         sock_close(&fd);
         return code;
     }
@@ -222,7 +222,7 @@ static enum io receive(struct local_stream *local, void *into, size_t len, size_
     } while (n == -1 && errno == EINTR);
     *done = n > 0 ? (size_t)n : 0;
     if (n == -1)
-        return errno == EAGAIN ? IO_WANT_READ : fail(local, strerrordesc_np(errno));
+        return errno == EAGAIN ? IO_WANT_READ : fail(local, strerror(errno));
     if (!keep_handed(local, &message))
         return fail(local, "more than one descriptor was handed over");
     return n == 0 ? IO_EOF : IO_OK;

@@ -160,7 +160,7 @@ static void tell_epoll(struct loop *loop, struct loop_watch *watch)
         return;
     if (set_epoll(loop, watch))
         return;
-    log_warn("os", "epoll refuses a descriptor: %s; its connection ends", strerrordesc_np(errno));
+    log_warn("os", "epoll refuses a descriptor: %s; its connection ends", strerror(errno));
     forget(loop, watch);
     watch->wanted = 0;
     watch->ready(watch->context, LOOP_HANGUP);

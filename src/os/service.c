@@ -26,7 +26,7 @@ static enum code take(int fd, struct why *why)
                        fd);
     flags = fcntl(fd, F_GETFL);
     if (flags == -1 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) == -1 || fcntl(fd, F_SETFD, FD_CLOEXEC) == -1)
-        return why_set(why, CODE_IO, "inherited descriptor %d cannot be set up: %s", fd, strerrordesc_np(errno));
+        return why_set(why, CODE_IO, "inherited descriptor %d cannot be set up: %s", fd, strerror(errno));
     return CODE_OK;
 }
 

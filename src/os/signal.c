@@ -49,13 +49,13 @@ enum code signals_init(struct signals *signals, struct loop *loop, const int *si
 
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals->fd == -1)
-        return why_set(why, CODE_IO, "signals cannot be received: %s", strerrordesc_np(errno));
+        return why_set(why, CODE_IO, "signals cannot be received: %s", strerror(errno));
     signals->loop = loop;
     signals->arrived = arrived;
     signals->context = context;
     loop_watch_init(&signals->watch, signals->fd, signals_ready, signals);
     if (loop_watch_begin(loop, &signals->watch, LOOP_READ) != CODE_OK) {
-        enum code code = why_set(why, CODE_IO, "signals cannot be waited for: %s", strerrordesc_np(errno));
+        enum code code = why_set(why, CODE_IO, "signals cannot be waited for: %s", strerror(errno));
 
         close(signals->fd);
         signals->fd = -1;

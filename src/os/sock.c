@@ -219,12 +219,12 @@ enum code sock_listen(const struct sock_address *address, int *out, struct why *
     *out = -1;
     sock_text(address, text);
     if (fd == -1)
-        return why_set(why, CODE_IO, "%s: no socket: %s", text, strerrordesc_np(errno));
+        return why_set(why, CODE_IO, "%s: no socket: %s", text, strerror(errno));
     if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR) || !set_option(fd, SOL_SOCKET, SO_REUSEPORT) ||
         (address->any.sa_family == AF_INET6 && !set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY)) ||
         bind(fd, &address->any, address->len) == -1 || listen(fd, BACKLOG) == -1) {
         enum code code = why_set(why, CODE_IO, "%s cannot be listened on: %s; is another program there?", text,
-                                 strerrordesc_np(errno));
+                                 strerror(errno));
 
         close(fd);
         return code;
@@ -435,9 +435,7 @@ static enum io plain_end(struct stream *stream)
 
 static const char *plain_fault(const struct stream *stream)
 {
-    const char *text = strerrordesc_np(((const struct sock_stream *)stream)->error);
-
-    return text ? text : "unknown error";
+    return strerror(((const struct sock_stream *)stream)->error);
 }
 
 static void plain_close(struct stream *stream)

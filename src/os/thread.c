@@ -50,7 +50,7 @@ enum code thread_start(struct thread *thread, const char *name, thread_fn fn, vo
     BUG_ON(pthread_sigmask(SIG_SETMASK, &before, NULL) != 0);
     if (error != 0)
         return why_set(why, CODE_IO, "the thread %s cannot be started: %s; raise the limit of processes", name,
-                       strerrordesc_np(error));
+                       strerror(error));
     thread->started = true;
     return CODE_OK;
 }

@@ -86,7 +86,7 @@ static enum io meaning(struct tls_stream *tls, int result, const char *what)
         return IO_EOF;
     case SSL_ERROR_SYSCALL:
         tls->has_failed = true;
-        (void)snprintf(tls->fault, sizeof tls->fault, "%s: %s", what, strerrordesc_np(error));
+        (void)snprintf(tls->fault, sizeof tls->fault, "%s: %s", what, strerror(error));
         ERR_clear_error();
         return IO_FAIL;
     default:
@@ -117,7 +117,7 @@ static enum io tls_handshake(struct stream *stream)
         if (code == CODE_BUSY)
             return IO_WANT_WRITE;
         if (code != CODE_OK) {
-            (void)snprintf(tls->fault, sizeof tls->fault, "connecting: %s", strerrordesc_np(errno));
+            (void)snprintf(tls->fault, sizeof tls->fault, "connecting: %s", strerror(errno));
             return IO_FAIL;
         }
         tls->is_connecting = false;
