@@ -63,3 +63,27 @@ size_t utf8_check(struct span text, size_t at, size_t until, bool *is_ascii)
     }
     return at;
 }
+
+#define STEP 16
+typedef signed char step_bytes __attribute__((vector_size(STEP)));
+
+size_t utf8_plain(struct span text)
+{
+    size_t at = 0;
+
+    for (; text.len - at >= STEP; at += STEP) {
+        step_bytes bytes, stops;
+        uint64_t half[2];
+
+        memcpy(&bytes, text.at + at, STEP);
+        stops = (bytes < 0x20) | (bytes == 0x7f); /* what is not ASCII is below 0 */
+        memcpy(half, &stops, STEP);
+        if (half[0] != 0)
+            return at + (size_t)__builtin_ctzll(le64toh(half[0])) / 8;
+        if (half[1] != 0)
+            return at + STEP / 2 + (size_t)__builtin_ctzll(le64toh(half[1])) / 8;
+    }
+    while (at < text.len && text.at[at] >= 0x20 && text.at[at] < 0x7f)
+        at++;
+    return at;
+}

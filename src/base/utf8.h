@@ -24,6 +24,9 @@ struct span utf8_cut(struct span text, size_t max);
  * Returns: where that is; SIZE_MAX where the text is not valid UTF-8. */
 size_t utf8_check(struct span text, size_t at, size_t until, bool *is_ascii);
 
+/* How many bytes from the front are letters, digits, marks and blanks of ASCII (U+0020 to U+007E): nearly all there is. */
+size_t utf8_plain(struct span text);
+
 struct utf8_lead {
     unsigned char len, low, high;
 };

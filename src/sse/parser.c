@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sse/parser.h"
 
+#include "base/utf8.h"
+
 #define RETRY_MAX INT32_MAX
 
 enum place { PLACE_NAME = 0, PLACE_COLON, PLACE_VALUE, PLACE_COMMENT };
@@ -81,29 +83,18 @@ static enum utf8 utf8_next(enum utf8 state, unsigned char c)
 /* Returns: how many bytes from the beginning hold no line end, no NUL and no fault of UTF-8. */
 static size_t plain_run(struct sse_parser *parser, struct span in)
 {
-    const uint64_t high = UINT64_C(0x8080808080808080), blank = UINT64_C(0x2020202020202020);
     enum utf8 state = parser->utf8_state;
     size_t i = 0;
 
     while (i < in.len) {
-        unsigned char c = (unsigned char)in.at[i];
-        uint64_t word;
+        unsigned char c;
 
-        if (state == UTF8_START && in.len - i >= sizeof word) {
-            memcpy(&word, in.at + i, sizeof word);
-            /* Eight bytes of printable ASCII at once: a large event is a few MiB of base64. */
-            if (((word | ((word - blank) & ~word)) & high) == 0) {
-                i += sizeof word;
-                continue;
-            }
-        }
-        if (state == UTF8_START && c >= ' ' && c < 0x80) {
-            i++;
-            continue;
-        }
-        if (c == '\0' || c == '\r' || c == '\n')
+        if (state == UTF8_START)
+            i += utf8_plain(span_part(in, i, SIZE_MAX));
+        if (i == in.len)
             break;
-        if (utf8_next(state, c) == UTF8_BAD)
+        c = (unsigned char)in.at[i];
+        if (c == '\0' || c == '\r' || c == '\n' || utf8_next(state, c) == UTF8_BAD)
             break;
         state = utf8_next(state, c);
         i++;
@@ -120,6 +111,7 @@ static void clear_event(struct sse_parser *parser)
     parser->event_bytes = 0;
     parser->is_open = false;
     parser->told = false;
+    parser->view = SPAN_NONE;
     buf_fini(&parser->data);
 }
 
@@ -144,6 +136,16 @@ static enum field field_of(const struct sse_parser *parser)
     return span_is(name, "retry") ? FIELD_RETRY : FIELD_UNKNOWN;
 }
 
+/* What was taken where it lies is needed for longer than that. */
+static enum sse_step add_data(struct sse_parser *parser, struct span run)
+{
+    buf_borrow(&parser->data);
+    (void)buf_add_span(&parser->data, parser->view);
+    parser->view = SPAN_NONE;
+    return buf_add_span(&parser->data, run) == CODE_OK ? SSE_STEP_NEED_MORE
+                                                       : refuse(parser, REASON_MEMORY, "no memory for the event");
+}
+
 /* The name is whole; of two equal fields but `data` the later counts. */
 static enum sse_step begin_field(struct sse_parser *parser)
 {
@@ -153,10 +155,9 @@ static enum sse_step begin_field(struct sse_parser *parser)
     case FIELD_UNKNOWN: break;
     case FIELD_EVENT: parser->type_len = 0; break;
     case FIELD_DATA:
-        if (parser->event.has_data && buf_add_byte(&parser->data, '\n') != CODE_OK)
-            return refuse(parser, REASON_MEMORY, "no memory for the event");
+        if (parser->event.has_data)
+            return add_data(parser, SPAN_LIT("\n"));
         parser->event.has_data = true;
-        buf_borrow(&parser->data);
         break;
     case FIELD_ID:
         parser->id_len = 0;
@@ -206,10 +207,7 @@ static enum sse_step add_value(struct sse_parser *parser, struct span run)
             memcpy(parser->type + parser->type_len, run.at, run.len);
         parser->type_len = (uint8_t)(parser->type_len + run.len);
         break;
-    case FIELD_DATA:
-        if (buf_add_span(&parser->data, run) != CODE_OK)
-            return refuse(parser, REASON_MEMORY, "no memory for the event");
-        break;
+    case FIELD_DATA: return add_data(parser, run);
     case FIELD_ID: return add_id(parser, run);
     case FIELD_RETRY: add_digits(parser, run); break;
     }
@@ -226,7 +224,7 @@ static enum sse_step hand_out(struct sse_parser *parser)
     }
     event->type = parser->type_len > 0 ? span_of(parser->type, parser->type_len) : SPAN_LIT("message");
     event->id = span_of(parser->id, parser->id_len);
-    event->data = buf_peek(&parser->data);
+    event->data = parser->view.at != NULL ? parser->view : buf_peek(&parser->data);
     parser->told = true;
     return SSE_STEP_EVENT;
 }
@@ -295,21 +293,46 @@ static enum sse_step take_byte(struct sse_parser *parser, char c)
     return SSE_STEP_NEED_MORE;
 }
 
-/* The beginnings of nearly all lines, each in one step. Returns: its length; 0: the line begins otherwise, or not here. */
-static size_t usual_begin(const struct sse_parser *parser, struct span run)
+/* A line that lies there whole, as nearly all do. Returns: false: it does not, or is refused at one of its bytes. */
+static bool is_whole_line(struct sse_parser *parser, struct span in, struct span *line, size_t *used)
 {
-    if (parser->place != PLACE_NAME || parser->name_len != 0 || parser->after_cr)
-        return 0;
-    return span_starts_with(run, SPAN_LIT("data: ")) ? 6 : span_starts_with(run, SPAN_LIT("event: ")) ? 7 : 0;
+    size_t len, end;
+
+    if (parser->place != PLACE_NAME || parser->name_len != 0 || parser->after_cr ||
+        span_starts_with(in, SPAN_LIT("\xef\xbb\xbf")))
+        return false;
+    len = plain_run(parser, in);
+    end = len + (len < in.len && in.at[len] == '\r');
+    *line = span_part(in, 0, len);
+    *used = end + 1;
+    if (parser->utf8_state == UTF8_START && end < in.len && in.at[end] == '\n')
+        return true;
+    parser->utf8_state = UTF8_START;
+    return false;
 }
 
-static enum sse_step take_begin(struct sse_parser *parser, struct span begin)
+static enum sse_step take_line(struct sse_parser *parser, struct span line)
 {
-    parser->name_len = (uint8_t)(begin.len - 2);
-    memcpy(parser->name, begin.at, parser->name_len);
-    parser->place = PLACE_VALUE;
-    parser->event_bytes += begin.len;
-    return begin_field(parser);
+    size_t name_len = span_find(line, ':');
+    struct span value = span_part(line, name_len + 1, SIZE_MAX);
+    enum sse_step step = SSE_STEP_NEED_MORE;
+
+    if (line.len > 0 && name_len == 0)
+        parser->place = PLACE_COMMENT;
+    parser->name_len = (uint8_t)(name_len < sizeof parser->name ? name_len : sizeof parser->name);
+    if (name_len > 0)
+        memcpy(parser->name, line.at, parser->name_len);
+    if (name_len > 0 && name_len < line.len) {
+        parser->place = PLACE_VALUE;
+        step = begin_field(parser);
+        if (span_starts_with(value, SPAN_LIT(" ")))
+            value = span_part(value, 1, SIZE_MAX);
+        if (parser->field == FIELD_DATA && buf_is_empty(&parser->data))
+            parser->view = value;
+        else if (step == SSE_STEP_NEED_MORE)
+            step = add_value(parser, value);
+    }
+    return step == SSE_STEP_NEED_MORE ? end_line(parser) : step;
 }
 
 /* Goes on by at least one byte. The limit is looked at before the byte that would exceed it, so that the answer does not
@@ -317,13 +340,14 @@ static enum sse_step take_begin(struct sse_parser *parser, struct span begin)
 static enum sse_step advance(struct sse_parser *parser, struct span in, size_t *used)
 {
     size_t room = parser->max_event_bytes - parser->event_bytes;
-    struct span run = span_part(in, 0, room);
+    struct span run = span_part(in, 0, room), line;
 
     if (room == 0)
         return refuse(parser, REASON_UPSTREAM_TOO_LARGE, "an event over the limit");
-    *used = usual_begin(parser, run);
-    if (*used > 0)
-        return take_begin(parser, span_part(run, 0, *used));
+    if (is_whole_line(parser, run, &line, used)) {
+        parser->event_bytes += *used;
+        return take_line(parser, line);
+    }
     if (parser->place == PLACE_NAME || parser->after_cr || (parser->place == PLACE_COLON && in.at[0] == ' ')) {
         *used = 1;
     } else {
@@ -355,7 +379,7 @@ enum sse_step sse_parser_feed(struct sse_parser *parser, struct span in, size_t 
         step = advance(parser, span_part(in, *used, SIZE_MAX), &more);
         *used += more;
     }
-    return step;
+    return step == SSE_STEP_NEED_MORE && parser->view.len > 0 ? add_data(parser, SPAN_NONE) : step;
 }
 
 enum sse_step sse_parser_eof(struct sse_parser *parser)

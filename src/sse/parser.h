@@ -6,7 +6,7 @@
  *
  * Threads: belongs to one thread.
  * Owns: the event that is being read; time and memory are linear in its bytes, however small the pieces.
- * Lifetime: parser->event is good from SSE_STEP_EVENT until the next call.
+ * Lifetime: parser->event is good from SSE_STEP_EVENT until the next call, and as long as the bytes fed stand where they stood.
  * Errors: SSE_STEP_FAULT with a reason and a static detail; it is final for the stream. */
 #ifndef SSE_PARSER_H
 #define SSE_PARSER_H
@@ -40,7 +40,8 @@ struct sse_event {
 
 struct sse_parser {
     struct sse_event event;
-    struct buf data;
+    struct span view; /* the only line of data, where it lies in the bytes that were fed */
+    struct buf data;  /* or what of it came in pieces */
     size_t max_event_bytes;
     size_t event_bytes; /* raw bytes since the last event ended */
     enum reason reason; /* of SSE_STEP_FAULT: UPSTREAM_EVENT, UPSTREAM_TOO_LARGE, MEMORY */

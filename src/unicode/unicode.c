@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unicode/unicode.h"
 
+#include "base/utf8.h"
+
 #include <utf8proc.h>
 
 size_t unicode_next(struct span text, uint32_t *point)
@@ -117,22 +119,12 @@ bool unicode_deceives(uint32_t before, uint32_t point, struct span after)
     return is_hidden(point) || (is_variation(point) && (before == 0 || is_variation(before)));
 }
 
-/* How many bytes from the front are letters, digits and marks of ASCII, which deceive nobody: nearly all there is. */
-static size_t plain_run(struct span text)
-{
-    size_t len = 0;
-
-    while (len < text.len && text.at[len] >= 0x20 && text.at[len] < 0x7f)
-        len++;
-    return len;
-}
-
 bool unicode_is_deceptive(struct span text)
 {
     uint32_t point, before = 0;
 
     while (text.len > 0) {
-        size_t plain = plain_run(text), taken;
+        size_t plain = utf8_plain(text), taken;
 
         if (plain > 0) {
             before = (unsigned char)text.at[plain - 1];
