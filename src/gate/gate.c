@@ -527,6 +527,27 @@ bool gate_may_see(struct gate *gate, const struct gate_message *message, struct 
     return policy_could_permit(gate->policy, &question, gate->scratch);
 }
 
+bool gate_passes(struct gate *gate, const struct gate_message *message, struct span method, struct gate_passing *passing)
+{
+    struct question question;
+
+    follow(gate);
+    if (gate->policy == NULL || method.len > sizeof passing->method)
+        return false;
+    if (passing->generation == gate->generation && span_equals(span_of(passing->method, passing->method_len), method))
+        return passing->passes;
+    question = gate__question_of(message);
+    question.method = method;
+    question.answers = question.tool = question.prompt = question.resource = question.shown = question.query = SPAN_NONE;
+    question.root = question.meta = question.params = NULL;
+    gate->serial++;
+    passing->passes = policy_permits_all(gate->policy, &question, gate->scratch);
+    passing->generation = gate->generation;
+    passing->method_len = (uint8_t)method.len;
+    memcpy(passing->method, method.at, method.len);
+    return passing->passes;
+}
+
 void gate_learn(struct gate *gate, struct span upstream, bool is_minted, struct span tool,
                 const enum policy_known said[POLICY_HINT_COUNT])
 {

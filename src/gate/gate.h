@@ -144,4 +144,16 @@ void gate_learn(struct gate *gate, struct span upstream, bool is_minted, struct 
 bool gate_may_see(struct gate *gate, const struct gate_message *message, struct span method, struct span target,
                   bool is_template);
 
+/* What was asked last, and what was said; all zero: nothing yet. */
+struct gate_passing {
+    uint64_t generation; /* of the snapshots by which it was answered */
+    bool passes;
+    uint8_t method_len;
+    char method[128];
+};
+
+/* Whether every notification of this method that a server sends in this exchange is permitted under the current snapshot,
+ * whatever it holds, and leaves nothing behind: then none needs to be judged. */
+bool gate_passes(struct gate *gate, const struct gate_message *message, struct span method, struct gate_passing *passing);
+
 #endif

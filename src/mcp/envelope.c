@@ -40,7 +40,7 @@ enum mcp_kind mcp__kind_of(unsigned members, struct span method)
         return MCP_NONE;
     if ((members & MEMBER_ID) != 0)
         return is_note ? MCP_NONE : MCP_REQUEST;
-    return mcp_method_needs_id(method) ? MCP_NONE : MCP_NOTIFICATION;
+    return !is_note && mcp_method_needs_id(method) ? MCP_NONE : MCP_NOTIFICATION;
 }
 
 static bool is_printable(struct span text)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One walk over a message from an upstream notes what it is and what must be cut out; nothing is built for results, which
- * may be large. Requests and notifications are small: after the edits they are read once more into a tree, to be judged. */
+ * may be large, nor for notifications that no rule looks into. What is judged is small: after the edits it is read once more
+ * into a tree. */
 #include "mcp/reply.h"
 
 #include "base/num.h"
@@ -11,8 +12,9 @@
 #define LISTS 4
 #define CODE_URL_ELICITATION (-32042) /* 2025-11-25, client/elicitation: "URLElicitationRequiredError" */
 
-/* Messages from a server that a policy judges: as bounded as an agent's. */
+/* Messages from a server that a policy judges: as bounded as an agent's. What has fewer bytes has not as many values. */
 static const struct json_rules judged_rules = {128, 200000, 65536, JSON_FOLD_ENVELOPE, 0};
+#define UNJUDGED_BYTES 65536
 
 /* A list that says what there is, and which request makes use of what it names. */
 struct listing {
@@ -69,6 +71,8 @@ struct walk {
     enum mcp_treatment treatment; /* of what deceives, where the walk is */
     uint32_t stripped;       /* characters, before that element */
     bool may_list;           /* the answer to a request for a list, or to one that is not known here */
+    bool needs_tree;         /* params hold what is looked at there */
+    /* not cleared */
     bool is_meta[MCP__REPLY_DEPTH_MAX + 1]; /* for mcp__cut_own */
 };
 
@@ -179,6 +183,13 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
     if (json_key_is_misspelled(event->key, SPAN_LIT("protocolVersion")) && span_is(walk->rules->request_method, "initialize"))
         return refuse_json(walk, "result.protocolVersion is spelled in another way");
     return walk->may_list ? on_list(walk, event) : CODE_OK;
+}
+
+/* A member of `params`. */
+static void on_param(struct walk *walk, const struct json_event *event)
+{
+    walk->needs_tree |= span_is(event->key, "_meta") && event->type != JSON_OBJECT;
+    walk->needs_tree |= walk->rules->request != NULL && json_key_is_like(event->key, SPAN_LIT("inputRequests"));
 }
 
 static void take_hint(struct mcp_hints *hints, const struct json_event *event)
@@ -299,6 +310,8 @@ static enum code on_event(void *context, const struct json_event *event)
     }
     if (event->depth == 1 && event->kind != JSON_EVENT_END)
         code = on_member(walk, event);
+    else if (event->depth == OUTCOME_DEPTH && walk->member == MEMBER_PARAMS)
+        on_param(walk, event);
     else if (event->depth == OUTCOME_DEPTH)
         code = on_outcome(walk, event);
     else if (walk->list != NULL)
@@ -404,6 +417,7 @@ static enum reason walk_through(struct walk *walk, struct span data, struct buf 
     struct json_rules rules = json_reply_rules;
     enum code code;
 
+    rules.folding = JSON_FOLD_ENVELOPE; /* in answers it says nothing new: members of other spellings are none */
     /* What nobody asks is not looked at deeper in a result, and may be all of it. */
     rules.text_depth = walk->may_list || walk->modern.names_versions || !mcp__passes_all(walk->rules) ? 0 : OUTCOME_DEPTH;
     code = json_walk(data, &rules, out, on_event, walk, fault);
@@ -433,7 +447,13 @@ static enum code find_faults(const struct walk *walk, struct mcp__cuts *cuts)
 
 static void begin_walk(struct walk *walk, const struct mcp_reply_rules *rules, struct mcp_reply *reply, struct arena *arena)
 {
-    *walk = (struct walk){.rules = rules, .reply = reply, .arena = arena, .reason = REASON_UPSTREAM_JSON, .detail = ""};
+    memset(walk, 0, offsetof(struct walk, is_meta));
+    walk->is_meta[0] = false;
+    walk->rules = rules;
+    walk->reply = reply;
+    walk->arena = arena;
+    walk->reason = REASON_UPSTREAM_JSON;
+    walk->detail = "";
     *reply = (struct mcp_reply){.kind = MCP_NONE};
     for (const struct listing *list = listings; list < listings + LISTS; list++)
         if (span_equals(rules->request_method, list->method))
@@ -466,6 +486,12 @@ static enum reason walk_mended(struct walk *walk, struct buf *out, struct json_f
     return reason;
 }
 
+static bool is_unjudged(const struct walk *walk, struct span data)
+{
+    return walk->reply->kind == MCP_NOTIFICATION && walk->rules->passes != NULL && !walk->needs_tree &&
+           data.len < UNJUDGED_BYTES && walk->rules->passes(walk->rules->keep_context, walk->reply->method);
+}
+
 static enum reason read_message(struct walk *walk, struct span data, struct buf *out, struct json_fault *fault)
 {
     enum reason reason = walk_through(walk, data, out, fault);
@@ -490,7 +516,8 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     whole = buf_len(out);
     if (mcp__cuts_apply(&walk->cuts, out) != CODE_OK)
         return REASON_MEMORY;
-    if (walk->reply->kind != MCP_RESPONSE || walk->modern.has_asks)
+    walk->reply->passes = is_unjudged(walk, data);
+    if (!walk->reply->passes && (walk->reply->kind != MCP_RESPONSE || walk->modern.has_asks))
         reason = build_tree(walk, out, fault);
     if (reason == REASON_PERMITTED && walk->outcome_end > 0) /* of a response, which is edited nowhere else */
         walk->reply->result = span_part(buf_peek(out), walk->outcome_begin,

@@ -56,6 +56,9 @@ enum mcp_leniency {
     MCP_LENIENT_ID_TYPE = 2     /* "1" where 1 was asked becomes 1 */
 };
 
+/* Whether the policy permits every notification of this method, whatever it holds. */
+typedef bool (*mcp_passes_fn)(void *context, struct span method);
+
 struct mcp_reply_rules {
     struct span request_method;   /* of the request whose response is expected; empty: none (GET streams) */
     struct span request_target;   /* of that request: the tool that it is about; or empty */
@@ -68,7 +71,8 @@ struct mcp_reply_rules {
     unsigned lenient;             /* bits of enum mcp_leniency */
     mcp_keep_fn keep;             /* lists; NULL keeps all */
     mcp_learn_fn learn;           /* NULL: nobody wants to know */
-    void *keep_context;           /* of both */
+    mcp_passes_fn passes;         /* NULL: each is judged */
+    void *keep_context;           /* of all three */
 };
 
 struct mcp_reply {
@@ -85,7 +89,8 @@ struct mcp_reply {
     uint32_t removed;        /* elements left out of lists */
     uint32_t stripped;       /* characters left out of strings */
     bool is_mended;          /* as rules.lenient allows */
-    const struct json_node *params; /* requests and notifications: built into the arena for judging; or NULL */
+    bool passes;             /* a notification that needs no judgement; nothing is built of it */
+    const struct json_node *params; /* other notifications, requests: built into the arena for judging; or NULL */
     const struct json_node *meta;
     const struct json_node *asks; /* modern: the server's requests within it (inputRequests), an object of objects with
                                    * `method` and maybe `params`, each to be judged; or NULL */

@@ -415,3 +415,20 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
     }
     return could;
 }
+
+bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
+{
+    struct candidates candidates;
+
+    arena_reset(&scratch->arena);
+    if (policy__candidates(policy, question, scratch, &candidates) != CODE_OK || candidates.spent || candidates.monitor_spent)
+        return false;
+    for (uint32_t i = 0; i < candidates.rule_count; i++) {
+        const struct rule *rule = &policy->rules[candidates.rules[i].at];
+
+        if (rule->effect != EFFECT_PERMIT || candidates.rules[i].match != TRUTH_TRUE || rule->when != NULL ||
+            rule->restricts_args || rule->limit != NULL || rule->monitor)
+            return false;
+    }
+    return candidates.rule_count > 0;
+}

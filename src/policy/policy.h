@@ -90,6 +90,10 @@ unsigned policy_possible(const struct verdict *against, const struct verdict *fa
  * whether a rule could permit some URI that begins and ends as it does, and a forbid must cover all of these. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
 
+/* Whether rules permit the message by its names alone: none that could apply to it has a condition, a limit, another effect, or
+ * is monitored. */
+bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
+
 /* The call of one test, by its name (at == NULL: of the only test). It lives as long as the policy.
  * Returns: CODE_NOT_FOUND; CODE_EXISTS where several tests have the name. */
 enum code policy_case_question(const struct policy *policy, struct span name, struct question *question) MUST_USE;

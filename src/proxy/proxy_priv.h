@@ -211,6 +211,7 @@ struct exchange {
     struct batch *batch;     /* several calls in one body, which stand in its members; NULL: there is one, and it stands here */
     struct mailbox *mailbox; /* HTTP+SSE, the stream: what others have to say on it; NULL: it is none, or has no endpoint yet */
     struct span endpoint;    /* HTTP+SSE, a POST: where it goes up, path and query; at == NULL: it is none */
+    struct gate_passing passing; /* the notification that was asked about last */
     struct server_question *question; /* what the stream upstream waits for; NULL: nothing */
     struct mcp_message message;
     struct gate_message asked;
@@ -393,8 +394,9 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
 void reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
 void whole__answer(struct pair *pair, const struct mcp_reply *reply);
 bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused);
+/* Added to exchange->text, which goes down when all that was read is looked at. Returns: whether more may be added. */
 bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json);
-bool stream__flush(struct pair *pair);                   /* what was added to exchange->text */
+bool stream__flush(struct pair *pair);                   /* at once */
 void stream__end(struct pair *pair);                     /* in good order, whatever the upstream does */
 bool stream__release_head(struct pair *pair);            /* where it waits */
 bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */

@@ -324,6 +324,10 @@ bool question__step(struct pair *pair)
 bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
 {
     BUG_ON(pair->exchange.question != NULL);
+    if (reply->passes) {
+        pair->exchange.server_notifications++;
+        return stream__emit(pair, event, reply->body);
+    }
     pair->exchange.question = question_new(pair, event, reply);
     if (pair->exchange.question == NULL)
         pair__close(pair, REASON_MEMORY);

@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "mcp/method.h"
 #include "os/clock.h"
 
 #include <stdio.h>
@@ -186,6 +187,15 @@ static void learn(void *context, struct span tool, const struct mcp_hints *hints
     gate_learn(pair->lane->gate, exchange->asked.upstream, is_minted, tool, said);
 }
 
+static bool passes(void *context, struct span method)
+{
+    struct pair *pair = context;
+    struct exchange *exchange = &pair->exchange;
+
+    return mcp_method_may_come(method, true) &&
+           gate_passes(pair->lane->gate, &exchange->asked, method, &exchange->passing);
+}
+
 enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
@@ -202,6 +212,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
         .lenient = exchange->route->lenient,
         .keep = may_see,
         .learn = learn,
+        .passes = passes,
         .keep_context = pair,
     };
     enum reason reason;

@@ -42,18 +42,27 @@ static enum code write_stream_head(struct pair *pair, const struct mcp_reply *re
     return code;
 }
 
-/* Before the head is written events are kept back: the session's name is known with the answer to `initialize` only. */
-bool stream__flush(struct pair *pair)
+/* What is said waits in exchange->text until all that was read is looked at, so that many events go down in one write. Before the
+ * head is written it waits for that: the session's name is known with the answer to `initialize` only. */
+static bool may_say_more(struct pair *pair)
 {
-    struct exchange *exchange = &pair->exchange;
+    const struct exchange *exchange = &pair->exchange;
 
-    if (!exchange->head_written) {
-        if (buf_len(&exchange->text) <= PENDING_MAX_BYTES)
-            return true;
-        reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_EVENT);
+    if (buf_code(&exchange->text) != CODE_OK) {
+        pair__close(pair, REASON_MEMORY);
         return false;
     }
-    if (write_down(pair) == CODE_OK)
+    if (exchange->head_written || buf_len(&exchange->text) <= PENDING_MAX_BYTES)
+        return true;
+    reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_EVENT);
+    return false;
+}
+
+bool stream__flush(struct pair *pair)
+{
+    if (!may_say_more(pair))
+        return false;
+    if (!pair->exchange.head_written || write_down(pair) == CODE_OK)
         return true;
     pair__close(pair, REASON_MEMORY);
     return false;
@@ -61,21 +70,19 @@ bool stream__flush(struct pair *pair)
 
 bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json)
 {
-    buf_borrow(&pair->exchange.text);
-    if (sse_write_message(&pair->exchange.text, event, json) != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
-        return false;
-    }
-    return stream__flush(pair);
+    struct buf *text = &pair->exchange.text;
+
+    buf_borrow(text);
+    (void)buf_fail(text, sse_write_message(text, event, json));
+    return may_say_more(pair);
 }
 
 bool stream__emit_refusal(struct pair *pair, struct span json)
 {
-    buf_borrow(&pair->exchange.text);
-    if (sse_write_typed(&pair->exchange.text, SPAN_LIT("refusal"), json) != CODE_OK) {
-        pair__close(pair, REASON_MEMORY);
-        return false;
-    }
+    struct buf *text = &pair->exchange.text;
+
+    buf_borrow(text);
+    (void)buf_fail(text, sse_write_typed(text, SPAN_LIT("refusal"), json));
     return stream__flush(pair);
 }
 
@@ -125,6 +132,7 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     exchange__settle(pair, outcome, reason);
     exchange->holds_head = false;
     if (!exchange->head_written) {
+        buf_clear(&exchange->text);
         deny__answer(pair, reason);
         return;
     }
@@ -226,7 +234,7 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
     enum reason reason;
 
     if (exchange->batch != NULL)
-        return batch__take(pair, event);
+        return batch__take(pair, event) && !batch__has_parts(exchange);
     if (exchange->mailbox != NULL)
         return legacy__take_answer(pair, event);
     reason = reply__read(pair, event->data, exchange->route->limits.event_bytes, &reply);
@@ -260,11 +268,8 @@ static bool take_event(struct pair *pair)
     }
     exchange->saw_event_id = exchange->saw_event_id || (event->has_id && !span_is_empty(event->id));
     if (!event->has_data || span_is_empty(event->data)) {
-        if (sse_write_priming(&exchange->text, event) != CODE_OK) {
-            pair__close(pair, REASON_MEMORY);
-            return false;
-        }
-        return stream__flush(pair);
+        (void)buf_fail(&exchange->text, sse_write_priming(&exchange->text, event));
+        return may_say_more(pair);
     }
     exchange->saw_data = true;
     if (exchange->route->http_sse_only && exchange->mailbox == NULL && legacy__opens(exchange)) {
@@ -294,36 +299,45 @@ static void take_end(struct pair *pair)
     end_down(pair);
 }
 
-/* Feeds what is decoded and not parsed yet. Returns: whether anything was done. */
-static bool parse(struct pair *pair)
+/* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */
+static bool is_full(const struct pair *pair)
+{
+    return buf_len(&pair->front.out) + buf_len(&pair->exchange.text) > STREAM_HIGH_WATER;
+}
+
+/* Takes one step of what is decoded and not parsed yet. Returns: whether the next may be taken. */
+static bool parse_once(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     size_t used = 0;
     enum sse_step step = sse_parser_feed(&pair->events, span_part(buf_peek(&pair->back.in), 0, exchange->sse_left), &used);
+    bool goes_on = false;
 
     exchange->sse_left -= used;
+    buf_drop(&pair->back.in, used);
     switch (step) {
     case SSE_STEP_FAULT:
         reply__fail(pair, OUTCOME_REFUSED, pair->events.reason);
-        return true;
+        break;
     case SSE_STEP_EVENT:
-        buf_drop(&pair->back.in, used);
-        (void)take_event(pair);
-        if (exchange->event.size > STREAM_HIGH_WATER)
+        goes_on = take_event(pair);
+        if (exchange->event.size > STREAM_HIGH_WATER && stream__flush(pair))
             give_buffers_back(pair); /* what goes down is a copy, and may take long */
-        return true;
+        break;
     case SSE_STEP_COMMENT:
-        buf_drop(&pair->back.in, used);
-        if (sse_write_comment(&exchange->text) != CODE_OK)
-            pair__close(pair, REASON_MEMORY);
-        else
-            (void)stream__flush(pair);
-        return true;
+        (void)buf_fail(&exchange->text, sse_write_comment(&exchange->text));
+        goes_on = may_say_more(pair);
+        break;
     case SSE_STEP_NEED_MORE:
-        buf_drop(&pair->back.in, used);
         break;
     }
-    return true;
+    return goes_on;
+}
+
+static void parse(struct pair *pair)
+{
+    while (parse_once(pair) && pair->exchange.sse_left > 0 && !is_full(pair))
+        ;
 }
 
 static bool read_body(struct pair *pair)
@@ -379,12 +393,13 @@ static void end_lasting(struct pair *pair)
     end_down(pair);
 }
 
-bool stream__step(struct pair *pair)
+/* Returns: whether anything was done. */
+static bool advance(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     enum reason reason;
 
-    if (exchange->upstream_done)
+    if (exchange->upstream_done || pair->ending != REASON_UNSET)
         return false;
     if (exchange->question != NULL)
         return question__step(pair);
@@ -394,8 +409,7 @@ bool stream__step(struct pair *pair)
         end_lasting(pair);
         return true;
     }
-    /* A slow reader: what it has not taken is all that is held for it; the upstream is read no further. */
-    if (buf_len(&pair->front.out) > STREAM_HIGH_WATER)
+    if (is_full(pair))
         return false;
     if (exchange->mailbox != NULL && legacy__speak(pair))
         return true;
@@ -404,5 +418,19 @@ bool stream__step(struct pair *pair)
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return true;
     }
-    return exchange->sse_left > 0 ? parse(pair) : read_body(pair);
+    if (exchange->sse_left == 0)
+        return read_body(pair);
+    parse(pair);
+    return true;
+}
+
+bool stream__step(struct pair *pair)
+{
+    bool has_moved = false;
+
+    while (advance(pair))
+        has_moved = true;
+    if (!pair->exchange.upstream_done)
+        (void)stream__flush(pair);
+    return has_moved;
 }

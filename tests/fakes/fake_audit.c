@@ -45,6 +45,7 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *result
         .response_bytes = result->response_bytes, .server_requests = result->server_requests,
         .server_notifications = result->server_notifications, .server_denied = result->server_denied,
     };
+    memcpy(ring->outcomes[ring->outcome_count - 1].response_digest, result->response_digest, DIGEST_BYTES);
 }
 
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)

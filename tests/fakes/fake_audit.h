@@ -5,6 +5,7 @@
 #define FAKES_FAKE_AUDIT_H
 
 #include "audit/ring.h"
+#include "crypto/digest.h"
 
 #define FAKE_ROWS 512
 #define FAKE_TEXT 80
@@ -29,6 +30,7 @@ struct fake_outcome {
     enum reason reason;
     int status;
     uint64_t response_bytes;
+    unsigned char response_digest[DIGEST_BYTES];
     uint32_t server_requests, server_notifications, server_denied;
 };
 

@@ -140,6 +140,31 @@ static void check_result(const struct mcp_reply *reply)
     arena_fini(&arena);
 }
 
+static bool passes(void *context, struct span method)
+{
+    (void)context;
+    return method.len > 0;
+}
+
+/* 6.7: what needs no judgement is read as what does: the same reason, the same bytes. */
+static void read_unjudged(struct span data, const struct mcp_reply_rules *rules, enum reason wanted, const struct mcp_reply *judged)
+{
+    struct mcp_reply_rules passing = *rules;
+    struct json_fault fault;
+    struct mcp_reply reply;
+    struct arena arena;
+    struct buf out;
+
+    passing.passes = passes;
+    buf_init(&out, CAP_BYTES);
+    arena_init(&arena, CAP_BYTES);
+    BUG_ON(mcp_reply_read(data, &passing, &out, &arena, &reply, &fault) != wanted);
+    BUG_ON(wanted == REASON_PERMITTED && (reply.kind != judged->kind || !span_equals(reply.body, judged->body)));
+    BUG_ON(wanted == REASON_PERMITTED && reply.passes != (reply.kind == MCP_NOTIFICATION && data.len < 65536));
+    buf_fini(&out);
+    arena_fini(&arena);
+}
+
 static void read_reply(struct span data, unsigned choice)
 {
     static const char *const methods[] = {"tools/list", "initialize", "tools/call", ""};
@@ -157,6 +182,7 @@ static void read_reply(struct span data, unsigned choice)
     buf_init(&out, CAP_BYTES);
     arena_init(&arena, CAP_BYTES);
     reason = mcp_reply_read(data, &rules, &out, &arena, &reply, &fault);
+    read_unjudged(data, &rules, reason, &reply);
     if (reason == REASON_PERMITTED) {
         check_result(&reply);
         check_reply(reply.body, &rules);

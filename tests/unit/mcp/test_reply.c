@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reply_help.h"
 
+#include <stdio.h>
+
 /* 1.15 */
 static void classifies(void **state)
 {
@@ -72,6 +74,67 @@ static void builds_what_is_judged(void **state)
     get(&g, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}", "", NULL, NULL);
     assert_int_equal(g.reply.kind, MCP_REQUEST);
     assert_null(g.reply.params);
+    get_end(&g);
+}
+
+static bool passes_progress(void *context, struct span method)
+{
+    ++*(unsigned *)context;
+    return span_is(method, "notifications/progress");
+}
+
+/* Reads a message where notifications of progress need no judgement. */
+static unsigned get_passing(struct got *g, const char *data, const struct mcp_message *request)
+{
+    unsigned asked = 0;
+    struct mcp_reply_rules rules = {.request_method = SPAN_LIT("tools/call"), .revisions = revisions, .request = request,
+                                    .deceptive = treatments, .passes = passes_progress, .keep_context = &asked};
+
+    buf_init(&g->out, CAP_BYTES);
+    arena_init(&g->arena, CAP_BYTES);
+    g->reason = mcp_reply_read(span_text(data), &rules, &g->out, &g->arena, &g->reply, &g->fault);
+    return asked;
+}
+
+#define NOTE(method, params) "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/" method "\", \"params\": " params "}"
+
+/* 6.7: nothing is built of what needs no judgement, and it is read as strictly as what does */
+static void passes_what_nobody_judges(void **state)
+{
+    const struct mcp_message modern = {.method = SPAN_LIT("tools/call"), .is_modern = true};
+    static char large[70000];
+    struct got g;
+
+    (void)state;
+    assert_int_equal(get_passing(&g, NOTE("progress", "{\"_meta\": {\"dev.callgate/x\": 1, \"a\": 2}}"), NULL), 1);
+    assert_int_equal(g.reason, REASON_PERMITTED);
+    assert_true(g.reply.passes);
+    assert_null(g.reply.params);
+    expect_span(g.reply.body, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"_meta\":{\"a\":2}}}");
+    get_end(&g);
+    assert_int_equal(get_passing(&g, NOTE("message", "{\"data\": 1}"), NULL), 1);
+    assert_false(g.reply.passes);
+    assert_non_null(g.reply.params);
+    get_end(&g);
+    assert_int_equal(get_passing(&g, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}", NULL), 0);
+    assert_false(g.reply.passes);
+    get_end(&g);
+    assert_int_equal(get_passing(&g, NOTE("progress", "{\"_meta\": 1}"), NULL), 0);
+    assert_int_equal(g.reason, REASON_UPSTREAM_JSON);
+    get_end(&g);
+    (void)get_passing(&g, NOTE("progress", "{\"token\": 1, \"toKen\": 2}"), NULL);
+    assert_int_equal(g.reason, REASON_UPSTREAM_DUPLICATE);
+    get_end(&g);
+    assert_int_equal(get_passing(&g, NOTE("progress", "{\"inputRequests\": {\"a\": {\"method\": \"roots/list\"}}}"), &modern), 0);
+    assert_false(g.reply.passes);
+    assert_non_null(g.reply.asks);
+    get_end(&g);
+    assert_int_equal(get_passing(&g, NOTE("progress", "{\"InputRequests\": {}}"), &modern), 0);
+    assert_int_equal(g.reason, REASON_UPSTREAM_JSON);
+    get_end(&g);
+    (void)snprintf(large, sizeof large, NOTE("progress", "{\"message\": \"%066000d\"}"), 1);
+    assert_int_equal(get_passing(&g, large, NULL), 0); /* it may hold more values than what is judged */
+    assert_false(g.reply.passes);
     get_end(&g);
 }
 
@@ -465,7 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_folded_keys_in_questions),
         cmocka_unit_test(classifies), cmocka_unit_test(refuses_questions_of_another_era),
-        cmocka_unit_test(builds_what_is_judged),
+        cmocka_unit_test(builds_what_is_judged), cmocka_unit_test(passes_what_nobody_judges),
         cmocka_unit_test(refuses_envelopes), cmocka_unit_test(names_the_rule), cmocka_unit_test(mends_what_a_route_allows),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(removes_our_own_notes),

@@ -257,6 +257,55 @@ static void test_could_permit(void **state)
     court_close(&court);
 }
 
+/* 6.7: what names alone permit is told apart from what a rule must look into */
+static void test_permits_all(void **state)
+{
+    static const char *const notes[] = {"notifications/progress", "notifications/message", "notifications/tasks/status",
+                                          "notifications/cancelled", "notifications/resources/updated"};
+    static const struct {
+        const char *more; /* rules beside the permit of all but the last method */
+        bool progress;
+    } cases[] = {
+        {"", true},
+        {"  - {id: f, effect: forbid, match: {tools: ['*']}, when: [{arg: '$..*', matches: x}]}\n", true},
+        {"  - {id: f, effect: forbid, match: {methods: [notifications/message]}}\n", true},
+        {"  - {id: f, effect: forbid, match: {principals: [ann]}, when: [{arg: a, equals: 1}]}\n", true},
+        {"  - {id: f, effect: permit}\n", true},
+        {"  - {id: f, effect: forbid, match: {methods: ['notifications/*']}, when: [{arg: a, equals: 1}]}\n", false},
+        {"  - {id: f, effect: forbid, match: {principals: [bot]}, mode: monitor}\n", false},
+        {"  - {id: f, effect: require_approval, match: {methods: ['notifications/*']}}\n", false},
+        {"  - {id: f, effect: permit, match: {methods: ['notifications/*']}, when: [{arg: a, equals: 1}]}\n", false},
+        {"  - {id: f, effect: permit, match: {methods: ['notifications/*']}, limit: {calls: 3, per: hour, by: [tenant]}}\n", false},
+        {"  - {id: f, effect: permit, match: {methods: ['notifications/*']}, only_args: [a]}\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct question question = plain_question();
+        struct court court;
+        char text[1024];
+
+        (void)snprintf(text, sizeof text, "policy: p\nrules:\n"
+                       "  - {id: p, effect: permit, match: {methods: [notifications/progress, notifications/message]}}\n"
+                       "%s", cases[i].more);
+        court_open(&court, text);
+        question.tool = SPAN_NONE;
+        for (size_t m = 0; m < sizeof notes / sizeof *notes; m++) {
+            struct verdict verdict;
+            bool permits;
+
+            question.method = span_text(notes[m]);
+            permits = policy_permits_all(court.policy, &question, court.scratch);
+            if (m == 0 && permits != cases[i].progress)
+                fail_msg("%s", text);
+            policy_eval(court.policy, &question, false, court.scratch, &verdict);
+            if (permits && verdict.kind != VERDICT_PERMIT)
+                fail_msg("%s: %s", notes[m], text);
+        }
+        court_close(&court);
+    }
+}
+
 static bool could(struct court *court, const char *method, const char *target, bool is_template)
 {
     struct question question = plain_question();
@@ -415,7 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_index_misses_nothing), cmocka_unit_test(test_cost_does_not_grow),
         cmocka_unit_test(test_memory_of_candidates_is_bounded), cmocka_unit_test(test_scratch_over_reload),
-        cmocka_unit_test(test_could_permit), cmocka_unit_test(test_could_permit_targets),
+        cmocka_unit_test(test_could_permit), cmocka_unit_test(test_permits_all), cmocka_unit_test(test_could_permit_targets),
         cmocka_unit_test(test_forbid_of_templates), cmocka_unit_test(test_globs), cmocka_unit_test(test_long_names_under_globs),
     };
 
