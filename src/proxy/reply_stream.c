@@ -42,8 +42,8 @@ static enum code write_stream_head(struct pair *pair, const struct mcp_reply *re
     return code;
 }
 
-/* What is said waits in exchange->text until all that was read is looked at, so that many events go down in one write. Before the
- * head is written it waits for that: the session's name is known with the answer to `initialize` only. */
+/* What is said waits in exchange->text until all that was read is looked at, so that many events go down in one write.
+ * Before the head is written it waits for that: the session's name is known with the answer to `initialize` only. */
 static bool may_say_more(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;

@@ -482,107 +482,6 @@ static void test_slow_reader(void **state) /* 1.5, 1.7 */
     in_every_weather(slow_reader);
 }
 
-/* ---- many at once, and a policy that changes among them ---- */
-
-static void publish(const char *more)
-{
-    char text[1024];
-    struct policy_file file = {SPAN_LIT("sim.yaml"), SPAN_NONE};
-    struct policy *policy;
-    struct faults faults;
-
-    (void)snprintf(text, sizeof text, "policy: sim\nrules:\n"
-                   "  - {id: sim.protocol, effect: permit, match: {methods: [protocol]}}\n"
-                   "  - {id: sim.tools, effect: permit, match: {tools: ['*']}}\n%s", more);
-    file.text = span_text(text);
-    faults_init(&faults);
-    assert_ok(policy_compile(&file, 1, 8, &policy, &faults, NULL));
-    gate_publish_policy(sim->shared, policy);
-}
-
-#define LOG(level) "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"" level "\"}}"
-#define LINES(json) "event: message\ndata: " json "\n\n"
-#define THREE LINES(PROGRESS) LINES(LOG("debug")) LINES(LOG("info"))
-
-/* Verdicts are the same whether a rule looks into notifications or none can, and change with the policy within a stream. */
-static void policy_changes_within(void)
-{
-    struct digest digest;
-    unsigned char wanted[DIGEST_BYTES];
-    const char *text;
-
-    publish("");
-    sim_agent_posts(sim, CALL, "");
-    stream_begins(0, "");
-    (void)sim_agent_hears(sim);
-    sim_upstream_says(sim, 0, THREE);
-    text = sim_agent_hears(sim);
-    if (sim->weather == SIM_PLAIN)
-        has(text, THREE); /* in one chunk: what was read together is written together */
-    has(text, LOG("debug"));
-    publish("  - {id: f, effect: forbid, match: {methods: [notifications/message]}, when: [{arg: level, equals: debug}]}\n");
-    sim_upstream_says(sim, 0, THREE);
-    text = sim_agent_hears(sim);
-    has(text, PROGRESS);
-    has_not(text, LOG("debug"));
-    has(text, LOG("info"));
-    publish("  - {id: f, effect: forbid, match: {methods: ['notifications/*']}}\n");
-    sim_upstream_says(sim, 0, THREE);
-    has_not(sim_agent_hears(sim), "data:");
-    publish("");
-    sim_upstream_says(sim, 0, LINES(PROGRESS));
-    event(0, RESULT);
-    text = sim_agent_hears(sim);
-    has(text, PROGRESS);
-    sim_upstream_leaves(sim, 0);
-    (void)sim_agent_hears(sim);
-    assert_int_equal(sim_last_outcome(sim)->server_notifications, 3 + 2 + 1);
-    assert_int_equal(sim_last_outcome(sim)->server_denied, 1 + 3);
-    digest_init(&digest);
-    text = THREE LINES(PROGRESS) LINES(LOG("info")) LINES(PROGRESS) LINES(RESULT);
-    digest_add(&digest, text, strlen(text));
-    digest_final(&digest, wanted);
-    assert_int_equal(sim_last_outcome(sim)->response_bytes, strlen(text));
-    assert_memory_equal(sim_last_outcome(sim)->response_digest, wanted, DIGEST_BYTES);
-}
-
-/* An upstream that says much at once is read in steps, and all that it says comes in order. */
-static void a_thousand_at_once(void)
-{
-    static char all[100000];
-    const char *text;
-    size_t len = 0;
-
-    for (int i = 0; i < 1000; i++)
-        len += (size_t)snprintf(all + len, sizeof all - len,
-                                "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"n\":%d}}\n\n", i);
-    sim->capacity_bytes = 200000;
-    sim_connect(sim);
-    sim_agent_posts(sim, CALL, "");
-    stream_begins(0, "");
-    (void)sim_agent_hears(sim);
-    sim_upstream_says(sim, 0, all);
-    text = sim_agent_hears(sim);
-    for (int i = 0; i < 1000; i++) {
-        char wanted[32];
-
-        (void)snprintf(wanted, sizeof wanted, "{\"n\":%d}", i);
-        text = strstr(text, wanted);
-        assert_non_null(text);
-    }
-    event(0, RESULT);
-    sim_upstream_leaves(sim, 0);
-    (void)sim_agent_hears(sim);
-    assert_int_equal(sim_last_outcome(sim)->server_notifications, 1000);
-}
-
-static void test_notifications(void **state) /* 6.7 */
-{
-    (void)state;
-    in_every_weather(policy_changes_within);
-    in_every_weather(a_thousand_at_once);
-}
-
 /* ---- a key that is revoked meanwhile ---- */
 
 static void publish_key(bool is_there)
@@ -645,7 +544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_it_comes),     cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_other_events),    cmocka_unit_test(test_broken_streams),
-        cmocka_unit_test(test_cuts),            cmocka_unit_test(test_notifications),
+        cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_questions),       cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_slow_reader),     cmocka_unit_test(test_revoked),
     };

@@ -518,33 +518,6 @@ static void lists_show_what_could_be_permitted(void **state)
     assert_true(gate_may_see(house->gate, &message, SPAN_LIT("tools/call"), SPAN_LIT("unheard_of"), false));
 }
 
-/* 6.7: what needs no judgement is asked once, and anew with each version */
-static void passing_follows_the_policy(void **state)
-{
-    struct house *house = *state;
-    struct gate_message message = call_of(house, "search", "{}");
-    struct gate_passing passing = {0};
-    const struct span progress = SPAN_LIT("notifications/progress"), log = SPAN_LIT("notifications/message");
-    char long_name[200];
-
-    assert_false(gate_passes(house->gate, &message, progress, &passing)); /* no policy, no permit */
-    gate_publish_policy(house->shared, compile(store_policy, 1));
-    assert_true(gate_passes(house->gate, &message, progress, &passing));
-    assert_true(gate_passes(house->gate, &message, progress, &passing));
-    assert_true(gate_passes(house->gate, &message, log, &passing));
-    gate_publish_policy(house->shared, compile("policy: t\nrules:\n"
-        "  - {id: p, effect: permit, match: {methods: [protocol]}}\n"
-        "  - {id: f, effect: forbid, match: {methods: [notifications/message]}, when: [{arg: level, equals: debug}]}\n", 2));
-    assert_false(gate_passes(house->gate, &message, log, &passing));
-    assert_true(gate_passes(house->gate, &message, progress, &passing));
-    assert_false(gate_passes(house->gate, &message, log, &passing));
-    assert_false(gate_passes(house->gate, &message, SPAN_LIT("unheard/of"), &passing));
-    memset(long_name, 'x', sizeof long_name);
-    assert_false(gate_passes(house->gate, &message, span_of(long_name, sizeof long_name), &passing));
-    gate_publish_policy(house->shared, NULL);
-    assert_false(gate_passes(house->gate, &message, progress, &passing));
-}
-
 /* Whichever allocation fails, the answer is a denial or the right verdict, and nothing secret is recorded. */
 static void no_allocation_failure_opens(void **state)
 {
@@ -618,7 +591,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(floods_before_identity_are_folded, open_house, close_house),
         cmocka_unit_test_setup_teardown(calls_in_flight_keep_their_version, open_house, close_house),
         cmocka_unit_test_setup_teardown(lists_show_what_could_be_permitted, open_house, close_house),
-        cmocka_unit_test_setup_teardown(passing_follows_the_policy, open_house, close_house),
         cmocka_unit_test_setup_teardown(no_allocation_failure_opens, open_house, close_house),
     };
 
