@@ -19,6 +19,7 @@
 #define HOUR_US INT64_C(3600000000)
 
 struct variants {
+    struct samples samples; /* which operators add to */
     struct arena *arena;
     struct span json[VARIANTS_MAX];
     size_t count;
@@ -36,8 +37,9 @@ struct making {
 
 /* ---- values ---- */
 
-static void add(struct variants *v, struct span json)
+static void add(struct samples *samples, struct span json)
 {
+    struct variants *v = (struct variants *)samples;
     if (v->count == VARIANTS_MAX || v->code != CODE_OK)
         return;
     for (size_t i = 0; i < v->count; i++)
@@ -51,8 +53,9 @@ static void add(struct variants *v, struct span json)
 }
 
 /* before, text and after as one JSON string; controls and all. */
-static void add_text(struct variants *v, const char *before, struct span text, const char *after)
+static void add_text(struct samples *samples, const char *before, struct span text, const char *after)
 {
+    struct variants *v = (struct variants *)samples;
     struct buf whole, json;
     enum code code;
 
@@ -66,7 +69,7 @@ static void add_text(struct variants *v, const char *before, struct span text, c
     if (code == CODE_OK)
         code = json_write_string(&json, buf_peek(&whole));
     if (code == CODE_OK)
-        add(v, buf_peek(&json));
+        add(samples, buf_peek(&json));
     else if (code == CODE_NOMEM)
         v->code = code;
     buf_fini(&whole);
@@ -87,42 +90,24 @@ static void add_run(struct variants *v, uint64_t count, uint64_t most, const cha
     if (code == CODE_OK)
         code = buf_add_text(&json, close);
     if (code == CODE_OK)
-        add(v, buf_peek(&json));
+        add(&v->samples, buf_peek(&json));
     else if (code == CODE_NOMEM)
         v->code = code;
     buf_fini(&json);
 }
 
-static void add_around(struct variants *v, uint64_t count, uint64_t most, const char *open, const char *one, const char *close)
+static void add_around(struct samples *samples, uint64_t count, uint64_t most, const char *open, const char *one,
+                       const char *close)
 {
+    struct variants *v = (struct variants *)samples;
     for (uint64_t i = count > 0 ? count - 1 : 0; i <= count + 1; i++)
         add_run(v, i, most, open, one, close);
 }
 
-static void add_bound(struct variants *v, struct span lexeme)
-{
-    char text[64];
-    int64_t whole;
-    double number;
-
-    add(v, lexeme);
-    for (int by = -1; by <= 1; by += 2) {
-        int len;
-
-        if (num_i64(lexeme, &whole) == CODE_OK && whole > INT64_MIN && whole < INT64_MAX) {
-            len = snprintf(text, sizeof text, "%" PRId64, whole + by);
-        } else {
-            snprintf(text, sizeof text, "%.*s", SPAN_ARG(span_part(lexeme, 0, sizeof text - 1)));
-            number = strtod(text, NULL);
-            len = snprintf(text, sizeof text, "%.15g", number + by);
-        }
-        add(v, span_of(text, (size_t)len));
-    }
-}
-
 /* What the strings of an operand that is kept as JSON say: hosts, directories, ranges. */
-static void add_written(struct variants *v, struct span written, const char *before, const char *after)
+static void add_written(struct samples *samples, struct span written, const char *before, const char *after)
 {
+    struct variants *v = (struct variants *)samples;
     const struct json_node *root = NULL;
     struct json_fault fault;
     struct buf canonical;
@@ -132,18 +117,19 @@ static void add_written(struct variants *v, struct span written, const char *bef
         const struct json_node *hosts = root->type == JSON_OBJECT ? json_member(root, SPAN_LIT("hosts")) : root;
 
         if (hosts != NULL && hosts->type == JSON_STRING)
-            add_text(v, before, hosts->text, after);
+            add_text(samples, before, hosts->text, after);
         for (const struct json_node *host = hosts ? hosts->child : NULL; host != NULL; host = host->next)
             if (host->type == JSON_STRING && span_starts_with(host->text, SPAN_LIT("*")))
-                add_text(v, "https://x", span_part(host->text, 1, SIZE_MAX), after);
+                add_text(samples, "https://x", span_part(host->text, 1, SIZE_MAX), after);
             else if (host->type == JSON_STRING)
-                add_text(v, before, host->text, after);
+                add_text(samples, before, host->text, after);
     }
     buf_fini(&canonical);
 }
 
-static void add_address(struct variants *v, struct span written)
+static void add_addresses(struct samples *samples, struct span written)
 {
+    struct variants *v = (struct variants *)samples;
     const struct json_node *root = NULL;
     struct json_fault fault;
     struct buf canonical;
@@ -151,25 +137,24 @@ static void add_address(struct variants *v, struct span written)
     buf_init(&canonical, CALL_MAX_BYTES);
     if (json_read(written, &json_file_rules, &canonical, v->arena, &root, &fault) == CODE_OK)
         for (const struct json_node *range = root->child; range != NULL; range = range->next)
-            add_text(v, "", span_part(range->text, 0, span_find(range->text, '/')), "");
+            add_text(samples, "", span_part(range->text, 0, span_find(range->text, '/')), "");
     buf_fini(&canonical);
-    add(v, SPAN_LIT("\"203.0.113.77\""));
-    add(v, SPAN_LIT("\"2001:db8::77\""));
 }
 
-static void add_sample(struct variants *v, struct span pattern)
+static void add_sample(struct samples *samples, struct span pattern)
 {
+    struct variants *v = (struct variants *)samples;
     struct buf text;
 
     buf_init(&text, CALL_MAX_BYTES);
     if (diff__sample(pattern, &text) == CODE_OK)
-        add_text(v, "", buf_peek(&text), "");
+        add_text(samples, "", buf_peek(&text), "");
     else
         v->code = CODE_NOMEM;
     buf_fini(&text);
 }
 
-static void add_glob(struct variants *v, struct span glob)
+static void add_glob(struct samples *samples, struct span glob)
 {
     char text[256];
     size_t len = 0;
@@ -183,7 +168,7 @@ static void add_glob(struct variants *v, struct span glob)
         }
         text[len++] = glob.at[i];
     }
-    add_text(v, "", span_of(text, len), "");
+    add_text(samples, "", span_of(text, len), "");
 }
 
 static void add_types(struct variants *v)
@@ -191,67 +176,21 @@ static void add_types(struct variants *v)
     static const char *const one_of_each[] = {"1", "\"x\"", "1.5", "true", "null", "[\"x\"]", "[]", "{}", "-1", "\"\""};
 
     for (size_t i = 0; i < sizeof one_of_each / sizeof *one_of_each; i++)
-        add(v, span_text(one_of_each[i]));
+        add(&v->samples, span_text(one_of_each[i]));
 }
 
-static void add_format(struct variants *v)
-{
-    static const char *const samples[] = {"\"7d444840-9dc0-11d1-b245-5ffdce74fad2\"", "\"ada@example.com\"", "\"2026-11-20\"",
-                                          "\"2026-11-20T12:00:00Z\"", "\"192.0.2.7\"", "\"2001:db8::7\""};
-
-    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
-        add(v, span_text(samples[i]));
-}
-
-static void add_op(struct variants *v, const struct op *op)
-{
-    switch (op->kind) {
-    case OP_EQUALS: add(v, op->value->raw); break;
-    case OP_IN:
-        for (uint32_t i = 0; i < op->value_count; i++)
-            if (i < NAMES_MAX || i + 1 == op->value_count)
-                add(v, op->values[i]->raw);
-        break;
-    case OP_MIN:
-    case OP_MAX: add_bound(v, op->value->raw); break;
-    case OP_MIN_LENGTH:
-    case OP_MAX_LENGTH: add_around(v, op->count, LENGTH_MAX, "\"", "x", "\""); break;
-    case OP_MIN_ITEMS:
-    case OP_MAX_ITEMS: add_around(v, op->count, ITEMS_MAX, "[", "\"x\"", "]"); break;
-    case OP_MATCHES: add_sample(v, op->text); break;
-    case OP_GLOB: add_glob(v, op->text); break;
-    case OP_STARTS_WITH:
-    case OP_ENDS_WITH:
-        add_text(v, "", op->text, "");
-        add_text(v, "x", op->text, "");
-        add_text(v, "", op->text, "x");
-        break;
-    case OP_CONTAINS:
-        add(v, op->value->raw);
-        if (op->value->type == JSON_STRING)
-            add_text(v, "x", op->value->text, "x");
-        break;
-    case OP_UNDER:
-        add_written(v, op->written, "", "/x");
-        add_written(v, op->written, "", "/../x");
-        break;
-    case OP_URL: add_written(v, op->written, "https://", "/"); add_written(v, op->written, "http://", "/"); break;
-    case OP_CIDR: add_address(v, op->written); break;
-    case OP_FORMAT: add_format(v); break;
-    case OP_IS:
-    case OP_EXISTS:
-    case OP_COUNT: break;
-    }
-}
+static const struct samples into_variants = {
+    .json = add, .text = add_text, .glob = add_glob, .regex = add_sample, .around = add_around, .written = add_written,
+    .addresses = add_addresses,
+};
 
 static void collect(struct variants *v, struct arena *arena, const struct condition *leaf)
 {
-    v->arena = arena;
-    v->count = 0;
-    v->code = CODE_OK;
+    *v = (struct variants){.samples = into_variants, .arena = arena};
     add_types(v); /* first, being short */
     for (uint32_t i = 0; i < leaf->op_count; i++)
-        add_op(v, &leaf->ops[i]);
+        if (leaf->ops[i].operator->sample != NULL)
+            leaf->ops[i].operator->sample(&leaf->ops[i], &v->samples);
 }
 
 /* ---- trying ---- */
@@ -267,7 +206,7 @@ static enum code name_resource(struct making *m, const struct question *question
 
     if (question->resource.len == 0)
         return CODE_OK;
-    add_text(&v, "", question->resource, "");
+    add_text(&v.samples, "", question->resource, "");
     code = v.count > 0 ? path_compile(SPAN_LIT("uri"), &m->arena, &uri, &offset, &why) : v.code;
     return code == CODE_OK && v.count > 0 ? diff__tree_set(&m->arena, tree, &uri, v.json[0]) : code;
 }
@@ -397,9 +336,9 @@ static enum code sample_name(struct making *m, const struct name *name, struct s
     if (name->kind == NAME_PROTOCOL)
         return CODE_OK;
     if (name->kind == NAME_GLOB)
-        add_glob(&v, name->text);
+        add_glob(&v.samples, name->text);
     else
-        add_sample(&v, name->text);
+        add_sample(&v.samples, name->text);
     if (v.code == CODE_OK && v.count > 0) /* without quotes; names hold no escapes */
         *sample = span_part(v.json[0], 1, v.json[0].len - 2);
     return v.code;

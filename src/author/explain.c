@@ -105,7 +105,7 @@ struct span telling__short_label(const struct condition *condition)
 /* What is asked, and what counts where there is nothing. */
 static void say_asked(struct telling *telling, const struct condition *leaf)
 {
-    bool only_exists = leaf->op_count == 1 && leaf->ops[0].kind == OP_EXISTS;
+    bool only_exists = leaf->op_count == 1 && leaf->ops[0].operator->decides_absence;
 
     indent(telling);
     SAY(telling, "asks: ");
@@ -123,7 +123,7 @@ static void tell_enter(struct trace *heard, const struct condition *condition)
     if (asks) {
         SAY(telling, " (%s, %s value", condition->opening ? "opening" : "closing", condition->every ? "every" : "any");
         for (uint32_t i = 0; i < condition->op_count; i++)
-            if (condition->ops[i].kind == OP_MATCHES)
+            if (condition->ops[i].operator->has_anchor)
                 SAY(telling, ", %s", condition->ops[i].whole ? "whole" : "anywhere");
         for (unsigned i = 0; i < DECODER_COUNT; i++)
             if ((condition->decoders >> i & 1) != 0)
@@ -234,7 +234,7 @@ static void tell_reading(struct trace *heard, const struct trace_reading *seen)
     if (seen->count < 2 || telling->values >= TRACE_VALUES_SHOWN)
         return;
     indent(telling);
-    SAY(telling, "%s is %s on ", policy__op_text[seen->op->kind], policy__truth_text(seen->truth));
+    SAY(telling, "%s is %s on ", seen->op->operator->word, policy__truth_text(seen->truth));
     for (size_t i = 0; i < seen->depth; i++)
         SAY(telling, "%s%s", i == 0 ? "its reading by " : ", then ", policy__decoder_text[seen->chain[i]]);
     say_quoted(telling, seen->depth == 0 ? "the string itself " : " ", shown);

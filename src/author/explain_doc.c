@@ -107,9 +107,9 @@ static void describe_leaf(struct telling *telling, struct doc *doc, const struct
     for (uint32_t i = 0; i < leaf->op_count; i++) {
         struct doc *op = doc_add_object(ops, NULL);
 
-        doc_text(op, "operator", span_text(policy__op_text[leaf->ops[i].kind]));
+        doc_text(op, "operator", span_text(leaf->ops[i].operator->word));
         put(telling, op, "asks", &text, words_op(&text, &leaf->ops[i]));
-        if (leaf->ops[i].kind == OP_MATCHES)
+        if (leaf->ops[i].operator->has_anchor)
             doc_text(op, "anchor", leaf->ops[i].whole ? SPAN_LIT("whole") : SPAN_LIT("anywhere"));
     }
     buf_fini(&text);
@@ -201,7 +201,7 @@ void telling__doc_reading(struct telling *telling, const struct trace_reading *s
         here->readings = doc_add_array(here->self, "readings");
     doc = doc_add_object(here->readings, NULL);
     doc_int(doc, "value", telling->values);
-    doc_text(doc, "operator", span_text(policy__op_text[seen->op->kind]));
+    doc_text(doc, "operator", span_text(seen->op->operator->word));
     by = doc_add_array(doc, "by");
     for (size_t i = 0; i < seen->depth; i++)
         doc_text(by, NULL, span_text(policy__decoder_text[seen->chain[i]]));

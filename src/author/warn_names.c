@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/warn_priv.h"
 
+#include "mcp/method.h"
 #include "unicode/lookalike.h"
 
 #include <ctype.h>
@@ -233,21 +234,15 @@ static enum code warn_kind(const struct policy *policy, enum kind kind, struct f
 
 /* ---- methods, whose names are known ---- */
 
+#define METHODS_MAX 64
+
 static void warn_methods(const struct rule *rule, struct faults *warnings)
 {
-    static const char *const methods[] = {
-        "protocol", "initialize", "server/discover", "ping", "tools/list", "tools/call", "resources/list",
-        "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
-        "subscriptions/listen", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel",
-        "tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update",
-        "sampling/createMessage", "elicitation/create", "roots/list", "notifications/initialized",
-        "notifications/cancelled", "notifications/progress", "notifications/message", "notifications/roots/list_changed",
-        "notifications/tools/list_changed",
-        "notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated",
-        "notifications/tasks", "notifications/tasks/status", "notifications/elicitation/complete",
-        "notifications/subscriptions/acknowledged", "stream/open", "stream/message", "session/end", "response", NULL};
+    const char *methods[METHODS_MAX + 2] = {"protocol"};
     const struct names *names = &rule->match.by[DIM_METHOD];
 
+    for (size_t i = 0; i < METHODS_MAX && mcp_method_at(i) != NULL; i++)
+        methods[i + 1] = mcp_method_at(i);
     for (uint32_t i = 0; i < names->count; i++) {
         struct span text = names->name[i].text;
         const char *nearest = names->name[i].kind == NAME_LITERAL ? why_nearest(text.at, text.len, methods) : NULL;

@@ -8,45 +8,8 @@
 #define ASKS_MAX 64
 #define GOOD_MAX_BYTES ((size_t)64 << 20)
 
-struct asking { /* what one value must satisfy all at once */
-    const struct condition *leaf;
-    const struct op *op;
-};
-
-/* The JSON types of which an operator can be true, as bits; all where that is not looked at. */
-static unsigned types_of(const struct op *op)
-{
-    const unsigned scalars = 1u << JSON_NULL | 1u << JSON_FALSE | 1u << JSON_TRUE | 1u << JSON_NUMBER | 1u << JSON_STRING;
-
-    if (op->kind == OP_IS && op->is_type == IS_INTEGER)
-        return 1u << JSON_NUMBER;
-    if (op->kind == OP_IS)
-        return op->is_type == JSON_TRUE ? 1u << JSON_TRUE | 1u << JSON_FALSE : 1u << op->is_type;
-    if (op->kind == OP_MIN || op->kind == OP_MAX)
-        return 1u << JSON_NUMBER;
-    if (op->kind == OP_MIN_ITEMS || op->kind == OP_MAX_ITEMS)
-        return 1u << JSON_ARRAY | 1u << JSON_OBJECT;
-    if (op->kind == OP_CONTAINS)
-        return scalars | 1u << JSON_ARRAY;
-    return policy__op_reads_text(op->kind) ? scalars : ~0u;
-}
-
-static const struct op *find_op(const struct asking *asks, size_t count, enum op_kind kind)
-{
-    for (size_t i = 0; i < count; i++)
-        if (asks[i].op->kind == kind)
-            return asks[i].op;
-    return NULL;
-}
-
-/* Those that are never undecided. */
-static bool is_plain(const struct op *op)
-{
-    return op->kind == OP_EQUALS || op->kind == OP_IN || op->kind == OP_IS;
-}
-
 /* Takes: plainly: only operators that are never undecided count. */
-static bool is_good(const struct asking *asks, size_t count, const struct json_node *value, bool plainly)
+static bool is_good(const struct op *const *asks, size_t count, const struct json_node *value, bool plainly)
 {
     struct question question = {.root = NULL};
     struct regex_budget budget;
@@ -58,51 +21,48 @@ static bool is_good(const struct asking *asks, size_t count, const struct json_n
     arena_init(&arena, GOOD_MAX_BYTES);
     regex_budget_init(&budget);
     for (size_t i = 0; i < count && good; i++)
-        good = (plainly && !is_plain(asks[i].op)) ||
-               policy__op(&walk, asks[i].leaf, asks[i].op, value) == TRUTH_TRUE || budget.spent || walk.spent || walk.no_memory;
+        good = (plainly && !asks[i]->operator->is_decided) ||
+               policy__op(&walk, asks[i], value) == TRUTH_TRUE || budget.spent || walk.spent || walk.no_memory;
     arena_fini(&arena);
     return good;
 }
 
 /* Where the value is one of a few, each is tried. Returns: whether none of them is good. */
-static bool none_is_good(const struct asking *asks, size_t count, bool plainly)
+static bool none_is_good(const struct op *const *asks, size_t count, bool plainly)
 {
-    const struct op *equals = find_op(asks, count, OP_EQUALS), *in = find_op(asks, count, OP_IN);
+    const struct op *few = NULL;
 
-    if (equals != NULL)
-        return equals->value != NULL && !is_good(asks, count, equals->value, plainly);
-    for (uint32_t i = 0; in != NULL && i < in->value_count; i++)
-        if (is_good(asks, count, in->values[i], plainly))
+    for (size_t i = 0; i < count; i++)
+        if (asks[i]->operator->is_decided && (asks[i]->value != NULL || asks[i]->values != NULL))
+            few = asks[i];
+    if (few != NULL && few->value != NULL)
+        return !is_good(asks, count, few->value, plainly);
+    for (uint32_t i = 0; few != NULL && i < few->value_count; i++)
+        if (is_good(asks, count, few->values[i], plainly))
             return false;
-    return in != NULL;
+    return few != NULL;
 }
 
-static bool is_crossed(const struct asking *asks, size_t count, enum op_kind least, enum op_kind most)
+/* Whether a lower bound is above an upper one. */
+static bool is_crossed(const struct op *const *asks, size_t count, const struct op *lower)
 {
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; asks[i].op->kind == least && j < count; j++) {
-            const struct op *from = asks[i].op, *to = asks[j].op;
-
-            if (to->kind != most)
-                continue;
-            if (least == OP_MIN ? json_number_compare(from->value->raw, to->value->raw) > 0 : from->count > to->count)
-                return true;
-        }
+    for (size_t i = 0; i < count && lower->operator->upper != NULL; i++)
+        if (asks[i]->operator == lower->operator->upper && json_number_compare(lower->value->raw, asks[i]->value->raw) > 0)
+            return true;
     return false;
 }
 
 /* Whether no value makes all of them true. */
-static bool cannot_be_true(const struct asking *asks, size_t count)
+static bool cannot_be_true(const struct op *const *asks, size_t count)
 {
-    unsigned types = ~0u;
+    unsigned types = TYPES_ALL;
 
     for (size_t i = 0; i < count; i++) {
-        types &= types_of(asks[i].op);
-        if (asks[i].op->kind == OP_EXISTS && !asks[i].op->truth)
+        types &= asks[i]->types;
+        if ((asks[i]->operator->decides_absence && !asks[i]->truth) || is_crossed(asks, count, asks[i]))
             return true;
     }
-    return types == 0 || is_crossed(asks, count, OP_MIN, OP_MAX) || is_crossed(asks, count, OP_MIN_LENGTH, OP_MAX_LENGTH) ||
-           is_crossed(asks, count, OP_MIN_ITEMS, OP_MAX_ITEMS) || none_is_good(asks, count, false);
+    return types == 0 || none_is_good(asks, count, false);
 }
 
 /* At most one value: names and numbers only. */
@@ -115,15 +75,15 @@ static bool is_single(const struct path *path)
     return true;
 }
 
-static size_t add_ops(const struct condition *leaf, struct asking *asks, size_t count)
+static size_t add_ops(const struct condition *leaf, const struct op **asks, size_t count)
 {
     for (uint32_t i = 0; i < leaf->op_count && count < ASKS_MAX; i++)
-        asks[count++] = (struct asking){leaf, &leaf->ops[i]};
+        asks[count++] = &leaf->ops[i];
     return count;
 }
 
 /* What else in this `all` is asked of the value of `leaf`. */
-static size_t add_same(const struct condition *all, const struct condition *leaf, struct asking *asks, size_t count)
+static size_t add_same(const struct condition *all, const struct condition *leaf, const struct op **asks, size_t count)
 {
     for (uint32_t i = 0; i < all->count; i++) {
         const struct condition *member = &all->members[i];
@@ -140,7 +100,7 @@ static size_t add_same(const struct condition *all, const struct condition *leaf
 /* A leaf of a permit that needs a value, and none will do. Takes: top, the outermost `all` around it, or NULL. */
 static bool leaf_never_opens(const struct condition *leaf, const struct condition *top)
 {
-    struct asking asks[ASKS_MAX];
+    const struct op *asks[ASKS_MAX];
     size_t count = add_ops(leaf, asks, 0);
 
     if (leaf->absent == TRUTH_TRUE)
@@ -173,7 +133,7 @@ static const struct condition *never_opens(const struct condition *condition, co
 /* A forbid applies where it is undecided too, so that only a plain no to every value counts. */
 static bool leaf_never_closes(const struct condition *leaf)
 {
-    struct asking asks[ASKS_MAX];
+    const struct op *asks[ASKS_MAX];
 
     return leaf->absent == TRUTH_FALSE && leaf->decoders == 0 && none_is_good(asks, add_ops(leaf, asks, 0), true);
 }

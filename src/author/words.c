@@ -76,21 +76,6 @@ static enum code say_in(struct buf *out, const struct op *op)
     return code == CODE_OK ? buf_add_byte(out, ']') : code;
 }
 
-static const char *type_word(enum json_type type)
-{
-    switch (type) {
-    case JSON_NONE: return "integer"; /* IS_INTEGER */
-    case JSON_NULL: return "null";
-    case JSON_FALSE:
-    case JSON_TRUE: return "boolean";
-    case JSON_NUMBER: return "number";
-    case JSON_STRING: return "string";
-    case JSON_ARRAY: return "array";
-    case JSON_OBJECT: return "object";
-    }
-    return "?";
-}
-
 static enum code say_written(struct buf *out, struct span written)
 {
     struct span shown = utf8_cut(written, TEXT_SHOWN);
@@ -99,38 +84,17 @@ static enum code say_written(struct buf *out, struct span written)
     return code == CODE_OK && shown.len < written.len ? buf_add_text(out, "...") : code;
 }
 
-static enum code say_operand(struct buf *out, const struct op *op)
-{
-    switch (op->kind) {
-    case OP_EQUALS:
-    case OP_CONTAINS:
-    case OP_MIN:
-    case OP_MAX: return say_json(out, op->value);
-    case OP_IN: return say_in(out, op);
-    case OP_MATCHES:
-    case OP_GLOB:
-    case OP_STARTS_WITH:
-    case OP_ENDS_WITH: return words_text(out, op->text);
-    case OP_IS: return buf_add_text(out, type_word(op->is_type));
-    case OP_MIN_LENGTH:
-    case OP_MAX_LENGTH:
-    case OP_MIN_ITEMS:
-    case OP_MAX_ITEMS: return buf_addf(out, "%" PRIu64, op->count);
-    case OP_EXISTS: return buf_add_text(out, op->truth ? "true" : "false");
-    case OP_UNDER:
-    case OP_URL:
-    case OP_CIDR:
-    case OP_FORMAT: return say_written(out, op->written);
-    case OP_COUNT: break;
-    }
-    return CODE_OK;
-}
-
 enum code words_op(struct buf *out, const struct op *op)
 {
-    enum code code = buf_addf(out, "%s ", policy__op_text[op->kind]);
+    enum code code = buf_addf(out, "%s ", op->operator->word);
 
-    return code == CODE_OK ? say_operand(out, op) : code;
+    if (code != CODE_OK)
+        return code;
+    if (op->value != NULL)
+        return say_json(out, op->value);
+    if (op->values != NULL)
+        return say_in(out, op);
+    return op->written.at != NULL ? say_written(out, op->written) : words_text(out, op->text);
 }
 
 enum code words_fact(struct buf *out, const struct fact *fact)

@@ -74,6 +74,11 @@ static const struct method *find(struct span name)
     return NULL;
 }
 
+const char *mcp_method_at(size_t at)
+{
+    return at < sizeof methods / sizeof methods[0] ? methods[at].name.at : NULL;
+}
+
 bool mcp_method_may_come(struct span name, bool from_server)
 {
     const struct method *method = find(name);

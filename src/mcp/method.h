@@ -10,6 +10,9 @@
 
 #include "base/span.h"
 
+/* The names, one after the other, pseudo-methods too; NULL: there are no more. */
+const char *mcp_method_at(size_t at);
+
 /* Whether a message with this method may come from that side: not what only the other side says, and never a pseudo-method,
  * whose name in a record would claim what was not. A method that is not known may, and is judged by its name. */
 bool mcp_method_may_come(struct span name, bool from_server);

@@ -43,11 +43,10 @@ void learn_free(struct learn **learn)
 
 static bool is_plain_method(const struct question *question, bool from_server)
 {
-    static const char *const methods[] = {"initialize", "server/discover", "ping", "tools/list", "stream/open", "session/end",
-                                          "stream/message", "response", "resources/list", "resources/templates/list",
+    static const char *const methods[] = {"stream/message", "response", "resources/list", "resources/templates/list",
                                           "prompts/list", "roots/list"};
 
-    if (from_server || span_starts_with(question->method, SPAN_LIT("notifications/")))
+    if (from_server || policy_is_protocol(question->method))
         return true;
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
         if (span_is(question->method, methods[i]))

@@ -18,17 +18,10 @@ struct writing {
     struct learn_sum sum;
 };
 
-/* What the word `protocol` stands for; such methods share a rule. */
+/* Such methods share a rule. */
 static bool is_protocol(const struct learn_kind *kind)
 {
-    static const char *const methods[] = {"initialize", "server/discover", "ping", "tools/list", "stream/open", "session/end"};
-
-    if (kind->about != LEARN_PLAIN || kind->calls == 0)
-        return false;
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (span_is(kind->method, methods[i]))
-            return true;
-    return span_starts_with(kind->method, SPAN_LIT("notifications/"));
+    return kind->about == LEARN_PLAIN && kind->calls > 0 && policy_is_protocol(kind->method);
 }
 
 static struct span title_of(const struct learn_kind *kind)

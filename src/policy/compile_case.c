@@ -1,84 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
 
-enum code policy__text_or(struct compiler *c, const struct yaml_node *call, const char *key, struct span usual,
-                          struct span *text)
+#include "base/num.h"
+
+/* ---- the call ---- */
+
+static struct span text_or(struct compiler *c, const struct yaml_node *call, const char *key, struct span usual)
 {
     const struct yaml_node *node = yaml_member(call, key);
 
-    *text = usual;
-    if (node == NULL || !policy__is_string(c, node))
-        return CODE_OK;
-    return policy__copy(c, node->text, text);
+    return policy__is_string(c, node) ? policy__copy(c, node->text) : usual;
+}
+
+static const struct json_node *map_value(struct compiler *c, const struct yaml_node *map)
+{
+    return policy__is_map(c, map) ? policy__value(c, map) : NULL;
 }
 
 /* `$` is params.arguments for two methods and params for the others (Meaning 10); the test writes the same word. */
-static enum code compile_root(struct compiler *c, const struct yaml_node *call, struct question *question)
+static void compile_root(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     bool by_arguments = span_is(question->method, "tools/call") || span_is(question->method, "prompts/get");
     const struct yaml_node *root = yaml_member(call, by_arguments ? "arguments" : "params");
     const struct yaml_node *other = yaml_member(call, by_arguments ? "params" : "arguments");
-
-    const struct yaml_node *meta = yaml_member(call, "meta"), *param = yaml_member(call, "param");
-    enum code code = CODE_OK;
+    const struct yaml_node *param = yaml_member(call, "param");
 
     if (other != NULL)
         FAULT_KEY(c, other, "for `%.*s` paths begin at `%s`; write that", SPAN_ARG(question->method),
                   by_arguments ? "arguments" : "params");
-    if (meta != NULL && policy__is_map(c, meta))
-        code = policy__value(c, meta, &question->meta);
+    question->meta = map_value(c, yaml_member(call, "meta"));
     if (param != NULL && !by_arguments)
         FAULT_KEY(c, param, "`param` goes with the methods tools/call and prompts/get; write it among `params`");
-    if (code == CODE_OK && param != NULL && policy__is_map(c, param))
-        code = policy__value(c, param, &question->params);
-    if (code != CODE_OK || root == NULL || !policy__is_map(c, root))
-        return code;
-    return policy__value(c, root, &question->root);
-}
-
-/* Rules may stand in a file that is compiled later, so that whether there is such a one is asked at the end. */
-static enum code compile_approved(struct compiler *c, const struct yaml_node *list, struct policy_case *kase)
-{
-    struct case_approved *approved;
-
-    if (list == NULL || !policy__is_list(c, list))
-        return CODE_OK;
-    kase->approved = approved = policy__alloc(c, list->count, sizeof *approved);
-    if (approved == NULL)
-        return CODE_NOMEM;
-    for (const struct yaml_node *member = list->child; member != NULL; member = member->next) {
-        struct case_approved *one = &approved[kase->approved_count];
-        enum code code;
-
-        if (!policy__is_string(c, member))
-            continue;
-        *one = (struct case_approved){.line = member->line, .column = member->column};
-        code = policy__copy(c, member->text, &one->rule);
-        if (code != CODE_OK)
-            return code;
-        kase->approved_count++;
-    }
-    return CODE_OK;
-}
-
-static void check_approved(struct compiler *c, const struct policy_case *kase, const struct case_approved *approved)
-{
-    const struct rule *rule = policy__rule_by_id(c->policy, approved->rule);
-
-    if (rule == NULL)
-        faults_add(c->faults, kase->source->path_text, approved->line, approved->column,
-                   "there is no rule `%.*s` to approve; name the id of a require_approval", SPAN_ARG(approved->rule));
-    else if (rule->effect != EFFECT_REQUIRE_APPROVAL)
-        faults_add(c->faults, kase->source->path_text, approved->line, approved->column,
-                   "`%.*s` is a %s, which nobody approves; name the id of a require_approval", SPAN_ARG(approved->rule),
-                   effect_text(rule->effect));
-}
-
-void policy__check_approved(struct compiler *c)
-{
-    for (uint32_t i = 0; i < c->policy->case_count; i++)
-        for (uint32_t j = 0; j < c->policy->cases[i].approved_count; j++)
-            check_approved(c, &c->policy->cases[i], &c->policy->cases[i].approved[j]);
+    question->params = map_value(c, param);
+    question->root = map_value(c, root);
 }
 
 static void compile_time(struct compiler *c, const struct yaml_node *time, struct question *question)
@@ -88,13 +42,12 @@ static void compile_time(struct compiler *c, const struct yaml_node *time, struc
 }
 
 /* What the message is about: the gate takes it from the same places. */
-static enum code compile_target(struct compiler *c, const struct yaml_node *call, struct question *question)
+static void compile_target(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     const struct json_node *uri = NULL;
-    enum code code = policy__text_or(c, call, "tool", SPAN_NONE, &question->tool);
 
-    if (code == CODE_OK)
-        code = policy__text_or(c, call, "prompt", SPAN_NONE, &question->prompt);
+    question->tool = text_or(c, call, "tool", SPAN_NONE);
+    question->prompt = text_or(c, call, "prompt", SPAN_NONE);
     if (span_is(question->method, "tools/list")) {
         question->shown = question->tool; /* its description, a list of one */
         question->tool = SPAN_NONE;
@@ -107,10 +60,9 @@ static enum code compile_target(struct compiler *c, const struct yaml_node *call
         uri = json_member(question->root, SPAN_LIT("uri"));
     if (uri != NULL && uri->type == JSON_STRING)
         question->resource = uri->text;
-    return code;
 }
 
-static enum code compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
+static void compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
                                         "query", "arguments", "params", "approved", "meta", "param", "time", "client",
@@ -125,22 +77,127 @@ static enum code compile_call(struct compiler *c, const struct yaml_node *call, 
         {"answers", "", &question->answers}, {"path", "", &question->path}, {"query", "", &question->query},
         {"client", "", &question->client},
     };
-    enum code code = CODE_OK;
 
     if (yaml_member(call, "resource") != NULL)
         FAULT(c, yaml_member(call, "resource"), "which resource it is stands in the message; write `method: resources/read, "
               "params: {uri: 'file:///...'}`");
-    policy__check_keys(c, call, known, "`call`");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && code == CODE_OK; i++)
-        code = policy__text_or(c, call, texts[i].key, span_text(texts[i].usual), texts[i].text);
-    if (code != CODE_OK)
-        return code;
+    (void)policy__is_map_of(c, call, known, "`call`");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i].text = text_or(c, call, texts[i].key, span_text(texts[i].usual));
     if (span_is(question->method, "response") != (question->answers.len > 0))
         FAULT(c, call, "`answers` goes with the method response and only with it; add or remove one of them");
     compile_time(c, yaml_member(call, "time"), question);
-    code = compile_root(c, call, question);
-    return code == CODE_OK ? compile_target(c, call, question) : code;
+    compile_root(c, call, question);
+    compile_target(c, call, question);
 }
+
+/* ---- the past: earlier calls, limits that are spent, approvals ---- */
+
+/* The name of a tool, or a map where more of the earlier call is not as in this one. */
+static void compile_earlier(struct compiler *c, const struct yaml_node *node, const struct question *now,
+                            struct case_earlier *earlier)
+{
+    static const char *const known[] = {"tool", "upstream", "principal", "session", "correlation", "ago", NULL};
+    struct question *question = &earlier->question;
+    const struct {
+        const char *key;
+        struct span usual, *text;
+    } texts[] = {
+        {"tool", SPAN_NONE, &question->tool}, {"upstream", now->upstream, &question->upstream},
+        {"principal", now->principal, &question->principal}, {"session", now->session, &question->session},
+        {"correlation", now->correlation, &question->correlation},
+    };
+    const struct yaml_node *ago = yaml_member(node, "ago");
+    uint64_t ms = 0;
+
+    *question = *now;
+    if (node->type == YAML_STRING) {
+        question->tool = policy__copy(c, node->text);
+        return;
+    }
+    if (!policy__is_map_of(c, node, known, "a call of `after`"))
+        return;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i].text = text_or(c, node, texts[i].key, texts[i].usual);
+    if (question->tool.len == 0)
+        FAULT(c, node, "a call of `after` names its `tool`; write a name, or {tool: NAME, ago: 5min}");
+    if (ago != NULL && (ago->type != YAML_STRING || num_duration(ago->text, &ms) != CODE_OK || ms > INT32_MAX))
+        FAULT(c, ago, "`ago` is a time; write one such as 30s or 10min");
+    earlier->ago_us = (int64_t)(ms > INT32_MAX ? 0 : ms * 1000);
+}
+
+static void compile_after(struct compiler *c, const struct yaml_node *list, struct policy_case *kase)
+{
+    struct case_earlier *earlier = policy__is_list(c, list) ? policy__alloc(c, list->count, sizeof *earlier) : NULL;
+
+    kase->earlier = earlier;
+    for (const struct yaml_node *member = earlier ? list->child : NULL; member != NULL; member = member->next)
+        compile_earlier(c, member, &kase->question, &earlier[kase->earlier_count++]);
+}
+
+static void compile_spent(struct compiler *c, const struct yaml_node *map, struct policy_case *kase)
+{
+    struct case_rule *spent = policy__is_map(c, map) ? policy__alloc(c, map->count, sizeof *spent) : NULL;
+
+    kase->spent = spent;
+    for (const struct yaml_node *member = spent ? map->child : NULL; member != NULL; member = member->next) {
+        struct case_rule *one = &spent[kase->spent_count++];
+
+        *one = (struct case_rule){.rule = policy__copy(c, member->key), .line = member->key_line, .column = member->key_column};
+        if (member->type != YAML_INT || num_u64(member->json, &one->calls) != CODE_OK)
+            FAULT(c, member, "`spent` says how many calls of a rule count under its limit; write {RULE: 100}");
+    }
+}
+
+static void compile_approved(struct compiler *c, const struct yaml_node *list, struct policy_case *kase)
+{
+    struct case_rule *approved = policy__is_list(c, list) ? policy__alloc(c, list->count, sizeof *approved) : NULL;
+
+    kase->approved = approved;
+    for (const struct yaml_node *member = approved ? list->child : NULL; member != NULL; member = member->next)
+        if (policy__is_string(c, member))
+            approved[kase->approved_count++] =
+                (struct case_rule){.rule = policy__copy(c, member->text), .line = member->line, .column = member->column};
+}
+
+#define FAULT_OF(c, kase, named, ...) \
+    faults_add((c)->faults, (kase)->source->path_text, (named)->line, (named)->column, __VA_ARGS__)
+
+static void check_approved(struct compiler *c, const struct policy_case *kase, const struct case_rule *approved)
+{
+    const struct rule *rule = policy__rule_by_id(c->policy, approved->rule);
+
+    if (rule == NULL)
+        FAULT_OF(c, kase, approved, "there is no rule `%.*s` to approve; name the id of a require_approval",
+                 SPAN_ARG(approved->rule));
+    else if (rule->effect != EFFECT_REQUIRE_APPROVAL)
+        FAULT_OF(c, kase, approved, "`%.*s` is a %s, which nobody approves; name the id of a require_approval",
+                 SPAN_ARG(approved->rule), effect_text(rule->effect));
+}
+
+static void check_spent(struct compiler *c, const struct policy_case *kase, const struct case_rule *spent)
+{
+    const struct rule *rule = policy__rule_by_id(c->policy, spent->rule);
+
+    if (rule == NULL)
+        FAULT_OF(c, kase, spent, "there is no rule `%.*s` with a limit to be spent; name the id of a permit",
+                 SPAN_ARG(spent->rule));
+    else if (rule->limit == NULL)
+        FAULT_OF(c, kase, spent, "`%.*s` has no limit that could be spent; name a permit with a `limit`",
+                 SPAN_ARG(spent->rule));
+}
+
+void policy__check_cases(struct compiler *c)
+{
+    for (uint32_t i = 0; i < c->policy->case_count; i++)
+        for (uint32_t j = 0; j < c->policy->cases[i].approved_count; j++)
+            check_approved(c, &c->policy->cases[i], &c->policy->cases[i].approved[j]);
+    for (uint32_t i = 0; i < c->policy->case_count; i++)
+        for (uint32_t j = 0; j < c->policy->cases[i].spent_count; j++)
+            check_spent(c, &c->policy->cases[i], &c->policy->cases[i].spent[j]);
+}
+
+/* ---- the test ---- */
 
 static void compile_reason(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
@@ -157,14 +214,15 @@ static void compile_reason(struct compiler *c, const struct yaml_node *node, str
           SPAN_ARG(node->text));
 }
 
-static enum code compile_expect(struct compiler *c, const struct yaml_node *expect, struct policy_case *kase)
+static void compile_expect(struct compiler *c, const struct yaml_node *expect, struct policy_case *kase)
 {
     static const char *const known[] = {"verdict", "rule", "reason", NULL};
     static const char *const words[] = {"deny", "hold", "permit", NULL};
     const struct yaml_node *verdict = yaml_member(expect, "verdict"), *rule = yaml_member(expect, "rule");
     int word;
 
-    policy__check_keys(c, expect, known, "`expect`");
+    if (!policy__is_map_of(c, expect, known, "`expect`"))
+        return;
     if (verdict == NULL) {
         FAULT(c, expect, "`expect` has no `verdict`; write permit, deny or hold");
     } else {
@@ -173,40 +231,36 @@ static enum code compile_expect(struct compiler *c, const struct yaml_node *expe
     }
     compile_reason(c, yaml_member(expect, "reason"), kase);
     kase->has_rule = rule != NULL;
-    if (rule == NULL || rule->type == YAML_NULL || !policy__is_string(c, rule))
-        return CODE_OK;
-    return policy__copy(c, rule->text, &kase->rule);
+    if (rule != NULL && rule->type != YAML_NULL && policy__is_string(c, rule))
+        kase->rule = policy__copy(c, rule->text);
 }
 
-enum code policy__compile_case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase)
+void policy__compile_case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase)
 {
-    enum code code = compile_call(c, call, &kase->question);
+    const struct yaml_node *hints = yaml_member(call, "annotations");
 
-    if (code == CODE_OK)
-        code = compile_approved(c, yaml_member(call, "approved"), kase);
-    return code == CODE_OK ? policy__compile_case_past(c, call, kase) : code;
+    if (!policy__is_map(c, call))
+        return;
+    compile_call(c, call, &kase->question);
+    compile_approved(c, yaml_member(call, "approved"), kase);
+    compile_after(c, yaml_member(call, "after"), kase);
+    compile_spent(c, yaml_member(call, "spent"), kase);
+    if (hints != NULL)
+        policy__compile_hints(c, hints, kase->hints);
 }
 
-enum code policy__compile_case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
+void policy__compile_case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
     static const char *const known[] = {"name", "call", "expect", NULL};
-    const struct yaml_node *name, *call, *expect;
-    enum code code = CODE_OK;
+    const struct yaml_node *name = yaml_member(node, "name"), *call = yaml_member(node, "call");
+    const struct yaml_node *expect = yaml_member(node, "expect");
 
     *kase = (struct policy_case){.source = c->source, .line = node->line, .column = node->column, .name = SPAN_LIT("?")};
-    if (!policy__is_map(c, node))
-        return CODE_OK;
-    policy__check_keys(c, node, known, "a test");
-    name = yaml_member(node, "name");
-    call = yaml_member(node, "call");
-    expect = yaml_member(node, "expect");
+    if (!policy__is_map_of(c, node, known, "a test"))
+        return;
     if (name == NULL || call == NULL || expect == NULL)
         FAULT(c, node, "a test has `name`, `call` and `expect`; `%s` is missing", !name ? "name" : !call ? "call" : "expect");
-    if (name != NULL && policy__is_string(c, name))
-        code = policy__copy(c, name->text, &kase->name);
-    if (code == CODE_OK && call != NULL && policy__is_map(c, call))
-        code = policy__compile_case_call(c, call, kase);
-    if (code == CODE_OK && expect != NULL && policy__is_map(c, expect))
-        code = compile_expect(c, expect, kase);
-    return code;
+    kase->name = text_or(c, node, "name", kase->name);
+    policy__compile_case_call(c, call, kase);
+    compile_expect(c, expect, kase);
 }

@@ -82,71 +82,67 @@ static void read_hours(struct compiler *c, const struct yaml_node *node, struct 
         FAULT(c, node, "these hours begin where they end; write '00:00-24:00' for a whole day");
 }
 
-static enum code compile_hours(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+static void compile_hours(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
-    const struct yaml_node *first = node != NULL && node->type == YAML_LIST ? node->child : node;
-    struct hours *hours;
-    uint32_t count = node == NULL ? 1 : node->type == YAML_LIST ? node->count : 1;
+    bool is_list = node != NULL && node->type == YAML_LIST;
+    uint32_t count = is_list ? node->count : 1;
+    struct hours *hours = policy__alloc(c, count, sizeof *hours);
 
-    fact->hours = hours = policy__alloc(c, count, sizeof *hours);
-    fact->count = count;
     if (hours == NULL)
-        return CODE_NOMEM;
+        return;
+    fact->hours = hours;
+    fact->count = count;
     if (node == NULL) {
         hours->to = DAY_MINUTES;
-        return CODE_OK;
+        return;
     }
     if (count == 0)
         FAULT(c, node, "an empty list of hours never comes; name some, as in ['08:00-17:30']");
-    for (const struct yaml_node *member = first; count > 0; member = member->next, count--)
+    for (const struct yaml_node *member = is_list ? node->child : node; count > 0; member = member->next, count--)
         read_hours(c, member, hours++);
-    return CODE_OK;
 }
 
-static enum code compile_zone(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+static void compile_zone(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
     struct known_zone *known = c->policy->zones;
     const char *wrong = "";
     enum code code;
 
     if (!policy__is_string(c, node))
-        return CODE_OK;
+        return;
     while (known != NULL && !span_equals(known->name, node->text))
         known = known->next;
     if (known == NULL) {
         known = policy__alloc(c, 1, sizeof *known);
-        code = known == NULL ? CODE_NOMEM : policy__copy(c, node->text, &known->name);
-        if (code == CODE_OK)
-            code = zone_load(node->text, &c->policy->arena, &known->zone, &wrong);
-        if (code == CODE_INVALID) {
+        if (known == NULL)
+            return;
+        known->name = policy__copy(c, node->text);
+        code = zone_load(node->text, &c->policy->arena, &known->zone, &wrong);
+        c->no_memory |= code == CODE_NOMEM;
+        if (code == CODE_INVALID)
             FAULT(c, node, "`%.*s`: %s", SPAN_ARG(span_part(node->text, 0, 64)), wrong);
-            return CODE_OK;
-        }
         if (code != CODE_OK)
-            return code;
+            return;
         known->next = c->policy->zones;
         c->policy->zones = known;
     }
     fact->zone = known->zone;
     fact->zone_name = known->name;
-    return CODE_OK;
 }
 
-enum code policy__compile_during(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+void policy__compile_during(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
     static const char *const known[] = {"days", "hours", "zone", NULL};
     const struct yaml_node *days = yaml_member(node, "days"), *hours = yaml_member(node, "hours");
     const struct yaml_node *zone = yaml_member(node, "zone");
-    enum code code;
 
-    if (!policy__is_map(c, node))
-        return CODE_OK;
-    policy__check_keys(c, node, known, "`during`");
+    if (!policy__is_map_of(c, node, known, "`during`"))
+        return;
     if (days == NULL && hours == NULL)
         FAULT(c, node, "`during` says neither `days` nor `hours`; write at least one");
     if (zone == NULL)
         FAULT(c, node, "`during` has no `zone`; write whose clock is meant, as in Europe/Berlin or UTC");
     compile_days(c, days, fact);
-    code = compile_hours(c, hours, fact);
-    return code == CODE_OK ? compile_zone(c, zone, fact) : code;
+    compile_hours(c, hours, fact);
+    compile_zone(c, zone, fact);
 }

@@ -37,8 +37,8 @@ bool policy__absent_applies(struct compiler *c, const struct yaml_node *absent)
 
 void policy__compile_hints(struct compiler *c, const struct yaml_node *map, enum policy_known hints[POLICY_HINT_COUNT])
 {
-
-    policy__check_keys(c, map, policy__hint_text, "`annotations`");
+    if (!policy__is_map_of(c, map, policy__hint_text, "`annotations`"))
+        return;
     for (int hint = 0; hint < POLICY_HINT_COUNT; hint++) {
         const struct yaml_node *member = yaml_member(map, policy__hint_text[hint]);
 
@@ -59,11 +59,11 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
     if (c->effect == EFFECT_PERMIT)
         FAULT_KEY(c, node, "annotations are a server's own words, which no permit may trust; ask for them in a forbid or "
                   "require_approval");
-    if (!policy__is_map(c, node))
+    policy__compile_hints(c, node, hints);
+    if (node->type != YAML_MAP)
         return;
     if (node->count == 0)
         FAULT(c, node, "`annotations` asks nothing; write a hint, as in {destructiveHint: true}");
-    policy__compile_hints(c, node, hints);
     for (int hint = 0; hint < POLICY_HINT_COUNT; hint++) {
         fact->asks[hint] = hints[hint] != POLICY_UNKNOWN;
         fact->wants[hint] = hints[hint] == POLICY_YES;
@@ -76,30 +76,26 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
                    "`absent: applies` if this %s should then apply, `absent: ignored` if not", effect_text(c->effect));
 }
 
-enum code policy__compile_fact(struct compiler *c, const struct yaml_node *condition, bool negated, const struct fact **made)
+const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_node *condition, bool negated)
 {
     struct fact *fact = policy__alloc(c, 1, sizeof *fact);
     enum fact_kind kind;
     const struct yaml_node *node = policy__fact_node(condition, &kind), *absent = yaml_member(condition, "absent");
     bool takes_absent = kind == FACT_ANNOTATIONS && absent != NULL;
-    enum code code;
 
-    *made = fact;
     if (fact == NULL)
-        return CODE_NOMEM;
+        return NULL;
     fact->kind = kind;
-    code = policy__written(c, node, &fact->written);
-    if (code != CODE_OK)
-        return code;
+    fact->written = policy__written(c, node);
     if (condition->count != 1U + takes_absent)
         FAULT(c, condition, "`%s` stands alone in its condition%s; write another entry for the rest", policy__fact_text[kind],
               kind == FACT_ANNOTATIONS ? ", but for `absent`" : "");
     switch (kind) {
-    case FACT_DURING: return policy__compile_during(c, node, fact);
-    case FACT_SESSION: return policy__compile_session(c, node, fact);
-    case FACT_CLIENT: fact->ranges.kind = OP_CIDR; return policy__compile_cidr(c, node, &fact->ranges);
+    case FACT_DURING: policy__compile_during(c, node, fact); break;
+    case FACT_SESSION: policy__compile_session(c, node, fact); break;
+    case FACT_CLIENT: fact->ranges = policy__compile_ranges(c, node, &fact->count); break;
     case FACT_ANNOTATIONS: compile_annotations(c, node, absent, negated, fact); break;
     case FACT_COUNT: break;
     }
-    return CODE_OK;
+    return fact;
 }

@@ -52,75 +52,46 @@ enum code policy_name_of(struct span text, const char *path, struct buf *name, s
 
 /* Regexes are compiled where they are defined, so that an unused one is told too. Cost is asked where they are used:
  * `slow_regex` stands at the rule. */
-static enum code compile_patterns(struct compiler *c)
+static void compile_patterns(struct compiler *c)
 {
+    const struct yaml_node *map = c->patterns.map;
     bool pumps = c->pumps;
-    enum code code = CODE_OK;
 
     c->pumps = false;
-    for (const struct yaml_node *member = c->patterns ? c->patterns->child : NULL; member != NULL && code == CODE_OK;
-         member = member->next) {
-        const struct regex *regex;
-
+    for (const struct yaml_node *member = map ? map->child : NULL; member != NULL; member = member->next)
         if (policy__is_string(c, member))
-            code = policy__pattern(c, member, member->text, false, &regex);
-    }
+            (void)policy__pattern(c, member, member->text, false);
     c->pumps = pumps;
-    return code;
 }
 
 static void check_lists(struct compiler *c)
 {
-    for (const struct yaml_node *member = c->lists ? c->lists->child : NULL; member != NULL; member = member->next)
+    for (const struct yaml_node *member = c->lists.map ? c->lists.map->child : NULL; member != NULL; member = member->next)
         (void)policy__is_list(c, member);
 }
 
-static enum code compile_rules(struct compiler *c, const struct yaml_node *list)
-{
-    enum code code = CODE_OK;
-
-    for (const struct yaml_node *node = list->child; node != NULL && code == CODE_OK; node = node->next)
-        code = policy__compile_rule(c, node, &c->policy->rules[c->rule_count++]);
-    return code;
-}
-
-static enum code compile_redactions(struct compiler *c, const struct yaml_node *list)
-{
-    enum code code = CODE_OK;
-
-    for (const struct yaml_node *node = list->child; node != NULL && code == CODE_OK; node = node->next)
-        code = policy__compile_redaction(c, node, &c->policy->redactions[c->redaction_count++]);
-    return code;
-}
-
-static enum code compile_cases(struct compiler *c, const struct yaml_node *list)
-{
-    enum code code = CODE_OK;
-
-    for (const struct yaml_node *node = list->child; node != NULL && code == CODE_OK; node = node->next)
-        code = policy__compile_case(c, node, &c->policy->cases[c->case_count++]);
-    return code;
-}
-
-enum code policy__compile_name(struct compiler *c)
+void policy__compile_name(struct compiler *c)
 {
     const struct yaml_node *name = name_node(c->tree, c->source->path_text, c->faults);
 
-    return policy__copy(c, name ? name->text : SPAN_NONE, &c->source->name);
+    c->source->name = policy__copy(c, name ? name->text : SPAN_NONE);
 }
 
-static const struct yaml_node *member_list(struct compiler *c, const char *key)
+static struct part compile_part(struct compiler *c, const char *word, const char *key)
+{
+    const struct yaml_node *map = yaml_member(yaml_root(c->tree), key);
+    struct part part = {.word = word, .map = policy__is_map(c, map) ? map : NULL};
+
+    part.used = policy__alloc(c, part.map ? part.map->count : 0, sizeof *part.used);
+    return part;
+}
+
+/* The first member of a list; NULL: there is none. */
+static const struct yaml_node *first_of(struct compiler *c, const char *key)
 {
     const struct yaml_node *list = yaml_member(yaml_root(c->tree), key);
 
-    return policy__is_list(c, list) ? list : NULL;
-}
-
-static const struct yaml_node *member_map(struct compiler *c, const char *key)
-{
-    const struct yaml_node *map = yaml_member(yaml_root(c->tree), key);
-
-    return policy__is_map(c, map) ? map : NULL;
+    return policy__is_list(c, list) ? list->child : NULL;
 }
 
 void policy__count_parts(const struct yaml_tree *tree, struct policy *policy)
@@ -134,36 +105,31 @@ void policy__count_parts(const struct yaml_tree *tree, struct policy *policy)
     policy->case_count += tests && tests->type == YAML_LIST ? tests->count : 0;
 }
 
-enum code policy__compile_file(struct compiler *c)
+void policy__compile_file(struct compiler *c)
 {
     const struct yaml_node *root = yaml_root(c->tree), *mode = yaml_member(root, "mode");
     const struct yaml_node *rules, *redact, *tests;
-    enum code code;
 
     if (root->type != YAML_MAP)
-        return CODE_OK;
-    policy__check_keys(c, root, known, "a policy file");
-    c->patterns = member_map(c, "patterns");
-    c->lists = member_map(c, "lists");
-    c->pattern_used = policy__alloc(c, c->patterns ? c->patterns->count : 0, sizeof(bool));
-    c->list_used = policy__alloc(c, c->lists ? c->lists->count : 0, sizeof(bool));
-    if (c->pattern_used == NULL || c->list_used == NULL)
-        return CODE_NOMEM;
+        return;
+    (void)policy__is_map_of(c, root, known, "a policy file");
+    c->patterns = compile_part(c, "pattern", "patterns");
+    c->lists = compile_part(c, "list", "lists");
+    if (c->no_memory)
+        return;
     if (mode != NULL)
         c->source->monitor = policy__word(c, mode, modes) == 1;
     (void)policy__is_string(c, yaml_member(root, "description"));
-    code = compile_patterns(c);
+    compile_patterns(c);
     check_lists(c);
-    rules = member_list(c, "rules");
-    redact = member_list(c, "redact");
-    tests = member_list(c, "tests");
-    if (code == CODE_OK && rules != NULL)
-        code = compile_rules(c, rules);
-    if (code == CODE_OK && redact != NULL)
-        code = compile_redactions(c, redact);
-    if (code == CODE_OK && tests != NULL)
-        code = compile_cases(c, tests);
-    if (code == CODE_OK)
-        policy__warn_file(c);
-    return code;
+    rules = first_of(c, "rules");
+    redact = first_of(c, "redact");
+    tests = first_of(c, "tests");
+    for (; rules != NULL; rules = rules->next)
+        policy__compile_rule(c, rules, &c->policy->rules[c->rule_count++]);
+    for (; redact != NULL; redact = redact->next)
+        policy__compile_redaction(c, redact, &c->policy->redactions[c->redaction_count++]);
+    for (; tests != NULL; tests = tests->next)
+        policy__compile_case(c, tests, &c->policy->cases[c->case_count++]);
+    policy__warn_file(c);
 }

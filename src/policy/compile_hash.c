@@ -17,7 +17,8 @@ void policy__hash_text(struct digest *digest, struct span text)
 /* The entry of `patterns:` or `lists:` that a member names by its value; NULL for all others. */
 static const struct yaml_node *named_by(const struct compiler *c, const struct yaml_node *node)
 {
-    const struct yaml_node *map = span_is(node->key, "pattern") ? c->patterns : span_is(node->key, "list") ? c->lists : NULL;
+    const struct yaml_node *map = span_is(node->key, "pattern") ? c->patterns.map : span_is(node->key,
+                                                                                            "list") ? c->lists.map : NULL;
 
     if (map == NULL || node->type != YAML_STRING)
         return NULL;

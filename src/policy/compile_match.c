@@ -9,38 +9,33 @@ const char *const policy__dimension_text[DIM_COUNT] = {
     [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts",
 };
 
-static enum code compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct name *name)
+static void compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct name *name)
 {
     static const char *const known[] = {"regex", "anchor", NULL};
     static const char *const anchors[] = {"whole", "anywhere", NULL};
     const struct yaml_node *regex = yaml_member(node, "regex"), *anchor = yaml_member(node, "anchor");
 
-    policy__check_keys(c, node, known, "a name");
+    (void)policy__is_map_of(c, node, known, "a name");
     name->kind = NAME_REGEX;
-    name->whole = opening;
-    if (anchor != NULL)
-        name->whole = policy__word(c, anchor, anchors) == 0;
-    if (regex == NULL) {
+    name->whole = anchor != NULL ? policy__word(c, anchor, anchors) == 0 : opening;
+    if (regex == NULL)
         FAULT(c, node, "a map here holds a regex; write {regex: 'list_[a-z]+'}");
-        return CODE_OK;
-    }
-    if (!policy__is_string(c, regex))
-        return CODE_OK;
-    return policy__pattern(c, regex, name->text, name->whole, &name->regex);
+    else if (policy__is_string(c, regex))
+        name->regex = policy__pattern(c, regex, name->text, name->whole);
 }
 
-static enum code compile_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension, bool opening,
-                              struct name *name)
+static void compile_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension, bool opening,
+                         struct name *name)
 {
     const struct yaml_node *text = node->type == YAML_MAP ? yaml_member(node, "regex") : node;
-    enum code code = policy__copy(c, text ? text->text : SPAN_NONE, &name->text);
 
-    if (code != CODE_OK)
-        return code;
-    if (node->type == YAML_MAP)
-        return compile_regex_name(c, node, opening, name);
-    if (!policy__is_string(c, node))
-        return CODE_OK;
+    name->text = policy__copy(c, text ? text->text : SPAN_NONE);
+    if (node->type == YAML_MAP) {
+        compile_regex_name(c, node, opening, name);
+        return;
+    }
+    if (!policy__is_string(c, node) || c->no_memory)
+        return;
     if (node->text.len == 0)
         FAULT(c, node, "an empty name never matches; write a name, a glob such as '*', or {regex: '...'}");
     if (dimension == DIM_METHOD && span_is(node->text, "protocol"))
@@ -49,30 +44,22 @@ static enum code compile_name(struct compiler *c, const struct yaml_node *node, 
         name->kind = NAME_GLOB;
     while (name->kind == NAME_GLOB && strchr("*?\\", name->text.at[name->head]) == NULL)
         name->head++;
-    return CODE_OK;
 }
 
-static enum code compile_names(struct compiler *c, const struct yaml_node *node, enum dimension dimension, bool opening,
-                               struct names *names)
+static void compile_names(struct compiler *c, const struct yaml_node *node, enum dimension dimension, bool opening,
+                          struct names *names)
 {
     struct name *name;
 
     names->given = node != NULL;
     if (!policy__is_list(c, node))
-        return CODE_OK;
+        return;
     if (node->count == 0)
         FAULT(c, node, "an empty list of %s never matches; leave it out to match all", policy__dimension_text[dimension]);
     names->name = name = policy__alloc(c, node->count, sizeof *name);
-    names->count = node->count;
-    if (name == NULL)
-        return CODE_NOMEM;
-    for (const struct yaml_node *member = node->child; member != NULL; member = member->next) {
-        enum code code = compile_name(c, member, dimension, opening, name++);
-
-        if (code != CODE_OK)
-            return code;
-    }
-    return CODE_OK;
+    names->count = name != NULL ? node->count : 0;
+    for (const struct yaml_node *member = node->child; name != NULL && member != NULL; member = member->next)
+        compile_name(c, member, dimension, opening, name++);
 }
 
 #define METHOD(word) {.kind = NAME_LITERAL, .text = {word, sizeof(word) - 1}}
@@ -106,23 +93,17 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
     return target;
 }
 
-enum code policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
+void policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
 {
     static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
                                         "resources", "prompts", "annotations", "client", "session", "during", NULL};
     enum dimension target;
 
     *match = (struct match){.opening = opening};
-    if (node != NULL && policy__is_map(c, node)) {
-        policy__check_keys(c, node, known, "`match`");
+    if (policy__is_map_of(c, node, known, "`match`")) {
         policy__misplaced_fact(c, node);
-        for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
-            enum code code =
-                compile_names(c, yaml_member(node, policy__dimension_text[d]), d, opening, &match->by[d]);
-
-            if (code != CODE_OK)
-                return code;
-        }
+        for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
+            compile_names(c, yaml_member(node, policy__dimension_text[d]), d, opening, &match->by[d]);
     }
     /* Meaning 10: what `methods` stands for where it is left out. */
     target = target_of(c, node, match);
@@ -133,5 +114,4 @@ enum code policy__compile_match(struct compiler *c, const struct yaml_node *node
     c->policy->asks_query |= match->by[DIM_QUERY].given;
     c->policy->asks_resource |= match->by[DIM_RESOURCE].given;
     c->policy->asks_prompt |= match->by[DIM_PROMPT].given;
-    return CODE_OK;
 }

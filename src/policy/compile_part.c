@@ -6,29 +6,23 @@
 #include <stdio.h>
 
 #define OPERAND_MAX_BYTES ((size_t)16 << 20)
+#define WRITTEN_MAX_BYTES ((size_t)1 << 20)
 
 void *policy__alloc(struct compiler *c, size_t count, size_t bytes)
 {
     size_t product;
+    void *at = __builtin_mul_overflow(count, bytes, &product) ? NULL : arena_zalloc(&c->policy->arena, product);
 
-    if (__builtin_mul_overflow(count, bytes, &product))
-        return NULL;
-    return arena_zalloc(&c->policy->arena, product);
+    c->no_memory |= at == NULL;
+    return at;
 }
 
-enum code policy__copy(struct compiler *c, struct span text, struct span *copy)
+struct span policy__copy(struct compiler *c, struct span text)
 {
     char *at = arena_dup(&c->policy->arena, text.at, text.len);
 
-    if (at == NULL)
-        return CODE_NOMEM;
-    *copy = span_of(at, text.len);
-    return CODE_OK;
-}
-
-void policy__check_keys(struct compiler *c, const struct yaml_node *map, const char *const *known, const char *what)
-{
-    yaml_check_keys(c->tree, map, known, what, c->faults);
+    c->no_memory |= at == NULL;
+    return span_of(at, at != NULL ? text.len : 0);
 }
 
 static const char *type_text(enum yaml_type type)
@@ -74,6 +68,14 @@ bool policy__is_map(struct compiler *c, const struct yaml_node *node)
     return is_type(c, node, YAML_MAP, "a map, as in {key: value}");
 }
 
+bool policy__is_map_of(struct compiler *c, const struct yaml_node *node, const char *const *known, const char *what)
+{
+    if (!policy__is_map(c, node))
+        return false;
+    yaml_check_keys(c->tree, node, known, what, c->faults);
+    return true;
+}
+
 int policy__word(struct compiler *c, const struct yaml_node *node, const char *const *words)
 {
     char all[256] = "";
@@ -99,57 +101,65 @@ int policy__word(struct compiler *c, const struct yaml_node *node, const char *c
     return -1;
 }
 
-enum code policy__value(struct compiler *c, const struct yaml_node *node, const struct json_node **value)
+const struct json_node *policy__value(struct compiler *c, const struct yaml_node *node)
 {
     struct kept *kept = policy__alloc(c, 1, sizeof *kept);
-    struct json_fault fault;
+    const struct json_node *value = NULL;
+    struct json_fault fault = {.text = "it cannot be written as JSON"};
     struct buf text;
     enum code code;
 
     if (kept == NULL)
-        return CODE_NOMEM;
+        return NULL;
     buf_init(&kept->buf, OPERAND_MAX_BYTES);
     kept->next = c->policy->kept;
     c->policy->kept = kept;
     buf_init(&text, OPERAND_MAX_BYTES);
     code = yaml_to_json(node, &text);
     if (code == CODE_OK)
-        code = json_read(buf_peek(&text), &json_file_rules, &kept->buf, &c->policy->arena, value, &fault);
-    else if (code != CODE_NOMEM)
-        fault = (struct json_fault){.text = "it cannot be written as JSON"};
+        code = json_read(buf_peek(&text), &json_file_rules, &kept->buf, &c->policy->arena, &value, &fault);
     buf_fini(&text);
-    if (code == CODE_OK || code == CODE_NOMEM)
-        return code;
-    FAULT(c, node, "this value can never arrive: %s; write another", fault.text);
-    return CODE_OK;
+    c->no_memory |= code == CODE_NOMEM;
+    if (code != CODE_OK && code != CODE_NOMEM)
+        FAULT(c, node, "this value can never arrive: %s; write another", fault.text);
+    return code == CODE_OK ? value : NULL;
 }
 
-static struct pattern *find_pattern(struct policy *policy, struct span text, struct pattern ***bucket)
+struct span policy__written(struct compiler *c, const struct yaml_node *node)
 {
-    *bucket = &policy->patterns[hash_span(text) % PATTERN_BUCKETS];
-    for (struct pattern *pattern = **bucket; pattern != NULL; pattern = pattern->next)
-        if (span_equals(pattern->text, text))
-            return pattern;
-    return NULL;
+    struct span written = SPAN_NONE;
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, WRITTEN_MAX_BYTES);
+    code = yaml_to_json(node, &text);
+    if (code == CODE_OK)
+        written = policy__copy(c, buf_peek(&text));
+    c->no_memory |= code == CODE_NOMEM;
+    buf_fini(&text);
+    return written;
 }
 
-static enum code add_pattern(struct compiler *c, struct span text, struct pattern **bucket, struct pattern **made)
+/* The one for this text, made where it is new. Returns: NULL: not enough memory. */
+static struct pattern *pattern_of(struct compiler *c, struct span text)
 {
-    struct pattern *pattern = policy__alloc(c, 1, sizeof *pattern);
+    struct pattern **bucket = &c->policy->patterns[hash_span(text) % PATTERN_BUCKETS], *pattern;
     struct why why = {""};
     enum code code;
 
+    for (pattern = *bucket; pattern != NULL; pattern = pattern->next)
+        if (span_equals(pattern->text, text))
+            return pattern;
+    pattern = policy__alloc(c, 1, sizeof *pattern);
     if (pattern == NULL)
-        return CODE_NOMEM;
-    code = policy__copy(c, text, &pattern->text);
-    if (code == CODE_OK)
-        code = regex_compile(pattern->text, &pattern->regex, &pattern->offset, &why);
-    if (code == CODE_NOMEM)
-        return code;
+        return NULL;
+    pattern->text = policy__copy(c, text);
+    code = regex_compile(pattern->text, &pattern->regex, &pattern->offset, &why);
+    c->no_memory |= code == CODE_NOMEM;
     snprintf(pattern->why, sizeof pattern->why, "%.255s", why.text);
     pattern->next = *bucket;
-    *bucket = *made = pattern;
-    return CODE_OK;
+    *bucket = pattern;
+    return pattern;
 }
 
 static void pump(struct compiler *c, const struct yaml_node *node, struct pattern *pattern, bool whole)
@@ -163,29 +173,20 @@ static void pump(struct compiler *c, const struct yaml_node *node, struct patter
               "with `slow_regex: allow` on the rule", pattern->pumped[whole].example);
 }
 
-enum code policy__pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole,
-                          const struct regex **regex)
+const struct regex *policy__pattern(struct compiler *c, const struct yaml_node *node, struct span text, bool whole)
 {
-    struct pattern **bucket;
-    struct pattern *pattern = find_pattern(c->policy, text, &bucket);
+    struct pattern *pattern = pattern_of(c, text);
 
-    if (pattern == NULL) {
-        enum code code = add_pattern(c, text, bucket, &pattern);
-
-        if (code != CODE_OK)
-            return code;
-    }
-    *regex = pattern->regex;
-    if (pattern->regex == NULL) {
+    if (pattern == NULL || c->no_memory)
+        return NULL;
+    if (pattern->regex == NULL)
         FAULT(c, node, "the regex is not usable at its byte %zu: %s", pattern->offset + 1, pattern->why);
-        return CODE_OK;
-    }
-    if (c->pumps && !c->slow_allowed)
+    else if (c->pumps && !c->slow_allowed)
         pump(c, node, pattern, whole);
-    return CODE_OK;
+    return pattern->regex;
 }
 
-enum code policy__path(struct compiler *c, const struct yaml_node *node, struct path *path)
+void policy__path(struct compiler *c, const struct yaml_node *node, struct path *path)
 {
     struct why why = {""};
     size_t offset = 0;
@@ -193,28 +194,27 @@ enum code policy__path(struct compiler *c, const struct yaml_node *node, struct 
 
     *path = (struct path){.count = 0};
     if (!policy__is_string(c, node))
-        return CODE_OK;
+        return;
     code = path_compile(node->text, &c->policy->arena, path, &offset, &why);
-    if (code == CODE_INVALID) {
+    c->no_memory |= code == CODE_NOMEM;
+    if (code == CODE_INVALID)
         FAULT(c, node, "the path `%.*s` at its byte %zu: %s", SPAN_ARG(node->text), offset + 1, why.text);
-        return CODE_OK;
-    }
-    return code;
 }
 
-const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *node, const struct yaml_node *map,
-                                      bool *used, const char *what)
+const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part)
 {
-    const char *names[65];
+    const struct yaml_node *node = yaml_member(map, part->word);
+    const char *names[65], *nearest;
     char copies[64][65];
-    const char *nearest;
     size_t count = 0, at = 0;
 
-    if (!policy__is_string(c, node))
+    if (node == NULL || map->count != 1)
+        FAULT(c, map, "a map here names a %s of this file; write {%s: name}", part->word, part->word);
+    if (node == NULL || map->count != 1 || !policy__is_string(c, node))
         return NULL;
-    for (const struct yaml_node *member = map ? map->child : NULL; member != NULL; member = member->next, at++) {
+    for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next, at++) {
         if (span_equals(member->key, node->text)) {
-            used[at] = true;
+            part->used[at] = true;
             return member;
         }
         if (count < 64 && member->key.len <= 64) {
@@ -226,32 +226,23 @@ const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node
     names[count] = NULL;
     nearest = why_nearest(node->text.at, node->text.len, names);
     if (nearest != NULL)
-        FAULT(c, node, "this file has no %s `%.*s`; did you mean `%s`?", what, SPAN_ARG(node->text), nearest);
+        FAULT(c, node, "this file has no %s `%.*s`; did you mean `%s`?", part->word, SPAN_ARG(node->text), nearest);
     else
-        FAULT(c, node, "this file has no %s `%.*s`; define it in this file under `%ss:`", what, SPAN_ARG(node->text), what);
+        FAULT(c, node, "this file has no %s `%.*s`; define it in this file under `%ss:`", part->word, SPAN_ARG(node->text),
+              part->word);
     return NULL;
 }
 
-enum code policy__texts(struct compiler *c, const struct yaml_node *node, size_t bytes, policy__take_fn take, void **parts,
-                        uint32_t *count)
+void *policy__texts(struct compiler *c, const struct yaml_node *node, size_t bytes, policy__take_fn take, uint32_t *count)
 {
     bool is_list = node->type == YAML_LIST;
-    char *part = policy__alloc(c, is_list ? node->count : 1, bytes);
+    char *parts = policy__alloc(c, is_list ? node->count : 1, bytes);
 
-    *parts = part;
-    if (part == NULL)
-        return CODE_NOMEM;
     if (is_list && node->count == 0)
         FAULT(c, node, "nothing is in an empty list; name at least one");
-    for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL) {
-        enum code code;
-
-        if (!policy__is_string(c, one))
-            continue;
-        code = take(c, one, part + bytes * *count);
-        if (code != CODE_OK)
-            return code;
-        *count += 1;
-    }
-    return CODE_OK;
+    for (const struct yaml_node *one = is_list ? node->child : node; parts != NULL && one != NULL;
+         one = is_list ? one->next : NULL)
+        if (policy__is_string(c, one))
+            take(c, one, parts + bytes * (*count)++);
+    return parts;
 }

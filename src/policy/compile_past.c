@@ -19,20 +19,16 @@ const char *const policy__by_text[POLICY_BY_COUNT + 1] = {"tenant",  "principal"
 static uint32_t compile_by(struct compiler *c, const struct yaml_node *list)
 {
     uint32_t by = 0;
-    int word;
 
-    if (list->type == YAML_STRING) {
-        word = policy__word(c, list, policy__by_text);
-        return word < 0 ? 0 : BIT(word);
-    }
-    if (!policy__is_list(c, list))
+    if (list->type != YAML_STRING && !policy__is_list(c, list))
         return 0;
+    for (const struct yaml_node *one = list->type == YAML_LIST ? list->child : list; one != NULL;
+         one = list->type == YAML_LIST ? one->next : NULL) {
+        int word = policy__word(c, one, policy__by_text);
 
-    for (const struct yaml_node *member = list->child; member != NULL; member = member->next) {
-        word = policy__word(c, member, policy__by_text);
         by |= word < 0 ? 0 : BIT(word);
     }
-    if (list->count == 0)
+    if (list->type == YAML_LIST && list->count == 0)
         FAULT(c, list, "an empty `by` says nothing; leave it out or name what to count by, as in [principal, tool]");
     return by;
 }
@@ -47,25 +43,21 @@ static void compile_limit_by(struct compiler *c, const struct yaml_node *list, s
         FAULT(c, list, "agents choose their correlation ids, and counting by them limits nobody; write principal or session");
 }
 
-enum code policy__compile_limit(struct compiler *c, const struct yaml_node *node, const struct policy_limit **made)
+const struct policy_limit *policy__compile_limit(struct compiler *c, const struct yaml_node *node)
 {
     static const char *const known[] = {"calls", "per", "by", NULL};
     static const char *const periods[] = {"second", "minute", "hour", "day", NULL};
     static const int64_t seconds[] = {1, 60, 3600, 86400};
     const struct yaml_node *calls = yaml_member(node, "calls"), *per = yaml_member(node, "per");
-    struct policy_limit *limit;
+    struct policy_limit *limit = node != NULL ? policy__alloc(c, 1, sizeof *limit) : NULL;
     int period;
 
-    if (node == NULL)
-        return CODE_OK;
+    if (limit == NULL)
+        return NULL;
     if (c->effect != EFFECT_PERMIT)
         FAULT_KEY(c, node, "`limit` is for permits: over it the permit does not apply; leave it out here");
-    if (!policy__is_map(c, node))
-        return CODE_OK;
-    policy__check_keys(c, node, known, "a limit");
-    limit = policy__alloc(c, 1, sizeof *limit);
-    if (limit == NULL)
-        return CODE_NOMEM;
+    if (!policy__is_map_of(c, node, known, "a limit"))
+        return NULL;
     if (calls == NULL || calls->type != YAML_INT || num_u64(calls->json, &limit->calls) != CODE_OK || limit->calls < 1 ||
         limit->calls > CALLS_MAX)
         FAULT(c, calls ? calls : node, "a limit counts `calls`; write a whole number from 1 to %d", CALLS_MAX);
@@ -77,8 +69,7 @@ enum code policy__compile_limit(struct compiler *c, const struct yaml_node *node
     }
     compile_limit_by(c, yaml_member(node, "by"), limit);
     limit->rule = c->rule_id;
-    *made = limit;
-    return CODE_OK;
+    return limit;
 }
 
 /* ---- session ---- */
@@ -88,51 +79,42 @@ static int by_bytes(const void *a, const void *b)
     return span_compare(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
+static void take_name(struct compiler *c, const struct yaml_node *text, void *part)
+{
+    if (text->text.len == 0)
+        FAULT(c, text, "an empty name never matches; write a name or a glob such as 'read_*'");
+    *(struct name *)part = (struct name){.kind = glob_is_literal(text->text) ? NAME_LITERAL : NAME_GLOB,
+                                         .text = policy__copy(c, text->text)};
+}
+
 /* Names and globs; in byte order, so that the order in which they are written makes no other watch. */
-static enum code compile_names(struct compiler *c, const struct yaml_node *list, struct names *names)
+static void compile_names(struct compiler *c, const struct yaml_node *list, struct names *names)
 {
     struct name *name;
 
     names->given = list != NULL;
     if (!policy__is_list(c, list))
-        return CODE_OK;
-    if (list->count == 0)
+        return;
+    if (list->count == 0) {
         FAULT(c, list, "an empty list of names never matches; name at least one");
-    names->name = name = policy__alloc(c, list->count, sizeof *name);
-    if (name == NULL)
-        return CODE_NOMEM;
-    for (const struct yaml_node *member = list->child; member != NULL; member = member->next) {
-        enum code code;
-
-        if (!policy__is_string(c, member))
-            continue;
-        if (member->text.len == 0)
-            FAULT(c, member, "an empty name never matches; write a name or a glob such as 'read_*'");
-        name[names->count].kind = glob_is_literal(member->text) ? NAME_LITERAL : NAME_GLOB;
-        code = policy__copy(c, member->text, &name[names->count].text);
-        if (code != CODE_OK)
-            return code;
-        names->count++;
+        return;
     }
-    qsort(name, names->count, sizeof *name, by_bytes);
-    return CODE_OK;
+    names->name = name = policy__texts(c, list, sizeof *name, take_name, &names->count);
+    if (names->count > 0)
+        qsort(name, names->count, sizeof *name, by_bytes);
 }
 
-static enum code add_names(struct buf *key, char kind, const struct names *names)
+static void add_names(struct buf *key, char kind, const struct names *names)
 {
-    enum code code = CODE_OK;
-
-    for (uint32_t i = 0; i < names->count && code == CODE_OK; i++) {
-        code = buf_addf(key, "%c%zu:", kind, names->name[i].text.len);
-        if (code == CODE_OK)
-            code = buf_add_span(key, names->name[i].text);
+    for (uint32_t i = 0; i < names->count; i++) {
+        buf_addf(key, "%c%zu:", kind, names->name[i].text.len);
+        buf_add_span(key, names->name[i].text);
     }
-    return code;
 }
 
 /* One watch for all conditions that name the same; what they ask of it adds up. */
-static enum code keep_watch(struct compiler *c, const struct yaml_node *node, struct watch *fresh, const struct fact *fact,
-                            const struct watch **kept)
+static const struct watch *keep_watch(struct compiler *c, const struct yaml_node *node, struct watch *fresh,
+                                      const struct fact *fact)
 {
     struct watch *watch = c->policy->watches;
 
@@ -148,30 +130,27 @@ static enum code keep_watch(struct compiler *c, const struct yaml_node *node, st
     watch->view.by |= fact->by;
     if (watch->view.longest_us < fact->within_us)
         watch->view.longest_us = fact->within_us;
-    *kept = watch;
-    return CODE_OK;
+    return watch;
 }
 
-static enum code compile_watch(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+static void compile_watch(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
     struct watch *fresh = policy__alloc(c, 1, sizeof *fresh);
     struct buf key;
-    enum code code;
 
     if (fresh == NULL)
-        return CODE_NOMEM;
+        return;
+    compile_names(c, yaml_member(node, "called"), &fresh->tools);
+    compile_names(c, yaml_member(node, "upstreams"), &fresh->upstreams);
     buf_init(&key, (size_t)16 << 20);
-    code = compile_names(c, yaml_member(node, "called"), &fresh->tools);
-    if (code == CODE_OK)
-        code = compile_names(c, yaml_member(node, "upstreams"), &fresh->upstreams);
-    if (code == CODE_OK)
-        code = add_names(&key, 't', &fresh->tools);
-    if (code == CODE_OK)
-        code = add_names(&key, 'u', &fresh->upstreams);
-    if (code == CODE_OK)
-        code = policy__copy(c, buf_peek(&key), &fresh->view.key);
+    add_names(&key, 't', &fresh->tools);
+    add_names(&key, 'u', &fresh->upstreams);
+    c->no_memory |= buf_code(&key) != CODE_OK;
+    if (!c->no_memory) {
+        fresh->view.key = policy__copy(c, buf_peek(&key));
+        fact->watch = keep_watch(c, node, fresh, fact);
+    }
     buf_fini(&key);
-    return code == CODE_OK ? keep_watch(c, node, fresh, fact, &fact->watch) : CODE_NOMEM;
 }
 
 static void compile_within(struct compiler *c, const struct yaml_node *node, const struct yaml_node *within, struct fact *fact)
@@ -188,23 +167,21 @@ static void compile_within(struct compiler *c, const struct yaml_node *node, con
     fact->within_us = (int64_t)(ms * 1000 > (uint64_t)WITHIN_MAX_US ? 0 : ms * 1000);
 }
 
-enum code policy__compile_session(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+void policy__compile_session(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
     static const char *const known[] = {"called", "upstreams", "within", "by", NULL};
     const uint32_t usable =
         BIT(POLICY_BY_TENANT) | BIT(POLICY_BY_PRINCIPAL) | BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
     const struct yaml_node *by = yaml_member(node, "by");
 
-    if (!policy__is_map(c, node))
-        return CODE_OK;
-    policy__check_keys(c, node, known, "`session`");
+    if (!policy__is_map_of(c, node, known, "`session`"))
+        return;
     fact->by = by != NULL ? compile_by(c, by) : BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
     if (fact->by & ~usable)
         FAULT(c, by, "`session` asks by session, correlation, principal or tenant; write one or several of them");
     compile_within(c, node, yaml_member(node, "within"), fact);
-    if (yaml_member(node, "called") == NULL) {
+    if (yaml_member(node, "called") == NULL)
         FAULT(c, node, "`session` has no `called`; name the tools, as in {session: {called: [read_secret], within: 10min}}");
-        return CODE_OK;
-    }
-    return compile_watch(c, node, fact);
+    else
+        compile_watch(c, node, fact);
 }

@@ -21,24 +21,19 @@ static bool is_id(struct span text)
     return true;
 }
 
-static enum code compile_id(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+static void compile_id(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     const struct yaml_node *id = yaml_member(node, "id");
-    enum code code;
 
-    rule->id = SPAN_LIT("?");
     if (id == NULL) {
         FAULT(c, node, "a rule has no `id`; add one that is unique over all files, such as team.reading");
     } else if (policy__is_string(c, id)) {
         if (!is_id(id->text))
             FAULT(c, id, "`%.*s` is no id; write 1 to %d visible ASCII characters without blanks and quotes",
                   SPAN_ARG(span_part(id->text, 0, ID_MAX)), ID_MAX);
-        code = policy__copy(c, id->text, &rule->id);
-        if (code != CODE_OK)
-            return code;
+        rule->id = policy__copy(c, id->text);
     }
     c->rule_id = rule->id;
-    return CODE_OK;
 }
 
 static void compile_effect(struct compiler *c, const struct yaml_node *node, struct rule *rule)
@@ -74,17 +69,17 @@ static void compile_slow_regex(struct compiler *c, const struct yaml_node *node)
     c->slow_allowed = slow != NULL && policy__word(c, slow, words) == 0;
 }
 
-static enum code compile_sentence(struct compiler *c, const struct yaml_node *text, size_t max, struct span *sentence)
+static struct span compile_sentence(struct compiler *c, const struct yaml_node *text, size_t max)
 {
-    if (text == NULL || !policy__is_string(c, text))
-        return CODE_OK;
+    if (!policy__is_string(c, text))
+        return SPAN_NONE;
     if (text->text.len == 0)
         FAULT(c, text, "an empty `%.*s` says nothing; leave it out", SPAN_ARG(text->key));
     if (unicode_count(text->text) > max)
         FAULT(c, text, "`%.*s` holds more than %zu characters; say it shorter", SPAN_ARG(text->key), max);
     if (unicode_is_deceptive(text->text))
         FAULT(c, text, "`%.*s` holds invisible or control characters; write plain text", SPAN_ARG(text->key));
-    return policy__copy(c, text->text, sentence);
+    return policy__copy(c, text->text);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -92,92 +87,70 @@ static int by_bytes(const void *a, const void *b)
     return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-static enum code compile_only_args(struct compiler *c, const struct yaml_node *list, struct rule *rule)
+static void compile_only_args(struct compiler *c, const struct yaml_node *list, struct rule *rule)
 {
     struct span *args;
     char label[ID_MAX + 16];
     int len;
 
     if (list == NULL)
-        return CODE_OK;
+        return;
     if (rule->effect != EFFECT_PERMIT)
         FAULT_KEY(c, list, "`only_args` is for permits; in a forbid name the unwanted argument with {arg: NAME, exists: true}");
     if (!policy__is_list(c, list))
-        return CODE_OK;
+        return;
     rule->restricts_args = true;
     c->policy->meta_asks[false].all |= !c->needs_arguments; /* it sees whether `$` has a _meta */
     rule->args = args = policy__alloc(c, list->count, sizeof *args);
-    if (args == NULL)
-        return CODE_NOMEM;
-    for (const struct yaml_node *member = list->child; member != NULL; member = member->next)
-        if (policy__is_string(c, member)) {
-            enum code code = policy__copy(c, member->text, &args[rule->arg_count]);
-
-            if (code != CODE_OK)
-                return code;
-            rule->arg_count++;
-        }
-    qsort(args, rule->arg_count, sizeof *args, by_bytes);
+    for (const struct yaml_node *member = list->child; args != NULL && member != NULL; member = member->next)
+        if (policy__is_string(c, member))
+            args[rule->arg_count++] = policy__copy(c, member->text);
+    if (rule->arg_count > 0)
+        qsort(args, rule->arg_count, sizeof *args, by_bytes);
     len = snprintf(label, sizeof label, "%.*s: only_args", SPAN_ARG(span_part(rule->id, 0, ID_MAX)));
     rule->only_args.line = list->line;
-    return policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0), &rule->only_args.label);
+    rule->only_args.label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }
 
-enum code policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
                                         "limit", "during", "session", "client", "annotations", NULL};
-    const struct yaml_node *when;
-    enum code code;
 
-    *rule = (struct rule){.source = c->source, .line = node->line, .column = node->column, .monitor = c->source->monitor};
-    rule->id = SPAN_LIT("?");
-    if (!policy__is_map(c, node))
-        return CODE_OK;
-    policy__check_keys(c, node, known, "a rule");
+    *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
+                          .monitor = c->source->monitor};
+    if (!policy__is_map_of(c, node, known, "a rule"))
+        return;
     policy__misplaced_fact(c, node);
-    code = compile_id(c, node, rule);
-    if (code != CODE_OK)
-        return code;
+    compile_id(c, node, rule);
     compile_effect(c, node, rule);
     c->effect = rule->effect;
     if (rule->effect == EFFECT_REQUIRE_APPROVAL)
         policy__hash_rule(c, node, rule->hash);
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
-    code = policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
+    policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
     c->needs_arguments = rule->match.by[DIM_TOOL].given || rule->match.by[DIM_PROMPT].given;
-    when = yaml_member(node, "when");
-    if (code == CODE_OK && when != NULL)
-        code = policy__compile_when(c, when, &rule->when);
-    if (code == CODE_OK)
-        code = compile_only_args(c, yaml_member(node, "only_args"), rule);
-    if (code == CODE_OK)
-        code = policy__compile_limit(c, yaml_member(node, "limit"), &rule->limit);
-    if (code == CODE_OK)
-        code = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX, &rule->reason);
-    if (code == CODE_OK)
-        code = compile_sentence(c, yaml_member(node, "say"), SAY_MAX, &rule->say);
-    return code;
+    rule->when = policy__compile_when(c, yaml_member(node, "when"));
+    compile_only_args(c, yaml_member(node, "only_args"), rule);
+    rule->limit = policy__compile_limit(c, yaml_member(node, "limit"));
+    rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
+    rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
 }
 
 /* Takes: list NULL: there is none. */
-static enum code compile_paths(struct compiler *c, const struct yaml_node *list, const char *example, const struct path **out,
-                               uint32_t *count)
+static const struct path *compile_paths(struct compiler *c, const struct yaml_node *list, const char *example, uint32_t *count)
 {
     struct path *paths;
-    enum code code = CODE_OK;
 
-    if (list == NULL || !policy__is_list(c, list))
-        return CODE_OK;
+    if (!policy__is_list(c, list))
+        return NULL;
     if (list->count == 0)
         FAULT(c, list, "an empty list redacts nothing; name %s, or write ['$'] for all", example);
-    *out = paths = policy__alloc(c, list->count, sizeof *paths);
-    if (paths == NULL)
-        return CODE_NOMEM;
-    for (const struct yaml_node *member = list->child; member != NULL && code == CODE_OK; member = member->next)
-        code = policy__path(c, member, &paths[(*count)++]);
-    return code;
+    paths = policy__alloc(c, list->count, sizeof *paths);
+    for (const struct yaml_node *member = list->child; paths != NULL && member != NULL; member = member->next)
+        policy__path(c, member, &paths[(*count)++]);
+    return paths;
 }
 
 static void compile_redact_query(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
@@ -188,7 +161,7 @@ static void compile_redact_query(struct compiler *c, const struct yaml_node *nod
         FAULT(c, node, "`query` of a redaction is true: the query is left out as a whole; for none, leave the line out");
 }
 
-enum code policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
+void policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction)
 {
     static const char *const known[] = {"match", "args", "params", "answer", "query", NULL};
     static const struct { const char *key, *example; } parts[REDACT_PART_COUNT] = {
@@ -196,25 +169,22 @@ enum code policy__compile_redaction(struct compiler *c, const struct yaml_node *
         [REDACT_PARAMS] = {"params", "members of `params`"},
         [REDACT_ANSWER] = {"answer", "parts of the answer"},
     };
-    enum code code;
-    bool any = false;
+    const struct yaml_node *query = yaml_member(node, "query");
+    bool any = query != NULL;
 
     *redaction = (struct redaction){.query = false};
-    if (!policy__is_map(c, node))
-        return CODE_OK;
-    policy__check_keys(c, node, known, "a redaction");
+    if (!policy__is_map_of(c, node, known, "a redaction"))
+        return;
     c->slow_allowed = false;
-    code = policy__compile_match(c, yaml_member(node, "match"), false, &redaction->match);
-    for (enum redaction_part part = REDACT_ARGS; part < REDACT_PART_COUNT && code == CODE_OK; part++) {
+    policy__compile_match(c, yaml_member(node, "match"), false, &redaction->match);
+    for (enum redaction_part part = REDACT_ARGS; part < REDACT_PART_COUNT; part++) {
         const struct yaml_node *list = yaml_member(node, parts[part].key);
 
         any |= list != NULL;
-        code = compile_paths(c, list, parts[part].example, &redaction->of[part].path, &redaction->of[part].count);
+        redaction->of[part].path = compile_paths(c, list, parts[part].example, &redaction->of[part].count);
     }
-    if (code == CODE_OK)
-        compile_redact_query(c, yaml_member(node, "query"), redaction);
-    if (code == CODE_OK && !any && yaml_member(node, "query") == NULL)
+    compile_redact_query(c, query, redaction);
+    if (!any)
         FAULT(c, node, "a redaction has no `args`, `params`, `answer` or `query`; name what is left out, as in args: "
               "[password, '$.auth.token'], params: ['$._meta.token'], answer: ['$.content[*].text'] or query: true");
-    return code;
 }

@@ -6,22 +6,22 @@
 #define WARN(c, node, ...) \
     faults_add((c)->warnings, (c)->source->path_text, (node)->line, (node)->column, __VA_ARGS__)
 
-static void warn_unused(struct compiler *c, const struct yaml_node *map, const bool *used, const char *what)
+static void warn_unused(struct compiler *c, const struct part *part)
 {
     size_t at = 0;
 
-    for (const struct yaml_node *member = map ? map->child : NULL; member != NULL; member = member->next, at++)
-        if (!used[at])
+    for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next, at++)
+        if (!part->used[at])
             faults_add(c->warnings, c->source->path_text, member->key_line, member->key_column,
-                       "the %s `%.*s` is used by no rule; use it or leave it out", what, SPAN_ARG(member->key));
+                       "the %s `%.*s` is used by no rule; use it or leave it out", part->word, SPAN_ARG(member->key));
 }
 
 void policy__warn_file(struct compiler *c)
 {
     if (c->warnings == NULL)
         return;
-    warn_unused(c, c->patterns, c->pattern_used, "pattern");
-    warn_unused(c, c->lists, c->list_used, "list");
+    warn_unused(c, &c->patterns);
+    warn_unused(c, &c->lists);
 }
 
 /* `..` looks everywhere; that it finds nothing is no absent argument. */
@@ -38,16 +38,19 @@ void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const
     bool concerns = leaf->decoders == 0;
 
     for (uint32_t i = 0; i < leaf->op_count; i++)
-        concerns |= policy__op_reads_readings(leaf->ops[i].kind);
+        concerns |= policy__op_reads_decoded(&leaf->ops[i]);
     if (c->warnings != NULL && !concerns)
         WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
 }
 
-/* A closing `url` without ports lets the same host pass on another one. */
-void policy__warn_ports(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+void policy__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
-    for (uint32_t i = 0; i < leaf->op_count; i++)
-        if (c->warnings != NULL && leaf->ops[i].kind == OP_URL && !leaf->opening && !policy__url_asks_ports(&leaf->ops[i]))
-            WARN(c, node, "a `url` without `ports` holds for the scheme's default port only, so that another gets around it; "
-                 "write `ports: any`, or the ports that are meant");
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        const struct op *op = &leaf->ops[i];
+        bool may_doubt = c->warnings != NULL && !c->no_memory && !leaf->opening && op->operator->closing_doubt != NULL;
+        const char *doubt = may_doubt ? op->operator->closing_doubt(op) : NULL;
+
+        if (doubt != NULL)
+            WARN(c, node, "%s", doubt);
+    }
 }

@@ -13,6 +13,26 @@ struct leaf_walk {
     bool has_value;
 };
 
+bool policy__spend_visits(struct walk *walk)
+{
+    uint64_t work = (walk->visits_told - walk->visits_left) * VISIT_WORK;
+
+    walk->visits_told = walk->visits_left;
+    walk->spent |= !regex_budget_spend(walk->budget, work);
+    return !walk->spent;
+}
+
+bool policy__charge(struct walk *walk, uint64_t visits)
+{
+    if (visits > walk->visits_left) {
+        walk->visits_left = 0;
+        walk->spent = true;
+        return false;
+    }
+    walk->visits_left -= visits;
+    return walk->visits_told - walk->visits_left < VISITS_EACH || policy__spend_visits(walk);
+}
+
 static enum truth value_truth(struct walk *walk, const struct condition *leaf, const struct json_node *value)
 {
     enum truth all = TRUTH_TRUE;
@@ -20,7 +40,7 @@ static enum truth value_truth(struct walk *walk, const struct condition *leaf, c
     if (leaf->decoders != 0 && value->type == JSON_STRING)
         return policy__decoded(walk, leaf, value);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
-        enum truth truth = policy__op(walk, leaf, &leaf->ops[i], value);
+        enum truth truth = policy__op(walk, &leaf->ops[i], value);
 
         if (walk->trace != NULL)
             walk->trace->op(walk->trace, &leaf->ops[i], truth);

@@ -28,11 +28,6 @@ struct readings {
 
 const char *const policy__decoder_text[DECODER_COUNT + 1] = {"percent", "base64", "unicode", "html", "json", NULL};
 
-bool policy__op_reads_readings(enum op_kind kind)
-{
-    return policy__op_reads_text(kind) || kind == OP_EQUALS || kind == OP_IN;
-}
-
 static enum code by_escapes(struct span text, char mark, size_t growth, size_t (*read)(struct span, char *), struct buf *out)
 {
     enum code code = CODE_INVALID;
@@ -192,7 +187,7 @@ static enum truth ask_readings(struct walk *walk, const struct condition *leaf, 
     for (uint32_t i = 0; i < readings->count; i++) {
         struct span text = readings->reading[i].text;
         struct json_node node = {.type = JSON_STRING, .text = text, .raw = text};
-        enum truth truth = policy__op(walk, leaf, op, &node);
+        enum truth truth = policy__op(walk, op, &node);
 
         if (i == 0 || (leaf->opening ? truth < best : truth > best)) {
             best = truth;
@@ -221,8 +216,8 @@ enum truth policy__decoded(struct walk *walk, const struct condition *leaf, cons
         const struct op *op = &leaf->ops[i];
         enum truth truth = TRUTH_UNDECIDED;
 
-        if (!policy__op_reads_readings(op->kind))
-            truth = policy__op(walk, leaf, op, string);
+        if (!policy__op_reads_decoded(op))
+            truth = policy__op(walk, op, string);
         else if (!readings.too_many)
             truth = ask_readings(walk, leaf, op, &readings);
         if (walk->trace != NULL)

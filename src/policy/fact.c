@@ -67,19 +67,14 @@ static enum truth during_truth(struct walk *walk, const struct fact *fact)
     minute = (int)((local_s - floor_of(local_s, DAY_S) * DAY_S) / 60);
     saw(walk, "%s %02d:%02d in %.*s", names[(weekday + 7) % 7], minute / 60, minute % 60,
         SPAN_ARG(fact->zone_name));
-    return holds_at(fact, (weekday + 7) % 7, minute) ? TRUTH_TRUE : TRUTH_FALSE;
+    return truth_of(holds_at(fact, (weekday + 7) % 7, minute));
 }
 
 /* ---- session ---- */
 
-static enum truth truth_of(enum policy_known known)
+static enum truth truth_known(enum policy_known known)
 {
-    switch (known) {
-    case POLICY_YES: return TRUTH_TRUE;
-    case POLICY_NO: return TRUTH_FALSE;
-    case POLICY_UNKNOWN: break;
-    }
-    return TRUTH_UNDECIDED;
+    return known == POLICY_UNKNOWN ? TRUTH_UNDECIDED : truth_of(known == POLICY_YES);
 }
 
 struct span question_value(const struct question *question, enum policy_by by)
@@ -114,7 +109,7 @@ static enum truth session_truth(struct walk *walk, const struct fact *fact)
             known = state->past->was_called(state->context, walk->question, &fact->watch->view, by, fact->within_us);
         saw(walk, "called before, by %s: %s", policy__by_text[by],
             known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known");
-        truth = truth_or(truth, truth_of(known));
+        truth = truth_or(truth, truth_known(known));
     }
     if (!asked)
         saw(walk, "the call belongs to nothing that is asked for");
@@ -163,7 +158,7 @@ static enum truth client_truth(struct walk *walk, const struct fact *fact)
         saw(walk, "the client's address is not known");
     else
         saw(walk, "the client is %.*s", SPAN_ARG(client));
-    return policy__op_cidr(&fact->ranges, client);
+    return policy__in_ranges(fact->ranges, fact->count, client);
 }
 
 static bool watches(const struct policy *policy, const struct policy_watch *asked)
@@ -203,7 +198,7 @@ static enum truth annotations_truth(struct walk *walk, const struct fact *fact)
         else if (known == POLICY_UNKNOWN)
             all = truth_and(all, fact->absent);
         else
-            all = truth_and(all, (known == POLICY_YES) == fact->wants[hint] ? TRUTH_TRUE : TRUTH_FALSE);
+            all = truth_and(all, truth_of((known == POLICY_YES) == fact->wants[hint]));
     }
     return all;
 }

@@ -33,27 +33,6 @@ enum truth policy__guess(struct walk *walk, bool opening)
     return walk->question->hidden->favours_permit == opening ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
-/* Of an array or object that only holds something hidden, its type and size are known. */
-static bool op_is_blind(enum op_kind kind, bool itself)
-{
-    if (kind == OP_EXISTS)
-        return false;
-    return itself || kind == OP_EQUALS || kind == OP_IN || kind == OP_CONTAINS;
-}
-
-bool policy__leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value)
-{
-    bool itself;
-
-    if (!question_hides(hidden, value))
-        return false;
-    itself = question_is_hidden(hidden, value);
-    for (uint32_t i = 0; i < leaf->op_count; i++)
-        if (op_is_blind(leaf->ops[i].kind, itself))
-            return true;
-    return false;
-}
-
 /* Which kinds of rules apply under one guess. */
 struct applying_kinds {
     bool forbids, refused, holds, granted, permits;

@@ -21,8 +21,8 @@ enum truth policy__regex(const struct regex *regex, bool opening, struct span su
     return TRUTH_UNDECIDED;
 }
 
-/* Meaning 10: what the word `protocol` stands for. A client's answer to ping comes here as `ping`. */
-static bool is_protocol(struct span method)
+/* A client's answer to ping comes here as `ping`. */
+bool policy_is_protocol(struct span method)
 {
     static const char *const methods[] = {"initialize",  "server/discover", "ping", "tools/list",
                                           "stream/open", "session/end",     NULL};
@@ -54,7 +54,7 @@ enum truth policy__name_matches(const struct name *name, bool opening, struct sp
     case NAME_LITERAL: matches = span_equals(name->text, value); break;
     case NAME_GLOB: return matches_glob(name, value, budget);
     case NAME_REGEX: return policy__regex(name->regex, opening, value, name->whole, budget);
-    case NAME_PROTOCOL: matches = is_protocol(value); break;
+    case NAME_PROTOCOL: matches = policy_is_protocol(value); break;
     }
     return matches ? TRUTH_TRUE : TRUTH_FALSE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms that a value has or has not; none is ever undecided. */
+/* format: forms that a text has or has not; none is ever undecided. */
 #include "policy/compile_priv.h"
 
 #include "base/num.h"
@@ -7,16 +7,6 @@
 #define LOCAL_MAX 64  /* RFC 5321, 4.5.3.1.1 */
 #define LABEL_MAX 63  /* RFC 1035, 2.3.4 */
 #define EMAIL_MAX 254 /* RFC 5321, 4.5.3.1.3, without the angle brackets */
-
-void policy__compile_format(struct compiler *c, const struct yaml_node *node, struct op *op)
-{
-    static const char *const words[] = {"uuid", "email", "date", "date-time", "ipv4", "ipv6", NULL};
-    static const enum format formats[] = {FORMAT_UUID, FORMAT_EMAIL, FORMAT_DATE, FORMAT_DATE_TIME, FORMAT_IPV4, FORMAT_IPV6};
-    int word = policy__word(c, node, words);
-
-    if (word >= 0)
-        op->format = formats[word];
-}
 
 static bool is_digit(char c)
 {
@@ -179,18 +169,52 @@ static bool is_address(struct span text, unsigned family)
     return address_read(text, &address) && address.family == family;
 }
 
-enum truth policy__op_format(const struct op *op, struct span text)
+static bool is_ipv4(struct span text)
 {
-    bool is = false;
-
-    switch (op->format) {
-    case FORMAT_NONE: return TRUTH_UNDECIDED;
-    case FORMAT_UUID: is = is_uuid(text); break;
-    case FORMAT_EMAIL: is = is_email(text); break;
-    case FORMAT_DATE: is = is_date(text); break;
-    case FORMAT_DATE_TIME: is = is_date_time(text); break;
-    case FORMAT_IPV4: is = is_address(text, 4); break;
-    case FORMAT_IPV6: is = is_address(text, 6); break;
-    }
-    return is ? TRUTH_TRUE : TRUTH_FALSE;
+    return is_address(text, 4);
 }
+
+static bool is_ipv6(struct span text)
+{
+    return is_address(text, 6);
+}
+
+/* ---- the operator ---- */
+
+static const char *const words[] = {"uuid", "email", "date", "date-time", "ipv4", "ipv6", NULL};
+
+static const struct form {
+    bool (*has)(struct span text);
+    const char *sample;
+} forms[] = {
+    {is_uuid, "\"7d444840-9dc0-11d1-b245-5ffdce74fad2\""}, {is_email, "\"ada@example.com\""}, {is_date, "\"2026-11-20\""},
+    {is_date_time, "\"2026-11-20T12:00:00Z\""}, {is_ipv4, "\"192.0.2.7\""}, {is_ipv6, "\"2001:db8::7\""},
+};
+
+static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    int word = policy__word(c, node, words);
+
+    op->written = policy__written(c, node);
+    if (word >= 0)
+        op->terms = &forms[word];
+}
+
+static enum truth format(struct walk *walk, const struct op *op, struct span text)
+{
+    const struct form *form = op->terms;
+
+    (void)walk;
+    return truth_of(form->has(text));
+}
+
+static void sample(const struct op *op, struct samples *samples)
+{
+    (void)op;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        samples->json(samples, span_text(forms[i].sample));
+}
+
+const struct operator policy__op_format = {
+    .word = "format", .types = TYPES_SCALAR, .compile = compile, .of_text = format, .cost = policy__text_cost, .sample = sample,
+};

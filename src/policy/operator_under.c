@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a file path leads, read as a file server reads it: decoded once, then step by step. */
+/* under: where a file path leads, read as a file server reads it: decoded once, then step by step. */
 #include "policy/compile_priv.h"
 
 #include "unicode/unicode.h"
@@ -22,7 +22,7 @@ static const char *wrong_with(struct span directory)
     return unicode_is_deceptive(directory) ? "holds invisible or control characters; write the plain name" : NULL;
 }
 
-static enum code take_directory(struct compiler *c, const struct yaml_node *text, void *part)
+static void take_directory(struct compiler *c, const struct yaml_node *text, void *part)
 {
     const char *wrong = wrong_with(text->text);
     struct span directory = text->text;
@@ -31,16 +31,13 @@ static enum code take_directory(struct compiler *c, const struct yaml_node *text
         FAULT(c, text, "the directory `%.*s` %s", SPAN_ARG(text->text), wrong);
     if (span_ends_with(directory, SPAN_LIT("/")))
         directory.len--;
-    return policy__copy(c, directory, part);
+    *(struct span *)part = policy__copy(c, directory);
 }
 
-enum code policy__compile_under(struct compiler *c, const struct yaml_node *node, struct op *op)
+static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    void *directories;
-    enum code code = policy__texts(c, node, sizeof *op->directories, take_directory, &directories, &op->part_count);
-
-    op->directories = directories;
-    return code;
+    op->written = policy__written(c, node);
+    op->terms = policy__texts(c, node, sizeof(struct span), take_directory, &op->term_count);
 }
 
 static bool is_debatable(struct span path)
@@ -91,8 +88,9 @@ static bool is_inside(struct span path, struct span directory)
     return wanted.len == 0;
 }
 
-enum truth policy__op_under(struct walk *walk, const struct op *op, struct span text)
+static enum truth under(struct walk *walk, const struct op *op, struct span text)
 {
+    const struct span *directories = op->terms;
     struct span path = text;
 
     if (span_find(text, '%') < text.len) {
@@ -106,8 +104,24 @@ enum truth policy__op_under(struct walk *walk, const struct op *op, struct span 
     }
     if (is_debatable(path))
         return TRUTH_UNDECIDED;
-    for (uint32_t i = 0; i < op->part_count; i++)
-        if (is_inside(path, op->directories[i]))
+    for (uint32_t i = 0; i < op->term_count; i++)
+        if (is_inside(path, directories[i]))
             return TRUTH_TRUE;
     return TRUTH_FALSE;
 }
+
+/* A path is decoded, looked over, and read for each directory. */
+static uint64_t cost(const struct op *op, struct span text)
+{
+    return policy__text_cost(op, text) * (2 + op->term_count);
+}
+
+static void sample(const struct op *op, struct samples *samples)
+{
+    samples->written(samples, op->written, "", "/x");
+    samples->written(samples, op->written, "", "/../x");
+}
+
+const struct operator policy__op_under = {
+    .word = "under", .types = TYPES_SCALAR, .compile = compile, .of_text = under, .cost = cost, .sample = sample,
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a URL leads. Clients read debatable URLs in different ways, so that those are undecided (src/README.md says which). */
+/* url: where a URL leads. Clients read debatable URLs in different ways, so that those are undecided; src/README.md says
+ * which. */
 #include "policy/compile_priv.h"
 
 #include "base/glob.h"
@@ -99,23 +100,20 @@ static bool read_address(struct span host, struct address *address)
 
 /* ---- the policy's side ---- */
 
-static enum code copy_lower(struct compiler *c, struct span text, struct span *copy)
+static struct span copy_lower(struct compiler *c, struct span text)
 {
-    char *at = arena_dup(&c->policy->arena, text.at, text.len);
+    char *at = policy__alloc(c, text.len, 1);
 
-    if (at == NULL)
-        return CODE_NOMEM;
-    for (size_t i = 0; i < text.len; i++)
-        at[i] = at[i] >= 'A' && at[i] <= 'Z' ? (char)(at[i] | 32) : at[i];
-    *copy = span_of(at, text.len);
-    return CODE_OK;
+    for (size_t i = 0; at != NULL && i < text.len; i++)
+        at[i] = text.at[i] >= 'A' && text.at[i] <= 'Z' ? (char)(text.at[i] | 32) : text.at[i];
+    return span_of(at, at != NULL ? text.len : 0);
 }
 
-static enum code take_scheme(struct compiler *c, const struct yaml_node *text, void *part)
+static void take_scheme(struct compiler *c, const struct yaml_node *text, void *part)
 {
     if (!is_scheme(text->text))
         FAULT(c, text, "`%.*s` is no scheme; write it without `:` and `//`, as in [https]", SPAN_ARG(text->text));
-    return copy_lower(c, text->text, part);
+    *(struct span *)part = copy_lower(c, text->text);
 }
 
 static const char *wrong_with_host(struct span host, bool is_address)
@@ -134,7 +132,7 @@ static const char *wrong_with_host(struct span host, bool is_address)
     return NULL;
 }
 
-static enum code take_host(struct compiler *c, const struct yaml_node *text, void *part)
+static void take_host(struct compiler *c, const struct yaml_node *text, void *part)
 {
     struct host_term *term = part;
     const char *wrong;
@@ -143,59 +141,48 @@ static enum code take_host(struct compiler *c, const struct yaml_node *text, voi
     wrong = wrong_with_host(text->text, term->is_address);
     if (wrong != NULL)
         FAULT(c, text, "`%.*s` %s", SPAN_ARG(text->text), wrong);
-    return copy_lower(c, text->text, &term->text);
+    term->text = copy_lower(c, text->text);
 }
 
-static enum code compile_ports(struct compiler *c, const struct yaml_node *list, struct url_terms *terms)
+static void compile_ports(struct compiler *c, const struct yaml_node *list, struct url_terms *terms)
 {
-    uint64_t *ports = policy__alloc(c, list->count, sizeof *ports);
+    uint64_t *ports;
 
     terms->any_port = list->type == YAML_STRING && span_is(list->text, "any");
     if (terms->any_port)
-        return CODE_OK;
-    terms->ports = ports;
-    if (ports == NULL)
-        return CODE_NOMEM;
+        return;
+    terms->ports = ports = policy__alloc(c, list->count, sizeof *ports);
     if (list->type != YAML_LIST)
         FAULT(c, list, "`ports` is a list of numbers or the word any; write [443, 8443] or any");
     else if (list->count == 0)
         FAULT(c, list, "nothing is in an empty list; name at least one");
-    for (const struct yaml_node *port = list->child; port != NULL; port = port->next) {
+    for (const struct yaml_node *port = list->child; ports != NULL && port != NULL; port = port->next) {
         uint64_t *number = &ports[terms->port_count++];
 
         if (port->type != YAML_INT || num_u64(port->json, number) != CODE_OK || *number == 0 || *number > 65535)
             FAULT(c, port, "this is no port; write a number from 1 to 65535");
     }
-    return CODE_OK;
 }
 
-enum code policy__compile_url(struct compiler *c, const struct yaml_node *node, struct op *op)
+static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     static const char *const known[] = {"schemes", "hosts", "ports", NULL};
+    const struct yaml_node *schemes = yaml_member(node, "schemes"), *hosts = yaml_member(node, "hosts");
+    const struct yaml_node *ports = yaml_member(node, "ports");
     struct url_terms *terms = policy__alloc(c, 1, sizeof *terms);
-    const struct yaml_node *part;
-    void *parts = NULL;
-    enum code code = CODE_OK;
 
-    op->url = terms;
-    if (terms == NULL)
-        return CODE_NOMEM;
-    if (!policy__is_map(c, node))
-        return CODE_OK;
-    policy__check_keys(c, node, known, "`url`");
+    op->written = policy__written(c, node);
+    op->terms = terms;
+    if (terms == NULL || !policy__is_map_of(c, node, known, "`url`"))
+        return;
     if (node->count == 0)
         FAULT(c, node, "an empty `url` asks nothing; write {schemes: [https], hosts: [example.com]}");
-    part = yaml_member(node, "schemes");
-    if (part != NULL && policy__is_list(c, part))
-        code = policy__texts(c, part, sizeof *terms->schemes, take_scheme, &parts, &terms->scheme_count);
-    terms->schemes = parts;
-    parts = NULL;
-    part = yaml_member(node, "hosts");
-    if (code == CODE_OK && part != NULL && policy__is_list(c, part))
-        code = policy__texts(c, part, sizeof *terms->hosts, take_host, &parts, &terms->host_count);
-    terms->hosts = parts;
-    part = yaml_member(node, "ports");
-    return code == CODE_OK && part != NULL ? compile_ports(c, part, terms) : code;
+    if (policy__is_list(c, schemes))
+        terms->schemes = policy__texts(c, schemes, sizeof *terms->schemes, take_scheme, &terms->scheme_count);
+    if (policy__is_list(c, hosts))
+        terms->hosts = policy__texts(c, hosts, sizeof *terms->hosts, take_host, &terms->host_count);
+    if (ports != NULL)
+        compile_ports(c, ports, terms);
 }
 
 /* ---- the value's side ---- */
@@ -306,22 +293,43 @@ static enum truth port_truth(const struct url_terms *terms, const struct url *ur
     return TRUTH_FALSE;
 }
 
-enum truth policy__op_url(const struct op *op, struct span text)
+static enum truth url(struct walk *walk, const struct op *op, struct span text)
 {
     struct url url;
 
+    (void)walk;
     if (!is_visible(text) || !split(text, &url) || url.has_userinfo)
         return TRUTH_UNDECIDED;
-    return truth_and(scheme_truth(op->url, &url), truth_and(host_truth(op->url, &url), port_truth(op->url, &url)));
-}
-
-bool policy__url_asks_ports(const struct op *op)
-{
-    return op->url->any_port || op->url->ports != NULL;
+    return truth_and(scheme_truth(op->terms, &url), truth_and(host_truth(op->terms, &url), port_truth(op->terms, &url)));
 }
 
 /* Globs may try a host at each of its places. */
-uint64_t policy__url_cost(const struct op *op)
+static uint64_t cost(const struct op *op, struct span text)
 {
-    return (uint64_t)op->url->host_count * (HOST_MAX / 16) + (op->url->scheme_count + op->url->port_count) / 4;
+    const struct url_terms *terms = op->terms;
+
+    return policy__text_cost(op, text) + (uint64_t)terms->host_count * (HOST_MAX / 16) +
+           (terms->scheme_count + terms->port_count) / 4;
 }
+
+static void sample(const struct op *op, struct samples *samples)
+{
+    samples->written(samples, op->written, "https://", "/");
+    samples->written(samples, op->written, "http://", "/");
+}
+
+/* A closing `url` without ports lets the same host pass on another one. */
+static const char *closing_doubt(const struct op *op)
+{
+    const struct url_terms *terms = op->terms;
+
+    return terms->any_port || terms->ports != NULL
+               ? NULL
+               : "a `url` without `ports` holds for the scheme's default port only, so that another gets around it; write "
+                 "`ports: any`, or the ports that are meant";
+}
+
+const struct operator policy__op_url = {
+    .word = "url", .types = TYPES_SCALAR, .compile = compile, .of_text = url, .cost = cost, .sample = sample,
+    .closing_doubt = closing_doubt,
+};

@@ -64,6 +64,9 @@ void policy_each_watch(const struct policy *policy, const struct question *quest
 /* The `policy:` name of one file's text, for load and remove. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
 
+/* Meaning 10: whether the word `protocol` in `methods` stands for this method. */
+bool policy_is_protocol(struct span method);
+
 /* Memory and budgets of one thread's evaluations. */
 struct policy_scratch;
 enum code policy_scratch_new(struct policy_scratch **scratch) MUST_USE;

@@ -152,7 +152,7 @@ static void check_ids(struct compiler *c)
     }
 }
 
-static enum code sort_rules(struct compiler *c)
+static void sort_rules(struct compiler *c)
 {
     struct policy *policy = c->policy;
 
@@ -162,14 +162,12 @@ static enum code sort_rules(struct compiler *c)
     qsort(policy->rules, policy->rule_count, sizeof *policy->rules, by_effect_and_id);
     policy->by_id = policy__alloc(c, policy->rule_count, sizeof(struct rule *));
     if (policy->by_id == NULL)
-        return CODE_NOMEM;
+        return;
     for (uint32_t i = 0; i < policy->rule_count; i++)
         policy->by_id[i] = &policy->rules[i];
     qsort(policy->by_id, policy->rule_count, sizeof(struct rule *), by_id);
     check_ids(c);
-    policy__check_approved(c);
-    policy__check_spent(c);
-    return CODE_OK;
+    policy__check_cases(c);
 }
 
 void policy__hash_file(struct digest *digest, struct span name, struct span text)
@@ -192,37 +190,28 @@ static void hash_sources(struct policy *policy)
 
 /* ---- the set of files ---- */
 
-static enum code read_source(struct compiler *c, const struct policy_file *file, struct parsed *parsed)
+static void read_source(struct compiler *c, const struct policy_file *file, struct parsed *parsed)
 {
     struct source *source = &parsed->source;
-    enum code code = policy__copy(c, file->path, &source->path);
 
-    if (code == CODE_OK)
-        code = policy__copy(c, file->text, &source->text);
-    if (code != CODE_OK)
-        return code;
+    source->path = policy__copy(c, file->path);
+    source->text = policy__copy(c, file->text);
     source->path_text = source->path.at;
-    code = yaml_read(source->text, source->path_text, &parsed->tree, c->faults);
-    return code == CODE_NOMEM ? code : CODE_OK;
+    if (!c->no_memory)
+        c->no_memory = yaml_read(source->text, source->path_text, &parsed->tree, c->faults) == CODE_NOMEM;
 }
 
-static enum code read_files(struct compiler *c, const struct policy_file *files, size_t count, struct parsed *parsed)
+static void read_files(struct compiler *c, const struct policy_file *files, size_t count, struct parsed *parsed)
 {
     for (size_t i = 0; i < count; i++) {
-        enum code code = read_source(c, &files[i], &parsed[i]);
-
-        if (code != CODE_OK)
-            return code;
+        read_source(c, &files[i], &parsed[i]);
         if (parsed[i].tree == NULL)
             continue;
         c->source = &parsed[i].source;
         c->tree = parsed[i].tree;
-        code = policy__compile_name(c);
-        if (code != CODE_OK)
-            return code;
+        policy__compile_name(c);
         policy__count_parts(parsed[i].tree, c->policy);
     }
-    return CODE_OK;
 }
 
 static void check_names(struct compiler *c, const struct parsed *parsed, size_t count)
@@ -234,10 +223,9 @@ static void check_names(struct compiler *c, const struct parsed *parsed, size_t 
                        SPAN_ARG(parsed[i].source.name), parsed[i - 1].source.path_text);
 }
 
-static enum code compile_set(struct compiler *c, struct parsed *parsed, size_t count)
+static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
 {
     struct policy *policy = c->policy;
-    enum code code = CODE_OK;
 
     qsort(parsed, count, sizeof *parsed, by_name);
     check_names(c, parsed, count);
@@ -245,39 +233,35 @@ static enum code compile_set(struct compiler *c, struct parsed *parsed, size_t c
     policy->rules = policy__alloc(c, policy->rule_count, sizeof *policy->rules);
     policy->redactions = policy__alloc(c, policy->redaction_count, sizeof *policy->redactions);
     policy->cases = policy__alloc(c, policy->case_count, sizeof *policy->cases);
-    if (!policy->sources || !policy->rules || !policy->redactions || !policy->cases)
-        return CODE_NOMEM;
-    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < count && !c->no_memory; i++) {
         policy->sources[i] = parsed[i].source;
         policy->source_count++;
         c->source = &policy->sources[i];
         c->tree = parsed[i].tree;
         if (c->tree != NULL)
-            code = policy__compile_file(c);
+            policy__compile_file(c);
     }
-    if (code == CODE_OK)
-        code = sort_rules(c);
-    if (code == CODE_OK && c->faults->count == 0)
-        code = policy__index_build(policy);
-    return code;
+    if (!c->no_memory)
+        sort_rules(c);
+    if (!c->no_memory && c->faults->count == 0)
+        c->no_memory = policy__index_build(policy) != CODE_OK;
 }
 
-static enum code compile_files(struct compiler *c, const struct policy_file *files, size_t count)
+static void compile_files(struct compiler *c, const struct policy_file *files, size_t count)
 {
     struct parsed *parsed = mem_array(count, sizeof *parsed);
-    enum code code;
 
+    c->no_memory = parsed == NULL;
     if (parsed == NULL)
-        return CODE_NOMEM;
-    code = read_files(c, files, count, parsed);
-    if (code == CODE_OK)
-        code = compile_set(c, parsed, count);
-    if (code == CODE_OK && c->faults->count == 0)
+        return;
+    read_files(c, files, count, parsed);
+    if (!c->no_memory)
+        compile_set(c, parsed, count);
+    if (!c->no_memory && c->faults->count == 0)
         hash_sources(c->policy);
     for (size_t i = 0; i < count; i++)
         yaml_tree_free(&parsed[i].tree);
     mem_free(parsed);
-    return code;
 }
 
 static struct policy *new_policy(uint64_t version)
@@ -293,10 +277,16 @@ static struct policy *new_policy(uint64_t version)
     return policy;
 }
 
-static enum code hand_over(struct compiler *c, enum code code, struct policy **policy)
+/* Without memory for all of it, what was found says nothing: a name that could not be kept is no missing name. */
+static enum code hand_over(struct compiler *c, struct policy **policy, struct faults *faults)
 {
-    if (code == CODE_OK && c->faults->count > 0)
-        code = CODE_INVALID;
+    enum code code = c->no_memory ? CODE_NOMEM : c->faults->count > 0 ? CODE_INVALID : CODE_OK;
+
+    for (size_t i = 0; !c->no_memory && i < c->faults->count; i++) {
+        if (i < FAULTS_MAX && faults->count < FAULTS_MAX)
+            faults->fault[faults->count] = c->faults->fault[i];
+        faults->count++;
+    }
     if (code == CODE_OK)
         *policy = c->policy;
     else
@@ -308,63 +298,55 @@ enum code policy_compile(const struct policy_file *files, size_t count, uint64_t
                          struct faults *faults, struct faults *warnings)
 {
     struct faults mine;
-    struct compiler c = {.faults = &mine, .warnings = warnings, .pumps = version == 0};
-    enum code code;
+    struct compiler c = {.policy = new_policy(version), .faults = &mine, .warnings = warnings, .pumps = version == 0};
 
     *policy = NULL;
-    faults_init(&mine);
-    c.policy = new_policy(version);
     if (c.policy == NULL)
         return CODE_NOMEM;
+    faults_init(&mine);
     if (count > FILES_MAX)
         faults_add(&mine, "", 0, 0, "more than %d files; put more rules into each", FILES_MAX);
-    code = count > FILES_MAX ? CODE_OK : compile_files(&c, files, count);
-    for (size_t i = 0; i < mine.count; i++) {
-        if (i < FAULTS_MAX && faults->count < FAULTS_MAX)
-            faults->fault[faults->count] = mine.fault[i];
-        faults->count++;
-    }
-    return hand_over(&c, code, policy);
+    else
+        compile_files(&c, files, count);
+    return hand_over(&c, policy, faults);
 }
 
 /* ---- a call alone ---- */
 
-static enum code read_call(struct compiler *c, const struct policy_file *file)
+static void read_call(struct compiler *c, const struct policy_file *file)
 {
     struct policy *policy = c->policy;
     struct parsed parsed = {.tree = NULL};
-    enum code code;
 
     policy->cases = policy__alloc(c, 1, sizeof *policy->cases);
-    code = policy->cases ? read_source(c, file, &parsed) : CODE_NOMEM;
-    if (code != CODE_OK || parsed.tree == NULL)
-        return code;
-    policy->cases[0] = (struct policy_case){.source = &parsed.source, .name = SPAN_LIT("call")};
-    policy->case_count = 1;
-    c->source = &parsed.source;
-    c->tree = parsed.tree;
-    if (policy__is_map(c, yaml_root(parsed.tree)))
-        code = policy__compile_case_call(c, yaml_root(parsed.tree), &policy->cases[0]);
-    policy->cases[0].source = NULL; /* which was ours; nobody asks a call for its place */
+    read_source(c, file, &parsed);
+    if (!c->no_memory && parsed.tree != NULL) {
+        policy->cases[0] = (struct policy_case){.name = SPAN_LIT("call")}; /* nobody asks a call for its place */
+        policy->case_count = 1;
+        c->source = &parsed.source;
+        c->tree = parsed.tree;
+        policy__compile_case_call(c, yaml_root(parsed.tree), &policy->cases[0]);
+    }
     yaml_tree_free(&parsed.tree);
-    return code;
 }
 
 enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults)
 {
-    struct compiler c = {.faults = faults, .policy = new_policy(0)};
+    struct faults mine;
+    struct compiler c = {.policy = new_policy(0), .faults = &mine};
     struct policy_file readable = *file;
     struct buf text;
-    enum code code;
 
     *holder = NULL;
     if (c.policy == NULL)
         return CODE_NOMEM;
+    faults_init(&mine);
     buf_init(&text, SNAPSHOT_MAX_BYTES);
-    code = policy__call_text(file->text, &text);
-    readable.text = buf_peek(&text);
-    if (code == CODE_OK)
-        code = read_call(&c, &readable);
+    c.no_memory = policy__call_text(file->text, &text) != CODE_OK;
+    if (!c.no_memory) {
+        readable.text = buf_peek(&text);
+        read_call(&c, &readable);
+    }
     buf_fini(&text);
-    return hand_over(&c, code, holder);
+    return hand_over(&c, holder, faults);
 }

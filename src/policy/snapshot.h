@@ -13,7 +13,7 @@
 #include "crypto/digest.h"
 #include "json/json.h"
 #include "policy/address.h"
-#include "policy/operator_tbl.h"
+#include "policy/operator.h"
 #include "policy/path.h"
 #include "policy/policy.h"
 #include "policy/zone.h"
@@ -21,26 +21,6 @@
 #include "yaml/yaml.h"
 
 #include <stdatomic.h>
-
-/* Kleene's values: `and` is the least, `or` the greatest, `not` the negative. */
-enum truth { TRUTH_FALSE = -1, TRUTH_UNDECIDED = 0, TRUTH_TRUE = 1 };
-
-static inline enum truth truth_and(enum truth a, enum truth b)
-{
-    return a < b ? a : b;
-}
-
-static inline enum truth truth_or(enum truth a, enum truth b)
-{
-    return a > b ? a : b;
-}
-
-static inline enum truth truth_not(enum truth a)
-{
-    return (enum truth)(-(int)a);
-}
-
-const char *policy__truth_text(enum truth truth);
 
 /* ---- names: the lists of `match` ---- */
 
@@ -79,46 +59,9 @@ struct match {
 
 extern const struct names *const policy__target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
 
-/* ---- operators ---- */
-
-enum op_kind {
-#define X(name, word, reads_text) OP_##name,
-    OPERATOR_TABLE(X)
-#undef X
-    OP_COUNT
-};
-
-extern const char *const policy__op_text[OP_COUNT]; /* "equals" ... */
-bool policy__op_reads_text(enum op_kind kind);      /* Meaning 4: the string operators */
-
-#define IS_INTEGER JSON_NONE /* in op.is_type: a number without fractional value */
-
-enum format { FORMAT_NONE = 0, FORMAT_UUID, FORMAT_EMAIL, FORMAT_DATE, FORMAT_DATE_TIME, FORMAT_IPV4, FORMAT_IPV6 };
-
-struct url_terms; /* operator_url.c */
-
 enum decoder { DECODER_PERCENT = 0, DECODER_BASE64, DECODER_UNICODE, DECODER_HTML, DECODER_JSON, DECODER_COUNT };
 
 extern const char *const policy__decoder_text[DECODER_COUNT + 1]; /* "percent" ..., NULL */
-
-struct op {
-    enum op_kind kind;
-    bool whole;                            /* MATCHES */
-    bool truth;                            /* EXISTS */
-    enum json_type is_type;                /* IS; JSON_TRUE stands for boolean */
-    uint64_t count;                        /* lengths and items */
-    struct span text;                      /* MATCHES, GLOB, ...: the operand as written */
-    const struct regex *regex;             /* MATCHES */
-    const struct json_node *value;         /* EQUALS, CONTAINS, MIN, MAX */
-    const struct json_node *const *values; /* IN: strings first, in byte order */
-    uint32_t value_count, string_count;
-    enum format format;                    /* FORMAT */
-    const struct url_terms *url;           /* URL */
-    const struct address_range *ranges;    /* CIDR */
-    const struct span *directories;        /* UNDER: without a slash at the end */
-    uint32_t part_count;                   /* of ranges or directories */
-    struct span written;                   /* UNDER, URL, CIDR, FORMAT: the operand as JSON, for words */
-};
 
 /* ---- what conditions ask about beyond arguments ---- */
 
@@ -143,14 +86,14 @@ struct fact {
     enum fact_kind kind;
     uint32_t days;                 /* DURING: bits, 0 is Sunday */
     const struct hours *hours;     /* DURING */
-    uint32_t count;                /* of hours */
+    uint32_t count;                /* of hours or ranges */
     const struct zone *zone;       /* DURING */
     struct span zone_name;
     const struct watch *watch;     /* SESSION */
     uint32_t by;                   /* SESSION: bits of enum policy_by */
     int64_t within_us;             /* SESSION */
     struct span written;           /* as JSON, for words */
-    struct op ranges;              /* CLIENT: a `cidr` */
+    const struct address_range *ranges; /* CLIENT */
     bool asks[POLICY_HINT_COUNT];  /* ANNOTATIONS */
     bool wants[POLICY_HINT_COUNT];
     enum truth absent;             /* ANNOTATIONS: of a hint that is not known */
@@ -223,8 +166,10 @@ struct redaction {
     bool query;
 };
 
-struct case_approved {
+/* A rule that a test names. */
+struct case_rule {
     struct span rule;
+    uint64_t calls; /* `spent`: that count under its limit */
     int line, column;
 };
 
@@ -234,22 +179,16 @@ struct case_earlier {
     int64_t ago_us;
 };
 
-struct case_spent { /* calls that count under a permit's limit */
-    struct span rule;
-    uint64_t calls;
-    int line, column;
-};
-
 struct policy_case { /* one of `tests:` */
     const struct source *source;
     struct span name;
     int line, column;
     struct question question;
-    const struct case_approved *approved; /* rules whose approval a person has given */
+    const struct case_rule *approved; /* rules whose approval a person has given */
     uint32_t approved_count;
     const struct case_earlier *earlier;
     uint32_t earlier_count;
-    const struct case_spent *spent;
+    const struct case_rule *spent;
     uint32_t spent_count;
     enum policy_known hints[POLICY_HINT_COUNT];
     enum verdict_kind verdict;
@@ -387,16 +326,9 @@ enum truth policy__fact(struct walk *walk, const struct fact *fact);
 enum truth policy__rule_conditions(struct walk *walk, const struct rule *rule, struct span *undecided);
 /* hidden.c: what a condition asks of a hidden value. Marks the walk. */
 enum truth policy__guess(struct walk *walk, bool opening);
-/* Whether some operator of the leaf looks at what is hidden in this value. */
-bool policy__leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value);
-enum truth policy__op(struct walk *walk, const struct condition *leaf, const struct op *op, const struct json_node *value);
-enum truth policy__op_cidr(const struct op *op, struct span text);
-enum truth policy__op_format(const struct op *op, struct span text);
-enum truth policy__op_under(struct walk *walk, const struct op *op, struct span text);
-enum truth policy__op_url(const struct op *op, struct span text);
 bool policy__date_time(struct span text, int64_t *time_us); /* RFC 3339; false for anything else */
-bool policy__url_asks_ports(const struct op *op); /* otherwise the scheme's default is meant */
-uint64_t policy__url_cost(const struct op *op); /* in visits, whatever the text */
+/* operator_cidr.c */
+enum truth policy__in_ranges(const struct address_range *ranges, uint32_t count, struct span text);
 
 /* Spends the visits from the budget. Returns: false where the call became too costly. */
 bool policy__spend_visits(struct walk *walk);
@@ -406,7 +338,6 @@ bool policy__charge(struct walk *walk, uint64_t visits);
 
 /* decode.c: all operators of a leaf with decoders, on all readings of a string. */
 enum truth policy__decoded(struct walk *walk, const struct condition *leaf, const struct json_node *string);
-bool policy__op_reads_readings(enum op_kind kind); /* the others see the value as it is */
 
 /* decode_text.c. Takes: out: room for text.len bytes, and policy__html_growth() more. Returns: how many were written. */
 size_t policy__read_percent(struct span text, char *out);
@@ -415,8 +346,6 @@ size_t policy__html_growth(size_t len);
 
 /* Whether the value alone makes the leaf's operators true. */
 bool policy__fulfils(const struct condition *leaf, const struct json_node *value);
-/* Whether one of the leaf's operators is undecided on this array or object. */
-bool policy__leaf_skips(const struct condition *leaf, const struct json_node *value);
 enum truth policy__regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget);
 
 /* Rules or redactions whose `match` is not false, ascending. */

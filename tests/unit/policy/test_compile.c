@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+#include "os/file.h"
 #include "unit/policy/judge.h"
 
 /* What is wrong, where, and a part of what is said. */
@@ -325,12 +327,43 @@ static void test_eval_memory(void **state)
     court_close(&court);
 }
 
+/* Whichever allocation fails, the compiler says so and nothing else, and keeps nothing; what was made before is not used. */
+static void test_no_memory(void **state)
+{
+    struct policy_file file = {.path = SPAN_LIT("p.yaml")};
+    struct buf text;
+    bool done = false;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(file_read("tests/fuzz/policy.in/everything.yaml", FILE_ANY, 1 << 20, &text, NULL), CODE_OK);
+    file.text = buf_peek(&text);
+    for (uint64_t nth = 1; !done; nth++) {
+        struct faults faults;
+        struct policy *policy;
+        enum code code;
+
+        faults_init(&faults);
+        mem_fail_at(nth, 0);
+        code = policy_compile(&file, 1, 1, &policy, &faults, NULL);
+        done = mem_fail_count() < nth;
+        mem_fail_at(0, 0);
+        assert_int_equal(code, done ? CODE_OK : CODE_NOMEM);
+        assert_int_equal(faults.count, 0);
+        assert_true((policy != NULL) == done);
+        policy_unref(&policy);
+        assert_true(nth < 100000);
+    }
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults),     cmocka_unit_test(test_many_faults),    cmocka_unit_test(test_slow_regex),
         cmocka_unit_test(test_pumped_everywhere),
         cmocka_unit_test(test_hash),       cmocka_unit_test(test_compile_memory), cmocka_unit_test(test_eval_memory),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2.11: every operator on every awkward value, and where there is none. A row says T, F or U for each value, in a closing place
  * and in an opening one. */
-#include "policy/operator_tbl.h"
+#include "policy/operator.h"
 #include "unit/policy/judge.h"
 
 #define MEGABYTE ((size_t)1 << 20)
@@ -186,7 +186,7 @@ static void test_lacking_elements(void **state)
 static void test_completeness(void **state)
 {
     static const char *const words[] = {
-#define X(name, word, reads_text) word ": ",
+#define X(word) #word ": ",
         OPERATOR_TABLE(X)
 #undef X
         "not_matches: ", "decode: ", "keys: ",
@@ -203,6 +203,43 @@ static void test_completeness(void **state)
     }
 }
 
+/* 6.13: all of an operator stands in its struct: none of what the compiler, the evaluation and the tools for authors ask of it is
+ * missing, whichever operator is added. */
+static void test_structs(void **state)
+{
+    static const struct {
+        const char *word;
+        const struct operator *operator;
+    } all[] = {
+#define X(word) {#word, &policy__op_##word},
+        OPERATOR_TABLE(X)
+#undef X
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct operator *operator = all[i].operator;
+
+        assert_string_equal(operator->word, all[i].word);
+        assert_ptr_equal(policy__operator(span_text(all[i].word)), operator);
+        assert_non_null(operator->compile);
+        assert_true(operator->of_text != NULL || operator->of_value != NULL);
+        assert_true(operator->types != 0 && (operator->types & ~TYPES_ALL) == 0);
+        /* What costs is text that is read; what reads scalars as text is true of scalars. */
+        assert_true(operator->cost == NULL || operator->of_text != NULL);
+        assert_true(operator->of_text == NULL || (operator->types & TYPES_SCALAR) == TYPES_SCALAR);
+        assert_true(operator->of_value != NULL || (operator->types & ~TYPES_SCALAR) == 0);
+        /* Every type of value is tried of itself, which is all that `is` and `exists` ask. */
+        if (operator->sample == NULL)
+            assert_true(operator == &policy__op_is || operator == &policy__op_exists);
+        if (operator->upper != NULL)
+            assert_true(operator->upper->types == operator->types && operator->upper->compile == operator->compile);
+        assert_false(operator->is_decided && operator->of_text != NULL);
+    }
+    assert_null(policy__operator(SPAN_LIT("not_matches")));
+    assert_null(policy__operator(SPAN_LIT("")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_absence),
         cmocka_unit_test(test_lacking_elements),
         cmocka_unit_test(test_completeness),
+        cmocka_unit_test(test_structs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators: what a condition asks of one value. All that the compiler, the evaluation and the tools for authors know of an
+ * operator stands in its struct, and its struct stands in one file.
+ *
+ * Threads: structs of operators are constants; a compiled op is immutable and shared.
+ * Owns: nothing; operands live in the snapshot's arena.
+ * Lifetime: the snapshot's.
+ * Errors: faults in what an author wrote; a truth never fails, it is undecided. */
+#ifndef POLICY_OPERATOR_H
+#define POLICY_OPERATOR_H
+
+#include "json/json.h"
+#include "policy/operator_tbl.h"
+#include "policy/truth.h"
+#include "regex/regex.h"
+
+#include <stdint.h>
+
+struct compiler;
+struct condition;
+struct op;
+struct question_hidden;
+struct walk;
+struct yaml_node;
+
+/* Takes values that are worth asking an operator about: its bounds, what is beside them, what it should take and what not.
+ * Implemented by who compares two policies. */
+struct samples {
+    void (*json)(struct samples *samples, struct span json);
+    void (*text)(struct samples *samples, const char *before, struct span text, const char *after); /* as one string */
+    void (*glob)(struct samples *samples, struct span glob);     /* a string that it matches */
+    void (*regex)(struct samples *samples, struct span pattern); /* likewise, as far as can be guessed */
+    /* `one` between open and close: one time less than count, count times, one time more; never more than `most` times. */
+    void (*around)(struct samples *samples, uint64_t count, uint64_t most, const char *open, const char *one,
+                   const char *close);
+    /* Each string of op.written between before and after; of a map those of `hosts`. */
+    void (*written)(struct samples *samples, struct span written, const char *before, const char *after);
+    void (*addresses)(struct samples *samples, struct span written); /* the first of each range in it */
+};
+
+#define TYPE_BIT(type) (1u << (type))
+#define TYPES_SCALAR \
+    (TYPE_BIT(JSON_NULL) | TYPE_BIT(JSON_FALSE) | TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_NUMBER) | TYPE_BIT(JSON_STRING))
+#define TYPES_ALL (TYPES_SCALAR | TYPE_BIT(JSON_ARRAY) | TYPE_BIT(JSON_OBJECT))
+
+struct operator {
+    const char *word;
+    unsigned types; /* TYPE_BIT of the JSON types of which it can be true */
+
+    /* Reads what stands behind the word into op; faults for what is wrong with it. */
+    void (*compile)(struct compiler *c, const struct yaml_node *node, struct op *op);
+
+    /* One of these, or both. The string operators have of_text: it is asked of scalars, as the text that was sent (Meaning 4).
+     * of_value is asked of the rest. Where the one that is needed is missing, the operator is undecided. */
+    enum truth (*of_text)(struct walk *walk, const struct op *op, struct span text);
+    enum truth (*of_value)(struct walk *walk, const struct op *op, const struct json_node *value);
+
+    /* What of_text costs, in visits. NULL: next to nothing, or it counts itself. */
+    uint64_t (*cost)(const struct op *op, struct span text);
+
+    bool reads_decoded;   /* it is asked of each decoded reading of a string, as every of_text is */
+    bool decides_absence; /* it alone says what an absent value means (Meaning 7) */
+    bool looks_inside;    /* what is hidden inside an array or object matters to it */
+    bool is_decided;      /* never undecided */
+    bool has_anchor;      /* `anchor` goes with it: op.whole */
+
+    /* For people who write policies. Values to try; NULL: one of each type will do. */
+    void (*sample)(const struct op *op, struct samples *samples);
+    /* Of a lower bound: the operator of the upper one. NULL: it is none. */
+    const struct operator *upper;
+    /* What the author hardly meant, where the operator stands in a closing leaf; NULL: nothing. */
+    const char *(*closing_doubt)(const struct op *op);
+};
+
+#define X(word) extern const struct operator policy__op_##word;
+OPERATOR_TABLE(X)
+#undef X
+
+/* An operator with its operand. What was written is in `value`, `values`, `written` or `text`, whichever is set first. */
+struct op {
+    const struct operator *operator;
+    unsigned types; /* as of the operator, or fewer */
+    bool opening;   /* where the leaf opens (Meaning 5) */
+    bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it */
+    bool truth;
+    uint64_t count;
+    const struct json_node *value;
+    const struct json_node *const *values; /* strings first, in byte order */
+    uint32_t value_count, string_count;
+    struct span written; /* as JSON, where the compiled form no longer reads like it */
+    struct span text;
+    const struct regex *regex;
+    const void *terms; /* whatever else the operator's own file keeps */
+    uint32_t term_count;
+};
+
+/* By its word; NULL: there is none. */
+const struct operator *policy__operator(struct span word);
+
+/* What the operator says of the value. */
+enum truth policy__op(struct walk *walk, const struct op *op, const struct json_node *value);
+
+/* Whether one of the leaf's operators is undecided on this array or object at the end of `..*`, and the value is skipped. */
+bool policy__leaf_skips(const struct condition *leaf, const struct json_node *value);
+
+/* Whether some operator of the leaf looks at what is hidden in this value. */
+bool policy__leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value);
+
+static inline bool policy__op_reads_decoded(const struct op *op)
+{
+    return op->operator->of_text != NULL || op->operator->reads_decoded;
+}
+
+/* One visit for each 16 bytes: the usual cost of reading a text once. */
+static inline uint64_t policy__text_cost(const struct op *op, struct span text)
+{
+    (void)op;
+    return (uint64_t)text.len / 16;
+}
+
+#endif

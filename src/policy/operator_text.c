@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a text looks like: matches, glob, starts_with, ends_with. */
+#include "policy/compile_priv.h"
+
+#include "base/glob.h"
+
+/* ---- matches ---- */
+
+/* A regex, or {pattern: name}. */
+static void compile_matches(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    const struct yaml_node *text = node;
+
+    if (node->type == YAML_MAP)
+        text = policy__named(c, node, &c->patterns);
+    else if (!policy__is_string(c, node))
+        return;
+    if (text == NULL || text->type != YAML_STRING)
+        return;
+    op->text = policy__copy(c, text->text);
+    op->regex = policy__pattern(c, node, op->text, op->whole);
+}
+
+static enum truth matches(struct walk *walk, const struct op *op, struct span text)
+{
+    return policy__regex(op->regex, op->opening, text, op->whole, walk->budget);
+}
+
+static void sample_matches(const struct op *op, struct samples *samples)
+{
+    samples->regex(samples, op->text);
+}
+
+const struct operator policy__op_matches = {
+    .word = "matches", .types = TYPES_SCALAR, .compile = compile_matches, .of_text = matches, .has_anchor = true,
+    .sample = sample_matches,
+};
+
+/* ---- glob ---- */
+
+static void compile_text(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    if (policy__is_string(c, node))
+        op->text = policy__copy(c, node->text);
+}
+
+static enum truth glob(struct walk *walk, const struct op *op, struct span text)
+{
+    (void)walk;
+    return truth_of(glob_matches(op->text, text));
+}
+
+/* A glob may try its pattern at each place of the text. */
+static uint64_t glob_cost(const struct op *op, struct span text)
+{
+    return (uint64_t)text.len / 16 * (op->text.len > 0 ? op->text.len : 1);
+}
+
+static void sample_glob(const struct op *op, struct samples *samples)
+{
+    samples->glob(samples, op->text);
+}
+
+const struct operator policy__op_glob = {
+    .word = "glob", .types = TYPES_SCALAR, .compile = compile_text, .of_text = glob, .cost = glob_cost, .sample = sample_glob,
+};
+
+/* ---- starts_with, ends_with ---- */
+
+static enum truth starts_with(struct walk *walk, const struct op *op, struct span text)
+{
+    (void)walk;
+    return truth_of(span_starts_with(text, op->text));
+}
+
+static enum truth ends_with(struct walk *walk, const struct op *op, struct span text)
+{
+    (void)walk;
+    return truth_of(span_ends_with(text, op->text));
+}
+
+static void sample_end(const struct op *op, struct samples *samples)
+{
+    samples->text(samples, "", op->text, "");
+    samples->text(samples, "x", op->text, "");
+    samples->text(samples, "", op->text, "x");
+}
+
+const struct operator policy__op_starts_with = {
+    .word = "starts_with", .types = TYPES_SCALAR, .compile = compile_text, .of_text = starts_with, .sample = sample_end,
+};
+
+const struct operator policy__op_ends_with = {
+    .word = "ends_with", .types = TYPES_SCALAR, .compile = compile_text, .of_text = ends_with, .sample = sample_end,
+};

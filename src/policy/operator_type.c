@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a value is, and whether there is one: is, exists. */
+#include "policy/compile_priv.h"
+
+/* ---- is ---- */
+
+static void compile_is(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    static const char *const words[] = {"integer", "null", "boolean", "number", "string", "array", "object", NULL};
+    static const unsigned types[] = {
+        TYPE_BIT(JSON_NUMBER), TYPE_BIT(JSON_NULL), TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_FALSE), TYPE_BIT(JSON_NUMBER),
+        TYPE_BIT(JSON_STRING), TYPE_BIT(JSON_ARRAY), TYPE_BIT(JSON_OBJECT),
+    };
+    /* Without quotes the word is YAML's own null; nobody can mean anything else. */
+    bool is_null = node->type == YAML_NULL && span_is(node->text, "null");
+    int word = is_null ? 1 : policy__word(c, node, words);
+
+    if (word < 0)
+        return;
+    op->types = types[word];
+    op->whole = word == 0; /* a number without fractional value */
+    op->text = span_text(words[word]);
+}
+
+static enum truth is(struct walk *walk, const struct op *op, const struct json_node *value)
+{
+    (void)walk;
+    return truth_of((op->types & TYPE_BIT(value->type)) != 0 && (!op->whole || json_number_is_integer(value->raw)));
+}
+
+const struct operator policy__op_is = {
+    .word = "is", .types = TYPES_ALL, .compile = compile_is, .of_value = is, .is_decided = true,
+};
+
+/* ---- exists ---- */
+
+static void compile_exists(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    op->truth = node->truth;
+    op->text = node->truth ? SPAN_LIT("true") : SPAN_LIT("false");
+    if (node->type != YAML_BOOL)
+        FAULT(c, node, "`exists` asks yes or no; write true or false");
+}
+
+/* It is asked of a value, so there is one. */
+static enum truth exists(struct walk *walk, const struct op *op, const struct json_node *value)
+{
+    (void)walk;
+    (void)value;
+    return truth_of(op->truth);
+}
+
+const struct operator policy__op_exists = {
+    .word = "exists", .types = TYPES_ALL, .compile = compile_exists, .of_value = exists, .decides_absence = true,
+};
