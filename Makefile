@@ -1,7 +1,8 @@
 # Callgate: plain GNU make. `make help` explains the targets; V=1 shows the commands.
 #
-# Every src/<room>/*.c but src/app/main.c goes into build/<flavour>/libcallgate.a; main.c on top of it is
-# build/<flavour>/callgate. Tests, simulations and fuzz targets are found by wildcard, so a new file needs no line here.
+# Every src/<room>/*.c but the two main files of src/app goes into build/<flavour>/libcallgate.a; main.c on top of it is
+# build/<flavour>/callgate. gate_main.c on top of libgate.a is callgate-gate, which `callgate serve` becomes: without the
+# rooms of KEPT_OUT, so that what enforces cannot be linked with them. Tests, simulations and fuzz targets are found by wildcard, so a new file needs no line here.
 
 VERSION := 0.3.0
 
@@ -112,8 +113,10 @@ LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 
 # ---- what there is --------------------------------------------------------------------------------------------------
 
-SRC       := $(filter-out src/app/main.c,$(sort $(wildcard src/*/*.c)))
 MAIN      := $(wildcard src/app/main.c)
+GATE_MAIN := $(wildcard src/app/gate_main.c)
+SRC       := $(filter-out $(MAIN) $(GATE_MAIN),$(sort $(wildcard src/*/*.c)))
+KEPT_OUT  := author past evidence
 # The fake audit stands in for src/audit, so it is linked where the pair is simulated and nowhere else.
 FAKE_AUDIT := $(wildcard tests/fakes/fake_audit.c)
 FAKES     := $(filter-out $(FAKE_AUDIT),$(sort $(wildcard tests/fakes/*.c)))
@@ -133,6 +136,8 @@ endif
 LIB       := $(B)/libcallgate.$(if $(filter mutants,$(FLAVOUR)),so,a)
 FAKES_LIB := $(if $(FAKES),$(B)/libfakes.a)
 BIN       := $(if $(MAIN),$(B)/callgate)
+GATE_BIN  := $(if $(GATE_MAIN),$(B)/callgate-gate)
+GATE_LIB  := $(if $(filter mutants,$(FLAVOUR)),$(LIB),$(B)/libgate.a)
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 prog       = $(patsubst tests/%.c,$(B)/tests/%,$(1))
 SRC_OBJ   := $(call obj,$(SRC))
@@ -143,7 +148,7 @@ TORT_BIN  := $(call prog,$(TORTURE))
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(FUZZ))
 REPLAY_BIN := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
 ORACLE_BIN := $(call prog,$(ORACLE))
-ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE))
+ALL_OBJ   := $(SRC_OBJ) $(call obj,$(MAIN) $(GATE_MAIN) $(FAKES) $(FAKE_AUDIT) $(UNIT) $(SIM) $(TORTURE) $(ORACLE))
 ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 
 # ---- build ----------------------------------------------------------------------------------------------------------
@@ -153,7 +158,7 @@ ALL_OBJ   += $(if $(FUZZ),$(call obj,$(FUZZ) tests/fuzz/replay.c))
 .SECONDARY:
 .SUFFIXES:
 
-all: $(LIB) $(BIN) $(if $(filter 1,$(WERROR)),strict)
+all: $(LIB) $(BIN) $(GATE_BIN) $(if $(filter 1,$(WERROR)),strict)
 lib: $(LIB)
 
 # Changed flags rebuild everything: the stamp is rewritten only when its text differs.
@@ -182,10 +187,12 @@ $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(Q)$(CC) $(BASE_FLAGS) $(LLHTTP_CFLAGS) -w -MMD -MP -c $< -o $@
 
 $(LIB): $(SRC_OBJ) $(LLHTTP_OBJ)
+$(B)/libgate.a: $(call obj,$(filter-out $(foreach r,$(KEPT_OUT),$(wildcard src/$(r)/*.c)),$(SRC))) $(LLHTTP_OBJ)
+$(B)/libgate.a: THIN := T
 $(FAKES_LIB): $(FAKES_OBJ)
 $(B)/%.a:
 	$(call say,AR,$@)
-	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $^
+	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs$(THIN) $@ $^
 $(B)/libcallgate.so:
 	$(call say,LD,$@)
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) $^ $(LIBS) -o $@
@@ -193,6 +200,11 @@ $(B)/libcallgate.so:
 $(B)/callgate: $(B)/obj/src/app/main.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
+
+# The map says which files the linker took, by their paths, since libgate.a only names them (`make linked` reads it).
+$(B)/callgate-gate: $(B)/obj/src/app/gate_main.o $(GATE_LIB)
+	$(call say,LD,$@)
+	$(Q)$(LINK) -Wl,-Map=$@.map $^ $(LIBS) -o $@
 
 $(B)/tests/unit/% $(B)/tests/sim/% $(B)/tests/torture/%: TEST_LIBS := -lcmocka
 $(UNIT_BIN) $(SIM_BIN) $(TORT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(FAKES_LIB) $(LIB)
@@ -236,7 +248,7 @@ RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
 .PHONY: unit sim fuzz-replay oracle differential fuzz integration interop torture valgrind asan asan-units ubsan tsan cover check test demo pgo bench
-.PHONY: floors headers lint promises drawings musl arm64
+.PHONY: floors linked headers lint promises drawings musl arm64
 
 unit: all $(UNIT_BIN)
 	@$(RUN_TESTS) unit $(UNIT_BIN)
@@ -330,6 +342,8 @@ oracle-programs: $(ORACLE_BIN)
 
 floors:
 	@tools/check-floors
+linked: $(GATE_BIN)
+	@tools/check-floors --linked $(B)/callgate-gate.map
 headers:
 	@CC="$(CC)" HEADER_FLAGS="-std=gnu11 -D_GNU_SOURCE -Isrc $(PKG_CFLAGS) $(WARNINGS)" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" \
 	    tools/check-headers
@@ -346,7 +360,7 @@ drawings:
 REPOSITORY := floors headers lint
 check: ORACLE_AGREEMENTS := 20000
 check:
-	@MAKE="$(MAKE) ORACLE_AGREEMENTS=$(ORACLE_AGREEMENTS)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all unit \
+	@MAKE="$(MAKE) ORACLE_AGREEMENTS=$(ORACLE_AGREEMENTS)" tools/run-all $(REPOSITORY) $(if $(wildcard tests/README.md),promises) strict all linked unit \
 	    sim fuzz-replay oracle
 
 test:
@@ -366,9 +380,9 @@ demo:
 pgo:
 	@$(CC) --version | grep -qi 'free software foundation' || { echo "make pgo needs GCC; plain make does without" >&2; exit 1; }
 	@rm -rf $(PROFILE)
-	@$(MAKE) --no-print-directory FLAVOUR=pgo TRAINS=1 build/pgo/callgate
+	@$(MAKE) --no-print-directory FLAVOUR=pgo TRAINS=1 build/pgo/callgate build/pgo/callgate-gate
 	@CALLGATE="$(CURDIR)/build/pgo/callgate" tests/bench/train
-	@$(MAKE) --no-print-directory FLAVOUR=pgo build/pgo/callgate
+	@$(MAKE) --no-print-directory FLAVOUR=pgo build/pgo/callgate build/pgo/callgate-gate
 
 BENCH_BIN := $(call prog,$(sort $(wildcard tests/bench/bench_*.c tests/bench/fill_*.c)))
 bench: all pgo $(BENCH_BIN)
@@ -382,10 +396,11 @@ bench: all pgo $(BENCH_BIN)
 .PHONY: install
 DOC := $(PREFIX)/share/doc/callgate
 DATA := $(PREFIX)/share/callgate
-install: $(BIN) $(BIN:=.1)
+install: $(BIN) $(GATE_BIN) $(BIN:=.1)
 	@test -n "$(BIN)" || { echo "nothing to install: src/app/main.c is not there" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
+	install -D -m 0755 $(GATE_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-gate
 	install -m 0644 README.md SECURITY.md CHANGELOG.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
@@ -395,7 +410,7 @@ install: $(BIN) $(BIN:=.1)
 	    mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
 	    sed 's|@PREFIX@|$(PREFIX)|g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} || exit 1; done
 
-$(B)/callgate.1: $(B)/callgate tools/make-man tools/dist/callgate.1.in
+$(B)/callgate.1: $(B)/callgate $(GATE_BIN) tools/make-man tools/dist/callgate.1.in
 	$(call say,MAN,$@)
 	$(Q)tools/make-man $< $(VERSION) > $@
 
@@ -405,7 +420,7 @@ clean:
 help:
 	@sed -n 's/^#: //p' Makefile
 
-#: make              build/release/callgate (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
+#: make              build/release/callgate and callgate-gate (FLAVOUR=release, pgo, debug, asan, tsan or cover for others)
 #: make demo         a permitted call, two denied calls and their audit rows, from nothing (KEEP=1 leaves it running)
 #: make test         installs what is missing, builds, runs everything; one closing line
 #: make check        under a minute: floors, headers, lint, promises, no warnings, unit, sim, fuzz inputs

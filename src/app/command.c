@@ -1,14 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/command.h"
 #include "app/print.h"
+#include "base/hash.h"
+#include "base/log.h"
 
+#include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WORDS_MAX 64
+
+/* What is opened first must not become the standard input of whoever was started without one. */
+static bool hold_standard_places(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", O_RDWR) != fd)
+            return false;
+    return true;
+}
+
+bool command_begin(void)
+{
+    /* What we make is private unless its own rule says otherwise (audit.db is 0640). */
+    umask(0027);
+    if (!hold_standard_places())
+        return false;
+    signal(SIGPIPE, SIG_IGN);
+    hash_seed();
+    log_init(LOG_INFO, LOG_AUTO);
+    return true;
+}
 
 int complain(enum exit_status status, const char *format, ...)
 {

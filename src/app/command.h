@@ -79,6 +79,9 @@ int complain_faults(const struct faults *faults);
 /* The first fault as a sentence with its place. Returns: code. */
 enum code why_of_faults(struct why *why, enum code code, const struct faults *faults);
 
+/* What each of our programs begins with. Returns: false where it cannot go on. */
+bool command_begin(void) MUST_USE;
+
 /* Dispatches: finds the command among `commands` by argv[0], its sub-command likewise, and runs it. */
 int command_run(const struct command *commands, const char *path, int argc, char **argv);
 
