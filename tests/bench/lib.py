@@ -121,9 +121,9 @@ def nginx(folder, name, text, **values):
     return process, port
 
 
-def load(port, connections, seconds, script, path="/mcp"):
+def load(port, connections, seconds, script, path="/mcp", scheme="http"):
     done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script),
-                           f"http://127.0.0.1:{port}{path}"], capture_output=True, text=True)
+                           f"{scheme}://localhost:{port}{path}"], capture_output=True, text=True)
     text = done.stdout
     if "Non-2xx" in text or "Socket errors" in text:
         print(text, file=sys.stderr)
