@@ -2,7 +2,7 @@
 /* callgate init: asks a server for its tools and writes what a first start needs: callgate.yaml, a policy, a key. */
 #include "app/commands.h"
 #include "app/conf.h"
-#include "app/exchange.h"
+#include "app/dialogue.h"
 #include "app/init_command.h"
 #include "app/store.h"
 
@@ -22,7 +22,7 @@
 struct init {
     const char *url, *line, *name, *ca, *bearer_file;
     struct init_command command;    /* where a line was given */
-    struct exchange exchange;       /* where a URL was */
+    struct dialogue dialogue;       /* where a URL was */
     bool insecure;
     bool is_modern;                 /* the server knows only revisions without sessions */
     const char *conf_path;
@@ -151,7 +151,7 @@ static enum code write_policy_head(struct init *init)
 static enum code ask(struct init *init, struct span message, const struct json_node **answer, struct why *why)
 {
     return init->line != NULL ? init_command_ask(&init->command, message, answer, why)
-                              : exchange_post(&init->exchange, message, answer, why);
+                              : dialogue_post(&init->dialogue, message, answer, why);
 }
 
 /* What else a server may say it can do: clients use it without being asked. */
@@ -195,7 +195,7 @@ static enum code greet(struct init *init, struct why *why)
     version = json_at(answer, "result", "protocolVersion", NULL);
     if (version == NULL || version->type != JSON_STRING)
         return why_set(why, CODE_INVALID, "the server names no protocolVersion; is this an MCP server's?");
-    code = init->line == NULL ? buf_add_span(&init->exchange.revision, version->text) : CODE_OK;
+    code = init->line == NULL ? buf_add_span(&init->dialogue.revision, version->text) : CODE_OK;
     note_offers(init, answer);
     if (code == CODE_OK)
         code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), NULL, why);
@@ -214,9 +214,9 @@ static enum code discover(struct init *init, struct why *why)
     enum code code = CODE_OK;
 
     if (init->line == NULL) {
-        buf_clear(&init->exchange.session);
-        code = buf_add_text(&init->exchange.revision, MODERN);
-        init->exchange.method = "server/discover";
+        buf_clear(&init->dialogue.session);
+        code = buf_add_text(&init->dialogue.revision, MODERN);
+        init->dialogue.method = "server/discover";
     }
     if (code == CODE_OK)
         code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" MODERN_META "}}"),
@@ -224,9 +224,9 @@ static enum code discover(struct init *init, struct why *why)
     init->is_modern = code == CODE_OK;
     if (init->is_modern)
         note_offers(init, answer);
-    init->exchange.method = init->is_modern ? "tools/list" : NULL;
+    init->dialogue.method = init->is_modern ? "tools/list" : NULL;
     if (!init->is_modern)
-        buf_clear(&init->exchange.revision);
+        buf_clear(&init->dialogue.revision);
     return code;
 }
 
@@ -287,7 +287,7 @@ static bool is_refused(int status)
 static enum code ask_old_one(struct init *init, enum code before, struct why *why)
 {
     struct why other = {0};
-    enum code code = exchange_open(&init->exchange, &other);
+    enum code code = dialogue_open(&init->dialogue, &other);
 
     if (code != CODE_OK)
         return before;
@@ -315,11 +315,11 @@ static enum code ask_tools(struct init *init, const struct conf *conf, struct wh
         resolver_free(&resolver);
         return why_set(why, CODE_IO, "%s cannot be resolved; is the host's name right?", upstream->host);
     }
-    exchange_init(&init->exchange, upstream, address);
+    dialogue_init(&init->dialogue, upstream, address);
     code = ask_all(init, why);
-    if (code != CODE_OK && is_refused(init->exchange.status))
+    if (code != CODE_OK && is_refused(init->dialogue.status))
         code = ask_old_one(init, code, why);
-    exchange_fini(&init->exchange);
+    dialogue_fini(&init->dialogue);
     resolve_table_unref(&names);
     resolver_free(&resolver);
     return code;

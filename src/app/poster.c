@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/poster.h"
 
-#include "app/exchange.h"
+#include "app/dialogue.h"
 #include "base/log.h"
 #include "crypto/secret.h"
 #include "os/clock.h"
@@ -116,14 +116,14 @@ static enum code post(struct poster *poster, struct span note, struct why *why)
     const struct proxy_upstream *server = &poster->server;
     size_t count;
     const struct sock_address *address = resolve_find(names, span_text(server->host), server->port, &count);
-    struct exchange exchange;
+    struct dialogue dialogue;
     enum code code = why_set(why, CODE_IO, "%s cannot be resolved", server->host);
 
     for (size_t i = 0; i < count && code != CODE_OK; i++) {
-        exchange_init(&exchange, server, &address[i]);
-        exchange.wait_us = WAIT_US;
-        code = exchange_send(&exchange, "text/plain; charset=utf-8", note, why);
-        exchange_fini(&exchange);
+        dialogue_init(&dialogue, server, &address[i]);
+        dialogue.wait_us = WAIT_US;
+        code = dialogue_send(&dialogue, "text/plain; charset=utf-8", note, why);
+        dialogue_fini(&dialogue);
     }
     resolve_table_unref(&names);
     return code;

@@ -10,6 +10,7 @@
 
 #define MUST_USE __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+#define COLD __attribute__((cold)) /* what few calls need: its code, and what leads to it, stands apart from the others' */
 
 enum code {
     CODE_OK = 0,

@@ -18,6 +18,6 @@ bool http__scan_header(struct http_reader *reader, struct http_piece line);
 bool http__scan_end(struct http_reader *reader);
 
 /* Sets the reader's fault. Returns: false. Cold, so that what leads to a refusal is not among the code of what passes. */
-bool http__refuse(struct http_reader *reader, enum reason reason, const char *detail) __attribute__((cold));
+COLD bool http__refuse(struct http_reader *reader, enum reason reason, const char *detail);
 
 #endif

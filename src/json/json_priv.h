@@ -96,7 +96,7 @@ static inline struct span json__view(const struct json__reader *r, size_t begin,
     return (struct span){r->out_start + begin, end - begin};
 }
 
-__attribute__((cold)) void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at,
+COLD void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const unsigned char *at,
                                            const char *text);
 
 /* Returns: false, so that `return json__fail(...)` reads well. */

@@ -44,7 +44,7 @@ void json__set_fault(struct json__reader *r, enum json_fault_kind kind, const un
     }
 }
 
-__attribute__((cold)) static enum step fail_syntax(struct json__reader *r, const char *text)
+COLD static enum step fail_syntax(struct json__reader *r, const char *text)
 {
     (void)json__fail(r, JSON_FAULT_SYNTAX, r->at, r->at == r->end ? "the document ends too early" : text);
     return STEP_FAIL;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/batch_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/question_priv.h"
+#include "proxy/reply_priv.h"
 
 #include "base/bug.h"
+#include "mcp/batch.h"
 
 #include <string.h>
 

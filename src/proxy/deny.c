@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/batch_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/discovery_priv.h"
+#include "proxy/front_priv.h"
+#include "proxy/legacy_priv.h"
 
 #include "base/bug.h"
+#include "http/writer.h"
 
 #define ALLOW_HEADERS \
     "Authorization, Content-Type, Accept, X-API-Key, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, " \

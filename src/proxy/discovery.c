@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/discovery_priv.h"
+#include "proxy/reply_priv.h"
 
 #include "http/authority.h"
 #include "json/json.h"

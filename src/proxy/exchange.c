@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/batch_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/front_priv.h"
+#include "proxy/legacy_priv.h"
+#include "proxy/question_priv.h"
+#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
 #include "os/clock.h"
 
 #include <string.h>
+
+#define CALL_ARENA_BYTES (64u << 20)
 
 /* ---- making, resting ---- */
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/front_priv.h"
+#include "proxy/legacy_priv.h"
 
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "http/authority.h"
+#include "http/media.h"
 
 #include <string.h>
 
@@ -15,6 +18,7 @@ static const struct proxy_listen *listen_of(const struct pair *pair)
 
 /* ---- between requests ---- */
 
+#define REST_US INT64_C(1000000)          /* idle so long: buffers go back */
 #define FOREVER_US (INT64_C(1) << 50) /* a pipe stays as long as its server */
 
 static void give_buffers_back(struct pair *pair)

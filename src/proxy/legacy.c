@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/legacy_priv.h"
+#include "proxy/question_priv.h"
+#include "proxy/reply_priv.h"
 
 #include "base/bug.h"
+#include "mcp/batch.h"
 #include "mcp/endpoint.h"
+#include "sse/writer.h"
 
 #include <stdio.h>
 

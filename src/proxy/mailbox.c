@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/legacy_priv.h"
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "sse/writer.h"
 
 #include <string.h>
 

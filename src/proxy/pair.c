@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/batch_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/front_priv.h"
+#include "proxy/reply_priv.h"
+#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -10,12 +14,11 @@
 /* A pair that could go on for longer yields, so that the others on its worker get their turn. */
 #define STEPS_A_TURN 32
 
+#define LINGER_US INT64_C(2000000)
+
 /* ---- states ---- */
 
-static const struct {
-    const char *text;
-    unsigned moves;
-} states[STATE_COUNT] = {
+static const struct state_row states[] = {
 #define STATE_ROW(name, text, moves, about) [STATE_##name] = {text, moves},
 #define STATE_BIT(name) (1u << STATE_##name)
     STATE_TABLE(STATE_ROW, STATE_BIT)
@@ -23,14 +26,12 @@ static const struct {
 
 const char *state__text(enum state state)
 {
-    BUG_ON(state >= STATE_COUNT);
     return states[state].text;
 }
 
 bool state__may_follow(enum state from, enum state to)
 {
-    BUG_ON(from >= STATE_COUNT || to >= STATE_COUNT);
-    return (states[from].moves & (1u << to)) != 0;
+    return state_row_leads(&states[from], to);
 }
 
 void pair__set_state(struct pair *pair, enum state state)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/question_priv.h"
+#include "proxy/reply_priv.h"
+#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/mem.h"
@@ -8,25 +10,15 @@
 
 /* ---- states ---- */
 
-static const struct {
-    const char *text;
-    unsigned moves;
-} states[QUESTION_COUNT] = {
-#define STATE_ROW(name, text, moves, about) [QUESTION_##name] = {text, moves},
-#define STATE_BIT(name) (1u << QUESTION_##name)
-    QUESTION_TABLE(STATE_ROW, STATE_BIT)
+static const struct state_row states[] = {
+#define QUESTION_ROW(name, text, moves, about) [QUESTION_##name] = {text, moves},
+#define QUESTION_BIT(name) (1u << QUESTION_##name)
+    QUESTION_TABLE(QUESTION_ROW, QUESTION_BIT)
 };
-
-const char *question__text(enum question_state state)
-{
-    BUG_ON(state >= QUESTION_COUNT);
-    return states[state].text;
-}
 
 bool question__may_follow(enum question_state from, enum question_state to)
 {
-    BUG_ON(from >= QUESTION_COUNT || to >= QUESTION_COUNT);
-    return (states[from].moves & (1u << to)) != 0;
+    return state_row_leads(&states[from], to);
 }
 
 void question__set_state(struct server_question *question, enum question_state state)

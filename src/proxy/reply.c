@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/discovery_priv.h"
+#include "proxy/reply_priv.h"
+#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "http/media.h"
+#include "http/writer.h"
 #include "mcp/method.h"
 #include "os/clock.h"
 

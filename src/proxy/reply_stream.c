@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/batch_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/legacy_priv.h"
+#include "proxy/question_priv.h"
+#include "proxy/reply_priv.h"
 
 #include "base/bug.h"
+#include "http/writer.h"
+#include "sse/writer.h"
 
 #define PENDING_MAX_BYTES 65536 /* of events before the one that the reply's head waits for */
 

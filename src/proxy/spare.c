@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/pair_priv.h"
 
 #include "base/hash.h"
 #include "base/num.h"
+#include "http/writer.h"
 
 #include <string.h>
 

@@ -4,6 +4,19 @@
  * TO(NAME) is one move. tools/draw puts the drawing into src/README.md from this file. To add a state: a line here, a
  * step in proxy/pair.c, its invariants in pair__check, a test in tests/unit/proxy/test_state.c. */
 #ifndef STATE_TABLE
+#include <stdbool.h>
+
+/* A line of such a table: its moves are bits. */
+struct state_row {
+    const char *text;
+    unsigned moves;
+};
+
+static inline bool state_row_leads(const struct state_row *row, unsigned to)
+{
+    return (row->moves & (1u << to)) != 0;
+}
+
 #define STATE_TABLE(X, TO)                                                                                                \
     X(HEAD, "head", TO(BODY) | TO(JUDGE) | TO(DENY) | TO(CLOSING),                                                         \
       "a request's head; ends with route, Host, Origin and identity settled")                                              \

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/proxy_priv.h"
+#include "proxy/deny_priv.h"
+#include "proxy/legacy_priv.h"
+#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "http/writer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -38,7 +38,7 @@ void sse_parser_begin(struct sse_parser *parser, size_t max_event_bytes)
     clear_event(parser);
 }
 
-static __attribute__((cold)) enum sse_step refuse(struct sse_parser *parser, enum reason reason, const char *detail)
+static COLD enum sse_step refuse(struct sse_parser *parser, enum reason reason, const char *detail)
 {
     parser->reason = reason;
     parser->detail = detail;

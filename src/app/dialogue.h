@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One JSON-RPC message to an upstream and its answer, for commands: it blocks, and it is not the way of a call.
+/* A dialogue of a command with a server: JSON-RPC messages and their answers. It blocks, and it is not the way of a call.
  *
  * Threads: one at a time.
  * Owns: its buffers.
- * Lifetime: exchange_init to exchange_fini.
+ * Lifetime: dialogue_init to dialogue_fini.
  * Errors: enum code with a sentence. */
-#ifndef APP_EXCHANGE_H
-#define APP_EXCHANGE_H
+#ifndef APP_DIALOGUE_H
+#define APP_DIALOGUE_H
 
 #include "json/json.h"
 #include "os/sock.h"
 #include "proxy/conf.h"
 
-struct exchange {
+struct dialogue {
     const struct proxy_upstream *upstream; /* borrowed */
     struct sock_address address;
     struct buf session;   /* Mcp-Session-Id that the server gave; empty: none */
@@ -26,19 +26,19 @@ struct exchange {
     int64_t wait_us;      /* at most so long for each message; 0: 15 s */
 };
 
-void exchange_init(struct exchange *exchange, const struct proxy_upstream *upstream, const struct sock_address *address);
-void exchange_fini(struct exchange *exchange);
+void dialogue_init(struct dialogue *dialogue, const struct proxy_upstream *upstream, const struct sock_address *address);
+void dialogue_fini(struct dialogue *dialogue);
 
 /* Posts the message on a connection of its own and reads the answer, JSON or the first response in an event stream.
  * Blocks: 15 s at most. Takes: answer NULL: none is due (a notification); otherwise *answer lives until the next post. */
-enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
+enum code dialogue_post(struct dialogue *dialogue, struct span message, const struct json_node **answer, struct why *why)
     MUST_USE;
 
 /* Opens the stream of a server of HTTP+SSE (MCP 2024-11-05); from then on messages are posted where it says, and answers are
  * awaited on the stream. CODE_INVALID: it is none. Blocks: as long as a post. */
-enum code exchange_open(struct exchange *exchange, struct why *why) MUST_USE;
+enum code dialogue_open(struct dialogue *dialogue, struct why *why) MUST_USE;
 
 /* Posts a text of another kind; an answer with a status of 200 to 299 says that it was taken, and is not read further. */
-enum code exchange_send(struct exchange *exchange, const char *media, struct span text, struct why *why) MUST_USE;
+enum code dialogue_send(struct dialogue *dialogue, const char *media, struct span text, struct why *why) MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "app/exchange.h"
+#include "app/dialogue.h"
 
 #include "http/media.h"
 #include "http/reader.h"
@@ -16,7 +16,7 @@
 
 /* One post under way, or the GET of a stream. */
 struct post {
-    struct exchange *exchange;
+    struct dialogue *dialogue;
     struct stream *stream;
     struct buf in, out, body;
     struct buf rest;   /* of a stream, behind the answer that was taken last */
@@ -30,14 +30,14 @@ struct post {
     bool is_over;   /* the HTTP message ended */
 };
 
-void exchange_init(struct exchange *exchange, const struct proxy_upstream *upstream, const struct sock_address *address)
+void dialogue_init(struct dialogue *dialogue, const struct proxy_upstream *upstream, const struct sock_address *address)
 {
-    *exchange = (struct exchange){.upstream = upstream, .address = *address};
-    buf_init(&exchange->session, 1024);
-    buf_init(&exchange->revision, 64);
-    buf_init(&exchange->endpoint, MCP_ENDPOINT_MAX_BYTES);
-    buf_init(&exchange->canonical, REPLY_MAX_BYTES);
-    arena_init(&exchange->arena, REPLY_MAX_BYTES * 8);
+    *dialogue = (struct dialogue){.upstream = upstream, .address = *address};
+    buf_init(&dialogue->session, 1024);
+    buf_init(&dialogue->revision, 64);
+    buf_init(&dialogue->endpoint, MCP_ENDPOINT_MAX_BYTES);
+    buf_init(&dialogue->canonical, REPLY_MAX_BYTES);
+    arena_init(&dialogue->arena, REPLY_MAX_BYTES * 8);
 }
 
 static void close_post(struct post *post)
@@ -51,22 +51,22 @@ static void close_post(struct post *post)
     buf_fini(&post->in);
 }
 
-void exchange_fini(struct exchange *exchange)
+void dialogue_fini(struct dialogue *dialogue)
 {
-    if (exchange->stream != NULL)
-        close_post(exchange->stream);
-    mem_free(exchange->stream);
-    exchange->stream = NULL;
-    buf_fini(&exchange->endpoint);
-    buf_fini(&exchange->session);
-    buf_fini(&exchange->revision);
-    buf_fini(&exchange->canonical);
-    arena_fini(&exchange->arena);
+    if (dialogue->stream != NULL)
+        close_post(dialogue->stream);
+    mem_free(dialogue->stream);
+    dialogue->stream = NULL;
+    buf_fini(&dialogue->endpoint);
+    buf_fini(&dialogue->session);
+    buf_fini(&dialogue->revision);
+    buf_fini(&dialogue->canonical);
+    arena_fini(&dialogue->arena);
 }
 
 static enum code write_headers(struct post *post, size_t len)
 {
-    const struct exchange *exchange = post->exchange;
+    const struct dialogue *dialogue = post->dialogue;
     struct buf *out = &post->out;
     enum code code = CODE_OK;
 
@@ -78,22 +78,22 @@ static enum code write_headers(struct post *post, size_t len)
                                                                        : SPAN_LIT("application/json, text/event-stream"));
     if (code == CODE_OK)
         code = http_write_header(out, SPAN_LIT("Connection"), SPAN_LIT("close"));
-    if (code == CODE_OK && !buf_is_empty(&exchange->session))
-        code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), buf_peek(&exchange->session));
-    if (code == CODE_OK && !buf_is_empty(&exchange->revision))
-        code = http_write_header(out, SPAN_LIT("MCP-Protocol-Version"), buf_peek(&exchange->revision));
-    if (code == CODE_OK && exchange->method != NULL)
-        code = http_write_header(out, SPAN_LIT("Mcp-Method"), span_text(exchange->method));
-    for (size_t i = 0; i < exchange->upstream->header_count && code == CODE_OK; i++)
-        code = http_write_header(out, exchange->upstream->headers[i].name, exchange->upstream->headers[i].value);
+    if (code == CODE_OK && !buf_is_empty(&dialogue->session))
+        code = http_write_header(out, SPAN_LIT("Mcp-Session-Id"), buf_peek(&dialogue->session));
+    if (code == CODE_OK && !buf_is_empty(&dialogue->revision))
+        code = http_write_header(out, SPAN_LIT("MCP-Protocol-Version"), buf_peek(&dialogue->revision));
+    if (code == CODE_OK && dialogue->method != NULL)
+        code = http_write_header(out, SPAN_LIT("Mcp-Method"), span_text(dialogue->method));
+    for (size_t i = 0; i < dialogue->upstream->header_count && code == CODE_OK; i++)
+        code = http_write_header(out, dialogue->upstream->headers[i].name, dialogue->upstream->headers[i].value);
     return code == CODE_OK && !post->is_get ? http_write_header_u64(out, SPAN_LIT("Content-Length"), len) : code;
 }
 
 static enum code write_post(struct post *post, struct span message)
 {
-    const struct proxy_upstream *upstream = post->exchange->upstream;
-    bool is_elsewhere = !post->is_get && !buf_is_empty(&post->exchange->endpoint);
-    struct span target = is_elsewhere ? buf_peek(&post->exchange->endpoint) : upstream->path;
+    const struct proxy_upstream *upstream = post->dialogue->upstream;
+    bool is_elsewhere = !post->is_get && !buf_is_empty(&post->dialogue->endpoint);
+    struct span target = is_elsewhere ? buf_peek(&post->dialogue->endpoint) : upstream->path;
     size_t query = span_find(target, '?');
     enum code code = http_write_request(&post->out, post->is_get ? HTTP_METHOD_GET : HTTP_METHOD_POST,
                                         span_part(target, 0, query), query < target.len,
@@ -115,19 +115,19 @@ static enum code wait_for(const struct post *post, enum io io, struct why *why)
     int64_t left_us = post->until_us - clock_monotonic_us();
 
     if (io == IO_FAIL || io == IO_EOF)
-        return why_set(why, CODE_IO, "the connection to %s failed: %s", post->exchange->upstream->host,
+        return why_set(why, CODE_IO, "the connection to %s failed: %s", post->dialogue->upstream->host,
                        io == IO_EOF ? "the server closed it" : stream_fault(post->stream));
     if (left_us <= 0 || poll(&ready, 1, (int)(left_us / 1000) + 1) == 0)
-        return why_set(why, CODE_IO, "%s did not answer in time", post->exchange->upstream->host);
+        return why_set(why, CODE_IO, "%s did not answer in time", post->dialogue->upstream->host);
     return CODE_OK;
 }
 
 static enum code open_stream(struct post *post, struct why *why)
 {
-    const struct proxy_upstream *upstream = post->exchange->upstream;
+    const struct proxy_upstream *upstream = post->dialogue->upstream;
     int fd = -1;
     enum io io;
-    enum code code = sock_connect(&post->exchange->address, &fd);
+    enum code code = sock_connect(&post->dialogue->address, &fd);
 
     if (code == CODE_OK)
         code = upstream->tls != NULL ? tls_connect(upstream->tls, fd, upstream->host, &post->stream)
@@ -165,9 +165,9 @@ static enum code take_head(struct post *post, struct why *why)
     const struct http_head *head = &post->reader.head;
     struct span session;
 
-    post->exchange->status = head->status;
+    post->dialogue->status = head->status;
     if (post->media != NULL)
-        return head->status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", post->exchange->upstream->host,
+        return head->status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", post->dialogue->upstream->host,
                                                            head->status);
     if (head->status == 401 || head->status == 403)
         return why_set(why, CODE_DENIED, "the server answered HTTP %d; give it a credential with --bearer-file", head->status);
@@ -176,15 +176,15 @@ static enum code take_head(struct post *post, struct why *why)
     post->is_sse = http_media_of(head) == HTTP_MEDIA_SSE;
     if (!http_head_find(head, SPAN_LIT("Mcp-Session-Id"), &session))
         return CODE_OK;
-    buf_clear(&post->exchange->session);
-    return buf_add_span(&post->exchange->session, session);
+    buf_clear(&post->dialogue->session);
+    return buf_add_span(&post->dialogue->session, session);
 }
 
-static enum code parse(struct exchange *exchange, struct span text, const struct json_node **root, struct json_fault *fault)
+static enum code parse(struct dialogue *dialogue, struct span text, const struct json_node **root, struct json_fault *fault)
 {
-    buf_clear(&exchange->canonical);
-    arena_reset(&exchange->arena);
-    return json_read(text, &json_file_rules, &exchange->canonical, &exchange->arena, root, fault);
+    buf_clear(&dialogue->canonical);
+    arena_reset(&dialogue->arena);
+    return json_read(text, &json_file_rules, &dialogue->canonical, &dialogue->arena, root, fault);
 }
 
 /* Other messages in the stream (progress, log lines, requests) are passed over; what cannot be read is told as the answer. */
@@ -195,7 +195,7 @@ static bool is_answer(const struct post *post, struct span data)
 
     if (post->is_whole || span_is_empty(data))
         return false;
-    return parse(post->exchange, data, &root, &fault) != CODE_OK || json_member(root, SPAN_LIT("method")) == NULL;
+    return parse(post->dialogue, data, &root, &fault) != CODE_OK || json_member(root, SPAN_LIT("method")) == NULL;
 }
 
 static enum code take_events(struct post *post, struct span bytes, struct why *why)
@@ -288,7 +288,7 @@ static enum code receive(struct post *post, bool wants_answer, struct why *why)
 static enum code read_answer(struct post *post, const struct json_node **answer, struct why *why)
 {
     struct json_fault fault;
-    enum code code = parse(post->exchange, buf_peek(&post->body), answer, &fault);
+    enum code code = parse(post->dialogue, buf_peek(&post->body), answer, &fault);
 
     if (code != CODE_OK)
         return why_set(why, code, "the server's answer is no acceptable JSON: %s at byte %zu", fault.text, fault.offset);
@@ -301,11 +301,11 @@ static enum code read_answer(struct post *post, const struct json_node **answer,
 /* Connects and sends. */
 static enum code begin(struct post *post, struct span message, struct why *why)
 {
-    int64_t wait_us = post->exchange->wait_us != 0 ? post->exchange->wait_us : WAIT_US;
+    int64_t wait_us = post->dialogue->wait_us != 0 ? post->dialogue->wait_us : WAIT_US;
     enum code code;
 
     post->until_us = clock_monotonic_us() + wait_us;
-    post->exchange->status = 0;
+    post->dialogue->status = 0;
     buf_init(&post->in, 65536);
     buf_init(&post->out, REPLY_MAX_BYTES);
     buf_wipes(&post->out);
@@ -338,7 +338,7 @@ static enum code await_on_stream(struct post *stream, const struct json_node **a
 
 static enum code run(struct post *post, struct span message, const struct json_node **answer, struct why *why)
 {
-    struct post *stream = post->media == NULL ? post->exchange->stream : NULL;
+    struct post *stream = post->media == NULL ? post->dialogue->stream : NULL;
     enum code code = begin(post, message, why);
 
     if (code == CODE_OK)
@@ -349,38 +349,38 @@ static enum code run(struct post *post, struct span message, const struct json_n
     return code;
 }
 
-enum code exchange_open(struct exchange *exchange, struct why *why)
+enum code dialogue_open(struct dialogue *dialogue, struct why *why)
 {
-    const struct proxy_upstream *upstream = exchange->upstream;
+    const struct proxy_upstream *upstream = dialogue->upstream;
     struct mcp_endpoint_base base = {upstream->tls != NULL, upstream->authority, upstream->path};
     struct post *post = mem_zalloc(sizeof *post);
     enum code code;
 
     if (post == NULL)
         return why_set(why, CODE_NOMEM, "not enough memory");
-    *post = (struct post){.exchange = exchange, .is_get = true, .awaits_endpoint = true};
-    exchange->stream = post;
+    *post = (struct post){.dialogue = dialogue, .is_get = true, .awaits_endpoint = true};
+    dialogue->stream = post;
     code = begin(post, SPAN_NONE, why);
     if (code == CODE_OK)
         code = receive(post, true, why);
     if (code == CODE_OK && (!post->is_sse || !post->is_whole))
         code = why_set(why, CODE_INVALID, "the server's stream begins without an `endpoint` event");
-    if (code == CODE_OK && mcp_endpoint_resolve(buf_peek(&post->body), &base, &exchange->endpoint) != CODE_OK)
+    if (code == CODE_OK && mcp_endpoint_resolve(buf_peek(&post->body), &base, &dialogue->endpoint) != CODE_OK)
         code = why_set(why, CODE_INVALID, "the server's `endpoint` event names another server, or no URI");
     post->awaits_endpoint = false;
     return code;
 }
 
-enum code exchange_post(struct exchange *exchange, struct span message, const struct json_node **answer, struct why *why)
+enum code dialogue_post(struct dialogue *dialogue, struct span message, const struct json_node **answer, struct why *why)
 {
-    struct post post = {.exchange = exchange};
+    struct post post = {.dialogue = dialogue};
 
     return run(&post, message, answer, why);
 }
 
-enum code exchange_send(struct exchange *exchange, const char *media, struct span text, struct why *why)
+enum code dialogue_send(struct dialogue *dialogue, const char *media, struct span text, struct why *why)
 {
-    struct post post = {.exchange = exchange, .media = media};
+    struct post post = {.dialogue = dialogue, .media = media};
 
     return run(&post, text, NULL, why);
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HEAD and BODY: what an agent asks, of whom, and whether it may ask there; connections of this machine's pipes.
+ *
+ * Threads: its pair's worker.
+ * Owns: nothing.
+ * Lifetime: none of its own.
+ * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason. */
+#ifndef PROXY_FRONT_PRIV_H
+#define PROXY_FRONT_PRIV_H
+
+#include "proxy/pair_priv.h"
+
+bool front__head(struct pair *pair);
+bool front__body(struct pair *pair);
+struct span head__value(const struct http_head *head, struct span name); /* at == NULL: absent */
+bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);
+enum reason route__find(struct pair *pair);
+const struct dialect *route__dialect(const struct pair *pair); /* of whoever takes that path, on whatever host */
+/* What a request's path comes to: a route, or one of its declared paths. */
+struct place {
+    const struct proxy_route *route;
+    const struct proxy_pass *pass;
+    struct span slug;
+    struct span rest; /* below a subtree or wildcard, from its '/' on */
+};
+enum reason route__lead(struct pair *pair, const struct place *place); /* the call goes there: its names and paths */
+bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address);
+void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
+struct span route__correlation_name(const struct exchange *exchange);
+uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
+void route__correlate(struct pair *pair, const struct http_head *head); /* head NULL: it could not be read */
+void route__correlate_body(struct exchange *exchange); /* by the message's _meta.traceparent, where no header said it */
+
+/* Connections of this machine's pipes. */
+void pipe__introduced(struct pair *pair);                /* its first bytes are here: who it is, and its way back */
+enum reason pipe__find(struct pair *pair);               /* the route that it named */
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pair: an agent's connection, the one behind it, and the call that is under way; its states are in proxy/state_tbl.h.
+ *
+ * Threads: its worker.
+ * Owns: its legs and readers, a reference to the configuration that it began with.
+ * Lifetime: freed by worker_reap alone.
+ * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason. */
+#ifndef PROXY_PAIR_PRIV_H
+#define PROXY_PAIR_PRIV_H
+
+#include "http/reader.h"
+#include "link/leg.h"
+#include "proxy/exchange_priv.h"
+#include "proxy/lane_priv.h"
+#include "proxy/spare_priv.h"
+#include "proxy/state_tbl.h"
+#include "sse/parser.h"
+
+enum state {
+#define STATE_NUMBER(name, text, moves, about) STATE_##name,
+#define STATE_NO_MOVE(name) 0
+    STATE_TABLE(STATE_NUMBER, STATE_NO_MOVE)
+#undef STATE_NUMBER
+#undef STATE_NO_MOVE
+    STATE_COUNT
+};
+
+const char *state__text(enum state state);
+bool state__may_follow(enum state from, enum state to);
+
+#define LEG_IN_BYTES 65536
+
+/* What nearly every turn looks at comes first, in as few lines of the cache as may be: with hundreds of calls in flight each
+ * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair__check. */
+struct pair {
+    struct connection connection; /* first */
+    struct list waits;        /* in lane->waiting or lane->stuck */
+    uint64_t awaited;         /* the ticket that it waits for there */
+    struct lane *lane;
+    enum state state;
+    enum reason ending;       /* UNSET: alive; the first one stays */
+    bool is_tls;
+    bool is_pipe;             /* of this machine; what it handed over is the way back, and there is no other */
+    bool is_introduced;       /* a pipe: its first bytes are here */
+    bool timed_out;
+    bool has_asked;           /* a head's first byte came */
+    bool close_after;         /* this answer is the connection's last */
+    bool lingers;
+    bool is_rested;
+    struct proxy_conf *conf;
+    struct resolve_table *names; /* that came with it: a later table may know its upstreams no more */
+    int64_t deadline_us;      /* of the state; 0: none */
+    uint64_t front_written, back_read; /* seen last, to notice movement */
+    int64_t front_moved_us, back_moved_us, quiet_since_us;
+    int64_t untaken_since_us; /* bytes wait in front.out since; 0: none do */
+    int64_t untaken_us;       /* of this call, before that */
+    uint64_t taken_from;      /* front.written_bytes when the call began */
+    uint64_t held_bytes;
+    uint64_t charged_bytes;   /* of these, in its account */
+    uint64_t account_who;     /* whose it is; 0: nobody's yet */
+    uint32_t account;
+    struct loop_timer timer;
+    struct upstream_line line; /* where `back` leads */
+    size_t back_address;      /* which of the upstream's addresses is tried */
+    size_t listen;
+    struct leg front;
+    struct leg back;
+    struct exchange exchange;
+    struct http_reader answers;
+    struct http_reader asks;
+    struct sse_parser events;
+    struct sock_address peer;
+    struct sock_address client_address; /* the peer's, or what a trusted proxy says of it */
+    char client[SOCK_TEXT_BYTES];
+};
+
+struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_address *peer) MUST_USE;
+/* From now on the connection is this one's, with all that it holds. Returns: false: it has as many as it may have. */
+bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max);
+/* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
+enum reason pair__refuses(const struct pair *pair, size_t bytes);
+bool pair__is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
+void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
+COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */
+void pair__set_state(struct pair *pair, enum state state);
+void pair__check(const struct pair *pair);
+void pair__stir(struct pair *pair);
+void pair__deadline(struct pair *pair, int64_t after_us);
+void pair__drop_back(struct pair *pair);
+void pair__stop_waiting(struct pair *pair);
+void pair__answered(struct pair *pair);                  /* our bytes are all in front.out: what comes after them */
+int64_t pair__now_us(const struct pair *pair);
+struct pair *pair__of(struct connection *connection);    /* NULL: it is something else */
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A message of the server that is judged on its way to the agent; its states are in proxy/question_tbl.h.
+ *
+ * Threads: its pair's worker.
+ * Owns: what its arena holds; its place in the table of open questions, while it is permitted.
+ * Lifetime: until it is delivered, answered in the agent's place, or its agent leaves.
+ * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason. */
+#ifndef PROXY_QUESTION_PRIV_H
+#define PROXY_QUESTION_PRIV_H
+
+#include "gate/question_table.h"
+#include "mcp/reply.h"
+#include "proxy/question_tbl.h"
+#include "sse/parser.h"
+
+struct exchange;
+struct pair;
+
+enum question_state {
+#define QUESTION_NUMBER(name, text, moves, about) QUESTION_##name,
+#define QUESTION_NO_MOVE(name) 0
+    QUESTION_TABLE(QUESTION_NUMBER, QUESTION_NO_MOVE)
+#undef QUESTION_NUMBER
+#undef QUESTION_NO_MOVE
+    QUESTION_COUNT
+};
+
+bool question__may_follow(enum question_state from, enum question_state to);
+
+/* A message of the server while it is judged: a request, a notification, the answer to a request of a stream that the agent
+ * resumed, or an answer that holds requests, each of which is judged in its place. Invariants: it stands in the table of open
+ * questions where it is a request, permitted, and not OVER. */
+struct server_question {
+    enum question_state state;
+    const struct json_node *ask; /* which of reply.asks is judged; NULL: the message itself */
+    struct gate_message message;
+    struct gate_decision decision;
+    struct sse_event event; /* id and retry; its id is a copy in event_arena */
+    struct mcp_reply reply;
+};
+
+/* Takes: event NULL: there is none, since the reply is no stream. */
+bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
+bool question__step(struct pair *pair);
+void question__set_state(struct server_question *question, enum question_state state);
+void question__forget(struct pair *pair);
+void question__put_back(struct pair *pair); /* an answer that did not go up may be given again */
+struct question_key question__key(const struct exchange *exchange, struct span id);
+
+#endif

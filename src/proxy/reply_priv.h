@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* REPLY: what the upstream answers, checked and going down, whole or as a stream.
+ *
+ * Threads: its pair's worker.
+ * Owns: nothing.
+ * Lifetime: none of its own.
+ * Errors: verbs that may fail end the pair or answer the agent by themselves, with a reason. */
+#ifndef PROXY_REPLY_PRIV_H
+#define PROXY_REPLY_PRIV_H
+
+#include "proxy/pair_priv.h"
+
+#define STREAM_HIGH_WATER 65536     /* bytes for a slow reader before its upstream is read no further */
+#define ERROR_BODY_MAX 65536        /* of an upstream's 4xx and 5xx */
+#define QUIET_US INT64_C(15000000)  /* a quiet event stream gets a comment */
+
+bool reply__step(struct pair *pair);
+COLD void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* before or within what went down */
+COLD void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason reason, const char *detail);
+enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out) MUST_USE;
+enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
+bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */
+bool reply__whole(struct pair *pair);
+/* Writes the whole reply. Takes: whole: the buffer that holds `body` and nothing else; NULL: it lies elsewhere. */
+void reply__deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
+                    const struct mcp_reply *reply);
+bool pass__begin(struct pair *pair);                     /* a declared path's head goes down; reply__whole does the rest */
+void reply__end_upstream(struct pair *pair);             /* keeps the connection where it may be kept */
+/* A JSON-RPC message of the upstream; its canonical bytes are in exchange->event. VERSION_NEGOTIATED: it is an answer that may
+ * be delivered as it was changed. */
+enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply);
+void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_refused); /* the outcome, by the answer */
+bool stream__begin(struct pair *pair);
+bool stream__step(struct pair *pair);
+void stream__tick(struct pair *pair);
+void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason);
+/* The answer to the request goes down, once what it asks for was judged. Takes: its body in exchange->event or ->body. */
+void reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
+void whole__answer(struct pair *pair, const struct mcp_reply *reply);
+bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused);
+/* Added to exchange->text, which goes down when all that was read is looked at. Returns: whether more may be added. */
+bool stream__emit(struct pair *pair, const struct sse_event *event, struct span json);
+bool stream__flush(struct pair *pair);                   /* at once */
+void stream__end(struct pair *pair);                     /* in good order, whatever the upstream does */
+bool stream__release_head(struct pair *pair);            /* where it waits */
+bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */
+
+#endif
