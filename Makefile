@@ -179,7 +179,7 @@ $(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o $(B)/obj/tests/fuzz/fuzz_fram
 $(B)/obj/tests/%.o: EXTRA += -Itests
 
 # .incbin is not among the dependencies that the compiler writes down.
-$(B)/obj/src/audit/schema.o: schema/audit.sql $(wildcard schema/history/*.sql)
+$(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql $(wildcard schema/history/*.sql)
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags
 	$(call say,CC,$<)

@@ -3,6 +3,8 @@
  * earlier versions are kept, since a sealed file stays as it was made. */
 #include "audit/schema.h"
 
+#include "audit/indices.h"
+
 #define TAKE_IN(name, file)            \
     __asm__(".pushsection .rodata\n"   \
             ".global " #name "\n"      \
@@ -16,6 +18,7 @@
 extern const char audit__schema_1[], audit__schema_2[], audit__schema_3[];
 
 TAKE_IN(audit__schema, "schema/audit.sql");
+TAKE_IN(audit__indices, "schema/indices.sql");
 TAKE_IN(audit__schema_1, "schema/history/audit-1.sql");
 TAKE_IN(audit__schema_2, "schema/history/audit-2.sql");
 TAKE_IN(audit__schema_3, "schema/history/audit-3.sql");

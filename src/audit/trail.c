@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FILES_MAX 4096
 
@@ -70,6 +71,20 @@ static enum code read_file_row(struct db *db, struct candidate *candidate)
     return code;
 }
 
+/* Of a sealed file. */
+static enum code read_times(struct db *db, struct trail_file *file)
+{
+    int64_t indexed = 0;
+    enum code code = db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'decision_time'", &indexed);
+
+    file->first_us = INT64_MIN;
+    file->last_us = INT64_MAX;
+    if (code != CODE_OK || indexed == 0)
+        return code;
+    code = db_number(db, "SELECT coalesce(min(time_us), 1) FROM decision", &file->first_us);
+    return code == CODE_OK ? db_number(db, "SELECT coalesce(max(time_us), 0) FROM decision", &file->last_us) : code;
+}
+
 static enum code look_at(const char *path, struct candidate *candidate, struct why *why)
 {
     struct db *db;
@@ -81,6 +96,8 @@ static enum code look_at(const char *path, struct candidate *candidate, struct w
     code = read_file_row(db, candidate);
     if (code == CODE_OK)
         code = db_number(db, ROW_MAX_SEQ, &candidate->file.last_seq);
+    if (code == CODE_OK)
+        code = read_times(db, &candidate->file);
     if (candidate->file.last_seq < candidate->file.before_seq) /* no row yet */
         candidate->file.last_seq = candidate->file.before_seq;
     if (code == CODE_OK)
@@ -120,6 +137,14 @@ static enum code make_room(struct beside *beside)
     return CODE_OK;
 }
 
+/* One that is linked to by the other, too. */
+static bool is_same(const char *one, const char *other)
+{
+    struct stat a, b;
+
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static enum code add_beside(struct beside *beside, const char *path, const char *name)
 {
     struct why passed_over = {""};
@@ -132,6 +157,10 @@ static enum code add_beside(struct beside *beside, const char *path, const char 
     full = file_beside(path, span_text(name));
     if (full == NULL)
         return CODE_NOMEM;
+    if (is_same(path, full)) {
+        mem_free(full);
+        return CODE_OK;
+    }
     candidate = &beside->list[beside->count];
     code = look_at(full, candidate, &passed_over);
     candidate->file.path = full;
@@ -151,7 +180,7 @@ static int by_path(const void *left, const void *right)
 
 static enum code look_around(const char *path, struct beside *beside, struct why *why)
 {
-    const char *slash = strrchr(path, '/'), *own = slash != NULL ? slash + 1 : path;
+    const char *slash = strrchr(path, '/');
     char *folder = slash == NULL ? mem_dup(".", 1) : mem_dup(path, slash == path ? 1 : (size_t)(slash - path));
     const struct dirent *entry;
     enum code code = CODE_OK;
@@ -163,7 +192,7 @@ static enum code look_around(const char *path, struct beside *beside, struct why
     if (dir == NULL)
         code = why_set(why, CODE_IO, "%s: %s; --all needs to read the folder", folder, strerror(errno));
     while (code == CODE_OK && beside->count < FILES_MAX && (entry = readdir(dir)) != NULL)
-        if (is_database(entry->d_name) && strcmp(entry->d_name, own) != 0)
+        if (is_database(entry->d_name))
             code = add_beside(beside, path, entry->d_name);
     if (dir != NULL)
         (void)closedir(dir);
@@ -272,6 +301,11 @@ enum code trail_find(const char *path, bool all, struct trail *trail, struct why
     if (code == CODE_NOMEM)
         (void)why_set(why, code, "%s: out of memory", path);
     return code;
+}
+
+bool trail_file_reaches(const struct trail_file *file, int64_t since_us, int64_t until_us)
+{
+    return (since_us == 0 || file->last_us >= since_us) && (until_us == 0 || file->first_us < until_us);
 }
 
 void trail_fini(struct trail *trail)

@@ -23,6 +23,7 @@ struct trail_file {
     char *path;
     int64_t before_seq; /* the number before its first row */
     int64_t last_seq;   /* when it was looked at; the last file may be growing */
+    int64_t first_us, last_us; /* times of its calls; INT64_MIN and INT64_MAX where it has no index that says so */
     bool follows;       /* goes on from the file before it in the list, or begins the log */
 };
 
@@ -35,6 +36,8 @@ struct trail {
 /* Takes: the path of an audit.db, or of a sealed one; all: also those that lead to it. */
 enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why) MUST_USE;
 void trail_fini(struct trail *trail);
+/* Whether one of its files may hold calls of a time; 0: without that bound. */
+bool trail_file_reaches(const struct trail_file *file, int64_t since_us, int64_t until_us);
 
 /* Opens one of its files for reading, whatever version made it: columns that it lacks are NULL. */
 enum code trail_open(const char *path, struct db **db, struct why *why) MUST_USE;

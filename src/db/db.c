@@ -37,6 +37,7 @@ enum code db__code_of(int result)
         return CODE_OK;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_INTERRUPT: /* db_stop_when */
         return CODE_BUSY;
     case SQLITE_FULL:
     case SQLITE_TOOBIG:
@@ -248,6 +249,16 @@ const char *db_error(const struct db *db)
 void db_busy_wait(struct db *db, int wait_ms)
 {
     (void)sqlite3_busy_timeout(db->handle, wait_ms);
+}
+
+static int is_stopped(void *stop)
+{
+    return atomic_load((const atomic_bool *)stop);
+}
+
+void db_stop_when(struct db *db, const atomic_bool *stop)
+{
+    sqlite3_progress_handler(db->handle, 100000, stop != NULL ? is_stopped : NULL, (void *)(uintptr_t)stop);
 }
 
 void db_keep_wal(struct db *db)

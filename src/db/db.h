@@ -12,6 +12,7 @@
 #include "base/span.h"
 #include "base/why.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,9 @@ const char *db_error(const struct db *db);
 
 /* How long a statement waits for another connection's lock; 5 seconds at first. */
 void db_busy_wait(struct db *db, int wait_ms);
+
+/* Ends a statement that runs once *stop is set: it fails with CODE_BUSY. NULL: none does. */
+void db_stop_when(struct db *db, const atomic_bool *stop);
 
 /* Leaves the -wal and -shm files in place at db_close, so that a reader without write permission in the folder can
  * still open a database in WAL mode. */

@@ -194,6 +194,21 @@ static enum code enter_file(struct asking *asking, size_t file, struct why *why)
     return code;
 }
 
+static bool is_exact(struct span text)
+{
+    return text.at != NULL && span_find(text, '*') == text.len;
+}
+
+/* An index of a sealed file leads to few rows, which are sorted; else the table is gone through in its order, until there are
+ * enough. */
+static const char *order_of(const struct query *query, bool newest_first)
+{
+    if (query->since_us != 0 || query->until_us != 0 || is_exact(query->correlation) || is_exact(query->tenant) ||
+        is_exact(query->tool) || is_exact(query->principal) || is_exact(query->rule))
+        return newest_first ? "+d.seq DESC" : "+d.seq";
+    return newest_first ? "d.seq DESC" : "d.seq";
+}
+
 /* The numbers of the matching decisions of the file, in order. */
 static enum code find(struct asking *asking, bool newest_first)
 {
@@ -201,7 +216,7 @@ static enum code find(struct asking *asking, bool newest_first)
     const struct query_shape shape = {
         .head = !outcomes ? "d.seq" QUERY_DECISIONS " WHERE 1" : asking->next ? "d.seq" QUERY_OUTCOMES_NEXT " WHERE 1"
                                                                             : "d.seq" QUERY_OUTCOMES " WHERE 1",
-        .order = newest_first ? "d.seq DESC" : "d.seq", .next = asking->next};
+        .order = order_of(asking->query, newest_first), .next = asking->next};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
     enum code code = query__select(asking->db, asking->query, &shape, &sql, &stmt);
@@ -221,7 +236,8 @@ static enum code find_all(struct asking *asking, bool newest_first, struct why *
     for (size_t i = 0; i < count && code == CODE_OK && !asking->more; i++) {
         size_t file = newest_first ? count - 1 - i : i;
 
-        if (asking->query->after_seq >= asking->trail->files[file].last_seq && file + 1 < count)
+        if ((asking->query->after_seq >= asking->trail->files[file].last_seq && file + 1 < count) ||
+            !trail_file_reaches(&asking->trail->files[file], asking->query->since_us, asking->query->until_us))
             continue;
         code = enter_file(asking, file, why);
         if (code == CODE_OK)

@@ -259,7 +259,8 @@ enum code audit_stats(const struct trail *trail, const struct query *query, unsi
             code = stats->kind[by].buckets != NULL ? CODE_OK : CODE_NOMEM;
         }
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++)
-        code = count_file(stats, trail->files[i].path, i + 1 < trail->count ? trail->files[i + 1].path : NULL, query, why);
+        if (trail_file_reaches(&trail->files[i], query->since_us, query->until_us))
+            code = count_file(stats, trail->files[i].path, i + 1 < trail->count ? trail->files[i + 1].path : NULL, query, why);
     for (int by = 0; by < STATS_BYS && code == CODE_OK; by++)
         if (stats->kind[by].buckets != NULL)
             code = sort(stats, &stats->kind[by]);
