@@ -2,6 +2,7 @@
 /* Calls to try on both sides of a change: around every bound that a rule names, with and without each argument, by every name
  * and by one that is not listed. One thing is changed at a time. */
 #include "author/diff_priv.h"
+#include "policy/walk.h"
 
 #include "base/num.h"
 
@@ -294,23 +295,6 @@ static enum code vary(struct making *m, const struct json_node *base, const stru
 
 /* ---- names ---- */
 
-static struct span *name_of(struct question *question, enum dimension dimension)
-{
-    switch (dimension) {
-    case DIM_TENANT: return &question->tenant;
-    case DIM_PRINCIPAL: return &question->principal;
-    case DIM_UPSTREAM: return &question->upstream;
-    case DIM_METHOD: return &question->method;
-    case DIM_PATH: return &question->path;
-    case DIM_QUERY: return &question->query;
-    case DIM_TOOL: return &question->tool;
-    case DIM_RESOURCE: return &question->resource;
-    case DIM_PROMPT: return &question->prompt;
-    case DIM_COUNT: break;
-    }
-    return &question->tenant;
-}
-
 /* What a message with this method is about: one target, or none. */
 static void settle_targets(struct question *question)
 {
@@ -325,7 +309,7 @@ static void settle_targets(struct question *question)
 }
 
 /* A name that the entry takes in, or is meant to. */
-static enum code sample_name(struct making *m, const struct name *name, struct span *sample)
+static enum code sample_name(struct making *m, const struct match_name *name, struct span *sample)
 {
     struct variants v = {.arena = &m->arena};
 
@@ -356,12 +340,12 @@ static enum code vary_names(struct making *m, const struct json_node *base)
         if (tree == NULL)
             return CODE_NOMEM;
         for (uint32_t i = 0; i < names->count && i < NAMES_MAX && code == CODE_OK; i++) {
-            code = sample_name(m, &names->name[i], name_of(&question, d));
+            code = sample_name(m, &names->name[i], question_place(&question, d));
             settle_targets(&question);
             if (code == CODE_OK)
                 code = put_tree(m, &question, tree);
         }
-        *name_of(&question, d) = d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other");
+        *question_place(&question, d) = d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other");
         settle_targets(&question);
         if (code == CODE_OK && d != DIM_METHOD)
             code = put_tree(m, &question, tree);
@@ -389,7 +373,7 @@ static enum code fulfil_leaf(struct making *m, struct diff_tree *tree, const str
 
         buf_init(&canonical, CALL_MAX_BYTES);
         good = json_read(v.json[i], &json_file_rules, &canonical, &m->arena, &value, &fault) == CODE_OK &&
-               policy__fulfils(leaf, value);
+               policy_fulfils(leaf, value);
         buf_fini(&canonical);
         if (good) {
             code = diff__tree_set(&m->arena, tree, &leaf->path, v.json[i]);
@@ -449,7 +433,7 @@ static enum code begin_with_rule(struct making *m, uint32_t at)
         const struct names *names = &m->rule->match.by[d];
 
         if (names->count > 0)
-            code = sample_name(m, &names->name[d >= DIM_TARGET && at < names->count ? at : 0], name_of(&m->base, d));
+            code = sample_name(m, &names->name[d >= DIM_TARGET && at < names->count ? at : 0], question_place(&m->base, d));
     }
     settle_targets(&m->base);
     if (code == CODE_OK && m->rule->when != NULL)
@@ -480,7 +464,7 @@ static enum code begin_with_tests(struct making *m, const struct policy *policy)
         struct regex_budget budget;
 
         regex_budget_init(&budget);
-        if (policy__match(&m->rule->match, question, &budget, &undecided) != TRUTH_TRUE || question->root == NULL)
+        if (policy_match(&m->rule->match, question, &budget, &undecided) != TRUTH_TRUE || question->root == NULL)
             continue;
         taken++;
         arena_reset(&m->arena);

@@ -10,6 +10,7 @@
 
 #include "author/diff.h"
 #include "policy/snapshot.h"
+#include "yaml/yaml.h"
 
 /* Of calls that say nothing else: a Wednesday noon, 2025-11-19T12:00:00Z, from a private network. */
 #define DIFF_TIME_US INT64_C(1763553600000000)

@@ -196,8 +196,8 @@ static enum code try_tests(struct probing *p, const struct policy *policy)
         if (!is_new(p, &kase->question))
             continue;
         p->diff->test_probes++;
-        policy__judge_case(p->diff->before, kase, p->scratch, NULL, p->before);
-        policy__judge_case(p->diff->after, kase, p->scratch, NULL, p->after);
+        policy_judge_case(p->diff->before, kase, p->scratch, NULL, p->before);
+        policy_judge_case(p->diff->after, kase, p->scratch, NULL, p->after);
         code = compare(p, &kase->question);
     }
     return code;

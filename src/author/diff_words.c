@@ -9,7 +9,7 @@
 #define MEMBERS_SHOWN 12
 
 /* Where the words of one pair go. */
-struct telling {
+struct diff_telling {
     struct diff *diff;
     const struct diff_pair *pair;
     struct buf text;
@@ -59,7 +59,7 @@ static bool same(const struct diff_rule *left, const struct yaml_node *a, const 
     return true;
 }
 
-static bool holds(const struct telling *t, const struct yaml_node *list, bool is_before, const struct yaml_node *wanted)
+static bool holds(const struct diff_telling *t, const struct yaml_node *list, bool is_before, const struct yaml_node *wanted)
 {
     const struct diff_rule *here = is_before ? &t->pair->before : &t->pair->after;
     const struct diff_rule *there = is_before ? &t->pair->after : &t->pair->before;
@@ -78,9 +78,10 @@ static bool holds(const struct telling *t, const struct yaml_node *list, bool is
             (t)->code = buf_addf(&(t)->text, __VA_ARGS__); \
     } while (0)
 
-static void say_node(struct telling *t, const struct yaml_node *node);
+static void say_node(struct diff_telling *t, const struct yaml_node *node);
 
-static void say_members(struct telling *t, const struct yaml_node *node, const char *between, bool with_keys, const char *but)
+static void say_members(struct diff_telling *t, const struct yaml_node *node, const char *between, bool with_keys,
+                        const char *but)
 {
     uint32_t said = 0;
 
@@ -98,7 +99,7 @@ static void say_members(struct telling *t, const struct yaml_node *node, const c
     }
 }
 
-static void say_node(struct telling *t, const struct yaml_node *node)
+static void say_node(struct diff_telling *t, const struct yaml_node *node)
 {
     const struct yaml_node *arg = node->type == YAML_MAP ? yaml_member(node, "arg") : NULL;
 
@@ -151,7 +152,7 @@ static enum diff_way either(const struct diff_pair *pair)
 }
 
 /* Keeps what was said as a change. */
-static void keep(struct telling *t, enum diff_way way)
+static void keep(struct diff_telling *t, enum diff_way way)
 {
     struct diff *diff = t->diff;
     const struct rule *rule = t->pair == NULL ? NULL : t->pair->after.rule ? t->pair->after.rule : t->pair->before.rule;
@@ -186,7 +187,7 @@ static void keep(struct telling *t, enum diff_way way)
 
 /* ---- lists of names ---- */
 
-static uint32_t say_missing(struct telling *t, const struct yaml_node *from, const struct yaml_node *list, bool is_before)
+static uint32_t say_missing(struct diff_telling *t, const struct yaml_node *from, const struct yaml_node *list, bool is_before)
 {
     uint32_t count = 0;
 
@@ -200,7 +201,7 @@ static uint32_t say_missing(struct telling *t, const struct yaml_node *from, con
 }
 
 /* Methods have a usual value, which hangs on what else is named (Meaning 10); a permit's is tools/call. */
-static bool moves_methods(const struct telling *t, const char *what)
+static bool moves_methods(const struct diff_telling *t, const char *what)
 {
     const struct rule *rule = t->pair->after.rule ? t->pair->after.rule : t->pair->before.rule;
 
@@ -208,7 +209,8 @@ static bool moves_methods(const struct telling *t, const char *what)
            (rule->effect == EFFECT_PERMIT && (strcmp(what, "match.resources") == 0 || strcmp(what, "match.prompts") == 0));
 }
 
-static void compare_list(struct telling *t, const char *what, const struct yaml_node *before, const struct yaml_node *after)
+static void compare_list(struct diff_telling *t, const char *what, const struct yaml_node *before,
+                         const struct yaml_node *after)
 {
     if (before == NULL || after == NULL) {
         SAY(t, before == NULL ? "%s is now " : "%s is left out; it was ", what);
@@ -226,7 +228,7 @@ static void compare_list(struct telling *t, const char *what, const struct yaml_
     buf_clear(&t->text);
 }
 
-static void compare_match(struct telling *t, const struct yaml_node *before, const struct yaml_node *after)
+static void compare_match(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after)
 {
     const struct yaml_node *const sides[] = {before, after};
 
@@ -251,7 +253,7 @@ static bool is_bound(struct span key, bool *upper)
 }
 
 /* The one member in which two maps differ, as it was; or NULL. */
-static const struct yaml_node *lone_difference(const struct telling *t, const struct yaml_node *before,
+static const struct yaml_node *lone_difference(const struct diff_telling *t, const struct yaml_node *before,
                                                const struct yaml_node *after)
 {
     const struct yaml_node *differs = NULL;
@@ -280,7 +282,8 @@ static const struct yaml_node *values_of(const struct diff_rule *rule, const str
     return name != NULL ? definition(rule, name) : in->type == YAML_LIST ? in : NULL;
 }
 
-static bool lacks_some(const struct telling *t, const struct yaml_node *list, bool is_before, const struct yaml_node *values)
+static bool lacks_some(const struct diff_telling *t, const struct yaml_node *list, bool is_before,
+                       const struct yaml_node *values)
 {
     for (const struct yaml_node *value = values->child; value != NULL; value = value->next)
         if (!holds(t, list, is_before, value))
@@ -289,7 +292,7 @@ static bool lacks_some(const struct telling *t, const struct yaml_node *list, bo
 }
 
 /* Whether two conditions, or limits, differ in one bound or list alone, and then whether the new one lets more through. */
-static bool is_one_way(const struct telling *t, const struct yaml_node *before, const struct yaml_node *after, bool *wider)
+static bool is_one_way(const struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after, bool *wider)
 {
     const struct yaml_node *old = lone_difference(t, before, after), *new = old ? member_like(after, old->key) : NULL;
     bool upper = false, loses, gains;
@@ -315,7 +318,8 @@ static bool is_one_way(const struct telling *t, const struct yaml_node *before, 
 }
 
 /* The condition that took the place of one that is gone: of the same argument, and not there before. */
-static const struct yaml_node *successor(const struct telling *t, const struct yaml_node *gone, const struct yaml_node *before,
+static const struct yaml_node *successor(const struct diff_telling *t, const struct yaml_node *gone,
+                                         const struct yaml_node *before,
                                          const struct yaml_node *after)
 {
     const struct yaml_node *arg = gone->type == YAML_MAP ? yaml_member(gone, "arg") : NULL;
@@ -329,7 +333,7 @@ static const struct yaml_node *successor(const struct telling *t, const struct y
     return NULL;
 }
 
-static void tell_successor(struct telling *t, const struct yaml_node *gone, const struct yaml_node *entry)
+static void tell_successor(struct diff_telling *t, const struct yaml_node *gone, const struct yaml_node *entry)
 {
     bool wider = false, is_sure = is_one_way(t, gone, entry, &wider);
 
@@ -341,7 +345,7 @@ static void tell_successor(struct telling *t, const struct yaml_node *gone, cons
 }
 
 /* The same words that now stand for something else. */
-static void compare_definitions(struct telling *t, const struct yaml_node *node, enum diff_way way)
+static void compare_definitions(struct diff_telling *t, const struct yaml_node *node, enum diff_way way)
 {
     const struct yaml_node *before = definition(&t->pair->before, node), *after = definition(&t->pair->after, node);
 
@@ -367,7 +371,7 @@ static const struct yaml_node *reads_alike(const struct yaml_node *list, const s
     return NULL;
 }
 
-static void compare_when(struct telling *t, const struct yaml_node *before, const struct yaml_node *after)
+static void compare_when(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after)
 {
     for (const struct yaml_node *gone = before ? before->child : NULL; gone != NULL; gone = gone->next) {
         const struct yaml_node *next, *alike;
@@ -402,7 +406,7 @@ static void compare_when(struct telling *t, const struct yaml_node *before, cons
 
 /* ---- everything else ---- */
 
-static enum diff_way other_way(const struct telling *t, struct span key, const struct yaml_node *before,
+static enum diff_way other_way(const struct diff_telling *t, struct span key, const struct yaml_node *before,
                                const struct yaml_node *after)
 {
     static const char *const harmless[] = {"reason", "say", "slow_regex", NULL};
@@ -416,7 +420,7 @@ static enum diff_way other_way(const struct telling *t, struct span key, const s
     return is_one_way(t, before, after, &wider) ? way_of(t->pair, wider) : either(t->pair);
 }
 
-static void compare_other(struct telling *t, const struct yaml_node *before, const struct yaml_node *after)
+static void compare_other(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after)
 {
     struct span key = before ? before->key : after->key;
 
@@ -432,7 +436,7 @@ static void compare_other(struct telling *t, const struct yaml_node *before, con
     keep(t, other_way(t, key, before, after));
 }
 
-static void compare_member(struct telling *t, const struct yaml_node *before, const struct yaml_node *after)
+static void compare_member(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after)
 {
     struct span key = before ? before->key : after->key;
 
@@ -462,7 +466,7 @@ static enum diff_way effect_way(const struct rule *before, const struct rule *af
     return after->effect == EFFECT_FORBID ? DIFF_DENIES : DIFF_HOLDS;
 }
 
-static void compare_nature(struct telling *t, const struct rule *before, const struct rule *after)
+static void compare_nature(struct diff_telling *t, const struct rule *before, const struct rule *after)
 {
     if (before->effect != after->effect) {
         SAY(t, "is a %s, was a %s", effect_text(after->effect), effect_text(before->effect));
@@ -481,7 +485,7 @@ static void compare_nature(struct telling *t, const struct rule *before, const s
 }
 
 /* What a rule says that is new or gone. */
-static void tell_whole(struct telling *t, const struct diff_rule *rule, bool is_new)
+static void tell_whole(struct diff_telling *t, const struct diff_rule *rule, bool is_new)
 {
     const struct yaml_node *match = rule->node ? yaml_member(rule->node, "match") : NULL;
     const struct yaml_node *when = rule->node ? yaml_member(rule->node, "when") : NULL;
@@ -506,7 +510,7 @@ static void tell_whole(struct telling *t, const struct diff_rule *rule, bool is_
 
 enum code diff__compare(struct diff *diff, struct diff_pair *pair)
 {
-    struct telling t = {.diff = diff, .pair = pair};
+    struct diff_telling t = {.diff = diff, .pair = pair};
     const struct yaml_node *before = pair->before.node, *after = pair->after.node;
     size_t first = diff->change_count;
 
@@ -531,7 +535,7 @@ enum code diff__compare_redactions(struct diff *diff, struct span file, const st
                                    const struct yaml_node *after)
 {
     struct diff_pair nobody = {.differs = false};
-    struct telling t = {.diff = diff, .pair = &nobody};
+    struct diff_telling t = {.diff = diff, .pair = &nobody};
     const struct yaml_node *const sides[] = {before, after};
 
     buf_init(&t.text, TEXT_MAX_BYTES);

@@ -47,7 +47,7 @@ static void tell_rule(struct trace *heard, const struct rule *rule, enum truth m
     SAY(telling, "%s %.*s (%s:%d)%s: its match holds", effect_text(rule->effect), SPAN_ARG(rule->id), rule->source->path_text,
         rule->line, rule->monitor ? ", monitored" : "");
     if (match == TRUTH_UNDECIDED)
-        SAY(telling, " or not: %s is undecided", policy__dimension_text[undecided]);
+        SAY(telling, " or not: %s is undecided", policy_dimension_text[undecided]);
     SAY(telling, "\n");
     if (rule->limit != NULL) {
         SAY(telling, "  ");
@@ -62,7 +62,7 @@ static void tell_applies(struct trace *heard, const struct rule *rule, enum trut
 {
     struct telling *telling = telling_of(heard);
 
-    SAY(telling, "  => %s: the rule %s", policy__truth_text(truth), applies ? "applies" : "does not apply");
+    SAY(telling, "  => %s: the rule %s", policy_truth_text(truth), applies ? "applies" : "does not apply");
     if (truth == TRUTH_UNDECIDED)
         SAY(telling, rule->effect == EFFECT_PERMIT ? ", because an undecided permit opens nothing"
                                                  : ", because an undecided %s closes", effect_text(rule->effect));
@@ -110,7 +110,7 @@ static void say_asked(struct telling *telling, const struct condition *leaf)
     indent(telling);
     SAY(telling, "asks: ");
     SAY_BY(telling, words_ops(telling->out, leaf));
-    SAY(telling, "%s%s\n", only_exists ? "" : "; absent: ", only_exists ? "" : policy__truth_text(leaf->absent));
+    SAY(telling, "%s%s\n", only_exists ? "" : "; absent: ", only_exists ? "" : policy_truth_text(leaf->absent));
 }
 
 static void tell_enter(struct trace *heard, const struct condition *condition)
@@ -128,7 +128,7 @@ static void tell_enter(struct trace *heard, const struct condition *condition)
         for (unsigned i = 0; i < DECODER_COUNT; i++)
             if ((condition->decoders >> i & 1) != 0)
                 SAY(telling, "%s%s", (condition->decoders & ((1u << i) - 1)) != 0 ? ", " : ", decoded by ",
-                    policy__decoder_text[i]);
+                    policy_decoder_text[i]);
         SAY(telling, ")");
     } else if (condition->kind == CONDITION_FACT) {
         SAY(telling, " (%s)", condition->opening ? "opening" : "closing");
@@ -160,7 +160,7 @@ static void tell_leave(struct trace *heard, const struct condition *condition, e
     }
     telling->values = 0;
     indent(telling);
-    SAY(telling, "= %s\n", policy__truth_text(truth));
+    SAY(telling, "= %s\n", policy_truth_text(truth));
     telling__doc_leave(telling, truth);
     telling->depth--;
     if (telling->coverage != NULL)
@@ -215,7 +215,7 @@ static void tell_value(struct trace *heard, const struct condition *leaf, const 
     blamed = telling__blame(telling, leaf, truth);
     if (telling->values++ < TRACE_VALUES_SHOWN) {
         say_value(telling, leaf, value);
-        SAY(telling, ": %s", policy__truth_text(truth));
+        SAY(telling, ": %s", policy_truth_text(truth));
         if (blamed != NULL) {
             SAY(telling, " by ");
             SAY_BY(telling, words_op(telling->out, blamed));
@@ -234,9 +234,9 @@ static void tell_reading(struct trace *heard, const struct trace_reading *seen)
     if (seen->count < 2 || telling->values >= TRACE_VALUES_SHOWN)
         return;
     indent(telling);
-    SAY(telling, "%s is %s on ", seen->op->operator->word, policy__truth_text(seen->truth));
+    SAY(telling, "%s is %s on ", seen->op->operator->word, policy_truth_text(seen->truth));
     for (size_t i = 0; i < seen->depth; i++)
-        SAY(telling, "%s%s", i == 0 ? "its reading by " : ", then ", policy__decoder_text[seen->chain[i]]);
+        SAY(telling, "%s%s", i == 0 ? "its reading by " : ", then ", policy_decoder_text[seen->chain[i]]);
     say_quoted(telling, seen->depth == 0 ? "the string itself " : " ", shown);
     SAY(telling, "%s, one of %u readings\n", shown.len < seen->text.len ? "..." : "", seen->count);
     telling__doc_reading(telling, seen);
@@ -257,7 +257,7 @@ static void tell_absent(struct trace *heard, const struct condition *leaf, bool 
     struct telling *telling = telling_of(heard);
 
     indent(telling);
-    SAY(telling, "%s: %s\n", is_element ? "absent in an element" : "nothing there", policy__truth_text(leaf->absent));
+    SAY(telling, "%s: %s\n", is_element ? "absent in an element" : "nothing there", policy_truth_text(leaf->absent));
     telling__doc_absent(telling, leaf, is_element);
 }
 
@@ -342,7 +342,7 @@ static void say_missed(struct telling *telling, const struct policy *policy, con
         unsigned count = 0;
 
         for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
-            if (policy__names_match(&rule->match.by[d], d, rule->match.opening, question, &budget) == TRUTH_FALSE) {
+            if (policy_names_match(&rule->match.by[d], d, rule->match.opening, question, &budget) == TRUTH_FALSE) {
                 missed = d;
                 count++;
             }
@@ -353,7 +353,7 @@ static void say_missed(struct telling *telling, const struct policy *policy, con
             return;
         }
         SAY(telling, "%s %.*s (%s:%d): its match misses by %s ", effect_text(rule->effect), SPAN_ARG(rule->id),
-            rule->source->path_text, rule->line, policy__dimension_text[missed]);
+            rule->source->path_text, rule->line, policy_dimension_text[missed]);
         SAY_BY(telling, words_names(telling->out, &rule->match.by[missed]));
         SAY(telling, "\n");
         telling__doc_missed(telling, rule, missed);
@@ -372,7 +372,7 @@ static void say_answer(struct telling *telling, const struct policy *policy, con
         const struct redaction *redaction = &policy->redactions[i];
         enum truth match = redaction->of[REDACT_ANSWER].count == 0
                                ? TRUTH_FALSE
-                               : policy__match(&redaction->match, question, &budget, &undecided);
+                               : policy_match(&redaction->match, question, &budget, &undecided);
 
         for (uint32_t p = 0; p < redaction->of[REDACT_ANSWER].count && match != TRUTH_FALSE; p++) {
             struct span path = match == TRUTH_UNDECIDED ? SPAN_LIT("$") : redaction->of[REDACT_ANSWER].path[p].text;
@@ -393,7 +393,7 @@ static void explain(const struct policy *policy, const struct question *question
     regex_budget_init(&budget);
     telling->question = question;
     say_question(telling, question);
-    policy__judge(policy, question, &budget, scratch, &telling->heard, verdict);
+    policy_judge(policy, question, &budget, scratch, &telling->heard, verdict);
     if (policy != NULL && verdict->rule_count == 0 && verdict->reason != REASON_MEMORY)
         SAY(telling, "no rule applies\n");
     if (policy != NULL)

@@ -31,9 +31,9 @@ void telling__doc_rule(struct telling *telling, const struct rule *rule, enum tr
     doc_bool(doc, "monitor", rule->monitor);
     doc_text(doc, "file", rule->source->path);
     doc_int(doc, "line", rule->line);
-    doc_text(doc, "match", span_text(policy__truth_text(match)));
+    doc_text(doc, "match", span_text(policy_truth_text(match)));
     if (match == TRUTH_UNDECIDED)
-        doc_text(doc, "match_undecided", span_text(policy__dimension_text[undecided]));
+        doc_text(doc, "match_undecided", span_text(policy_dimension_text[undecided]));
     if (rule->limit != NULL) {
         struct buf text;
 
@@ -52,7 +52,7 @@ void telling__doc_missed(struct telling *telling, const struct rule *rule, enum 
         return;
     buf_init(&text, TEXT_MAX);
     telling__doc_rule(telling, rule, TRUTH_FALSE, missed);
-    doc_text(telling->levels[0].self, "misses_by", span_text(policy__dimension_text[missed]));
+    doc_text(telling->levels[0].self, "misses_by", span_text(policy_dimension_text[missed]));
     put(telling, telling->levels[0].self, "takes", &text, words_names(&text, &rule->match.by[missed]));
     doc_bool(telling->levels[0].self, "applies", false);
     buf_fini(&text);
@@ -68,7 +68,7 @@ void telling__doc_applies(struct telling *telling, enum truth truth, bool applie
 {
     if (telling->rules == NULL)
         return;
-    doc_text(telling->levels[0].self, "truth", span_text(policy__truth_text(truth)));
+    doc_text(telling->levels[0].self, "truth", span_text(policy_truth_text(truth)));
     doc_bool(telling->levels[0].self, "applies", applies);
 }
 
@@ -79,7 +79,7 @@ static const char *kind_text(const struct condition *condition)
     case CONDITION_ALL: return "all";
     case CONDITION_ANY: return "any";
     case CONDITION_NOT: return "not";
-    case CONDITION_FACT: return policy__fact_text[condition->fact->kind];
+    case CONDITION_FACT: return policy_fact_text[condition->fact->kind];
     }
     return "leaf";
 }
@@ -99,11 +99,11 @@ static void describe_leaf(struct telling *telling, struct doc *doc, const struct
         if ((leaf->decoders >> i & 1) != 0) {
             if (decode == NULL)
                 decode = doc_add_array(doc, "decode");
-            doc_text(decode, NULL, span_text(policy__decoder_text[i]));
+            doc_text(decode, NULL, span_text(policy_decoder_text[i]));
         }
     doc_text(doc, "polarity", leaf->opening ? SPAN_LIT("opening") : SPAN_LIT("closing"));
     doc_text(doc, "quantifier", leaf->every ? SPAN_LIT("every") : SPAN_LIT("any"));
-    doc_text(doc, "absent", span_text(policy__truth_text(leaf->absent)));
+    doc_text(doc, "absent", span_text(policy_truth_text(leaf->absent)));
     for (uint32_t i = 0; i < leaf->op_count; i++) {
         struct doc *op = doc_add_object(ops, NULL);
 
@@ -153,7 +153,7 @@ void telling__doc_leave(struct telling *telling, enum truth truth)
         return;
     if (telling->values > TRACE_VALUES_SHOWN)
         doc_int(here->self, "values_left_out", telling->values - TRACE_VALUES_SHOWN);
-    doc_text(here->self, "truth", span_text(policy__truth_text(truth)));
+    doc_text(here->self, "truth", span_text(policy_truth_text(truth)));
 }
 
 static struct doc *add_value(struct trace_level *here)
@@ -183,7 +183,7 @@ void telling__doc_value(struct telling *telling, const struct condition *leaf, c
         doc_text(doc, "json", span_part(value->raw, 0, TEXT_MAX));
     if (telling->question != NULL && telling->question->hidden != NULL && question_hides(telling->question->hidden, value))
         doc_bool(doc, "recorded", false);
-    doc_text(doc, "truth", span_text(policy__truth_text(truth)));
+    doc_text(doc, "truth", span_text(policy_truth_text(truth)));
     if (blamed != NULL)
         put(telling, doc, "by", &text, words_op(&text, blamed));
     buf_fini(&text);
@@ -204,10 +204,10 @@ void telling__doc_reading(struct telling *telling, const struct trace_reading *s
     doc_text(doc, "operator", span_text(seen->op->operator->word));
     by = doc_add_array(doc, "by");
     for (size_t i = 0; i < seen->depth; i++)
-        doc_text(by, NULL, span_text(policy__decoder_text[seen->chain[i]]));
+        doc_text(by, NULL, span_text(policy_decoder_text[seen->chain[i]]));
     doc_text(doc, "text", span_part(seen->text, 0, TEXT_MAX));
     doc_int(doc, "of", seen->count);
-    doc_text(doc, "truth", span_text(policy__truth_text(seen->truth)));
+    doc_text(doc, "truth", span_text(policy_truth_text(seen->truth)));
 }
 
 /* What was seen that is no value of the call's. */
@@ -228,5 +228,5 @@ void telling__doc_absent(struct telling *telling, const struct condition *leaf, 
         return;
     doc = add_value(here);
     doc_text(doc, "absent", is_element ? SPAN_LIT("in an element") : SPAN_LIT("nothing there"));
-    doc_text(doc, "truth", span_text(policy__truth_text(leaf->absent)));
+    doc_text(doc, "truth", span_text(policy_truth_text(leaf->absent)));
 }

@@ -11,7 +11,9 @@
 #include "author/coverage.h"
 #include "author/explain.h"
 #include "author/words.h"
+#include "policy/snapshot.h"
 #include "policy/trace.h"
+#include "policy/walk.h"
 
 #define TRACE_DEPTH_MAX 64 /* conditions in each other; more are not in documents */
 

@@ -7,7 +7,7 @@
 
 /* ---- permits that a forbid covers ---- */
 
-static bool name_covers(const struct name *outer, const struct name *inner)
+static bool name_covers(const struct match_name *outer, const struct match_name *inner)
 {
     struct regex_budget budget;
 
@@ -18,10 +18,10 @@ static bool name_covers(const struct name *outer, const struct name *inner)
     if (inner->kind != NAME_LITERAL)
         return false;
     regex_budget_init(&budget);
-    return policy__name_matches(outer, false, inner->text, &budget) == TRUTH_TRUE;
+    return policy_name_matches(outer, false, inner->text, &budget) == TRUTH_TRUE;
 }
 
-static bool holds(const struct names *names, const struct name *name)
+static bool holds(const struct names *names, const struct match_name *name)
 {
     for (uint32_t i = 0; i < names->count; i++)
         if (name_covers(&names->name[i], name))
@@ -67,7 +67,7 @@ static bool permits_method(const struct rule *rule, struct span method)
 
     regex_budget_init(&budget);
     return rule->effect == EFFECT_PERMIT && !rule->monitor &&
-           policy__names_match(&rule->match.by[DIM_METHOD], DIM_METHOD, true, &question, &budget) != TRUTH_FALSE;
+           policy_names_match(&rule->match.by[DIM_METHOD], DIM_METHOD, true, &question, &budget) != TRUTH_FALSE;
 }
 
 /* Whether one caller could be in both; of globs and regexes it is assumed. */
@@ -121,7 +121,7 @@ struct deciding {
 static void note_decided(void *context, const struct policy_test_result *result)
 {
     struct deciding *deciding = context;
-    const struct rule *rule = result->rule.at ? policy__rule_by_id(deciding->policy, result->rule) : NULL;
+    const struct rule *rule = result->rule.at ? policy_rule_by_id(deciding->policy, result->rule) : NULL;
 
     if (rule != NULL)
         deciding->by_rule[rule - deciding->policy->rules] = true;
@@ -171,7 +171,7 @@ static void warn_expected(const struct policy *policy, struct faults *warnings)
 
         const char *nearest = NULL;
 
-        if (kase->rule.at == NULL || policy__rule_by_id(policy, kase->rule) != NULL)
+        if (kase->rule.at == NULL || policy_rule_by_id(policy, kase->rule) != NULL)
             continue;
         nearest = nearest_id(policy, kase->rule, text);
         faults_add(warnings, kase->source->path_text, kase->line, kase->column,

@@ -14,7 +14,7 @@ static bool is_good(const struct op *const *asks, size_t count, const struct jso
     struct question question = {.root = NULL};
     struct regex_budget budget;
     struct arena arena;
-    struct walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX,
+    struct rule_walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX,
                         .visits_told = VISITS_MAX, .arena = &arena};
     bool good = true;
 
@@ -22,7 +22,7 @@ static bool is_good(const struct op *const *asks, size_t count, const struct jso
     regex_budget_init(&budget);
     for (size_t i = 0; i < count && good; i++)
         good = (plainly && !asks[i]->operator->is_decided) ||
-               policy__op(&walk, asks[i], value) == TRUTH_TRUE || budget.spent || walk.spent || walk.no_memory;
+               policy_op(&walk, asks[i], value) == TRUTH_TRUE || budget.spent || walk.spent || walk.no_memory;
     arena_fini(&arena);
     return good;
 }
@@ -200,8 +200,8 @@ static enum dimension misses_its_method(const struct rule *rule)
     for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++) {
         bool has = !rule->match.by[d].given || !methods->given;
 
-        for (uint32_t i = 0; !has && i < policy__target_methods[d]->count; i++)
-            has = has_method(methods, policy__target_methods[d]->name[i].text);
+        for (uint32_t i = 0; !has && i < policy_target_methods[d]->count; i++)
+            has = has_method(methods, policy_target_methods[d]->name[i].text);
         if (!has)
             return d;
     }
@@ -216,8 +216,8 @@ void warn__never(const struct rule *rule, struct faults *warnings)
     if (missed != DIM_COUNT) {
         faults_add(warnings, rule->source->path_text, rule->line, rule->column,
                    "the rule `%.*s` can never apply: it names %s, but its methods are not %s; drop one of them",
-                   SPAN_ARG(rule->id), policy__dimension_text[missed],
-                   policy__target_methods[missed]->name[0].text.at);
+                   SPAN_ARG(rule->id), policy_dimension_text[missed],
+                   policy_target_methods[missed]->name[0].text.at);
         return;
     }
     if (rule->when != NULL)

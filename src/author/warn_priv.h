@@ -10,6 +10,7 @@
 
 #include "author/warn.h"
 #include "policy/snapshot.h"
+#include "policy/walk.h"
 
 void warn__never(const struct rule *rule, struct faults *warnings);                            /* no call fulfils it */
 enum code warn__names(const struct policy *policy, struct faults *warnings) MUST_USE;          /* names that look alike */

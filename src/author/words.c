@@ -99,7 +99,7 @@ enum code words_op(struct buf *out, const struct op *op)
 
 enum code words_fact(struct buf *out, const struct fact *fact)
 {
-    enum code code = buf_addf(out, "%s ", policy__fact_text[fact->kind]);
+    enum code code = buf_addf(out, "%s ", policy_fact_text[fact->kind]);
 
     return code == CODE_OK ? say_written(out, fact->written) : code;
 }
@@ -111,7 +111,7 @@ enum code words_limit(struct buf *out, const struct policy_limit *limit)
 
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT && code == CODE_OK; by++)
         if ((limit->by >> by & 1) != 0) {
-            code = buf_addf(out, "%s%s", any ? ", " : " by ", policy__by_text[by]);
+            code = buf_addf(out, "%s%s", any ? ", " : " by ", policy_by_text[by]);
             any = true;
         }
     return code;
@@ -129,7 +129,7 @@ enum code words_ops(struct buf *out, const struct condition *leaf)
     return code;
 }
 
-static enum code say_name(struct buf *out, const struct name *name)
+static enum code say_name(struct buf *out, const struct match_name *name)
 {
     enum code code;
 

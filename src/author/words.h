@@ -8,7 +8,8 @@
 #ifndef AUTHOR_WORDS_H
 #define AUTHOR_WORDS_H
 
-#include "policy/snapshot.h"
+#include "policy/condition.h"
+#include "policy/policy.h"
 
 enum code words_op(struct buf *out, const struct op *op) MUST_USE;             /* "max 100" */
 enum code words_fact(struct buf *out, const struct fact *fact) MUST_USE;       /* "client [...]" */

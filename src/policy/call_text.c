@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call may be written as JSON, which takes characters that YAML does not: as they are, or as halves of surrogate pairs. */
-#include "policy/snapshot.h"
+#include "policy/compile_priv.h"
 
 #include "unicode/unicode.h"
 

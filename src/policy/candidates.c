@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/snapshot.h"
+#include "policy/candidates_priv.h"
 
 #include "base/hash.h"
 
@@ -115,7 +115,7 @@ static void remember(struct policy_scratch *scratch, const struct policy *policy
 
 /* ---- looking for them ---- */
 
-struct finding {
+struct candidate_search {
     const struct policy *policy;
     const struct question *question;
     struct regex_budget budget, monitor_budget;
@@ -125,7 +125,7 @@ struct finding {
 
 static enum code add_numbers(void *context, const uint32_t *rules, uint32_t count)
 {
-    struct finding *finding = context;
+    struct candidate_search *finding = context;
 
     if (finding->size - finding->count < count) {
         uint32_t size = finding->count + count + 64;
@@ -150,7 +150,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Where most come from one bucket, which is the case that may hold many. */
-static bool is_ascending(const struct finding *finding)
+static bool is_ascending(const struct candidate_search *finding)
 {
     for (uint32_t i = 1; i < finding->count; i++)
         if (finding->numbers[i - 1] > finding->numbers[i])
@@ -159,22 +159,22 @@ static bool is_ascending(const struct finding *finding)
 }
 
 /* Monitored rules have a budget of their own, so that they can change nothing. */
-static void ask(struct finding *finding, const struct match *match, bool monitor, uint32_t number,
-                struct candidate *candidates, uint32_t *count)
+static void ask(struct candidate_search *finding, const struct match *match, bool monitor, uint32_t number,
+                struct rule_candidate *candidates, uint32_t *count)
 {
     struct regex_budget *budget = monitor ? &finding->monitor_budget : &finding->budget;
-    struct candidate candidate = {.at = number};
+    struct rule_candidate candidate = {.at = number};
 
-    candidate.match = policy__match(match, finding->question, budget, &candidate.undecided);
+    candidate.match = policy_match(match, finding->question, budget, &candidate.undecided);
     if (candidate.match != TRUTH_FALSE)
         candidates[(*count)++] = candidate;
 }
 
-static enum code find(struct finding *finding, struct policy_scratch *scratch, struct candidates *found)
+static enum code find(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
 {
     const struct policy *policy = finding->policy;
-    struct candidate *rules, *redactions;
-    enum code code = policy__index_each(&policy->index, finding->question, add_numbers, finding);
+    struct rule_candidate *rules, *redactions;
+    enum code code = policy__index_each(policy, finding->question, add_numbers, finding);
 
     if (code != CODE_OK)
         return code;
@@ -205,7 +205,7 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
                                                              struct policy_scratch *scratch, const struct key *key,
                                                              struct candidates *candidates)
 {
-    struct finding finding = {.policy = policy, .question = question};
+    struct candidate_search finding = {.policy = policy, .question = question};
     enum code code;
 
     /* Work alone bounds these regexes: what is remembered must not depend on how fast the machine was. */

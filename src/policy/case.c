@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/case.h"
 #include "policy/snapshot.h"
+#include "policy/walk.h"
 
 #include "base/glob.h"
 
@@ -111,14 +113,14 @@ enum code policy_case_question(const struct policy *policy, struct span name, st
 }
 
 /* The gate's own judgement, bounded by work alone, so that a test says the same everywhere. */
-void policy__judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
+void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                         struct trace *trace, struct verdict *verdict)
 {
     struct question question = question_of(kase);
     struct regex_budget budget;
 
     regex_budget_init(&budget);
-    policy__judge(policy, &question, &budget, scratch, trace, verdict);
+    policy_judge(policy, &question, &budget, scratch, trace, verdict);
 }
 
 static enum code tell_case(const struct policy_case *kase, const struct verdict *verdict, struct buf *words,
@@ -155,7 +157,7 @@ enum code policy_test_some(const struct policy *policy, const char *filter, stru
 
         if (filter != NULL && !glob_matches(span_text(filter), policy->cases[i].name))
             continue;
-        policy__judge_case(policy, &policy->cases[i], scratch, trace, verdict);
+        policy_judge_case(policy, &policy->cases[i], scratch, trace, verdict);
         if (verdict->reason == REASON_MEMORY)
             code = CODE_NOMEM;
         else

@@ -165,7 +165,7 @@ static void compile_approved(struct compiler *c, const struct yaml_node *list, s
 
 static void check_approved(struct compiler *c, const struct policy_case *kase, const struct case_rule *approved)
 {
-    const struct rule *rule = policy__rule_by_id(c->policy, approved->rule);
+    const struct rule *rule = policy_rule_by_id(c->policy, approved->rule);
 
     if (rule == NULL)
         FAULT_OF(c, kase, approved, "there is no rule `%.*s` to approve; name the id of a require_approval",
@@ -177,7 +177,7 @@ static void check_approved(struct compiler *c, const struct policy_case *kase, c
 
 static void check_spent(struct compiler *c, const struct policy_case *kase, const struct case_rule *spent)
 {
-    const struct rule *rule = policy__rule_by_id(c->policy, spent->rule);
+    const struct rule *rule = policy_rule_by_id(c->policy, spent->rule);
 
     if (rule == NULL)
         FAULT_OF(c, kase, spent, "there is no rule `%.*s` with a limit to be spent; name the id of a permit",

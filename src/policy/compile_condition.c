@@ -7,7 +7,7 @@
 #define WHERE_MAX 192
 
 /* Where a condition stands. */
-struct place {
+struct condition_place {
     bool negated; /* under an odd number of `not` */
     unsigned depth;
     const char *where; /* "when[0].any[1]" */
@@ -20,22 +20,23 @@ static const char *const known[] = {
 #undef X
     "keys", "decode", "during", "session", "client", "annotations", NULL};
 
-static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct place *place,
+static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition);
 
 /* Meaning 5: a permit's conditions open, the others' close, each `not` swaps. */
-static bool is_opening(const struct compiler *c, const struct place *place)
+static bool is_opening(const struct compiler *c, const struct condition_place *place)
 {
     return (c->effect == EFFECT_PERMIT) != place->negated;
 }
 
-static void set_label(struct compiler *c, const struct yaml_node *node, const struct place *place, const char *more,
+static void set_label(struct compiler *c, const struct yaml_node *node, const struct condition_place *place, const char *more,
                       struct condition *condition)
 {
     char text[512];
     int len = snprintf(text, sizeof text, "%.*s: %s%s", SPAN_ARG(c->rule_id), place->where, more);
 
     condition->line = node->line;
+    condition->number = c->policy->condition_count++;
     if (len < 0 || (size_t)len >= sizeof text)
         len = (int)sizeof text - 1;
     condition->label = policy__copy(c, span_of(text, (size_t)len));
@@ -98,7 +99,7 @@ static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
     if (list->count == 0)
         FAULT(c, list, "an empty `decode` decodes nothing; leave it out");
     for (const struct yaml_node *word = list->child; word != NULL; word = word->next) {
-        int decoder = policy__word(c, word, policy__decoder_text);
+        int decoder = policy__word(c, word, policy_decoder_text);
 
         if (decoder >= 0 && (decoders >> decoder & 1) != 0)
             FAULT(c, word, "`%.*s` stands here twice; name it once, nested readings are found all the same",
@@ -143,7 +144,8 @@ static enum truth absent_truth(const struct condition *leaf, const struct manner
     return all;
 }
 
-static void label_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place, struct condition *leaf)
+static void label_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                       struct condition *leaf)
 {
     static const char *const from_text[] = {[FROM_ARG] = "", [FROM_META] = "meta ", [FROM_PARAM] = "param "};
     char more[320];
@@ -196,7 +198,7 @@ static void note_meta(struct compiler *c, const struct condition *leaf)
 }
 
 /* Takes: leaf: its subject and operators are there. */
-static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
+static void finish_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         const struct manner *manner,
                         struct condition *leaf)
 {
@@ -216,7 +218,8 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     label_leaf(c, node, place, leaf);
 }
 
-static void compile_op(struct compiler *c, const struct yaml_node *node, const struct place *place, const struct manner *manner,
+static void compile_op(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
+                       const struct manner *manner,
                        const struct operator *operator, struct op *op)
 {
     op->operator = operator;
@@ -227,7 +230,7 @@ static void compile_op(struct compiler *c, const struct yaml_node *node, const s
 }
 
 /* The operators of one condition but not_matches. */
-static void compile_ops(struct compiler *c, const struct yaml_node *node, const struct place *place,
+static void compile_ops(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         const struct manner *manner,
                         struct condition *leaf)
 {
@@ -235,7 +238,7 @@ static void compile_ops(struct compiler *c, const struct yaml_node *node, const 
 
     leaf->ops = ops;
     for (const struct yaml_node *member = node->child; ops != NULL && member != NULL; member = member->next) {
-        const struct operator *operator = policy__operator(member->key);
+        const struct operator *operator = policy_operator(member->key);
 
         if (operator != NULL)
             compile_op(c, member, place, manner, operator, &ops[leaf->op_count++]);
@@ -244,10 +247,10 @@ static void compile_ops(struct compiler *c, const struct yaml_node *node, const 
 }
 
 /* Meaning 5: `not_matches` is exactly `not: {matches}`, so it becomes that, with a leaf of its own. */
-static void compile_not_matches(struct compiler *c, const struct yaml_node *node, const struct place *place,
+static void compile_not_matches(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                                 const struct manner *manner, const struct condition *subject, struct condition *condition)
 {
-    struct place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
+    struct condition_place inner = {.negated = !place->negated, .depth = place->depth + 1, .where = place->where};
     struct condition *leaf = policy__alloc(c, 1, sizeof *leaf);
     struct op *op = policy__alloc(c, 1, sizeof *op);
 
@@ -256,7 +259,7 @@ static void compile_not_matches(struct compiler *c, const struct yaml_node *node
     *leaf = *subject;
     leaf->ops = op;
     leaf->op_count = 1;
-    compile_op(c, yaml_member(node, "not_matches"), &inner, manner, policy__operator(SPAN_LIT("matches")), op);
+    compile_op(c, yaml_member(node, "not_matches"), &inner, manner, policy_operator(SPAN_LIT("matches")), op);
     condition->kind = CONDITION_NOT;
     condition->count = 1;
     condition->members = leaf;
@@ -264,7 +267,7 @@ static void compile_not_matches(struct compiler *c, const struct yaml_node *node
     set_label(c, node, place, " not", condition);
 }
 
-static void compile_leaf(struct compiler *c, const struct yaml_node *node, const struct place *place,
+static void compile_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                          struct condition *condition)
 {
     bool has_not = yaml_member(node, "not_matches") != NULL, has_others = false;
@@ -273,7 +276,7 @@ static void compile_leaf(struct compiler *c, const struct yaml_node *node, const
 
     read_subject(c, node, &subject);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
-        has_others |= policy__operator(member->key) != NULL;
+        has_others |= policy_operator(member->key) != NULL;
     if (!has_not && !has_others)
         FAULT(c, node, "this condition asks nothing; add an operator, as in {arg: limit, max: 100}");
     if (subject.path.text.at == NULL || (!has_not && !has_others))
@@ -300,12 +303,13 @@ static void compile_leaf(struct compiler *c, const struct yaml_node *node, const
 
 /* ---- not, any, all ---- */
 
-static void compile_members(struct compiler *c, const struct yaml_node *list, const struct place *place, const char *word,
+static void compile_members(struct compiler *c, const struct yaml_node *list, const struct condition_place *place,
+                            const char *word,
                             struct condition *condition)
 {
     struct condition *members = policy__alloc(c, list->count, sizeof *members);
     char where[WHERE_MAX];
-    struct place inner = {.negated = place->negated, .depth = place->depth + 1, .where = where};
+    struct condition_place inner = {.negated = place->negated, .depth = place->depth + 1, .where = where};
     uint32_t at = 0;
 
     condition->members = members;
@@ -316,12 +320,12 @@ static void compile_members(struct compiler *c, const struct yaml_node *list, co
     }
 }
 
-static void compile_not(struct compiler *c, const struct yaml_node *node, const struct place *place,
+static void compile_not(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                         struct condition *condition)
 {
     struct condition *inner = policy__alloc(c, 1, sizeof *inner);
     char where[WHERE_MAX];
-    struct place below = {.negated = !place->negated, .depth = place->depth + 1, .where = where};
+    struct condition_place below = {.negated = !place->negated, .depth = place->depth + 1, .where = where};
 
     condition->kind = CONDITION_NOT;
     condition->count = inner != NULL;
@@ -331,7 +335,8 @@ static void compile_not(struct compiler *c, const struct yaml_node *node, const 
         compile_condition(c, node, &below, inner);
 }
 
-static void compile_fact(struct compiler *c, const struct yaml_node *node, enum fact_kind kind, const struct place *place,
+static void compile_fact(struct compiler *c, const struct yaml_node *node, enum fact_kind kind,
+                         const struct condition_place *place,
                          struct condition *condition)
 {
     char more[32];
@@ -339,11 +344,11 @@ static void compile_fact(struct compiler *c, const struct yaml_node *node, enum 
     condition->kind = CONDITION_FACT;
     condition->fact = policy__compile_fact(c, node, place->negated);
     condition->opening = is_opening(c, place);
-    snprintf(more, sizeof more, " %s", policy__fact_text[kind]);
+    snprintf(more, sizeof more, " %s", policy_fact_text[kind]);
     set_label(c, node, place, more, condition);
 }
 
-static void compile_group(struct compiler *c, const struct yaml_node *list, const struct place *place,
+static void compile_group(struct compiler *c, const struct yaml_node *list, const struct condition_place *place,
                           struct condition *condition)
 {
     bool any = span_is(list->key, "any");
@@ -356,7 +361,7 @@ static void compile_group(struct compiler *c, const struct yaml_node *list, cons
     compile_members(c, list, place, any ? "any" : "all", condition);
 }
 
-static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct place *place,
+static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition)
 {
     static const char *const words[] = {"not", "any", "all", NULL};
@@ -390,7 +395,7 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
 const struct condition *policy__compile_when(struct compiler *c, const struct yaml_node *list)
 {
     struct condition *all;
-    struct place place = {.where = "when"};
+    struct condition_place place = {.where = "when"};
 
     if (!policy__is_list(c, list))
         return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
 
-const char *const policy__fact_text[FACT_COUNT] = {
+const char *const policy_fact_text[FACT_COUNT] = {
     [FACT_DURING] = "during", [FACT_SESSION] = "session", [FACT_CLIENT] = "client", [FACT_ANNOTATIONS] = "annotations",
 };
 
@@ -10,7 +10,7 @@ const char *const policy__hint_text[] = {"readOnlyHint", "destructiveHint", "ide
 const struct yaml_node *policy__fact_node(const struct yaml_node *condition, enum fact_kind *kind)
 {
     for (*kind = FACT_DURING; *kind < FACT_COUNT; ++*kind) {
-        const struct yaml_node *node = yaml_member(condition, policy__fact_text[*kind]);
+        const struct yaml_node *node = yaml_member(condition, policy_fact_text[*kind]);
 
         if (node != NULL)
             return node;
@@ -24,8 +24,8 @@ void policy__misplaced_fact(struct compiler *c, const struct yaml_node *map)
     const struct yaml_node *node = policy__fact_node(map, &kind);
 
     if (node != NULL)
-        FAULT_KEY(c, node, "`%s` is a condition; write it under `when`, as in when: [{%s: ...}]", policy__fact_text[kind],
-                  policy__fact_text[kind]);
+        FAULT_KEY(c, node, "`%s` is a condition; write it under `when`, as in when: [{%s: ...}]", policy_fact_text[kind],
+                  policy_fact_text[kind]);
 }
 
 bool policy__absent_applies(struct compiler *c, const struct yaml_node *absent)
@@ -88,7 +88,7 @@ const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_no
     fact->kind = kind;
     fact->written = policy__written(c, node);
     if (condition->count != 1U + takes_absent)
-        FAULT(c, condition, "`%s` stands alone in its condition%s; write another entry for the rest", policy__fact_text[kind],
+        FAULT(c, condition, "`%s` stands alone in its condition%s; write another entry for the rest", policy_fact_text[kind],
               kind == FACT_ANNOTATIONS ? ", but for `absent`" : "");
     switch (kind) {
     case FACT_DURING: policy__compile_during(c, node, fact); break;

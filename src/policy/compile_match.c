@@ -3,13 +3,13 @@
 
 #include "base/glob.h"
 
-const char *const policy__dimension_text[DIM_COUNT] = {
+const char *const policy_dimension_text[DIM_COUNT] = {
     [DIM_TENANT] = "tenants", [DIM_PRINCIPAL] = "principals", [DIM_UPSTREAM] = "upstreams",
     [DIM_METHOD] = "methods", [DIM_PATH] = "paths", [DIM_QUERY] = "queries", [DIM_TOOL] = "tools",
     [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts",
 };
 
-static void compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct name *name)
+static void compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct match_name *name)
 {
     static const char *const known[] = {"regex", "anchor", NULL};
     static const char *const anchors[] = {"whole", "anywhere", NULL};
@@ -25,7 +25,7 @@ static void compile_regex_name(struct compiler *c, const struct yaml_node *node,
 }
 
 static void compile_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension, bool opening,
-                         struct name *name)
+                         struct match_name *name)
 {
     const struct yaml_node *text = node->type == YAML_MAP ? yaml_member(node, "regex") : node;
 
@@ -49,13 +49,13 @@ static void compile_name(struct compiler *c, const struct yaml_node *node, enum 
 static void compile_names(struct compiler *c, const struct yaml_node *node, enum dimension dimension, bool opening,
                           struct names *names)
 {
-    struct name *name;
+    struct match_name *name;
 
     names->given = node != NULL;
     if (!policy__is_list(c, node))
         return;
     if (node->count == 0)
-        FAULT(c, node, "an empty list of %s never matches; leave it out to match all", policy__dimension_text[dimension]);
+        FAULT(c, node, "an empty list of %s never matches; leave it out to match all", policy_dimension_text[dimension]);
     names->name = name = policy__alloc(c, node->count, sizeof *name);
     names->count = name != NULL ? node->count : 0;
     for (const struct yaml_node *member = node->child; name != NULL && member != NULL; member = member->next)
@@ -64,16 +64,16 @@ static void compile_names(struct compiler *c, const struct yaml_node *node, enum
 
 #define METHOD(word) {.kind = NAME_LITERAL, .text = {word, sizeof(word) - 1}}
 
-static const struct name tool_methods[] = {METHOD("tools/call")};
-static const struct name resource_methods[] = {METHOD("resources/read"), METHOD("resources/subscribe"),
+static const struct match_name tool_methods[] = {METHOD("tools/call")};
+static const struct match_name resource_methods[] = {METHOD("resources/read"), METHOD("resources/subscribe"),
                                                METHOD("resources/unsubscribe")};
-static const struct name prompt_methods[] = {METHOD("prompts/get")};
+static const struct match_name prompt_methods[] = {METHOD("prompts/get")};
 
 static const struct names of_tools = {.given = true, .count = 1, .name = tool_methods};
 static const struct names of_resources = {.given = true, .count = 3, .name = resource_methods};
 static const struct names of_prompts = {.given = true, .count = 1, .name = prompt_methods};
 
-const struct names *const policy__target_methods[DIM_COUNT] = {
+const struct names *const policy_target_methods[DIM_COUNT] = {
     [DIM_TOOL] = &of_tools, [DIM_RESOURCE] = &of_resources, [DIM_PROMPT] = &of_prompts,
 };
 
@@ -86,8 +86,8 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
         if (!match->by[d].given)
             continue;
         if (target != DIM_COUNT)
-            FAULT(c, node, "no message is about %s and %s at once; write two rules", policy__dimension_text[target],
-                  policy__dimension_text[d]);
+            FAULT(c, node, "no message is about %s and %s at once; write two rules", policy_dimension_text[target],
+                  policy_dimension_text[d]);
         target = d;
     }
     return target;
@@ -103,12 +103,12 @@ void policy__compile_match(struct compiler *c, const struct yaml_node *node, boo
     if (policy__is_map_of(c, node, known, "`match`")) {
         policy__misplaced_fact(c, node);
         for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
-            compile_names(c, yaml_member(node, policy__dimension_text[d]), d, opening, &match->by[d]);
+            compile_names(c, yaml_member(node, policy_dimension_text[d]), d, opening, &match->by[d]);
     }
     /* Meaning 10: what `methods` stands for where it is left out. */
     target = target_of(c, node, match);
     if (!match->by[DIM_METHOD].given && (opening || target != DIM_COUNT))
-        match->by[DIM_METHOD] = *policy__target_methods[target != DIM_COUNT ? target : DIM_TOOL];
+        match->by[DIM_METHOD] = *policy_target_methods[target != DIM_COUNT ? target : DIM_TOOL];
     c->policy->asks_principal |= match->by[DIM_PRINCIPAL].given;
     c->policy->asks_path |= match->by[DIM_PATH].given;
     c->policy->asks_query |= match->by[DIM_QUERY].given;

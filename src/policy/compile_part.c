@@ -103,7 +103,7 @@ int policy__word(struct compiler *c, const struct yaml_node *node, const char *c
 
 const struct json_node *policy__value(struct compiler *c, const struct yaml_node *node)
 {
-    struct kept *kept = policy__alloc(c, 1, sizeof *kept);
+    struct kept_buf *kept = policy__alloc(c, 1, sizeof *kept);
     const struct json_node *value = NULL;
     struct json_fault fault = {.text = "it cannot be written as JSON"};
     struct buf text;

@@ -10,7 +10,7 @@
 #define WITHIN_MAX_US (INT64_C(86400) * 1000000)
 #define WATCHES_MAX 1024 /* every permitted call looks at each */
 
-const char *const policy__by_text[POLICY_BY_COUNT + 1] = {"tenant",  "principal", "upstream",    "tool",
+const char *const policy_by_text[POLICY_BY_COUNT + 1] = {"tenant",  "principal", "upstream",    "tool",
                                                           "session", "client",    "correlation", NULL};
 
 #define BIT(by) (UINT32_C(1) << (by))
@@ -24,7 +24,7 @@ static uint32_t compile_by(struct compiler *c, const struct yaml_node *list)
         return 0;
     for (const struct yaml_node *one = list->type == YAML_LIST ? list->child : list; one != NULL;
          one = list->type == YAML_LIST ? one->next : NULL) {
-        int word = policy__word(c, one, policy__by_text);
+        int word = policy__word(c, one, policy_by_text);
 
         by |= word < 0 ? 0 : BIT(word);
     }
@@ -76,21 +76,21 @@ const struct policy_limit *policy__compile_limit(struct compiler *c, const struc
 
 static int by_bytes(const void *a, const void *b)
 {
-    return span_compare(((const struct name *)a)->text, ((const struct name *)b)->text);
+    return span_compare(((const struct match_name *)a)->text, ((const struct match_name *)b)->text);
 }
 
 static void take_name(struct compiler *c, const struct yaml_node *text, void *part)
 {
     if (text->text.len == 0)
         FAULT(c, text, "an empty name never matches; write a name or a glob such as 'read_*'");
-    *(struct name *)part = (struct name){.kind = glob_is_literal(text->text) ? NAME_LITERAL : NAME_GLOB,
+    *(struct match_name *)part = (struct match_name){.kind = glob_is_literal(text->text) ? NAME_LITERAL : NAME_GLOB,
                                          .text = policy__copy(c, text->text)};
 }
 
 /* Names and globs; in byte order, so that the order in which they are written makes no other watch. */
 static void compile_names(struct compiler *c, const struct yaml_node *list, struct names *names)
 {
-    struct name *name;
+    struct match_name *name;
 
     names->given = list != NULL;
     if (!policy__is_list(c, list))

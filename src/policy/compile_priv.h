@@ -10,6 +10,8 @@
 #define POLICY_COMPILE_PRIV_H
 
 #include "policy/snapshot.h"
+#include "policy/walk.h"
+#include "yaml/yaml.h"
 
 /* What a file defines for its rules under `patterns:` or `lists:`. */
 struct part {
@@ -25,7 +27,7 @@ struct compiler {
     bool pumps;              /* hostile inputs for each regex: files that are not stored yet */
     bool no_memory;
     /* the file at hand */
-    struct source *source;
+    struct policy_source *source;
     struct yaml_tree *tree;
     struct part patterns, lists;
     /* the rule at hand */
@@ -99,7 +101,15 @@ const struct address_range *policy__compile_ranges(struct compiler *c, const str
 void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule);
 void policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction);
 
-/* compile_hash.c: the rule as it was written, the patterns and lists that it names included. */
+/* call_text.c: appends a call's text so that the YAML reader takes it, if it is JSON. */
+enum code policy__call_text(struct span text, struct buf *out) MUST_USE;
+
+/* operator_format.c: RFC 3339. Returns: false for anything else. */
+bool policy__date_time(struct span text, int64_t *time_us);
+
+/* compile_hash.c: a text behind its length in eight bytes, big end first. */
+void policy__hash_text(struct digest *digest, struct span text);
+/* The rule as it was written, the patterns and lists that it names included. */
 void policy__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES]);
 
 /* compile_case.c: tests. Takes: call: a map, or NULL; anything else is a fault. */

@@ -109,6 +109,7 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
         qsort(args, rule->arg_count, sizeof *args, by_bytes);
     len = snprintf(label, sizeof label, "%.*s: only_args", SPAN_ARG(span_part(rule->id, 0, ID_MAX)));
     rule->only_args.line = list->line;
+    rule->only_args.number = c->policy->condition_count++;
     rule->only_args.label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }
 

@@ -38,7 +38,7 @@ void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const
     bool concerns = leaf->decoders == 0;
 
     for (uint32_t i = 0; i < leaf->op_count; i++)
-        concerns |= policy__op_reads_decoded(&leaf->ops[i]);
+        concerns |= op_reads_decoded(&leaf->ops[i]);
     if (c->warnings != NULL && !concerns)
         WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
 }

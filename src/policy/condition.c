@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/decode_priv.h"
+#include "policy/snapshot.h"
 #include "policy/trace.h"
 
-static enum truth condition_truth(struct walk *walk, const struct condition *condition, struct span *undecided);
+static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided);
 
 /* ---- leaves: one path, its values, one quantifier ---- */
 
 struct leaf_walk {
     struct path_walk path;
-    struct walk *walk;
+    struct rule_walk *walk;
     const struct condition *leaf;
     enum truth truth;
     bool has_value;
 };
 
-bool policy__spend_visits(struct walk *walk)
+bool policy__spend_visits(struct rule_walk *walk)
 {
     uint64_t work = (walk->visits_told - walk->visits_left) * VISIT_WORK;
 
@@ -22,7 +24,7 @@ bool policy__spend_visits(struct walk *walk)
     return !walk->spent;
 }
 
-bool policy__charge(struct walk *walk, uint64_t visits)
+bool policy__charge(struct rule_walk *walk, uint64_t visits)
 {
     if (visits > walk->visits_left) {
         walk->visits_left = 0;
@@ -33,14 +35,14 @@ bool policy__charge(struct walk *walk, uint64_t visits)
     return walk->visits_told - walk->visits_left < VISITS_EACH || policy__spend_visits(walk);
 }
 
-static enum truth value_truth(struct walk *walk, const struct condition *leaf, const struct json_node *value)
+static enum truth value_truth(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value)
 {
     enum truth all = TRUTH_TRUE;
 
     if (leaf->decoders != 0 && value->type == JSON_STRING)
         return policy__decoded(walk, leaf, value);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
-        enum truth truth = policy__op(walk, &leaf->ops[i], value);
+        enum truth truth = policy_op(walk, &leaf->ops[i], value);
 
         if (walk->trace != NULL)
             walk->trace->op(walk->trace, &leaf->ops[i], truth);
@@ -49,12 +51,12 @@ static enum truth value_truth(struct walk *walk, const struct condition *leaf, c
     return all;
 }
 
-bool policy__fulfils(const struct condition *leaf, const struct json_node *value)
+bool policy_fulfils(const struct condition *leaf, const struct json_node *value)
 {
     struct question question = {.root = NULL};
     struct regex_budget budget;
     struct arena arena;
-    struct walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX,
+    struct rule_walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX,
                         .visits_told = VISITS_MAX, .arena = &arena};
     bool fulfils;
 
@@ -143,7 +145,7 @@ static const struct json_node *root_of(const struct question *question, enum con
     return question->root;
 }
 
-static enum truth leaf_truth(struct walk *walk, const struct condition *condition)
+static enum truth leaf_truth(struct rule_walk *walk, const struct condition *condition)
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
 
@@ -175,7 +177,7 @@ static enum truth leaf_truth(struct walk *walk, const struct condition *conditio
 /* ---- all, any, not ---- */
 
 /* Meaning 3. The first undecided member is named only where the group stays undecided. */
-static enum truth group_truth(struct walk *walk, const struct condition *group, struct span *undecided)
+static enum truth group_truth(struct rule_walk *walk, const struct condition *group, struct span *undecided)
 {
     bool all = group->kind == CONDITION_ALL;
     enum truth truth = all ? TRUTH_TRUE : TRUTH_FALSE;
@@ -196,7 +198,7 @@ static enum truth group_truth(struct walk *walk, const struct condition *group, 
     return truth;
 }
 
-static enum truth condition_truth(struct walk *walk, const struct condition *condition, struct span *undecided)
+static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided)
 {
     enum truth truth = TRUTH_UNDECIDED;
 
@@ -240,7 +242,7 @@ static bool is_listed(const struct rule *rule, struct span key)
     return false;
 }
 
-static enum truth only_args_truth(struct walk *walk, const struct rule *rule)
+static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rule)
 {
     const struct json_node *root = walk->question->root;
 
@@ -259,7 +261,7 @@ static enum truth only_args_truth(struct walk *walk, const struct rule *rule)
     return TRUTH_TRUE;
 }
 
-enum truth policy__rule_conditions(struct walk *walk, const struct rule *rule, struct span *undecided)
+enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
 {
     enum truth truth = TRUTH_TRUE, args;
 

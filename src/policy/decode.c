@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a string may be taken for behind the gate. Readings are found breadth first, each at its least depth, so that the
  * set does not depend on the order in which an author names the decoders. */
+#include "policy/decode_priv.h"
 #include "policy/trace.h"
 
 #include "base/hash.h"
@@ -11,7 +12,7 @@
 #define READINGS_MAX 64
 #define READINGS_MAX_BYTES ((size_t)16 << 20)
 
-struct reading {
+struct decoded_reading {
     struct span text;
     uint64_t hash;
     uint32_t from; /* the reading that it was made of, by `by` */
@@ -23,10 +24,10 @@ struct readings {
     uint32_t count;
     bool too_many;
     size_t bytes;
-    struct reading reading[READINGS_MAX];
+    struct decoded_reading reading[READINGS_MAX];
 };
 
-const char *const policy__decoder_text[DECODER_COUNT + 1] = {"percent", "base64", "unicode", "html", "json", NULL};
+const char *const policy_decoder_text[DECODER_COUNT + 1] = {"percent", "base64", "unicode", "html", "json", NULL};
 
 static enum code by_escapes(struct span text, char mark, size_t growth, size_t (*read)(struct span, char *), struct buf *out)
 {
@@ -89,7 +90,7 @@ static uint64_t cost_after(enum decoder decoder, struct span text, size_t writte
 }
 
 /* Straight from the call's budget, which also looks at the clock: one value may be long. */
-static bool spend(struct walk *walk, uint64_t work)
+static bool spend(struct rule_walk *walk, uint64_t work)
 {
     walk->spent |= !regex_budget_spend(walk->budget, work);
     return !walk->spent;
@@ -104,7 +105,7 @@ static bool is_known(const struct readings *readings, struct span text, uint64_t
 }
 
 /* Takes: one.text in a buffer that will be used again. */
-static enum code keep(struct walk *walk, struct readings *readings, struct reading one)
+static enum code keep(struct rule_walk *walk, struct readings *readings, struct decoded_reading one)
 {
     if (readings->count == 1)
         readings->reading[0].hash = hash_span(readings->reading[0].text);
@@ -122,9 +123,10 @@ static enum code keep(struct walk *walk, struct readings *readings, struct readi
     return CODE_OK;
 }
 
-static enum code add_readings(struct walk *walk, unsigned decoders, uint32_t from, struct readings *readings, struct buf *work)
+static enum code add_readings(struct rule_walk *walk, unsigned decoders, uint32_t from, struct readings *readings,
+                              struct buf *work)
 {
-    const struct reading *reading = &readings->reading[from];
+    const struct decoded_reading *reading = &readings->reading[from];
 
     for (enum decoder decoder = 0; decoder < DECODER_COUNT; decoder++) {
         enum code code;
@@ -138,7 +140,7 @@ static enum code add_readings(struct walk *walk, unsigned decoders, uint32_t fro
         if (!spend(walk, cost_after(decoder, reading->text, buf_len(work))))
             return CODE_LIMIT;
         if (code == CODE_OK)
-            code = keep(walk, readings, (struct reading){.text = buf_peek(work), .from = from, .by = decoder,
+            code = keep(walk, readings, (struct decoded_reading){.text = buf_peek(work), .from = from, .by = decoder,
                                                          .depth = reading->depth + 1});
         if (code != CODE_OK && code != CODE_INVALID)
             return code;
@@ -146,7 +148,7 @@ static enum code add_readings(struct walk *walk, unsigned decoders, uint32_t fro
     return CODE_OK;
 }
 
-static void find_readings(struct walk *walk, unsigned decoders, struct span text, struct readings *readings)
+static void find_readings(struct rule_walk *walk, unsigned decoders, struct span text, struct readings *readings)
 {
     enum code code = CODE_OK;
     struct buf work;
@@ -154,7 +156,7 @@ static void find_readings(struct walk *walk, unsigned decoders, struct span text
     readings->count = 1;
     readings->bytes = text.len;
     readings->too_many = text.len > READINGS_MAX_BYTES;
-    readings->reading[0] = (struct reading){.text = text};
+    readings->reading[0] = (struct decoded_reading){.text = text};
     buf_init(&work, READINGS_MAX_BYTES);
     for (uint32_t i = 0; i < readings->count && code == CODE_OK && !readings->too_many; i++)
         if (readings->reading[i].depth < DEPTH_MAX)
@@ -176,7 +178,7 @@ static size_t chain_of(const struct readings *readings, uint32_t at, enum decode
     return depth;
 }
 
-static enum truth ask_readings(struct walk *walk, const struct condition *leaf, const struct op *op,
+static enum truth ask_readings(struct rule_walk *walk, const struct condition *leaf, const struct op *op,
                                const struct readings *readings)
 {
     enum truth best = leaf->opening ? TRUTH_TRUE : TRUTH_FALSE;
@@ -187,7 +189,7 @@ static enum truth ask_readings(struct walk *walk, const struct condition *leaf, 
     for (uint32_t i = 0; i < readings->count; i++) {
         struct span text = readings->reading[i].text;
         struct json_node node = {.type = JSON_STRING, .text = text, .raw = text};
-        enum truth truth = policy__op(walk, op, &node);
+        enum truth truth = policy_op(walk, op, &node);
 
         if (i == 0 || (leaf->opening ? truth < best : truth > best)) {
             best = truth;
@@ -204,7 +206,7 @@ static enum truth ask_readings(struct walk *walk, const struct condition *leaf, 
     return best;
 }
 
-enum truth policy__decoded(struct walk *walk, const struct condition *leaf, const struct json_node *string)
+enum truth policy__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string)
 {
     enum truth all = TRUTH_TRUE;
     struct readings readings;
@@ -216,8 +218,8 @@ enum truth policy__decoded(struct walk *walk, const struct condition *leaf, cons
         const struct op *op = &leaf->ops[i];
         enum truth truth = TRUTH_UNDECIDED;
 
-        if (!policy__op_reads_decoded(op))
-            truth = policy__op(walk, op, string);
+        if (!op_reads_decoded(op))
+            truth = policy_op(walk, op, string);
         else if (!readings.too_many)
             truth = ask_readings(walk, leaf, op, &readings);
         if (walk->trace != NULL)

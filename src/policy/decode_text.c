@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Escapes inside a text: those that are well formed become what they stand for, the rest stays. One pass, so that what an
  * escape gives is not read again. */
-#include "policy/snapshot.h"
+#include "policy/decode_priv.h"
 
 #include "base/num.h"
 #include "base/utf8.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/candidates_priv.h"
+#include "policy/walk.h"
 #include "policy/trace.h"
 
 const char *verdict_text(enum verdict_kind kind)
@@ -21,7 +23,7 @@ const char *effect_text(enum effect effect)
     return "forbid";
 }
 
-const char *policy__truth_text(enum truth truth)
+const char *policy_truth_text(enum truth truth)
 {
     switch (truth) {
     case TRUTH_FALSE: return "false";
@@ -99,7 +101,7 @@ static enum reason reason_of(enum weight weight)
 /* Undecided names are rare, so that their label is made when it is needed. */
 static struct span match_label(struct judging *judging, const struct rule *rule, enum dimension dimension)
 {
-    const char *word = policy__dimension_text[dimension];
+    const char *word = policy_dimension_text[dimension];
     size_t len = rule->id.len + 8 + strlen(word);
     char *at = arena_alloc(&judging->scratch->arena, len);
 
@@ -151,7 +153,7 @@ static bool has_room(struct judging *judging, const struct question *question, c
 }
 
 /* Meaning 3: an undecided rule applies if it closes. */
-static void judge_rule(struct judging *judging, struct walk *walk, const struct candidate *candidate,
+static void judge_rule(struct judging *judging, struct rule_walk *walk, const struct rule_candidate *candidate,
                        struct applying *applying)
 {
     const struct rule *rule = &judging->policy->rules[candidate->at];
@@ -186,12 +188,12 @@ static void judge_rule(struct judging *judging, struct walk *walk, const struct 
  * their order. Monitored rules come after the others; their work has a budget of its own. */
 static void judge_rules(struct judging *judging, const struct question *question, struct regex_budget *budget, bool monitor)
 {
-    struct walk walk = {.question = question, .budget = budget, .visits_left = VISITS_MAX,
+    struct rule_walk walk = {.question = question, .budget = budget, .visits_left = VISITS_MAX,
                         .visits_told = VISITS_MAX, .trace = judging->trace,
                         .arena = &judging->scratch->readings};
 
     for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
-        const struct candidate *candidate = &judging->candidates.rules[i];
+        const struct rule_candidate *candidate = &judging->candidates.rules[i];
 
         if (judging->policy->rules[candidate->at].monitor == monitor)
             judge_rule(judging, &walk, candidate, &judging->applying[i]);
@@ -340,7 +342,7 @@ static bool hides(const struct policy *policy, const struct question *question, 
     return !policy_could_permit(policy, &call, scratch);
 }
 
-void policy__judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
+void policy_judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
                    struct policy_scratch *scratch, struct trace *trace, struct verdict *verdict)
 {
     struct judging judging = {.policy = policy, .scratch = scratch, .trace = trace, .verdict = verdict};
@@ -375,11 +377,11 @@ void policy_eval(const struct policy *policy, const struct question *question, b
         regex_budget_init_timed(&budget);
     else
         regex_budget_init(&budget);
-    policy__judge(policy, question, &budget, scratch, NULL, verdict);
+    policy_judge(policy, question, &budget, scratch, NULL, verdict);
 }
 
 /* Of a template's URIs, whether the rule could apply to some (a forbid: applies to all). */
-static bool concerns(const struct rule *rule, const struct candidate *candidate, const struct question *question)
+static bool concerns(const struct rule *rule, const struct rule_candidate *candidate, const struct question *question)
 {
     const struct names *resources = &rule->match.by[DIM_RESOURCE];
     bool is_open = candidate->match == TRUTH_UNDECIDED && question->any_resource && candidate->undecided == DIM_RESOURCE;

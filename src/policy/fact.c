@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/snapshot.h"
+#include "policy/walk.h"
 #include "policy/trace.h"
 
 #include "base/glob.h"
@@ -10,7 +12,7 @@
 #define DAY_MINUTES (24 * 60)
 
 /* For whoever listens. */
-static void PRINTF_LIKE(2, 3) saw(const struct walk *walk, const char *format, ...)
+static void PRINTF_LIKE(2, 3) saw(const struct rule_walk *walk, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -51,7 +53,7 @@ static bool holds_at(const struct fact *fact, int weekday, int minute)
     return false;
 }
 
-static enum truth during_truth(struct walk *walk, const struct fact *fact)
+static enum truth during_truth(struct rule_walk *walk, const struct fact *fact)
 {
     static const char *const names[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
     int64_t time_s, local_s;
@@ -93,7 +95,7 @@ struct span question_value(const struct question *question, enum policy_by by)
 }
 
 /* By what the call has of it: an agent of a protocol without sessions is asked for by its correlation. */
-static enum truth session_truth(struct walk *walk, const struct fact *fact)
+static enum truth session_truth(struct rule_walk *walk, const struct fact *fact)
 {
     const struct policy_state *state = &walk->question->state;
     enum truth truth = TRUTH_FALSE;
@@ -107,7 +109,7 @@ static enum truth session_truth(struct walk *walk, const struct fact *fact)
         asked = true;
         if (state->past != NULL && state->past->was_called != NULL)
             known = state->past->was_called(state->context, walk->question, &fact->watch->view, by, fact->within_us);
-        saw(walk, "called before, by %s: %s", policy__by_text[by],
+        saw(walk, "called before, by %s: %s", policy_by_text[by],
             known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known");
         truth = truth_or(truth, truth_known(known));
     }
@@ -150,7 +152,7 @@ void policy_each_watch(const struct policy *policy, const struct question *quest
             told(context, &watch->view);
 }
 
-static enum truth client_truth(struct walk *walk, const struct fact *fact)
+static enum truth client_truth(struct rule_walk *walk, const struct fact *fact)
 {
     struct span client = walk->question->client;
 
@@ -179,7 +181,7 @@ bool policy_watches_all_of(const struct policy *policy, const struct policy *oth
 
 /* ---- annotations ---- */
 
-static enum truth annotations_truth(struct walk *walk, const struct fact *fact)
+static enum truth annotations_truth(struct rule_walk *walk, const struct fact *fact)
 {
     const struct policy_state *state = &walk->question->state;
     enum truth all = TRUTH_TRUE;
@@ -203,7 +205,7 @@ static enum truth annotations_truth(struct walk *walk, const struct fact *fact)
     return all;
 }
 
-enum truth policy__fact(struct walk *walk, const struct fact *fact)
+enum truth policy__fact(struct rule_walk *walk, const struct fact *fact)
 {
     switch (fact->kind) {
     case FACT_DURING: return during_truth(walk, fact);

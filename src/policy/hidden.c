@@ -4,7 +4,7 @@
  * deep under `not` it stands. Every real value of what is hidden lies between the two: each forbid and require_approval
  * that really applies does so in the first, each permit in the second. The verdicts themselves have no such order, because a
  * call that nothing permits is denied where a require_approval would hold it. */
-#include "policy/snapshot.h"
+#include "policy/walk.h"
 
 bool question_is_hidden(const struct question_hidden *hidden, const struct json_node *value)
 {
@@ -27,7 +27,7 @@ bool question_hides(const struct question_hidden *hidden, const struct json_node
     return false;
 }
 
-enum truth policy__guess(struct walk *walk, bool opening)
+enum truth policy__guess(struct rule_walk *walk, bool opening)
 {
     walk->guessed = true;
     return walk->question->hidden->favours_permit == opening ? TRUTH_TRUE : TRUTH_FALSE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/snapshot.h"
+#include "policy/candidates_priv.h"
 
 #include "base/glob.h"
 #include "base/hash.h"
@@ -7,13 +7,31 @@
 /* Every rule hangs in one dimension only: that where all its names are exact and fewest other rules hang on them. So a
  * call meets the rules of its own tool, tenant, upstream, method and principal, and those that no exact name narrows. */
 
-static struct bucket *slot_of(const struct index *index, enum dimension dimension, struct span key)
-{
-    size_t at;
+struct index_bucket {
+    struct span key;
+    enum dimension dimension;
+    uint32_t uses;   /* rules that name it, indexed here or not */
+    uint32_t count;
+    uint32_t *rules; /* ascending */
+};
 
-    if (index->bucket_count == 0)
-        return NULL;
-    at = (size_t)hash_mix(hash_span(key), dimension) & (index->bucket_count - 1);
+struct naming {
+    uint64_t hash;
+    const struct names *upstreams, *methods;
+};
+
+struct index {
+    struct index_bucket *buckets; /* a closed hash table */
+    size_t bucket_count;    /* a power of two */
+    uint32_t *general;      /* what no exact name narrows: looked at for every new kind of call */
+    uint32_t general_count;
+    struct naming *namings; /* which methods are named for which upstreams */
+    uint32_t naming_count;
+};
+
+static struct index_bucket *slot_of(const struct index *index, enum dimension dimension, struct span key)
+{
+    size_t at = (size_t)hash_mix(hash_span(key), dimension) & (index->bucket_count - 1);
     while (index->buckets[at].key.at != NULL &&
            (index->buckets[at].dimension != dimension || !span_equals(index->buckets[at].key, key)))
         at = (at + 1) & (index->bucket_count - 1);
@@ -35,7 +53,7 @@ static void count_uses(struct index *index, const struct rule *rule)
         bool exact = is_exact(names);
 
         for (uint32_t i = 0; i < names->count; i++) {
-            struct bucket *bucket;
+            struct index_bucket *bucket;
 
             if (names->name[i].kind != NAME_LITERAL)
                 continue;
@@ -70,10 +88,8 @@ static enum dimension best_dimension(const struct index *index, const struct rul
 }
 
 /* Hangs the rules up; the first time round (`fill` false) only counts them. A name that stands twice counts once. */
-static void hang_up(struct policy *policy, bool fill)
+static void hang_up(const struct policy *policy, struct index *index, bool fill)
 {
-    struct index *index = &policy->index;
-
     index->general_count = 0;
     for (size_t i = 0; i < index->bucket_count; i++)
         index->buckets[i].count = 0;
@@ -87,7 +103,7 @@ static void hang_up(struct policy *policy, bool fill)
             index->general_count++;
         }
         for (uint32_t i = 0; names != NULL && i < names->count; i++) {
-            struct bucket *bucket = slot_of(index, d, names->name[i].text);
+            struct index_bucket *bucket = slot_of(index, d, names->name[i].text);
 
             if (fill && bucket->count > 0 && bucket->rules[bucket->count - 1] == r)
                 continue;
@@ -110,10 +126,8 @@ static uint64_t hash_names(const struct names *names)
 /* Rules mostly share their upstreams and methods: each pair is kept once. The seeded hash of 64 bits stands for the
  * lists; were two ever equal, a refusal would be worded as an unknown method. A monitored rule names nothing: the agent
  * would see it. */
-static void collect_namings(struct policy *policy)
+static void collect_namings(const struct policy *policy, struct index *index)
 {
-    struct index *index = &policy->index;
-
     for (uint32_t r = 0; r < policy->rule_count; r++) {
         const struct match *match = &policy->rules[r].match;
         uint64_t hash = hash_mix(hash_names(&match->by[DIM_UPSTREAM]), hash_names(&match->by[DIM_METHOD]));
@@ -131,9 +145,12 @@ static void collect_namings(struct policy *policy)
 
 enum code policy__index_build(struct policy *policy)
 {
-    struct index *index = &policy->index;
+    struct index *index = arena_zalloc(&policy->arena, sizeof *index);
     size_t names = 0, size = 16;
 
+    if (index == NULL)
+        return CODE_NOMEM;
+    policy->index = index;
     for (uint32_t r = 0; r < policy->rule_count; r++)
         for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
             names += policy->rules[r].match.by[d].count;
@@ -146,12 +163,12 @@ enum code policy__index_build(struct policy *policy)
     index->bucket_count = size;
     for (uint32_t r = 0; r < policy->rule_count; r++)
         count_uses(index, &policy->rules[r]);
-    hang_up(policy, false);
+    hang_up(policy, index, false);
     index->general = arena_alloc(&policy->arena, index->general_count * sizeof *index->general);
     if (index->general == NULL)
         return CODE_NOMEM;
     for (size_t i = 0; i < size; i++) {
-        struct bucket *bucket = &index->buckets[i];
+        struct index_bucket *bucket = &index->buckets[i];
 
         if (bucket->count == 0)
             continue;
@@ -159,28 +176,24 @@ enum code policy__index_build(struct policy *policy)
         if (bucket->rules == NULL)
             return CODE_NOMEM;
     }
-    hang_up(policy, true);
-    collect_namings(policy);
+    hang_up(policy, index, true);
+    collect_namings(policy, index);
     return CODE_OK;
 }
 
-enum code policy__index_each(const struct index *index, const struct question *question,
+enum code policy__index_each(const struct policy *policy, const struct question *question,
                              enum code (*add)(void *context, const uint32_t *rules, uint32_t count), void *context)
 {
-    const struct {
-        enum dimension dimension;
-        struct span key;
-    } keys[] = {{DIM_TENANT, question->tenant},     {DIM_PRINCIPAL, question->principal}, {DIM_UPSTREAM, question->upstream},
-                {DIM_METHOD, question->method},     {DIM_METHOD, question->answers},      {DIM_TOOL, question->tool},
-                {DIM_RESOURCE, question->resource}, {DIM_PROMPT, question->prompt},    {DIM_PATH, question->path},
-                {DIM_QUERY, question->query}};
+    const struct index *index = policy->index;
     enum code code = add(context, index->general, index->general_count);
 
     for (size_t i = 0; question->any_resource && i < index->bucket_count && code == CODE_OK; i++)
         if (index->buckets[i].dimension == DIM_RESOURCE && index->buckets[i].count > 0)
             code = add(context, index->buckets[i].rules, index->buckets[i].count);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && code == CODE_OK; i++) {
-        const struct bucket *bucket = keys[i].key.len > 0 ? slot_of(index, keys[i].dimension, keys[i].key) : NULL;
+    for (enum dimension d = DIM_TENANT; d <= DIM_COUNT && code == CODE_OK; d++) {
+        /* An answer is about the method that it answers, too. */
+        struct span key = d < DIM_COUNT ? question_name(question, d) : question->answers;
+        const struct index_bucket *bucket = key.len > 0 ? slot_of(index, d < DIM_COUNT ? d : DIM_METHOD, key) : NULL;
 
         if (bucket != NULL && bucket->count > 0)
             code = add(context, bucket->rules, bucket->count);
@@ -190,16 +203,16 @@ enum code policy__index_each(const struct index *index, const struct question *q
 
 bool policy__names_method(const struct policy *policy, const struct question *question, struct regex_budget *budget)
 {
-    for (uint32_t n = 0; n < policy->index.naming_count; n++) {
-        const struct naming *naming = &policy->index.namings[n];
+    for (uint32_t n = 0; n < policy->index->naming_count; n++) {
+        const struct naming *naming = &policy->index->namings[n];
 
-        if (policy__names_match(naming->upstreams, DIM_UPSTREAM, false, question, budget) == TRUTH_FALSE)
+        if (policy_names_match(naming->upstreams, DIM_UPSTREAM, false, question, budget) == TRUTH_FALSE)
             continue;
         for (uint32_t i = 0; i < naming->methods->count; i++) {
             struct names one = {.given = true, .count = 1, .name = &naming->methods->name[i]};
 
             if (one.name->kind != NAME_REGEX &&
-                policy__names_match(&one, DIM_METHOD, false, question, budget) == TRUTH_TRUE)
+                policy_names_match(&one, DIM_METHOD, false, question, budget) == TRUTH_TRUE)
                 return true;
         }
     }
@@ -208,7 +221,5 @@ bool policy__names_method(const struct policy *policy, const struct question *qu
 
 bool policy_names_tool(const struct policy *policy, struct span tool)
 {
-    const struct bucket *bucket = slot_of(&policy->index, DIM_TOOL, tool);
-
-    return bucket != NULL && bucket->key.at != NULL;
+    return slot_of(policy->index, DIM_TOOL, tool)->key.at != NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/snapshot.h"
+#include "policy/match.h"
+#include "policy/walk.h"
 
 #include "base/glob.h"
 
@@ -35,7 +36,7 @@ bool policy_is_protocol(struct span method)
 
 /* Most globs are a beginning and a `*`. The others may try their pattern at each place of the name, which may be long as an
  * agent or an upstream chooses. */
-static enum truth matches_glob(const struct name *name, struct span value, struct regex_budget *budget)
+static enum truth matches_glob(const struct match_name *name, struct span value, struct regex_budget *budget)
 {
     if (value.len < name->head || memcmp(value.at, name->text.at, name->head) != 0)
         return TRUTH_FALSE;
@@ -46,7 +47,7 @@ static enum truth matches_glob(const struct name *name, struct span value, struc
     return glob_matches(name->text, value) ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
-enum truth policy__name_matches(const struct name *name, bool opening, struct span value, struct regex_budget *budget)
+enum truth policy_name_matches(const struct match_name *name, bool opening, struct span value, struct regex_budget *budget)
 {
     bool matches = false;
 
@@ -59,27 +60,28 @@ enum truth policy__name_matches(const struct name *name, bool opening, struct sp
     return matches ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
-static struct span value_of(const struct question *question, enum dimension dimension)
+struct span *question_place(struct question *question, enum dimension dimension)
 {
-    switch (dimension) {
-    case DIM_TENANT: return question->tenant;
-    case DIM_PRINCIPAL: return question->principal;
-    case DIM_UPSTREAM: return question->upstream;
-    case DIM_METHOD: return question->method;
-    case DIM_PATH: return question->path;
-    case DIM_QUERY: return question->query;
-    case DIM_TOOL: return question->tool;
-    case DIM_RESOURCE: return question->resource;
-    case DIM_PROMPT: return question->prompt;
-    case DIM_COUNT: break;
-    }
-    return SPAN_NONE;
+    static const size_t places[DIM_COUNT] = {
+        [DIM_TENANT] = offsetof(struct question, tenant), [DIM_PRINCIPAL] = offsetof(struct question, principal),
+        [DIM_UPSTREAM] = offsetof(struct question, upstream), [DIM_METHOD] = offsetof(struct question, method),
+        [DIM_PATH] = offsetof(struct question, path), [DIM_QUERY] = offsetof(struct question, query),
+        [DIM_TOOL] = offsetof(struct question, tool), [DIM_RESOURCE] = offsetof(struct question, resource),
+        [DIM_PROMPT] = offsetof(struct question, prompt),
+    };
+
+    return (struct span *)(void *)((char *)question + places[dimension]);
 }
 
-enum truth policy__names_match(const struct names *names, enum dimension dimension, bool opening,
+struct span question_name(const struct question *question, enum dimension dimension)
+{
+    return *question_place((struct question *)(uintptr_t)question, dimension);
+}
+
+enum truth policy_names_match(const struct names *names, enum dimension dimension, bool opening,
                                const struct question *question, struct regex_budget *budget)
 {
-    struct span value = value_of(question, dimension);
+    struct span value = question_name(question, dimension);
     bool is_response = dimension == DIM_METHOD && span_is(question->method, "response") && question->answers.len > 0;
     enum truth truth = TRUTH_FALSE;
 
@@ -91,15 +93,15 @@ enum truth policy__names_match(const struct names *names, enum dimension dimensi
     if (dimension >= DIM_OPTIONAL && value.len == 0)
         return TRUTH_FALSE;
     for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {
-        truth = truth_or(truth, policy__name_matches(&names->name[i], opening, value, budget));
+        truth = truth_or(truth, policy_name_matches(&names->name[i], opening, value, budget));
         /* An answer is judged by the name `response` and by the method that it answers. */
         if (is_response && truth != TRUTH_TRUE)
-            truth = truth_or(truth, policy__name_matches(&names->name[i], opening, question->answers, budget));
+            truth = truth_or(truth, policy_name_matches(&names->name[i], opening, question->answers, budget));
     }
     return truth;
 }
 
-enum truth policy__match(const struct match *match, const struct question *question, struct regex_budget *budget,
+enum truth policy_match(const struct match *match, const struct question *question, struct regex_budget *budget,
                          enum dimension *undecided)
 {
     enum truth all = TRUTH_TRUE;
@@ -109,7 +111,7 @@ enum truth policy__match(const struct match *match, const struct question *quest
 
         if (!match->by[d].given)
             continue;
-        truth = policy__names_match(&match->by[d], d, match->opening, question, budget);
+        truth = policy_names_match(&match->by[d], d, match->opening, question, budget);
         if (truth == TRUTH_UNDECIDED && all == TRUTH_TRUE)
             *undecided = d;
         all = truth_and(all, truth);

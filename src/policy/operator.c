@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/snapshot.h"
+#include "policy/walk.h"
 
 static const struct operator *const operators[] = {
 #define X(word) &policy__op_##word,
@@ -7,7 +7,7 @@ static const struct operator *const operators[] = {
 #undef X
 };
 
-const struct operator *policy__operator(struct span word)
+const struct operator *policy_operator(struct span word)
 {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (span_is(word, operators[i]->word))
@@ -20,7 +20,7 @@ static bool is_container(const struct json_node *value)
     return value->type == JSON_ARRAY || value->type == JSON_OBJECT;
 }
 
-enum truth policy__op(struct walk *walk, const struct op *op, const struct json_node *value)
+enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     const struct operator *operator = op->operator;
     struct span text = value->type == JSON_STRING ? value->text : value->raw;

@@ -20,7 +20,7 @@ struct compiler;
 struct condition;
 struct op;
 struct question_hidden;
-struct walk;
+struct rule_walk;
 struct yaml_node;
 
 /* Takes values that are worth asking an operator about: its bounds, what is beside them, what it should take and what not.
@@ -52,8 +52,8 @@ struct operator {
 
     /* One of these, or both. The string operators have of_text: it is asked of scalars, as the text that was sent (Meaning 4).
      * of_value is asked of the rest. Where the one that is needed is missing, the operator is undecided. */
-    enum truth (*of_text)(struct walk *walk, const struct op *op, struct span text);
-    enum truth (*of_value)(struct walk *walk, const struct op *op, const struct json_node *value);
+    enum truth (*of_text)(struct rule_walk *walk, const struct op *op, struct span text);
+    enum truth (*of_value)(struct rule_walk *walk, const struct op *op, const struct json_node *value);
 
     /* What of_text costs, in visits. NULL: next to nothing, or it counts itself. */
     uint64_t (*cost)(const struct op *op, struct span text);
@@ -95,10 +95,10 @@ struct op {
 };
 
 /* By its word; NULL: there is none. */
-const struct operator *policy__operator(struct span word);
+const struct operator *policy_operator(struct span word);
 
 /* What the operator says of the value. */
-enum truth policy__op(struct walk *walk, const struct op *op, const struct json_node *value);
+enum truth policy_op(struct rule_walk *walk, const struct op *op, const struct json_node *value);
 
 /* Whether one of the leaf's operators is undecided on this array or object at the end of `..*`, and the value is skipped. */
 bool policy__leaf_skips(const struct condition *leaf, const struct json_node *value);
@@ -106,7 +106,7 @@ bool policy__leaf_skips(const struct condition *leaf, const struct json_node *va
 /* Whether some operator of the leaf looks at what is hidden in this value. */
 bool policy__leaf_is_blind(const struct question_hidden *hidden, const struct condition *leaf, const struct json_node *value);
 
-static inline bool policy__op_reads_decoded(const struct op *op)
+static inline bool op_reads_decoded(const struct op *op)
 {
     return op->operator->of_text != NULL || op->operator->reads_decoded;
 }

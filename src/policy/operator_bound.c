@@ -29,13 +29,13 @@ static bool is_comparable(const struct json_node *value)
     return value->type == JSON_NUMBER && !json_number_is_unsafe(value->raw);
 }
 
-static enum truth min(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth min(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     return is_comparable(value) ? truth_of(json_number_compare(value->raw, op->value->raw) >= 0) : TRUTH_UNDECIDED;
 }
 
-static enum truth max(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth max(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     return is_comparable(value) ? truth_of(json_number_compare(value->raw, op->value->raw) <= 0) : TRUTH_UNDECIDED;
@@ -80,13 +80,13 @@ static void compile_count(struct compiler *c, const struct yaml_node *node, stru
         FAULT(c, node, "`%.*s` is a count; write a whole number from 0 on", SPAN_ARG(node->key));
 }
 
-static enum truth min_length(struct walk *walk, const struct op *op, struct span text)
+static enum truth min_length(struct rule_walk *walk, const struct op *op, struct span text)
 {
     (void)walk;
     return truth_of(unicode_count(text) >= op->count);
 }
 
-static enum truth max_length(struct walk *walk, const struct op *op, struct span text)
+static enum truth max_length(struct rule_walk *walk, const struct op *op, struct span text)
 {
     (void)walk;
     return truth_of(unicode_count(text) <= op->count);
@@ -111,13 +111,13 @@ const struct operator policy__op_max_length = {
 
 #define TYPES_OF_MANY (TYPE_BIT(JSON_ARRAY) | TYPE_BIT(JSON_OBJECT))
 
-static enum truth min_items(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth min_items(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     return (TYPE_BIT(value->type) & TYPES_OF_MANY) != 0 ? truth_of(value->count >= op->count) : TRUTH_UNDECIDED;
 }
 
-static enum truth max_items(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth max_items(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     return (TYPE_BIT(value->type) & TYPES_OF_MANY) != 0 ? truth_of(value->count <= op->count) : TRUTH_UNDECIDED;

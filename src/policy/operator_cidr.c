@@ -35,7 +35,7 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
     op->terms = policy__compile_ranges(c, node, &op->term_count);
 }
 
-static enum truth cidr(struct walk *walk, const struct op *op, struct span text)
+static enum truth cidr(struct rule_walk *walk, const struct op *op, struct span text)
 {
     (void)walk;
     return policy__in_ranges(op->terms, op->term_count, text);

@@ -13,7 +13,7 @@ static void compile_value(struct compiler *c, const struct yaml_node *node, stru
     op->value = policy__value(c, node);
 }
 
-static enum truth equals(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth equals(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     return truth_of(json_equal(op->value, value));
@@ -64,7 +64,7 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     qsort(values, op->value_count, sizeof *values, by_type_and_text);
 }
 
-static enum truth in(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth in(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     uint32_t from = 0, to = op->string_count;
 
@@ -104,7 +104,7 @@ const struct operator policy__op_in = {
 
 /* ---- contains ---- */
 
-static enum truth contains_text(struct walk *walk, const struct op *op, struct span text)
+static enum truth contains_text(struct rule_walk *walk, const struct op *op, struct span text)
 {
     struct span part = op->value->text;
 
@@ -114,7 +114,7 @@ static enum truth contains_text(struct walk *walk, const struct op *op, struct s
     return truth_of(part.len == 0 || (text.len > 0 && memmem(text.at, text.len, part.at, part.len) != NULL));
 }
 
-static enum truth contains_member(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth contains_member(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     if (value->type != JSON_ARRAY || !policy__charge(walk, value->count))
         return TRUTH_UNDECIDED;

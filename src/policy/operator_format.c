@@ -200,7 +200,7 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         op->terms = &forms[word];
 }
 
-static enum truth format(struct walk *walk, const struct op *op, struct span text)
+static enum truth format(struct rule_walk *walk, const struct op *op, struct span text)
 {
     const struct form *form = op->terms;
 

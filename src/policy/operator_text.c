@@ -21,7 +21,7 @@ static void compile_matches(struct compiler *c, const struct yaml_node *node, st
     op->regex = policy__pattern(c, node, op->text, op->whole);
 }
 
-static enum truth matches(struct walk *walk, const struct op *op, struct span text)
+static enum truth matches(struct rule_walk *walk, const struct op *op, struct span text)
 {
     return policy__regex(op->regex, op->opening, text, op->whole, walk->budget);
 }
@@ -44,7 +44,7 @@ static void compile_text(struct compiler *c, const struct yaml_node *node, struc
         op->text = policy__copy(c, node->text);
 }
 
-static enum truth glob(struct walk *walk, const struct op *op, struct span text)
+static enum truth glob(struct rule_walk *walk, const struct op *op, struct span text)
 {
     (void)walk;
     return truth_of(glob_matches(op->text, text));
@@ -67,13 +67,13 @@ const struct operator policy__op_glob = {
 
 /* ---- starts_with, ends_with ---- */
 
-static enum truth starts_with(struct walk *walk, const struct op *op, struct span text)
+static enum truth starts_with(struct rule_walk *walk, const struct op *op, struct span text)
 {
     (void)walk;
     return truth_of(span_starts_with(text, op->text));
 }
 
-static enum truth ends_with(struct walk *walk, const struct op *op, struct span text)
+static enum truth ends_with(struct rule_walk *walk, const struct op *op, struct span text)
 {
     (void)walk;
     return truth_of(span_ends_with(text, op->text));

@@ -22,7 +22,7 @@ static void compile_is(struct compiler *c, const struct yaml_node *node, struct 
     op->text = span_text(words[word]);
 }
 
-static enum truth is(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth is(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     return truth_of((op->types & TYPE_BIT(value->type)) != 0 && (!op->whole || json_number_is_integer(value->raw)));
@@ -43,7 +43,7 @@ static void compile_exists(struct compiler *c, const struct yaml_node *node, str
 }
 
 /* It is asked of a value, so there is one. */
-static enum truth exists(struct walk *walk, const struct op *op, const struct json_node *value)
+static enum truth exists(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
     (void)value;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* under: where a file path leads, read as a file server reads it: decoded once, then step by step. */
 #include "policy/compile_priv.h"
+#include "policy/decode_priv.h"
 
 #include "unicode/unicode.h"
 
@@ -88,7 +89,7 @@ static bool is_inside(struct span path, struct span directory)
     return wanted.len == 0;
 }
 
-static enum truth under(struct walk *walk, const struct op *op, struct span text)
+static enum truth under(struct rule_walk *walk, const struct op *op, struct span text)
 {
     const struct span *directories = op->terms;
     struct span path = text;

@@ -187,7 +187,7 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
 
 /* ---- the value's side ---- */
 
-struct url {
+struct url_parts {
     struct span scheme;
     bool has_authority;
     bool has_userinfo;
@@ -203,12 +203,12 @@ static bool is_visible(struct span text)
     return true;
 }
 
-static bool split(struct span text, struct url *url)
+static bool split(struct span text, struct url_parts *url)
 {
     struct span rest;
     size_t end = 0;
 
-    *url = (struct url){.scheme = span_cut(text, ':', &rest)};
+    *url = (struct url_parts){.scheme = span_cut(text, ':', &rest)};
     if (url->scheme.len == text.len || !is_scheme(url->scheme))
         return false;
     url->has_authority = span_starts_with(rest, SPAN_LIT("//"));
@@ -226,7 +226,7 @@ static bool split(struct span text, struct url *url)
     return true;
 }
 
-static enum truth scheme_truth(const struct url_terms *terms, const struct url *url)
+static enum truth scheme_truth(const struct url_terms *terms, const struct url_parts *url)
 {
     for (uint32_t i = 0; i < terms->scheme_count; i++)
         if (span_equals_nocase(terms->schemes[i], url->scheme))
@@ -251,7 +251,7 @@ static enum truth address_truth(const struct url_terms *terms, const struct addr
 
 #define HOST_MAX 253 /* RFC 1035 */
 
-static enum truth host_truth(const struct url_terms *terms, const struct url *url)
+static enum truth host_truth(const struct url_terms *terms, const struct url_parts *url)
 {
     struct address address;
     char lower[HOST_MAX];
@@ -273,7 +273,7 @@ static enum truth host_truth(const struct url_terms *terms, const struct url *ur
     return terms->hosts == NULL ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
-static enum truth port_truth(const struct url_terms *terms, const struct url *url)
+static enum truth port_truth(const struct url_terms *terms, const struct url_parts *url)
 {
     uint64_t usual_one = usual_port(url->scheme), port = usual_one;
 
@@ -293,9 +293,9 @@ static enum truth port_truth(const struct url_terms *terms, const struct url *ur
     return TRUTH_FALSE;
 }
 
-static enum truth url(struct walk *walk, const struct op *op, struct span text)
+static enum truth url(struct rule_walk *walk, const struct op *op, struct span text)
 {
-    struct url url;
+    struct url_parts url;
 
     (void)walk;
     if (!is_visible(text) || !split(text, &url) || url.has_userinfo)

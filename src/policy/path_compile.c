@@ -8,7 +8,7 @@
 #define SELECTORS_MAX 64
 #define SAFE_INTEGER INT64_C(9007199254740991)
 
-struct reader {
+struct path_reader {
     struct span text;
     size_t at;
     struct arena *arena;
@@ -18,12 +18,12 @@ struct reader {
     struct path_selector selectors[SELECTORS_MAX]; /* of the segment being read */
 };
 
-static bool peek(const struct reader *r, char c)
+static bool peek(const struct path_reader *r, char c)
 {
     return r->at < r->text.len && r->text.at[r->at] == c;
 }
 
-static bool accept(struct reader *r, char c)
+static bool accept(struct path_reader *r, char c)
 {
     if (!peek(r, c))
         return false;
@@ -31,14 +31,14 @@ static bool accept(struct reader *r, char c)
     return true;
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct path_reader *r)
 {
     while (peek(r, ' ') || peek(r, '\t') || peek(r, '\n') || peek(r, '\r'))
         r->at++;
 }
 
 /* RFC 9535, member-name-shorthand: a letter, `_` or anything beyond ASCII first, then digits too. */
-static struct span read_word(struct reader *r)
+static struct span read_word(struct path_reader *r)
 {
     size_t begin = r->at;
 
@@ -53,7 +53,7 @@ static struct span read_word(struct reader *r)
     return span_part(r->text, begin, r->at - begin);
 }
 
-static bool read_hex4(struct reader *r, uint32_t *value)
+static bool read_hex4(struct path_reader *r, uint32_t *value)
 {
     *value = 0;
     for (int i = 0; i < 4; i++, r->at++) {
@@ -67,7 +67,7 @@ static bool read_hex4(struct reader *r, uint32_t *value)
 }
 
 /* Behind `\u`: a code point, of two halves where it needs them. */
-static enum code read_escaped_point(struct reader *r, uint32_t *point)
+static enum code read_escaped_point(struct path_reader *r, uint32_t *point)
 {
     uint32_t low;
 
@@ -82,7 +82,7 @@ static enum code read_escaped_point(struct reader *r, uint32_t *point)
     return why_set(r->why, CODE_INVALID, "half a surrogate pair; write both halves or the character itself");
 }
 
-static enum code read_escape(struct reader *r, char quote, uint32_t *point)
+static enum code read_escape(struct path_reader *r, char quote, uint32_t *point)
 {
     static const char from[] = "bfnrt/\\", to[] = "\b\f\n\r\t/\\";
     char c = r->at < r->text.len ? r->text.at[r->at] : '\0';
@@ -103,7 +103,7 @@ static enum code read_escape(struct reader *r, char quote, uint32_t *point)
     return why_set(r->why, CODE_INVALID, "an unknown escape in a quoted name; write \\\\ for a backslash");
 }
 
-static enum code read_quoted(struct reader *r, struct span *name)
+static enum code read_quoted(struct path_reader *r, struct span *name)
 {
     char quote = r->text.at[r->at++];
     char *out = arena_alloc(r->arena, r->text.len); /* decoding never makes it longer */
@@ -133,12 +133,12 @@ static enum code read_quoted(struct reader *r, struct span *name)
     return CODE_OK;
 }
 
-static bool at_number(const struct reader *r)
+static bool at_number(const struct path_reader *r)
 {
     return peek(r, '-') || (r->at < r->text.len && r->text.at[r->at] >= '0' && r->text.at[r->at] <= '9');
 }
 
-static enum code read_integer(struct reader *r, int64_t *value)
+static enum code read_integer(struct path_reader *r, int64_t *value)
 {
     bool negative = accept(r, '-');
     size_t begin = r->at;
@@ -160,7 +160,7 @@ static enum code read_integer(struct reader *r, int64_t *value)
     return CODE_OK;
 }
 
-static enum code read_index_or_slice(struct reader *r, struct path_selector *selector)
+static enum code read_index_or_slice(struct path_reader *r, struct path_selector *selector)
 {
     enum code code = CODE_OK;
 
@@ -190,7 +190,7 @@ static enum code read_index_or_slice(struct reader *r, struct path_selector *sel
     return code;
 }
 
-static enum code read_selector(struct reader *r, struct path_selector *selector)
+static enum code read_selector(struct path_reader *r, struct path_selector *selector)
 {
     *selector = (struct path_selector){.kind = SELECTOR_NAME};
     if (peek(r, '\'') || peek(r, '"'))
@@ -206,7 +206,7 @@ static enum code read_selector(struct reader *r, struct path_selector *selector)
     return why_set(r->why, CODE_INVALID, "nothing that selects; write ['name'], [0], [1:3] or [*]");
 }
 
-static enum code read_bracket(struct reader *r, uint32_t *count)
+static enum code read_bracket(struct path_reader *r, uint32_t *count)
 {
     enum code code;
 
@@ -226,7 +226,7 @@ static enum code read_bracket(struct reader *r, uint32_t *count)
 }
 
 /* Behind the dot or dots. */
-static enum code read_dotted(struct reader *r, uint32_t *count)
+static enum code read_dotted(struct path_reader *r, uint32_t *count)
 {
     *count = 1;
     r->selectors[0] = (struct path_selector){.kind = SELECTOR_NAME};
@@ -241,7 +241,7 @@ static enum code read_dotted(struct reader *r, uint32_t *count)
 }
 
 /* Reads one segment into r->segments[at]. */
-static enum code read_segment(struct reader *r, uint32_t at)
+static enum code read_segment(struct path_reader *r, uint32_t at)
 {
     struct path_segment *segment = &r->segments[at];
     uint32_t count = 0;
@@ -274,7 +274,7 @@ static bool has_wild(const struct path_segment *segment)
     return false;
 }
 
-static enum code keep_segments(struct reader *r, uint32_t count)
+static enum code keep_segments(struct path_reader *r, uint32_t count)
 {
     struct path *path = r->path;
 
@@ -293,7 +293,7 @@ static enum code keep_segments(struct reader *r, uint32_t count)
     return CODE_OK;
 }
 
-static enum code read_path(struct reader *r)
+static enum code read_path(struct path_reader *r)
 {
     uint32_t count = 0;
 
@@ -341,7 +341,7 @@ enum code path_select_members(struct path *path, struct arena *arena)
 
 enum code path_compile(struct span text, struct arena *arena, struct path *path, size_t *offset, struct why *why)
 {
-    struct reader *r = mem_zalloc(sizeof *r);
+    struct path_reader *r = mem_zalloc(sizeof *r);
     enum code code = CODE_INVALID;
 
     *path = (struct path){.count = 0};
@@ -349,7 +349,7 @@ enum code path_compile(struct span text, struct arena *arena, struct path *path,
     if (r == NULL)
         return CODE_NOMEM;
     path->text = span_of(arena_dup(arena, text.at, text.len), text.len);
-    *r = (struct reader){.text = path->text, .arena = arena, .why = why, .path = path};
+    *r = (struct path_reader){.text = path->text, .arena = arena, .why = why, .path = path};
     if (path->text.at == NULL)
         code = CODE_NOMEM;
     else if (!unicode_is_utf8(text))

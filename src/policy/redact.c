@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/snapshot.h"
+#include "policy/candidates_priv.h"
+#include "policy/walk.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 static _Atomic uint64_t last_serial;
 
 struct parsed { /* a source with its tree, sorted together */
-    struct source source;
+    struct policy_source source;
     struct yaml_tree *tree;
 };
 
@@ -34,7 +34,7 @@ size_t policy_rule_count(const struct policy *policy)
 
 const struct policy_limit *policy_limit_of(const struct policy *policy, struct span id)
 {
-    const struct rule *rule = policy__rule_by_id(policy, id);
+    const struct rule *rule = policy_rule_by_id(policy, id);
 
     return rule != NULL ? rule->limit : NULL;
 }
@@ -56,7 +56,7 @@ int64_t policy_memory_us(const struct policy *policy)
 
 struct span policy_approval_hash(const struct policy *policy, struct span rule_id)
 {
-    const struct rule *rule = policy__rule_by_id(policy, rule_id);
+    const struct rule *rule = policy_rule_by_id(policy, rule_id);
 
     if (rule == NULL || rule->effect != EFFECT_REQUIRE_APPROVAL || rule->monitor)
         return SPAN_NONE;
@@ -74,7 +74,7 @@ static void free_policy(struct policy *policy)
     for (size_t i = 0; i < PATTERN_BUCKETS; i++)
         for (struct pattern *pattern = policy->patterns[i]; pattern != NULL; pattern = pattern->next)
             regex_free(&pattern->regex);
-    for (struct kept *kept = policy->kept; kept != NULL; kept = kept->next)
+    for (struct kept_buf *kept = policy->kept; kept != NULL; kept = kept->next)
         buf_fini(&kept->buf);
     arena_fini(&policy->arena);
     mem_free(policy);
@@ -113,7 +113,7 @@ static int by_name(const void *a, const void *b)
     return span_compare(((const struct parsed *)a)->source.name, ((const struct parsed *)b)->source.name);
 }
 
-const struct rule *policy__rule_by_id(const struct policy *policy, struct span id)
+const struct rule *policy_rule_by_id(const struct policy *policy, struct span id)
 {
     uint32_t from = 0, to = policy->rule_count;
 
@@ -192,7 +192,7 @@ static void hash_sources(struct policy *policy)
 
 static void read_source(struct compiler *c, const struct policy_file *file, struct parsed *parsed)
 {
-    struct source *source = &parsed->source;
+    struct policy_source *source = &parsed->source;
 
     source->path = policy__copy(c, file->path);
     source->text = policy__copy(c, file->text);
@@ -342,7 +342,7 @@ enum code policy_call_read(const struct policy_file *file, struct policy **holde
         return CODE_NOMEM;
     faults_init(&mine);
     buf_init(&text, SNAPSHOT_MAX_BYTES);
-    c.no_memory = policy__call_text(file->text, &text) != CODE_OK;
+    c.no_memory = policy__call_text(file->text, &text) != CODE_OK || policy__index_build(c.policy) != CODE_OK;
     if (!c.no_memory) {
         readable.text = buf_peek(&text);
         read_call(&c, &readable);

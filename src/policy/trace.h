@@ -9,7 +9,7 @@
 #ifndef POLICY_TRACE_H
 #define POLICY_TRACE_H
 
-#include "policy/snapshot.h"
+#include "policy/rule.h"
 
 /* The reading of a string that decided for an operator. */
 struct trace_reading {

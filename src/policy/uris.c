@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Templates of URIs against names: of a template what stands before its first expression and behind its last counts, and
  * any text may be between. So more URIs are assumed than the template has, which hides nothing that could be permitted. */
-#include "policy/snapshot.h"
+#include "policy/match.h"
 
-struct ends {
+struct uri_ends {
     struct span begin, end;
 };
 
@@ -13,7 +13,7 @@ static bool is_doubtful(char c)
     return c <= 0x20 || c >= 0x7f || strchr("\"'%<>\\^`{|}", c) != NULL;
 }
 
-static struct ends ends_of(struct span text)
+static struct uri_ends ends_of(struct span text)
 {
     size_t begin = 0, end = text.len;
 
@@ -22,7 +22,7 @@ static struct ends ends_of(struct span text)
     while (end > 0 && !is_doubtful(text.at[end - 1]))
         end--;
     /* Of one without any the end would lie over the beginning. */
-    return (struct ends){span_part(text, 0, begin), span_part(text, begin < text.len ? end : text.len, SIZE_MAX)};
+    return (struct uri_ends){span_part(text, 0, begin), span_part(text, begin < text.len ? end : text.len, SIZE_MAX)};
 }
 
 /* Where the text of a glob begins that stands behind its last `*`; 0: it has none. *first: where the first stands. */
@@ -89,7 +89,7 @@ static bool end_alike(struct span glob, struct span text)
     return begin_alike(glob, span_part(text, text.len - length, SIZE_MAX));
 }
 
-static bool glob_meets(struct span glob, const struct ends *ends, bool covers)
+static bool glob_meets(struct span glob, const struct uri_ends *ends, bool covers)
 {
     size_t first, last = after_last_star(glob, &first);
     struct span head = span_part(glob, 0, first), tail = span_part(glob, last, SIZE_MAX);
@@ -107,7 +107,7 @@ static bool glob_meets(struct span glob, const struct ends *ends, bool covers)
 
 static bool is_among(const struct names *names, struct span uri_template, bool covers)
 {
-    struct ends ends = ends_of(uri_template);
+    struct uri_ends ends = ends_of(uri_template);
 
     for (uint32_t i = 0; i < names->count; i++)
         if (names->name[i].kind == NAME_REGEX ? !covers : glob_meets(names->name[i].text, &ends, covers))

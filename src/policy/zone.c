@@ -26,13 +26,13 @@ struct zone {
 };
 
 /* A cursor that never leaves the file. */
-struct reader {
+struct zone_reader {
     const unsigned char *at;
     size_t left;
     bool short_of;
 };
 
-static const unsigned char *take(struct reader *reader, size_t bytes)
+static const unsigned char *take(struct zone_reader *reader, size_t bytes)
 {
     const unsigned char *at = reader->at;
 
@@ -59,7 +59,7 @@ struct counts {
     uint32_t isut, isstd, leap, time, type, chars;
 };
 
-static bool read_header(struct reader *reader, struct counts *counts)
+static bool read_header(struct zone_reader *reader, struct counts *counts)
 {
     const unsigned char *at = take(reader, HEADER_BYTES);
 
@@ -76,7 +76,7 @@ static bool read_header(struct reader *reader, struct counts *counts)
 }
 
 /* The first block holds 32-bit times, for readers of long ago. */
-static bool skip_old_block(struct reader *reader, const struct counts *counts)
+static bool skip_old_block(struct zone_reader *reader, const struct counts *counts)
 {
     size_t bytes = counts->time * (size_t)5 + counts->type * (size_t)6 + counts->chars + counts->leap * (size_t)8 +
                    counts->isstd + counts->isut;
@@ -94,7 +94,7 @@ static bool read_types(const unsigned char *types, uint32_t count, int32_t *offs
     return true;
 }
 
-static enum code read_block(struct reader *reader, const struct counts *counts, struct arena *arena, struct zone *zone)
+static enum code read_block(struct zone_reader *reader, const struct counts *counts, struct arena *arena, struct zone *zone)
 {
     const unsigned char *times = take(reader, counts->time * (size_t)8), *indices = take(reader, counts->time);
     const unsigned char *types = take(reader, counts->type * (size_t)6);
@@ -120,7 +120,7 @@ static enum code read_block(struct reader *reader, const struct counts *counts, 
 }
 
 /* The rule stands between two newlines, and is empty where the last offset stays. */
-static bool read_footer(struct reader *reader, struct zone *zone)
+static bool read_footer(struct zone_reader *reader, struct zone *zone)
 {
     struct span text = span_of(reader->at, reader->left);
 
@@ -133,7 +133,7 @@ static bool read_footer(struct reader *reader, struct zone *zone)
 
 enum code zone_read(struct span bytes, struct arena *arena, const struct zone **out, const char **wrong)
 {
-    struct reader reader = {(const unsigned char *)bytes.at, bytes.len, false};
+    struct zone_reader reader = {(const unsigned char *)bytes.at, bytes.len, false};
     struct zone *zone = arena_zalloc(arena, sizeof *zone);
     struct counts old, counts;
     enum code code;

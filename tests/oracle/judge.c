@@ -169,7 +169,7 @@ static void judge_hidden(const struct judging *judging, const struct policy_case
         if (guess[i] == NULL)
             fail("out of memory");
         hidden.favours_permit = i == 1;
-        policy__judge_case(judging->policy, &lossy, scratch, NULL, guess[i]);
+        policy_judge_case(judging->policy, &lossy, scratch, NULL, guess[i]);
     }
     /* Their ids are the snapshot's, so that a later evaluation leaves them. */
     if (!(policy_possible(guess[0], guess[1]) & 1U << real))
@@ -252,11 +252,11 @@ static void judge_case(const struct judging *judging, const struct policy_case *
 
     buf_init(&words, 64 << 20);
     telling = telling_to(&words, NULL, NULL, NULL);
-    policy__judge_case(judging->policy, kase, scratch, NULL, verdict);
+    policy_judge_case(judging->policy, kase, scratch, NULL, verdict);
     write_answer(verdict, answer);
-    policy__judge_case(judging->policy, kase, scratch, &telling.heard, verdict);
+    policy_judge_case(judging->policy, kase, scratch, &telling.heard, verdict);
     compare(answer, verdict, "explained otherwise");
-    policy__judge_case(judging->policy, kase, scratch, NULL, verdict);
+    policy_judge_case(judging->policy, kase, scratch, NULL, verdict);
     compare(answer, verdict, "torn");
     if (verdict->kind != VERDICT_DENY)
         look_in_lists(judging, kase, scratch, answer);

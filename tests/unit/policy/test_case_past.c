@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of policies that say their past, and calls of resources and prompts. Number: 2.1 */
-#include "policy/snapshot.h"
+#include "policy/compile_priv.h"
 #include "unit/policy/judge.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/policy/judge.h"
 
-#include "policy/snapshot.h"
+#include "policy/candidates_priv.h"
+#include "policy/walk.h"
 
 /* 1.21: a call that uses up its budget is denied, too_costly,
     whatever else applies; monitored rules cannot do that. */
@@ -137,7 +138,7 @@ static void test_clock_within_a_leaf(void **state)
         regex_budget_init_timed(&budget);
         budget.cpu_until_us = 1; /* long over */
         budget.look_at = 0;
-        policy__judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
+        policy_judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
         assert_int_equal(court.verdict.reason, REASON_TOO_COSTLY);
         assert_true(court.verdict.work < whole / 2 || i == 2); /* one charge pays for the whole array */
         court_close(&court);
@@ -169,7 +170,7 @@ static void test_one_time_for_all_rules(void **state)
     question.root = court_tree(&court, span_text(json));
     regex_budget_init_timed(&budget);
     budget.now_us = ticking_us;
-    policy__judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
+    policy_judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
     assert_int_equal(court.verdict.reason, REASON_TOO_COSTLY);
     assert_int_equal(court.verdict.monitor_kind, VERDICT_DENY);
     assert_in_range(ticks_us / 1000, 15, 22);
@@ -204,7 +205,7 @@ static void test_no_time_left_for_monitored_rules(void **state)
     regex_budget_init_timed(&budget);
     budget.now_us = stopped_us;
     budget.cpu_until_us = 1;
-    policy__judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
+    policy_judge(court.policy, &question, &budget, court.scratch, NULL, &court.verdict);
     assert_int_equal(court.verdict.reason, REASON_TOO_COSTLY);
     assert_true(court.verdict.work < budget.work + len);
     court_close(&court);

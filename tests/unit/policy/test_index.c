@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/glob.h"
-#include "policy/snapshot.h"
+#include "policy/candidates_priv.h"
+#include "policy/walk.h"
 #include "unit/policy/judge.h"
 
 static const char *const tenants[] = {"acme", "team-a", "team-b", "zed"};
@@ -42,7 +43,7 @@ static size_t write_rule(char *text, size_t size, unsigned *seed, int number)
         if (count == 0 || (d >= DIM_TARGET && target))
             continue;
         target |= d >= DIM_TARGET;
-        at += (size_t)snprintf(text + at, size - at, "%s%s: [%s", first ? "" : ", ", policy__dimension_text[d],
+        at += (size_t)snprintf(text + at, size - at, "%s%s: [%s", first ? "" : ", ", policy_dimension_text[d],
                                names[d][next(seed, 6)]);
         while (--count > 0)
             at += (size_t)snprintf(text + at, size - at, ", %s", names[d][next(seed, 6)]);
@@ -88,7 +89,7 @@ static void check_against_all(struct court *court, const struct question *questi
         enum truth truth;
 
         regex_budget_init(&budget);
-        truth = policy__match(&court->policy->rules[i].match, question, &budget, &undecided);
+        truth = policy_match(&court->policy->rules[i].match, question, &budget, &undecided);
         if (truth == TRUTH_FALSE)
             continue;
         assert_true(at < found.rule_count);
@@ -164,7 +165,7 @@ static void test_cost_does_not_grow(void **state)
 
         court_open(&court, text);
         assert_int_equal(policy_rule_count(court.policy), 10001);
-        assert_int_equal(policy__index_each(&court.policy->index, &question, count_rules, &looked_at), CODE_OK);
+        assert_int_equal(policy__index_each(court.policy, &question, count_rules, &looked_at), CODE_OK);
         assert_true(looked_at <= 2);
         assert_int_equal(judge(&court, question, NULL)->kind, VERDICT_PERMIT);
         court_close(&court);
@@ -415,7 +416,7 @@ static void test_globs(void **state)
             struct regex_budget budget;
 
             regex_budget_init(&budget);
-            assert_int_equal(policy__name_matches(court.policy->rules[0].match.by[DIM_PRINCIPAL].name, false, span_text(values[j]),
+            assert_int_equal(policy_name_matches(court.policy->rules[0].match.by[DIM_PRINCIPAL].name, false, span_text(values[j]),
                                                   &budget) == TRUTH_TRUE,
                              glob_matches(span_text(globs[i]), span_text(values[j])));
         }

@@ -221,7 +221,7 @@ static void test_structs(void **state)
         const struct operator *operator = all[i].operator;
 
         assert_string_equal(operator->word, all[i].word);
-        assert_ptr_equal(policy__operator(span_text(all[i].word)), operator);
+        assert_ptr_equal(policy_operator(span_text(all[i].word)), operator);
         assert_non_null(operator->compile);
         assert_true(operator->of_text != NULL || operator->of_value != NULL);
         assert_true(operator->types != 0 && (operator->types & ~TYPES_ALL) == 0);
@@ -236,8 +236,8 @@ static void test_structs(void **state)
             assert_true(operator->upper->types == operator->types && operator->upper->compile == operator->compile);
         assert_false(operator->is_decided && operator->of_text != NULL);
     }
-    assert_null(policy__operator(SPAN_LIT("not_matches")));
-    assert_null(policy__operator(SPAN_LIT("")));
+    assert_null(policy_operator(SPAN_LIT("not_matches")));
+    assert_null(policy_operator(SPAN_LIT("")));
 }
 
 int main(void)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rules and redactions a call concerns: found once for each kind of call, then remembered.
+ *
+ * Threads: a scratch belongs to one thread; the index is immutable.
+ * Owns: a scratch owns what it remembers.
+ * Lifetime: candidates: until the scratch is used again.
+ * Errors: CODE_NOMEM. */
+#ifndef POLICY_CANDIDATES_PRIV_H
+#define POLICY_CANDIDATES_PRIV_H
+
+#include "policy/snapshot.h"
+
+/* Rules or redactions whose `match` is not false, ascending. */
+struct rule_candidate {
+    uint32_t at;
+    enum truth match;
+    enum dimension undecided;
+};
+
+struct candidates {
+    const struct rule_candidate *rules, *redactions;
+    uint32_t rule_count, redaction_count;
+    bool spent, monitor_spent; /* the regexes of `match` used up their budget: of enforced rules, of monitored ones */
+};
+
+struct cache_entry;
+
+struct policy_scratch {
+    struct arena arena;    /* of one verdict */
+    struct arena readings; /* of one value */
+    struct cache_entry **cache;
+    size_t cache_bytes;
+};
+
+/* Remembers what it found: the result is a function of the snapshot and the names in the question. */
+enum code policy__candidates(const struct policy *policy, const struct question *question,
+                             struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
+
+/* redact.c: what the verdict says of redactions, of a call that the candidates were found for. */
+enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
+                         struct policy_scratch *scratch, struct verdict *verdict) MUST_USE;
+
+/* index.c: calls `add` with each rule that could concern the question, in no order, some twice. */
+enum code policy__index_each(const struct policy *policy, const struct question *question,
+                             enum code (*add)(void *context, const uint32_t *rules, uint32_t count), void *context) MUST_USE;
+/* Whether some rule names the method for this upstream: literally, by glob or by `protocol`. */
+bool policy__names_method(const struct policy *policy, const struct question *question, struct regex_budget *budget);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tests of a policy: a call, what is known of the past, and what is expected.
+ *
+ * Threads: immutable once compiled.
+ * Owns: nothing; all of it lives in the snapshot's arena.
+ * Lifetime: the snapshot's.
+ * Errors: none. */
+#ifndef POLICY_CASE_H
+#define POLICY_CASE_H
+
+#include "policy/policy.h"
+#include "policy/rule.h"
+
+/* A rule that a test names. */
+struct case_rule {
+    struct span rule;
+    uint64_t calls; /* `spent`: that count under its limit */
+    int line, column;
+};
+
+/* A call that was permitted before; what it does not say is as in the call that is tested. */
+struct case_earlier {
+    struct question question;
+    int64_t ago_us;
+};
+
+/* One of `tests:`. */
+struct policy_case {
+    const struct policy_source *source;
+    struct span name;
+    int line, column;
+    struct question question;
+    const struct case_rule *approved; /* rules whose approval a person has given */
+    uint32_t approved_count;
+    const struct case_earlier *earlier;
+    uint32_t earlier_count;
+    const struct case_rule *spent;
+    uint32_t spent_count;
+    enum policy_known hints[POLICY_HINT_COUNT];
+    enum verdict_kind verdict;
+    bool has_rule, has_reason;
+    struct span rule; /* at == NULL: none may decide */
+    enum reason reason;
+};
+
+/* The gate's own judgement of the test's call by any policy, also one that it does not belong to. It is bounded by work alone,
+ * so that a test says the same everywhere. Takes: trace: may be NULL. */
+void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
+                       struct trace *trace, struct verdict *verdict);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conditions of a rule: leaves with their operators, facts, and what joins them.
+ *
+ * Threads: immutable once compiled.
+ * Owns: nothing; all of it lives in the snapshot's arena.
+ * Lifetime: the snapshot's.
+ * Errors: none. */
+#ifndef POLICY_CONDITION_H
+#define POLICY_CONDITION_H
+
+#include "policy/fact.h"
+#include "policy/operator.h"
+#include "policy/path.h"
+
+enum decoder { DECODER_PERCENT = 0, DECODER_BASE64, DECODER_UNICODE, DECODER_HTML, DECODER_JSON, DECODER_COUNT };
+
+extern const char *const policy_decoder_text[DECODER_COUNT + 1]; /* "percent" ..., NULL */
+
+enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT };
+
+/* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params. */
+enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM };
+
+/* What conditions ask of _meta, and an approval is bound to. */
+struct meta_key {
+    struct span name;
+    const struct meta_key *next;
+};
+struct meta_asks {
+    const struct meta_key *keys; /* members that some path goes through */
+    bool all;                    /* some path may select _meta or any member of it */
+};
+
+struct condition {
+    enum condition_kind kind;
+    struct span label; /* "rule-id: when[0].any[1] $.q matches" */
+    int line;
+    uint32_t number;   /* of the policy's conditions, from 0; only_args is one */
+    uint32_t count;    /* ALL, ANY, NOT (one) */
+    const struct condition *members;
+    const struct fact *fact; /* FACT */
+    /* LEAF */
+    struct path path;
+    enum condition_root from;
+    bool asks_keys; /* names of members in place of their values */
+    unsigned decoders; /* 1 << enum decoder; 0: strings are read as they are */
+    const struct op *ops;
+    uint32_t op_count;
+    bool opening;
+    bool every;              /* quantifier */
+    bool skips_containers;   /* a string operator at the end of `..*` */
+    bool counts_lacks;       /* opening, with `[*]` before further steps */
+    enum truth absent;       /* of an absent value */
+};
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What conditions ask about beyond arguments: the time, earlier calls, the client, what a server says of its tool.
+ *
+ * Threads: immutable once compiled.
+ * Owns: nothing; all of it lives in the snapshot's arena.
+ * Lifetime: the snapshot's.
+ * Errors: none; what is not known is undecided. */
+#ifndef POLICY_FACT_H
+#define POLICY_FACT_H
+
+#include "policy/address.h"
+#include "policy/match.h"
+#include "policy/zone.h"
+
+/* Tools that some `session` watches; one for each set of names. */
+struct watch {
+    struct watch *next;
+    struct policy_watch view;
+    struct names tools, upstreams;
+};
+
+struct hours { /* of the local day, in minutes; from > to: past midnight, of the day on which it begins */
+    int from, to;
+};
+
+enum fact_kind { FACT_DURING = 0, FACT_SESSION, FACT_CLIENT, FACT_ANNOTATIONS, FACT_COUNT };
+
+extern const char *const policy_fact_text[FACT_COUNT];        /* "during" ... */
+extern const char *const policy_by_text[POLICY_BY_COUNT + 1]; /* "tenant" ..., NULL */
+extern const char *const policy__hint_text[];                 /* "readOnlyHint" ..., NULL */
+
+struct fact {
+    enum fact_kind kind;
+    uint32_t days;                 /* DURING: bits, 0 is Sunday */
+    const struct hours *hours;     /* DURING */
+    uint32_t count;                /* of hours or ranges */
+    const struct zone *zone;       /* DURING */
+    struct span zone_name;
+    const struct watch *watch;     /* SESSION */
+    uint32_t by;                   /* SESSION: bits of enum policy_by */
+    int64_t within_us;             /* SESSION */
+    struct span written;           /* as JSON, for words */
+    const struct address_range *ranges; /* CLIENT */
+    bool asks[POLICY_HINT_COUNT];  /* ANNOTATIONS */
+    bool wants[POLICY_HINT_COUNT];
+    enum truth absent;             /* ANNOTATIONS: of a hint that is not known */
+    bool opening;                  /* ANNOTATIONS */
+};
+
+struct rule_walk;
+
+enum truth policy__fact(struct rule_walk *walk, const struct fact *fact);
+
+/* Whether a name of `called` or its `upstreams` holds; both are names and globs only, which need no budget. */
+const struct watch *policy__watch_of(const struct policy_watch *view);
+bool policy__is_watched(const struct watch *watch, const struct question *question);
+
+/* operator_cidr.c */
+enum truth policy__in_ranges(const struct address_range *ranges, uint32_t count, struct span text);
+
+#endif

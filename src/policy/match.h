@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lists of names in `match`, and whether a call has one of them.
+ *
+ * Threads: immutable once compiled.
+ * Owns: nothing; all of it lives in the snapshot's arena.
+ * Lifetime: the snapshot's.
+ * Errors: none; a regex or glob that costs too much is undecided. */
+#ifndef POLICY_MATCH_H
+#define POLICY_MATCH_H
+
+#include "policy/question.h"
+#include "policy/truth.h"
+#include "regex/regex.h"
+
+/* The last three are targets, of which a message has one or none. */
+enum dimension {
+    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT, DIM_COUNT
+};
+
+#define DIM_OPTIONAL DIM_PATH /* what some messages have: from here on a list matches none that has nothing, not even by `*` */
+
+#define DIM_TARGET DIM_TOOL /* the first of them */
+
+extern const char *const policy_dimension_text[DIM_COUNT]; /* "tenants" ... */
+
+enum name_kind { NAME_LITERAL = 0, NAME_GLOB, NAME_REGEX, NAME_PROTOCOL };
+
+struct match_name {
+    enum name_kind kind;
+    bool whole;                /* REGEX */
+    struct span text;
+    size_t head;               /* GLOB: bytes that stand for themselves, before the first that does not */
+    const struct regex *regex; /* REGEX */
+};
+
+struct names {
+    bool given; /* false: every call holds */
+    uint32_t count;
+    const struct match_name *name;
+};
+
+struct match {
+    struct names by[DIM_COUNT];
+    bool opening;
+};
+
+extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
+
+struct span *question_place(struct question *question, enum dimension dimension);
+struct span question_name(const struct question *question, enum dimension dimension);
+
+enum truth policy_name_matches(const struct match_name *name, bool opening, struct span value, struct regex_budget *budget);
+enum truth policy_names_match(const struct names *names, enum dimension dimension, bool opening,
+                              const struct question *question, struct regex_budget *budget);
+/* *undecided: the first undecided dimension, where the result is undecided. */
+enum truth policy_match(const struct match *match, const struct question *question, struct regex_budget *budget,
+                        enum dimension *undecided);
+
+/* Opening, a regex that folds case is undecided on what others may fold otherwise. */
+enum truth policy__regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget);
+
+/* uris.c: of a template's URIs, whether some could be among the names, or whether all are. Names that are not given hold for
+ * every URI; of a regex anything may be assumed. */
+bool policy__names_meet(const struct names *names, struct span uri_template);
+bool policy__names_cover(const struct names *names, struct span uri_template);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file says: rules, and redactions of the audit.
+ *
+ * Threads: immutable once compiled.
+ * Owns: nothing; all of it lives in the snapshot's arena.
+ * Lifetime: the snapshot's.
+ * Errors: none. */
+#ifndef POLICY_RULE_H
+#define POLICY_RULE_H
+
+#include "crypto/digest.h"
+#include "policy/condition.h"
+#include "policy/verdict.h"
+
+/* One file of the set. */
+struct policy_source {
+    struct span path, name, text;
+    const char *path_text; /* with a NUL */
+    bool monitor;
+};
+
+struct rule {
+    struct span id;
+    enum effect effect;
+    bool monitor;
+    bool restricts_args; /* only_args is given */
+    struct span reason, say;
+    struct match match;
+    const struct condition *when; /* ALL, or NULL */
+    struct condition only_args;   /* for its label and line */
+    const struct span *args;      /* in byte order */
+    uint32_t arg_count;
+    unsigned char hash[DIGEST_BYTES]; /* REQUIRE_APPROVAL: of what the author wrote */
+    const struct policy_limit *limit; /* of a permit, or NULL */
+    const struct policy_source *source;
+    int line, column;
+};
+
+enum redaction_part { REDACT_ARGS, REDACT_PARAMS, REDACT_ANSWER, REDACT_PART_COUNT };
+
+struct redaction {
+    struct match match;
+    struct {
+        const struct path *path;
+        uint32_t count;
+    } of[REDACT_PART_COUNT];
+    bool query;
+};
+
+#endif

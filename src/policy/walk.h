@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One walk over the conditions of rules, and what it may cost.
+ *
+ * Threads: a walk belongs to one thread.
+ * Owns: nothing.
+ * Lifetime: one judgement.
+ * Errors: none are returned: what is too costly is undecided and marks the walk, as does memory that runs out. */
+#ifndef POLICY_WALK_H
+#define POLICY_WALK_H
+
+#include "base/mem.h"
+#include "policy/condition.h"
+#include "policy/policy.h"
+
+#define VISITS_MAX UINT64_C(20000000) /* values looked at in one call; more is too costly */
+#define VISIT_WORK 5                  /* units of a regex budget: one budget bounds all that a call costs */
+#define VISITS_EACH 4096              /* spent from it at once, so that its clock is looked at within a leaf too */
+
+struct trace; /* policy/trace.h: who listens to a walk */
+
+/* One walk over conditions. */
+struct rule_walk {
+    const struct question *question;
+    struct regex_budget *budget;
+    uint64_t visits_left, visits_told; /* what is between them is not spent from the budget yet */
+    struct arena *arena; /* what one value is turned into; emptied for the next */
+    bool spent;          /* the visits were used up */
+    bool guessed;        /* see verdict.guessed */
+    bool no_memory;
+    struct trace *trace; /* NULL: nobody listens */
+};
+
+/* Spends the visits from the budget. Returns: false where the call became too costly. */
+bool policy__spend_visits(struct rule_walk *walk);
+
+/* Counts what costs more than one visit. Returns: as policy__spend_visits. */
+bool policy__charge(struct rule_walk *walk, uint64_t visits);
+
+struct rule;
+
+/* *undecided: the label of the first undecided condition, where the result is undecided. */
+enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided);
+
+/* hidden.c: what a condition asks of a hidden value. Marks the walk. */
+enum truth policy__guess(struct rule_walk *walk, bool opening);
+
+/* A walk of its own over one value: whether it makes all operators of the leaf true. */
+bool policy_fulfils(const struct condition *leaf, const struct json_node *value);
+
+/* The walk behind policy_eval and explanations. Takes: trace: may be NULL. */
+void policy_judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,
+                  struct policy_scratch *scratch, struct trace *trace, struct verdict *verdict);
+
+#endif
