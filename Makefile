@@ -349,6 +349,7 @@ headers:
 	    tools/check-headers
 lint:
 	@tools/lint
+	@tools/check-columns
 	@tools/draw --check
 promises:
 	@tools/check-promises

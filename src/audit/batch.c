@@ -46,8 +46,10 @@ static enum code take_result(struct audit *audit, struct lane *lane, const struc
 static enum code take_event(struct audit *audit, struct lane *lane, const struct ring_view *view)
 {
     const struct audit_event event = {
-        .time_us = view->event_time_us, .kind = view->text[EVENT_KIND], .tenant = view->text[EVENT_TENANT],
-        .actor = view->text[EVENT_ACTOR], .detail = view->text[EVENT_DETAIL],
+        .time_us = view->event_time_us,
+#define TEXT(NAME, name) .name = view->text[EVENT_##NAME],
+        EVENT_TABLE(ROW_SKIP, ROW_SKIP, TEXT, TEXT)
+#undef TEXT
     };
 
     lane->taken++;

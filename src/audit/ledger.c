@@ -102,41 +102,24 @@ static struct row_value size_or_null(bool is_there, uint64_t bytes)
 static void fill_decision(struct ledger *ledger, const struct ring_decision *from, const struct span *texts,
                           struct row_value values[D_COUNT])
 {
-    static const struct { int column; enum ring_text text; } places[] = {
-        {D_TENANT, TEXT_TENANT}, {D_PRINCIPAL, TEXT_PRINCIPAL}, {D_AUTHENTICATION, TEXT_AUTHENTICATION},
-        {D_CLIENT, TEXT_CLIENT}, {D_CORRELATION, TEXT_CORRELATION},
-        {D_CORRELATION_REPLACED, TEXT_CORRELATION_REPLACED}, {D_TRACE, TEXT_TRACE}, {D_UPSTREAM, TEXT_UPSTREAM},
-        {D_DIALECT, TEXT_DIALECT}, {D_PROTOCOL_VERSION, TEXT_PROTOCOL_VERSION}, {D_DIRECTION, TEXT_DIRECTION},
-        {D_METHOD, TEXT_METHOD}, {D_TOOL, TEXT_TOOL}, {D_RPC_ID, TEXT_RPC_ID}, {D_RULE, TEXT_RULE},
-        {D_RULE_REASON, TEXT_RULE_REASON}, {D_UNDECIDED, TEXT_UNDECIDED}, {D_RULES, TEXT_RULES},
-        {D_MONITOR, TEXT_MONITOR}, {D_TARGET, TEXT_TARGET},
-    };
     bool denied = from->verdict != AUDIT_PERMIT;
 
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        values[places[i].column] = row_text(texts[places[i].text]);
-    values[D_TIME] = row_int(from->time_us);
-    values[D_SESSION] = digest_or_null(from->has_session, from->session);
+#define NUMBER(NAME, name) values[D_##NAME] = row_int((int64_t)from->name);
+#define TEXT(NAME, name) values[D_##NAME] = row_text(texts[TEXT_##NAME]);
+#define SIZE(NAME, name, there) values[D_##NAME] = size_or_null(from->there, from->name);
+#define DIGEST(NAME, name, there) values[D_##NAME] = digest_or_null(from->there, from->name);
+    DECISION_TABLE(ROW_SKIP, NUMBER, TEXT, TEXT, SIZE, DIGEST)
+#undef NUMBER
+#undef TEXT
+#undef SIZE
+#undef DIGEST
     values[D_NODE] = row_text(span_text(ledger->node));
-    values[D_ARGUMENTS_BYTES] = size_or_null(from->has_arguments, from->arguments_bytes);
     values[D_ARGUMENTS_DIGEST] = row_blob(from->arguments_digest, DIGEST_BYTES);
-    values[D_ARGUMENTS_CUT] = row_int(from->arguments_cut);
-    values[D_ARGUMENTS_REDACTED] = row_int(from->arguments_redacted);
-    values[D_BEGIN_DIGEST] = digest_or_null(from->arguments_cut, from->begin_digest);
-    values[D_BODY_BYTES] = size_or_null(from->has_body, from->body_bytes);
-    values[D_BODY_DIGEST] = digest_or_null(from->has_body, from->body_digest);
-    values[D_QUERY_BYTES] = size_or_null(from->has_query, from->query_bytes);
-    values[D_QUERY_DIGEST] = digest_or_null(from->has_query, from->query_digest);
     values[D_VERDICT] = row_text(span_text(audit_verdict_text(from->verdict)));
     values[D_REASON] = row_text(span_text(reason_name(from->reason)));
     values[D_POLICY_VERSION] = from->policy_version != 0 ? row_int((int64_t)from->policy_version) : row_null();
-    values[D_POLICY_HASH] = digest_or_null(from->has_policy_hash, from->policy_hash);
-    values[D_JUDGE] = row_int(from->judge_us);
     values[D_STATUS] = denied && from->status != 0 ? row_int(from->status) : row_null();
     values[D_LATENCY] = denied ? row_int(from->latency_us) : row_null();
-    values[D_EXPECTS_OUTCOME] = row_int(from->expects_outcome);
-    values[D_PARAMS_BYTES] = size_or_null(from->has_params, from->params_bytes);
-    values[D_PARAMS_DIGEST] = digest_or_null(from->has_params, from->params_digest);
 }
 
 enum code ledger__decision(struct ledger *ledger, const struct ring_decision *decision, const struct span *texts,
@@ -145,10 +128,9 @@ enum code ledger__decision(struct ledger *ledger, const struct ring_decision *de
     struct row_value values[D_COUNT];
     struct row_value outside[OUTSIDE_COUNT] = {
         [OUTSIDE_SALT] = row_blob(decision->salt, ROW_SALT_BYTES),
-        [OUTSIDE_ARGUMENTS] = row_text(texts[TEXT_ARGUMENTS]),
-        [OUTSIDE_BEGIN] = row_text(texts[TEXT_BEGIN]),
-        [OUTSIDE_PARAMS] = row_text(texts[TEXT_PARAMS]),
-        [OUTSIDE_QUERY] = row_text(texts[TEXT_QUERY]),
+#define KEPT(NAME, name) [OUTSIDE_##NAME] = row_text(texts[TEXT_##NAME]),
+        DECISION_OUTSIDE_TABLE(ROW_SKIP, KEPT)
+#undef KEPT
     };
     struct head *head = NULL;
     enum code code = CODE_OK;
@@ -183,18 +165,16 @@ enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct
         digest_add(&salted, from->response_digest, DIGEST_BYTES);
         digest_final(&salted, digest);
     }
-    values[O_TIME] = row_int(from->time_us);
+#define NUMBER(NAME, name) values[O_##NAME] = row_int((int64_t)from->name);
+    OUTCOME_TABLE(ROW_SKIP, NUMBER)
+#undef NUMBER
     values[O_TENANT] = head != NULL ? row_text(span_of(head->tenant, head->len)) : row_null();
     values[O_DECISION] = row_int((int64_t)decision);
     values[O_OUTCOME] = row_text(span_text(audit_outcome_text(from->outcome)));
     values[O_REASON] = row_text(span_text(reason_name(from->reason)));
     values[O_STATUS] = from->status != 0 ? row_int(from->status) : row_null();
     values[O_ERROR_CODE] = from->has_error_code ? row_int(from->error_code) : row_null();
-    values[O_RESPONSE_BYTES] = row_int((int64_t)from->response_bytes);
     values[O_RESPONSE_DIGEST] = digest_or_null(from->has_digest, digest);
-    values[O_SERVER_REQUESTS] = row_int(from->server_requests);
-    values[O_SERVER_NOTIFICATIONS] = row_int(from->server_notifications);
-    values[O_SERVER_DENIED] = row_int(from->server_denied);
     values[O_LATENCY] = from->outcome == OUTCOME_UNKNOWN ? row_null() : row_int(from->latency_us);
     values[O_UPSTREAM] = from->upstream_us >= 0 ? row_int(from->upstream_us) : row_null();
     values[O_ANSWER_BYTES] = from->answer.at != NULL ? row_int((int64_t)from->answer_bytes) : row_null();
@@ -212,8 +192,11 @@ enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct
 enum code ledger__event(struct ledger *ledger, const struct audit_event *event)
 {
     struct row_value values[E_COUNT] = {
-        [E_TIME] = row_int(event->time_us), [E_TENANT] = row_text(event->tenant), [E_KIND] = row_text(event->kind),
-        [E_ACTOR] = row_text(event->actor), [E_DETAIL] = row_text(event->detail),
+#define NUMBER(NAME, name) [E_##NAME] = row_int(event->name),
+#define TEXT(NAME, name) [E_##NAME] = row_text(event->name),
+        EVENT_TABLE(ROW_SKIP, NUMBER, TEXT, TEXT)
+#undef NUMBER
+#undef TEXT
     };
     struct head *head = NULL;
     enum code code = CODE_OK;

@@ -222,26 +222,11 @@ static void gather_texts(const struct audit_decision *from, struct texts *texts)
 {
     texts->count = TEXT_COUNT;
     texts->bytes = 0;
-    set_bounded(texts, TEXT_TENANT, from->tenant);
-    set_bounded(texts, TEXT_PRINCIPAL, from->principal);
-    set_bounded(texts, TEXT_AUTHENTICATION, from->authentication);
-    set_bounded(texts, TEXT_CLIENT, from->client);
-    set_bounded(texts, TEXT_CORRELATION, from->correlation);
-    set_bounded(texts, TEXT_CORRELATION_REPLACED, from->correlation_replaced);
-    set_bounded(texts, TEXT_TRACE, from->trace);
-    set_bounded(texts, TEXT_UPSTREAM, from->upstream);
-    set_bounded(texts, TEXT_DIALECT, from->dialect);
-    set_bounded(texts, TEXT_PROTOCOL_VERSION, from->protocol_version);
-    set_bounded(texts, TEXT_DIRECTION, from->direction);
-    set_bounded(texts, TEXT_METHOD, from->method);
-    set_bounded(texts, TEXT_TOOL, from->tool);
-    set_bounded(texts, TEXT_RPC_ID, from->rpc_id);
-    set_bounded(texts, TEXT_RULE, from->rule);
-    set_bounded(texts, TEXT_RULE_REASON, from->rule_reason);
-    set_bounded(texts, TEXT_UNDECIDED, from->undecided);
-    set_bounded(texts, TEXT_TARGET, from->target);
-    set_json(texts, TEXT_RULES, from->rules);
-    set_json(texts, TEXT_MONITOR, from->monitor);
+#define CUT(NAME, name) set_bounded(texts, TEXT_##NAME, from->name);
+#define WHOLE(NAME, name) set_json(texts, TEXT_##NAME, from->name);
+    DECISION_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE, ROW_SKIP, ROW_SKIP)
+#undef CUT
+#undef WHOLE
 }
 
 /* What is too long is kept as its beginning, and the digest is of what is kept: the whole is in the body's. */
@@ -365,10 +350,11 @@ enum code audit_put_event(struct audit_ring *ring, const struct audit_event *eve
     struct texts texts = {.count = EVENT_TEXTS};
     uint64_t bytes;
 
-    set_bounded(&texts, EVENT_TENANT, event->tenant);
-    set_bounded(&texts, EVENT_KIND, event->kind);
-    set_bounded(&texts, EVENT_ACTOR, event->actor);
-    set_json(&texts, EVENT_DETAIL, event->detail);
+#define CUT(NAME, name) set_bounded(&texts, EVENT_##NAME, event->name);
+#define WHOLE(NAME, name) set_json(&texts, EVENT_##NAME, event->name);
+    EVENT_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE)
+#undef CUT
+#undef WHOLE
     bytes = record_bytes(sizeof event->time_us, &texts);
     if (!has_room_or_waits(ring, bytes, false))
         return CODE_BUSY;

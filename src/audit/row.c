@@ -6,14 +6,14 @@
 
 #include <endian.h>
 
-#define ROW_NAME(letter, NAME, name) #name,
+#define ROW_NAME(NAME, name, ...) #name,
 static const char *const file_columns[] = {ROW_FILE_COLUMNS(ROW_NAME)};
-static const char *const decision_columns[] = {ROW_DECISION_COLUMNS(ROW_NAME)};
-static const char *const outcome_columns[] = {ROW_OUTCOME_COLUMNS(ROW_NAME)};
-static const char *const event_columns[] = {ROW_EVENT_COLUMNS(ROW_NAME)};
+static const char *const decision_columns[] = {DECISION_TABLE(ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME)};
+static const char *const outcome_columns[] = {OUTCOME_TABLE(ROW_NAME, ROW_NAME)};
+static const char *const event_columns[] = {EVENT_TABLE(ROW_NAME, ROW_NAME, ROW_NAME, ROW_NAME)};
 
-static const char *const decision_outside[] = {ROW_DECISION_OUTSIDE(ROW_NAME)};
-static const char *const outcome_outside[] = {ROW_OUTCOME_OUTSIDE(ROW_NAME)};
+static const char *const decision_outside[] = {DECISION_OUTSIDE_TABLE(ROW_NAME, ROW_NAME)};
+static const char *const outcome_outside[] = {OUTCOME_OUTSIDE_TABLE(ROW_NAME, ROW_NAME)};
 
 static const struct row_shape shapes[ROW_TABLES] = {
     [ROW_FILE] = {"file", 'F', F_COUNT, file_columns, 0, NULL},

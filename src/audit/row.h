@@ -8,6 +8,9 @@
 #ifndef AUDIT_ROW_H
 #define AUDIT_ROW_H
 
+#include "audit/decision_tbl.h"
+#include "audit/event_tbl.h"
+#include "audit/outcome_tbl.h"
 #include "base/buf.h"
 #include "base/span.h"
 #include "crypto/digest.h"
@@ -23,53 +26,23 @@ enum row_table { ROW_FILE = 0, ROW_DECISION, ROW_OUTCOME, ROW_EVENT, ROW_TABLES 
                     "coalesce((SELECT max(seq) FROM outcome), 0), " \
                     "coalesce((SELECT max(seq) FROM event), 0))"
 
-/* The chained columns, in the order in which they are hashed. In the table, columns of later
- * versions stand behind all others. */
-#define ROW_FILE_COLUMNS(X) X(F, SEQ, seq) X(F, FORMAT, format) X(F, CREATED, created_us) X(F, ID, id) X(F, PREVIOUS, previous)
+#define ROW_FILE_COLUMNS(X) X(SEQ, seq) X(FORMAT, format) X(CREATED, created_us) X(ID, id) X(PREVIOUS, previous)
 
-#define ROW_DECISION_COLUMNS(X) \
-    X(D, SEQ, seq) X(D, TIME, time_us) X(D, TENANT_PREVIOUS, tenant_previous) \
-    X(D, TENANT, tenant) X(D, PRINCIPAL, principal) X(D, AUTHENTICATION, authentication) X(D, CLIENT, client) \
-    X(D, SESSION, session) X(D, NODE, node) \
-    X(D, CORRELATION, correlation) X(D, CORRELATION_REPLACED, correlation_replaced) X(D, TRACE, trace) \
-    X(D, UPSTREAM, upstream) X(D, DIALECT, dialect) X(D, PROTOCOL_VERSION, protocol_version) \
-    X(D, DIRECTION, direction) X(D, METHOD, method) X(D, TOOL, tool) X(D, RPC_ID, rpc_id) \
-    X(D, ARGUMENTS_BYTES, arguments_bytes) X(D, ARGUMENTS_DIGEST, arguments_digest) \
-    X(D, ARGUMENTS_CUT, arguments_cut) X(D, ARGUMENTS_REDACTED, arguments_redacted) X(D, BEGIN_DIGEST, begin_digest) \
-    X(D, BODY_BYTES, body_bytes) X(D, BODY_DIGEST, body_digest) \
-    X(D, QUERY_BYTES, query_bytes) X(D, QUERY_DIGEST, query_digest) \
-    X(D, VERDICT, verdict) X(D, REASON, reason) X(D, RULE, rule) X(D, RULE_REASON, rule_reason) X(D, RULES, rules) \
-    X(D, UNDECIDED, undecided) X(D, MONITOR, monitor) X(D, POLICY_VERSION, policy_version) \
-    X(D, POLICY_HASH, policy_hash) X(D, JUDGE, judge_us) X(D, STATUS, status) X(D, LATENCY, latency_us) \
-    X(D, EXPECTS_OUTCOME, expects_outcome) X(D, TARGET, target) X(D, PARAMS_BYTES, params_bytes) \
-    X(D, PARAMS_DIGEST, params_digest)
+/* Places in a row: of the chained columns, in the order in which they are hashed, and of what is outside the chain. */
+#define ROW_F(NAME, name) F_##NAME,
+#define ROW_D(NAME, ...) D_##NAME,
+#define ROW_O(NAME, name) O_##NAME,
+#define ROW_E(NAME, name) E_##NAME,
+#define ROW_OUTSIDE(NAME, name) OUTSIDE_##NAME,
+#define ROW_ANSWER(NAME, name) ANSWER_##NAME,
+enum { ROW_FILE_COLUMNS(ROW_F) F_COUNT };
+enum { DECISION_TABLE(ROW_D, ROW_D, ROW_D, ROW_D, ROW_D, ROW_D) D_COUNT };
+enum { OUTCOME_TABLE(ROW_O, ROW_O) O_COUNT };
+enum { EVENT_TABLE(ROW_E, ROW_E, ROW_E, ROW_E) E_COUNT };
+enum { DECISION_OUTSIDE_TABLE(ROW_OUTSIDE, ROW_OUTSIDE) OUTSIDE_COUNT };
+enum { OUTCOME_OUTSIDE_TABLE(ROW_ANSWER, ROW_ANSWER) ANSWER_COUNT };
 
-#define ROW_OUTCOME_COLUMNS(X) \
-    X(O, SEQ, seq) X(O, TIME, time_us) X(O, TENANT_PREVIOUS, tenant_previous) X(O, TENANT, tenant) \
-    X(O, DECISION, decision) X(O, OUTCOME, outcome) X(O, REASON, reason) X(O, STATUS, status) \
-    X(O, ERROR_CODE, error_code) X(O, RESPONSE_BYTES, response_bytes) X(O, RESPONSE_DIGEST, response_digest) \
-    X(O, SERVER_REQUESTS, server_requests) X(O, SERVER_NOTIFICATIONS, server_notifications) \
-    X(O, SERVER_DENIED, server_denied) X(O, LATENCY, latency_us) X(O, UPSTREAM, upstream_us) \
-    X(O, ANSWER_BYTES, answer_bytes) X(O, ANSWER_DIGEST, answer_digest)
-
-#define ROW_EVENT_COLUMNS(X) \
-    X(E, SEQ, seq) X(E, TIME, time_us) X(E, TENANT_PREVIOUS, tenant_previous) X(E, TENANT, tenant) \
-    X(E, KIND, kind) X(E, ACTOR, actor) X(E, DETAIL, detail)
-
-#define ROW_PLACE(letter, NAME, name) letter##_##NAME,
-enum { ROW_FILE_COLUMNS(ROW_PLACE) F_COUNT };
-enum { ROW_DECISION_COLUMNS(ROW_PLACE) D_COUNT };
-enum { ROW_OUTCOME_COLUMNS(ROW_PLACE) O_COUNT };
-enum { ROW_EVENT_COLUMNS(ROW_PLACE) E_COUNT };
-
-/* Outside the chain: what can be erased. */
-#define ROW_DECISION_OUTSIDE(X) \
-    X(OUTSIDE, SALT, salt) X(OUTSIDE, ARGUMENTS, arguments) X(OUTSIDE, BEGIN, arguments_begin) X(OUTSIDE, PARAMS, params) \
-    X(OUTSIDE, QUERY, query)
-#define ROW_OUTCOME_OUTSIDE(X) X(ANSWER, SALT, answer_salt) X(ANSWER, TEXT, answer)
-
-enum { ROW_DECISION_OUTSIDE(ROW_PLACE) OUTSIDE_COUNT };
-enum { ROW_OUTCOME_OUTSIDE(ROW_PLACE) ANSWER_COUNT };
+#define ROW_SKIP(...) /* for the lines of a table that are not asked */
 
 #define ROW_COLUMNS_MAX D_COUNT
 #define ROW_OUTSIDE_MAX OUTSIDE_COUNT

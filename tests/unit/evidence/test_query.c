@@ -5,7 +5,9 @@
 #include "audit/schema.h"
 #include "evidence/query_priv.h"
 
+#include "audit/row.h"
 #include "base/mem.h"
+#include "evidence/entries.h"
 #include "fakes/audit_file.h"
 
 #include <stdarg.h>
@@ -337,6 +339,44 @@ static void test_columns(void **state)
     db_close(&db);
 }
 
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+static void expect_told(enum row_table table, const char *const *told, const char *const *kept_back)
+{
+    const struct row_shape *shape = row__shape(table);
+
+    for (int i = 0; i < shape->count + shape->outside; i++) {
+        const char *name = i < shape->count ? shape->columns[i] : shape->outside_columns[i - shape->count];
+
+        if (is_among(name, told) == is_among(name, kept_back))
+            fail_msg("%s.%s: readers are told it, or it is kept back here with a reason: one of them", shape->name, name);
+    }
+}
+
+/* 6.12: a new column is shown to those who ask and to those who export, or somebody has decided that it is not. */
+static void test_every_column_is_told(void **state)
+{
+    /* what vouches for others is for verifiers; `call` has the first, and names of two tables alike are told once */
+    static const char *const of_call[] = {
+        "tenant_previous", "arguments_digest", "begin_digest", "body_digest", "query_digest", "params_digest", "salt",
+        "decision", "response_digest", "answer_digest", "answer_salt", NULL};
+    static const char *const of_export[] = {
+        "tenant_previous", "correlation_replaced", "arguments_digest", "begin_digest", "body_bytes", "body_digest", "query_bytes",
+        "query_digest", "params_digest", "salt", "arguments_begin", "response_digest", "answer_digest", "answer_salt", NULL};
+
+    (void)state;
+    expect_told(ROW_DECISION, audit_columns(), of_call);
+    expect_told(ROW_OUTCOME, audit_columns(), of_call);
+    expect_told(ROW_DECISION, entry_columns(), of_export);
+    expect_told(ROW_OUTCOME, entry_columns(), of_export);
+    expect_told(ROW_EVENT, entry_columns(), of_export);
+}
+
 static void test_the_callback_ends_it(void **state)
 {
     struct seen seen = {.ordered = true, .answer = CODE_IO};
@@ -384,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_the_callback_ends_it), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_order),              cmocka_unit_test(test_further_filters),
         cmocka_unit_test(test_free_text),          cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_every_column_is_told),
         cmocka_unit_test(test_random_filters),
     };
 
