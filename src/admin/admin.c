@@ -62,21 +62,17 @@ static void visit_free(struct connection *connection)
 static enum code answer(struct visit *visit, int status, const char *type, struct span body, bool with_body)
 {
     struct buf *out = &visit->leg.out;
-    enum code code = http_write_status(out, status);
 
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("Content-Type: "), span_text(type));
-    if (code == CODE_OK)
-        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("Connection: "), SPAN_LIT("close"));
-    if (code == CODE_OK && status == 405)
-        code = http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET, HEAD"));
-    if (code == CODE_OK)
-        code = http_write_head_end(out);
-    if (code == CODE_OK && with_body)
-        code = buf_add_span(out, body);
-    return code;
+    http_write_status(out, status);
+    http_write_line(out, SPAN_LIT("Content-Type: "), span_text(type));
+    http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
+    http_write_line(out, SPAN_LIT("Connection: "), SPAN_LIT("close"));
+    if (status == 405)
+        http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET, HEAD"));
+    http_write_head_end(out);
+    if (with_body)
+        buf_add_span(out, body);
+    return buf_code(out);
 }
 
 #define PLAIN "text/plain; charset=utf-8"

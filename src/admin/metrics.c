@@ -176,100 +176,83 @@ static uint64_t calls_of(const struct metrics *metrics, const struct series *ser
 }
 
 /* A label's value: backslash, quote and newline are escaped; other control characters cannot occur in names. */
-static enum code write_label(struct buf *out, struct span value)
+static void write_label(struct buf *out, struct span value)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < value.len && code == CODE_OK; i++) {
+    for (size_t i = 0; i < value.len; i++) {
         if (value.at[i] == '\\' || value.at[i] == '"')
-            code = buf_add_byte(out, '\\');
-        if (code == CODE_OK)
-            code = value.at[i] == '\n' ? buf_add_text(out, "\\n") : buf_add_byte(out, value.at[i]);
+            buf_add_byte(out, '\\');
+        if (value.at[i] == '\n')
+            buf_add_text(out, "\\n");
+        else
+            buf_add_byte(out, value.at[i]);
     }
-    return code;
 }
 
-static enum code write_call_line(struct buf *out, struct span upstream, struct span tool, const char *verdict,
-                                 const char *reason, uint64_t count)
+static void write_call_line(struct buf *out, struct span upstream, struct span tool, const char *verdict,
+                            const char *reason, uint64_t count)
 {
-    enum code code = buf_add_text(out, "callgate_calls_total{upstream=\"");
-
-    if (code == CODE_OK)
-        code = write_label(out, upstream);
-    if (code == CODE_OK)
-        code = buf_add_text(out, "\",tool=\"");
-    if (code == CODE_OK)
-        code = write_label(out, tool.len > 0 ? tool : SPAN_LIT("other"));
-    if (code == CODE_OK)
-        code = buf_addf(out, "\",verdict=\"%s\",reason=\"%s\"} %" PRIu64 "\n", verdict, reason, count);
-    return code;
+    buf_add_text(out, "callgate_calls_total{upstream=\"");
+    write_label(out, upstream);
+    buf_add_text(out, "\",tool=\"");
+    write_label(out, tool.len > 0 ? tool : SPAN_LIT("other"));
+    buf_addf(out, "\",verdict=\"%s\",reason=\"%s\"} %" PRIu64 "\n", verdict, reason, count);
 }
 
-static enum code write_calls(const struct metrics *metrics, struct buf *out)
+static void write_calls(const struct metrics *metrics, struct buf *out)
 {
-    enum code code = buf_add_text(out, "# HELP callgate_calls_total Calls judged.\n# TYPE callgate_calls_total counter\n");
     uint64_t overflow = 0;
 
+    buf_add_text(out, "# HELP callgate_calls_total Calls judged.\n# TYPE callgate_calls_total counter\n");
     for (unsigned i = 0; i < metrics->workers; i++)
         overflow += seen(&metrics->shares[i].overflow);
-    for (size_t i = 0; i < METRICS_SERIES_MAX * 2 && code == CODE_OK; i++) {
+    for (size_t i = 0; i < METRICS_SERIES_MAX * 2; i++) {
         const struct series *series = atomic_load_explicit(&metrics->table[i], memory_order_acquire);
 
         if (series != NULL)
-            code = write_call_line(out, series->upstream, series->tool, series->verdict, reason_name(series->reason),
-                                   calls_of(metrics, series));
+            write_call_line(out, series->upstream, series->tool, series->verdict, reason_name(series->reason),
+                            calls_of(metrics, series));
     }
-    if (code == CODE_OK && overflow > 0)
-        code = write_call_line(out, SPAN_LIT("other"), SPAN_NONE, "other", "other", overflow);
-    return code;
+    if (overflow > 0)
+        write_call_line(out, SPAN_LIT("other"), SPAN_NONE, "other", "other", overflow);
 }
 
-static enum code write_endings(struct buf *out)
+static void write_endings(struct buf *out)
 {
-    enum code code = buf_add_text(out, "# HELP callgate_endings_total Ends of calls and connections by reason.\n"
+    buf_add_text(out, "# HELP callgate_endings_total Ends of calls and connections by reason.\n"
                                        "# TYPE callgate_endings_total counter\n");
-
-    for (int reason = 0; reason < REASON_COUNT && code == CODE_OK; reason++)
-        code = buf_addf(out, "callgate_endings_total{reason=\"%s\"} %" PRIu64 "\n", reason_name((enum reason)reason),
-                        reason_counted((enum reason)reason));
-    return code;
+    for (int reason = 0; reason < REASON_COUNT; reason++)
+        buf_addf(out, "callgate_endings_total{reason=\"%s\"} %" PRIu64 "\n", reason_name((enum reason)reason),
+                 reason_counted((enum reason)reason));
 }
 
-static enum code write_histogram(const struct metrics *metrics, enum time time, const char *name, const char *help,
-                                 struct buf *out)
+static void write_histogram(const struct metrics *metrics, enum time time, const char *name, const char *help,
+                            struct buf *out)
 {
     uint64_t total = 0, sum_us = 0;
-    enum code code = buf_addf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
 
-    for (size_t i = 0; i <= BUCKETS && code == CODE_OK; i++) {
+    buf_addf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+    for (size_t i = 0; i <= BUCKETS; i++) {
         for (unsigned j = 0; j < metrics->workers; j++)
             total += seen(&metrics->shares[j].times[time].buckets[i]);
         if (i < BUCKETS)
-            code = buf_addf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[i] / 1e6, total);
+            buf_addf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[i] / 1e6, total);
         else
-            code = buf_addf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, total);
+            buf_addf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, total);
     }
-    if (code != CODE_OK)
-        return code;
     for (unsigned j = 0; j < metrics->workers; j++)
         sum_us += seen(&metrics->shares[j].times[time].sum_us);
-    return buf_addf(out, "%s_sum %g\n%s_count %" PRIu64 "\n", name, (double)sum_us / 1e6, name, total);
+    buf_addf(out, "%s_sum %g\n%s_count %" PRIu64 "\n", name, (double)sum_us / 1e6, name, total);
 }
 
 enum code metrics_write(const struct metrics *metrics, const struct metrics_gauge *gauges, size_t count, struct buf *out)
 {
-    enum code code = write_calls(metrics, out);
-
-    if (code == CODE_OK)
-        code = write_endings(out);
-    if (code == CODE_OK)
-        code = write_histogram(metrics, TIME_JUDGE, "callgate_judge_seconds", "Time to judge a call.", out);
-    if (code == CODE_OK)
-        code = write_histogram(metrics, TIME_AUDIT, "callgate_audit_seconds", "Time until a call's record was durable.", out);
-    if (code == CODE_OK)
-        code = write_histogram(metrics, TIME_UPSTREAM, "callgate_upstream_seconds", "Time until the upstream answered.", out);
-    for (size_t i = 0; i < count && code == CODE_OK; i++)
-        code = buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", gauges[i].name, gauges[i].help, gauges[i].name,
-                        gauges[i].type, gauges[i].name, gauges[i].value);
-    return code;
+    write_calls(metrics, out);
+    write_endings(out);
+    write_histogram(metrics, TIME_JUDGE, "callgate_judge_seconds", "Time to judge a call.", out);
+    write_histogram(metrics, TIME_AUDIT, "callgate_audit_seconds", "Time until a call's record was durable.", out);
+    write_histogram(metrics, TIME_UPSTREAM, "callgate_upstream_seconds", "Time until the upstream answered.", out);
+    for (size_t i = 0; i < count; i++)
+        buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", gauges[i].name, gauges[i].help, gauges[i].name,
+                 gauges[i].type, gauges[i].name, gauges[i].value);
+    return buf_code(out);
 }

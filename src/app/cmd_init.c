@@ -75,35 +75,33 @@ static enum code write_conf_of_command(struct init *init)
 static enum code write_conf_of_url(struct init *init)
 {
     struct buf *out = &init->conf_text;
-    enum code code = buf_addf(out,
-        "# Written by `callgate init`. Agents send the key that it printed as X-API-Key, or as a bearer token.\n"
-        "listen:\n  - {address: '127.0.0.1:8080'}\n"
-        "store: callgate.db\n"
-        "audit: {database: audit.db}\n"
-        "admin: {address: '127.0.0.1:9901'}\n"
-        "routes:\n  - name: %s\n    path: '%.*s'\n    dialect: mcp\n    upstream:\n      url: '%s'\n",
-        init->name, SPAN_ARG(path_of_url(init->url)), init->url);
 
-    if (code == CODE_OK && init->ca != NULL)
-        code = buf_addf(out, "      ca: '%s'\n", init->ca);
-    if (code == CODE_OK && init->insecure)
-        code = buf_add_text(out, "      insecure: true\n");
-    if (code == CODE_OK && init->bearer_file != NULL)
-        code = buf_addf(out, "      headers: {Authorization: {file: '%s', prefix: 'Bearer '}}\n", init->bearer_file);
-    if (code == CODE_OK)
-        code = buf_add_text(out, "    identity:\n      - {api_key: X-API-Key}\n      - {bearer: key}\n");
-    return code;
+    buf_addf(out,
+             "# Written by `callgate init`. Agents send the key that it printed as X-API-Key, or as a bearer token.\n"
+             "listen:\n  - {address: '127.0.0.1:8080'}\n"
+             "store: callgate.db\n"
+             "audit: {database: audit.db}\n"
+             "admin: {address: '127.0.0.1:9901'}\n"
+             "routes:\n  - name: %s\n    path: '%.*s'\n    dialect: mcp\n    upstream:\n      url: '%s'\n",
+             init->name, SPAN_ARG(path_of_url(init->url)), init->url);
+    if (init->ca != NULL)
+        buf_addf(out, "      ca: '%s'\n", init->ca);
+    if (init->insecure)
+        buf_add_text(out, "      insecure: true\n");
+    if (init->bearer_file != NULL)
+        buf_addf(out, "      headers: {Authorization: {file: '%s', prefix: 'Bearer '}}\n", init->bearer_file);
+    return buf_add_text(out, "    identity:\n      - {api_key: X-API-Key}\n      - {bearer: key}\n");
 }
 
 /* The server's words are not to be trusted with more than one plain line of a comment. */
-static enum code write_summary(struct buf *out, struct span words)
+static void write_summary(struct buf *out, struct span words)
 {
     size_t len = words.len < SUMMARY_MAX ? words.len : SUMMARY_MAX;
-    enum code code = buf_add_text(out, "  # ");
 
-    for (size_t i = 0; i < len && code == CODE_OK && words.at[i] != '\n'; i++)
-        code = buf_add_byte(out, words.at[i] >= ' ' && words.at[i] <= '~' ? words.at[i] : '?');
-    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+    buf_add_text(out, "  # ");
+    for (size_t i = 0; i < len && words.at[i] != '\n'; i++)
+        buf_add_byte(out, words.at[i] >= ' ' && words.at[i] <= '~' ? words.at[i] : '?');
+    buf_add_byte(out, '\n');
 }
 
 static bool is_plain_name(struct span name)
@@ -120,17 +118,14 @@ static enum code write_tool(struct init *init, const struct json_node *tool)
 {
     const struct json_node *name = json_member(tool, SPAN_LIT("name"));
     const struct json_node *about = json_member(tool, SPAN_LIT("description"));
-    enum code code = CODE_OK;
 
     if (name == NULL || !is_plain_name(name->text)) {
         init->left_out++;
-        return CODE_OK;
+        return buf_code(&init->policy_text);
     }
     init->tools++;
     if (about != NULL)
-        code = write_summary(&init->policy_text, about->text);
-    if (code != CODE_OK)
-        return code;
+        write_summary(&init->policy_text, about->text);
     return buf_addf(&init->policy_text, "  - {id: %s.%.*s, effect: permit, match: {upstreams: ['%s'], tools: ['%.*s']}}\n",
                     init->name, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
 }
@@ -174,13 +169,11 @@ static void note_offers(struct init *init, const struct json_node *answer)
 
 static enum code write_offers(struct init *init)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < sizeof offers / sizeof *offers && code == CODE_OK; i++)
+    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
         if (init->is_offered[i])
-            code = buf_addf(&init->policy_text, "  - {id: %s.offers.%s, effect: permit, match: {upstreams: ['%s'], "
+            buf_addf(&init->policy_text, "  - {id: %s.offers.%s, effect: permit, match: {upstreams: ['%s'], "
                             "methods: [%s]}}\n", init->name, offers[i].capability, init->name, offers[i].methods);
-    return code;
+    return buf_code(&init->policy_text);
 }
 
 static enum code greet(struct init *init, struct why *why)

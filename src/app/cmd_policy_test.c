@@ -37,17 +37,18 @@ struct testing {
 /* Controls that XML 1.0 cannot hold become U+FFFD. */
 static enum code add_xml(struct buf *out, struct span text)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < text.len && code == CODE_OK; i++) {
+    for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.at[i];
 
         if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\n' || c == '\t' || c == '\r')
-            code = buf_addf(out, "&#%d;", c);
+            buf_addf(out, "&#%d;", c);
         else
-            code = c < 0x20 ? buf_add_text(out, "\xef\xbf\xbd") : buf_add_byte(out, (char)c);
+            if (c < 0x20)
+                buf_add_text(out, "\xef\xbf\xbd");
+            else
+                buf_add_byte(out, (char)c);
     }
-    return code;
+    return buf_code(out);
 }
 
 static void end_suite(struct testing *testing)
@@ -70,34 +71,23 @@ static void end_suite(struct testing *testing)
 
 static enum code add_failure(struct buf *out, const struct policy_test_result *result)
 {
-    enum code code = buf_add_text(out, "\">\n      <failure message=\"expected ");
-
-    if (code == CODE_OK)
-        code = add_xml(out, result->expected);
-    if (code == CODE_OK)
-        code = buf_add_text(out, ", got ");
-    if (code == CODE_OK)
-        code = add_xml(out, result->got);
-    if (code == CODE_OK)
-        code = buf_add_text(out, "\">");
-    if (code == CODE_OK)
-        code = add_xml(out, result->file);
-    return code == CODE_OK ? buf_addf(out, ":%d</failure>\n    </testcase>\n", result->line) : code;
+    buf_add_text(out, "\">\n      <failure message=\"expected ");
+    add_xml(out, result->expected);
+    buf_add_text(out, ", got ");
+    add_xml(out, result->got);
+    buf_add_text(out, "\">");
+    add_xml(out, result->file);
+    return buf_addf(out, ":%d</failure>\n    </testcase>\n", result->line);
 }
 
 static enum code add_case(struct testing *testing, const struct policy_test_result *result)
 {
     struct buf *out = &testing->suite;
-    enum code code = buf_add_text(out, "    <testcase classname=\"");
 
-    if (code == CODE_OK)
-        code = add_xml(out, result->file);
-    if (code == CODE_OK)
-        code = buf_add_text(out, "\" name=\"");
-    if (code == CODE_OK)
-        code = add_xml(out, result->name);
-    if (code != CODE_OK)
-        return code;
+    buf_add_text(out, "    <testcase classname=\"");
+    add_xml(out, result->file);
+    buf_add_text(out, "\" name=\"");
+    add_xml(out, result->name);
     testing->suite_tests++;
     testing->suite_failures += !result->passed;
     return result->passed ? buf_add_text(out, "\"/>\n") : add_failure(out, result);

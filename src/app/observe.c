@@ -11,18 +11,17 @@ static enum code unready(void *context, struct buf *out)
     const struct serve *serve = context;
     struct audit_gauges audit;
     uint64_t room_bytes;
-    enum code code = CODE_OK;
 
     audit_gauges(serve->audit, &audit);
     if (audit.down)
-        code = buf_add_text(out, "the audit is down: calls are denied until it can be written again\n");
-    if (code == CODE_OK && serve->policy_active == 0)
-        code = buf_add_text(out, "no policy is active: everything is denied; `callgate policy load FILES`\n");
-    if (code == CODE_OK && file_disk_room(serve->conf->audit.database, &room_bytes) == CODE_OK && room_bytes < DISK_LOW_BYTES)
-        code = buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
-    if (code == CODE_OK && serve->is_draining)
-        code = buf_add_text(out, "the gate is draining\n");
-    return code;
+        buf_add_text(out, "the audit is down: calls are denied until it can be written again\n");
+    if (serve->policy_active == 0)
+        buf_add_text(out, "no policy is active: everything is denied; `callgate policy load FILES`\n");
+    if (file_disk_room(serve->conf->audit.database, &room_bytes) == CODE_OK && room_bytes < DISK_LOW_BYTES)
+        buf_addf(out, "the disk of the audit has %llu KiB left: make room\n", (unsigned long long)(room_bytes >> 10));
+    if (serve->is_draining)
+        buf_add_text(out, "the gate is draining\n");
+    return buf_code(out);
 }
 
 /* Twice the room before it counts as enough again, so that a disk at the edge says so once. */

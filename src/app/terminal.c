@@ -29,23 +29,24 @@ static size_t plain_run(struct span text)
 
 enum code terminal_add(struct buf *out, struct span text)
 {
-    enum code code = CODE_OK;
-
-    while (text.len > 0 && code == CODE_OK) {
+    while (text.len > 0) {
         size_t taken = plain_run(text);
         uint32_t point;
 
         if (taken > 0) {
-            code = buf_add(out, text.at, taken);
+            buf_add(out, text.at, taken);
         } else if ((taken = unicode_next(text, &point)) == 0) {
             taken = 1;
-            code = buf_addf(out, "\\x%02x", (unsigned char)text.at[0]);
+            buf_addf(out, "\\x%02x", (unsigned char)text.at[0]);
         } else {
-            code = unicode_cells(point) < 0 ? add_escape(out, point) : buf_add(out, text.at, taken);
+            if (unicode_cells(point) < 0)
+                add_escape(out, point);
+            else
+                buf_add(out, text.at, taken);
         }
         text = span_part(text, taken, SIZE_MAX);
     }
-    return code;
+    return buf_code(out);
 }
 
 size_t terminal_cells(struct span text)
@@ -86,21 +87,20 @@ static size_t bytes_within(struct span text, size_t cells)
 enum code terminal_add_cell(struct buf *out, struct span text, size_t cells, bool pad)
 {
     size_t used = terminal_cells(text);
-    enum code code;
 
     if (used > cells) {
         size_t len = bytes_within(text, cells > 0 ? cells - 1 : 0);
 
-        code = buf_add(out, text.at, len);
-        if (code == CODE_OK && cells > 0)
-            code = buf_add_text(out, "…");
+        buf_add(out, text.at, len);
+        if (cells > 0)
+            buf_add_text(out, "…");
         used = terminal_cells(span_part(text, 0, len)) + 1;
     } else {
-        code = buf_add_span(out, text);
+        buf_add_span(out, text);
     }
-    for (; pad && used < cells && code == CODE_OK; used++)
-        code = buf_add_byte(out, ' ');
-    return code;
+    for (; pad && used < cells; used++)
+        buf_add_byte(out, ' ');
+    return buf_code(out);
 }
 
 size_t terminal_width(void)

@@ -10,10 +10,10 @@ static enum code encode(struct span bytes, const char alphabet[65], bool pads, s
     char *at;
 
     if (bytes.len > SIZE_MAX / 2)
-        return CODE_LIMIT;
+        return buf_fail(out, CODE_LIMIT);
     len = whole * 4 + (rest == 0 ? 0 : pads ? 4 : rest + 1);
     code = buf_reserve(out, len, &at);
-    if (code != CODE_OK)
+    if (buf_fail(out, code) != CODE_OK)
         return code;
     for (size_t i = 0; i < whole; i++, from += 3) {
         *at++ = alphabet[from[0] >> 2];

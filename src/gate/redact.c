@@ -32,21 +32,16 @@ void gate__record_text_fini(struct record_text *text)
 
 static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
 {
-    enum code code = buf_add_text(out, buf_len(out) > 1 ? ",{\"id\":" : "{\"id\":");
-
-    if (code == CODE_OK)
-        code = json_write_string(out, rule->id);
-    if (code == CODE_OK)
-        code = buf_add_text(out, ",\"effect\":\"");
-    if (code == CODE_OK)
-        code = buf_add_text(out, effect_text(rule->effect));
-    if (code == CODE_OK)
-        code = buf_add_text(out, rule->monitor ? "\",\"monitor\":true" : "\",\"monitor\":false");
-    if (code == CODE_OK && rule->limited)
-        code = buf_add_text(out, ",\"limited\":true");
-    if (code == CODE_OK && approval != 0)
-        code = buf_addf(out, ",\"approval\":%lld", (long long)approval);
-    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+    buf_add_text(out, buf_len(out) > 1 ? ",{\"id\":" : "{\"id\":");
+    json_write_string(out, rule->id);
+    buf_add_text(out, ",\"effect\":\"");
+    buf_add_text(out, effect_text(rule->effect));
+    buf_add_text(out, rule->monitor ? "\",\"monitor\":true" : "\",\"monitor\":false");
+    if (rule->limited)
+        buf_add_text(out, ",\"limited\":true");
+    if (approval != 0)
+        buf_addf(out, ",\"approval\":%lld", (long long)approval);
+    return buf_add_byte(out, '}');
 }
 
 /* The approval that the call takes for this rule; 0: none. */
@@ -114,12 +109,12 @@ struct span gate__rules_text(struct record_text *text, const struct verdict *ver
 
 static enum code add_monitor(struct buf *out, const struct verdict *verdict)
 {
-    enum code code = buf_addf(out, "{\"verdict\":\"%s\",\"rule\":", verdict_text(verdict->monitor_kind));
-
-    if (code == CODE_OK)
-        code = verdict->monitor_rule.at == NULL ? buf_add_text(out, "null")
-                                                : json_write_string(out, verdict->monitor_rule);
-    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+    buf_addf(out, "{\"verdict\":\"%s\",\"rule\":", verdict_text(verdict->monitor_kind));
+    if (verdict->monitor_rule.at == NULL)
+        buf_add_text(out, "null");
+    else
+        json_write_string(out, verdict->monitor_rule);
+    return buf_add_byte(out, '}');
 }
 
 struct span gate__monitor_text(struct record_text *text, const struct verdict *verdict)
@@ -201,11 +196,9 @@ struct span gate__arguments_text(struct record_text *text, const unsigned char k
 
 static enum code add_key(struct buf *out, const char *before, const struct json_node *member)
 {
-    enum code code = buf_add_text(out, before);
-
-    if (code == CODE_OK)
-        code = json_write_string(out, member->key);
-    return code == CODE_OK ? buf_add_byte(out, ':') : code;
+    buf_add_text(out, before);
+    json_write_string(out, member->key);
+    return buf_add_byte(out, ':');
 }
 
 /* A member's bytes are those of the message; the object around them was made for the record. */
@@ -247,11 +240,10 @@ struct span gate__query_text(struct record_text *text, const unsigned char key[D
     return redacted_value(text->no_query, key, query);
 }
 
-static enum code add_bound(struct buf *out, const char *before, const struct json_node *member)
+static void add_bound(struct buf *out, const char *before, const struct json_node *member)
 {
-    enum code code = add_key(out, before, member);
-
-    return code == CODE_OK ? buf_add_span(out, member->raw) : code;
+    add_key(out, before, member);
+    buf_add_span(out, member->raw);
 }
 
 enum code gate__bound_text(struct record_text *text, const struct policy *policy, struct question *question)
@@ -260,22 +252,21 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
     const struct json_node *params = has_arguments ? question->params : question->root;
     const struct json_node *meta = json_member(params, SPAN_LIT("_meta"));
     struct buf *out = &text->bound;
-    enum code code = CODE_OK;
 
     if (params == NULL || params->type != JSON_OBJECT)
-        return CODE_OK;
+        return buf_code(out);
     if (meta != NULL && (meta->type != JSON_OBJECT || policy_asks_all_meta(policy, question)))
         meta = NULL; /* bound like any other member */
     buf_clear(out);
-    for (const struct json_node *at = params->child; at != NULL && code == CODE_OK; at = at->next)
+    for (const struct json_node *at = params->child; at != NULL; at = at->next)
         if (at != meta)
-            code = add_bound(out, ",", at);
-    for (const struct json_node *at = meta != NULL ? meta->child : NULL; at != NULL && code == CODE_OK; at = at->next)
+            add_bound(out, ",", at);
+    for (const struct json_node *at = meta != NULL ? meta->child : NULL; at != NULL; at = at->next)
         if (policy_asks_meta(policy, question, at->key))
-            code = add_bound(out, ";", at);
+            add_bound(out, ";", at);
     question->bound = buf_is_empty(out) ? SPAN_NONE : buf_peek(out);
     question->bound_has_root = !has_arguments;
-    return code;
+    return buf_code(out);
 }
 
 #define ANSWER_TREE_BYTES ((size_t)1 << 20) /* a larger result is not read into a tree */
@@ -299,7 +290,6 @@ enum code gate_answer(struct gate *gate, const struct gate_message *message, con
     struct arena arena;
     struct buf canonical;
     bool redacted;
-    enum code code;
 
     arena_init(&arena, 32 * ANSWER_TREE_BYTES);
     buf_init(&canonical, ANSWER_TREE_BYTES);
@@ -310,8 +300,8 @@ enum code gate_answer(struct gate *gate, const struct gate_message *message, con
         policy_redact_answer(decision->policy, &question, root, gate->scratch, &found);
     result = gate__arguments_text(&gate->text, gate->shared->redact_key, root != NULL ? root : &whole, &found, &redacted);
     *answer_bytes = result.len;
-    code = buf_add_span(out, utf8_cut(result, max_bytes));
+    buf_add_span(out, utf8_cut(result, max_bytes));
     buf_fini(&canonical);
     arena_fini(&arena);
-    return code;
+    return buf_code(out);
 }

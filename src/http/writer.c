@@ -15,9 +15,9 @@ static enum code add_all(struct buf *out, const struct span *parts, size_t count
 
     for (size_t i = 0; i < count; i++)
         if (__builtin_add_overflow(total, parts[i].len, &total))
-            return CODE_LIMIT;
+            return buf_fail(out, CODE_LIMIT);
     code = buf_reserve(out, total, &at);
-    if (code != CODE_OK)
+    if (buf_fail(out, code) != CODE_OK)
         return code;
     for (size_t i = 0; i < count; i++)
         if (parts[i].len > 0) {
@@ -38,7 +38,7 @@ enum code http_write_request(struct buf *out, enum http_method method, struct sp
     if (method == HTTP_METHOD_NONE || path.len == 0 || path.at[0] != '/' || !http__is_visible(path) ||
         span_find(path, '?') < path.len || span_find(path, '#') < path.len || !http__is_visible(parts[4]) ||
         span_find(parts[4], '#') < parts[4].len)
-        return CODE_INVALID;
+        return buf_fail(out, CODE_INVALID);
     buf_borrow(out); /* a head mostly goes out in the turn that it is written in */
     return add_all(out, parts, 6);
 }
@@ -50,7 +50,7 @@ enum code http_write_status(struct buf *out, int status)
                                     SPAN_LIT("\r\n")};
 
     if (status < 100 || status > 599)
-        return CODE_INVALID;
+        return buf_fail(out, CODE_INVALID);
     buf_borrow(out);
     if (status == 200) /* nearly always */
         return buf_add_span(out, SPAN_LIT("HTTP/1.1 200 OK\r\n"));
@@ -82,7 +82,7 @@ static enum code add_line(struct buf *out, struct span begin, struct span colon,
     char *at;
     enum code code = buf_reserve(out, total, &at);
 
-    if (code != CODE_OK)
+    if (buf_fail(out, code) != CODE_OK)
         return code;
     at = put(put(put(at, begin), colon), value);
     at[0] = '\r';
@@ -99,7 +99,7 @@ static enum code add_header(struct buf *out, struct span name, struct span value
 enum code http_write_header(struct buf *out, struct span name, struct span value)
 {
     if (!http_name_is_writable(name) || !http_value_is_writable(value))
-        return CODE_INVALID;
+        return buf_fail(out, CODE_INVALID);
     return add_header(out, name, value);
 }
 
@@ -112,7 +112,7 @@ enum code http_write_header_u64(struct buf *out, struct span name, uint64_t valu
 
 enum code http_write_line(struct buf *out, struct span begin, struct span value)
 {
-    return http_value_is_writable(value) ? add_line(out, begin, SPAN_NONE, value) : CODE_INVALID;
+    return http_value_is_writable(value) ? add_line(out, begin, SPAN_NONE, value) : buf_fail(out, CODE_INVALID);
 }
 
 enum code http_write_line_u64(struct buf *out, struct span begin, uint64_t value)
@@ -156,11 +156,9 @@ static size_t run_of(const struct http_head *head, size_t begin, const struct ht
 
 enum code http_write_passing(struct buf *out, const struct http_head *head, const struct http_except *except)
 {
-    struct buf_mark before = buf_mark(out);
     size_t i = 0;
-    enum code code = CODE_OK;
 
-    while (i < head->count && code == CODE_OK) {
+    while (i < head->count) {
         struct span name = http_head_name(head, i), value = http_head_value(head, i); /* the reader found both writable */
         size_t end;
 
@@ -171,12 +169,13 @@ enum code http_write_passing(struct buf *out, const struct http_head *head, cons
         end = run_of(head, i, except);
         if (end > i)
             value = http_head_value(head, end - 1);
-        code = end > i ? buf_add(out, name.at, (size_t)(value.at + value.len + 2 - name.at)) : add_header(out, name, value);
+        if (end > i)
+            buf_add(out, name.at, (size_t)(value.at + value.len + 2 - name.at));
+        else
+            add_header(out, name, value);
         i = end > i ? end : i + 1;
     }
-    if (code != CODE_OK)
-        buf_rewind(out, before);
-    return code;
+    return buf_code(out);
 }
 
 enum code http_write_head_end(struct buf *out)

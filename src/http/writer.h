@@ -4,8 +4,7 @@
  * Threads: any; the buffer's.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: CODE_INVALID for a name or value that is not allowed on the wire, and the buffer's own (CODE_LIMIT, CODE_NOMEM);
- *         nothing is appended then. */
+ * Errors: CODE_INVALID for a name or value that is not allowed on the wire, and the buffer's own. They stick in it. */
 #ifndef HTTP_WRITER_H
 #define HTTP_WRITER_H
 
@@ -14,18 +13,18 @@
 
 /* "POST /mcp?a=b HTTP/1.1". Takes: path begins with '/'; query only where has_query. */
 enum code http_write_request(struct buf *out, enum http_method method, struct span path, bool has_query,
-                             struct span query) MUST_USE;
+                             struct span query);
 
 /* "HTTP/1.1 200 OK". Takes: status 100..599. */
-enum code http_write_status(struct buf *out, int status) MUST_USE;
+enum code http_write_status(struct buf *out, int status);
 
 /* Takes: name: a token; value: visible ASCII, SP and HTAB, no blanks at its ends; may be empty. */
-enum code http_write_header(struct buf *out, struct span name, struct span value) MUST_USE;
-enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value) MUST_USE;
+enum code http_write_header(struct buf *out, struct span name, struct span value);
+enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value);
 
 /* A header whose name is a literal of ours. Takes: begin: "Name: ", whose bytes are not looked at; value: as above. */
-enum code http_write_line(struct buf *out, struct span begin, struct span value) MUST_USE;
-enum code http_write_line_u64(struct buf *out, struct span begin, uint64_t value) MUST_USE;
+enum code http_write_line(struct buf *out, struct span begin, struct span value);
+enum code http_write_line_u64(struct buf *out, struct span begin, uint64_t value);
 
 /* What stays here besides what http_head_drops says. */
 struct http_except {
@@ -38,14 +37,14 @@ struct http_except {
 _Static_assert(HTTP_NAME_COUNT <= 64, "struct http_except has a bit for each known name");
 
 /* Every header of `head` that may pass (http_head_drops) and is not among `except`, unchanged and in order. */
-enum code http_write_passing(struct buf *out, const struct http_head *head, const struct http_except *except) MUST_USE;
+enum code http_write_passing(struct buf *out, const struct http_head *head, const struct http_except *except);
 
 /* The empty line. */
-enum code http_write_head_end(struct buf *out) MUST_USE;
+enum code http_write_head_end(struct buf *out);
 
 /* One chunk around `bytes`; nothing where they are empty, since an empty chunk would end the body. */
-enum code http_write_chunk(struct buf *out, struct span bytes) MUST_USE;
-enum code http_write_last_chunk(struct buf *out) MUST_USE;
+enum code http_write_chunk(struct buf *out, struct span bytes);
+enum code http_write_last_chunk(struct buf *out);
 
 /* Whether http_write_header would take it. */
 bool http_name_is_writable(struct span name);

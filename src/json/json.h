@@ -119,7 +119,7 @@ bool json_key_is_misspelled(struct span key, struct span name); /* and it is not
 
 /* Appends `text` as a JSON string with quotes and canonical escapes. Takes: valid UTF-8; invalid sequences are written
  * as U+FFFD, so that what we write always parses. */
-enum code json_write_string(struct buf *out, struct span text) MUST_USE;
+enum code json_write_string(struct buf *out, struct span text);
 
 /* Appends what a text says that is JSON for some reader: a string's own characters; of any other value its text without
  * blanks, every string in it decoded between its quotes. As loose as a strict grammar can be: equal keys, NUL and numbers of

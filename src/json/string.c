@@ -339,25 +339,20 @@ static size_t put_special(const unsigned char *at, const unsigned char *end, cha
 enum code json_write_string(struct buf *out, struct span text)
 {
     const unsigned char *at = (const unsigned char *)(text.len ? text.at : ""), *end = at + text.len;
-    struct buf_mark before = buf_mark(out);
-    enum code code = buf_add_byte(out, '"');
 
-    while (code == CODE_OK && at < end) {
+    buf_add_byte(out, '"');
+    while (at < end) {
         const unsigned char *run = at;
         char written[8];
         size_t len, step;
 
         at = skip_plain(run, end);
-        code = buf_add(out, run, (size_t)(at - run));
-        if (code != CODE_OK || at == end)
+        buf_add(out, run, (size_t)(at - run));
+        if (at == end)
             break;
         len = put_special(at, end, written, &step);
         at += step;
-        code = buf_add(out, written, len);
+        buf_add(out, written, len);
     }
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '"');
-    if (code != CODE_OK)
-        buf_rewind(out, before);
-    return code;
+    return buf_add_byte(out, '"');
 }

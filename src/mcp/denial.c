@@ -88,110 +88,88 @@ int mcp_denial_status(const struct mcp_message *message, const struct mcp_denial
 }
 
 /* Who is to be asked knows the call by its decision number; what is approved is this very call. */
-static void put_approval(struct mcp__pen *pen, uint64_t asked)
+static void put_approval(struct buf *out, uint64_t asked)
 {
     if (asked == 0) {
-        mcp__pen_text(pen, "This call was not made: it needs a person's approval. Do not retry it unchanged.");
+        buf_add_text(out, "This call was not made: it needs a person's approval. Do not retry it unchanged.");
         return;
     }
-    mcp__pen_text(pen, "This call was not made: it needs a person's approval, which was asked for. "
-                       "Whoever decides finds it with: callgate approvals show --decision ");
-    mcp__pen_int(pen, (int64_t)asked);
-    mcp__pen_text(pen, ". Once it is approved, make exactly the same call again; until then do not retry it.");
+    buf_addf(out,
+             "This call was not made: it needs a person's approval, which was asked for. Whoever decides finds it with: "
+             "callgate approvals show --decision %llu. Once it is approved, make exactly the same call again; until then do "
+             "not retry it.",
+             (unsigned long long)asked);
 }
 
-static void put_wait(struct mcp__pen *pen, uint64_t seconds)
+static void put_wait(struct buf *out, uint64_t seconds)
 {
-    if (seconds == 0) {
-        mcp__pen_text(pen, "This call was not permitted: too many calls. Try again later.");
-        return;
-    }
-    mcp__pen_text(pen, "This call was not permitted: too many calls. Try again in ");
-    mcp__pen_int(pen, (int64_t)seconds);
-    mcp__pen_text(pen, seconds == 1 ? " second." : " seconds.");
+    buf_add_text(out, "This call was not permitted: too many calls. Try again ");
+    if (seconds == 0)
+        buf_add_text(out, "later.");
+    else
+        buf_addf(out, "in %llu second%s.", (unsigned long long)seconds, seconds == 1 ? "" : "s");
 }
 
 /* What the model may do about it; nothing of a rule but what its author wants to be said. */
-static void put_text(struct mcp__pen *pen, const struct mcp_denial *denial)
+static void put_text(struct buf *out, const struct mcp_denial *denial)
 {
     switch (reason_denial(denial->reason)) {
     case DENIAL_APPROVAL:
-        put_approval(pen, denial->asked);
+        put_approval(out, denial->asked);
         break;
     case DENIAL_POLICY:
-        mcp__pen_text(pen, "This call was not permitted; do not retry it unchanged.");
-        if (denial->reason == REASON_APPROVAL_REFUSED) {
-            mcp__pen_text(pen, " ");
-            mcp__pen_text(pen, reason_text(denial->reason));
-        }
+        buf_add_text(out, "This call was not permitted; do not retry it unchanged.");
+        if (denial->reason == REASON_APPROVAL_REFUSED)
+            buf_addf(out, " %s", reason_text(denial->reason));
         break;
     case DENIAL_RATE:
-        if (denial->reason == REASON_APPROVAL_LIMIT) {
-            mcp__pen_text(pen, "This call was not made. ");
-            mcp__pen_text(pen, reason_text(denial->reason));
-            mcp__pen_text(pen, " Try again when some of them are decided.");
-        } else {
-            put_wait(pen, denial->reason == REASON_RATE_LIMITED ? denial->retry_after_s : 0);
-        }
+        if (denial->reason == REASON_APPROVAL_LIMIT)
+            buf_addf(out, "This call was not made. %s Try again when some of them are decided.", reason_text(denial->reason));
+        else
+            put_wait(out, denial->reason == REASON_RATE_LIMITED ? denial->retry_after_s : 0);
         break;
     case DENIAL_UNAVAILABLE:
         /* With an upstream at fault nobody knows whether the call was made. */
-        if (reason_blame(denial->reason) != BLAME_UPSTREAM)
-            mcp__pen_text(pen, "This call was not made. ");
-        mcp__pen_text(pen, reason_text(denial->reason));
-        mcp__pen_text(pen, reason_blame(denial->reason) != BLAME_UPSTREAM ? " Try again later." : "");
+        buf_addf(out, reason_blame(denial->reason) == BLAME_UPSTREAM ? "%s" : "This call was not made. %s Try again later.",
+                 reason_text(denial->reason));
         break;
     case DENIAL_NONE:
     case DENIAL_MALFORMED:
-        mcp__pen_text(pen, reason_text(denial->reason));
+        buf_add_text(out, reason_text(denial->reason));
         break;
     }
-    if (denial->say.len > 0) {
-        mcp__pen_text(pen, " ");
-        mcp__pen_span(pen, denial->say);
-    }
-    if (denial->decision != 0) {
-        mcp__pen_text(pen, " (decision ");
-        mcp__pen_int(pen, (int64_t)denial->decision);
-        mcp__pen_text(pen, ")");
-    }
+    if (denial->say.len > 0)
+        buf_addf(out, " %.*s", SPAN_ARG(denial->say));
+    if (denial->decision != 0)
+        buf_addf(out, " (decision %llu)", (unsigned long long)denial->decision);
 }
 
-void mcp__pen_refusal(struct mcp__pen *pen, const struct mcp_denial *denial)
+void mcp__refusal_write(struct buf *out, const struct mcp_denial *denial)
 {
-    struct mcp__pen text;
-    struct buf buf;
+    struct buf text;
 
-    buf_init(&buf, 64 * 1024);
-    text = mcp__pen_of(&buf);
+    buf_init(&text, 64 * 1024);
     put_text(&text, denial);
     if (reason_denial(denial->reason) == DENIAL_MALFORMED && denial->detail != NULL) {
-        mcp__pen_text(&text, " ");
-        mcp__pen_text(&text, denial->detail);
-        mcp__pen_text(&text, denial->unknown.len > 0 ? ": " : "");
-        mcp__pen_span(&text, utf8_cut(denial->unknown, 64));
+        struct span unknown = utf8_cut(denial->unknown, 64);
+
+        buf_addf(&text, " %s%s%.*s", denial->detail, unknown.len > 0 ? ": " : "", SPAN_ARG(unknown));
     }
-    if (pen->code == CODE_OK)
-        pen->code = mcp__pen_end(&text);
-    mcp__pen_string(pen, buf_peek(&buf));
-    buf_fini(&buf);
+    if (buf_fail(out, buf_code(&text)) == CODE_OK)
+        json_write_string(out, buf_peek(&text));
+    buf_fini(&text);
 }
 
-static enum code write_result(const struct mcp_message *message, const struct mcp_denial *denial, struct span text,
-                              struct buf *out)
+static void write_result(const struct mcp_message *message, const struct mcp_denial *denial, struct span text, struct buf *out)
 {
-    struct mcp__pen pen = mcp__pen_of(out);
-
-    mcp__pen_text(&pen, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcp__pen_span(&pen, message->id);
-    mcp__pen_text(&pen, ",\"result\":{");
-    mcp__pen_text(&pen, message->is_modern ? "\"resultType\":\"complete\"," : "");
-    mcp__pen_text(&pen, "\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":");
-    mcp__pen_string(&pen, text);
-    mcp__pen_text(&pen, "}],\"_meta\":{\"dev.callgate/denial\":{");
-    mcp__pen_denial(&pen, denial_code(reason_denial(denial->reason)), denial->decision);
-    mcp__pen_text(&pen, "}}}}");
-    return mcp__pen_end(&pen);
+    buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_add_span(out, message->id);
+    buf_addf(out, ",\"result\":{%s", message->is_modern ? "\"resultType\":\"complete\"," : "");
+    buf_add_text(out, "\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":");
+    json_write_string(out, text);
+    buf_add_text(out, "}],\"_meta\":{\"dev.callgate/denial\":{");
+    mcp__denial_write(out, denial_code(reason_denial(denial->reason)), denial->decision);
+    buf_add_text(out, "}}}}");
 }
 
 static bool names_versions(enum reason reason)
@@ -212,30 +190,26 @@ static bool has_detail(const struct mcp_message *message, const struct mcp_denia
            (message->is_modern && (denial->reason == REASON_PARAMS_INVALID || denial->reason == REASON_HEADER_MISMATCH));
 }
 
-static void put_detail(struct mcp__pen *pen, const struct mcp_message *message, const struct mcp_denial *denial)
+static void put_detail(struct buf *out, const struct mcp_message *message, const struct mcp_denial *denial)
 {
     bool names_route = denial->reason == REASON_TOOL_NAME_INVALID && denial->route.len > 0;
 
-    mcp__pen_text(pen, names_route ? " On route " : " ");
-    mcp__pen_span(pen, names_route ? denial->route : SPAN_NONE);
-    mcp__pen_text(pen, names_route ? ", " : "");
-    mcp__pen_text(pen, message->detail);
-    mcp__pen_text(pen, ".");
+    if (names_route)
+        buf_addf(out, " On route %.*s, %s.", SPAN_ARG(denial->route), message->detail);
+    else
+        buf_addf(out, " %s.", message->detail);
 }
 
 /* Says which member it is, and what lets it pass. */
-static void put_unknown(struct mcp__pen *pen, const struct mcp_message *message)
+static void put_unknown(struct buf *out, const struct mcp_message *message)
 {
-    mcp__pen_text(pen, reason_text(REASON_PARAMS_INVALID));
-    mcp__pen_text(pen, " No revision of MCP that is judged here has the member '");
-    mcp__pen_span(pen, utf8_cut(message->unknown, 64));
-    mcp__pen_text(pen, "' in params of ");
-    mcp__pen_span(pen, message->method);
-    mcp__pen_text(pen, "; the route's `params` in callgate.yaml may list it.");
+    buf_addf(out,
+             "%s No revision of MCP that is judged here has the member '%.*s' in params of %.*s; the route's `params` in "
+             "callgate.yaml may list it.",
+             reason_text(REASON_PARAMS_INVALID), SPAN_ARG(utf8_cut(message->unknown, 64)), SPAN_ARG(message->method));
 }
 
-static enum code write_error(const struct mcp_message *message, const struct mcp_denial *denial, struct span text,
-                             struct buf *out)
+static void write_error(const struct mcp_message *message, const struct mcp_denial *denial, struct span text, struct buf *out)
 {
     int code = reason_rpc_code(denial->reason);
     bool unsupported = denial->reason == REASON_VERSION_UNSUPPORTED;
@@ -255,30 +229,26 @@ static enum code write_error(const struct mcp_message *message, const struct mcp
         .requested = denial->requested.len > 0 || message == NULL ? denial->requested : message->modern_version,
     };
 
-    return mcp__error_write(&error, out);
+    mcp__error_write(&error, out);
 }
 
-static enum code write_body(const struct mcp_message *message, const struct mcp_denial *denial, enum answer answer,
-                            struct buf *out)
+static void write_body(const struct mcp_message *message, const struct mcp_denial *denial, enum answer answer,
+                       struct buf *out)
 {
     struct buf text;
-    struct mcp__pen pen;
-    enum code code;
 
     buf_init(&text, 64 * 1024);
-    pen = mcp__pen_of(&text);
     if (names_member(message, denial))
-        put_unknown(&pen, message);
+        put_unknown(&text, message);
     else
-        put_text(&pen, denial);
+        put_text(&text, denial);
     if (!names_member(message, denial) && has_detail(message, denial))
-        put_detail(&pen, message, denial);
-    code = mcp__pen_end(&pen);
-    if (code == CODE_OK)
-        code = answer == ANSWER_RESULT ? write_result(message, denial, buf_peek(&text), out)
-                                       : write_error(message, denial, buf_peek(&text), out);
+        put_detail(&text, message, denial);
+    if (buf_fail(out, buf_code(&text)) == CODE_OK && answer == ANSWER_RESULT)
+        write_result(message, denial, buf_peek(&text), out);
+    else if (buf_code(out) == CODE_OK)
+        write_error(message, denial, buf_peek(&text), out);
     buf_fini(&text);
-    return code;
 }
 
 /* Clients of modern revisions look for JSON in an HTTP error; where they find none they fall back to an older revision. */
@@ -291,8 +261,6 @@ enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_d
                            enum mcp_form *form)
 {
     enum answer answer = answer_of(message, denial);
-    struct buf_mark before = buf_mark(out);
-    enum code code = CODE_OK;
     bool is_sse;
 
     if (answer == ANSWER_BARE || answer == ANSWER_FORBIDDEN || answer == ANSWER_NO_STREAM) {
@@ -302,14 +270,11 @@ enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_d
     is_sse = denial->wants_sse && !(is_modern(message) && mcp_denial_status(message, denial) >= 400);
     *form = is_sse ? MCP_FORM_SSE : MCP_FORM_JSON;
     if (is_sse)
-        code = sse_write_message_begin(out, NULL);
-    if (code == CODE_OK)
-        code = write_body(message, denial, answer, out);
-    if (code == CODE_OK && is_sse)
-        code = sse_write_message_end(out);
-    if (code != CODE_OK)
-        buf_rewind(out, before);
-    return code;
+        sse_write_message_begin(out, NULL);
+    write_body(message, denial, answer, out);
+    if (is_sse)
+        sse_write_message_end(out);
+    return buf_code(out);
 }
 
 enum code mcp_refusal_write(struct span id, enum reason reason, struct buf *out)

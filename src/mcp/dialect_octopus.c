@@ -90,16 +90,13 @@ static enum reason read_message(struct span body, const struct mcp_read_rules *r
 /* From what was judged, not from what came. */
 static enum code write_path(const struct mcp_message *message, struct buf *out)
 {
-    enum code code;
-
     if (span_is(message->method, "tools/list"))
         return buf_add_text(out, "/tools");
     if (span_is(message->method, "ping"))
         return buf_add_text(out, "/health");
-    code = buf_add_span(out, CALL_PREFIX);
-    if (code == CODE_OK)
-        code = buf_add_span(out, message->tool);
-    return code == CODE_OK ? buf_add_span(out, CALL_SUFFIX) : code;
+    buf_add_span(out, CALL_PREFIX);
+    buf_add_span(out, message->tool);
+    return buf_add_span(out, CALL_SUFFIX);
 }
 
 /* ---- saying no ---- */
@@ -138,21 +135,15 @@ static uint64_t retry_after_s(const struct mcp_denial *denial)
 static enum code denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
                               enum mcp_form *form)
 {
-    struct mcp__pen pen = mcp__pen_of(out);
     uint64_t seconds = retry_after_s(denial);
 
     (void)message;
     *form = MCP_FORM_JSON;
-    mcp__pen_text(&pen, "{\"error\":");
-    mcp__pen_string(&pen, span_text(error_of(denial->reason)));
-    mcp__pen_text(&pen, ",\"message\":");
-    mcp__pen_refusal(&pen, denial);
-    if (seconds > 0) {
-        mcp__pen_text(&pen, ",\"retry_after\":");
-        mcp__pen_int(&pen, (int64_t)seconds);
-    }
-    mcp__pen_text(&pen, "}");
-    return mcp__pen_end(&pen);
+    buf_addf(out, "{\"error\":\"%s\",\"message\":", error_of(denial->reason));
+    mcp__refusal_write(out, denial);
+    if (seconds > 0)
+        buf_addf(out, ",\"retry_after\":%llu", (unsigned long long)seconds);
+    return buf_add_text(out, "}");
 }
 
 /* ---- what comes back ---- */

@@ -122,35 +122,26 @@ static const char *category_of(enum reason reason)
     return "usage";
 }
 
-static struct mcp__pen begin_error(struct buf *out, const char *category)
+static void begin_error(struct buf *out, const char *category)
 {
-    struct mcp__pen pen = mcp__pen_of(out);
-
-    mcp__pen_text(&pen, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":");
-    mcp__pen_string(&pen, span_text(category));
-    mcp__pen_text(&pen, ",\"message\":");
-    return pen;
+    buf_addf(out, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":\"%s\",\"message\":", category);
 }
 
 static enum code denial_write(const struct mcp_message *message, const struct mcp_denial *denial, struct buf *out,
                               enum mcp_form *form)
 {
-    struct mcp__pen pen = begin_error(out, category_of(denial->reason));
-
     (void)message;
     *form = MCP_FORM_JSON;
-    mcp__pen_refusal(&pen, denial);
-    mcp__pen_text(&pen, "}}");
-    return mcp__pen_end(&pen);
+    begin_error(out, category_of(denial->reason));
+    mcp__refusal_write(out, denial);
+    return buf_add_text(out, "}}");
 }
 
 static enum code error_write(const char *text, struct buf *out)
 {
-    struct mcp__pen pen = begin_error(out, "fatal");
-
-    mcp__pen_string(&pen, span_text(text));
-    mcp__pen_text(&pen, "}}");
-    return mcp__pen_end(&pen);
+    begin_error(out, "fatal");
+    json_write_string(out, span_text(text));
+    return buf_add_text(out, "}}");
 }
 
 /* ---- what comes back ---- */

@@ -85,23 +85,18 @@ static struct span base_of(struct span reference, struct span path)
 
 enum code mcp_endpoint_resolve(struct span reference, const struct mcp_endpoint_base *base, struct buf *out)
 {
-    struct buf_mark before = buf_mark(out);
-    enum code code;
+    size_t before = buf_len(out);
     struct span text;
 
     if (!is_plain(reference) || reference.len > MCP_ENDPOINT_MAX_BYTES)
-        return CODE_INVALID;
-    code = cut_origin(&reference, base);
-    if (code != CODE_OK)
-        return code;
-    code = buf_add_span(out, base_of(reference, base->path));
-    if (code == CODE_OK)
-        code = buf_add_span(out, reference);
-    text = code == CODE_OK ? span_part(buf_peek(out), before.len, SIZE_MAX) : SPAN_NONE;
-    if (code == CODE_OK && (text.len > MCP_ENDPOINT_MAX_BYTES || text.at[0] != '/' ||
-                            span_starts_with(text, SPAN_LIT("//")) || has_dots(cut_query(text))))
-        code = CODE_INVALID;
-    if (code != CODE_OK)
-        buf_rewind(out, before);
-    return code;
+        return buf_fail(out, CODE_INVALID);
+    buf_fail(out, cut_origin(&reference, base));
+    buf_add_span(out, base_of(reference, base->path));
+    if (buf_add_span(out, reference) != CODE_OK)
+        return buf_code(out);
+    text = span_part(buf_peek(out), before, SIZE_MAX);
+    if (text.len > MCP_ENDPOINT_MAX_BYTES || text.at[0] != '/' || span_starts_with(text, SPAN_LIT("//")) ||
+        has_dots(cut_query(text)))
+        buf_fail(out, CODE_INVALID);
+    return buf_code(out);
 }

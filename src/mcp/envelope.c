@@ -72,71 +72,62 @@ bool mcp__method_is_legal(struct span method)
     return true;
 }
 
-void mcp__pen_denial(struct mcp__pen *pen, const char *denial, uint64_t decision)
+void mcp__denial_write(struct buf *out, const char *denial, uint64_t decision)
 {
-    mcp__pen_text(pen, "\"code\":");
-    mcp__pen_string(pen, span_text(denial));
-    mcp__pen_text(pen, ",\"decision\":");
+    buf_addf(out, "\"code\":\"%s\",\"decision\":", denial);
     if (decision == 0)
-        mcp__pen_text(pen, "null");
+        buf_add_text(out, "null");
     else
-        mcp__pen_int(pen, (int64_t)decision);
+        buf_addf(out, "%llu", (unsigned long long)decision);
 }
 
-static void put_supported(struct mcp__pen *pen, const struct mcp__error *error)
+static void put_supported(struct buf *out, const struct mcp__error *error)
 {
     const char *comma = "";
     bool has_modern = false;
 
     for (const char *const *revision = error->supported; *revision != NULL; revision++)
         has_modern = has_modern || mcp_revision_is_modern(span_text(*revision));
-    mcp__pen_text(pen, "\"supported\":[");
+    buf_add_text(out, "\"supported\":[");
     for (const char *const *revision = error->supported; *revision != NULL; revision++) {
         if (error->only_modern && has_modern && !mcp_revision_is_modern(span_text(*revision)))
             continue;
-        mcp__pen_text(pen, comma);
-        mcp__pen_string(pen, span_text(*revision));
+        buf_addf(out, "%s\"%s\"", comma, *revision);
         comma = ",";
     }
-    mcp__pen_text(pen, "]");
+    buf_add_text(out, "]");
 }
 
-static void put_data(struct mcp__pen *pen, const struct mcp__error *error)
+static void put_data(struct buf *out, const struct mcp__error *error)
 {
     const char *comma = "";
 
-    mcp__pen_text(pen, ",\"data\":{");
+    buf_add_text(out, ",\"data\":{");
     if (error->supported != NULL) {
-        put_supported(pen, error);
+        put_supported(out, error);
         comma = ",";
     }
     if (error->has_requested) {
-        mcp__pen_text(pen, comma);
-        mcp__pen_text(pen, "\"requested\":");
-        mcp__pen_span(pen, error->requested.len > 0 ? error->requested : SPAN_LIT("null"));
+        buf_addf(out, "%s\"requested\":", comma);
+        buf_add_span(out, error->requested.len > 0 ? error->requested : SPAN_LIT("null"));
         comma = ",";
     }
     if (error->denial != NULL) {
-        mcp__pen_text(pen, comma);
-        mcp__pen_denial(pen, error->denial, error->decision);
+        buf_add_text(out, comma);
+        mcp__denial_write(out, error->denial, error->decision);
     }
-    mcp__pen_text(pen, "}");
+    buf_add_text(out, "}");
 }
 
 enum code mcp__error_write(const struct mcp__error *error, struct buf *out)
 {
-    struct mcp__pen pen = mcp__pen_of(out);
-
-    mcp__pen_text(&pen, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcp__pen_span(&pen, error->id.len > 0 ? error->id : SPAN_LIT("null"));
-    mcp__pen_text(&pen, ",\"error\":{\"code\":");
-    mcp__pen_int(&pen, error->code);
-    mcp__pen_text(&pen, ",\"message\":");
-    mcp__pen_string(&pen, error->message);
+    buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_add_span(out, error->id.len > 0 ? error->id : SPAN_LIT("null"));
+    buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", error->code);
+    json_write_string(out, error->message);
     if (error->supported != NULL || error->has_requested || error->denial != NULL)
-        put_data(&pen, error);
-    mcp__pen_text(&pen, "}}");
-    return mcp__pen_end(&pen);
+        put_data(out, error);
+    return buf_add_text(out, "}}");
 }
 
 /* At depth 1 are the members of an envelope, at depth 2 those of a batch's. */

@@ -162,14 +162,11 @@ static bool is_plain(struct span text)
 
 static enum code wrap(struct span text, struct buf *out)
 {
-    enum code code = CODE_OK;
-
     if (is_plain(text))
         return buf_add_span(out, text);
-    code = buf_add_span(out, wrap_begin);
-    if (code == CODE_OK)
-        code = base64_encode(text, out);
-    return code == CODE_OK ? buf_add_span(out, wrap_end) : code;
+    buf_add_span(out, wrap_begin);
+    base64_encode(text, out);
+    return buf_add_span(out, wrap_end);
 }
 
 enum code mcp_mirror(const struct mcp_message *message, struct span name, struct span value, struct buf *out)

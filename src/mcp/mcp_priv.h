@@ -85,55 +85,12 @@ struct mcp__error {
     struct span requested;        /* canonical JSON of data.requested; empty: null */
 };
 
-enum code mcp__error_write(const struct mcp__error *error, struct buf *out) MUST_USE;
-
-/* A writer that remembers its first failure, so that texts are written without a check at each piece. */
-struct mcp__pen {
-    struct buf *out;
-    struct buf_mark before;
-    enum code code;
-};
-
-static inline struct mcp__pen mcp__pen_of(struct buf *out)
-{
-    return (struct mcp__pen){out, buf_mark(out), CODE_OK};
-}
-
-static inline void mcp__pen_span(struct mcp__pen *pen, struct span span)
-{
-    if (pen->code == CODE_OK)
-        pen->code = buf_add_span(pen->out, span);
-}
-
-static inline void mcp__pen_text(struct mcp__pen *pen, const char *text)
-{
-    mcp__pen_span(pen, span_text(text));
-}
-
-static inline void mcp__pen_string(struct mcp__pen *pen, struct span text) /* with quotes and escapes */
-{
-    if (pen->code == CODE_OK)
-        pen->code = json_write_string(pen->out, text);
-}
-
-static inline void mcp__pen_int(struct mcp__pen *pen, int64_t value)
-{
-    if (pen->code == CODE_OK)
-        pen->code = buf_addf(pen->out, "%lld", (long long)value);
-}
+enum code mcp__error_write(const struct mcp__error *error, struct buf *out);
 
 /* denial.c: what the model may do about a refusal, as a JSON string. */
-void mcp__pen_refusal(struct mcp__pen *pen, const struct mcp_denial *denial);
+void mcp__refusal_write(struct buf *out, const struct mcp_denial *denial);
 
 /* {"code":"...","decision":...} without the braces. */
-void mcp__pen_denial(struct mcp__pen *pen, const char *denial, uint64_t decision);
-
-/* Takes back everything where something failed. */
-static inline enum code mcp__pen_end(struct mcp__pen *pen)
-{
-    if (pen->code != CODE_OK)
-        buf_rewind(pen->out, pen->before);
-    return pen->code;
-}
+void mcp__denial_write(struct buf *out, const char *denial, uint64_t decision);
 
 #endif

@@ -117,12 +117,9 @@ enum reason mcp__read_listen(struct mcp_message *message, struct arena *arena)
 
 enum code mcp_stream_end(const struct mcp_message *message, struct buf *out)
 {
-    struct mcp__pen pen = mcp__pen_of(out);
-
-    mcp__pen_text(&pen, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcp__pen_span(&pen, message->id);
-    mcp__pen_text(&pen, ",\"result\":{\"resultType\":\"complete\",\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":");
-    mcp__pen_span(&pen, message->id);
-    mcp__pen_text(&pen, "}}}");
-    return mcp__pen_end(&pen);
+    buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_add_span(out, message->id);
+    buf_add_text(out, ",\"result\":{\"resultType\":\"complete\",\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":");
+    buf_add_span(out, message->id);
+    return buf_add_text(out, "}}}");
 }

@@ -25,56 +25,45 @@ static bool is_well_formed(const struct mcp_session *session)
 }
 
 /* Lengths before the parts, so that no two scopes give the same bytes. */
-static enum code add_part(struct buf *text, struct span part)
+static void add_part(struct buf *text, struct span part)
 {
     unsigned char len[4] = {(unsigned char)(part.len >> 24), (unsigned char)(part.len >> 16),
                             (unsigned char)(part.len >> 8), (unsigned char)part.len};
-    enum code code = buf_add(text, len, sizeof len);
 
-    return code == CODE_OK ? buf_add_span(text, part) : code;
+    buf_add(text, len, sizeof len);
+    buf_add_span(text, part);
 }
 
-/* Appends the MAC. */
-static enum code add_mac(const unsigned char *key, const struct mcp_session_scope *scope, const struct mcp_session *session,
-                         struct buf *out)
+static void add_mac(const unsigned char *key, const struct mcp_session_scope *scope, const struct mcp_session *session,
+                    struct buf *out)
 {
     const struct span parts[] = {scope->route, scope->tenant, scope->principal, session->revision, session->upstream_id,
                                  scope->path};
     unsigned char mac[DIGEST_BYTES];
-    enum code code = CODE_OK;
     struct buf text;
 
     buf_init(&text, TEXT_MAX_BYTES);
-    for (size_t i = 0; code == CODE_OK && i < sizeof parts / sizeof parts[0] - span_is_empty(scope->path); i++)
-        code = add_part(&text, parts[i]);
-    if (code == CODE_OK)
-        code = hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), buf_peek(&text), mac);
-    if (code == CODE_OK)
-        code = base64url_encode(span_of(mac, sizeof mac), out);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] - span_is_empty(scope->path); i++)
+        add_part(&text, parts[i]);
+    buf_fail(out, buf_code(&text));
+    if (buf_code(out) == CODE_OK)
+        buf_fail(out, hmac_of(span_of(key, MCP_SESSION_KEY_BYTES), buf_peek(&text), mac));
+    if (buf_code(out) == CODE_OK)
+        base64url_encode(span_of(mac, sizeof mac), out);
     buf_fini(&text);
-    return code;
 }
 
 enum code mcp_session_make(const unsigned char key[MCP_SESSION_KEY_BYTES], const struct mcp_session_scope *scope,
                            const struct mcp_session *session, struct buf *out)
 {
-    struct buf_mark before = buf_mark(out);
-    enum code code;
-
     if (!is_well_formed(session))
-        return CODE_INVALID;
-    code = buf_add_span(out, session->upstream_id);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '.');
-    if (code == CODE_OK)
-        code = buf_add_span(out, session->revision);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '.');
-    if (code == CODE_OK)
-        code = add_mac(key, scope, session, out);
-    if (code != CODE_OK)
-        buf_rewind(out, before);
-    return code;
+        return buf_fail(out, CODE_INVALID);
+    buf_add_span(out, session->upstream_id);
+    buf_add_byte(out, '.');
+    buf_add_span(out, session->revision);
+    buf_add_byte(out, '.');
+    add_mac(key, scope, session, out);
+    return buf_code(out);
 }
 
 /* Cuts at the last dot; false where there is none. */
@@ -102,7 +91,8 @@ enum code mcp_session_check(const unsigned char key[MCP_SESSION_KEY_BYTES], cons
         !is_well_formed(&parts))
         return CODE_DENIED;
     buf_init(&expected, MAC_BYTES);
-    code = add_mac(key, scope, &parts, &expected);
+    add_mac(key, scope, &parts, &expected);
+    code = buf_code(&expected);
     if (code == CODE_OK)
         code = secret_equals(buf_peek(&expected), mac) ? CODE_OK : CODE_DENIED;
     if (code == CODE_OK)

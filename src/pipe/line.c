@@ -158,9 +158,8 @@ bool line_member(struct span batch, size_t *at, struct span *member)
 enum code line_write(struct span canonical, struct line_edit *edits, size_t count, struct buf *out)
 {
     size_t from = 0;
-    enum code code = CODE_OK;
 
-    while (code == CODE_OK) {
+    while (buf_code(out) == CODE_OK) {
         struct line_edit *next = NULL;
 
         for (size_t i = 0; i < count; i++)
@@ -169,10 +168,9 @@ enum code line_write(struct span canonical, struct line_edit *edits, size_t coun
                 next = &edits[i];
         if (next == NULL)
             break;
-        code = buf_add_span(out, span_part(canonical, from, next->place.begin - from));
-        if (code == CODE_OK)
-            code = buf_add_span(out, next->text);
+        buf_add_span(out, span_part(canonical, from, next->place.begin - from));
+        buf_add_span(out, next->text);
         from = next->place.end;
     }
-    return code == CODE_OK ? buf_add_span(out, span_part(canonical, from, SIZE_MAX)) : code;
+    return buf_add_span(out, span_part(canonical, from, SIZE_MAX));
 }

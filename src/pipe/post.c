@@ -51,14 +51,11 @@ static const char *named_by(struct span method)
 /* As a header's value: what is no visible ASCII goes in base64. */
 static enum code write_value(struct span text, struct buf *out)
 {
-    enum code code;
-
     if (http_value_is_writable(text) && !span_starts_with(text, SPAN_LIT("=?")))
         return buf_add_span(out, text);
-    code = buf_add_text(out, "=?base64?");
-    if (code == CODE_OK)
-        code = base64_encode(text, out);
-    return code == CODE_OK ? buf_add_text(out, "?=") : code;
+    buf_add_text(out, "=?base64?");
+    base64_encode(text, out);
+    return buf_add_text(out, "?=");
 }
 
 /* What a request of 2026-07-28 repeats in its head; the server's side compares it with the body. */
@@ -125,56 +122,45 @@ struct post *post__of_line(struct span text)
     return post;
 }
 
-static enum code write_head(const struct post *post, const struct pipe_agent *agent, struct buf *out)
+static void write_head(const struct post *post, const struct pipe_agent *agent, struct buf *out)
 {
     bool is_get = post->method == HTTP_METHOD_GET;
-    enum code code = http_write_request(out, post->method, SPAN_LIT("/"), false, SPAN_NONE);
 
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("Host: "), SPAN_LIT("pipe"));
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("Accept: "), is_get ? SPAN_LIT("text/event-stream")
-                                                                 : SPAN_LIT("application/json, text/event-stream"));
-    if (code == CODE_OK && !span_is_empty(agent->conf.key_header))
-        code = http_write_header(out, agent->conf.key_header, agent->conf.key);
-    return code;
+    http_write_request(out, post->method, SPAN_LIT("/"), false, SPAN_NONE);
+    http_write_line(out, SPAN_LIT("Host: "), SPAN_LIT("pipe"));
+    http_write_line(out, SPAN_LIT("Accept: "), is_get ? SPAN_LIT("text/event-stream")
+                                                      : SPAN_LIT("application/json, text/event-stream"));
+    if (!span_is_empty(agent->conf.key_header))
+        http_write_header(out, agent->conf.key_header, agent->conf.key);
 }
 
 /* What says which session and which revision it is of. */
-static enum code write_era(const struct post *post, const struct pipe_agent *agent, struct buf *out)
+static void write_era(const struct post *post, const struct pipe_agent *agent, struct buf *out)
 {
-    enum code code = CODE_OK;
-
     if (post->is_modern) {
         if (!buf_is_empty(&post->version))
-            code = http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&post->version));
-        if (code == CODE_OK && http_value_is_writable(post->rpc_method)) /* there is no such method else: the gate says so */
-            code = http_write_line(out, SPAN_LIT("Mcp-Method: "), post->rpc_method);
-        if (code == CODE_OK && !buf_is_empty(&post->name))
-            code = http_write_line(out, SPAN_LIT("Mcp-Name: "), buf_peek(&post->name));
-        return code;
+            http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&post->version));
+        if (http_value_is_writable(post->rpc_method)) /* there is no such method else: the gate says so */
+            http_write_line(out, SPAN_LIT("Mcp-Method: "), post->rpc_method);
+        if (!buf_is_empty(&post->name))
+            http_write_line(out, SPAN_LIT("Mcp-Name: "), buf_peek(&post->name));
+        return;
     }
     if (!buf_is_empty(&agent->session) && !post->is_initialize)
-        code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), buf_peek(&agent->session));
-    if (code == CODE_OK && !buf_is_empty(&agent->version) && !post->is_initialize)
-        code = http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&agent->version));
-    return code;
+        http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), buf_peek(&agent->session));
+    if (!buf_is_empty(&agent->version) && !post->is_initialize)
+        http_write_line(out, SPAN_LIT("MCP-Protocol-Version: "), buf_peek(&agent->version));
 }
 
 enum code post__write(const struct post *post, const struct pipe_agent *agent, struct buf *out)
 {
-    enum code code = write_head(post, agent, out);
-
-    if (code == CODE_OK)
-        code = write_era(post, agent, out);
-    if (code == CODE_OK && post->method == HTTP_METHOD_POST) {
-        code = http_write_line(out, SPAN_LIT("Content-Type: "), SPAN_LIT("application/json"));
-        if (code == CODE_OK)
-            code = http_write_line_u64(out, SPAN_LIT("Callgate-Line: "), post->number);
-        if (code == CODE_OK)
-            code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), buf_len(&post->text));
+    write_head(post, agent, out);
+    write_era(post, agent, out);
+    if (post->method == HTTP_METHOD_POST) {
+        http_write_line(out, SPAN_LIT("Content-Type: "), SPAN_LIT("application/json"));
+        http_write_line_u64(out, SPAN_LIT("Callgate-Line: "), post->number);
+        http_write_line_u64(out, SPAN_LIT("Content-Length: "), buf_len(&post->text));
     }
-    if (code == CODE_OK)
-        code = http_write_head_end(out);
-    return code == CODE_OK ? buf_add_span(out, buf_peek(&post->text)) : code;
+    http_write_head_end(out);
+    return buf_add_span(out, buf_peek(&post->text));
 }

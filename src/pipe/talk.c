@@ -22,20 +22,21 @@ static void check(struct talk *talk, enum code code)
 static enum code write_head(struct talk *talk, int status, const char *media, size_t len)
 {
     struct buf *out = &talk->tube.out;
-    enum code code = http_write_status(out, status);
 
-    if (code == CODE_OK && media != NULL)
-        code = http_write_line(out, SPAN_LIT("Content-Type: "), span_text(media));
-    if (code == CODE_OK && talk->names_session)
-        code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), span_text(talk->session));
-    if (code == CODE_OK && status == 405)
-        code = http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET, POST, DELETE"));
-    if (code == CODE_OK && talk->is_last)
-        code = http_write_line(out, SPAN_LIT("Connection: "), SPAN_LIT("close"));
-    if (code == CODE_OK)
-        code = len == SIZE_MAX ? http_write_line(out, SPAN_LIT("Transfer-Encoding: "), SPAN_LIT("chunked"))
-                               : http_write_line_u64(out, SPAN_LIT("Content-Length: "), len);
-    return code == CODE_OK ? http_write_head_end(out) : code;
+    http_write_status(out, status);
+    if (media != NULL)
+        http_write_line(out, SPAN_LIT("Content-Type: "), span_text(media));
+    if (talk->names_session)
+        http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), span_text(talk->session));
+    if (status == 405)
+        http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET, POST, DELETE"));
+    if (talk->is_last)
+        http_write_line(out, SPAN_LIT("Connection: "), SPAN_LIT("close"));
+    if (len == SIZE_MAX)
+        http_write_line(out, SPAN_LIT("Transfer-Encoding: "), SPAN_LIT("chunked"));
+    else
+        http_write_line_u64(out, SPAN_LIT("Content-Length: "), len);
+    return http_write_head_end(out);
 }
 
 /* Of a child of all, who does not read what it asked for keeps nobody else waiting. */
@@ -64,11 +65,8 @@ static void finish(struct talk *talk)
 
 static void reply(struct talk *talk, int status, struct span json)
 {
-    enum code code = write_head(talk, status, json.len > 0 ? "application/json" : NULL, json.len);
-
-    if (code == CODE_OK)
-        code = buf_add_span(&talk->tube.out, json);
-    check(talk, code);
+    write_head(talk, status, json.len > 0 ? "application/json" : NULL, json.len);
+    check(talk, buf_add_span(&talk->tube.out, json));
     finish(talk);
 }
 

@@ -112,14 +112,12 @@ static void check_members(const struct exchange *exchange)
 static enum code join(struct exchange *exchange)
 {
     const struct batch *batch = exchange->batch;
-    enum code code = CODE_OK;
 
-    for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
-        code = buf_add_byte(&exchange->canonical, i == 0 ? '[' : ',');
-        if (code == CODE_OK)
-            code = buf_add_span(&exchange->canonical, buf_peek(&batch->members[i].canonical));
+    for (size_t i = 0; i < batch->count; i++) {
+        buf_add_byte(&exchange->canonical, i == 0 ? '[' : ',');
+        buf_add_span(&exchange->canonical, buf_peek(&batch->members[i].canonical));
     }
-    return code == CODE_OK ? buf_add_byte(&exchange->canonical, ']') : code;
+    return buf_add_byte(&exchange->canonical, ']');
 }
 
 enum reason batch__read(struct pair *pair)
@@ -417,9 +415,8 @@ static enum reason read_answer(struct pair *pair, struct batch_member *member, c
 
 static enum code add_to_list(struct buf *list, struct span json)
 {
-    enum code code = buf_add_byte(list, buf_is_empty(list) ? '[' : ',');
-
-    return code == CODE_OK ? buf_add_span(list, json) : code;
+    buf_add_byte(list, buf_is_empty(list) ? '[' : ',');
+    return buf_add_span(list, json);
 }
 
 /* Appends an error in place of each answer that did not come. */

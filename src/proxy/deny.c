@@ -13,34 +13,30 @@
     "Mcp-Name, traceparent"
 #define EXPOSE_HEADERS "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Callgate-Decision"
 
-static enum code write_cors(const struct pair *pair, struct buf *out)
+static void write_cors(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
     struct span origin = http_head_known(&pair->asks.head, HTTP_NAME_ORIGIN);
-    enum code code = http_write_line(out, SPAN_LIT("Access-Control-Allow-Origin: "), origin);
 
-    if (code == CODE_OK)
-        code = buf_add_span(out, SPAN_LIT("Vary: Origin\r\n"));
-    if (code == CODE_OK)
-        code = buf_addf(out, "Access-Control-Expose-Headers: " EXPOSE_HEADERS ", %.*s\r\n",
-                        SPAN_ARG(route__correlation_name(exchange)));
-    return code;
+    http_write_line(out, SPAN_LIT("Access-Control-Allow-Origin: "), origin);
+    buf_add_span(out, SPAN_LIT("Vary: Origin\r\n"));
+    buf_addf(out, "Access-Control-Expose-Headers: " EXPOSE_HEADERS ", %.*s\r\n",
+             SPAN_ARG(route__correlation_name(exchange)));
 }
 
 enum code deny__common_headers(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    enum code code = CODE_OK;
 
     if (!span_is_empty(exchange->asked.correlation))
-        code = http_write_header(out, route__correlation_name(exchange), exchange->asked.correlation);
-    if (code == CODE_OK && exchange->seq != 0)
-        code = http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), exchange->seq);
-    if (code == CODE_OK && exchange->origin_allowed)
-        code = write_cors(pair, out);
-    if (code == CODE_OK && (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE))
-        code = buf_add_span(out, SPAN_LIT("Connection: close\r\n"));
-    return code;
+        http_write_header(out, route__correlation_name(exchange), exchange->asked.correlation);
+    if (exchange->seq != 0)
+        http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), exchange->seq);
+    if (exchange->origin_allowed)
+        write_cors(pair, out);
+    if (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE)
+        buf_add_span(out, SPAN_LIT("Connection: close\r\n"));
+    return buf_code(out);
 }
 
 /* Whole seconds, rounded up: who waits so long finds room. */
@@ -58,25 +54,21 @@ static struct span verbs_of(const struct exchange *exchange)
 }
 
 /* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
-static enum code write_hints(const struct pair *pair, enum reason reason, int status, struct buf *out)
+static void write_hints(const struct pair *pair, enum reason reason, int status, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    enum code code = CODE_OK;
-    bool is_unknown;
-
-    if (status == 401)
-        return exchange->route != NULL ? discovery__challenge(exchange->route, out) : CODE_OK;
-    if (status == 429 || reason == REASON_RATE_LIMITED)
-        code = http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
-    if (status != 405 || code != CODE_OK)
-        return code;
-    if (reason == REASON_TRANSPORT)
-        return http_write_line(out, SPAN_LIT("Allow: "), SPAN_LIT("GET"));
     /* A stream or session end that policy denies, or the revision does not have, leaves the POST; a method that nobody speaks
      * here leaves all three. */
-    is_unknown = reason == REASON_HTTP_METHOD && !mcp_revision_is_modern(exchange->version);
-    return http_write_line(out, SPAN_LIT("Allow: "),
-                             is_unknown || exchange->route == NULL ? verbs_of(exchange) : SPAN_LIT("POST"));
+    bool is_unknown = reason == REASON_HTTP_METHOD && !mcp_revision_is_modern(exchange->version);
+
+    if (status == 401 && exchange->route != NULL)
+        discovery__challenge(exchange->route, out);
+    if (status == 429 || reason == REASON_RATE_LIMITED)
+        http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
+    if (status == 405)
+        http_write_line(out, SPAN_LIT("Allow: "), reason == REASON_TRANSPORT                   ? SPAN_LIT("GET")
+                                                  : is_unknown || exchange->route == NULL ? verbs_of(exchange)
+                                                                                          : SPAN_LIT("POST"));
 }
 
 static struct span media_of(enum mcp_form form)
@@ -87,21 +79,17 @@ static struct span media_of(enum mcp_form form)
 static enum code write_answer(struct pair *pair, enum reason reason, int status, enum mcp_form form, struct span body)
 {
     struct buf *out = &pair->front.out;
-    enum code code = http_write_status(out, status);
 
-    if (code == CODE_OK && form != MCP_FORM_NONE)
-        code = http_write_line(out, SPAN_LIT("Content-Type: "), media_of(form));
-    if (code == CODE_OK)
-        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
-    if (code == CODE_OK)
-        code = write_hints(pair, reason, status, out);
-    if (code == CODE_OK)
-        code = deny__common_headers(pair, out);
-    if (code == CODE_OK)
-        code = http_write_head_end(out);
-    if (code == CODE_OK && pair->exchange.method != HTTP_METHOD_HEAD)
-        code = buf_add_span(out, body);
-    return code;
+    http_write_status(out, status);
+    if (form != MCP_FORM_NONE)
+        http_write_line(out, SPAN_LIT("Content-Type: "), media_of(form));
+    http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
+    write_hints(pair, reason, status, out);
+    deny__common_headers(pair, out);
+    http_write_head_end(out);
+    if (pair->exchange.method != HTTP_METHOD_HEAD)
+        buf_add_span(out, body);
+    return buf_code(out);
 }
 
 /* What is told of the message: of one that could not be read its id, where it has one. */
@@ -206,44 +194,39 @@ void deny__answer(struct pair *pair, enum reason reason)
 }
 
 /* Mcp-Param-* cannot be listed in advance: those that the browser asks for are allowed by name. */
-static enum code write_allowed_headers(const struct pair *pair, struct buf *out)
+static void write_allowed_headers(const struct pair *pair, struct buf *out)
 {
     struct span prefix = SPAN_LIT("Mcp-Param-");
     struct span list = head__value(&pair->asks.head, SPAN_LIT("Access-Control-Request-Headers"));
-    enum code code = buf_addf(out, "Access-Control-Allow-Headers: " ALLOW_HEADERS ", %.*s",
-                              SPAN_ARG(route__correlation_name(&pair->exchange)));
 
-    while (code == CODE_OK && !span_is_empty(list)) {
+    buf_addf(out, "Access-Control-Allow-Headers: " ALLOW_HEADERS ", %.*s",
+             SPAN_ARG(route__correlation_name(&pair->exchange)));
+    while (!span_is_empty(list)) {
         struct span name = span_trim(span_cut(list, ',', &list));
 
         if (span_equals_nocase(span_part(name, 0, prefix.len), prefix) && http_name_is_writable(name))
-            code = buf_addf(out, ", %.*s", SPAN_ARG(name));
+            buf_addf(out, ", %.*s", SPAN_ARG(name));
     }
-    return code == CODE_OK ? buf_add_text(out, "\r\n") : code;
+    buf_add_text(out, "\r\n");
 }
 
 void deny__preflight(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct buf *out = &pair->front.out;
-    enum code code = http_write_status(out, 204);
 
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("Access-Control-Allow-Methods: "), verbs_of(exchange));
-    if (code == CODE_OK)
-        code = write_allowed_headers(pair, out);
-    if (code == CODE_OK)
-        code = buf_add_span(out, SPAN_LIT("Access-Control-Max-Age: 600\r\n"));
-    if (code == CODE_OK)
-        code = deny__common_headers(pair, out);
-    if (code == CODE_OK)
-        code = http_write_head_end(out);
+    http_write_status(out, 204);
+    http_write_line(out, SPAN_LIT("Access-Control-Allow-Methods: "), verbs_of(exchange));
+    write_allowed_headers(pair, out);
+    buf_add_span(out, SPAN_LIT("Access-Control-Max-Age: 600\r\n"));
+    deny__common_headers(pair, out);
+    http_write_head_end(out);
     exchange->status = 204;
     exchange->head_written = true;
     exchange->refusal = REASON_PREFLIGHT;
     reason_count(REASON_PREFLIGHT);
     pair__set_state(pair, STATE_DENY);
-    if (code != CODE_OK)
+    if (buf_code(out) != CODE_OK)
         pair__close(pair, REASON_MEMORY);
 }
 

@@ -34,18 +34,16 @@ static enum code challenge(const struct identity_source *source, struct buf *out
 enum code discovery__challenge(const struct proxy_route *route, struct buf *out)
 {
     size_t empty = buf_len(out);
-    enum code code = CODE_OK;
 
-    for (size_t i = 0; i < 2 * route->identity_count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < 2 * route->identity_count; i++) {
         const struct identity_source *source = &route->identity[i % route->identity_count];
 
         if ((source->kind == IDENTITY_BEARER) != (i < route->identity_count))
             continue;
-        code = buf_add_text(out, buf_len(out) == empty ? "WWW-Authenticate: " : ", ");
-        if (code == CODE_OK)
-            code = challenge(source, out);
+        buf_add_text(out, buf_len(out) == empty ? "WWW-Authenticate: " : ", ");
+        challenge(source, out);
     }
-    return code == CODE_OK && buf_len(out) > empty ? buf_add_text(out, "\r\n") : code;
+    return buf_len(out) > empty ? buf_add_text(out, "\r\n") : buf_code(out);
 }
 
 /* Where a credential belongs, for who sent none. Returns: empty without memory, too. */
@@ -126,11 +124,12 @@ static enum code write_public(const struct exchange *exchange, struct span befor
     const struct proxy_route *route = exchange->route;
     char path[HTTP_LINE_MAX_BYTES];
     size_t len = slug_put(span_part(route->public_url, route->public_path_at, SIZE_MAX), exchange->slug, path, sizeof path);
-    enum code code = len != SIZE_MAX ? buf_add_span(out, span_part(route->public_url, 0, route->public_path_at)) : CODE_LIMIT;
 
-    if (code == CODE_OK)
-        code = buf_add_span(out, before);
-    return code == CODE_OK ? buf_add_span(out, span_of(path, len)) : code;
+    if (len == SIZE_MAX)
+        return buf_fail(out, CODE_LIMIT);
+    buf_add_span(out, span_part(route->public_url, 0, route->public_path_at));
+    buf_add_span(out, before);
+    return buf_add_span(out, span_of(path, len));
 }
 
 /* What a parameter's value takes: in quotes, or up to a comma or blank. */
@@ -174,11 +173,9 @@ static bool mentions(struct span text, struct span name)
 
 static enum code write_pointer(const struct exchange *exchange, struct buf *out)
 {
-    enum code code = buf_add_text(out, "=\"");
-
-    if (code == CODE_OK)
-        code = write_public(exchange, METADATA, out);
-    return code == CODE_OK ? buf_add_text(out, "\"") : code;
+    buf_add_text(out, "=\"");
+    write_public(exchange, METADATA, out);
+    return buf_add_text(out, "\"");
 }
 
 /* Clients look for the parameter with a pattern, not with a parser: a challenge that has its name in any other place, in
@@ -188,27 +185,25 @@ enum code discovery__rewrite_challenge(const struct exchange *exchange, struct s
     struct span name = SPAN_LIT("resource_metadata");
     size_t before = buf_len(out);
     bool begins = true, is_odd = false; /* a parameter may begin here; the name stands elsewhere, too */
-    enum code code = CODE_OK;
 
-    while (!span_is_empty(value) && code == CODE_OK) {
+    while (!span_is_empty(value)) {
         size_t named = begins ? name_len(value, name) : 0;
         size_t len = named > 0 ? named : value.at[0] == '"' ? value_len(value) : 1;
 
         is_odd = is_odd || (named == 0 && mentions(span_part(value, 0, len > 1 ? len : name.len), name));
-        code = buf_add_span(out, span_part(value, 0, named > 0 ? name.len : len));
+        buf_add_span(out, span_part(value, 0, named > 0 ? name.len : len));
         begins = value.at[0] == ' ' || value.at[0] == ',' || value.at[0] == '\t';
         value = span_part(value, len, SIZE_MAX);
         if (named == 0)
             continue;
         value = span_part(value, value_len(value), SIZE_MAX);
-        if (code == CODE_OK)
-            code = write_pointer(exchange, out);
+        write_pointer(exchange, out);
     }
-    if (code != CODE_OK || !is_odd)
-        return code;
+    if (!is_odd)
+        return buf_code(out);
     buf_truncate(out, before);
-    code = buf_add_text(out, "Bearer resource_metadata");
-    return code == CODE_OK ? write_pointer(exchange, out) : code;
+    buf_add_text(out, "Bearer resource_metadata");
+    return write_pointer(exchange, out);
 }
 
 /* Whether a declared path asks for the route's own metadata, or for none: `resource` becomes the route's URL, whatever stood
@@ -243,7 +238,6 @@ enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span r
     struct json_fault fault;
     struct buf url;
     size_t at;
-    enum code code;
 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
@@ -255,13 +249,11 @@ enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span r
         return REASON_UPSTREAM_JSON;
     buf_init(&url, 2 * HTTP_LINE_MAX_BYTES);
     at = (size_t)(resource->raw.at - root->raw.at);
-    code = write_public(exchange, SPAN_NONE, &url);
-    if (code == CODE_OK)
-        code = buf_add_span(out, span_part(root->raw, 0, at));
-    if (code == CODE_OK)
-        code = json_write_string(out, buf_peek(&url));
-    if (code == CODE_OK)
-        code = buf_add_span(out, span_part(root->raw, at + resource->raw.len, SIZE_MAX));
+    if (buf_fail(out, write_public(exchange, SPAN_NONE, &url)) == CODE_OK) {
+        buf_add_span(out, span_part(root->raw, 0, at));
+        json_write_string(out, buf_peek(&url));
+        buf_add_span(out, span_part(root->raw, at + resource->raw.len, SIZE_MAX));
+    }
     buf_fini(&url);
-    return code == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
+    return buf_code(out) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }

@@ -98,14 +98,14 @@ static struct mcp_endpoint_base base_of(struct pair *pair, struct buf *path)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
-    enum code code = buf_add_span(path, exchange->upstream_path);
 
-    if (code == CODE_OK && exchange->route->subtree)
-        code = buf_add_span(path, exchange->asked.path);
+    buf_add_span(path, exchange->upstream_path);
+    if (exchange->route->subtree)
+        buf_add_span(path, exchange->asked.path);
     return (struct mcp_endpoint_base){
         .is_tls = upstream->tls != NULL,
         .authority = upstream->preserve_host ? http_head_known(&pair->asks.head, HTTP_NAME_HOST) : upstream->authority,
-        .path = code == CODE_OK ? buf_peek(path) : SPAN_NONE,
+        .path = buf_code(path) == CODE_OK ? buf_peek(path) : SPAN_NONE,
     };
 }
 
@@ -146,11 +146,10 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
     exchange->endpoint = span_part(exchange->session_id, 0, uri.len); /* where a question that is refused is answered */
     code = mailbox__open(pair, exchange->session_id);
     buf_clear(text);
-    if (code == CODE_OK)
-        code = buf_add_span(text, http_head_path(&pair->asks.head));
+    buf_add_span(text, http_head_path(&pair->asks.head));
     if (code == CODE_OK)
         code = buf_addf(text, "?%.*s%.*s", SPAN_ARG(QUERY_PREFIX), SPAN_ARG(exchange->session_id));
-    return code == CODE_OK ? sse_write_event(&exchange->text, SPAN_LIT("endpoint"), buf_peek(text)) : code;
+    return code == CODE_OK ? sse_write_typed(&exchange->text, SPAN_LIT("endpoint"), buf_peek(text)) : code;
 }
 
 bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)

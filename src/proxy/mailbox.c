@@ -140,8 +140,12 @@ enum code mailbox__put(struct lane *lane, struct span session, struct span json)
 
     lock(mailboxes);
     mailbox = *find(mailboxes, session);
-    if (mailbox != NULL)
-        code = sse_write_message(&mailbox->mail, NULL, json);
+    if (mailbox != NULL) {
+        struct buf_mark before = buf_mark(&mailbox->mail);
+
+        sse_write_message(&mailbox->mail, NULL, json);
+        code = buf_settle(&mailbox->mail, before); /* what lies there stays, and the next one may fit */
+    }
     if (code == CODE_OK)
         wake(lane, mailbox);
     unlock(mailboxes);

@@ -109,18 +109,17 @@ static bool is_kept_in_errors(const struct http_head *head, size_t i)
     return known == HTTP_NAME_WWW_AUTHENTICATE || known == HTTP_NAME_RETRY_AFTER || known == HTTP_NAME_ALLOW;
 }
 
-static enum code write_kept(const struct exchange *exchange, const struct http_head *head, size_t i, struct buf *out)
+static void write_kept(const struct exchange *exchange, const struct http_head *head, size_t i, struct buf *out)
 {
-    enum code code;
-
-    if (head->headers[i].known != HTTP_NAME_WWW_AUTHENTICATE || span_is_empty(exchange->route->public_url))
-        return http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+    if (head->headers[i].known != HTTP_NAME_WWW_AUTHENTICATE || span_is_empty(exchange->route->public_url)) {
+        http_write_header(out, http_head_name(head, i), http_head_value(head, i));
+        return;
+    }
     if (exchange->route->slugs.count > 0 && span_is_empty(exchange->slug))
-        return CODE_OK; /* of a declared path that says not which server is meant: none is pointed at */
-    code = buf_add_text(out, "WWW-Authenticate: ");
-    if (code == CODE_OK)
-        code = discovery__rewrite_challenge(exchange, http_head_value(head, i), out);
-    return code == CODE_OK ? buf_add_text(out, "\r\n") : code;
+        return; /* of a declared path that says not which server is meant: none is pointed at */
+    buf_add_text(out, "WWW-Authenticate: ");
+    discovery__rewrite_challenge(exchange, http_head_value(head, i), out);
+    buf_add_text(out, "\r\n");
 }
 
 enum code reply__write_head(struct pair *pair, int status, bool passes, struct span session_id, struct buf *out)
@@ -134,18 +133,18 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
         .names = &exchange->route->correlation_header,
         .count = 1,
     };
-    enum code code = http_write_status(out, status);
 
     exchange->status = status;
     exchange->head_written = true;
-    if (code == CODE_OK && passes)
-        code = http_write_passing(out, head, &except);
-    for (size_t i = 0; i < head->count && code == CODE_OK; i++)
+    http_write_status(out, status);
+    if (passes)
+        http_write_passing(out, head, &except);
+    for (size_t i = 0; i < head->count; i++)
         if (passes ? rewrites && head->headers[i].known == HTTP_NAME_WWW_AUTHENTICATE : is_kept_in_errors(head, i))
-            code = write_kept(exchange, head, i, out);
-    if (code == CODE_OK && !span_is_empty(session_id))
-        code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);
-    return code == CODE_OK ? deny__common_headers(pair, out) : code;
+            write_kept(exchange, head, i, out);
+    if (!span_is_empty(session_id))
+        http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), session_id);
+    return deny__common_headers(pair, out);
 }
 
 /* ---- the message in it ---- */

@@ -34,26 +34,22 @@ void reply__deliver(struct pair *pair, int status, bool passes, struct span medi
 {
     struct exchange *exchange = &pair->exchange;
     struct buf *out = &pair->front.out;
-    enum code code;
 
     buf_clear(&exchange->text);
-    code = reply__session_id(pair, reply, &exchange->text);
-    if (code == CODE_OK)
-        code = reply__write_head(pair, status, passes, buf_peek(&exchange->text), out);
-    if (code == CODE_OK && !span_is_empty(media))
-        code = http_write_line(out, SPAN_LIT("Content-Type: "), media);
-    if (code == CODE_OK && status != 204 && exchange->method != HTTP_METHOD_HEAD)
-        code = http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
-    if (code == CODE_OK)
-        code = http_write_head_end(out);
-    if (code == CODE_OK && whole != NULL && body.len > COPIED_BYTES) {
+    if (buf_fail(out, reply__session_id(pair, reply, &exchange->text)) == CODE_OK)
+        reply__write_head(pair, status, passes, buf_peek(&exchange->text), out);
+    if (!span_is_empty(media))
+        http_write_line(out, SPAN_LIT("Content-Type: "), media);
+    if (status != 204 && exchange->method != HTTP_METHOD_HEAD)
+        http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
+    if (http_write_head_end(out) == CODE_OK && whole != NULL && body.len > COPIED_BYTES) {
         buf_fit(whole);
         buf_move(&exchange->tail, whole);
         body = buf_peek(&exchange->tail);
-    } else if (code == CODE_OK) {
-        code = buf_add_span(out, body);
+    } else {
+        buf_add_span(out, body);
     }
-    if (code != CODE_OK) {
+    if (buf_code(out) != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return;
     }
@@ -177,16 +173,17 @@ static bool is_chunked_down(const struct pair *pair)
            head->framing != HTTP_FRAMING_CONTENT_LENGTH;
 }
 
-static enum code write_framing(const struct pair *pair, struct buf *out)
+static void write_framing(const struct pair *pair, struct buf *out)
 {
     const struct http_head *head = &pair->answers.head;
 
     if (head->status == 204 || pair->exchange.method == HTTP_METHOD_HEAD)
-        return CODE_OK;
+        return;
     if (is_chunked_down(pair))
-        return buf_add_span(out, SPAN_LIT("Transfer-Encoding: chunked\r\n"));
-    return http_write_line_u64(out, SPAN_LIT("Content-Length: "),
-                               head->framing == HTTP_FRAMING_CONTENT_LENGTH ? head->content_length : 0);
+        buf_add_span(out, SPAN_LIT("Transfer-Encoding: chunked\r\n"));
+    else
+        http_write_line_u64(out, SPAN_LIT("Content-Length: "),
+                            head->framing == HTTP_FRAMING_CONTENT_LENGTH ? head->content_length : 0);
 }
 
 bool pass__begin(struct pair *pair)
@@ -194,7 +191,6 @@ bool pass__begin(struct pair *pair)
     const struct http_head *head = &pair->answers.head;
     struct span media = http_head_known(head, HTTP_NAME_CONTENT_TYPE);
     struct buf *out = &pair->front.out;
-    enum code code;
 
     if (discovery__is_metadata(pair)) {
         pair->exchange.is_metadata = true; /* read whole, and changed before it goes down */
@@ -205,14 +201,11 @@ bool pass__begin(struct pair *pair)
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TOO_LARGE);
         return true;
     }
-    code = reply__write_head(pair, head->status, true, SPAN_NONE, out);
-    if (code == CODE_OK && !span_is_empty(media))
-        code = http_write_line(out, SPAN_LIT("Content-Type: "), media);
-    if (code == CODE_OK)
-        code = write_framing(pair, out);
-    if (code == CODE_OK)
-        code = http_write_head_end(out);
-    if (code != CODE_OK)
+    reply__write_head(pair, head->status, true, SPAN_NONE, out);
+    if (!span_is_empty(media))
+        http_write_line(out, SPAN_LIT("Content-Type: "), media);
+    write_framing(pair, out);
+    if (http_write_head_end(out) != CODE_OK)
         pair__close(pair, REASON_MEMORY);
     return true;
 }

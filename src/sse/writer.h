@@ -4,8 +4,7 @@
  * Threads: any; the buffer's.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: CODE_INVALID for an id that is not visible ASCII or data with a line end; the buffer's own (CODE_LIMIT,
- *         CODE_NOMEM). Nothing is appended then. */
+ * Errors: CODE_INVALID for an id that is not visible ASCII or data with a line end; the buffer's own. They stick in it. */
 #ifndef SSE_WRITER_H
 #define SSE_WRITER_H
 
@@ -15,22 +14,19 @@
 
 /* `event: message`, `id:` and `retry:` where the event has them, and one `data:` line of canonical JSON.
  * Takes: event: NULL where there is neither id nor retry. */
-enum code sse_write_message(struct buf *out, const struct sse_event *event, struct span json) MUST_USE;
+enum code sse_write_message(struct buf *out, const struct sse_event *event, struct span json);
 
 /* The same in two steps, for JSON that is written straight into `out` between them: it must have no line end. */
-enum code sse_write_message_begin(struct buf *out, const struct sse_event *event) MUST_USE;
-enum code sse_write_message_end(struct buf *out) MUST_USE;
+enum code sse_write_message_begin(struct buf *out, const struct sse_event *event);
+enum code sse_write_message_end(struct buf *out);
 
-/* An event of another type. Takes: type: a word of ours; json: without a line end. */
-enum code sse_write_typed(struct buf *out, struct span type, struct span json) MUST_USE;
-
-/* An event of another type with one line of data. Takes: data without a line end. */
-enum code sse_write_event(struct buf *out, struct span type, struct span data) MUST_USE;
+/* An event of another type with one line of data. Takes: type: a word of ours; data without a line end. */
+enum code sse_write_typed(struct buf *out, struct span type, struct span data);
 
 /* An event without a message: `id:` and `retry:` where it has them, `data:` empty where it has data. */
-enum code sse_write_priming(struct buf *out, const struct sse_event *event) MUST_USE;
+enum code sse_write_priming(struct buf *out, const struct sse_event *event);
 
 /* A comment of our own, which keeps a quiet stream alive. */
-enum code sse_write_comment(struct buf *out) MUST_USE;
+enum code sse_write_comment(struct buf *out);
 
 #endif

@@ -60,44 +60,31 @@ size_t yaml__quote(struct span text, char *out)
     return (size_t)(at - out);
 }
 
-static enum code write_quoted(struct buf *out, struct span text)
+static void write_quoted(struct buf *out, struct span text)
 {
     char *at;
     enum code code = buf_reserve(out, yaml__quoted_bytes(text), &at);
 
-    if (code == CODE_OK)
+    if (buf_fail(out, code) == CODE_OK)
         buf_commit(out, yaml__quote(text, at));
-    return code;
 }
 
 /* Recursion is bounded by the reader's 64 levels. */
-static enum code write_node(const struct yaml_node *node, struct buf *out)
+enum code yaml_to_json(const struct yaml_node *node, struct buf *out)
 {
     bool map = node->type == YAML_MAP;
-    enum code code;
 
     if (!map && node->type != YAML_LIST)
         return buf_add_span(out, node->json);
-    code = buf_add_byte(out, map ? '{' : '[');
-    for (const struct yaml_node *child = node->child; code == CODE_OK && child != NULL; child = child->next) {
+    buf_add_byte(out, map ? '{' : '[');
+    for (const struct yaml_node *child = node->child; child != NULL; child = child->next) {
         if (child != node->child)
-            code = buf_add_byte(out, ',');
-        if (code == CODE_OK && map)
-            code = write_quoted(out, child->key);
-        if (code == CODE_OK && map)
-            code = buf_add_byte(out, ':');
-        if (code == CODE_OK)
-            code = write_node(child, out);
+            buf_add_byte(out, ',');
+        if (map) {
+            write_quoted(out, child->key);
+            buf_add_byte(out, ':');
+        }
+        yaml_to_json(child, out);
     }
-    return code == CODE_OK ? buf_add_byte(out, map ? '}' : ']') : code;
-}
-
-enum code yaml_to_json(const struct yaml_node *node, struct buf *out)
-{
-    struct buf_mark before = buf_mark(out);
-    enum code code = write_node(node, out);
-
-    if (code != CODE_OK)
-        buf_rewind(out, before);
-    return code;
+    return buf_add_byte(out, map ? '}' : ']');
 }

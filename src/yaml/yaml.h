@@ -51,7 +51,7 @@ void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, 
 
 /* The value as canonical JSON appended to `out` (for `call:` in tests, `equals:` and the like). */
 struct buf;
-enum code yaml_to_json(const struct yaml_node *node, struct buf *out) MUST_USE;
+enum code yaml_to_json(const struct yaml_node *node, struct buf *out);
 
 /* The library behind this room and its version, for people. Threads: main. */
 const char *yaml_library(void);

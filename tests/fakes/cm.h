@@ -12,4 +12,12 @@
 
 #define assert_ok(call) assert_int_equal((call), 0)
 
+/* A writer failed: it says so, and its buffer, which lacks something, does too (base/buf.h). Empties the buffer. */
+#define assert_sticks(call, buf, failure)                                   \
+    do {                                                                    \
+        assert_int_equal((call), (failure));                                \
+        assert_int_equal(buf_code(buf), (failure));                         \
+        buf_clear(buf);                                                     \
+    } while (0)
+
 #endif

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 static void expect(const struct buf *buf, struct span want)
 {
@@ -126,7 +126,7 @@ static void test_limits(void **state)
 
     (void)state;
     buf_init(&buf, 3);
-    assert_int_equal(base64url_encode(SPAN_LIT("foo"), &buf), CODE_LIMIT);
+    assert_sticks(base64url_encode(SPAN_LIT("foo"), &buf), &buf, CODE_LIMIT);
     assert_int_equal(base64_decode(SPAN_LIT("Zm9vYg=="), &buf), CODE_LIMIT);
     mem_fail_at(1, 1);
     assert_int_equal(base64_decode(SPAN_LIT("Zm9v"), &buf), CODE_NOMEM);

@@ -225,22 +225,21 @@ static void nothing_that_breaks_a_head_is_written(void **state)
     (void)state;
     buf_init(&out, 4096);
     for (size_t i = 0; i < sizeof bad_names / sizeof bad_names[0]; i++)
-        assert_int_equal(http_write_header(&out, bad_names[i], SPAN_LIT("a")), CODE_INVALID);
+        assert_sticks(http_write_header(&out, bad_names[i], SPAN_LIT("a")), &out, CODE_INVALID);
     for (size_t i = 0; i < sizeof bad_values / sizeof bad_values[0]; i++)
-        assert_int_equal(http_write_header(&out, SPAN_LIT("X"), bad_values[i]), CODE_INVALID);
+        assert_sticks(http_write_header(&out, SPAN_LIT("X"), bad_values[i]), &out, CODE_INVALID);
     for (size_t i = 0; i < sizeof bad_values / sizeof bad_values[0]; i++)
-        assert_int_equal(http_write_line(&out, SPAN_LIT("X: "), bad_values[i]), CODE_INVALID);
+        assert_sticks(http_write_line(&out, SPAN_LIT("X: "), bad_values[i]), &out, CODE_INVALID);
     for (size_t i = 0; i < sizeof bad_paths / sizeof bad_paths[0]; i++)
-        assert_int_equal(http_write_request(&out, HTTP_METHOD_GET, bad_paths[i], false, SPAN_NONE), CODE_INVALID);
-    assert_int_equal(http_write_request(&out, HTTP_METHOD_NONE, SPAN_LIT("/"), false, SPAN_NONE), CODE_INVALID);
-    assert_int_equal(http_write_request(&out, HTTP_METHOD_GET, SPAN_LIT("/"), true, SPAN_LIT("a b")),
+        assert_sticks(http_write_request(&out, HTTP_METHOD_GET, bad_paths[i], false, SPAN_NONE), &out, CODE_INVALID);
+    assert_sticks(http_write_request(&out, HTTP_METHOD_NONE, SPAN_LIT("/"), false, SPAN_NONE), &out, CODE_INVALID);
+    assert_sticks(http_write_request(&out, HTTP_METHOD_GET, SPAN_LIT("/"), true, SPAN_LIT("a b")), &out,
         CODE_INVALID);
-    assert_int_equal(http_write_request(&out, HTTP_METHOD_GET, SPAN_LIT("/"), true, SPAN_LIT("a#b")),
+    assert_sticks(http_write_request(&out, HTTP_METHOD_GET, SPAN_LIT("/"), true, SPAN_LIT("a#b")), &out,
         CODE_INVALID);
-    assert_int_equal(http_write_status(&out, 99), CODE_INVALID);
-    assert_int_equal(http_write_status(&out, 600), CODE_INVALID);
-    assert_true(buf_is_empty(&out));
-    assert_ok(http_write_header(&out, SPAN_LIT("X"), SPAN_NONE));
+    assert_sticks(http_write_status(&out, 99), &out, CODE_INVALID);
+    assert_sticks(http_write_status(&out, 600), &out, CODE_INVALID);
+        assert_ok(http_write_header(&out, SPAN_LIT("X"), SPAN_NONE));
     assert_ok(http_write_line(&out, SPAN_LIT("Y: "), SPAN_LIT("a b")));
     assert_ok(http_write_line_u64(&out, SPAN_LIT("Z: "), 10));
     assert_true(span_is(buf_peek(&out), "X: \r\nY: a b\r\nZ: 10\r\n"));

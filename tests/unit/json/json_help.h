@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #define CANON_CAP (64u << 20)
 

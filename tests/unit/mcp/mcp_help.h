@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 #define CAP_BYTES (16u << 20)
 

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "fakes/cm.h"
 
 static struct yaml_tree *read_good(const char *text)
 {
@@ -299,8 +299,7 @@ static void test_json_into_a_full_buffer(void **state)
     for (size_t cap = 1; cap < 16; cap++) {
         buf_init(&out, cap);
         assert_int_equal(buf_add_byte(&out, '#'), CODE_OK);
-        assert_int_equal(yaml_to_json(yaml_root(tree), &out), CODE_LIMIT);
-        assert_true(span_is(buf_peek(&out), "#"));
+        assert_sticks(yaml_to_json(yaml_root(tree), &out), &out, CODE_LIMIT);
         buf_fini(&out);
     }
     yaml_tree_free(&tree);
