@@ -5,6 +5,8 @@
 #include "audit/trail.h"
 #include "os/clock.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define MOVING_STEPS 50 /* looks in the second that a rotation is given */
@@ -132,78 +134,136 @@ static enum code survive(struct verifier *verifier, enum code code, const char *
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------- */
 
-static bool is_behind(const struct verify_mark *mark, int64_t seq)
+#define SLICE_ROWS 8192 /* in one read transaction, so that a gate beside us can begin its -wal file anew */
+#define WAL_GROWTH_BYTES ((off_t)8 << 20)
+#define REST_MS 100
+
+/* Checkpoints in the order of their sizes; what is wrong with each by itself is judged when it is read. */
+struct marks {
+    struct db_stmt *stmt;
+    struct verify_mark mark;
+    int64_t from;   /* sizes below this one were taken */
+    enum code code; /* CODE_OK: `mark` is one; CODE_NOT_FOUND: there are no more */
+};
+
+static void next_mark(const struct verifier *verifier, struct marks *marks)
 {
-    return mark->size >= seq;
+    marks->code = db_step(marks->stmt);
+    if (marks->code == CODE_OK)
+        verify__judge_mark(verifier, marks->stmt, &marks->mark);
 }
 
-/* Checkpoints that stand before the row with this number. */
-static enum code take_marks(struct verifier *verifier, const struct verify_chunk *chunk, size_t *next, int64_t seq)
+static enum code begin_marks(const struct verifier *verifier, struct marks *marks)
+{
+    enum code code;
+
+    marks->code = CODE_NOT_FOUND;
+    if (!verifier->has_checkpoints)
+        return CODE_OK;
+    code = db_prepare(verifier->db, "SELECT size, time_us, peaks, note FROM checkpoint WHERE size >= ? ORDER BY size",
+                      &marks->stmt);
+    if (code != CODE_OK)
+        return code;
+    db_bind_int(marks->stmt, 1, marks->from);
+    next_mark(verifier, marks);
+    return CODE_OK;
+}
+
+/* Those that stand before the row with this number. */
+static enum code take_marks(struct verifier *verifier, struct marks *marks, int64_t seq)
 {
     enum code code = CODE_OK;
 
-    for (; code == CODE_OK && *next < chunk->mark_count && !is_behind(&chunk->marks[*next], seq); (*next)++)
-        code = verify__mark(verifier, &chunk->marks[*next]);
+    while (code == CODE_OK && marks->code == CODE_OK && marks->mark.size < seq) {
+        code = verify__mark(verifier, &marks->mark);
+        marks->from = marks->mark.size + 1;
+        next_mark(verifier, marks);
+    }
     return code;
 }
 
-static enum code walk_chunk(struct verifier *verifier, const struct verify_chunk *chunk, size_t *next_mark)
+/* Rows from *first on. Two rows that share a number, which is a fault, are of one slice.
+ * Returns: CODE_NOT_FOUND behind the last. */
+static enum code walk_slice(struct verifier *verifier, struct marks *marks, int64_t *first)
 {
     struct walk walk;
     struct walk_row row;
-    enum code code = walk__init(&walk, verifier->db, chunk->first, chunk->last);
+    enum code code = walk__init(&walk, verifier->db, *first, verifier->last);
 
     if (code != CODE_OK)
         return code;
-    while ((code = walk__next(&walk, &row)) == CODE_OK) {
-        code = take_marks(verifier, chunk, next_mark, row.seq);
+    for (int rows = 0; (code = walk__next(&walk, &row)) == CODE_OK; rows++) {
+        bool is_enough = rows >= SLICE_ROWS && row.seq != *first;
+
+        *first = row.seq;
+        if (is_enough)
+            break;
+        code = take_marks(verifier, marks, row.seq);
         if (code == CODE_OK)
             code = verify__walked(verifier, &row);
         if (code != CODE_OK)
             break;
     }
     walk__fini(&walk);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
-static enum code take_chunk(struct verifier *verifier, const struct verify_chunk *chunk)
+/* Behind the last row stand the checkpoints over it, and those of rows that are gone. */
+static enum code check_slice(struct verifier *verifier, struct marks *marks, int64_t *first)
 {
-    size_t next_mark = 0;
-    enum code code = CODE_OK;
+    enum code code = db_exec(verifier->db, "BEGIN"), taken;
 
-    if (chunk->is_clean && !verifier->suspects && memcmp(chunk->before, verifier->hash, DIGEST_BYTES) == 0)
-        for (size_t i = 0; i < chunk->row_count && code == CODE_OK; i++) {
-            code = take_marks(verifier, chunk, &next_mark, chunk->rows[i].seq);
-            if (code == CODE_OK)
-                code = verify__row(verifier, &chunk->rows[i]);
-        }
-    else if (!chunk->is_last)
-        code = walk_chunk(verifier, chunk, &next_mark);
-    for (; code == CODE_OK && next_mark < chunk->mark_count; next_mark++)
-        code = verify__mark(verifier, &chunk->marks[next_mark]);
-    return code == CODE_OK ? survive(verifier, chunk->marks_code, "checkpoint") : code;
+    if (code == CODE_OK)
+        code = begin_marks(verifier, marks);
+    if (code == CODE_OK)
+        code = walk_slice(verifier, marks, first);
+    taken = code == CODE_NOT_FOUND ? take_marks(verifier, marks, INT64_MAX) : CODE_OK;
+    if (taken == CODE_OK && marks->code != CODE_OK && marks->code != CODE_NOT_FOUND) {
+        taken = survive(verifier, marks->code, "checkpoint");
+        marks->from = INT64_MAX; /* told once */
+    }
+    db_finalize(&marks->stmt);
+    db_rollback(verifier->db);
+    return taken == CODE_OK ? code : taken;
 }
 
-static enum code check_rows(struct verifier *verifier, struct why *why)
+/* A -wal file that grows while rows are read back to back is given a moment without a reader. */
+static void rest(const struct verifier *verifier, off_t *wal_bytes)
+{
+    struct stat there;
+    char wal[4200];
+
+    (void)snprintf(wal, sizeof wal, "%s-wal", verifier->conf->path);
+    if (stat(wal, &there) != 0)
+        return;
+    if (*wal_bytes >= 0 && there.st_size >= *wal_bytes + WAL_GROWTH_BYTES)
+        (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
+    else if (*wal_bytes >= 0)
+        return;
+    *wal_bytes = there.st_size;
+}
+
+static enum code check_rows(struct verifier *verifier)
 {
     const struct verify_conf *conf = verifier->conf;
-    const struct verify_chunk *chunk;
-    struct verify_crew *crew;
-    enum code code = verify__crew_new(verifier, &crew, why);
+    struct marks marks = {.from = INT64_MIN};
+    int64_t first = INT64_MIN;
+    off_t wal_bytes = -1;
+    enum code code = CODE_OK;
 
-    while (code == CODE_OK && (chunk = verify__crew_next(crew)) != NULL) {
-        code = take_chunk(verifier, chunk);
+    while (code == CODE_OK) {
+        rest(verifier, &wal_bytes);
+        code = check_slice(verifier, &marks, &first);
         if (conf->progress != NULL)
             conf->progress(conf->context, (uint64_t)(verifier->seq - verifier->begin),
                            (uint64_t)(verifier->last - verifier->begin));
     }
-    verify__crew_free(&crew);
     if (code == CODE_IO) { /* a damaged page: what can be read was checked */
         verify__fault(verifier, verifier->seq + 1, "entry", "page", "what follows row %lld cannot be read: the file is damaged",
                       (long long)verifier->seq);
-        code = CODE_OK;
+        code = CODE_NOT_FOUND;
     }
-    return code;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -232,7 +292,7 @@ static enum code count_checkpoints(struct verifier *verifier)
     return db_exec(verifier->db, "SELECT count(hash) FROM tenant_start; SELECT count(peaks), count(note) FROM checkpoint");
 }
 
-static enum code check_all(struct verifier *verifier, struct why *why)
+static enum code check_all(struct verifier *verifier)
 {
     enum code code = survive(verifier, check_file(verifier), "file");
 
@@ -248,7 +308,7 @@ static enum code check_all(struct verifier *verifier, struct why *why)
     if (code == CODE_OK)
         code = verify__continue(verifier);
     if (code == CODE_OK)
-        code = survive(verifier, check_rows(verifier, why), "entry");
+        code = survive(verifier, check_rows(verifier), "entry");
     if (code == CODE_OK)
         code = close_report(verifier);
     if (code == CODE_OK)
@@ -293,7 +353,7 @@ enum code audit_verify(const struct verify_conf *conf, struct verify_report *rep
     if (code == CODE_OK)
         code = permits__init(&verifier.permits);
     if (code == CODE_OK)
-        code = check_all(&verifier, why);
+        code = check_all(&verifier);
     if (code != CODE_OK && code != CODE_INVALID && why->text[0] == '\0')
         (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
     if (has_moved(conf, code == CODE_OK && report->is_sealed && conf->ends_trail))

@@ -2,7 +2,7 @@
 /* Verifies an audit.db: chain, tenants' chains, numbers without gaps, one outcome a permit, values against their digests,
  * signed checkpoints, finding tables and schema. Reads only, also while a gate writes.
  *
- * Threads: one calls; it works on several of its own.
+ * Threads: one.
  * Owns: nothing; the report is the caller's.
  * Lifetime: one call.
  * Errors: CODE_OK with a report, which may hold faults; anything else with a sentence: the file could not be read at all. */
@@ -65,7 +65,6 @@ struct verify_conf {
     bool ends_trail;            /* it is the last of them: no file behind it excuses what it does not hold */
     int64_t unsigned_us;        /* 0: VERIFY_UNSIGNED_US */
     struct span heads;          /* checkpoints kept outside the file, as in audit.db.heads; at == NULL: none */
-    unsigned threads;           /* 0: one a core */
     bool (*has_moved)(void *context); /* or NULL; whether another file stands at the path since the caller looked at it */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* or NULL; rows, now and then */
     void *context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A verification under way: what its files share.
  *
- * Threads: one, but for struct verify_crew, whose threads read rows ahead of it.
+ * Threads: one.
  * Owns: the connection, the maps of tenants and open permits, the recorded erasures, the tree.
  * Lifetime: one audit_verify.
  * Errors: enum code; faults of the file go into the report. */
@@ -15,8 +15,6 @@
 #include "audit/walk.h"
 #include "base/mem.h"
 #include "evidence/verify.h"
-
-#define VERIFY_CHUNK_ROWS 8192
 
 struct erasure {
     struct erasure *next;
@@ -42,7 +40,7 @@ enum verify_event {
     VERIFY_EVENT_OTHER = 0, VERIFY_EVENT_START, VERIFY_EVENT_STOP, VERIFY_EVENT_SEALED, VERIFY_EVENT_CHECKPOINT
 };
 
-/* What of a row has to be seen in the order of the rows; its hash and its values were checked before. */
+/* What is asked of a row in its place among the others; its texts are borrowed from the statement. */
 struct verify_row {
     enum row_table table;
     enum row_kind previous_kind; /* of tenant_previous; ROW_FOREIGN: a blob that is no hash, too */
@@ -120,19 +118,18 @@ enum code verify__continue(struct verifier *verifier) MUST_USE; /* against the f
 void verify__leave(struct verifier *verifier);                  /* to the file behind, after the last row */
 
 /* verify_row.c: one row after the other. */
-enum code verify__row(struct verifier *verifier, const struct verify_row *row) MUST_USE;
 enum code verify__walked(struct verifier *verifier, const struct walk_row *row) MUST_USE; /* with its hash and values */
-void verify__digest(const struct walk_row *row, struct verify_row *out); /* borrows */
 void verify__resolve(struct verifier *verifier);           /* after the last row */
 void verify__report_open(struct verifier *verifier, const char *when);
 bool verify__holds(const struct row_value *value, const unsigned char digest[DIGEST_BYTES]);
 
-/* What is wrong with a decision's values; NULL: nothing. */
+/* What is wrong with a row's values; fault == NULL: nothing. */
 struct verify_values {
     const char *field, *fault;
     bool is_erased;
 };
 struct verify_values verify__values(const struct verifier *verifier, const struct walk_row *row);
+void verify__digest(const struct walk_row *row, struct verify_row *out); /* borrows */
 
 /* verify_tree.c */
 enum code verify__begin_tree(struct verifier *verifier) MUST_USE;
@@ -145,26 +142,6 @@ enum code verify__last_seq(const struct verifier *verifier, int64_t *last) MUST_
 enum code verify__end_tree(struct verifier *verifier) MUST_USE;
 enum code verify__end_signed(struct verifier *verifier) MUST_USE; /* verify_signed.c: what of the end nobody signed */
 void verify__fini_tree(struct verifier *verifier);
-#define VERIFY_MARKS "SELECT size, time_us, peaks, note FROM checkpoint WHERE size BETWEEN ? AND ? ORDER BY size"
-
-/* verify_crew.c: rows read, hashed and digested ahead, a chunk at a time. */
-struct verify_crew;
-struct verify_chunk {
-    int64_t first, last;     /* rows with such numbers; first > last: none are left */
-    int64_t marks_from;      /* checkpoints of these sizes up to `last` */
-    bool is_clean;           /* hashes and values are right, and `before` was the hash that the first was chained to */
-    bool is_last;            /* only checkpoints, if anything */
-    unsigned char before[DIGEST_BYTES];
-    size_t row_count, mark_count;
-    enum code marks_code;    /* CODE_IO: checkpoints behind the last of them cannot be read */
-    struct verify_row *rows;
-    struct verify_mark *marks;
-    struct arena arena;
-    bool is_done;
-};
-enum code verify__crew_new(const struct verifier *verifier, struct verify_crew **crew, struct why *why) MUST_USE;
-const struct verify_chunk *verify__crew_next(struct verify_crew *crew); /* blocks; until the next call */
-void verify__crew_free(struct verify_crew **crew);
 
 /* tables.c: what is not evidence, but what auditors look through. */
 enum code verify__schema(struct verifier *verifier) MUST_USE;

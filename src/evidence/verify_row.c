@@ -167,7 +167,7 @@ static void check_hash(struct verifier *verifier, const struct walk_row *row)
         memcpy(verifier->suspect_hash, hash, DIGEST_BYTES);
     }
     if (row->hash.kind != ROW_BLOB || row->hash.bytes.len != DIGEST_BYTES)
-        memcpy(verifier->hash, hash, DIGEST_BYTES); /* verify__row goes on from what is stored, where it is a hash */
+        memcpy(verifier->hash, hash, DIGEST_BYTES); /* check_row goes on from what is stored, where it is a hash */
 }
 
 static enum code check_tenant(struct verifier *verifier, const struct verify_row *row, struct head **head)
@@ -363,7 +363,7 @@ static enum code check_event(struct verifier *verifier, const struct verify_row 
 
 /* ---- one row ----------------------------------------------------------------------------------------------------- */
 
-enum code verify__row(struct verifier *verifier, const struct verify_row *row)
+static enum code check_row(struct verifier *verifier, const struct verify_row *row)
 {
     struct head *head;
     enum code code = CODE_OK;
@@ -406,5 +406,5 @@ enum code verify__walked(struct verifier *verifier, const struct walk_row *row)
     digested.is_erased = values.is_erased;
     if (values.fault != NULL)
         verify__fault(verifier, row->seq, name_of(row->table), values.field, "%s", values.fault);
-    return verify__row(verifier, &digested);
+    return check_row(verifier, &digested);
 }

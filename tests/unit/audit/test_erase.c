@@ -147,7 +147,7 @@ static size_t faults_of(const struct bench *bench, size_t at, bool in_sequence, 
     assert_int_equal(trail_find(bench->file.path, true, &trail, &why), CODE_OK);
     assert_int_equal(verify_sequence_new(&trail, &sequence, &why), CODE_OK);
     for (size_t i = in_sequence ? 0 : at; i <= at; i++) {
-        struct verify_conf conf = {.path = trail.files[i].path, .sequence = in_sequence ? sequence : NULL, .threads = 1};
+        struct verify_conf conf = {.path = trail.files[i].path, .sequence = in_sequence ? sequence : NULL};
 
         assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
         faults += report.fault_count;

@@ -133,7 +133,7 @@ static void write_heads(struct bench *bench, const char *text, size_t len)
 static const struct verify_report *verify(struct bench *bench, bool with_heads)
 {
     static struct verify_report report;
-    struct verify_conf conf = {.path = bench->file.path, .threads = 1};
+    struct verify_conf conf = {.path = bench->file.path};
 
     if (with_heads) {
         read_heads(bench);
@@ -409,7 +409,7 @@ static void test_every_bit(void **state)
     struct notary notary;
     struct kept kept;
     struct verify_report report;
-    struct verify_conf conf = {.path = bench->file.path, .threads = 1};
+    struct verify_conf conf = {.path = bench->file.path};
 
     bench->conf.interval_ms = 60000;
     run(bench, NULL, 1);

@@ -113,7 +113,7 @@ static void expect_whole(const char *when, struct span heads)
 {
     static struct verify_report report;
     bool is_signed = audit_file_number(&bench.after, "SELECT count(*) FROM checkpoint") > 0;
-    const struct verify_conf conf = {.path = bench.after.path, .key = is_signed ? &bench.known : NULL, .heads = heads, .threads = 1};
+    const struct verify_conf conf = {.path = bench.after.path, .key = is_signed ? &bench.known : NULL, .heads = heads};
     struct why why = {0};
 
     if (audit_verify(&conf, &report, &why) != CODE_OK)

@@ -117,7 +117,7 @@ static void verify_both(const struct rig *rig, char paths[2][128], bool first)
     files[1].path = paths[1];
     assert_int_equal(verify_sequence_new(&trail, &sequence, &why), CODE_OK);
     for (int i = 0; i < (first ? 1 : 2); i++)
-        if (audit_verify(&(struct verify_conf){.path = paths[i], .sequence = sequence, .threads = 1}, &report, &why) != CODE_OK)
+        if (audit_verify(&(struct verify_conf){.path = paths[i], .sequence = sequence}, &report, &why) != CODE_OK)
             fail_msg("%s", why.text);
     verify_sequence_free(&sequence);
 }
@@ -317,7 +317,7 @@ static void test_a_sealed_file_at_the_end(void **state)
     struct rig *rig = *state;
     const char *sealed = rig->trail.files[0].path;
     struct buf kept = forge(rig, rig->trail.files[1].path, LAST, AS_IT_IS), own = forge(rig, sealed, LAST, AS_IT_IS);
-    struct verify_conf conf = {.path = sealed, .key = &rig->known, .ends_trail = true, .threads = 1};
+    struct verify_conf conf = {.path = sealed, .key = &rig->known, .ends_trail = true};
     struct why why = {0};
 
     assert_int_equal(audit_verify(&conf, &report, &why), CODE_OK);
@@ -339,7 +339,7 @@ static void test_an_end_that_nobody_signed(void **state)
 
     copies(rig, paths);
     for (int i = 0; i < 2; i++) {
-        struct verify_conf conf = {.path = paths[i], .key = i == 0 ? &rig->known : NULL, .threads = 1};
+        struct verify_conf conf = {.path = paths[i], .key = i == 0 ? &rig->known : NULL};
         struct db *db = open_for_writing(paths[i]);
         struct why why = {0};
 
