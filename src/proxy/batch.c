@@ -9,23 +9,9 @@
 
 #include <string.h>
 
-/* Several calls in one body. Each is read, judged, recorded and ended as it would be alone; while one of them is looked at it
- * stands in the exchange itself, so that all that is done with a call is done with it by the same functions. None goes up
- * unless all do: what goes up is one body. */
-
-struct batch_member {
-    struct mcp_message message;
-    struct gate_message asked;
-    struct gate_decision decision;
-    struct buf canonical; /* what the spans of the message point into */
-    struct buf answer;
-    struct digest digest;
-    uint64_t seq, response_bytes, answer_bytes;
-    int64_t error_code;
-    enum reason refusal, ended;
-    enum audit_outcome outcome;
-    bool is_permitted, owes_outcome, is_answered, keeps_answer, has_error_code, was_mended;
-};
+/* Several calls in one body. Each is read, judged, recorded and ended as it would be alone: the exchange's `call` leads to the
+ * one that is looked at, so that the same functions do with it all that is done with a call. None goes up unless all do: what
+ * goes up is one body. */
 
 struct batch {
     size_t recorded;         /* members whose record is in the ring */
@@ -36,39 +22,8 @@ struct batch {
     struct mcp_part *parts;  /* MCP_BATCH_PARTS_MAX; NULL: none was needed yet */
     size_t part_count, part_at;
     size_t count;
-    struct batch_member members[];
+    struct call members[];
 };
-
-#define SWAP(type, a, b)   \
-    do {                   \
-        type kept_ = (a);  \
-        (a) = (b);         \
-        (b) = kept_;       \
-    } while (0)
-
-/* The member and what stands in the exchange change places; called again, they change back. */
-static void swap(struct exchange *exchange, struct batch_member *member)
-{
-    SWAP(struct mcp_message, exchange->message, member->message);
-    SWAP(struct gate_message, exchange->asked, member->asked);
-    SWAP(struct gate_decision, exchange->decision, member->decision);
-    SWAP(struct buf, exchange->canonical, member->canonical);
-    SWAP(struct buf, exchange->answer, member->answer);
-    SWAP(struct digest, exchange->digest, member->digest);
-    SWAP(uint64_t, exchange->seq, member->seq);
-    SWAP(uint64_t, exchange->response_bytes, member->response_bytes);
-    SWAP(uint64_t, exchange->answer_bytes, member->answer_bytes);
-    SWAP(int64_t, exchange->error_code, member->error_code);
-    SWAP(enum reason, exchange->refusal, member->refusal);
-    SWAP(enum reason, exchange->ended, member->ended);
-    SWAP(enum audit_outcome, exchange->outcome, member->outcome);
-    SWAP(bool, exchange->is_permitted, member->is_permitted);
-    SWAP(bool, exchange->owes_outcome, member->owes_outcome);
-    SWAP(bool, exchange->is_answered, member->is_answered);
-    SWAP(bool, exchange->keeps_answer, member->keeps_answer);
-    SWAP(bool, exchange->has_error_code, member->has_error_code);
-    SWAP(bool, exchange->was_mended, member->was_mended);
-}
 
 size_t batch__held_bytes(const struct exchange *exchange)
 {
@@ -86,7 +41,7 @@ bool batch__may_come(const struct exchange *exchange)
 {
     const char *revision = exchange->dialect->batch_revision;
 
-    return revision != NULL && exchange->has_session && span_is(exchange->session.revision, revision) &&
+    return revision != NULL && exchange__has_session(exchange) && span_is(exchange->session.revision, revision) &&
            mcp_revision_is_listed(exchange->route->revisions, exchange->session.revision) &&
            (exchange->version.at == NULL || span_is(exchange->version, revision));
 }
@@ -97,7 +52,7 @@ static void check_members(const struct exchange *exchange)
     struct batch *batch = exchange->batch;
 
     for (size_t i = 0; i < batch->count; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
 
         if (exchange->dialect->begins_session(&member->message))
             member->asked.refused = REASON_BATCH_MEMBER;
@@ -111,20 +66,21 @@ static void check_members(const struct exchange *exchange)
 /* What goes up: the canonical bytes of all members, as they were judged. */
 static enum code join(struct exchange *exchange)
 {
+    struct call *call = exchange->call;
     const struct batch *batch = exchange->batch;
 
     for (size_t i = 0; i < batch->count; i++) {
-        buf_add_byte(&exchange->canonical, i == 0 ? '[' : ',');
-        buf_add_span(&exchange->canonical, buf_peek(&batch->members[i].canonical));
+        buf_add_byte(&call->canonical, i == 0 ? '[' : ',');
+        buf_add_span(&call->canonical, buf_peek(&batch->members[i].canonical));
     }
-    return buf_add_byte(&exchange->canonical, ']');
+    return buf_add_byte(&call->canonical, ']');
 }
 
 enum reason batch__read(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    const struct json_node *array = exchange->message.root;
-    size_t bytes = sizeof(struct batch) + array->count * sizeof(struct batch_member);
+    const struct json_node *array = exchange->call->message.root;
+    size_t bytes = sizeof(struct batch) + array->count * sizeof(struct call);
     enum mcp_kind kind = MCP_NOTIFICATION;
     enum reason reason = pair__refuses(pair, bytes);
     struct batch *batch;
@@ -140,23 +96,23 @@ enum reason batch__read(struct pair *pair)
     buf_init(&batch->raw, SIZE_MAX / 2);
     buf_init(&batch->id, SSE_ID_MAX_BYTES);
     buf_init(&whole, SIZE_MAX / 2);
-    buf_move(&whole, &exchange->canonical);
+    buf_move(&whole, &exchange->call->canonical);
     batch->count = array->count;
     for (const struct json_node *node = array->child; node != NULL; node = node->next) {
-        struct batch_member *member = &batch->members[i++];
+        struct call *member = &batch->members[i++];
 
-        member->asked = exchange->asked;
+        member->asked = exchange->call->asked;
         gate_decision_init(&member->decision);
         buf_init(&member->canonical, SIZE_MAX / 2);
         buf_init(&member->answer, SIZE_MAX / 2);
-        swap(exchange, member);
-        exchange->asked.refused = exchange__read(pair, node->raw);
-        kind = exchange->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
-        swap(exchange, member);
+        exchange->call = member;
+        exchange->call->asked.refused = exchange__read(pair, node->raw);
+        kind = exchange->call->message.kind == MCP_REQUEST ? MCP_REQUEST : kind;
+        exchange->call = &exchange->own;
     }
     buf_fini(&whole);
     check_members(exchange);
-    exchange->message = (struct mcp_message){.kind = kind}; /* how it is answered: as a request where one is among them */
+    exchange->call->message = (struct mcp_message){.kind = kind}; /* how it is answered: as a request where one is among them */
     return join(exchange) == CODE_OK ? REASON_UNSET : REASON_MEMORY;
 }
 
@@ -179,11 +135,11 @@ static void judge(struct pair *pair)
     enum reason others = REASON_UNSET;
 
     for (size_t i = 0; i < batch->count; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
 
         member->asked.expects_outcome = true;
-        if (exchange->asked.refused != REASON_UNSET)
-            member->asked.refused = exchange->asked.refused;
+        if (exchange->call->asked.refused != REASON_UNSET)
+            member->asked.refused = exchange->call->asked.refused;
         gate_judge(pair->lane->gate, &member->asked, &member->decision);
         if (member->decision.verdict.kind != VERDICT_PERMIT)
             others = REASON_BATCH_DENIED;
@@ -191,15 +147,15 @@ static void judge(struct pair *pair)
     if (others == REASON_UNSET && asks_for_order(batch))
         others = REASON_BATCH_ORDER;
     for (size_t i = 0; i < batch->count; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
 
         if (others != REASON_UNSET && member->decision.verdict.kind == VERDICT_PERMIT)
             gate_revoke(&member->decision, others);
         member->is_permitted = others == REASON_UNSET;
         member->refusal = others == REASON_UNSET ? REASON_UNSET : member->decision.verdict.reason;
     }
-    exchange->is_permitted = others == REASON_UNSET;
-    exchange->refusal = others;
+    exchange->call->is_permitted = others == REASON_UNSET;
+    exchange->call->refusal = others;
 }
 
 static void see_fates(struct pair *pair)
@@ -207,7 +163,7 @@ static void see_fates(struct pair *pair)
     struct batch *batch = pair->exchange.batch;
 
     for (; batch->known < batch->recorded; batch->known++) {
-        struct batch_member *member = &batch->members[batch->known];
+        struct call *member = &batch->members[batch->known];
         enum audit_fate fate = gate_fate(pair->lane->gate, member->decision.ticket, &member->seq);
 
         if (fate == AUDIT_WAITING)
@@ -222,11 +178,11 @@ static enum code record(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
-    int status = exchange->is_permitted ? 0 : batch__status(pair, exchange->refusal);
+    int status = exchange->call->is_permitted ? 0 : batch__status(pair, exchange->call->refusal);
     enum code code = CODE_OK;
 
     while (batch->recorded < batch->count && code == CODE_OK) {
-        struct batch_member *member = &batch->members[batch->recorded];
+        struct call *member = &batch->members[batch->recorded];
 
         code = gate_record(pair->lane->gate, &member->asked, &member->decision, status);
         if (code != CODE_OK)
@@ -243,9 +199,9 @@ bool batch__judge(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     enum code code;
 
-    if (!exchange->is_judged)
+    if (exchange->progress < CALL_JUDGED)
         judge(pair);
-    exchange->is_judged = true;
+    exchange->progress = CALL_JUDGED;
     pair__stop_waiting(pair);
     see_fates(pair);
     code = record(pair);
@@ -255,7 +211,7 @@ bool batch__judge(struct pair *pair)
         return true;
     }
     if (code != CODE_BUSY || pair->timed_out) {
-        exchange->is_permitted = false;
+        exchange->call->is_permitted = false;
         exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
         deny__answer(pair, code == CODE_BUSY ? REASON_AUDIT_FULL : REASON_AUDIT_DOWN);
         batch__finish(pair); /* at once, as exchange__audit does */
@@ -276,7 +232,7 @@ bool batch__settled(struct pair *pair)
     see_fates(pair);
     for (size_t i = 0; i < batch->count; i++)
         is_durable = is_durable && batch->members[i].seq != 0;
-    exchange->seq = batch->members[0].seq;
+    exchange->call->seq = batch->members[0].seq;
     return is_durable;
 }
 
@@ -287,7 +243,7 @@ uint64_t batch__last_ticket(const struct exchange *exchange)
 
 /* ---- DENY ---- */
 
-static bool wants_answer(const struct batch_member *member)
+static bool wants_answer(const struct call *member)
 {
     return member->message.kind == MCP_REQUEST || member->message.kind == MCP_NONE;
 }
@@ -303,21 +259,21 @@ static enum code write_denials(struct pair *pair, enum reason reason, struct buf
     *form = MCP_FORM_NONE;
     *status = 0;
     for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
         enum reason own = member->refusal != REASON_UNSET ? member->refusal : reason;
         int told;
 
-        if (!wants_answer(member) && (exchange->message.kind == MCP_REQUEST || i > 0))
+        if (!wants_answer(member) && (exchange->call->message.kind == MCP_REQUEST || i > 0))
             continue;
         if (out != NULL && is_list && wants_answer(member)) {
             code = buf_add_byte(out, is_first ? '[' : ',');
             is_first = false;
         }
-        swap(exchange, member);
+        exchange->call = member;
         told = deny__status(pair, own);
         if (code == CODE_OK && out != NULL)
             code = deny__write(pair, own, out, form);
-        swap(exchange, member);
+        exchange->call = &exchange->own;
         if (*status == 0 || *status == 200)
             *status = told; /* what is malformed is told by HTTP too */
     }
@@ -342,10 +298,10 @@ enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, en
 
 /* ---- REPLY ---- */
 
-static struct batch_member *find_id(struct batch *batch, struct span id)
+static struct call *find_id(struct batch *batch, struct span id)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
 
         if (member->message.kind == MCP_REQUEST && !member->is_answered && span_equals(member->message.id, id))
             return member;
@@ -354,9 +310,9 @@ static struct batch_member *find_id(struct batch *batch, struct span id)
 }
 
 /* A number's id as text is that call's, whose answer is mended or refused by the name of its fault. */
-static struct batch_member *find(struct batch *batch, const struct mcp_part *part)
+static struct call *find(struct batch *batch, const struct mcp_part *part)
 {
-    struct batch_member *member = part->is_response ? find_id(batch, part->id) : NULL;
+    struct call *member = part->is_response ? find_id(batch, part->id) : NULL;
 
     if (member == NULL && part->is_response && part->id.len > 2 && part->id.at[0] == '"')
         member = find_id(batch, span_part(part->id, 1, part->id.len - 2));
@@ -396,18 +352,18 @@ static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_
 }
 
 /* Reads one answer as that of its call, in whose place the exchange is left. Returns: REASON_PERMITTED: it is in *reply. */
-static enum reason read_answer(struct pair *pair, struct batch_member *member, const struct mcp_part *part,
+static enum reason read_answer(struct pair *pair, struct call *member, const struct mcp_part *part,
                                uint64_t max_bytes, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     enum reason reason = reply__read(pair, part->body, max_bytes, reply);
 
     (void)member;
-    if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, exchange->message.id)))
+    if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, exchange->call->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
     if (reason != REASON_PERMITTED)
         return reason;
-    exchange->is_answered = true;
+    exchange->call->is_answered = true;
     reply__settle(pair, reply, false);
     exchange__delivered(pair, reply->body);
     return reason;
@@ -427,7 +383,7 @@ static enum code add_missing(struct pair *pair, struct buf *list)
     enum code code = CODE_OK;
 
     for (size_t i = 0; i < batch->count && code == CODE_OK; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
 
         if (member->message.kind != MCP_REQUEST || member->is_answered)
             continue;
@@ -452,14 +408,14 @@ static enum reason gather(struct pair *pair, struct span raw, struct buf *list)
 
     for (; reason == REASON_PERMITTED && batch->part_at < batch->part_count; batch->part_at++) {
         const struct mcp_part *part = &batch->parts[batch->part_at];
-        struct batch_member *member = find(batch, part);
+        struct call *member = find(batch, part);
         struct mcp_reply reply = {0};
 
         if (member == NULL)
             return REASON_UPSTREAM_UNASKED;
-        swap(exchange, member);
+        exchange->call = member;
         reason = read_answer(pair, member, part, max_bytes, &reply);
-        swap(exchange, member);
+        exchange->call = &exchange->own;
         if (reason == REASON_PERMITTED && add_to_list(list, reply.body) != CODE_OK)
             reason = REASON_MEMORY;
     }
@@ -502,15 +458,15 @@ bool batch__next(struct pair *pair)
     const struct mcp_part *part = &batch->parts[batch->part_at++];
     bool is_last = batch->part_at == batch->part_count; /* who resumes behind the event's id has seen all of it */
     const struct sse_event *event = is_last ? &batch->event : &bare;
-    struct batch_member *member = find(batch, part);
+    struct call *member = find(batch, part);
     uint64_t max_bytes = exchange->route->limits.event_bytes;
     struct mcp_reply reply = {0};
     enum reason reason = REASON_UPSTREAM_UNASKED;
 
     if (member != NULL) {
-        swap(exchange, member);
+        exchange->call = member;
         reason = read_answer(pair, member, part, max_bytes, &reply);
-        swap(exchange, member);
+        exchange->call = &exchange->own;
     } else if (!part->is_response) {
         reason = reply__read(pair, part->body, max_bytes, &reply);
     }
@@ -549,7 +505,7 @@ bool batch__answer_rest(struct pair *pair, enum reason reason)
     struct batch *batch = exchange->batch;
 
     for (size_t i = 0; i < batch->count; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
 
         if (member->message.kind != MCP_REQUEST || member->is_answered)
             continue;
@@ -568,17 +524,17 @@ void batch__finish(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
-    enum audit_outcome outcome = exchange->outcome;
-    enum reason ended = exchange->ended;
+    enum audit_outcome outcome = exchange->call->outcome;
+    enum reason ended = exchange->call->ended;
 
     for (size_t i = 0; i < batch->count; i++) {
-        struct batch_member *member = &batch->members[i];
+        struct call *member = &batch->members[i];
 
-        swap(exchange, member);
+        exchange->call = member;
         exchange__settle(pair, outcome, ended);
         exchange__end_call(pair);
-        gate_decision_fini(&exchange->decision);
-        swap(exchange, member);
+        gate_decision_fini(&exchange->call->decision);
+        exchange->call = &exchange->own;
         buf_fini(&member->canonical);
         buf_fini(&member->answer);
         exchange->server_requests = exchange->server_notifications = exchange->server_denied = 0; /* told with the first */

@@ -27,11 +27,12 @@ static void write_cors(const struct pair *pair, struct buf *out)
 enum code deny__common_headers(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
+    const struct call *call = exchange->call;
 
-    if (!span_is_empty(exchange->asked.correlation))
-        http_write_header(out, route__correlation_name(exchange), exchange->asked.correlation);
-    if (exchange->seq != 0)
-        http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), exchange->seq);
+    if (!span_is_empty(call->asked.correlation))
+        http_write_header(out, route__correlation_name(exchange), call->asked.correlation);
+    if (call->seq != 0)
+        http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), call->seq);
     if (exchange->origin_allowed)
         write_cors(pair, out);
     if (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE)
@@ -42,7 +43,7 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
 /* Whole seconds, rounded up: who waits so long finds room. */
 static uint64_t retry_after_s(const struct exchange *exchange, enum reason reason)
 {
-    int64_t wait_us = reason == REASON_RATE_LIMITED   ? exchange->decision.verdict.wait_us
+    int64_t wait_us = reason == REASON_RATE_LIMITED   ? exchange->call->decision.verdict.wait_us
                       : reason == REASON_REQUEST_RATE ? exchange->wait_us : 1;
 
     return wait_us > 0 ? ((uint64_t)wait_us + 999999) / 1000000 : 1;
@@ -95,26 +96,30 @@ static enum code write_answer(struct pair *pair, enum reason reason, int status,
 /* What is told of the message: of one that could not be read its id, where it has one. */
 static const struct mcp_message *told_of(const struct exchange *exchange)
 {
-    return exchange->message.kind != MCP_NONE || !span_is_empty(exchange->message.id) ? &exchange->message : NULL;
+    struct call *call = exchange->call;
+
+    return call->message.kind != MCP_NONE || !span_is_empty(call->message.id) ? &call->message : NULL;
 }
 
 static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason)
 {
+    const struct call *call = exchange->call;
+
     return (struct mcp_denial){
         .reason = reason,
         .say = reason == REASON_CREDENTIAL_MISSING           ? discovery__say(exchange)
-               : reason == exchange->decision.verdict.reason ? exchange->decision.verdict.say
+               : reason == call->decision.verdict.reason ? call->decision.verdict.say
                                                              : SPAN_NONE,
-        .decision = exchange->seq,
-        .asked = exchange->decision.asked,
+        .decision = call->seq,
+        .asked = call->decision.asked,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
         .revisions = exchange->route ? exchange->route->revisions : NULL,
-        .requested = exchange->message.modern_version,
+        .requested = call->message.modern_version,
         .route = exchange->route ? exchange->route->name : SPAN_NONE,
-        .detail = exchange->message.detail,
-        .unknown = exchange->message.unknown,
-        .pseudo = exchange->message.kind == MCP_NONE ? exchange->asked.method : SPAN_NONE,
+        .detail = call->message.detail,
+        .unknown = call->message.unknown,
+        .pseudo = call->message.kind == MCP_NONE ? call->asked.method : SPAN_NONE,
     };
 }
 
@@ -148,7 +153,7 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
         code = buf_addf(out, "{\"error\":\"%s\"}", reason_text(reason));
     else
         code = exchange->dialect->denial_write(told_of(exchange), &denial, out, form);
-    if (code == CODE_OK && exchange->owes_outcome)
+    if (code == CODE_OK && exchange->call->owes_outcome)
         exchange__delivered(pair, span_part(buf_peek(out), before, SIZE_MAX));
     return code;
 }
@@ -176,14 +181,14 @@ void deny__answer(struct pair *pair, enum reason reason)
     enum mcp_form form = MCP_FORM_NONE;
     enum code code;
 
-    BUG_ON(exchange->head_written);
+    BUG_ON(exchange->head == REPLY_HEAD_WRITTEN);
     reason_count(reason);
-    exchange->refusal = reason;
+    exchange->call->refusal = reason;
     exchange->status = exchange->batch != NULL ? batch__status(pair, reason) : deny__status(pair, reason);
     buf_clear(text);
     buf_borrow(text);
     code = exchange->batch != NULL ? batch__deny(pair, reason, text, &form) : deny__write(pair, reason, text, &form);
-    exchange->head_written = true;
+    exchange->head = REPLY_HEAD_WRITTEN;
     if (code == CODE_OK && legacy__tells(exchange))
         code = tell_by_stream(pair, text, &form);
     if (code == CODE_OK)
@@ -222,8 +227,8 @@ void deny__preflight(struct pair *pair)
     deny__common_headers(pair, out);
     http_write_head_end(out);
     exchange->status = 204;
-    exchange->head_written = true;
-    exchange->refusal = REASON_PREFLIGHT;
+    exchange->head = REPLY_HEAD_WRITTEN;
+    exchange->call->refusal = REASON_PREFLIGHT;
     reason_count(REASON_PREFLIGHT);
     pair__set_state(pair, STATE_DENY);
     if (buf_code(out) != CODE_OK)

@@ -19,12 +19,13 @@
 void exchange__init(struct exchange *exchange)
 {
     memset(exchange, 0, sizeof *exchange);
+    exchange->call = &exchange->own;
     arena_init(&exchange->arena, CALL_ARENA_BYTES);
     arena_init(&exchange->event_arena, CALL_ARENA_BYTES);
     buf_init(&exchange->body, SIZE_MAX / 2);
-    buf_init(&exchange->canonical, SIZE_MAX / 2);
+    buf_init(&exchange->own.canonical, SIZE_MAX / 2);
     buf_init(&exchange->reply, SIZE_MAX / 2);
-    buf_init(&exchange->answer, SIZE_MAX / 2);
+    buf_init(&exchange->own.answer, SIZE_MAX / 2);
     buf_init(&exchange->event, SIZE_MAX / 2);
     buf_init(&exchange->text, SIZE_MAX / 2);
     buf_init(&exchange->tail, SIZE_MAX / 2);
@@ -35,9 +36,9 @@ void exchange__rest(struct exchange *exchange)
     arena_fini(&exchange->arena);
     arena_fini(&exchange->event_arena);
     buf_fini(&exchange->body);
-    buf_fini(&exchange->canonical);
+    buf_fini(&exchange->own.canonical);
     buf_fini(&exchange->reply);
-    buf_fini(&exchange->answer);
+    buf_fini(&exchange->own.answer);
     buf_fini(&exchange->event);
     buf_fini(&exchange->text);
     buf_fini(&exchange->tail);
@@ -45,7 +46,7 @@ void exchange__rest(struct exchange *exchange)
 
 void exchange__fini(struct exchange *exchange)
 {
-    BUG_ON(exchange->owes_outcome || exchange->slot_taken);
+    BUG_ON(exchange->call->owes_outcome || exchange->slot_taken);
     exchange__rest(exchange);
 }
 
@@ -53,19 +54,21 @@ void exchange__fini(struct exchange *exchange)
 static void clear(struct exchange *exchange)
 {
     memset(exchange, 0, offsetof(struct exchange, arena));
-    gate_decision_init(&exchange->decision);
+    exchange->call = &exchange->own;
+    memset(&exchange->own, 0, offsetof(struct call, canonical));
+    gate_decision_init(&exchange->own.decision);
 }
 
 bool exchange__begin(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    BUG_ON(exchange->is_begun);
+    BUG_ON(exchange->progress != CALL_NONE);
     clear(exchange);
-    exchange->is_begun = true;
+    exchange->progress = CALL_BEGUN;
     exchange->dialect = dialects[0];
-    exchange->asked.time_us = clock_wall_us();
-    exchange->asked.began_us = pair__now_us(pair);
+    exchange->call->asked.time_us = clock_wall_us();
+    exchange->call->asked.began_us = pair__now_us(pair);
     pair->back_address = 0;
     pair->untaken_us = pair->untaken_since_us = 0;
     pair->taken_from = pair->front.written_bytes;
@@ -95,8 +98,8 @@ struct identity_request exchange__identity_request(const struct pair *pair, cons
 
 struct mcp_session_scope exchange__session_scope(const struct exchange *exchange)
 {
-    return (struct mcp_session_scope){exchange->asked.upstream, exchange->identity.tenant, exchange->identity.principal,
-                                      exchange->asked.path};
+    return (struct mcp_session_scope){exchange->call->asked.upstream, exchange->identity.tenant, exchange->identity.principal,
+                                      exchange->call->asked.path};
 }
 
 struct mcp_binding exchange__binding(const struct pair *pair)
@@ -110,7 +113,7 @@ void exchange__refuse(struct pair *pair, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
 
-    exchange->asked.refused = reason;
+    exchange->call->asked.refused = reason;
     if (exchange->route == NULL)
         exchange->dialect = route__dialect(pair);
     pair__set_state(pair, STATE_JUDGE);
@@ -120,25 +123,26 @@ void exchange__refuse(struct pair *pair, enum reason reason)
 static enum reason find_question(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct question_key key = question__key(exchange, exchange->message.id);
+    struct call *call = exchange->call;
+    struct question_key key = question__key(exchange, call->message.id);
     char method[128];
     size_t len;
     char *kept;
 
-    exchange->asked.method = DIALECT_RESPONSE;
+    call->asked.method = DIALECT_RESPONSE;
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return REASON_ANSWER_UNASKED;
     kept = arena_dup(&exchange->arena, method, len);
     if (kept == NULL)
         return REASON_MEMORY;
-    exchange->asked.answers = span_of(kept, len);
+    call->asked.answers = span_of(kept, len);
     return REASON_UNSET;
 }
 
 void exchange__ask(struct exchange *exchange)
 {
-    const struct mcp_message *message = &exchange->message;
-    struct gate_message *asked = &exchange->asked;
+    const struct mcp_message *message = &exchange->call->message;
+    struct gate_message *asked = &exchange->call->asked;
 
     asked->method = message->method;
     asked->tool = message->tool;
@@ -155,7 +159,7 @@ void exchange__pass_body(struct pair *pair, struct span body)
     struct exchange *exchange = &pair->exchange;
     enum reason reason = body.len > PASS_BODY_MAX ? REASON_BODY_TOO_LARGE : REASON_PERMITTED;
 
-    if (reason == REASON_PERMITTED && buf_add_span(&exchange->canonical, body) != CODE_OK)
+    if (reason == REASON_PERMITTED && buf_add_span(&exchange->call->canonical, body) != CODE_OK)
         reason = REASON_MEMORY;
     buf_fini(&exchange->body);
     exchange__refuse(pair, reason);
@@ -165,14 +169,14 @@ static bool may_ask(void *context, struct span method)
 {
     struct pair *pair = context;
 
-    return gate_may_see(pair->lane->gate, &pair->exchange.asked, method, SPAN_NONE, false);
+    return gate_may_see(pair->lane->gate, &pair->exchange.call->asked, method, SPAN_NONE, false);
 }
 
 enum reason exchange__read(struct pair *pair, struct span body)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    struct mcp_message *message = &exchange->message;
+    struct mcp_message *message = &exchange->call->message;
     const struct mcp_binding binding = exchange__binding(pair);
     struct mcp_read_rules rules = {
         .strict_tool_names = exchange->route->strict_tool_names,
@@ -180,7 +184,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
         .mcp_name = http_head_known(head, HTTP_NAME_MCP_NAME),
         .version = exchange->version,
         .revisions = exchange->route->revisions,
-        .in_session = !span_is_empty(exchange->asked.session),
+        .in_session = !span_is_empty(exchange->call->asked.session),
         .head = head,
         .binding = &binding,
         .meta = exchange->route->meta,
@@ -194,7 +198,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
     enum reason reason = pair__refuses(pair, body.len);
 
     if (reason == REASON_UNSET)
-        reason = exchange->dialect->read(body, &rules, &exchange->canonical, &exchange->arena, message, &fault);
+        reason = exchange->dialect->read(body, &rules, &exchange->call->canonical, &exchange->arena, message, &fault);
 
     if (fault.kind != JSON_FAULT_NONE)
         log_debug("proxy", "%s: a body of %zu bytes is refused at offset %zu: %s", pair->client, body.len, fault.offset,
@@ -204,7 +208,7 @@ enum reason exchange__read(struct pair *pair, struct span body)
                  message->detail);
     exchange__ask(exchange);
     route__correlate_body(exchange);
-    exchange->asked.body = buf_peek(&exchange->canonical);
+    exchange->call->asked.body = buf_peek(&exchange->call->canonical);
     if (reason == REASON_PERMITTED)
         reason = message->kind == MCP_RESPONSE ? find_question(pair) : REASON_UNSET;
     return reason;
@@ -218,7 +222,7 @@ void exchange__read_message(struct pair *pair, struct span body)
     if (reason == REASON_BATCH && batch__may_come(exchange))
         reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
-    exchange->asked.refused = reason;
+    exchange->call->asked.refused = reason;
     pair__set_state(pair, STATE_JUDGE);
 }
 
@@ -228,24 +232,25 @@ void exchange__read_message(struct pair *pair, struct span body)
 static bool record(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct gate_decision *decision = &exchange->decision;
+    struct call *call = exchange->call;
+    struct gate_decision *decision = &call->decision;
 
-    exchange->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
-    exchange->refusal = exchange->is_permitted ? REASON_UNSET : decision->verdict.reason;
-    switch (gate_record(pair->lane->gate, &exchange->asked, decision,
-                        exchange->is_permitted ? 0 : deny__status(pair, decision->verdict.reason))) {
+    call->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
+    call->refusal = call->is_permitted ? REASON_UNSET : decision->verdict.reason;
+    switch (gate_record(pair->lane->gate, &call->asked, decision,
+                        call->is_permitted ? 0 : deny__status(pair, decision->verdict.reason))) {
     case CODE_OK:
-        exchange->owes_outcome = exchange->is_permitted;
+        call->owes_outcome = call->is_permitted;
         exchange->recorded_us = pair__now_us(pair);
         if (decision->ticket == 0) {
-            BUG_ON(exchange->is_permitted); /* a permit is never folded */
-            deny__answer(pair, exchange->refusal);
+            BUG_ON(call->is_permitted); /* a permit is never folded */
+            deny__answer(pair, call->refusal);
             return true;
         }
         pair__set_state(pair, STATE_AUDIT);
         return true;
     case CODE_BUSY:
-        exchange->is_permitted = false;
+        call->is_permitted = false;
         return false;
     case CODE_DOWN:
     case CODE_LIMIT:
@@ -258,7 +263,7 @@ static bool record(struct pair *pair)
     case CODE_UNDECIDED:
         break;
     }
-    exchange->is_permitted = false;
+    call->is_permitted = false;
     deny__answer(pair, REASON_AUDIT_DOWN);
     return true;
 }
@@ -269,15 +274,16 @@ static bool record(struct pair *pair)
 static void judge_items(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    const struct mcp_message *message = &exchange->message;
+    struct call *call = exchange->call;
+    const struct mcp_message *message = &call->message;
     struct gate *gate = pair->lane->gate;
     struct gate_token *tokens = NULL;
     uint32_t i;
 
     if (message->item_count > 0)
         tokens = arena_zalloc(&exchange->arena, message->item_count * sizeof *tokens);
-    for (i = 0; i < message->item_count && exchange->decision.verdict.kind == VERDICT_PERMIT; i++) {
-        struct gate_message asked = exchange->asked;
+    for (i = 0; i < message->item_count && call->decision.verdict.kind == VERDICT_PERMIT; i++) {
+        struct gate_message asked = call->asked;
         struct gate_decision decision;
 
         asked.method = message->items[i].method;
@@ -285,7 +291,7 @@ static void judge_items(struct pair *pair)
         asked.root = message->items[i].params;
         gate_judge(gate, &asked, &decision);
         if (decision.verdict.kind == VERDICT_PERMIT && tokens != NULL &&
-            gate_join(&exchange->decision, &decision, &tokens[i]))
+            gate_join(&call->decision, &decision, &tokens[i]))
             continue;
         /* More approvals than one record has room for; or the agent would read that the message's own method is not there. */
         if (decision.verdict.kind == VERDICT_PERMIT || decision.verdict.reason == REASON_METHOD_UNKNOWN) {
@@ -294,12 +300,12 @@ static void judge_items(struct pair *pair)
             gate_decision_fini(&decision);
             gate_judge(gate, &asked, &decision);
         }
-        gate_decision_fini(&exchange->decision);
-        exchange->decision = decision;
-        exchange->asked = asked;
+        gate_decision_fini(&call->decision);
+        call->decision = decision;
+        call->asked = asked;
     }
     while (tokens != NULL && i-- > 0) {
-        if (exchange->decision.verdict.kind == VERDICT_PERMIT)
+        if (call->decision.verdict.kind == VERDICT_PERMIT)
             gate_token_spend(&tokens[i]);
         else
             gate_token_give_back(&tokens[i]);
@@ -309,13 +315,14 @@ static void judge_items(struct pair *pair)
 bool exchange__judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
     if (exchange->batch != NULL)
         return batch__judge(pair);
-    if (!exchange->is_judged) {
-        exchange->is_judged = true;
-        exchange->asked.expects_outcome = true;
-        gate_judge(pair->lane->gate, &exchange->asked, &exchange->decision);
+    if (exchange->progress < CALL_JUDGED) {
+        exchange->progress = CALL_JUDGED;
+        call->asked.expects_outcome = true;
+        gate_judge(pair->lane->gate, &call->asked, &call->decision);
         judge_items(pair);
     }
     pair__stop_waiting(pair);
@@ -334,13 +341,14 @@ bool exchange__judge(struct pair *pair)
 static bool recorded(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
-    exchange->is_durable = true;
+    exchange->progress = CALL_DURABLE;
     if (exchange->batch == NULL)
-        gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, exchange->seq);
+        gate_settle(pair->lane->gate, &call->asked, &call->decision, call->seq);
     exchange->durable_us = pair__now_us(pair);
-    if (!exchange->is_permitted) {
-        deny__answer(pair, exchange->refusal);
+    if (!call->is_permitted) {
+        deny__answer(pair, call->refusal);
         return true;
     }
     if (exchange->endpoint.at != NULL && !legacy__open_call(pair)) {
@@ -355,34 +363,35 @@ static bool recorded(struct pair *pair)
 static void put_outcome(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
     struct audit_result result = {
-        .decision = exchange->seq,
-        .ticket = exchange->decision.ticket,
+        .decision = call->seq,
+        .ticket = call->decision.ticket,
         .time_us = clock_wall_us(),
-        .outcome = exchange->outcome,
-        .reason = exchange->ended,
+        .outcome = call->outcome,
+        .reason = call->ended,
         .status = exchange->status,
-        .has_error_code = exchange->has_error_code,
-        .error_code = exchange->error_code,
-        .response_bytes = exchange->response_bytes,
+        .has_error_code = call->has_error_code,
+        .error_code = call->error_code,
+        .response_bytes = call->response_bytes,
         .server_requests = exchange->server_requests,
         .server_notifications = exchange->server_notifications,
         .server_denied = exchange->server_denied,
-        .latency_us = pair__now_us(pair) - exchange->asked.began_us,
+        .latency_us = pair__now_us(pair) - call->asked.began_us,
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
     };
 
     /* The record may have been settled since somebody looked; only an unsettled one is named by its ticket. */
-    if (exchange->seq == 0 && gate_fate(pair->lane->gate, exchange->decision.ticket, &result.decision) == AUDIT_FAILED)
+    if (call->seq == 0 && gate_fate(pair->lane->gate, call->decision.ticket, &result.decision) == AUDIT_FAILED)
         return;
     if (result.decision != 0)
         result.ticket = 0;
-    if (exchange->keeps_answer) {
-        result.answer = buf_is_empty(&exchange->answer) ? SPAN_LIT("") : buf_peek(&exchange->answer);
-        result.answer_bytes = exchange->answer_bytes;
+    if (call->keeps_answer) {
+        result.answer = buf_is_empty(&call->answer) ? SPAN_LIT("") : buf_peek(&call->answer);
+        result.answer_bytes = call->answer_bytes;
     }
-    if (exchange->response_bytes > 0) {
-        digest_final(&exchange->digest, result.response_digest);
+    if (call->response_bytes > 0) {
+        digest_final(&call->digest, result.response_digest);
         result.has_digest = true;
     }
     gate_outcome(pair->lane->gate, &result);
@@ -390,9 +399,9 @@ static void put_outcome(struct pair *pair)
 
 static void pay_outcome(struct pair *pair)
 {
-    if (pair->exchange.owes_outcome)
+    if (pair->exchange.call->owes_outcome)
         put_outcome(pair);
-    pair->exchange.owes_outcome = false;
+    pair->exchange.call->owes_outcome = false;
 }
 
 static enum audit_fate fate_of(struct pair *pair)
@@ -400,7 +409,7 @@ static enum audit_fate fate_of(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
     enum audit_fate fate =
-        lane__fate(pair, batch != NULL ? batch__last_ticket(exchange) : exchange->decision.ticket, &exchange->seq);
+        lane__fate(pair, batch != NULL ? batch__last_ticket(exchange) : exchange->call->decision.ticket, &exchange->call->seq);
 
     if (batch == NULL || fate == AUDIT_WAITING) /* tickets settle in their order: with the last one all have */
         return fate;
@@ -410,17 +419,18 @@ static enum audit_fate fate_of(struct pair *pair)
 bool exchange__audit(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
     /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
-    if (exchange->is_permitted && pair->back.stream == NULL && !upstream__begin(pair))
+    if (call->is_permitted && pair->back.stream == NULL && !upstream__begin(pair))
         pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
     switch (fate_of(pair)) {
     case AUDIT_DURABLE:
         return recorded(pair);
     case AUDIT_FAILED:
-        exchange->owes_outcome = false; /* of what has no row none is due */
+        call->owes_outcome = false; /* of what has no row none is due */
         if (exchange->batch == NULL)
-            gate_settle(pair->lane->gate, &exchange->asked, &exchange->decision, 0);
+            gate_settle(pair->lane->gate, &call->asked, &call->decision, 0);
         break;
     case AUDIT_WAITING:
         if (!pair->timed_out) {
@@ -430,7 +440,7 @@ bool exchange__audit(struct pair *pair)
         }
         pair__stop_waiting(pair);
     }
-    exchange->seq = 0;
+    call->seq = 0;
     exchange__settle(pair, OUTCOME_NOT_SENT, REASON_AUDIT_DOWN);
     deny__answer(pair, REASON_AUDIT_DOWN);
     if (exchange->batch != NULL)
@@ -444,37 +454,39 @@ bool exchange__audit(struct pair *pair)
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
-    if (exchange->ended != REASON_UNSET)
+    if (call->ended != REASON_UNSET)
         return;
-    exchange->outcome = outcome;
-    exchange->ended = reason;
+    call->outcome = outcome;
+    call->ended = reason;
 }
 
 void exchange__delivered(struct pair *pair, struct span bytes)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
-    if (exchange->response_bytes == 0)
-        digest_init(&exchange->digest);
-    exchange->response_bytes += bytes.len;
-    digest_add(&exchange->digest, bytes.at, bytes.len);
+    if (call->response_bytes == 0)
+        digest_init(&call->digest);
+    call->response_bytes += bytes.len;
+    digest_add(&call->digest, bytes.at, bytes.len);
 }
 
 static void report(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
-    const struct verdict *verdict = &exchange->decision.verdict;
+    const struct verdict *verdict = &exchange->call->decision.verdict;
     struct proxy_call call = {
         .worker = pair->lane->worker.index,
         .upstream = exchange->label,
-        .method = exchange->asked.method,
-        .tool = exchange->asked.tool,
+        .method = exchange->call->asked.method,
+        .tool = exchange->call->asked.tool,
         .verdict = verdict->kind,
-        .names_tool = exchange->decision.policy != NULL &&
-                      policy_names_tool(exchange->decision.policy, exchange->asked.tool),
-        .reason = exchange->is_permitted ? REASON_PERMITTED : exchange->refusal,
-        .judge_us = exchange->decision.judge_us,
+        .names_tool = exchange->call->decision.policy != NULL &&
+                      policy_names_tool(exchange->call->decision.policy, exchange->call->asked.tool),
+        .reason = exchange->call->is_permitted ? REASON_PERMITTED : exchange->call->refusal,
+        .judge_us = exchange->call->decision.judge_us,
         .audit_us = exchange->durable_us ? exchange->durable_us - exchange->recorded_us : -1,
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
     };
@@ -486,11 +498,12 @@ static void report(struct pair *pair)
 void exchange__end_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
-    if (reason_blame(exchange->ended) == BLAME_NOBODY && exchange->was_mended)
-        exchange->ended = exchange->was_stripped ? REASON_MENDED_STRIPPED : REASON_MENDED;
-    else if (reason_blame(exchange->ended) == BLAME_NOBODY && exchange->was_stripped)
-        exchange->ended = REASON_STRIPPED;
+    if (reason_blame(call->ended) == BLAME_NOBODY && call->was_mended)
+        call->ended = exchange->was_stripped ? REASON_MENDED_STRIPPED : REASON_MENDED;
+    else if (reason_blame(call->ended) == BLAME_NOBODY && exchange->was_stripped)
+        call->ended = REASON_STRIPPED;
     pay_outcome(pair);
     report(pair);
     question__put_back(pair);
@@ -501,9 +514,9 @@ void exchange__finish(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (!exchange->is_begun)
+    if (exchange->progress == CALL_NONE)
         return;
-    exchange->is_begun = false;
+    exchange->progress = CALL_NONE;
     exchange__settle(pair, OUTCOME_REFUSED, REASON_INTERNAL);
     if (exchange->batch != NULL)
         batch__finish(pair);
@@ -515,11 +528,10 @@ void exchange__finish(struct pair *pair)
     if (exchange->slot_taken)
         budget_leave(pair->lane->worker.budget, exchange->slot);
     exchange->slot_taken = false;
-    if (exchange->answers_sse)
+    if (exchange->body_kind == BODY_STREAM)
         gauge_add(&pair->lane->gauges.streams, -1);
-    exchange->answers_sse = false;
     gauge_add(&pair->lane->gauges.in_flight, -1);
-    gate_decision_fini(&exchange->decision);
+    gate_decision_fini(&exchange->call->decision);
     sse_parser_fini(&pair->events);
     exchange__rest(exchange); /* for the next call on this worker, on whatever connection */
 }

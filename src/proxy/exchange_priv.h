@@ -23,45 +23,71 @@ struct server_question;
 #define PASS_BODY_MAX 65536 /* that is posted to a declared path */
 #define AUDIT_WAIT_US INT64_C(60000000) /* then the call is refused; the writer goes DOWN long before */
 
-/* One call: from its head to its outcome. Invariants: owes_outcome: a permit that expects an outcome was recorded and has
- * none yet; route != NULL from the head on, but for refusals before it; nothing went up unless is_durable. */
-struct exchange {
-    bool is_begun;
-    bool is_judged;
-    bool is_durable;
+/* How far a call has come. */
+enum progress { CALL_NONE = 0, CALL_BEGUN, CALL_JUDGED, CALL_DURABLE };
+
+/* What the upstream's reply is read as: its body. */
+enum body_kind {
+    BODY_MESSAGE = 0, /* JSON, or of a declared path whatever it is */
+    BODY_STREAM,      /* events */
+    BODY_TEXT,        /* of an error */
+    BODY_METADATA,    /* it names its resource by the gate's URL */
+    BODY_EMPTY,       /* without a type: there may be none */
+    BODY_DROPPED      /* it is read and counted only */
+};
+
+/* The head that the agent is sent. HELD: the head of a stream waits, at most a second, for what its first event says of the
+ * server. WRITTEN: it is in front.out or gone. */
+enum reply_head { REPLY_HEAD_DUE = 0, REPLY_HEAD_HELD, REPLY_HEAD_WRITTEN };
+
+/* What is asked, what was judged of it and what became of it. Invariants: owes_outcome: a permit that expects an outcome was
+ * recorded and has none yet. */
+struct call {
     bool is_permitted;
     bool owes_outcome;
-    bool wants_sse;          /* a denial as event */
-    bool answers_sse;        /* an event stream goes down */
-    bool head_written;       /* the agent's reply head is in front.out or gone */
-    bool slot_taken;
-    bool origin_allowed;
-    bool has_session;
-    bool is_resuming;        /* GET with Last-Event-ID */
-    bool correlation_made;   /* here: the agent has named none yet */
     bool is_answered;        /* the response to the request went down */
-    bool saw_event_id;
-    bool saw_data;           /* an event with data came */
-    bool holds_head;         /* the head of a stream waits, at most a second, for what its first event says of the server */
-    bool call_is_open;       /* HTTP+SSE: it waits in the table for its answer, which comes on the session's stream */
-    bool upstream_done;      /* the reply was read to its end */
-    bool drops_body;         /* the reply's body is read and counted only */
-    bool wants_empty;        /* a reply without a type: it may have no body */
-    bool is_metadata;        /* the reply names its resource by the gate's URL */
-    bool is_text;            /* the reply's body is text, not JSON */
-    bool was_stripped;       /* of characters that deceive, in some message */
     bool was_mended;         /* some message, as the route's `lenient` allows */
     bool has_error_code;
+    bool keeps_answer;       /* the result's beginning is in `answer` */
+    enum reason refusal;     /* why it is answered by us; UNSET: it is not */
+    enum reason ended;
+    enum audit_outcome outcome;
+    uint64_t seq;
+    int64_t error_code;
+    uint64_t response_bytes;
+    uint64_t answer_bytes;   /* of the result, as it would be recorded whole */
+    struct mcp_message message;
+    struct gate_message asked;
+    struct buf canonical;    /* what is judged, recorded and sent */
+    struct buf answer;       /* the result's beginning, for the audit */
+    /* what has a beginning of its own; at its end long lists that few calls use */
+    struct digest digest;    /* of response_bytes */
+    struct gate_decision decision;
+};
+
+/* One request, from its head to its outcome. Invariants: route != NULL from the head on, but for refusals before it; nothing
+ * went up unless the call is DURABLE. */
+struct exchange {
+    enum progress progress;
+    enum body_kind body_kind;
+    enum reply_head head;
+    struct call *call;       /* that is looked at: its own, or one of the batch */
+    bool wants_sse;          /* a denial as event */
+    bool slot_taken;
+    bool origin_allowed;
+    bool correlation_made;   /* here: the agent has named none yet */
+    bool saw_event_id;
+    bool saw_data;           /* an event with data came */
+    bool call_is_open;       /* HTTP+SSE: it waits in the table for its answer, which comes on the session's stream */
+    bool upstream_done;      /* the reply was read to its end */
+    bool was_stripped;       /* of characters that deceive, in some message */
     uint32_t slot;
     uint64_t who;            /* whose identity was shown: budget_principal */
     int64_t wait_us;         /* until its rate has room; REQUEST_RATE */
     size_t sse_left;         /* bytes at the head of back.in that belong to the event stream and were not parsed yet */
     enum http_method method;
-    enum reason refusal;     /* why it is answered by us; UNSET: it is not */
     int reply_status;        /* the upstream's */
     int status;              /* the agent's */
-    enum audit_outcome outcome;
-    enum reason ended;
     const struct proxy_route *route;
     const struct dialect *dialect; /* in which it is answered: the route's; before there is one, by the path */
     const struct proxy_pass *pass;
@@ -69,40 +95,34 @@ struct exchange {
     struct json_fault fault; /* why the last message of the upstream was refused; text NULL: it was not */
     struct span upstream_path; /* where it goes, the slug filled in; of a subtree its root */
     struct span label;       /* asked.upstream, or of slugs that nobody listed by name the route: what metrics tell apart */
-    uint64_t seq;
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
     int64_t list_us, list_at_us, list_seen_us; /* CPU that went into its lists; when that was; CPU's clock within one, or 0 */
     bool is_list_costly;
-    uint64_t response_bytes;
-    uint64_t answer_bytes;   /* of the result, as it would be recorded whole */
-    bool keeps_answer;       /* its beginning is in `answer` */
-    int64_t error_code;
     uint32_t server_requests, server_notifications, server_denied;
     struct identity identity;
     struct mcp_session session;
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
-    struct batch *batch;     /* several calls in one body, which stand in its members; NULL: there is one, and it stands here */
+    struct batch *batch;     /* several calls in one body; NULL: there is one, its own */
     struct mailbox *mailbox; /* HTTP+SSE, the stream: what others have to say on it; NULL: it is none, or has no endpoint yet */
     struct span endpoint;    /* HTTP+SSE, a POST: where it goes up, path and query; at == NULL: it is none */
     struct gate_passing passing; /* the notification that was asked about last */
     struct server_question *question; /* what the stream upstream waits for; NULL: nothing */
-    struct mcp_message message;
-    struct gate_message asked;
     /* memory, from here on: given back with the outcome, so that the next call on this worker has it while it is warm */
     struct arena arena;
     struct arena event_arena;
     struct buf body;         /* as it came, where it came in pieces */
-    struct buf canonical;    /* what is judged, recorded and sent */
     struct buf reply;        /* an upstream's whole body */
-    struct buf answer;       /* the result's beginning, for the audit */
     struct buf event;        /* canonical bytes of one reply or event */
     struct buf text;         /* one event as it goes down; before the head is written: all of them */
     struct buf tail;         /* a large body that goes down when front.out is empty: it is never copied */
-    /* what has a beginning of its own; at its end long lists that few calls use */
-    struct digest digest;    /* of response_bytes */
-    struct gate_decision decision;
+    struct call own;
 };
+
+static inline bool exchange__has_session(const struct exchange *exchange)
+{
+    return exchange->session.upstream_id.at != NULL;
+}
 
 void exchange__init(struct exchange *exchange);
 void exchange__fini(struct exchange *exchange);

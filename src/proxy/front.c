@@ -135,6 +135,7 @@ static enum reason belong(struct pair *pair)
 static enum reason identify(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
     const struct proxy_route *route = exchange->route;
     struct identity_request request = exchange__identity_request(pair, exchange);
     enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
@@ -154,10 +155,10 @@ static enum reason identify(struct pair *pair)
         return REASON_MEMORY;
     if (is_home)
         exchange->identity.home = exchange->identity.tenant;
-    exchange->asked.home = exchange->identity.home;
-    exchange->asked.principal = exchange->identity.principal;
-    exchange->asked.tenant = exchange->identity.tenant;
-    exchange->asked.authentication = exchange->identity.authentication;
+    call->asked.home = exchange->identity.home;
+    call->asked.principal = exchange->identity.principal;
+    call->asked.tenant = exchange->identity.tenant;
+    call->asked.authentication = exchange->identity.authentication;
     return REASON_UNSET;
 }
 
@@ -219,12 +220,10 @@ static enum reason check_session(struct pair *pair)
         return REASON_UNSET; /* EventSource names the last event when it comes again: here nothing can be resumed */
     if (id.at == NULL)
         return resumes ? REASON_SESSION_FOREIGN : REASON_UNSET;
-    exchange->session_id = exchange->asked.session = id;
+    exchange->session_id = exchange->call->asked.session = id;
     if (mcp_session_check(gate_session_key(pair->lane->gate), &scope, id, &exchange->session) != CODE_OK ||
         span_is(exchange->session.revision, MCP_SESSION_LEGACY))
         return REASON_SESSION_FOREIGN;
-    exchange->has_session = true;
-    exchange->is_resuming = resumes && head->method == HTTP_METHOD_GET;
     return REASON_UNSET;
 }
 
@@ -232,7 +231,7 @@ static enum reason check_session(struct pair *pair)
 static enum reason check_version(struct exchange *exchange, const struct http_head *head)
 {
     exchange->version = http_head_known(head, HTTP_NAME_MCP_PROTOCOL_VERSION);
-    exchange->asked.protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
+    exchange->call->asked.protocol_version = exchange->version.at ? exchange->version : exchange->session.revision;
     if (head->method != HTTP_METHOD_POST && mcp_revision_is_modern(exchange->version))
         return REASON_HTTP_METHOD; /* those revisions have neither streams of their own nor sessions */
     if (head->method != HTTP_METHOD_POST && exchange->version.at != NULL &&
@@ -296,13 +295,14 @@ static enum reason settle_head(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
     enum reason reason = pair->is_pipe ? pipe__find(pair) : route__find(pair);
     struct http_accept accept;
 
     route__correlate(pair, head);
     if (reason != REASON_UNSET)
         return reason;
-    exchange->asked.dialect = span_text(exchange->dialect->name);
+    call->asked.dialect = span_text(exchange->dialect->name);
     accept = http_accept_of(head);
     exchange->wants_sse = exchange->route->denials_sse ? accept.sse || accept.any || accept.is_absent
                                                        : http_accept_wants_sse(accept);
@@ -312,8 +312,8 @@ static enum reason settle_head(struct pair *pair)
     if (reason == REASON_UNSET)
         reason = http_head_check(head, &exchange->route->rules);
     if (reason == REASON_UNSET && head->has_query && span_is_empty(legacy__session_of(exchange->route, head))) {
-        exchange->asked.query = http_head_query(head);
-        if (!exchange->route->query_pass || exchange->asked.query.len > HTTP_QUERY_MAX_BYTES)
+        call->asked.query = http_head_query(head);
+        if (!exchange->route->query_pass || call->asked.query.len > HTTP_QUERY_MAX_BYTES)
             reason = REASON_QUERY_REFUSED;
     }
     if (reason == REASON_UNSET)
@@ -340,14 +340,15 @@ static enum reason settle_head(struct pair *pair)
 static enum reason open_message(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
     enum reason reason;
 
     if (exchange->pass != NULL) {
-        exchange->asked.method = SPAN_LIT("pass");
-        exchange->asked.target = http_head_path(&pair->asks.head);
+        call->asked.method = SPAN_LIT("pass");
+        call->asked.target = http_head_path(&pair->asks.head);
         return REASON_UNSET;
     }
-    reason = exchange->dialect->open(exchange->method, exchange->asked.path, &exchange->message);
+    reason = exchange->dialect->open(exchange->method, call->asked.path, &call->message);
     exchange__ask(exchange);
     return reason;
 }
@@ -377,7 +378,7 @@ static void head_done(struct pair *pair)
         return;
     }
     if (head->method != HTTP_METHOD_POST) {
-        exchange->asked.refused = exchange->pass != NULL ? REASON_PERMITTED : REASON_UNSET;
+        exchange->call->asked.refused = exchange->pass != NULL ? REASON_PERMITTED : REASON_UNSET;
         pair__set_state(pair, STATE_JUDGE);
         return;
     }

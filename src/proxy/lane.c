@@ -73,7 +73,7 @@ static void recheck(struct lane *lane, struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
 
-    if (exchange->is_begun && exchange->route != NULL && exchange->identity.key_id != 0 &&
+    if (exchange->progress != CALL_NONE && exchange->route != NULL && exchange->identity.key_id != 0 &&
         !identity_key_holds(&exchange->identity, lane->seen_keys, clock_wall_us()))
         pair__close(pair, REASON_CREDENTIAL_WRONG);
 }

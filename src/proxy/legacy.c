@@ -33,7 +33,7 @@ enum reason legacy__check_session(struct pair *pair, struct span session)
     struct mcp_session_scope scope = exchange__session_scope(exchange);
     struct mcp_session sealed;
 
-    exchange->session_id = exchange->asked.session = session;
+    exchange->session_id = exchange->call->asked.session = session;
     if (mcp_session_check(gate_session_key(pair->lane->gate), &scope, session, &sealed) != CODE_OK ||
         !span_is(sealed.revision, MCP_SESSION_LEGACY))
         return REASON_SESSION_FOREIGN;
@@ -54,12 +54,13 @@ static struct question_key call_key(const struct exchange *exchange, struct span
 bool legacy__open_call(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct question_key key = call_key(exchange, exchange->message.id);
+    const struct call *call = exchange->call;
+    struct question_key key = call_key(exchange, call->message.id);
 
-    if (exchange->message.kind != MCP_REQUEST)
+    if (call->message.kind != MCP_REQUEST)
         return true;
     exchange->call_is_open =
-        question_open(pair->lane->gate, &key, exchange->message.method, pair__now_us(pair)) == CODE_OK;
+        question_open(pair->lane->gate, &key, call->message.method, pair__now_us(pair)) == CODE_OK;
     return exchange->call_is_open;
 }
 
@@ -73,24 +74,26 @@ void legacy__forget_call(struct pair *pair)
     if (!exchange->call_is_open)
         return;
     /* An agent that did not wait for the 202 may still wait for the answer; one that was told of an error does not. */
-    if (exchange->sent_us != 0 && exchange->refusal == REASON_UNSET && exchange->reply_status < 400)
+    if (exchange->sent_us != 0 && exchange->call->refusal == REASON_UNSET && exchange->reply_status < 400)
         return;
-    key = call_key(exchange, exchange->message.id);
+    key = call_key(exchange, exchange->call->message.id);
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return; /* it was answered all the same */
 }
 
 bool legacy__tells(const struct exchange *exchange)
 {
-    return exchange->endpoint.at != NULL && !span_is_empty(exchange->message.id) &&
-           exchange->message.kind != MCP_RESPONSE && exchange->message.kind != MCP_NOTIFICATION;
+    const struct call *call = exchange->call;
+
+    return exchange->endpoint.at != NULL && !span_is_empty(call->message.id) &&
+           call->message.kind != MCP_RESPONSE && call->message.kind != MCP_NOTIFICATION;
 }
 
 /* ---- the stream ---- */
 
 bool legacy__opens(const struct exchange *exchange)
 {
-    return exchange->method == HTTP_METHOD_GET && exchange->message.kind == MCP_NONE && !exchange->has_session;
+    return exchange->method == HTTP_METHOD_GET && exchange->call->message.kind == MCP_NONE && !exchange__has_session(exchange);
 }
 
 /* What was asked of the upstream, to which its references are relative. */
@@ -101,7 +104,7 @@ static struct mcp_endpoint_base base_of(struct pair *pair, struct buf *path)
 
     buf_add_span(path, exchange->upstream_path);
     if (exchange->route->subtree)
-        buf_add_span(path, exchange->asked.path);
+        buf_add_span(path, exchange->call->asked.path);
     return (struct mcp_endpoint_base){
         .is_tls = upstream->tls != NULL,
         .authority = upstream->preserve_host ? http_head_known(&pair->asks.head, HTTP_NAME_HOST) : upstream->authority,
@@ -142,7 +145,7 @@ static enum code begin_session(struct pair *pair, struct span uri, struct buf *t
         code = CODE_NOMEM;
     if (code != CODE_OK)
         return code;
-    exchange->session_id = exchange->asked.session = span_of(name, buf_len(text));
+    exchange->session_id = exchange->call->asked.session = span_of(name, buf_len(text));
     exchange->endpoint = span_part(exchange->session_id, 0, uri.len); /* where a question that is refused is answered */
     code = mailbox__open(pair, exchange->session_id);
     buf_clear(text);
@@ -190,12 +193,13 @@ bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
 static enum reason read_answer(struct pair *pair, const struct mcp_part *part, struct span method, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
-    const struct mcp_message stream = exchange->message;
+    struct call *call = exchange->call;
+    const struct mcp_message stream = call->message;
     enum reason reason;
 
-    exchange->message = (struct mcp_message){.kind = MCP_REQUEST, .method = method, .id = part->id};
+    call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = method, .id = part->id};
     reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, reply);
-    exchange->message = stream;
+    call->message = stream;
     if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, part->id)))
         reason = REASON_UPSTREAM_UNASKED;
     return reason;

@@ -46,17 +46,18 @@ void pair__set_state(struct pair *pair, enum state state)
 void pair__check(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
+    const struct call *call = exchange->call;
 
     BUG_ON(pair->state >= STATE_COUNT);
     BUG_ON(pair->conf == NULL);
-    BUG_ON(exchange->owes_outcome && !exchange->is_permitted);
+    BUG_ON(call->owes_outcome && !call->is_permitted);
     BUG_ON((pair->state == STATE_SEND || pair->state == STATE_REPLY) &&
-           (!exchange->is_durable || !exchange->is_permitted || exchange->route == NULL));
-    BUG_ON(pair->state == STATE_CONNECT && (!exchange->is_durable || !exchange->is_permitted));
-    BUG_ON(pair->state == STATE_HEAD && (exchange->owes_outcome || exchange->slot_taken));
+           (exchange->progress != CALL_DURABLE || !call->is_permitted || exchange->route == NULL));
+    BUG_ON(pair->state == STATE_CONNECT && (exchange->progress != CALL_DURABLE || !call->is_permitted));
+    BUG_ON(pair->state == STATE_HEAD && (call->owes_outcome || exchange->slot_taken));
     BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && exchange->question == NULL &&
            list_is_linked(&pair->waits));
-    BUG_ON(pair->state != STATE_HEAD && pair->state != STATE_CLOSING && !exchange->is_begun);
+    BUG_ON(pair->state != STATE_HEAD && pair->state != STATE_CLOSING && exchange->progress == CALL_NONE);
 }
 
 /* ---- making and ending ---- */
@@ -98,10 +99,10 @@ static void log_ending(const struct pair *pair)
 
     if (!log_wants(LOG_DEBUG))
         return;
-    if (exchange->is_begun && exchange->route != NULL) /* between two calls its configuration may be gone */
-        (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->asked.upstream));
+    if (exchange->progress != CALL_NONE && exchange->route != NULL) /* between two calls its configuration may be gone */
+        (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->call->asked.upstream));
     log_line(LOG_DEBUG,
-             &(struct log_about){.room = "proxy", .decision = exchange->seq, .upstream = route[0] ? route : NULL,
+             &(struct log_about){.room = "proxy", .decision = exchange->call->seq, .upstream = route[0] ? route : NULL,
                                  .reason = reason_name(pair->ending)},
              "a connection of %s ends in state %s%s%s", pair->client, state__text(pair->state),
              pair->front.is_broken && pair->front.stream ? ": " : "",
@@ -113,8 +114,10 @@ static void end_now(struct pair *pair)
 {
     log_ending(pair);
     reason_count(pair->ending);
-    if (pair->state == STATE_REPLY && (!buf_is_empty(&pair->front.out) || !buf_is_empty(&pair->exchange.tail)))
-        pair->exchange.ended = REASON_UNSET, batch__unsettle(&pair->exchange); /* whatever it was, the agent has not got it */
+    if (pair->state == STATE_REPLY && (!buf_is_empty(&pair->front.out) || !buf_is_empty(&pair->exchange.tail))) {
+        pair->exchange.call->ended = REASON_UNSET; /* whatever it was, the agent has not got it */
+        batch__unsettle(&pair->exchange);
+    }
     exchange__settle(pair, pair->state == STATE_REPLY || pair->state == STATE_SEND ? OUTCOME_CANCELLED : OUTCOME_NOT_SENT,
                      pair->ending);
     exchange__finish(pair);
@@ -262,7 +265,7 @@ static bool needs_agent(const struct pair *pair)
     case STATE_CLOSING:
         return false;
     case STATE_AUDIT:
-        return pair->exchange.is_permitted;
+        return pair->exchange.call->is_permitted;
     case STATE_CONNECT:
     case STATE_SEND:
         return true;
@@ -327,10 +330,10 @@ static void account(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
-                   exchange->body.size + exchange->canonical.size + exchange->reply.size + exchange->event.size +
-                   exchange->answer.size + exchange->text.size + exchange->tail.size +
+                   exchange->body.size + exchange->call->canonical.size + exchange->reply.size + exchange->event.size +
+                   exchange->call->answer.size + exchange->text.size + exchange->tail.size +
                    exchange->arena.used_bytes + exchange->event_arena.used_bytes +
-                   (exchange->answers_sse ? pair->events.data.size : 0) +
+                   (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) +
                    (exchange->batch != NULL ? batch__held_bytes(exchange) : 0);
 
     lane__hold(pair->lane, &pair->held_bytes, bytes);

@@ -32,20 +32,21 @@ void question__set_state(struct server_question *question, enum question_state s
 struct question_key question__key(const struct exchange *exchange, struct span id)
 {
     return (struct question_key){
-        .route = exchange->asked.upstream, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
-        .path = exchange->asked.path, .session = exchange->session_id, .id = id,
+        .route = exchange->call->asked.upstream, .tenant = exchange->identity.tenant, .principal = exchange->identity.principal,
+        .path = exchange->call->asked.path, .session = exchange->session_id, .id = id,
     };
 }
 
 void question__put_back(struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
+    const struct call *call = exchange->call;
     struct question_key key;
 
-    if (span_is_empty(exchange->asked.answers) || exchange->sent_us != 0)
+    if (span_is_empty(call->asked.answers) || exchange->sent_us != 0)
         return;
-    key = question__key(exchange, exchange->message.id);
-    if (question_open(pair->lane->gate, &key, exchange->asked.answers, pair__now_us(pair)) != CODE_OK)
+    key = question__key(exchange, call->message.id);
+    if (question_open(pair->lane->gate, &key, call->asked.answers, pair__now_us(pair)) != CODE_OK)
         return; /* others were asked meanwhile, as many as may be */
 }
 
@@ -82,7 +83,7 @@ static void aim(struct pair *pair, struct server_question *question)
     const struct mcp_reply *reply = &question->reply;
     struct gate_message *message = &question->message;
 
-    *message = exchange->asked;
+    *message = exchange->call->asked;
     message->from_server = true;
     message->time_us = clock_wall_us();
     message->began_us = pair__now_us(pair);

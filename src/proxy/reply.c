@@ -26,12 +26,12 @@ void reply__fail_for(struct pair *pair, enum audit_outcome outcome, enum reason 
     upstream__tell(pair, reason, detail);
     pair__drop_back(pair);
     exchange->upstream_done = true;
-    if (exchange->answers_sse) {
+    if (exchange->body_kind == BODY_STREAM) {
         stream__fail(pair, outcome, reason);
         return;
     }
     exchange__settle(pair, outcome, reason);
-    if (exchange->head_written)
+    if (exchange->head == REPLY_HEAD_WRITTEN)
         pair__close(pair, reason); /* a declared path: what went down already cannot be taken back, so it is cut off */
     else
         deny__answer(pair, reason);
@@ -61,7 +61,7 @@ void reply__fail(struct pair *pair, enum audit_outcome outcome, enum reason reas
     describe(pair, reason, text, sizeof text);
     if (pair->back.stream != NULL && pair->back.is_broken)
         detail = stream_fault(pair->back.stream);
-    if (pair->exchange.answers_sse && *pair->events.detail)
+    if (pair->exchange.body_kind == BODY_STREAM && *pair->events.detail)
         detail = pair->events.detail;
     reply__fail_for(pair, outcome, reason, detail);
 }
@@ -80,7 +80,7 @@ enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, st
     /* A new one begins with `initialize` alone; the old one is named back; any other name means nothing to the agent. */
     if (reply != NULL && !span_is_empty(reply->version) && !reply->is_error && !reply->is_unsupported_version)
         return mcp_session_make(gate_session_key(pair->lane->gate), &scope, &session, out);
-    if (exchange->has_session && span_equals(sent, exchange->session.upstream_id))
+    if (exchange__has_session(exchange) && span_equals(sent, exchange->session.upstream_id))
         return buf_add_span(out, exchange->session_id);
     return CODE_OK;
 }
@@ -135,7 +135,7 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
     };
 
     exchange->status = status;
-    exchange->head_written = true;
+    exchange->head = REPLY_HEAD_WRITTEN;
     http_write_status(out, status);
     if (passes)
         http_write_passing(out, head, &except);
@@ -173,7 +173,7 @@ static bool may_see(void *context, struct span method, struct span target, bool 
 {
     struct pair *pair = context;
 
-    return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, &pair->exchange.asked, method, target, is_template);
+    return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, &pair->exchange.call->asked, method, target, is_template);
 }
 
 static void learn(void *context, struct span tool, const struct mcp_hints *hints)
@@ -186,9 +186,9 @@ static void learn(void *context, struct span tool, const struct mcp_hints *hints
     };
     struct pair *pair = context;
     const struct exchange *exchange = &pair->exchange;
-    bool is_minted = !span_equals(exchange->label, exchange->asked.upstream); /* a slug that is not listed by name */
+    bool is_minted = !span_equals(exchange->label, exchange->call->asked.upstream); /* a slug that is not listed by name */
 
-    gate_learn(pair->lane->gate, exchange->asked.upstream, is_minted, tool, said);
+    gate_learn(pair->lane->gate, exchange->call->asked.upstream, is_minted, tool, said);
 }
 
 static bool passes(void *context, struct span method)
@@ -197,22 +197,23 @@ static bool passes(void *context, struct span method)
     struct exchange *exchange = &pair->exchange;
 
     return mcp_method_may_come(method, true) &&
-           gate_passes(pair->lane->gate, &exchange->asked, method, &exchange->passing);
+           gate_passes(pair->lane->gate, &exchange->call->asked, method, &exchange->passing);
 }
 
 enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
     const struct mcp_binding binding = exchange__binding(pair);
     const struct mcp_reply_rules rules = {
-        .request_method = exchange->message.kind == MCP_REQUEST ? exchange->message.method : SPAN_NONE,
-        .request_target = exchange->message.target,
+        .request_method = call->message.kind == MCP_REQUEST ? call->message.method : SPAN_NONE,
+        .request_target = call->message.target,
         .revisions = exchange->route->revisions,
-        .request = exchange->message.is_modern ? &exchange->message : NULL,
+        .request = call->message.is_modern ? &call->message : NULL,
         .binding = &binding,
         .deceptive = exchange->route->deceptive,
         .is_failure = exchange->reply_status >= 400,
-        .request_id = exchange->message.id,
+        .request_id = call->message.id,
         .lenient = exchange->route->lenient,
         .keep = may_see,
         .learn = learn,
@@ -232,7 +233,7 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
         reason = REASON_UPSTREAM_COSTLY;
     if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED || reason == REASON_UPSTREAM_COSTLY)
         exchange->fault.text = NULL;
-    exchange->was_mended = exchange->was_mended || reply->is_mended;
+    call->was_mended = call->was_mended || reply->is_mended;
     exchange->was_stripped = exchange->was_stripped || reply->stripped > 0;
     return reason;
 }
@@ -241,14 +242,15 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
 static void keep_answer(struct pair *pair, struct span result)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
-    if (!exchange->owes_outcome || exchange->route->answer_bytes == 0 || span_is_empty(result))
+    if (!call->owes_outcome || exchange->route->answer_bytes == 0 || span_is_empty(result))
         return;
-    exchange->keeps_answer = true;
-    buf_clear(&exchange->answer);
-    if (gate_answer(pair->lane->gate, &exchange->asked, &exchange->decision, result, exchange->route->answer_bytes,
-                    &exchange->answer, &exchange->answer_bytes) != CODE_OK)
-        buf_clear(&exchange->answer);
+    call->keeps_answer = true;
+    buf_clear(&call->answer);
+    if (gate_answer(pair->lane->gate, &call->asked, &call->decision, result, exchange->route->answer_bytes,
+                    &call->answer, &call->answer_bytes) != CODE_OK)
+        buf_clear(&call->answer);
 }
 
 void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_refused)
@@ -257,8 +259,8 @@ void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_ref
     enum audit_outcome outcome = reply->is_tool_error ? OUTCOME_TOOL_ERROR : OUTCOME_RESULT;
 
     keep_answer(pair, reply->result);
-    exchange->has_error_code = reply->is_error;
-    exchange->error_code = reply->error_code;
+    exchange->call->has_error_code = reply->is_error;
+    exchange->call->error_code = reply->error_code;
     if (reply->is_error)
         outcome = OUTCOME_PROTOCOL_ERROR;
     exchange__settle(pair, is_refused ? OUTCOME_REFUSED : outcome, is_refused ? REASON_VERSION_NEGOTIATED : REASON_COMPLETED);
@@ -266,7 +268,7 @@ void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_ref
 
 void reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
 {
-    if (pair->exchange.answers_sse)
+    if (pair->exchange.body_kind == BODY_STREAM)
         (void)stream__answer(pair, event, reply, false);
     else
         whole__answer(pair, reply);
@@ -285,7 +287,7 @@ static void refuse_redirect(struct pair *pair)
 
 static bool is_call(const struct exchange *exchange)
 {
-    return exchange->message.kind == MCP_REQUEST && exchange->endpoint.at == NULL;
+    return exchange->call->message.kind == MCP_REQUEST && exchange->endpoint.at == NULL;
 }
 
 /* A 2xx. Returns: UNSET where it may be read on. */
@@ -300,14 +302,13 @@ static enum reason sort_success(struct pair *pair)
 
     if (exchange->dialect->is_plain)
         return media == HTTP_MEDIA_JSON && !is_empty ? REASON_UNSET : REASON_UPSTREAM_TYPE;
-    exchange->wants_empty = media == HTTP_MEDIA_NONE;
-    if (exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
-        exchange->endpoint.at != NULL || exchange->method == HTTP_METHOD_DELETE || is_empty || exchange->wants_empty) {
-        exchange->drops_body = true;
+    if (exchange->call->message.kind == MCP_NOTIFICATION || exchange->call->message.kind == MCP_RESPONSE ||
+        exchange->endpoint.at != NULL || exchange->method == HTTP_METHOD_DELETE || is_empty || media == HTTP_MEDIA_NONE) {
+        exchange->body_kind = media == HTTP_MEDIA_NONE ? BODY_EMPTY : BODY_DROPPED;
         return REASON_UNSET;
     }
     if (is_stream && (is_call(exchange) || exchange->method == HTTP_METHOD_GET)) {
-        exchange->answers_sse = true;
+        exchange->body_kind = BODY_STREAM;
         return REASON_UNSET;
     }
     return is_call(exchange) && media == HTTP_MEDIA_JSON ? REASON_UNSET : REASON_UPSTREAM_TYPE;
@@ -318,8 +319,7 @@ static void sort_error(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     enum http_media media = http_media_of(&pair->answers.head);
 
-    exchange->is_text = media == HTTP_MEDIA_TEXT;
-    exchange->drops_body = media != HTTP_MEDIA_TEXT && media != HTTP_MEDIA_JSON;
+    exchange->body_kind = media == HTTP_MEDIA_TEXT ? BODY_TEXT : media == HTTP_MEDIA_JSON ? BODY_MESSAGE : BODY_DROPPED;
 }
 
 static bool head_done(struct pair *pair)
@@ -346,7 +346,7 @@ static bool head_done(struct pair *pair)
         reply__fail(pair, OUTCOME_REFUSED, reason);
     if (reason != REASON_UNSET)
         return true;
-    return exchange->answers_sse ? stream__begin(pair) : true;
+    return exchange->body_kind == BODY_STREAM ? stream__begin(pair) : true;
 }
 
 static bool read_head(struct pair *pair)
@@ -390,7 +390,7 @@ static bool is_late(struct pair *pair)
     int64_t stall_us = stall_limit_us(pair);
     bool has_head = exchange->reply_status != 0;
     int64_t limit_us = (int64_t)(has_head ? exchange->route->reply_idle_ms : exchange->route->reply_head_ms) * 1000;
-    bool is_endless = exchange->answers_sse && exchange->message.lasts;
+    bool is_endless = exchange->body_kind == BODY_STREAM && exchange->call->message.lasts;
     int64_t next_us = INT64_MAX;
 
     if (!buf_is_empty(&pair->front.out)) {
@@ -407,13 +407,13 @@ static bool is_late(struct pair *pair)
         }
         next_us = pair->back_moved_us + limit_us;
     }
-    if (exchange->holds_head && now_us - exchange->first_reply_us >= HOLD_US) {
+    if (exchange->head == REPLY_HEAD_HELD && now_us - exchange->first_reply_us >= HOLD_US) {
         (void)stream__release_head(pair);
         return true;
     }
-    if (exchange->holds_head && exchange->first_reply_us + HOLD_US < next_us)
+    if (exchange->head == REPLY_HEAD_HELD && exchange->first_reply_us + HOLD_US < next_us)
         next_us = exchange->first_reply_us + HOLD_US;
-    if (exchange->answers_sse && !exchange->upstream_done) {
+    if (exchange->body_kind == BODY_STREAM && !exchange->upstream_done) {
         stream__tick(pair);
         if (pair->quiet_since_us + QUIET_US < next_us)
             next_us = pair->quiet_since_us + QUIET_US;
@@ -434,7 +434,8 @@ bool reply__step(struct pair *pair)
         pair__answered(pair);
         return true;
     }
-    if (exchange->reply_status == 0 ? read_head(pair) : exchange->answers_sse ? stream__step(pair) : reply__whole(pair))
+    if (exchange->reply_status == 0               ? read_head(pair)
+        : exchange->body_kind == BODY_STREAM ? stream__step(pair) : reply__whole(pair))
         return true;
     return is_late(pair);
 }

@@ -58,7 +58,7 @@ static bool may_say_more(struct pair *pair)
         pair__close(pair, REASON_MEMORY);
         return false;
     }
-    if (exchange->head_written || buf_len(&exchange->text) <= PENDING_MAX_BYTES)
+    if (exchange->head == REPLY_HEAD_WRITTEN || buf_len(&exchange->text) <= PENDING_MAX_BYTES)
         return true;
     reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_EVENT);
     return false;
@@ -68,7 +68,7 @@ bool stream__flush(struct pair *pair)
 {
     if (!may_say_more(pair))
         return false;
-    if (!pair->exchange.head_written || write_down(pair) == CODE_OK)
+    if (pair->exchange.head != REPLY_HEAD_WRITTEN || write_down(pair) == CODE_OK)
         return true;
     pair__close(pair, REASON_MEMORY);
     return false;
@@ -96,9 +96,8 @@ bool stream__release_head(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (!exchange->holds_head)
+    if (exchange->head != REPLY_HEAD_HELD)
         return true;
-    exchange->holds_head = false;
     if (write_stream_head(pair, NULL) == CODE_OK)
         return stream__flush(pair);
     pair__close(pair, REASON_MEMORY);
@@ -128,16 +127,16 @@ static bool owes_answer(const struct exchange *exchange)
 {
     if (exchange->batch != NULL)
         return batch__owes_answer(exchange);
-    return exchange->message.kind == MCP_REQUEST && !exchange->is_answered;
+    return exchange->call->message.kind == MCP_REQUEST && !exchange->call->is_answered;
 }
 
 void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
 
     exchange__settle(pair, outcome, reason);
-    exchange->holds_head = false;
-    if (!exchange->head_written) {
+    if (exchange->head != REPLY_HEAD_WRITTEN) {
         buf_clear(&exchange->text);
         deny__answer(pair, reason);
         return;
@@ -148,10 +147,10 @@ void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason rea
     if (exchange->batch != NULL && !batch__answer_rest(pair, reason))
         return;
     if (exchange->batch == NULL && owes_answer(exchange) &&
-        exchange->dialect->reply_error(exchange->message.id, reason, exchange->seq, &exchange->event) == CODE_OK &&
+        exchange->dialect->reply_error(call->message.id, reason, call->seq, &exchange->event) == CODE_OK &&
         !stream__emit(pair, NULL, buf_peek(&exchange->event)))
         return;
-    exchange->is_answered = true;
+    call->is_answered = true;
     end_down(pair);
 }
 
@@ -171,7 +170,7 @@ void stream__tick(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (!exchange->head_written || pair__now_us(pair) - pair->quiet_since_us < QUIET_US)
+    if (exchange->head != REPLY_HEAD_WRITTEN || pair__now_us(pair) - pair->quiet_since_us < QUIET_US)
         return;
     pair->quiet_since_us = pair__now_us(pair);
     give_buffers_back(pair);
@@ -194,11 +193,12 @@ bool stream__begin(struct pair *pair)
     sse_parser_begin(&pair->events, exchange->route->limits.event_bytes);
     exchange->event.cap_bytes = exchange->route->limits.event_bytes;
     pair->quiet_since_us = pair__now_us(pair);
-    if (exchange->dialect->begins_session(&exchange->message))
+    if (exchange->dialect->begins_session(&exchange->call->message))
         return true;
-    exchange->holds_head = legacy__opens(exchange);
-    if (exchange->holds_head)
+    if (legacy__opens(exchange)) {
+        exchange->head = REPLY_HEAD_HELD;
         return true;
+    }
     if (write_stream_head(pair, NULL) != CODE_OK)
         pair__close(pair, REASON_MEMORY);
     return true;
@@ -209,11 +209,11 @@ static bool take_response(struct pair *pair, const struct sse_event *event, cons
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (exchange->is_answered || !span_equals(reply->id, exchange->message.id)) {
+    if (exchange->call->is_answered || !span_equals(reply->id, exchange->call->message.id)) {
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_UNASKED);
         return false;
     }
-    if (!exchange->head_written && !is_refused && !reply__session_is_fit(pair, reply)) {
+    if (exchange->head != REPLY_HEAD_WRITTEN && !is_refused && !reply__session_is_fit(pair, reply)) {
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_MALFORMED);
         return false;
     }
@@ -224,13 +224,20 @@ bool stream__answer(struct pair *pair, const struct sse_event *event, const stru
 {
     struct exchange *exchange = &pair->exchange;
 
-    exchange->is_answered = true;
+    exchange->call->is_answered = true;
     reply__settle(pair, reply, is_refused);
-    if (!exchange->head_written && write_stream_head(pair, is_refused ? NULL : reply) != CODE_OK) {
+    if (exchange->head != REPLY_HEAD_WRITTEN && write_stream_head(pair, is_refused ? NULL : reply) != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return false;
     }
     return stream__emit(pair, event, reply->body);
+}
+
+/* A stream of a session that the agent came back to: it may hold answers to whatever it asked before. */
+static bool is_resuming(const struct pair *pair)
+{
+    return pair->exchange.method == HTTP_METHOD_GET && exchange__has_session(&pair->exchange) &&
+           http_head_has(&pair->asks.head, HTTP_NAME_LAST_EVENT_ID);
 }
 
 static bool take_message(struct pair *pair, const struct sse_event *event)
@@ -249,11 +256,11 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
         return false;
     }
     /* Since 2026-07-28 a server asks within its answers: to a request on a stream nobody would answer. */
-    if (exchange->message.is_modern && reply.kind == MCP_REQUEST) {
+    if (exchange->call->message.is_modern && reply.kind == MCP_REQUEST) {
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_UNASKED);
         return false;
     }
-    if (reply.kind != MCP_RESPONSE || (exchange->method == HTTP_METHOD_GET && exchange->is_resuming))
+    if (reply.kind != MCP_RESPONSE || is_resuming(pair))
         return question__take(pair, event, &reply);
     return take_response(pair, event, &reply, reason == REASON_VERSION_NEGOTIATED);
 }
@@ -289,8 +296,8 @@ static bool take_event(struct pair *pair)
 static void take_end(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    bool owes = owes_answer(exchange) && !exchange->message.lasts;
-    bool may_resume = exchange->saw_event_id && exchange->head_written && !exchange->message.is_modern;
+    bool owes = owes_answer(exchange) && !exchange->call->message.lasts;
+    bool may_resume = exchange->saw_event_id && exchange->head == REPLY_HEAD_WRITTEN && !exchange->call->message.is_modern;
 
     if (sse_parser_eof(&pair->events) == SSE_STEP_FAULT) {
         reply__fail(pair, OUTCOME_REFUSED, pair->events.reason);
@@ -385,17 +392,18 @@ static bool read_body(struct pair *pair)
 static void end_lasting(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
     const struct dialect *dialect = exchange->dialect;
 
     exchange__settle(pair, OUTCOME_STREAM_ENDED, REASON_DRAINING);
     pair__drop_back(pair);
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = PENDING_MAX_BYTES;
-    if (exchange->message.kind == MCP_REQUEST && dialect->stream_end != NULL &&
-        dialect->stream_end(&exchange->message, &exchange->event) == CODE_OK &&
+    if (call->message.kind == MCP_REQUEST && dialect->stream_end != NULL &&
+        dialect->stream_end(&call->message, &exchange->event) == CODE_OK &&
         !stream__emit(pair, NULL, buf_peek(&exchange->event)))
         return;
-    exchange->is_answered = true;
+    call->is_answered = true;
     end_down(pair);
 }
 
@@ -411,7 +419,7 @@ static bool advance(struct pair *pair)
         return question__step(pair);
     if (batch__has_parts(exchange))
         return batch__next(pair) || true;
-    if (pair->lane->is_draining && exchange->message.lasts) {
+    if (pair->lane->is_draining && exchange->call->message.lasts) {
         end_lasting(pair);
         return true;
     }

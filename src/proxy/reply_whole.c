@@ -70,7 +70,7 @@ static void deliver_message(struct pair *pair, struct span raw)
         return;
     }
     reason = reply__read(pair, raw, exchange->route->limits.response_bytes, &reply);
-    if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->message.id)))
+    if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->call->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
     if (reason == REASON_PERMITTED && !reply__session_is_fit(pair, &reply))
         reason = REASON_UPSTREAM_MALFORMED;
@@ -122,18 +122,18 @@ static void deliver_error(struct pair *pair)
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
     if (exchange->dialect->is_plain) {
-        body = exchange->is_text ? SPAN_NONE : read_error(pair, raw);
+        body = exchange->body_kind == BODY_TEXT ? SPAN_NONE : read_error(pair, raw);
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     } else if (exchange->route->deceptive.results != MCP_PASS &&
-        (exchange->is_text ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
+        (exchange->body_kind == BODY_TEXT ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
         exchange->was_stripped = !span_is_empty(raw); /* all of it */
     } else if (mcp_hides_message(raw)) {
         upstream__tell(pair, REASON_UPSTREAM_UNASKED,
                        "its error cannot be read, or is a message of another kind: its status alone goes on");
-    } else if (exchange->is_text && unicode_is_utf8(raw)) {
+    } else if (exchange->body_kind == BODY_TEXT && unicode_is_utf8(raw)) {
         body = raw;
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
-    } else if (!exchange->is_text && !span_is_empty(raw)) {
+    } else if (exchange->body_kind != BODY_TEXT && !span_is_empty(raw)) {
         body = read_error(pair, raw);
         if (span_is_empty(body) && json_read(raw, &json_reply_rules, &exchange->event, NULL, NULL, &fault) == CODE_OK)
             body = buf_peek(&exchange->event);
@@ -146,7 +146,7 @@ static void deliver_error(struct pair *pair)
 static void deliver_empty(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    bool is_taken = exchange->message.kind == MCP_NOTIFICATION || exchange->message.kind == MCP_RESPONSE ||
+    bool is_taken = exchange->call->message.kind == MCP_NOTIFICATION || exchange->call->message.kind == MCP_RESPONSE ||
                     exchange->endpoint.at != NULL;
     /* A stream that ended before it began is one still: who opened it asks what it is. */
     bool is_stream = !is_taken && http_media_of(&pair->answers.head) == HTTP_MEDIA_SSE;
@@ -193,7 +193,7 @@ bool pass__begin(struct pair *pair)
     struct buf *out = &pair->front.out;
 
     if (discovery__is_metadata(pair)) {
-        pair->exchange.is_metadata = true; /* read whole, and changed before it goes down */
+        pair->exchange.body_kind = BODY_METADATA; /* read whole, and changed before it goes down */
         return true;
     }
     if (pair->exchange.method != HTTP_METHOD_HEAD && head->framing == HTTP_FRAMING_CONTENT_LENGTH &&
@@ -247,15 +247,20 @@ static void deliver_metadata(struct pair *pair, struct span raw)
     reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&exchange->body), NULL, NULL);
 }
 
+static bool drops_body(const struct exchange *exchange)
+{
+    return exchange->body_kind == BODY_DROPPED || exchange->body_kind == BODY_EMPTY;
+}
+
 static void deliver_whole(struct pair *pair, struct span raw)
 {
     const struct exchange *exchange = &pair->exchange;
 
-    if (exchange->is_metadata)
+    if (exchange->body_kind == BODY_METADATA)
         deliver_metadata(pair, raw);
     else if (exchange->pass != NULL)
         end_pass(pair);
-    else if (exchange->drops_body)
+    else if (drops_body(exchange))
         deliver_empty(pair);
     else if (exchange->reply_status >= 400)
         deliver_error(pair);
@@ -271,27 +276,27 @@ static bool keep(struct pair *pair, struct span piece)
     struct exchange *exchange = &pair->exchange;
     bool is_error = exchange->reply_status >= 400 && exchange->pass == NULL;
     bool is_call = exchange->endpoint.at == NULL &&
-                   (exchange->message.kind == MCP_REQUEST || exchange->method == HTTP_METHOD_GET);
-    uint64_t limit = is_error || exchange->is_metadata ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
+                   (exchange->call->message.kind == MCP_REQUEST || exchange->method == HTTP_METHOD_GET);
+    uint64_t limit = is_error || exchange->body_kind == BODY_METADATA ? ERROR_BODY_MAX : exchange->route->limits.response_bytes;
     enum reason reason;
 
-    if (exchange->wants_empty && is_call) {
+    if (exchange->body_kind == BODY_EMPTY && is_call) {
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TYPE);
         return false;
     }
     if (pair->answers.body_bytes > limit) {
-        if (!exchange->drops_body && !is_error) {
+        if (!drops_body(exchange) && !is_error) {
             reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_TOO_LARGE);
             return false;
         }
         /* Its status is enough; the rest of the body is not waited for. */
-        exchange->drops_body = true;
+        exchange->body_kind = BODY_DROPPED;
         deliver_empty(pair);
         return false;
     }
-    if (exchange->drops_body)
+    if (drops_body(exchange))
         return true;
-    if (exchange->pass != NULL && !exchange->is_metadata)
+    if (exchange->pass != NULL && exchange->body_kind != BODY_METADATA)
         return pass_on(pair, piece);
     reason = pair__refuses(pair, buf_len(&exchange->reply));
     if (reason == REASON_UNSET && buf_add_span(&exchange->reply, piece) != CODE_OK)
@@ -317,7 +322,7 @@ static bool ended(struct pair *pair)
 /* What a server streams in answer to a message that has none is not waited for. */
 static bool is_endless(const struct pair *pair)
 {
-    return pair->exchange.drops_body && pair->exchange.reply_status < 300 &&
+    return drops_body(&pair->exchange) && pair->exchange.reply_status < 300 &&
            http_media_of(&pair->answers.head) == HTTP_MEDIA_SSE;
 }
 
@@ -338,7 +343,7 @@ bool reply__whole(struct pair *pair)
     }
     switch (http_reader_feed(&pair->answers, buf_peek(&back->in), &used, &body)) {
     case HTTP_STEP_BODY:
-        if (!exchange->drops_body && pair->answers.place == HTTP_PLACE_DONE && buf_is_empty(&exchange->reply) &&
+        if (!drops_body(exchange) && pair->answers.place == HTTP_PLACE_DONE && buf_is_empty(&exchange->reply) &&
             exchange->reply_status < 300 && exchange->pass == NULL &&
             pair->answers.body_bytes <= exchange->route->limits.response_bytes) {
             deliver_message(pair, body); /* whole and in one piece: read where it lies */

@@ -174,6 +174,7 @@ static struct span filled(struct exchange *exchange, struct span template, struc
 enum reason route__lead(struct pair *pair, const struct place *place)
 {
     struct exchange *exchange = &pair->exchange;
+    struct call *call = exchange->call;
     const struct proxy_route *route = place->route;
     const struct proxy_pass *pass = place->pass;
 
@@ -181,14 +182,14 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     exchange->dialect = route->dialect;
     exchange->pass = pass;
     exchange->slug = place->slug;
-    exchange->asked.upstream = filled(exchange, route->name, place->slug, SPAN_NONE);
-    exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? exchange->asked.upstream
+    call->asked.upstream = filled(exchange, route->name, place->slug, SPAN_NONE);
+    exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? call->asked.upstream
                                                                                               : route->name;
     if (route->subtree && pass == NULL)
-        exchange->asked.path = place->rest;
+        call->asked.path = place->rest;
     exchange->upstream_path = pass != NULL ? filled(exchange, pass->upstream_path, place->slug, place->rest)
                                            : filled(exchange, route->upstream.path, place->slug, SPAN_NONE);
-    if (exchange->asked.upstream.at == NULL || exchange->upstream_path.at == NULL)
+    if (call->asked.upstream.at == NULL || exchange->upstream_path.at == NULL)
         return REASON_MEMORY;
     if (pass != NULL && !is_narrow(pass) && proxy_conf_judges(pair->conf, &route->upstream, exchange->upstream_path))
         return REASON_ROUTE_UNKNOWN;
@@ -276,7 +277,7 @@ void route__client(struct pair *pair, const struct http_head *head)
         if (head != NULL)
             find_client(pair, head);
     }
-    pair->exchange.asked.client = span_text(pair->client);
+    pair->exchange.call->asked.client = span_text(pair->client);
 }
 
 static bool is_visible(struct span text)
@@ -342,7 +343,7 @@ struct span route__correlation_name(const struct exchange *exchange)
 void route__correlate(struct pair *pair, const struct http_head *head)
 {
     struct exchange *exchange = &pair->exchange;
-    struct gate_message *asked = &exchange->asked;
+    struct gate_message *asked = &exchange->call->asked;
     struct span sent = head ? head__value(head, route__correlation_name(exchange)) : SPAN_NONE;
     char *made;
 
@@ -368,8 +369,8 @@ void route__correlate(struct pair *pair, const struct http_head *head)
 
 void route__correlate_body(struct exchange *exchange)
 {
-    const struct json_node *parent = json_member(exchange->message.meta, SPAN_LIT("traceparent"));
-    struct gate_message *asked = &exchange->asked;
+    const struct json_node *parent = json_member(exchange->call->message.meta, SPAN_LIT("traceparent"));
+    struct gate_message *asked = &exchange->call->asked;
     struct span trace = parent != NULL ? trace_of(parent->text) : SPAN_NONE;
 
     if (trace.at == NULL || asked->trace.at != NULL)

@@ -32,7 +32,7 @@ static uint64_t whose(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
-    uint64_t hash = hash_mix(hash_span(exchange->asked.upstream), hash_span(exchange->identity.tenant));
+    uint64_t hash = hash_mix(hash_span(exchange->call->asked.upstream), hash_span(exchange->identity.tenant));
 
     hash = hash_mix(hash, hash_span(exchange->identity.principal));
     for (size_t i = 0; i < head->count; i++) {

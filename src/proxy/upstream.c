@@ -18,19 +18,20 @@
 void upstream__tell(struct pair *pair, enum reason reason, const char *detail)
 {
     const struct exchange *exchange = &pair->exchange;
+    const struct call *call = exchange->call;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
     char route[128], correlation[130], status[32] = "", port[16] = "";
 
     if (!lane__may_log(pair->lane))
         return;
-    (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(exchange->asked.upstream));
-    (void)snprintf(correlation, sizeof correlation, "%.*s", SPAN_ARG(exchange->asked.correlation));
+    (void)snprintf(route, sizeof route, "%.*s", SPAN_ARG(call->asked.upstream));
+    (void)snprintf(correlation, sizeof correlation, "%.*s", SPAN_ARG(call->asked.correlation));
     if (exchange->reply_status != 0)
         (void)snprintf(status, sizeof status, " answers %d", exchange->reply_status);
     if (upstream->port != 0)
         (void)snprintf(port, sizeof port, " port %u", upstream->port);
     log_line(LOG_WARN,
-             &(struct log_about){.room = "proxy", .decision = exchange->seq, .correlation = correlation, .upstream = route,
+             &(struct log_about){.room = "proxy", .decision = call->seq, .correlation = correlation, .upstream = route,
                                  .reason = reason_name(reason)},
              "upstream %s%s%s: %s", upstream->host != NULL ? upstream->host : "of a pipe", port, status, detail);
 }
@@ -115,11 +116,11 @@ static bool begin_sending(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     bool has_body = exchange->method == HTTP_METHOD_POST;
-    size_t len = has_body ? buf_len(&exchange->canonical) : SIZE_MAX;
+    size_t len = has_body ? buf_len(&exchange->call->canonical) : SIZE_MAX;
     enum code code = upstream__write_head(pair, exchange->method, len, false, &pair->back.out);
 
     if (code == CODE_OK && has_body)
-        code = buf_add_span(&pair->back.out, buf_peek(&exchange->canonical));
+        code = buf_add_span(&pair->back.out, buf_peek(&exchange->call->canonical));
     if (code != CODE_OK) {
         give_up(pair, OUTCOME_NOT_SENT, REASON_MEMORY);
         return true;
@@ -288,8 +289,8 @@ static enum code write_path(const struct pair *pair, enum http_method method, st
     if (exchange->route->subtree && exchange->pass == NULL) {
         code = buf_add_span(&joined, path);
         if (code == CODE_OK) /* as it was judged */
-            code = exchange->dialect->write_path != NULL ? exchange->dialect->write_path(&exchange->message, &joined)
-                                                          : buf_add_span(&joined, exchange->asked.path);
+            code = exchange->dialect->write_path != NULL ? exchange->dialect->write_path(&exchange->call->message, &joined)
+                                                          : buf_add_span(&joined, exchange->call->asked.path);
         path = buf_peek(&joined);
     }
     if (code == CODE_OK)
@@ -315,7 +316,7 @@ static enum code write_mirrors(const struct pair *pair, struct buf *out)
         if (!http_head_mirrors(head, i))
             continue;
         buf_clear(&value);
-        code = dialect->mirror(&exchange->message, http_head_name(head, i), http_head_value(head, i), &value);
+        code = dialect->mirror(&exchange->call->message, http_head_name(head, i), http_head_value(head, i), &value);
         if (code == CODE_OK)
             code = http_write_header(out, http_head_name(head, i), buf_peek(&value));
     }
@@ -354,14 +355,15 @@ static enum code write_caller(const struct exchange *exchange, struct buf *out)
 static enum code write_judged(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
+    const struct call *call = exchange->call;
     const struct proxy_route *route = exchange->route;
     enum code code = CODE_OK;
 
-    if (!span_is_empty(exchange->asked.correlation))
-        code = http_write_header(out, route->correlation_header, exchange->asked.correlation);
-    if (code == CODE_OK && !span_is_empty(route->tenant_header) && exchange->asked.tenant.at != NULL)
-        code = http_write_header(out, route->tenant_header, exchange->asked.tenant);
-    if (code == CODE_OK && exchange->has_session)
+    if (!span_is_empty(call->asked.correlation))
+        code = http_write_header(out, route->correlation_header, call->asked.correlation);
+    if (code == CODE_OK && !span_is_empty(route->tenant_header) && call->asked.tenant.at != NULL)
+        code = http_write_header(out, route->tenant_header, call->asked.tenant);
+    if (code == CODE_OK && exchange__has_session(exchange))
         code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
     for (size_t i = 0; i < route->upstream.header_count && code == CODE_OK && takes_credentials(exchange->pass); i++)
         code = http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
