@@ -32,6 +32,7 @@ struct making {
     struct question base;
     struct arena arena;     /* of one base and its variants */
     struct buf text;
+    enum code code;         /* sticks */
     diff_put_fn put;
     void *context;
 };
@@ -53,106 +54,95 @@ static void add(struct samples *samples, struct span json)
         v->json[v->count++].len = json.len;
 }
 
+/* What was written, unless it could not be: a value that is too long is not tried. */
+static void add_buf(struct variants *v, struct buf *json)
+{
+    if (buf_code(json) == CODE_OK)
+        add(&v->samples, buf_peek(json));
+    else if (buf_code(json) == CODE_NOMEM)
+        v->code = CODE_NOMEM;
+    buf_fini(json);
+}
+
 /* before, text and after as one JSON string; controls and all. */
 static void add_text(struct samples *samples, const char *before, struct span text, const char *after)
 {
-    struct variants *v = (struct variants *)samples;
     struct buf whole, json;
-    enum code code;
 
     buf_init(&whole, CALL_MAX_BYTES);
     buf_init(&json, CALL_MAX_BYTES);
-    code = buf_add_text(&whole, before);
-    if (code == CODE_OK)
-        code = buf_add_span(&whole, text);
-    if (code == CODE_OK)
-        code = buf_add_text(&whole, after);
-    if (code == CODE_OK)
-        code = json_write_string(&json, buf_peek(&whole));
-    if (code == CODE_OK)
-        add(samples, buf_peek(&json));
-    else if (code == CODE_NOMEM)
-        v->code = code;
+    buf_add_text(&whole, before);
+    buf_add_span(&whole, text);
+    buf_add_text(&whole, after);
+    if (buf_fail(&json, buf_code(&whole)) == CODE_OK)
+        json_write_string(&json, buf_peek(&whole));
+    add_buf((struct variants *)samples, &json);
     buf_fini(&whole);
-    buf_fini(&json);
-}
-
-static void add_run(struct variants *v, uint64_t count, uint64_t most, const char *open, const char *one, const char *close)
-{
-    struct buf json;
-    enum code code;
-
-    if (count > most)
-        return;
-    buf_init(&json, CALL_MAX_BYTES);
-    code = buf_add_text(&json, open);
-    for (uint64_t i = 0; i < count && code == CODE_OK; i++)
-        code = buf_addf(&json, "%s%s", i > 0 && *open == '[' ? "," : "", one);
-    if (code == CODE_OK)
-        code = buf_add_text(&json, close);
-    if (code == CODE_OK)
-        add(&v->samples, buf_peek(&json));
-    else if (code == CODE_NOMEM)
-        v->code = code;
-    buf_fini(&json);
 }
 
 static void add_around(struct samples *samples, uint64_t count, uint64_t most, const char *open, const char *one,
                        const char *close)
 {
-    struct variants *v = (struct variants *)samples;
-    for (uint64_t i = count > 0 ? count - 1 : 0; i <= count + 1; i++)
-        add_run(v, i, most, open, one, close);
+    for (uint64_t length = count > 0 ? count - 1 : 0; length <= count + 1 && length <= most; length++) {
+        struct buf json;
+
+        buf_init(&json, CALL_MAX_BYTES);
+        buf_add_text(&json, open);
+        for (uint64_t i = 0; i < length; i++)
+            buf_addf(&json, "%s%s", i > 0 && *open == '[' ? "," : "", one);
+        buf_add_text(&json, close);
+        add_buf((struct variants *)samples, &json);
+    }
+}
+
+/* Reads JSON into a tree over *canonical, which the caller ends. Returns: NULL: it is none, or *sticks is CODE_NOMEM. */
+static const struct json_node *read_json(struct span json, struct buf *canonical, struct arena *arena, enum code *sticks)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    enum code code;
+
+    buf_init(canonical, CALL_MAX_BYTES);
+    code = json_read(json, &json_file_rules, canonical, arena, &root, &fault);
+    if (code == CODE_NOMEM)
+        *sticks = code;
+    return code == CODE_OK ? root : NULL;
 }
 
 /* What the strings of an operand that is kept as JSON say: hosts, directories, ranges. */
 static void add_written(struct samples *samples, struct span written, const char *before, const char *after)
 {
     struct variants *v = (struct variants *)samples;
-    const struct json_node *root = NULL;
-    struct json_fault fault;
     struct buf canonical;
+    const struct json_node *root = read_json(written, &canonical, v->arena, &v->code);
+    const struct json_node *hosts = root != NULL && root->type == JSON_OBJECT ? json_member(root, SPAN_LIT("hosts")) : root;
 
-    buf_init(&canonical, CALL_MAX_BYTES);
-    if (json_read(written, &json_file_rules, &canonical, v->arena, &root, &fault) == CODE_OK) {
-        const struct json_node *hosts = root->type == JSON_OBJECT ? json_member(root, SPAN_LIT("hosts")) : root;
-
-        if (hosts != NULL && hosts->type == JSON_STRING)
-            add_text(samples, before, hosts->text, after);
-        for (const struct json_node *host = hosts ? hosts->child : NULL; host != NULL; host = host->next)
-            if (host->type == JSON_STRING && span_starts_with(host->text, SPAN_LIT("*")))
-                add_text(samples, "https://x", span_part(host->text, 1, SIZE_MAX), after);
-            else if (host->type == JSON_STRING)
-                add_text(samples, before, host->text, after);
-    }
+    if (hosts != NULL && hosts->type == JSON_STRING)
+        add_text(samples, before, hosts->text, after);
+    for (const struct json_node *host = hosts ? hosts->child : NULL; host != NULL; host = host->next)
+        if (host->type == JSON_STRING && span_starts_with(host->text, SPAN_LIT("*")))
+            add_text(samples, "https://x", span_part(host->text, 1, SIZE_MAX), after);
+        else if (host->type == JSON_STRING)
+            add_text(samples, before, host->text, after);
     buf_fini(&canonical);
 }
 
 static void add_addresses(struct samples *samples, struct span written)
 {
     struct variants *v = (struct variants *)samples;
-    const struct json_node *root = NULL;
-    struct json_fault fault;
     struct buf canonical;
+    const struct json_node *root = read_json(written, &canonical, v->arena, &v->code);
 
-    buf_init(&canonical, CALL_MAX_BYTES);
-    if (json_read(written, &json_file_rules, &canonical, v->arena, &root, &fault) == CODE_OK)
-        for (const struct json_node *range = root->child; range != NULL; range = range->next)
-            add_text(samples, "", span_part(range->text, 0, span_find(range->text, '/')), "");
+    for (const struct json_node *range = root ? root->child : NULL; range != NULL; range = range->next)
+        add_text(samples, "", span_part(range->text, 0, span_find(range->text, '/')), "");
     buf_fini(&canonical);
 }
 
 static void add_sample(struct samples *samples, struct span pattern)
 {
-    struct variants *v = (struct variants *)samples;
-    struct buf text;
+    char text[DIFF_SAMPLE_MAX];
 
-    buf_init(&text, CALL_MAX_BYTES);
-    if (diff__sample(pattern, &text) == CODE_OK)
-        add_text(samples, "", buf_peek(&text), "");
-    else
-        v->code = CODE_NOMEM;
-    buf_fini(&text);
+    add_text(samples, "", span_of(text, diff__sample(pattern, text)), "");
 }
 
 static void add_glob(struct samples *samples, struct span glob)
@@ -185,112 +175,136 @@ static const struct samples into_variants = {
     .addresses = add_addresses,
 };
 
-static void collect(struct variants *v, struct arena *arena, const struct condition *leaf)
+static void collect(struct making *m, struct variants *v, const struct condition *leaf)
 {
-    *v = (struct variants){.samples = into_variants, .arena = arena};
+    *v = (struct variants){.samples = into_variants, .arena = &m->arena};
     add_types(v); /* first, being short */
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->sample != NULL)
             leaf->ops[i].operator->sample(&leaf->ops[i], &v->samples);
+    if (v->code != CODE_OK)
+        m->code = v->code;
 }
 
 /* ---- trying ---- */
 
-/* The gate takes the resource from params.uri. */
-static enum code name_resource(struct making *m, const struct question *question, struct diff_tree *tree)
+/* Sets what the path names; a path that cannot be laid changes nothing. Returns: whether it was laid. */
+static bool set(struct making *m, struct diff_tree *tree, const struct path *path, struct span json)
 {
-    struct path uri;
-    struct variants v = {.arena = &m->arena};
-    struct why why;
-    size_t offset;
-    enum code code;
+    enum code code = m->code == CODE_OK ? diff__tree_set(&m->arena, tree, path, json) : m->code;
 
-    if (question->resource.len == 0)
-        return CODE_OK;
-    add_text(&v.samples, "", question->resource, "");
-    code = v.count > 0 ? path_compile(SPAN_LIT("uri"), &m->arena, &uri, &offset, &why) : v.code;
-    return code == CODE_OK && v.count > 0 ? diff__tree_set(&m->arena, tree, &uri, v.json[0]) : code;
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        m->code = code;
+    return code == CODE_OK;
 }
 
-static enum code put_tree(struct making *m, const struct question *question, struct diff_tree *tree)
+/* NULL without memory. */
+static struct diff_tree *tree_of(struct making *m, const struct json_node *base)
+{
+    struct diff_tree *tree = m->code == CODE_OK ? diff__tree_new(&m->arena, base) : NULL;
+
+    if (tree == NULL && m->code == CODE_OK)
+        m->code = CODE_NOMEM;
+    return tree;
+}
+
+static struct path path_to(const struct path_selector *selector, struct path_segment *segment)
+{
+    *segment = (struct path_segment){.count = 1, .selectors = selector};
+    return (struct path){.count = 1, .segments = segment};
+}
+
+/* The gate takes the resource from params.uri. Returns: false where there can be no such member. */
+static bool name_resource(struct making *m, const struct question *question, struct diff_tree *tree)
+{
+    const struct path_selector selector = {.kind = SELECTOR_NAME, .name = SPAN_LIT("uri")};
+    struct path_segment segment;
+    const struct path uri = path_to(&selector, &segment);
+    struct variants v = {.arena = &m->arena};
+
+    if (question->resource.len == 0)
+        return true;
+    add_text(&v.samples, "", question->resource, "");
+    if (v.code != CODE_OK)
+        m->code = v.code;
+    return v.count == 0 || set(m, tree, &uri, v.json[0]);
+}
+
+/* What could not arrive is not tried. */
+static void put_tree(struct making *m, const struct question *question, struct diff_tree *tree)
 {
     struct question asked = *question;
-    struct json_fault fault;
     struct buf canonical;
     struct arena arena;
-    enum code code = name_resource(m, &asked, tree);
 
     buf_clear(&m->text);
+    if (!name_resource(m, &asked, tree))
+        return;
+    diff__tree_write(tree, &m->text);
+    if (buf_code(&m->text) == CODE_NOMEM)
+        m->code = CODE_NOMEM;
+    if (m->code != CODE_OK || buf_code(&m->text) != CODE_OK)
+        return;
     arena_init(&arena, CALL_MAX_BYTES * 16);
-    buf_init(&canonical, CALL_MAX_BYTES);
-    if (code == CODE_OK)
-        code = diff__tree_write(tree, &m->text);
-    if (code == CODE_OK)
-        code = json_read(buf_peek(&m->text), &json_file_rules, &canonical, &arena, &asked.root, &fault);
-    if (code == CODE_OK)
-        code = m->put(m->context, &asked);
-    else if (code != CODE_NOMEM)
-        code = CODE_OK; /* nothing that could arrive */
+    asked.root = read_json(buf_peek(&m->text), &canonical, &arena, &m->code);
+    if (asked.root != NULL)
+        m->code = m->put(m->context, &asked);
     buf_fini(&canonical);
     arena_fini(&arena);
-    return code;
 }
 
 /* The base with one value changed. */
-static enum code put_changed(struct making *m, const struct json_node *base, const struct path *path, struct span json)
+static void put_changed(struct making *m, const struct json_node *base, const struct path *path, struct span json)
 {
-    struct diff_tree *tree = diff__tree_new(&m->arena, base);
-    enum code code = tree ? diff__tree_set(&m->arena, tree, path, json) : CODE_NOMEM;
+    struct diff_tree *tree = tree_of(m, base);
 
-    if (code == CODE_NOT_FOUND)
-        return CODE_OK;
-    return code == CODE_OK ? put_tree(m, &m->base, tree) : code;
+    if (tree != NULL && set(m, tree, path, json))
+        put_tree(m, &m->base, tree);
 }
 
-static enum code vary_leaf(struct making *m, const struct json_node *base, const struct condition *leaf)
+/* Whether its values can be written into the arguments. */
+static bool is_varied(const struct condition *leaf)
+{
+    return leaf->from == FROM_ARG && !leaf->asks_keys && leaf->path.count > 0;
+}
+
+static void vary_leaf(struct making *m, const struct json_node *base, const struct condition *leaf)
 {
     struct variants v;
-    enum code code;
 
-    if (leaf->from != FROM_ARG || leaf->asks_keys || leaf->path.count == 0)
-        return CODE_OK;
-    collect(&v, &m->arena, leaf);
-    code = v.code;
-    for (size_t i = 0; i < v.count && code == CODE_OK; i++)
-        code = put_changed(m, base, &leaf->path, v.json[i]);
-    return code == CODE_OK ? put_changed(m, base, &leaf->path, SPAN_NONE) : code;
+    if (!is_varied(leaf))
+        return;
+    collect(m, &v, leaf);
+    for (size_t i = 0; i < v.count && m->code == CODE_OK; i++)
+        put_changed(m, base, &leaf->path, v.json[i]);
+    put_changed(m, base, &leaf->path, SPAN_NONE);
 }
 
-static enum code vary_fact(struct making *m, const struct json_node *base, const struct fact *fact)
+static void vary_fact(struct making *m, const struct json_node *base, const struct fact *fact)
 {
     static const char *const clients[] = {"10.1.2.3", "192.168.1.1", "127.0.0.1", "203.0.113.77", "2001:db8::77"};
     struct question kept = m->base;
-    struct diff_tree *tree = diff__tree_new(&m->arena, base);
-    enum code code = tree ? CODE_OK : CODE_NOMEM;
+    struct diff_tree *tree = tree_of(m, base);
 
-    for (int i = 0; fact->kind == FACT_DURING && i < 7 * 24 && code == CODE_OK; i++) {
+    for (int i = 0; fact->kind == FACT_DURING && i < 7 * 24 && m->code == CODE_OK; i++) {
         m->base.time_us = DIFF_TIME_US + i * HOUR_US;
-        code = put_tree(m, &m->base, tree);
+        put_tree(m, &m->base, tree);
     }
-    for (size_t i = 0; fact->kind == FACT_CLIENT && i < sizeof clients / sizeof *clients && code == CODE_OK; i++) {
+    for (size_t i = 0; fact->kind == FACT_CLIENT && i < sizeof clients / sizeof *clients && m->code == CODE_OK; i++) {
         m->base.client = span_text(clients[i]);
-        code = put_tree(m, &m->base, tree);
+        put_tree(m, &m->base, tree);
     }
     m->base = kept;
-    return code;
 }
 
-static enum code vary(struct making *m, const struct json_node *base, const struct condition *condition)
+static void vary(struct making *m, const struct json_node *base, const struct condition *condition)
 {
-    enum code code = CODE_OK;
-
     if (condition->kind == CONDITION_LEAF)
-        return vary_leaf(m, base, condition);
+        vary_leaf(m, base, condition);
     if (condition->kind == CONDITION_FACT)
-        return vary_fact(m, base, condition->fact);
-    for (uint32_t i = 0; i < condition->count && code == CODE_OK; i++)
-        code = vary(m, base, &condition->members[i]);
-    return code;
+        vary_fact(m, base, condition->fact);
+    for (uint32_t i = 0; i < condition->count && m->code == CODE_OK; i++)
+        vary(m, base, &condition->members[i]);
 }
 
 /* ---- names ---- */
@@ -309,156 +323,139 @@ static void settle_targets(struct question *question)
 }
 
 /* A name that the entry takes in, or is meant to. */
-static enum code sample_name(struct making *m, const struct match_name *name, struct span *sample)
+static struct span sample_name(struct making *m, const struct match_name *name)
 {
     struct variants v = {.arena = &m->arena};
 
-    *sample = name->text;
     if (name->kind == NAME_LITERAL)
-        return CODE_OK;
-    *sample = SPAN_LIT("initialize");
+        return name->text;
     if (name->kind == NAME_PROTOCOL)
-        return CODE_OK;
+        return SPAN_LIT("initialize");
     if (name->kind == NAME_GLOB)
         add_glob(&v.samples, name->text);
     else
         add_sample(&v.samples, name->text);
-    if (v.code == CODE_OK && v.count > 0) /* without quotes; names hold no escapes */
-        *sample = span_part(v.json[0], 1, v.json[0].len - 2);
-    return v.code;
+    if (v.code != CODE_OK)
+        m->code = v.code;
+    /* Without quotes; names hold no escapes. */
+    return v.count > 0 ? span_part(v.json[0], 1, v.json[0].len - 2) : name->text;
 }
 
-static enum code vary_names(struct making *m, const struct json_node *base)
+static void vary_names(struct making *m, const struct json_node *base)
 {
-    enum code code = CODE_OK;
-
-    for (enum dimension d = DIM_TENANT; d < DIM_COUNT && code == CODE_OK; d++) {
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT && m->code == CODE_OK; d++) {
         const struct names *names = &m->rule->match.by[d];
         struct question question = m->base;
-        struct diff_tree *tree = diff__tree_new(&m->arena, base);
+        struct diff_tree *tree = tree_of(m, base);
 
-        if (tree == NULL)
-            return CODE_NOMEM;
-        for (uint32_t i = 0; i < names->count && i < NAMES_MAX && code == CODE_OK; i++) {
-            code = sample_name(m, &names->name[i], question_place(&question, d));
+        for (uint32_t i = 0; i < names->count && i < NAMES_MAX && m->code == CODE_OK; i++) {
+            *question_place(&question, d) = sample_name(m, &names->name[i]);
             settle_targets(&question);
-            if (code == CODE_OK)
-                code = put_tree(m, &question, tree);
+            put_tree(m, &question, tree);
         }
         *question_place(&question, d) = d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other");
         settle_targets(&question);
-        if (code == CODE_OK && d != DIM_METHOD)
-            code = put_tree(m, &question, tree);
+        if (m->code == CODE_OK && d != DIM_METHOD)
+            put_tree(m, &question, tree);
     }
-    return code;
 }
 
 /* ---- where it begins ---- */
 
-/* A value that fulfils the leaf; SPAN_NONE where none of those that are tried does. */
-static enum code fulfil_leaf(struct making *m, struct diff_tree *tree, const struct condition *leaf)
+/* Sets a value that fulfils the leaf, where one of those that are tried does. */
+static void fulfil_leaf(struct making *m, struct diff_tree *tree, const struct condition *leaf)
 {
     struct variants v;
-    enum code code;
+    bool good = false;
 
-    if (leaf->from != FROM_ARG || leaf->asks_keys || leaf->path.count == 0)
-        return CODE_OK;
-    collect(&v, &m->arena, leaf);
-    code = v.code;
-    for (size_t i = 0; i < v.count && code == CODE_OK; i++) {
-        const struct json_node *value = NULL;
-        struct json_fault fault;
+    if (!is_varied(leaf))
+        return;
+    collect(m, &v, leaf);
+    for (size_t i = 0; i < v.count && !good && m->code == CODE_OK; i++) {
         struct buf canonical;
-        bool good;
+        const struct json_node *value = read_json(v.json[i], &canonical, &m->arena, &m->code);
 
-        buf_init(&canonical, CALL_MAX_BYTES);
-        good = json_read(v.json[i], &json_file_rules, &canonical, &m->arena, &value, &fault) == CODE_OK &&
-               policy_fulfils(leaf, value);
+        good = value != NULL && policy_fulfils(leaf, value);
         buf_fini(&canonical);
-        if (good) {
-            code = diff__tree_set(&m->arena, tree, &leaf->path, v.json[i]);
-            return code == CODE_NOT_FOUND ? CODE_OK : code;
-        }
+        if (good)
+            (void)set(m, tree, &leaf->path, v.json[i]);
     }
-    return code;
 }
 
-static enum code fulfil(struct making *m, struct diff_tree *tree, const struct condition *condition)
+static void fulfil(struct making *m, struct diff_tree *tree, const struct condition *condition)
 {
-    enum code code = CODE_OK;
-
-    if (condition->kind == CONDITION_LEAF)
-        return condition->absent == TRUTH_TRUE ? CODE_OK : fulfil_leaf(m, tree, condition);
-    if (condition->kind == CONDITION_ANY)
-        return condition->count > 0 ? fulfil(m, tree, &condition->members[0]) : CODE_OK;
-    for (uint32_t i = 0; condition->kind == CONDITION_ALL && i < condition->count && code == CODE_OK; i++)
-        code = fulfil(m, tree, &condition->members[i]);
-    return code;
+    if (condition->kind == CONDITION_LEAF && condition->absent != TRUTH_TRUE)
+        fulfil_leaf(m, tree, condition);
+    else if (condition->kind == CONDITION_ANY && condition->count > 0)
+        fulfil(m, tree, &condition->members[0]);
+    for (uint32_t i = 0; condition->kind == CONDITION_ALL && i < condition->count && m->code == CODE_OK; i++)
+        fulfil(m, tree, &condition->members[i]);
 }
 
-static enum code put_argument(struct making *m, const struct json_node *base, struct span name)
+static void put_argument(struct making *m, const struct json_node *base, struct span name)
 {
     const struct path_selector selector = {.kind = SELECTOR_NAME, .name = name};
-    const struct path_segment segment = {.count = 1, .selectors = &selector};
-    const struct path path = {.count = 1, .segments = &segment};
+    struct path_segment segment;
+    const struct path path = path_to(&selector, &segment);
 
-    return put_changed(m, base, &path, SPAN_LIT("1"));
+    put_changed(m, base, &path, SPAN_LIT("1"));
 }
 
-static enum code vary_base(struct making *m, const struct json_node *base)
+static void vary_base(struct making *m, const struct json_node *base)
 {
-    struct diff_tree *tree = diff__tree_new(&m->arena, base);
-    enum code code = tree ? put_tree(m, &m->base, tree) : CODE_NOMEM;
+    struct diff_tree *tree = tree_of(m, base);
 
-    if (code == CODE_OK && m->rule->when != NULL)
-        code = vary(m, base, m->rule->when);
-    for (uint32_t i = 0; i < m->rule->arg_count && i < NAMES_MAX && code == CODE_OK; i++)
-        code = put_argument(m, base, m->rule->args[i]);
-    return code == CODE_OK ? put_argument(m, base, SPAN_LIT("probe_extra")) : code;
+    if (tree != NULL)
+        put_tree(m, &m->base, tree);
+    if (m->code == CODE_OK && m->rule->when != NULL)
+        vary(m, base, m->rule->when);
+    for (uint32_t i = 0; i < m->rule->arg_count && i < NAMES_MAX && m->code == CODE_OK; i++)
+        put_argument(m, base, m->rule->args[i]);
+    put_argument(m, base, SPAN_LIT("probe_extra"));
 }
 
 /* From what the rule itself names. Takes: at: which of its tools, resources or prompts. */
-static enum code begin_with_rule(struct making *m, uint32_t at)
+static void begin_with_rule(struct making *m, uint32_t at)
 {
-    struct diff_tree *tree = diff__tree_new(&m->arena, NULL);
-    const struct json_node *base = NULL;
-    struct json_fault fault;
+    struct diff_tree *tree = tree_of(m, NULL);
+    const struct json_node *base;
     struct buf text, canonical;
-    enum code code = tree ? CODE_OK : CODE_NOMEM;
 
     m->base = (struct question){.tenant = SPAN_LIT("test"), .principal = SPAN_LIT("test"), .upstream = SPAN_LIT("test"),
                                 .method = SPAN_LIT("tools/call"), .session = SPAN_LIT("test"),
                                 .correlation = SPAN_LIT("test"), .time_us = DIFF_TIME_US, .client = SPAN_LIT(DIFF_CLIENT)};
-    for (enum dimension d = DIM_TENANT; d < DIM_COUNT && code == CODE_OK; d++) {
+    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
         const struct names *names = &m->rule->match.by[d];
 
         if (names->count > 0)
-            code = sample_name(m, &names->name[d >= DIM_TARGET && at < names->count ? at : 0], question_place(&m->base, d));
+            *question_place(&m->base, d) = sample_name(m, &names->name[d >= DIM_TARGET && at < names->count ? at : 0]);
     }
     settle_targets(&m->base);
-    if (code == CODE_OK && m->rule->when != NULL)
-        code = fulfil(m, tree, m->rule->when);
+    if (m->code == CODE_OK && m->rule->when != NULL)
+        fulfil(m, tree, m->rule->when);
+    if (m->code != CODE_OK)
+        return;
     buf_init(&text, CALL_MAX_BYTES);
-    buf_init(&canonical, CALL_MAX_BYTES);
-    if (code == CODE_OK)
-        code = diff__tree_write(tree, &text);
-    if (code == CODE_OK && json_read(buf_peek(&text), &json_file_rules, &canonical, &m->arena, &base, &fault) == CODE_OK) {
-        code = vary_base(m, base);
-        if (code == CODE_OK && at == 0)
-            code = vary_names(m, base);
+    diff__tree_write(tree, &text);
+    if (buf_code(&text) == CODE_OK) {
+        base = read_json(buf_peek(&text), &canonical, &m->arena, &m->code);
+        if (base != NULL)
+            vary_base(m, base);
+        if (base != NULL && at == 0)
+            vary_names(m, base);
+        buf_fini(&canonical);
+    } else if (buf_code(&text) == CODE_NOMEM) {
+        m->code = CODE_NOMEM;
     }
     buf_fini(&text);
-    buf_fini(&canonical);
-    return code;
 }
 
 /* From calls of tests that the rule concerns. */
-static enum code begin_with_tests(struct making *m, const struct policy *policy)
+static void begin_with_tests(struct making *m, const struct policy *policy)
 {
-    enum code code = CODE_OK;
     unsigned taken = 0;
 
-    for (uint32_t i = 0; policy != NULL && i < policy->case_count && taken < BASES_MAX && code == CODE_OK; i++) {
+    for (uint32_t i = 0; policy != NULL && i < policy->case_count && taken < BASES_MAX && m->code == CODE_OK; i++) {
         const struct question *question = &policy->cases[i].question;
         enum dimension undecided;
         struct regex_budget budget;
@@ -469,9 +466,8 @@ static enum code begin_with_tests(struct making *m, const struct policy *policy)
         taken++;
         arena_reset(&m->arena);
         m->base = *question;
-        code = vary_base(m, question->root);
+        vary_base(m, question->root);
     }
-    return code;
 }
 
 enum code diff__calls_of(const struct rule *rule, const struct policy *before, const struct policy *after, diff_put_fn put,
@@ -479,22 +475,19 @@ enum code diff__calls_of(const struct rule *rule, const struct policy *before, c
 {
     struct making m = {.rule = rule, .put = put, .context = context};
     uint32_t targets = 1;
-    enum code code = CODE_OK;
 
     arena_init(&m.arena, CALL_MAX_BYTES * 64);
     buf_init(&m.text, CALL_MAX_BYTES);
     for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++)
         if (rule->match.by[d].count > targets)
             targets = rule->match.by[d].count;
-    for (uint32_t at = 0; at < targets && at < TARGETS_MAX && code == CODE_OK; at++) {
+    for (uint32_t at = 0; at < targets && at < TARGETS_MAX && m.code == CODE_OK; at++) {
         arena_reset(&m.arena);
-        code = begin_with_rule(&m, at);
+        begin_with_rule(&m, at);
     }
-    if (code == CODE_OK)
-        code = begin_with_tests(&m, before);
-    if (code == CODE_OK)
-        code = begin_with_tests(&m, after);
+    begin_with_tests(&m, before);
+    begin_with_tests(&m, after);
     arena_fini(&m.arena);
     buf_fini(&m.text);
-    return code;
+    return m.code;
 }

@@ -41,8 +41,9 @@ typedef enum code (*diff_put_fn)(void *context, const struct question *question)
 enum code diff__calls_of(const struct rule *rule, const struct policy *before, const struct policy *after, diff_put_fn put,
                          void *context) MUST_USE;
 
-/* diff_sample.c: appends a text that the regex is likely to match. */
-enum code diff__sample(struct span pattern, struct buf *out) MUST_USE;
+/* diff_sample.c: writes a text that the regex is likely to match. Returns: its length. */
+#define DIFF_SAMPLE_MAX 512
+size_t diff__sample(struct span pattern, char out[DIFF_SAMPLE_MAX]);
 
 /* diff_tree.c: arguments that can be changed, and written. */
 struct diff_tree;
@@ -50,6 +51,6 @@ struct diff_tree *diff__tree_new(struct arena *arena, const struct json_node *fr
 /* Sets or (json.at == NULL) removes what the path names; `*` and `..` stand for one member. Returns: CODE_NOT_FOUND where the
  * path cannot be laid. */
 enum code diff__tree_set(struct arena *arena, struct diff_tree *tree, const struct path *path, struct span json) MUST_USE;
-enum code diff__tree_write(const struct diff_tree *tree, struct buf *out) MUST_USE;
+void diff__tree_write(const struct diff_tree *tree, struct buf *out);
 
 #endif

@@ -5,14 +5,13 @@
 
 #include <ctype.h>
 
-#define SAMPLE_MAX 512
 #define DEPTH_MAX 16
 
 struct sampler {
     struct span pattern;
     size_t at;
-    struct buf *out;
-    enum code code;
+    char *out;
+    size_t len;
     unsigned depth;
 };
 
@@ -25,8 +24,10 @@ static char peek(const struct sampler *s, size_t ahead)
 
 static void put(struct sampler *s, const char *bytes, size_t len)
 {
-    if (s->code == CODE_OK && buf_len(s->out) + len <= SAMPLE_MAX)
-        s->code = buf_add(s->out, bytes, len);
+    if (s->len + len > DIFF_SAMPLE_MAX)
+        return;
+    memcpy(s->out + s->len, bytes, len);
+    s->len += len;
 }
 
 /* What an escape stands for; '\0': nothing that can be written. */
@@ -88,11 +89,11 @@ static void take_group(struct sampler *s)
         char kind = peek(s, 1);
 
         if (kind == '=' || kind == '!' || kind == '<') { /* looking around writes nothing */
-            size_t before = buf_len(s->out);
+            size_t before = s->len;
 
             s->at += 2;
             take_alternatives(s);
-            buf_truncate(s->out, before);
+            s->len = before;
             s->at++;
             return;
         }
@@ -137,7 +138,7 @@ static unsigned take_count(struct sampler *s)
     if (c == '*' || c == '+' || c == '?') {
         s->at++;
     } else if (c == '{' && isdigit((unsigned char)peek(s, 1))) {
-        for (s->at++; isdigit((unsigned char)peek(s, 0)) && count < SAMPLE_MAX; s->at++)
+        for (s->at++; isdigit((unsigned char)peek(s, 0)) && count < DIFF_SAMPLE_MAX; s->at++)
             count = count * 10 + (unsigned)(peek(s, 0) - '0');
         while (s->at < s->pattern.len && peek(s, 0) != '}')
             s->at++;
@@ -152,17 +153,13 @@ static unsigned take_count(struct sampler *s)
 
 static void take_sequence(struct sampler *s)
 {
-    while (s->at < s->pattern.len && peek(s, 0) != '|' && peek(s, 0) != ')' && s->code == CODE_OK) {
-        size_t begin = buf_len(s->out), end;
+    while (s->at < s->pattern.len && peek(s, 0) != '|' && peek(s, 0) != ')') {
+        size_t begin = s->len, end;
 
         take_item(s);
-        end = buf_len(s->out);
-        for (unsigned count = take_count(s); count > 1 && end > begin && end - begin <= SAMPLE_MAX; count--) {
-            char copy[SAMPLE_MAX];
-
-            memcpy(copy, buf_peek(s->out).at + begin, end - begin);
-            put(s, copy, end - begin);
-        }
+        end = s->len;
+        for (unsigned count = take_count(s); count > 1; count--)
+            put(s, s->out + begin, end - begin);
     }
 }
 
@@ -173,19 +170,19 @@ static void take_alternatives(struct sampler *s)
     if (++s->depth > DEPTH_MAX)
         s->at = s->pattern.len;
     take_sequence(s);
-    kept = buf_len(s->out);
+    kept = s->len;
     while (peek(s, 0) == '|') {
         s->at++;
         take_sequence(s);
-        buf_truncate(s->out, kept);
+        s->len = kept;
     }
     s->depth--;
 }
 
-enum code diff__sample(struct span pattern, struct buf *out)
+size_t diff__sample(struct span pattern, char out[DIFF_SAMPLE_MAX])
 {
     struct sampler s = {.pattern = pattern, .out = out};
 
     take_alternatives(&s);
-    return s.code;
+    return s.len;
 }

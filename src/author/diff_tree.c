@@ -84,23 +84,23 @@ enum code diff__tree_set(struct arena *arena, struct diff_tree *tree, const stru
     return CODE_OK;
 }
 
-enum code diff__tree_write(const struct diff_tree *tree, struct buf *out)
+void diff__tree_write(const struct diff_tree *tree, struct buf *out)
 {
     bool is_object = tree->type == JSON_OBJECT;
-    enum code code;
 
-    if (!is_object && tree->type != JSON_ARRAY)
-        return buf_add_span(out, tree->json);
-    code = buf_add_byte(out, is_object ? '{' : '[');
-    for (const struct diff_tree *member = tree->child; member != NULL && code == CODE_OK; member = member->next) {
-        if (member != tree->child)
-            code = buf_add_byte(out, ',');
-        if (code == CODE_OK && is_object)
-            code = json_write_string(out, member->key);
-        if (code == CODE_OK && is_object)
-            code = buf_add_byte(out, ':');
-        if (code == CODE_OK)
-            code = diff__tree_write(member, out);
+    if (!is_object && tree->type != JSON_ARRAY) {
+        buf_add_span(out, tree->json);
+        return;
     }
-    return code == CODE_OK ? buf_add_byte(out, is_object ? '}' : ']') : code;
+    buf_add_byte(out, is_object ? '{' : '[');
+    for (const struct diff_tree *member = tree->child; member != NULL; member = member->next) {
+        if (member != tree->child)
+            buf_add_byte(out, ',');
+        if (is_object) {
+            json_write_string(out, member->key);
+            buf_add_byte(out, ':');
+        }
+        diff__tree_write(member, out);
+    }
+    buf_add_byte(out, is_object ? '}' : ']');
 }

@@ -72,11 +72,7 @@ static bool holds(const struct diff_telling *t, const struct yaml_node *list, bo
 
 /* ---- words ---- */
 
-#define SAY(t, ...) \
-    do { \
-        if ((t)->code == CODE_OK) \
-            (t)->code = buf_addf(&(t)->text, __VA_ARGS__); \
-    } while (0)
+#define SAY(t, ...) buf_addf(&(t)->text, __VA_ARGS__)
 
 static void say_node(struct diff_telling *t, const struct yaml_node *node);
 
@@ -103,8 +99,8 @@ static void say_node(struct diff_telling *t, const struct yaml_node *node)
 {
     const struct yaml_node *arg = node->type == YAML_MAP ? yaml_member(node, "arg") : NULL;
 
-    if (node->type == YAML_STRING && t->code == CODE_OK) {
-        t->code = words_text(&t->text, node->text);
+    if (node->type == YAML_STRING) {
+        words_text(&t->text, node->text);
     } else if (node->type == YAML_LIST && (span_is(node->key, "any") || span_is(node->key, "all"))) {
         SAY(t, "of (");
         say_members(t, node, "; ", false, NULL);
@@ -156,8 +152,10 @@ static void keep(struct diff_telling *t, enum diff_way way)
 {
     struct diff *diff = t->diff;
     const struct rule *rule = t->pair == NULL ? NULL : t->pair->after.rule ? t->pair->after.rule : t->pair->before.rule;
-    struct diff_change *change;
+    struct diff_change change = {.way = way};
 
+    if (t->code == CODE_OK)
+        t->code = buf_code(&t->text);
     if (t->code == CODE_OK && (diff->change_count & (diff->change_count - 1)) == 0) { /* full at each power of two */
         size_t size = diff->change_count > 0 ? diff->change_count * 2 : 1;
         struct diff_change *changes = mem_resize(diff->changes, size * sizeof *changes);
@@ -167,21 +165,18 @@ static void keep(struct diff_telling *t, enum diff_way way)
         else
             diff->changes = changes;
     }
-    if (t->code == CODE_OK) {
-        change = &diff->changes[diff->change_count];
-        *change = (struct diff_change){.way = way};
-        if (rule != NULL) {
-            change->rule = rule->id;
-            change->effect = rule->effect;
-            change->file = rule->source->path;
-            change->line = rule->line;
-        }
-        change->text = span_of(arena_dup(&diff->arena, buf_peek(&t->text).at, buf_len(&t->text)), buf_len(&t->text));
-        if (change->text.at == NULL)
-            t->code = CODE_NOMEM;
-        else
-            diff->change_count++;
+    if (rule != NULL) {
+        change.rule = rule->id;
+        change.effect = rule->effect;
+        change.file = rule->source->path;
+        change.line = rule->line;
     }
+    if (t->code == CODE_OK) {
+        change.text = span_of(arena_dup(&diff->arena, buf_peek(&t->text).at, buf_len(&t->text)), buf_len(&t->text));
+        t->code = change.text.at != NULL ? CODE_OK : CODE_NOMEM;
+    }
+    if (t->code == CODE_OK)
+        diff->changes[diff->change_count++] = change;
     buf_clear(&t->text);
 }
 
@@ -228,20 +223,25 @@ static void compare_list(struct diff_telling *t, const char *what, const struct 
     buf_clear(&t->text);
 }
 
-static void compare_match(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after)
+typedef void (*compare_fn)(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after);
+
+/* Each member that stands on either side, those of the old one first. Takes: maps, or NULL. */
+static void each_member(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after,
+                        compare_fn compare)
 {
-    const struct yaml_node *const sides[] = {before, after};
+    for (const struct yaml_node *member = before ? before->child : NULL; member != NULL; member = member->next)
+        compare(t, member, after ? member_like(after, member->key) : NULL);
+    for (const struct yaml_node *member = after ? after->child : NULL; member != NULL; member = member->next)
+        if (before == NULL || member_like(before, member->key) == NULL)
+            compare(t, NULL, member);
+}
 
-    for (int side = 0; side < 2; side++)
-        for (const struct yaml_node *member = sides[side] ? sides[side]->child : NULL; member; member = member->next) {
-            const struct yaml_node *other = sides[!side] ? member_like(sides[!side], member->key) : NULL;
-            char what[64];
+static void compare_names(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after)
+{
+    char what[64];
 
-            if (side == 1 && other != NULL)
-                continue; /* compared already */
-            snprintf(what, sizeof what, "match.%.*s", SPAN_ARG(span_part(member->key, 0, 40)));
-            compare_list(t, what, side == 0 ? member : other, side == 0 ? other : member);
-        }
+    snprintf(what, sizeof what, "match.%.*s", SPAN_ARG(span_part(before ? before->key : after->key, 0, 40)));
+    compare_list(t, what, before, after);
 }
 
 /* ---- conditions ---- */
@@ -449,7 +449,7 @@ static void compare_member(struct diff_telling *t, const struct yaml_node *befor
     if (before != NULL && after != NULL && same(&t->pair->before, before, &t->pair->after, after))
         return;
     if (span_is(key, "match"))
-        compare_match(t, before, after);
+        each_member(t, before, after, compare_names);
     else if (span_is(key, "only_args"))
         compare_list(t, "only_args", before, after);
     else
@@ -519,11 +519,7 @@ enum code diff__compare(struct diff *diff, struct diff_pair *pair)
         tell_whole(&t, pair->after.rule ? &pair->after : &pair->before, pair->after.rule != NULL);
     } else if (before != NULL && after != NULL) {
         compare_nature(&t, pair->before.rule, pair->after.rule);
-        for (const struct yaml_node *member = before->child; member != NULL; member = member->next)
-            compare_member(&t, member, member_like(after, member->key));
-        for (const struct yaml_node *member = after->child; member != NULL; member = member->next)
-            if (member_like(before, member->key) == NULL)
-                compare_member(&t, NULL, member);
+        each_member(&t, before, after, compare_member);
     }
     buf_fini(&t.text);
     for (size_t i = first; i < diff->change_count; i++)

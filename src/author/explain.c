@@ -10,15 +10,15 @@
 
 #define SAY(telling, ...) \
     do { \
-        if ((telling)->out != NULL && (telling)->code == CODE_OK) \
-            (telling)->code = buf_addf((telling)->out, __VA_ARGS__); \
+        if ((telling)->out != NULL) \
+            buf_addf((telling)->out, __VA_ARGS__); \
     } while (0)
 
 /* What words.c says. */
 #define SAY_BY(telling, call) \
     do { \
-        if ((telling)->out != NULL && (telling)->code == CODE_OK) \
-            (telling)->code = (call); \
+        if ((telling)->out != NULL) \
+            call; \
     } while (0)
 
 static struct telling *telling_of(struct trace *heard)
@@ -210,9 +210,8 @@ static void say_value(struct telling *telling, const struct condition *leaf, con
 static void tell_value(struct trace *heard, const struct condition *leaf, const struct json_node *value, enum truth truth)
 {
     struct telling *telling = telling_of(heard);
-    const struct op *blamed;
+    const struct op *blamed = telling__blame(telling, leaf, truth);
 
-    blamed = telling__blame(telling, leaf, truth);
     if (telling->values++ < TRACE_VALUES_SHOWN) {
         say_value(telling, leaf, value);
         SAY(telling, ": %s", policy_truth_text(truth));
@@ -418,7 +417,7 @@ enum code explain_text(const struct policy *policy, const struct question *quest
     struct telling telling = telling_to(out, NULL, NULL, NULL);
 
     explain(policy, question, scratch, &telling, verdict);
-    return telling.code;
+    return buf_code(out);
 }
 
 enum code explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
@@ -426,6 +425,8 @@ enum code explain_doc(const struct policy *policy, const struct question *questi
 {
     struct telling telling = telling_to(NULL, rules, answer, NULL);
 
+    buf_init(&telling.text, DOC_TEXT_MAX);
     explain(policy, question, scratch, &telling, verdict);
+    buf_fini(&telling.text);
     return telling.code;
 }

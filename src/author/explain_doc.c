@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/explain_priv.h"
 
-#define TEXT_MAX ((size_t)1 << 16)
-
 /* Of the condition that was entered last; at depth 0 of the rule. NULL: none is made. */
 static struct trace_level *level(struct telling *telling)
 {
     return telling->rules != NULL && telling->depth < TRACE_DEPTH_MAX ? &telling->levels[telling->depth] : NULL;
 }
 
-static void put(struct telling *telling, struct doc *doc, const char *key, struct buf *text, enum code code)
+/* What was said in telling->text. */
+static void put(struct telling *telling, struct doc *doc, const char *key)
 {
+    enum code code = buf_code(&telling->text);
+
     if (code == CODE_OK)
-        doc_text(doc, key, buf_peek(text));
-    else if (telling->code == CODE_OK)
+        doc_text(doc, key, buf_peek(&telling->text));
+    else
         telling->code = code;
-    buf_clear(text);
+    buf_clear(&telling->text);
 }
 
 void telling__doc_rule(struct telling *telling, const struct rule *rule, enum truth match, enum dimension undecided)
@@ -35,27 +36,21 @@ void telling__doc_rule(struct telling *telling, const struct rule *rule, enum tr
     if (match == TRUTH_UNDECIDED)
         doc_text(doc, "match_undecided", span_text(policy_dimension_text[undecided]));
     if (rule->limit != NULL) {
-        struct buf text;
-
-        buf_init(&text, TEXT_MAX);
-        put(telling, doc, "limit", &text, words_limit(&text, rule->limit));
-        buf_fini(&text);
+        words_limit(&telling->text, rule->limit);
+        put(telling, doc, "limit");
     }
 }
 
 /* One that does not concern the call, but nearly. */
 void telling__doc_missed(struct telling *telling, const struct rule *rule, enum dimension missed)
 {
-    struct buf text;
-
     if (telling->rules == NULL)
         return;
-    buf_init(&text, TEXT_MAX);
     telling__doc_rule(telling, rule, TRUTH_FALSE, missed);
     doc_text(telling->levels[0].self, "misses_by", span_text(policy_dimension_text[missed]));
-    put(telling, telling->levels[0].self, "takes", &text, words_names(&text, &rule->match.by[missed]));
+    words_names(&telling->text, &rule->match.by[missed]);
+    put(telling, telling->levels[0].self, "takes");
     doc_bool(telling->levels[0].self, "applies", false);
-    buf_fini(&text);
 }
 
 void telling__doc_known(struct telling *telling, const char *key, enum policy_known known)
@@ -87,9 +82,7 @@ static const char *kind_text(const struct condition *condition)
 static void describe_leaf(struct telling *telling, struct doc *doc, const struct condition *leaf)
 {
     struct doc *ops = doc_add_array(doc, "operators"), *decode = NULL;
-    struct buf text;
 
-    buf_init(&text, TEXT_MAX);
     doc_text(doc, "path", leaf->path.text);
     if (leaf->from != FROM_ARG)
         doc_bool(doc, leaf->from == FROM_META ? "meta" : "param", true);
@@ -108,21 +101,18 @@ static void describe_leaf(struct telling *telling, struct doc *doc, const struct
         struct doc *op = doc_add_object(ops, NULL);
 
         doc_text(op, "operator", span_text(leaf->ops[i].operator->word));
-        put(telling, op, "asks", &text, words_op(&text, &leaf->ops[i]));
+        words_op(&telling->text, &leaf->ops[i]);
+        put(telling, op, "asks");
         if (leaf->ops[i].operator->has_anchor)
             doc_text(op, "anchor", leaf->ops[i].whole ? SPAN_LIT("whole") : SPAN_LIT("anywhere"));
     }
-    buf_fini(&text);
 }
 
 static void describe_fact(struct telling *telling, struct doc *doc, const struct condition *condition)
 {
-    struct buf text;
-
-    buf_init(&text, TEXT_MAX);
     doc_text(doc, "polarity", condition->opening ? SPAN_LIT("opening") : SPAN_LIT("closing"));
-    put(telling, doc, "asks", &text, words_fact(&text, condition->fact));
-    buf_fini(&text);
+    words_fact(&telling->text, condition->fact);
+    put(telling, doc, "asks");
 }
 
 /* The depth counts the condition already. */
@@ -169,24 +159,23 @@ void telling__doc_value(struct telling *telling, const struct condition *leaf, c
     struct trace_level *here = level(telling);
     const struct op *blamed = telling__blame(telling, leaf, truth);
     struct doc *doc;
-    struct buf text;
 
     if (here == NULL)
         return;
     doc = add_value(here);
-    buf_init(&text, TEXT_MAX);
     if (leaf->op_count == 0)
         doc_text(doc, "not_listed", value->key);
     if (leaf->asks_keys)
-        doc_text(doc, "name", span_part(value->text, 0, TEXT_MAX));
+        doc_text(doc, "name", span_part(value->text, 0, DOC_TEXT_MAX));
     else
-        doc_text(doc, "json", span_part(value->raw, 0, TEXT_MAX));
+        doc_text(doc, "json", span_part(value->raw, 0, DOC_TEXT_MAX));
     if (telling->question != NULL && telling->question->hidden != NULL && question_hides(telling->question->hidden, value))
         doc_bool(doc, "recorded", false);
     doc_text(doc, "truth", span_text(policy_truth_text(truth)));
-    if (blamed != NULL)
-        put(telling, doc, "by", &text, words_op(&text, blamed));
-    buf_fini(&text);
+    if (blamed != NULL) {
+        words_op(&telling->text, blamed);
+        put(telling, doc, "by");
+    }
 }
 
 /* Readings stand beside the values; `value` is the place there of the string that each is of. */
@@ -205,7 +194,7 @@ void telling__doc_reading(struct telling *telling, const struct trace_reading *s
     by = doc_add_array(doc, "by");
     for (size_t i = 0; i < seen->depth; i++)
         doc_text(by, NULL, span_text(policy_decoder_text[seen->chain[i]]));
-    doc_text(doc, "text", span_part(seen->text, 0, TEXT_MAX));
+    doc_text(doc, "text", span_part(seen->text, 0, DOC_TEXT_MAX));
     doc_int(doc, "of", seen->count);
     doc_text(doc, "truth", span_text(policy_truth_text(seen->truth)));
 }

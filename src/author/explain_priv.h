@@ -29,13 +29,15 @@ struct telling {
     struct doc *answer;        /* paths of the answer that are redacted, an array; NULL: none */
     struct coverage *coverage; /* what the walk met is counted there; NULL: nowhere */
     const struct question *question;
-    enum code code;
+    struct buf text;           /* what words.c says for a document */
+    enum code code;            /* of a document */
     unsigned depth;
     unsigned values;           /* shown of the leaf at hand */
     const struct op *failed;   /* the operator that decided the value at hand */
     struct trace_level levels[TRACE_DEPTH_MAX]; /* the rule, and the conditions down to the one at hand */
 };
 
+#define DOC_TEXT_MAX ((size_t)1 << 16)
 #define TRACE_VALUES_SHOWN 20 /* of one leaf */
 
 /* Takes: out, rules, answer, coverage: as the members. */

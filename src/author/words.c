@@ -28,129 +28,120 @@ static bool has_controls(struct span text)
     return false;
 }
 
+/* What is shown of a text that may be long; say_rest ends it. */
+static struct span cut_short(struct span text)
+{
+    return utf8_cut(text, TEXT_SHOWN);
+}
+
+static void say_rest(struct buf *out, struct span shown, struct span text)
+{
+    buf_add_text(out, shown.len < text.len ? "..." : "");
+}
+
+static void say_raw(struct buf *out, struct span text)
+{
+    buf_add_span(out, cut_short(text));
+    say_rest(out, cut_short(text), text);
+}
+
 /* As YAML has it: regexes keep their backslashes in single quotes. */
-enum code words_text(struct buf *out, struct span text)
+void words_text(struct buf *out, struct span text)
 {
-    struct span shown = utf8_cut(text, TEXT_SHOWN);
-    enum code code;
+    struct span shown = cut_short(text);
 
-    if (is_bare(text) && shown.len == text.len)
-        return buf_add_span(out, text);
+    if (is_bare(text) && shown.len == text.len) {
+        buf_add_span(out, text);
+        return;
+    }
     if (has_controls(shown)) {
-        code = json_write_string(out, shown);
+        json_write_string(out, shown);
     } else {
-        code = buf_add_byte(out, '\'');
-        for (size_t i = 0; i < shown.len && code == CODE_OK; i++)
-            code = shown.at[i] == '\'' ? buf_add_text(out, "''") : buf_add_byte(out, shown.at[i]);
-        if (code == CODE_OK)
-            code = buf_add_byte(out, '\'');
-    }
-    return code == CODE_OK && shown.len < text.len ? buf_add_text(out, "...") : code;
-}
-
-static enum code say_json(struct buf *out, const struct json_node *value)
-{
-    struct span shown;
-    enum code code;
-
-    if (value == NULL)
-        return buf_add_byte(out, '?');
-    if (value->type == JSON_STRING)
-        return words_text(out, value->text);
-    shown = utf8_cut(value->raw, TEXT_SHOWN);
-    code = buf_add_span(out, shown);
-    return code == CODE_OK && shown.len < value->raw.len ? buf_add_text(out, "...") : code;
-}
-
-static enum code say_in(struct buf *out, const struct op *op)
-{
-    enum code code = buf_add_text(out, "[");
-
-    for (uint32_t i = 0; i < op->value_count && i < LIST_SHOWN && code == CODE_OK; i++) {
-        code = i > 0 ? buf_add_text(out, ", ") : CODE_OK;
-        if (code == CODE_OK)
-            code = say_json(out, op->values[i]);
-    }
-    if (code == CODE_OK && op->value_count > LIST_SHOWN)
-        code = buf_addf(out, ", %u more", op->value_count - LIST_SHOWN);
-    return code == CODE_OK ? buf_add_byte(out, ']') : code;
-}
-
-static enum code say_written(struct buf *out, struct span written)
-{
-    struct span shown = utf8_cut(written, TEXT_SHOWN);
-    enum code code = buf_add_span(out, shown);
-
-    return code == CODE_OK && shown.len < written.len ? buf_add_text(out, "...") : code;
-}
-
-enum code words_op(struct buf *out, const struct op *op)
-{
-    enum code code = buf_addf(out, "%s ", op->operator->word);
-
-    if (code != CODE_OK)
-        return code;
-    if (op->value != NULL)
-        return say_json(out, op->value);
-    if (op->values != NULL)
-        return say_in(out, op);
-    return op->written.at != NULL ? say_written(out, op->written) : words_text(out, op->text);
-}
-
-enum code words_fact(struct buf *out, const struct fact *fact)
-{
-    enum code code = buf_addf(out, "%s ", policy_fact_text[fact->kind]);
-
-    return code == CODE_OK ? say_written(out, fact->written) : code;
-}
-
-enum code words_limit(struct buf *out, const struct policy_limit *limit)
-{
-    enum code code = buf_addf(out, "limit of %" PRIu64 " calls in %" PRId64 " s", limit->calls, limit->per_us / 1000000);
-    bool any = false;
-
-    for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT && code == CODE_OK; by++)
-        if ((limit->by >> by & 1) != 0) {
-            code = buf_addf(out, "%s%s", any ? ", " : " by ", policy_by_text[by]);
-            any = true;
+        buf_add_byte(out, '\'');
+        for (size_t i = 0; i < shown.len; i++) {
+            if (shown.at[i] == '\'')
+                buf_add_byte(out, '\''); /* twice */
+            buf_add_byte(out, shown.at[i]);
         }
-    return code;
-}
-
-enum code words_ops(struct buf *out, const struct condition *leaf)
-{
-    enum code code = CODE_OK;
-
-    for (uint32_t i = 0; i < leaf->op_count && code == CODE_OK; i++) {
-        code = i > 0 ? buf_add_text(out, ", ") : CODE_OK;
-        if (code == CODE_OK)
-            code = words_op(out, &leaf->ops[i]);
+        buf_add_byte(out, '\'');
     }
-    return code;
+    say_rest(out, shown, text);
 }
 
-static enum code say_name(struct buf *out, const struct match_name *name)
+static void say_json(struct buf *out, const struct json_node *value)
 {
-    enum code code;
-
-    if (name->kind != NAME_REGEX)
-        return words_text(out, name->text);
-    code = buf_add_text(out, "{regex: ");
-    if (code == CODE_OK)
-        code = words_text(out, name->text);
-    return code == CODE_OK ? buf_addf(out, ", anchor: %s}", name->whole ? "whole" : "anywhere") : code;
+    if (value->type == JSON_STRING)
+        words_text(out, value->text);
+    else
+        say_raw(out, value->raw);
 }
 
-enum code words_names(struct buf *out, const struct names *names)
+/* Between the members of a list, of which only the first ones are said. Returns: whether this one is. */
+static bool say_next(struct buf *out, uint32_t at, uint32_t count)
 {
-    enum code code = names->given ? buf_add_byte(out, '[') : buf_add_text(out, "all");
+    if (at == LIST_SHOWN)
+        buf_addf(out, ", %u more", count - LIST_SHOWN);
+    else if (at > 0 && at < LIST_SHOWN)
+        buf_add_text(out, ", ");
+    return at < LIST_SHOWN;
+}
 
-    for (uint32_t i = 0; i < names->count && i < LIST_SHOWN && code == CODE_OK; i++) {
-        code = i > 0 ? buf_add_text(out, ", ") : CODE_OK;
-        if (code == CODE_OK)
-            code = say_name(out, &names->name[i]);
+void words_op(struct buf *out, const struct op *op)
+{
+    buf_addf(out, "%s ", op->operator->word);
+    if (op->value != NULL) {
+        say_json(out, op->value);
+    } else if (op->values != NULL) {
+        buf_add_byte(out, '[');
+        for (uint32_t i = 0; i < op->value_count && say_next(out, i, op->value_count); i++)
+            say_json(out, op->values[i]);
+        buf_add_byte(out, ']');
+    } else if (op->written.at != NULL) {
+        say_raw(out, op->written);
+    } else {
+        words_text(out, op->text);
     }
-    if (code == CODE_OK && names->count > LIST_SHOWN)
-        code = buf_addf(out, ", %u more", names->count - LIST_SHOWN);
-    return code == CODE_OK && names->given ? buf_add_byte(out, ']') : code;
+}
+
+void words_fact(struct buf *out, const struct fact *fact)
+{
+    buf_addf(out, "%s ", policy_fact_text[fact->kind]);
+    say_raw(out, fact->written);
+}
+
+void words_limit(struct buf *out, const struct policy_limit *limit)
+{
+    const char *before = " by ";
+
+    buf_addf(out, "limit of %" PRIu64 " calls in %" PRId64 " s", limit->calls, limit->per_us / 1000000);
+    for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
+        if ((limit->by >> by & 1) != 0) {
+            buf_addf(out, "%s%s", before, policy_by_text[by]);
+            before = ", ";
+        }
+}
+
+void words_ops(struct buf *out, const struct condition *leaf)
+{
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        buf_add_text(out, i > 0 ? ", " : "");
+        words_op(out, &leaf->ops[i]);
+    }
+}
+
+static void say_name(struct buf *out, const struct match_name *name)
+{
+    if (name->kind == NAME_REGEX)
+        buf_add_text(out, "{regex: ");
+    words_text(out, name->text);
+    if (name->kind == NAME_REGEX)
+        buf_addf(out, ", anchor: %s}", name->whole ? "whole" : "anywhere");
+}
+
+void words_names(struct buf *out, const struct names *names)
+{
+    buf_add_text(out, names->given ? "[" : "all");
+    for (uint32_t i = 0; i < names->count && say_next(out, i, names->count); i++)
+        say_name(out, &names->name[i]);
+    buf_add_text(out, names->given ? "]" : "");
 }

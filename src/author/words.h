@@ -4,18 +4,18 @@
  * Threads: any.
  * Owns: nothing.
  * Lifetime: none.
- * Errors: those of `out`. */
+ * Errors: `out` remembers them. */
 #ifndef AUTHOR_WORDS_H
 #define AUTHOR_WORDS_H
 
 #include "policy/condition.h"
 #include "policy/policy.h"
 
-enum code words_op(struct buf *out, const struct op *op) MUST_USE;             /* "max 100" */
-enum code words_fact(struct buf *out, const struct fact *fact) MUST_USE;       /* "client [...]" */
-enum code words_limit(struct buf *out, const struct policy_limit *limit) MUST_USE; /* "limit of 5 calls in 60 s" */
-enum code words_ops(struct buf *out, const struct condition *leaf) MUST_USE;   /* "is integer, max 100" */
-enum code words_names(struct buf *out, const struct names *names) MUST_USE;    /* "[shop, 'team-*']" */
-enum code words_text(struct buf *out, struct span text) MUST_USE;              /* in quotes where it needs them */
+void words_op(struct buf *out, const struct op *op);             /* "max 100" */
+void words_fact(struct buf *out, const struct fact *fact);       /* "client [...]" */
+void words_limit(struct buf *out, const struct policy_limit *limit); /* "limit of 5 calls in 60 s" */
+void words_ops(struct buf *out, const struct condition *leaf);   /* "is integer, max 100" */
+void words_names(struct buf *out, const struct names *names);    /* "[shop, 'team-*']" */
+void words_text(struct buf *out, struct span text);              /* in quotes where it needs them */
 
 #endif
