@@ -12,29 +12,6 @@
 #define ARENA_MAX_BYTES ((size_t)64 << 20)
 #define MAX_HOSTS 1024
 #define MAX_WORKERS 256
-#define DRAIN_MS 30000
-#define ARGUMENTS_BYTES ((uint64_t)64 << 10)
-
-static const char *const top_keys[] = {"routes", "listen", "hosts", "trusted_proxies", "workers", "store",
-                                       "audit",  "admin",  "drain",  "limits", "user", "sandbox", "pipe", NULL};
-
-static void read_hosts(struct conf_reader *reader, const struct yaml_node *root)
-{
-    const struct yaml_node *list = conf__list(reader, root, "hosts", MAX_HOSTS);
-    struct span *hosts;
-
-    if (list == NULL)
-        return;
-    hosts = conf__array(reader, list->count, sizeof *hosts);
-    for (const struct yaml_node *node = list->child; node != NULL && !reader->out_of_memory; node = node->next) {
-        struct span text = conf__text(reader, node);
-
-        if (text.at != NULL && !conf__host_is_plain(text))
-            CONF_FAULT(reader, node, "`%.*s` is no host name; write it without scheme, port and path", SPAN_ARG(text));
-        hosts[reader->proxy->host_count++] = conf__lower(reader, text);
-    }
-    reader->proxy->hosts = hosts;
-}
 
 static void read_trusted_proxies(struct conf_reader *reader, const struct yaml_node *root)
 {
@@ -68,27 +45,11 @@ static unsigned read_workers(struct conf_reader *reader, const struct yaml_node 
     return conf__number(reader, root, "workers", MAX_WORKERS);
 }
 
-static void read_limits(struct conf_reader *reader, const struct yaml_node *root)
-{
-    static const char *const known[] = {"memory", "connections_per_address", NULL};
-    const struct yaml_node *node = yaml_member(root, "limits");
-
-    if (node == NULL || !conf__map(reader, node, known, "`limits`"))
-        return;
-    reader->proxy->memory_bytes = conf__size(reader, node, "memory", (uint64_t)16 << 20, (uint64_t)1 << 44);
-    reader->proxy->connections_per_address = conf__number(reader, node, "connections_per_address", 1000000);
-}
-
 static void read_audit(struct conf_reader *reader, const struct yaml_node *root, struct conf_audit *audit)
 {
-    static const char *const known[] = {"database", "checkpoints", "checkpoint_key", "checkpoint_interval", "checkpoint_rows",
-                                        "redact_key", "arguments", "rotate", NULL};
-    const struct yaml_node *node = yaml_member(root, "audit");
+    const struct yaml_node *node = yaml_member(root, "audit"), *checkpoints = yaml_member(node, "checkpoints");
     char heads[4200];
 
-    if (node != NULL && !conf__map(reader, node, known, "`audit`"))
-        node = NULL;
-    audit->database = conf__path(reader, node, "database", "audit.db");
     if (audit->database == NULL)
         return;
     if (snprintf(heads, sizeof heads, "%s.heads", audit->database) >= (int)sizeof heads) {
@@ -96,17 +57,9 @@ static void read_audit(struct conf_reader *reader, const struct yaml_node *root,
         return;
     }
     /* The default is a path already: only a relative one would be seen from the file's folder a second time. */
-    if (!conf__checkpoint_server(reader, yaml_member(node, "checkpoints"), &audit->checkpoint_server))
-        audit->checkpoints = yaml_member(node, "checkpoints") != NULL ? conf__path(reader, node, "checkpoints", NULL)
-                                                                      : conf__copy(reader, span_text(heads)).at;
-    audit->checkpoint_key = conf__path(reader, node, "checkpoint_key", "audit-key.pem");
-    audit->checkpoint_interval_ms = conf__duration(reader, node, "checkpoint_interval", 3600 * 1000);
-    audit->checkpoint_rows = conf__number(reader, node, "checkpoint_rows", 1000000);
-    audit->redact_key = conf__path(reader, node, "redact_key", "redact.key");
-    audit->arguments_max_bytes = conf__size(reader, node, "arguments", 1024, (uint64_t)16 << 20);
-    audit->rotate_bytes = conf__size(reader, node, "rotate", (uint64_t)1 << 20, (uint64_t)1 << 44);
-    if (audit->arguments_max_bytes == 0)
-        audit->arguments_max_bytes = ARGUMENTS_BYTES;
+    if (!conf__checkpoint_server(reader, checkpoints, &audit->checkpoint_server))
+        audit->checkpoints = checkpoints != NULL ? conf__path(reader, node, "checkpoints", NULL)
+                                                 : conf__copy(reader, span_text(heads)).at;
 }
 
 /* Two roles in one file would destroy each other. */
@@ -125,13 +78,12 @@ static void check_files(struct conf_reader *reader, const struct yaml_node *root
 
 static void read_admin(struct conf_reader *reader, const struct yaml_node *root, struct conf_admin *admin)
 {
-    static const char *const known[] = {"address", "public", NULL};
     static const char *const pages[] = {"healthz", "readyz", "metrics", NULL};
     const struct yaml_node *node = yaml_member(root, "admin"), *address, *list;
     struct why why = {""};
     bool *shown[] = {&admin->public_healthz, &admin->public_readyz, &admin->public_metrics};
 
-    if (node == NULL || !conf__map(reader, node, known, "`admin`"))
+    if (node == NULL || !conf__map(reader, node, conf__admin, "`admin`"))
         return;
     admin->is_on = true;
     address = yaml_member(node, "address");
@@ -172,24 +124,19 @@ static void collect_names(struct conf_reader *reader, struct conf *conf)
 
 static void read_all(struct conf_reader *reader, const struct yaml_node *root, struct conf *conf)
 {
-    static const char *const sandboxes[] = {"on", "off", NULL};
+    struct proxy_conf *proxy = reader->proxy;
 
     reader->files = conf__array(reader, CONF_FILES_MAX, sizeof *reader->files);
-    conf->store = conf__path(reader, root, "store", "callgate.db");
+    (void)conf__read(reader, root, conf__top, "the configuration", conf);
     conf->workers = read_workers(reader, root);
-    conf->user = conf__text_of(reader, root, "user").at;
-    conf->is_unconfined = conf__choice(reader, root, "sandbox", sandboxes) == 1;
-    conf->drain_ms = conf__duration(reader, root, "drain", 3600 * 1000);
-    if (conf->drain_ms == 0)
-        conf->drain_ms = DRAIN_MS;
     read_audit(reader, root, &conf->audit);
     check_files(reader, root, conf);
     read_admin(reader, root, &conf->admin);
-    conf__pipe(reader, root, &conf->pipe);
-    reader->arena = &reader->proxy->arena;
-    read_hosts(reader, root);
+    conf__check_pipe(reader, root, &conf->pipe);
+    reader->arena = &proxy->arena;
+    proxy->host_count = conf__texts(reader, root, "hosts", MAX_HOSTS, conf__host, &proxy->hosts);
     read_trusted_proxies(reader, root);
-    read_limits(reader, root);
+    (void)conf__read(reader, yaml_member(root, "limits"), conf__limits, "`limits`", proxy);
     conf__listens(reader, root, conf->pipe.socket);
     conf__routes(reader, root);
     reader->arena = &conf->arena;
@@ -269,7 +216,6 @@ enum code conf_load(const char *path, struct conf **conf, struct faults *faults,
         reader.tree = tree;
         reader.proxy = (*conf)->proxy;
         reader.arena = reader.own_arena = &(*conf)->arena;
-        yaml_check_keys(tree, yaml_root(tree), top_keys, "the configuration", faults);
         read_all(&reader, yaml_root(tree), *conf);
         (*conf)->commands = reader.commands;
     }

@@ -20,7 +20,7 @@ struct conf_audit {
     struct proxy_upstream checkpoint_server; /* to this one; host == NULL: none */
     const char *checkpoint_key;    /* audit-key.pem; made at first start where it is missing */
     uint32_t checkpoint_interval_ms; /* 1 s */
-    uint64_t checkpoint_rows;      /* 16,384 */
+    uint32_t checkpoint_rows;      /* 16,384 */
     const char *redact_key;        /* redact.key; made at first start where it is missing */
     uint64_t arguments_max_bytes;  /* 64 KiB */
     uint64_t rotate_bytes;         /* a file of this size is sealed; 0: never, the default */

@@ -12,9 +12,6 @@
 
 #define WORDS_MOST 256
 #define COMMANDS_MOST 256
-#define MOST 32
-#define MEMORY_BYTES ((uint64_t)1 << 30)
-#define IDLE_MS (10u * 60 * 1000)
 
 static bool keeps(struct conf_reader *reader, const void *made)
 {
@@ -116,7 +113,7 @@ static const char *pair_of(struct conf_reader *reader, struct span name, struct 
 
 static const char *read_variable(struct conf_reader *reader, const struct yaml_node *node)
 {
-    static const char *const known[] = {"file", NULL};
+    static const struct conf_key known[] = {{.name = "file", .at = BY_HAND}, {.name = NULL}};
     const char *text;
     struct buf secret;
 
@@ -124,8 +121,7 @@ static const char *read_variable(struct conf_reader *reader, const struct yaml_n
         CONF_FAULT(reader, node, "`%.*s` is no name of a variable; write letters, digits and `_`", SPAN_ARG(node->key));
     if (node->type != YAML_MAP)
         return pair_of(reader, node->key, span_text(word_of(reader, node)));
-    yaml_check_keys(reader->tree, node, known, "a variable", reader->faults);
-    if (conf__need(reader, node, "file", "shop.token") == NULL)
+    if (!conf__map(reader, node, known, "a variable") || conf__need(reader, node, "file", "shop.token") == NULL)
         return "";
     buf_init(&secret, CONF_SECRET_BYTES);
     text = pair_of(reader, node->key, conf__secret(reader, node, &secret));
@@ -192,29 +188,12 @@ static uint64_t line_bytes(struct conf_reader *reader, const struct yaml_node *r
     return limits != NULL && limits->type == YAML_MAP ? conf__size(&quiet, limits, "event", 1024, (uint64_t)1 << 30) : 0;
 }
 
-static void read_bounds(struct conf_reader *reader, const struct yaml_node *map, struct runner_command *command)
-{
-    static const char *const pers[] = {"session", "principal", "gate", NULL};
-
-    command->per = (enum runner_per)conf__choice(reader, map, "per", pers);
-    command->idle_ms = conf__duration(reader, map, "idle", CONF_MAX_MS);
-    command->memory_bytes = conf__size(reader, map, "memory", (uint64_t)16 << 20, (uint64_t)1 << 40);
-    command->most = conf__number(reader, map, "most", 1000);
-    if (command->idle_ms == 0)
-        command->idle_ms = IDLE_MS;
-    if (command->memory_bytes == 0)
-        command->memory_bytes = MEMORY_BYTES;
-    if (command->most == 0)
-        command->most = MOST;
-}
-
 void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,
                    struct proxy_route *route)
 {
-    static const char *const known[] = {"command", "env", "per", "idle", "memory", "most", "cwd", NULL};
-    struct runner_command *command;
+    struct runner_command read = {0}, *command;
 
-    if (!conf__map(reader, map, known, "an `upstream` with a command"))
+    if (!conf__read(reader, map, conf__program, "an `upstream` with a command", &read))
         return;
     if (route->subtree)
         CONF_FAULT(reader, map, "a command has no paths; write the route's `path` without `/*`");
@@ -230,14 +209,15 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
             CONF_FAULT(reader, map, "%d commands are the most", COMMANDS_MOST);
         return;
     }
-    *command = (struct runner_command){.route = dup_text(reader, route->name), .line_bytes = line_bytes(reader, yaml_route)};
+    *command = read;
+    command->route = dup_text(reader, route->name);
+    command->line_bytes = line_bytes(reader, yaml_route);
     command->argv = read_words(reader, map);
     command->environment = read_environment(reader, map);
     if (yaml_member(map, "cwd") != NULL)
         command->folder = read_folder(reader, map);
     if (route->dialect->is_run_once)
         command->kind = PIPE_ONCE;
-    read_bounds(reader, map, command);
     if (command->argv == NULL)
         return;
     reader->commands->count++;

@@ -8,11 +8,8 @@ static const char *const kinds[] = {"api_key", "bearer", "certificate", "none", 
 /* The kind that an entry names, or -1 after a fault. */
 static int kind_of(struct conf_reader *reader, const struct yaml_node *node)
 {
-    static const char *const known[] = {"api_key", "bearer", "certificate", "none", "forward", NULL};
     int kind = -1, found = 0;
 
-    if (!conf__map(reader, node, known, "an identity"))
-        return -1;
     for (int i = 0; kinds[i] != NULL; i++)
         if (yaml_member(node, kinds[i]) != NULL) {
             kind = i;
@@ -26,9 +23,7 @@ static int kind_of(struct conf_reader *reader, const struct yaml_node *node)
 
 static void read_none(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source)
 {
-    static const char *const known[] = {"principal", "tenant", NULL};
-
-    if (!conf__map(reader, node, known, "`none`"))
+    if (!conf__map(reader, node, conf__nobody, "`none`"))
         return;
     source->principal = conf__principal(reader, node, "principal", "local").at;
     source->tenant = conf__principal(reader, node, "tenant", "dev").at;
@@ -46,12 +41,11 @@ static void read_api_key(struct conf_reader *reader, const struct yaml_node *nod
 static void read_source(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source)
 {
     static const char *const bearers[] = {"key", NULL}, *const subjects[] = {"subject", NULL};
-    int kind = kind_of(reader, node);
+    int kind = conf__read(reader, node, conf__source, "an identity", source) ? kind_of(reader, node) : -1;
 
     if (kind < 0)
         return;
     source->kind = (enum identity_kind)kind;
-    source->forward = conf__bool(reader, node, "forward");
     switch (source->kind) {
     case IDENTITY_API_KEY:
         read_api_key(reader, yaml_member(node, "api_key"), source);

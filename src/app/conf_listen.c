@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
-#include "http/authority.h"
 #include "os/clock.h"
 
 #define MAX_LISTENERS 64
-#define MIB ((uint64_t)1 << 20)
-
-bool conf__host_is_plain(struct span host)
-{
-    struct http_authority authority;
-
-    return http_authority_read(host, &authority) && authority.port.len == 0;
-}
 
 void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context)
 {
@@ -27,21 +18,14 @@ void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *n
 
 static void read_tls(struct conf_reader *reader, const struct yaml_node *node, struct proxy_listen *listen)
 {
-    static const char *const known[] = {"certificate", "key", "client_ca", "client_crl", "client_certificate", NULL};
-    static const char *const demands[] = {"optional", "required", NULL};
     struct tls_server_conf tls = {0};
     struct why why = {""};
     enum code code;
 
-    if (!conf__map(reader, node, known, "`tls`"))
+    if (!conf__read(reader, node, conf__tls, "`tls`", &tls))
         return;
     (void)conf__need(reader, node, "certificate", "gate.pem");
     (void)conf__need(reader, node, "key", "gate.key");
-    tls.certificate = conf__path(reader, node, "certificate", NULL);
-    tls.key = conf__path(reader, node, "key", NULL);
-    tls.client_ca = conf__path(reader, node, "client_ca", NULL);
-    tls.client_crls = conf__paths(reader, node, "client_crl", CONF_MAX_LISTS);
-    tls.client_required = conf__choice(reader, node, "client_certificate", demands) == 1;
     if (yaml_member(node, "client_certificate") != NULL && tls.client_ca == NULL)
         CONF_FAULT(reader, yaml_member(node, "client_certificate"),
                    "client certificates cannot be checked without `client_ca`; write `client_ca: agents-ca.pem`");
@@ -77,12 +61,10 @@ static void check_openness(struct conf_reader *reader, const struct yaml_node *n
 
 static void read_listen(struct conf_reader *reader, const struct yaml_node *node, struct proxy_listen *listen)
 {
-    static const char *const known[] = {"address", "tls", "timeouts", "read_rate", "insecure", NULL};
-    static const char *const times[] = {"head", "body", "idle", NULL};
-    const struct yaml_node *address, *timeouts;
+    const struct yaml_node *address;
     struct why why = {""};
 
-    if (!conf__map(reader, node, known, "a listener"))
+    if (!conf__read(reader, node, conf__listener, "a listener", listen))
         return;
     address = conf__need(reader, node, "address", "'127.0.0.1:8080'");
     if (address != NULL && conf__text(reader, address).at != NULL &&
@@ -91,13 +73,6 @@ static void read_listen(struct conf_reader *reader, const struct yaml_node *node
     if (yaml_member(node, "tls") != NULL)
         read_tls(reader, yaml_member(node, "tls"), listen);
     check_openness(reader, node, listen);
-    listen->read_rate = conf__size(reader, node, "read_rate", 1, 1024 * MIB);
-    timeouts = yaml_member(node, "timeouts");
-    if (timeouts == NULL || !conf__map(reader, timeouts, times, "a listener's `timeouts`"))
-        return;
-    listen->head_ms = conf__duration(reader, timeouts, "head", CONF_MAX_MS);
-    listen->body_ms = conf__duration(reader, timeouts, "body", CONF_MAX_MS);
-    listen->idle_ms = conf__duration(reader, timeouts, "idle", CONF_MAX_MS);
 }
 
 static void read_listens(struct conf_reader *reader, const struct yaml_node *list)

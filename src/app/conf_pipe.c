@@ -7,7 +7,6 @@
 #include <sys/un.h>
 
 #define ARENA_MAX_BYTES ((size_t)64 << 20)
-#define LINGER_MS 10000
 #define LINE_BYTES ((uint64_t)4 << 20)
 
 bool conf__has_pipes(const struct yaml_node *root, bool alone)
@@ -20,21 +19,14 @@ bool conf__has_pipes(const struct yaml_node *root, bool alone)
     return pipes > 0 && (!alone || pipes == routes->count);
 }
 
-void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe *pipe)
+void conf__check_pipe(struct conf_reader *reader, const struct yaml_node *root, const struct conf_pipe *pipe)
 {
-    static const char *const known[] = {"socket", "linger", NULL};
     const struct yaml_node *node = yaml_member(root, "pipe");
 
-    if (node != NULL && !conf__map(reader, node, known, "`pipe`"))
-        node = NULL;
-    pipe->socket = conf__path(reader, node, "socket", "callgate.sock");
     if (conf__has_pipes(root, false) && span_text(pipe->socket).len >= sizeof ((struct sockaddr_un *)NULL)->sun_path)
         CONF_FAULT(reader, node != NULL ? node : root, "the path of the socket for pipes is longer than %zu bytes: %s; write a "
                    "shorter one, as in `pipe: {socket: /run/callgate.sock}`", sizeof ((struct sockaddr_un *)NULL)->sun_path - 1,
                    pipe->socket);
-    pipe->linger_ms = conf__duration(reader, node, "linger", CONF_MAX_MS);
-    if (pipe->linger_ms == 0)
-        pipe->linger_ms = LINGER_MS;
 }
 
 /* ---- for the pipe itself: no certificate and no credential is read ---- */
@@ -94,7 +86,8 @@ enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_r
     arena_init(&out->arena, ARENA_MAX_BYTES);
     reader.tree = tree;
     root = yaml_root(tree);
-    conf__pipe(&reader, root, &out->pipe);
+    (void)conf__read(&reader, yaml_member(root, "pipe"), conf__pipes, "`pipe`", &out->pipe);
+    conf__check_pipe(&reader, root, &out->pipe);
     out->pipe.user = conf__text_of(&reader, root, "user").at;
     node = find_route(&reader, root, name);
     if (node != NULL) {

@@ -32,10 +32,55 @@ struct conf_reader {
 #define CONF_WARN(reader, node, ...) \
     faults_add((reader)->warnings, yaml_file((reader)->tree), (node)->line, (node)->column, __VA_ARGS__)
 
+/* ---- conf_keys.c: what keys there are ---- */
+
+enum conf_type {
+    CONF_ANY,
+    CONF_TEXT,
+    CONF_NAME,   /* a text; into a const char * */
+    CONF_HEADER, /* a header's name; into a struct span */
+    CONF_FILE,   /* beside the configuration; into a const char * */
+    CONF_FILES,  /* such ones, NULL at the end */
+    CONF_BOOL,
+    CONF_FLAG,   /* one of two words; true is the second */
+    CONF_WORD,   /* one of several; into an enum */
+    CONF_SIZE,   /* bytes; into a uint64_t */
+    CONF_TIME,   /* milliseconds; into a uint32_t */
+    CONF_COUNT,  /* into a uint32_t */
+    CONF_RATE,
+    CONF_TEXTS,  /* a list of texts, or of one of some words */
+    CONF_WORDS,  /* a command's */
+    CONF_MAP,    /* of `keys` */
+    CONF_MAPS,   /* such a map for each name that the configuration chooses */
+    CONF_LIST    /* of such maps */
+};
+
+/* One key of a map. */
+struct conf_key {
+    const char *name; /* NULL: behind the last */
+    enum conf_type type;
+    size_t at;        /* where in the map's struct the value goes; BY_HAND: its map's function reads it */
+    uint64_t min, max; /* of sizes in bytes, of times in milliseconds */
+    const char *usual; /* the default, as one would write it; in round brackets: in words, and set elsewhere */
+    const char *what;  /* it means, for people */
+    const char *const *words;
+    const struct conf_key *keys; /* of CONF_MAP and CONF_LIST */
+    const char *called;          /* such a map, in a fault */
+};
+#define BY_HAND SIZE_MAX
+
+extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
+    conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__source[],
+    conf__nobody[], conf__pipes[];
+
 /* ---- conf_value.c: `map` may be anything, `key` its member ---- */
 
 /* Whether it is a map; tells unknown keys. Takes: what: "a route". */
-bool conf__map(struct conf_reader *reader, const struct yaml_node *node, const char *const *known, const char *what);
+bool conf__map(struct conf_reader *reader, const struct yaml_node *node, const struct conf_key *keys, const char *what);
+/* Reads all keys of a map that are not read by hand into the struct that they are of, absent ones by their default.
+ * Takes: node: NULL, or no map (a fault): all by default. Returns: whether it is a map. */
+bool conf__read(struct conf_reader *reader, const struct yaml_node *node, const struct conf_key *keys, const char *what,
+                void *into);
 const struct yaml_node *conf__need(struct conf_reader *reader, const struct yaml_node *map, const char *key,
                                    const char *example);
 /* The member where it is a list of at least one and at most `max`, else NULL. */
@@ -64,8 +109,12 @@ struct span conf__header_name(struct conf_reader *reader, const struct yaml_node
 struct span conf__principal(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *example);
 /* An array in the arena, zeroed. */
 void *conf__array(struct conf_reader *reader, size_t count, size_t bytes);
+/* The texts of a list, each as `one` makes it, which tells what is wrong with it. Returns: how many there are. */
+size_t conf__texts(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max,
+                   struct span (*one)(struct conf_reader *reader, const struct yaml_node *node), const struct span **texts);
+/* A host's name or address in lower case. */
+struct span conf__host(struct conf_reader *reader, const struct yaml_node *node);
 #define CONF_FILES_MAX 512
-#define CONF_MAX_MS (24u * 3600 * 1000)
 
 /* ---- the parts ---- */
 
@@ -74,8 +123,6 @@ enum code conf__tree(const char *path, struct yaml_tree **tree, struct faults *f
 
 bool conf__path_is_plain(struct span path); /* begins with '/', no `%`, `..`, `//`, `;`, `\`, query or fragment */
 bool conf__path_is_template(struct span path); /* likewise, perhaps with one segment that is a slug's mark */
-bool conf__host_is_plain(struct span host); /* a name or an address, without a port */
-
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
 void conf__lists_are_fresh(struct conf_reader *reader, const struct yaml_node *node, const struct tls_context *context);
@@ -84,7 +131,7 @@ void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
 const struct dialect *conf__dialect(struct conf_reader *reader, const struct yaml_node *route); /* or the default */
 bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, and with neither path nor upstream */
 bool conf__has_pipes(const struct yaml_node *root, bool alone); /* some route is for pipes; alone: all are */
-void conf__pipe(struct conf_reader *reader, const struct yaml_node *root, struct conf_pipe *pipe);
+void conf__check_pipe(struct conf_reader *reader, const struct yaml_node *root, const struct conf_pipe *pipe);
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
 /* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */
 void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,

@@ -6,7 +6,6 @@
 
 #define MAX_ROUTES 4096
 #define MAX_LIST 256
-#define MIB ((uint64_t)1 << 20)
 
 static void read_name(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
@@ -40,11 +39,8 @@ static void read_place(struct conf_reader *reader, const struct yaml_node *map, 
     const struct yaml_node *host = yaml_member(map, "host"), *node = conf__need(reader, map, "path", "/shop/mcp");
     struct span path = node != NULL ? conf__text(reader, node) : SPAN_NONE;
 
-    if (host != NULL && conf__text(reader, host).at != NULL) {
-        if (!conf__host_is_plain(host->text))
-            CONF_FAULT(reader, host, "`%.*s` is no host name; write it without scheme, port and path", SPAN_ARG(host->text));
-        route->host = conf__lower(reader, host->text);
-    }
+    if (host != NULL)
+        route->host = conf__host(reader, host);
     if (path.at == NULL)
         return;
     route->subtree = span_ends_with(path, SPAN_LIT("/*"));
@@ -160,17 +156,16 @@ static void read_rate(struct conf_reader *reader, const struct yaml_node *node, 
 /* One rate for each principal, each tenant and each address alike, or one of its own for some of the three. */
 static void read_rates(struct conf_reader *reader, const struct yaml_node *map, struct proxy_limits *limits)
 {
-    static const char *const kinds[] = {"principal", "tenant", "address", NULL};
     struct rate *const rates[] = {&limits->principal_rate, &limits->tenant_rate, &limits->address_rate};
     const struct yaml_node *node = yaml_member(map, "rate");
     uint32_t burst = conf__number(reader, map, "burst", RATE_MAX);
 
     if (node == NULL && yaml_member(map, "burst") != NULL)
         CONF_FAULT(reader, yaml_member(map, "burst"), "`burst` has no meaning without `rate`; write `rate: 200/s` beside it");
-    if (node == NULL || (node->type == YAML_MAP && !conf__map(reader, node, kinds, "`rate`")))
+    if (node == NULL || (node->type == YAML_MAP && !conf__map(reader, node, conf__rates, "`rate`")))
         return;
     for (size_t i = 0; i < 3; i++) {
-        const struct yaml_node *one = node->type == YAML_MAP ? yaml_member(node, kinds[i]) : node;
+        const struct yaml_node *one = node->type == YAML_MAP ? yaml_member(node, conf__rates[i].name) : node;
 
         if (one != NULL && (node->type == YAML_MAP || i == 0))
             read_rate(reader, one, burst, rates[i]);
@@ -179,95 +174,32 @@ static void read_rates(struct conf_reader *reader, const struct yaml_node *map, 
     }
 }
 
-static void read_times_and_limits(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+static struct span read_underscored(struct conf_reader *reader, const struct yaml_node *node)
 {
-    static const char *const times[] = {"connect", "head", "idle", NULL};
-    static const char *const limits[] = {"body", "response", "event", "per_principal_requests", "rate", "burst", "refusals",
-                                         NULL};
-    static const char *const forms[] = {"json-rpc", "plain", NULL};
-    const struct yaml_node *node = yaml_member(map, "timeouts");
+    struct span name = conf__header_name(reader, node);
 
-    if (node != NULL && conf__map(reader, node, times, "a route's `timeouts`")) {
-        route->connect_ms = conf__duration(reader, node, "connect", CONF_MAX_MS);
-        route->reply_head_ms = conf__duration(reader, node, "head", CONF_MAX_MS);
-        route->reply_idle_ms = conf__duration(reader, node, "idle", CONF_MAX_MS);
-    }
-    node = yaml_member(map, "limits");
-    if (node != NULL && conf__map(reader, node, limits, "`limits`")) {
-        route->limits.body_bytes = conf__size(reader, node, "body", 1024, 256 * MIB);
-        route->limits.response_bytes = conf__size(reader, node, "response", 1024, 1024 * MIB);
-        route->limits.event_bytes = conf__size(reader, node, "event", 1024, 1024 * MIB);
-        route->limits.per_principal_requests = conf__number(reader, node, "per_principal_requests", 1000000);
-        route->limits.is_plain = conf__choice(reader, node, "refusals", forms) == 1;
-        read_rates(reader, node, &route->limits);
-    }
+    if (name.len > 0 && span_find(name, '_') == name.len)
+        CONF_FAULT(reader, node, "%.*s has no `_` and needs no leave; take it out", SPAN_ARG(name));
+    return name;
 }
 
 static void read_header_names(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
     const struct yaml_node *tenant = yaml_member(map, "tenant_header"), *correlation = yaml_member(map, "correlation_header");
-    const struct yaml_node *list = conf__list(reader, map, "underscore_headers", MAX_LIST);
-    struct span *names;
 
-    if (tenant != NULL)
-        route->tenant_header = conf__header_name(reader, tenant);
-    if (correlation != NULL)
-        route->correlation_header = conf__header_name(reader, correlation);
     if (span_equals_nocase(proxy_tenant_header(route), proxy_correlation_header(route)))
         CONF_FAULT(reader, tenant != NULL ? tenant : correlation,
                    "the tenant and the correlation cannot come in one header; name two");
-    if (list == NULL || (names = conf__array(reader, list->count, sizeof *names)) == NULL)
-        return;
-    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
-        struct span name = conf__header_name(reader, node);
-
-        if (name.len > 0 && span_find(name, '_') == name.len)
-            CONF_FAULT(reader, node, "%.*s has no `_` and needs no leave; take it out", SPAN_ARG(name));
-        names[route->underscored_count++] = name;
-    }
-    route->underscored = names;
+    route->underscored_count = conf__texts(reader, map, "underscore_headers", MAX_LIST, read_underscored, &route->underscored);
 }
 
-static void read_origins(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+static struct span read_origin(struct conf_reader *reader, const struct yaml_node *node)
 {
-    const struct yaml_node *list = conf__list(reader, map, "origins", MAX_LIST);
-    struct span *origins;
+    struct span text = conf__text(reader, node);
 
-    if (list == NULL || (origins = conf__array(reader, list->count, sizeof *origins)) == NULL)
-        return;
-    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
-        struct span text = conf__text(reader, node);
-
-        if (text.len > 0 && !span_is(text, "*") && memmem(text.at, text.len, "://", 3) == NULL)
-            CONF_FAULT(reader, node, "an origin has a scheme; write 'http://localhost:*' or 'https://app.example.com'");
-        origins[route->origin_count++] = text;
-    }
-    route->origins = origins;
-}
-
-static enum mcp_treatment read_treatment(struct conf_reader *reader, const struct yaml_node *map, const char *key,
-                                         enum mcp_treatment otherwise)
-{
-    static const char *const treatments[] = {"refuse", "strip", "pass", NULL};
-
-    return map == NULL || yaml_member(map, key) == NULL ? otherwise
-                                                       : (enum mcp_treatment)conf__choice(reader, map, key, treatments);
-}
-
-/* What instructs the model must not deceive who reads it; results carry whatever the world holds, and soft hyphens, marks of
- * direction and colours of a terminal are in much of it. */
-static void read_deceptive(struct conf_reader *reader, const struct yaml_node *route, struct mcp_deceptive *deceptive)
-{
-    static const char *const places[] = {"definitions", "instructions", "prompts", "results", "messages", NULL};
-    const struct yaml_node *map = yaml_member(route, "deceptive");
-
-    if (map != NULL && !conf__map(reader, map, places, "`deceptive`"))
-        map = NULL;
-    deceptive->definitions = read_treatment(reader, map, "definitions", MCP_REFUSE);
-    deceptive->instructions = read_treatment(reader, map, "instructions", MCP_REFUSE);
-    deceptive->prompts = read_treatment(reader, map, "prompts", MCP_REFUSE);
-    deceptive->results = read_treatment(reader, map, "results", MCP_PASS);
-    deceptive->messages = read_treatment(reader, map, "messages", MCP_PASS);
+    if (text.len > 0 && !span_is(text, "*") && memmem(text.at, text.len, "://", 3) == NULL)
+        CONF_FAULT(reader, node, "an origin has a scheme; write 'http://localhost:*' or 'https://app.example.com'");
+    return text;
 }
 
 /* Faults of a server that are mended instead of refused. */
@@ -282,24 +214,10 @@ static void read_lenient(struct conf_reader *reader, const struct yaml_node *map
 
 static void read_audit(struct conf_reader *reader, const struct yaml_node *route, struct proxy_route *out)
 {
-    static const char *const known[] = {"answers", NULL};
     const struct yaml_node *map = yaml_member(route, "audit");
 
-    if (map != NULL && conf__map(reader, map, known, "a route's `audit`"))
+    if (map != NULL && conf__map(reader, map, conf__route_audit, "a route's `audit`"))
         out->answer_bytes = (uint32_t)conf__size(reader, map, "answers", 1, AUDIT_ANSWER_BYTES);
-}
-
-/* Members of params that a server of somebody's own understands. */
-static void read_params(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
-{
-    const struct yaml_node *list = conf__list(reader, map, "params", MAX_LIST);
-    struct span *params;
-
-    if (list == NULL || (params = conf__array(reader, list->count, sizeof *params)) == NULL)
-        return;
-    for (const struct yaml_node *node = list->child; node != NULL; node = node->next)
-        params[route->param_count++] = conf__text(reader, node);
-    route->params = params;
 }
 
 bool conf__is_pipe(const struct yaml_node *route)
@@ -322,14 +240,7 @@ static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 
 static void read_route(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
-    static const char *const known[] = {"name", "host", "path", "slugs", "dialect", "revisions", "transports", "upstream",
-                                        "timeouts", "identity", "tenant_header", "correlation_header", "underscore_headers",
-                                        "origins", "query", "params", "meta", "tool_names", "forwarded", "denials", "deceptive",
-                                        "lenient", "audit", "pass", "public_url", "limits", NULL};
-    static const char *const queries[] = {"refuse", "pass", NULL}, *const names[] = {"printable", "strict", NULL};
-    static const char *const denials[] = {"json", "sse", NULL}, *const metas[] = {"pass", "known", "none", NULL};
-
-    if (!conf__map(reader, map, known, "a route"))
+    if (!conf__read(reader, map, conf__route, "a route", route))
         return;
     read_name(reader, map, route);
     route->is_pipe = conf__is_pipe(map);
@@ -346,17 +257,12 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
         conf__command(reader, yaml_member(map, "upstream"), map, route);
     else
         conf__upstream(reader, map, route->subtree, &route->upstream);
-    read_times_and_limits(reader, map, route);
+    if (yaml_member(map, "limits") != NULL)
+        read_rates(reader, yaml_member(map, "limits"), &route->limits);
     conf__identity(reader, map, route);
     read_header_names(reader, map, route);
-    read_origins(reader, map, route);
-    read_params(reader, map, route);
-    route->meta = (enum mcp_meta)conf__choice(reader, map, "meta", metas);
-    route->query_pass = conf__choice(reader, map, "query", queries) == 1;
-    route->strict_tool_names = conf__choice(reader, map, "tool_names", names) == 1;
-    route->forwarded = conf__bool(reader, map, "forwarded");
-    route->denials_sse = conf__choice(reader, map, "denials", denials) == 1;
-    read_deceptive(reader, map, &route->deceptive);
+    route->origin_count = conf__texts(reader, map, "origins", MAX_LIST, read_origin, &route->origins);
+    route->param_count = conf__texts(reader, map, "params", MAX_LIST, conf__text, &route->params);
     read_lenient(reader, map, route);
     read_audit(reader, map, route);
     conf__slugs(reader, map, route);

@@ -161,7 +161,6 @@ out:
 
 static void read_headers(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
 {
-    static const char *const known[] = {"file", "prefix", NULL};
     struct proxy_header *headers;
 
     if (node->type != YAML_MAP || node->count > MAX_HEADERS) {
@@ -187,7 +186,7 @@ static void read_headers(struct conf_reader *reader, const struct yaml_node *nod
             CONF_FAULT(reader, child, "a credential stands in a file of its own; write {file: NAME, prefix: 'Bearer '}");
             continue;
         }
-        yaml_check_keys(reader->tree, child, known, "a header", reader->faults);
+        (void)conf__map(reader, child, conf__header, "a header");
         if (conf__need(reader, child, "file", "shop.token") != NULL)
             read_secret(reader, child, headers);
     }
@@ -221,25 +220,19 @@ static void read_server(struct conf_reader *reader, const struct yaml_node *map,
 
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out)
 {
-    /* `command` is read elsewhere, and stands here for who misspells it */
-    static const char *const known[] = {"url", "ca", "crl", "certificate", "key", "insecure", "preserve_host", "headers",
-                                        "command", NULL};
     const struct yaml_node *map = conf__need(reader, route, "upstream", "{url: 'https://shop.internal/mcp'}");
 
-    if (map == NULL || !conf__map(reader, map, known, "`upstream`"))
+    if (map == NULL || !conf__read(reader, map, conf__url, "`upstream`", out))
         return;
-    out->preserve_host = conf__bool(reader, map, "preserve_host");
     read_server(reader, map, conf__need(reader, map, "url", "'https://shop.internal/mcp'"), subtree, out);
 }
 
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
 {
-    static const char *const known[] = {"url", "ca", "crl", "certificate", "key", "insecure", "headers", NULL};
-
     if (node == NULL)
         return false;
     if (node->type == YAML_MAP) {
-        if (conf__map(reader, node, known, "`checkpoints`"))
+        if (conf__map(reader, node, conf__server, "`checkpoints`"))
             read_server(reader, node, conf__need(reader, node, "url", "'https://log.internal/checkpoints'"), false, out);
     } else if (span_starts_with(node->text, SPAN_LIT("http://")) || span_starts_with(node->text, SPAN_LIT("https://"))) {
         read_server(reader, NULL, node, false, out);

@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
+#include "base/bug.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "http/authority.h"
 #include "http/head.h"
 #include "http/writer.h"
 #include "os/file.h"
 
 #include <stdio.h>
 
-bool conf__map(struct conf_reader *reader, const struct yaml_node *node, const char *const *known, const char *what)
+#define KEYS_MOST 48
+
+bool conf__map(struct conf_reader *reader, const struct yaml_node *node, const struct conf_key *keys, const char *what)
 {
+    const char *known[KEYS_MOST] = {NULL};
+
     if (node->type != YAML_MAP) {
-        CONF_FAULT(reader, node, "%s is a map; write `%s: ...` in it", what, known[0]);
+        CONF_FAULT(reader, node, "%s is a map; write `%s: ...` in it", what, keys[0].name);
         return false;
+    }
+    for (size_t i = 0; keys[i].name != NULL; i++) {
+        BUG_ON(i + 1 == KEYS_MOST);
+        known[i] = keys[i].name;
     }
     yaml_check_keys(reader->tree, node, known, what, reader->faults);
     return true;
@@ -299,6 +309,98 @@ struct span conf__principal(struct conf_reader *reader, const struct yaml_node *
             return SPAN_NONE;
         }
     return name;
+}
+
+/* The default, where it is not one that is said in words. */
+static uint64_t usual(const struct conf_key *key, enum code (*read)(struct span text, uint64_t *value))
+{
+    uint64_t value = 0;
+
+    BUG_ON(key->usual != NULL && key->usual[0] != '(' && read(span_text(key->usual), &value) != CODE_OK);
+    return value;
+}
+
+static unsigned word(struct conf_reader *reader, const struct yaml_node *map, const struct conf_key *key)
+{
+    unsigned at = 0;
+
+    if (yaml_member(map, key->name) != NULL)
+        return (unsigned)conf__choice(reader, map, key->name, key->words);
+    while (strcmp(key->words[at], key->usual) != 0)
+        at++;
+    return at;
+}
+
+static void read_key(struct conf_reader *reader, const struct yaml_node *map, const struct conf_key *key, void *at)
+{
+    const struct yaml_node *node = yaml_member(map, key->name);
+    uint64_t bytes;
+    uint32_t number;
+
+    switch (key->type) {
+    case CONF_NAME: *(const char **)at = conf__text_of(reader, map, key->name).at; break;
+    case CONF_HEADER: *(struct span *)at = node != NULL ? conf__header_name(reader, node) : SPAN_NONE; break;
+    case CONF_FILE: *(const char **)at = conf__path(reader, map, key->name, key->usual); break;
+    case CONF_FILES: *(const char *const **)at = conf__paths(reader, map, key->name, CONF_MAX_LISTS); break;
+    case CONF_BOOL: *(bool *)at = conf__bool(reader, map, key->name); break;
+    case CONF_FLAG: *(bool *)at = word(reader, map, key) == 1; break;
+    case CONF_WORD: *(unsigned *)at = word(reader, map, key); break;
+    case CONF_SIZE:
+        bytes = conf__size(reader, map, key->name, key->min, key->max);
+        *(uint64_t *)at = bytes != 0 ? bytes : usual(key, num_size);
+        break;
+    case CONF_TIME:
+        number = conf__duration(reader, map, key->name, (uint32_t)key->max);
+        *(uint32_t *)at = number != 0 ? number : (uint32_t)usual(key, num_duration);
+        break;
+    case CONF_COUNT:
+        number = conf__number(reader, map, key->name, (uint32_t)key->max);
+        *(uint32_t *)at = number != 0 ? number : (uint32_t)usual(key, num_u64);
+        break;
+    case CONF_MAP: (void)conf__read(reader, node, key->keys, key->called, at); break;
+    case CONF_ANY:
+    case CONF_TEXT:
+    case CONF_RATE:
+    case CONF_TEXTS:
+    case CONF_WORDS:
+    case CONF_MAPS:
+    case CONF_LIST:
+        BUG_ON("such a key is read by hand");
+    }
+}
+
+bool conf__read(struct conf_reader *reader, const struct yaml_node *node, const struct conf_key *keys, const char *what,
+                void *into)
+{
+    bool is_map = node != NULL && conf__map(reader, node, keys, what);
+
+    for (; keys->name != NULL; keys++)
+        if (keys->at != BY_HAND)
+            read_key(reader, is_map ? node : NULL, keys, (char *)into + keys->at);
+    return is_map;
+}
+
+size_t conf__texts(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max,
+                   struct span (*one)(struct conf_reader *reader, const struct yaml_node *node), const struct span **texts)
+{
+    const struct yaml_node *list = conf__list(reader, map, key, max);
+    struct span *all = list != NULL ? conf__array(reader, list->count, sizeof *all) : NULL;
+    size_t count = 0;
+
+    for (const struct yaml_node *node = all != NULL ? list->child : NULL; node != NULL; node = node->next)
+        all[count++] = one(reader, node);
+    *texts = all;
+    return count;
+}
+
+struct span conf__host(struct conf_reader *reader, const struct yaml_node *node)
+{
+    struct span host = conf__text(reader, node);
+    struct http_authority authority;
+
+    if (host.at != NULL && (!http_authority_read(host, &authority) || authority.port.len > 0))
+        CONF_FAULT(reader, node, "`%.*s` is no host name; write it without scheme, port and path", SPAN_ARG(host));
+    return conf__lower(reader, host);
 }
 
 void *conf__array(struct conf_reader *reader, size_t count, size_t bytes)

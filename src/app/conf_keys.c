@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every key of callgate.yaml: name, type, where it goes, bounds, default, meaning. The reader takes what it can from here
+ * (conf_value.c), and tools/draw writes schema/callgate.schema.json and schema/callgate.md from the same lines. A default in
+ * round brackets is said in words and set elsewhere; any other is what the reader takes. */
+#include "app/conf_priv.h"
+#include "audit/record.h"
+
+#include <stddef.h>
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
+#define TIB ((uint64_t)1 << 40)
+#define MINUTE 60000
+#define HOUR 3600000
+#define DAY 86400000
+#define MILLION 1000000
+_Static_assert(AUDIT_ANSWER_BYTES == 256 * KIB, "what the audit keeps of an answer is what a route may ask for");
+
+#define KEY(called_, kind, to, least, most, usually, ...)                                                       \
+    {.name = called_, .type = CONF_##kind, .at = to, .min = least, .max = most, .usual = usually, .what = __VA_ARGS__}
+#define AT(type, member) offsetof(struct type, member)
+#define WORDS(...) .words = (const char *const[]){__VA_ARGS__, NULL}
+#define IN(list, name) .keys = list, .called = name
+
+/* ---- a listener ---- */
+
+const struct conf_key conf__tls[] = {
+    KEY("certificate", FILE, AT(tls_server_conf, certificate), 0, 0, NULL, "The gate's certificate, PEM, with its chain."),
+    KEY("key", FILE, AT(tls_server_conf, key), 0, 0, NULL, "Its private key, PEM."),
+    KEY("client_ca", FILE, AT(tls_server_conf, client_ca), 0, 0, NULL, "Authorities whose client certificates are accepted."),
+    KEY("client_crl", FILES, AT(tls_server_conf, client_crls), 0, 0, NULL, "Lists of revoked client certificates."),
+    KEY("client_certificate", FLAG, AT(tls_server_conf, client_required), 0, 0, "optional",
+        "Whether an agent must show a certificate.", WORDS("optional", "required")),
+    {.name = NULL}};
+
+static const struct conf_key listener_times[] = {
+    KEY("head", TIME, AT(proxy_listen, head_ms), 1, DAY, "10s", "For a request's head to arrive."),
+    KEY("body", TIME, AT(proxy_listen, body_ms), 1, DAY, "30s", "For its body, after which `read_rate` holds."),
+    KEY("idle", TIME, AT(proxy_listen, idle_ms), 1, DAY, "75s", "Between two requests of a connection."),
+    {.name = NULL}};
+
+const struct conf_key conf__listener[] = {
+    KEY("address", TEXT, BY_HAND, 0, 0, NULL, "Where agents connect: address and port."),
+    KEY("tls", MAP, BY_HAND, 0, 0, "(plain HTTP)", "TLS towards agents.", IN(conf__tls, "`tls`")),
+    KEY("timeouts", MAP, 0, 0, 0, NULL, "How long an agent may take.", IN(listener_times, "a listener's `timeouts`")),
+    KEY("read_rate", SIZE, AT(proxy_listen, read_rate), 1, GIB, "8 KiB", "Bytes a second that an agent takes at least."),
+    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain HTTP off loopback all the same."),
+    {.name = NULL}};
+
+/* ---- an upstream ---- */
+
+const struct conf_key conf__header[] = {
+    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it."),
+    KEY("prefix", TEXT, BY_HAND, 0, 0, NULL, "What stands before it, as 'Bearer '."),
+    {.name = NULL}};
+
+const struct conf_key conf__url[] = {
+    KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The server: 'https://HOST:PORT/PATH'."),
+    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of its certificate."),
+    KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),
+    KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),
+    KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),
+    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
+    KEY("preserve_host", BOOL, AT(proxy_upstream, preserve_host), 0, 0, "false", "The agent's Host goes up, not the URL's."),
+    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
+    KEY("command", WORDS, BY_HAND, 0, 0, NULL, "A program that the gate runs, in place of `url`."),
+    {.name = NULL}};
+
+const struct conf_key conf__program[] = {
+    KEY("command", WORDS, BY_HAND, 0, 0, NULL, "The program and its arguments."),
+    KEY("env", ANY, BY_HAND, 0, 0, NULL, "Its environment besides PATH: {NAME: text} or {NAME: {file: shop.token}}."),
+    KEY("per", WORD, AT(runner_command, per), 0, 0, "session", "Who shares a process.", WORDS("session", "principal", "gate")),
+    KEY("idle", TIME, AT(runner_command, idle_ms), 1, DAY, "10min", "A process that long unused is ended."),
+    KEY("memory", SIZE, AT(runner_command, memory_bytes), 16 * MIB, TIB, "1 GiB", "Memory of a process."),
+    KEY("most", COUNT, AT(runner_command, most), 1, 1000, "32", "Processes at once."),
+    KEY("cwd", FILE, BY_HAND, 0, 0, NULL, "The folder that it runs in."),
+    {.name = NULL}};
+
+const struct conf_key conf__server[] = {
+    KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where checkpoints are posted."),
+    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of its certificate."),
+    KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),
+    KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),
+    KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),
+    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
+    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
+    {.name = NULL}};
+
+/* ---- a route ---- */
+
+static const struct conf_key route_times[] = {
+    KEY("connect", TIME, AT(proxy_route, connect_ms), 1, DAY, "5s", "To connect to the upstream."),
+    KEY("head", TIME, AT(proxy_route, reply_head_ms), 1, DAY, "(60s, or the dialect's)", "Until its reply begins."),
+    KEY("idle", TIME, AT(proxy_route, reply_idle_ms), 1, DAY, "(5min, or the dialect's)", "Between two pieces of its reply."),
+    {.name = NULL}};
+
+const struct conf_key conf__rates[] = {
+    KEY("principal", RATE, BY_HAND, 0, 0, NULL, "Of each principal."),
+    KEY("tenant", RATE, BY_HAND, 0, 0, NULL, "Of each tenant."),
+    KEY("address", RATE, BY_HAND, 0, 0, NULL, "Of each address."),
+    {.name = NULL}};
+
+static const struct conf_key route_limits[] = {
+    KEY("body", SIZE, AT(proxy_limits, body_bytes), KIB, 256 * MIB, "4 MiB", "Of a request's body."),
+    KEY("response", SIZE, AT(proxy_limits, response_bytes), KIB, GIB, "(8 MiB, or the dialect's)", "Of a reply."),
+    KEY("event", SIZE, AT(proxy_limits, event_bytes), KIB, GIB, "8 MiB", "Of an event of a stream, or a line of a command."),
+    KEY("per_principal_requests", COUNT, AT(proxy_limits, per_principal_requests), 1, MILLION, "1024",
+        "Requests of a principal at once."),
+    KEY("rate", RATE, BY_HAND, 0, 0, "(any)",
+        "Requests as '200/s', '10/min' or '5/h' of each principal, tenant and address, or one of its own for some.",
+        IN(conf__rates, "`rate`")),
+    KEY("burst", COUNT, BY_HAND, 1, MILLION, "(twice the rate)", "Requests that may come at once."),
+    KEY("refusals", FLAG, AT(proxy_limits, is_plain), 0, 0, "json-rpc", "How who goes beyond is told.",
+        WORDS("json-rpc", "plain")),
+    {.name = NULL}};
+
+#define TREATMENTS WORDS("refuse", "strip", "pass")
+
+/* What instructs the model must not deceive who reads it; results carry whatever the world holds, and soft hyphens, marks of
+ * direction and colours of a terminal are in much of it. */
+static const struct conf_key deceptive[] = {
+    KEY("definitions", WORD, AT(mcp_deceptive, definitions), 0, 0, "refuse", "In what defines tools.", TREATMENTS),
+    KEY("instructions", WORD, AT(mcp_deceptive, instructions), 0, 0, "refuse", "In a server's instructions.", TREATMENTS),
+    KEY("prompts", WORD, AT(mcp_deceptive, prompts), 0, 0, "refuse", "In prompts.", TREATMENTS),
+    KEY("results", WORD, AT(mcp_deceptive, results), 0, 0, "pass", "In results.", TREATMENTS),
+    KEY("messages", WORD, AT(mcp_deceptive, messages), 0, 0, "pass", "In what servers ask and tell.", TREATMENTS),
+    {.name = NULL}};
+
+const struct conf_key conf__route_audit[] = {
+    KEY("answers", SIZE, BY_HAND, 1, 256 * KIB, "(nothing)", "So much of each result is kept."), {.name = NULL}};
+
+const struct conf_key conf__nobody[] = {
+    KEY("principal", TEXT, BY_HAND, 0, 0, NULL, "Who everybody is."),
+    KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "For whom everybody acts."),
+    {.name = NULL}};
+
+const struct conf_key conf__source[] = {
+    KEY("api_key", TEXT, BY_HAND, 0, 0, NULL, "The header that a key comes in."),
+    KEY("bearer", WORD, BY_HAND, 0, 0, NULL, "A key in Authorization.", WORDS("key")),
+    KEY("certificate", WORD, BY_HAND, 0, 0, NULL, "The client certificate's subject.", WORDS("subject")),
+    KEY("none", MAP, BY_HAND, 0, 0, NULL, "No identity is asked for.", IN(conf__nobody, "`none`")),
+    KEY("forward", BOOL, AT(identity_source, forward), 0, 0, "false", "The credential goes up, too."),
+    {.name = NULL}};
+
+const struct conf_key conf__route[] = {
+    KEY("name", TEXT, BY_HAND, 0, 0, "(the slug)", "What policies, limits and the audit call the upstream."),
+    KEY("host", TEXT, BY_HAND, 0, 0, "(any accepted one)", "The Host that it is for."),
+    KEY("path", TEXT, BY_HAND, 0, 0, NULL, "Where agents find it: /shop/mcp, /shop/* or /mcp/{slug}."),
+    KEY("slugs", TEXTS, BY_HAND, 0, 0, NULL, "Which slugs there are."),
+    KEY("dialect", WORD, BY_HAND, 0, 0, "mcp", "What is spoken.", WORDS("mcp", "octopus", "okso")),
+    KEY("revisions", TEXTS, BY_HAND, 0, 0, "(all that are known)", "Of the protocol."),
+    KEY("transports", TEXTS, BY_HAND, 0, 0, "(streamable)", "How it is spoken.", WORDS("streamable", "http+sse")),
+    KEY("upstream", MAP, BY_HAND, 0, 0, NULL, "The server.", IN(conf__url, "`upstream`")),
+    KEY("timeouts", MAP, 0, 0, 0, NULL, "How long the server may take.", IN(route_times, "a route's `timeouts`")),
+    KEY("identity", LIST, BY_HAND, 0, 0, "(X-API-Key, and a key as bearer token)", "By what agents are known.",
+        IN(conf__source, "an identity")),
+    KEY("tenant_header", HEADER, AT(proxy_route, tenant_header), 0, 0, "(the dialect's)", "Names the tenant."),
+    KEY("correlation_header", HEADER, AT(proxy_route, correlation_header), 0, 0, "(X-Correlation-Id, or the dialect's)",
+        "Names the call for people."),
+    KEY("underscore_headers", TEXTS, BY_HAND, 0, 0, NULL, "Headers with `_` that pass."),
+    KEY("origins", TEXTS, BY_HAND, 0, 0, "(those whose host is served)", "Browsers' origins that may call."),
+    KEY("query", FLAG, AT(proxy_route, query_pass), 0, 0, "refuse", "A query behind the path.", WORDS("refuse", "pass")),
+    KEY("params", TEXTS, BY_HAND, 0, 0, NULL, "Members of params besides the specification's."),
+    KEY("meta", WORD, AT(proxy_route, meta), 0, 0, "pass", "What of `_meta` goes up.", WORDS("pass", "known", "none")),
+    KEY("tool_names", FLAG, AT(proxy_route, strict_tool_names), 0, 0, "printable", "Which names tools may have.",
+        WORDS("printable", "strict")),
+    KEY("forwarded", BOOL, AT(proxy_route, forwarded), 0, 0, "false", "The upstream is told the agent's address."),
+    KEY("denials", FLAG, AT(proxy_route, denials_sse), 0, 0, "json", "The form of a denial.", WORDS("json", "sse")),
+    KEY("deceptive", MAP, AT(proxy_route, deceptive), 0, 0, NULL, "What is done with characters that deceive a reader.",
+        IN(deceptive, "`deceptive`")),
+    KEY("lenient", TEXTS, BY_HAND, 0, 0, NULL, "Faults of a server that are mended.", WORDS("error_null", "id_type")),
+    KEY("audit", MAP, BY_HAND, 0, 0, NULL, "What is recorded of it.", IN(conf__route_audit, "a route's `audit`")),
+    KEY("pass", TEXTS, BY_HAND, 0, 0, NULL, "Paths that pass unjudged: 'GET /llms.txt'."),
+    KEY("public_url", TEXT, BY_HAND, 0, 0, NULL, "The URL by which agents know the route."),
+    KEY("limits", MAP, AT(proxy_route, limits), 0, 0, NULL, "Bounds.", IN(route_limits, "`limits`")),
+    {.name = NULL}};
+
+/* ---- the whole ---- */
+
+const struct conf_key conf__limits[] = {
+    KEY("memory", SIZE, AT(proxy_conf, memory_bytes), 16 * MIB, 16 * TIB, "1 GiB", "Of bodies and replies."),
+    KEY("connections_per_address", COUNT, AT(proxy_conf, connections_per_address), 1, MILLION, "(256)",
+        "Connections of one address without an identity."),
+    {.name = NULL}};
+
+static const struct conf_key audit[] = {
+    KEY("database", FILE, AT(conf_audit, database), 0, 0, "audit.db", "Where calls are recorded."),
+    KEY("checkpoints", TEXT, BY_HAND, 0, 0, "(the database's name with .heads)", "A file that signed checkpoints are appended "
+        "to, or a URL or server that they are posted to.", IN(conf__server, "`checkpoints`")),
+    KEY("checkpoint_key", FILE, AT(conf_audit, checkpoint_key), 0, 0, "audit-key.pem", "Signs them; made at the first start."),
+    KEY("checkpoint_interval", TIME, AT(conf_audit, checkpoint_interval_ms), 1, HOUR, "1s", "At least so often."),
+    KEY("checkpoint_rows", COUNT, AT(conf_audit, checkpoint_rows), 1, MILLION, "16384", "And after so many records."),
+    KEY("redact_key", FILE, AT(conf_audit, redact_key), 0, 0, "redact.key", "Keys what stands for redacted values."),
+    KEY("arguments", SIZE, AT(conf_audit, arguments_max_bytes), KIB, 16 * MIB, "64 KiB", "Of arguments in a record."),
+    KEY("rotate", SIZE, AT(conf_audit, rotate_bytes), MIB, 16 * TIB, "(never)", "A file of this size is sealed."),
+    {.name = NULL}};
+
+const struct conf_key conf__admin[] = {
+    KEY("address", TEXT, BY_HAND, 0, 0, "(127.0.0.1:9901)", "Where health and metrics are served."),
+    KEY("public", TEXTS, BY_HAND, 0, 0, "(all)", "Which pages are.", WORDS("healthz", "readyz", "metrics")),
+    {.name = NULL}};
+
+const struct conf_key conf__pipes[] = {
+    KEY("socket", FILE, AT(conf_pipe, socket), 0, 0, "callgate.sock", "Where `callgate pipe` finds the gate."),
+    KEY("linger", TIME, AT(conf_pipe, linger_ms), 1, DAY, "10s", "A gate that a pipe started ends so long after its last one."),
+    {.name = NULL}};
+
+const struct conf_key conf__top[] = {
+    KEY("routes", LIST, BY_HAND, 0, 0, NULL, "What is served.", IN(conf__route, "a route")),
+    KEY("listen", LIST, BY_HAND, 0, 0, "(127.0.0.1:8080)", "Where agents connect.", IN(conf__listener, "a listener")),
+    KEY("hosts", TEXTS, BY_HAND, 0, 0, "(those of the listeners and routes)", "Names that the gate answers to."),
+    KEY("trusted_proxies", TEXTS, BY_HAND, 0, 0, NULL, "Addresses and nets whose X-Forwarded-For is believed."),
+    KEY("workers", COUNT, BY_HAND, 1, 256, "(one a core)", "Threads that serve.", WORDS("auto")),
+    KEY("store", FILE, AT(conf, store), 0, 0, "callgate.db", "Keys, policies and approvals."),
+    KEY("audit", MAP, AT(conf, audit), 0, 0, NULL, "The record.", IN(audit, "`audit`")),
+    KEY("admin", MAP, BY_HAND, 0, 0, "(off)", "Health and metrics.", IN(conf__admin, "`admin`")),
+    KEY("drain", TIME, AT(conf, drain_ms), 1, HOUR, "30s", "How long open calls have at SIGTERM."),
+    KEY("limits", MAP, BY_HAND, 0, 0, NULL, "Bounds of the whole gate.", IN(conf__limits, "`limits`")),
+    KEY("user", NAME, AT(conf, user), 0, 0, NULL, "Whom a gate of root's becomes."),
+    KEY("sandbox", FLAG, AT(conf, is_unconfined), 0, 0, "on", "Whether the gate confines itself.", WORDS("on", "off")),
+    KEY("pipe", MAP, AT(conf, pipe), 0, 0, NULL, "For `callgate pipe`.", IN(conf__pipes, "`pipe`")),
+    {.name = NULL}};
