@@ -243,7 +243,7 @@ strict: $(ALL_OBJ)
 
 # ---- checks and tests -----------------------------------------------------------------------------------------------
 
-RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) CALLGATE_EMULATOR=$(EMULATOR) tools/run-tests
+RUN_TESTS     := CALLGATE_FLAVOUR=$(FLAVOUR) $(EMULATOR:%=CALLGATE_EMULATOR=%) tools/run-tests
 RUN_SCENARIOS := CALLGATE="$(CURDIR)/$(B)/callgate" tools/run-scenarios
 export T
 
