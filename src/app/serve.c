@@ -423,8 +423,10 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
 
 enum code serve_run(struct serve *serve, int ready_fd, struct why *why)
 {
-    enum code code = get_ready(serve, ready_fd, why);
+    enum code code;
 
+    mem_keep();
+    code = get_ready(serve, ready_fd, why);
     while (code == CODE_OK && !serve->is_over) {
         code = loop_turn(serve->loop, -1);
         if (serve->admin != NULL)

@@ -121,6 +121,17 @@ void mem_trim(void)
 #endif
 }
 
+#define KEEP_BYTES (4 << 20)
+#define OWN_PAGES_BYTES (2 << 20) /* larger blocks come from the system, and grow without being copied */
+
+void mem_keep(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, OWN_PAGES_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
+#endif
+}
+
 struct arena_block {
     struct arena_block *next;
     size_t size_bytes; /* of `room` */

@@ -37,6 +37,10 @@ static inline void mem_fetch_ahead(const void *from, size_t bytes)
  * threads may wait for memory: for after a peak. */
 void mem_trim(void);
 
+/* From now on what one large message needs stays with its thread for the next: given back and taken anew, a page costs as
+ * much as reading what is on it. */
+void mem_keep(void);
+
 /* For tests: the n-th allocation from now on (1 = the next) and, with `sticky`, all after it fail, on this
  * thread only. 0 switches off. mem_fail_count() says how many allocations came since mem_fail_at(). */
 void mem_fail_at(uint64_t nth, int sticky);

@@ -79,7 +79,8 @@ struct json_node {
 
 /* Validates `in` and appends its canonical bytes to `out`; with `arena` also builds the tree, whose spans point into
  * `out` (so `out` must not change afterwards: hand in an empty buffer whose bytes stay) or into the arena.
- * Takes: arena and root may both be NULL (no tree). On failure `out` is as before the call.
+ * Takes: arena and root may both be NULL (no tree); `in` may be all that `out` holds, which becomes canonical where it
+ * stands. On failure `out` is as before the call, and in that case empty.
  * Returns: CODE_OK; CODE_INVALID, CODE_LIMIT or CODE_NOMEM with *fault set. */
 enum code json_read(struct span in, const struct json_rules *rules, struct buf *out, struct arena *arena,
                     const struct json_node **root, struct json_fault *fault) MUST_USE;

@@ -112,7 +112,7 @@ static inline bool json__emit(struct json__reader *r, const void *bytes, size_t 
 {
     if ((size_t)(r->out_end - r->out) < len)
         return json__fail(r, JSON_FAULT_SIZE, r->at, "the canonical document is too large");
-    memcpy(r->out, bytes, len);
+    memmove(r->out, bytes, len); /* in place the two may overlap */
     r->out += len;
     return true;
 }

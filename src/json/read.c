@@ -357,13 +357,23 @@ static bool read_document(struct json__reader *r)
     return next_byte(r) < 0 || json__fail(r, JSON_FAULT_SYNTAX, r->at, "something follows the document");
 }
 
+static bool is_in_place(struct span in, const struct buf *out)
+{
+    return in.len > 0 && buf_len(out) == in.len && buf_peek(out).at == in.at;
+}
+
 /* Room for the whole result is taken at once, so that spans into it hold; where the cap is lower than the longest that
  * the result could be, all that the cap allows. */
-static bool reserve_out(struct json__reader *r, struct span in, struct buf *out)
+static bool reserve_out(struct json__reader *r, struct span in, struct buf *out, size_t growth)
 {
-    size_t want = in.len + json__growth(in) + JSON__SLACK, room = buf_room(out);
+    size_t want = in.len + growth + JSON__SLACK, room = buf_room(out);
     size_t size = want < room ? want : room;
 
+    if (is_in_place(in, out)) {
+        r->out = r->out_start = out->block + out->head;
+        r->out_end = r->out_start + in.len;
+        return true;
+    }
     if (buf_reserve(out, size, &r->out_start) != CODE_OK)
         return json__fail(r, JSON_FAULT_MEMORY, r->start, "no memory");
     r->out = r->out_end = r->out_start;
@@ -375,6 +385,12 @@ static bool reserve_out(struct json__reader *r, struct span in, struct buf *out)
 static enum code run(struct json__reader *r, struct span in, const struct json_rules *rules, struct buf *out,
                      struct json_fault *fault)
 {
+    size_t growth = json__growth(in);
+    struct buf aside; /* what is to be replaced by more than it is */
+
+    buf_init(&aside, SIZE_MAX / 2);
+    if (growth > 0 && is_in_place(in, out))
+        buf_move(&aside, out);
     BUG_ON(rules->max_depth > JSON__DEPTH_MAX);
     *fault = (struct json_fault){JSON_FAULT_NONE, 0, ""};
     r->start = r->at = (const unsigned char *)(in.len ? in.at : "");
@@ -396,8 +412,13 @@ static enum code run(struct json__reader *r, struct span in, const struct json_r
     json__keys_init(&r->keys);
     buf_init(&r->key_text, SIZE_MAX / 2);
     buf_init(&r->text, SIZE_MAX / 2);
-    if (reserve_out(r, in, out) && read_document(r))
+    if (is_in_place(in, out)) {
+        (void)(reserve_out(r, in, out, growth) && read_document(r));
+        buf_truncate(out, r->code == CODE_OK ? json__offset(r) : 0);
+    } else if (reserve_out(r, in, out, growth) && read_document(r)) {
         buf_commit(out, json__offset(r));
+    }
+    buf_fini(&aside);
     json__keys_fini(&r->keys);
     buf_fini(&r->key_text);
     buf_fini(&r->text);

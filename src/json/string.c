@@ -214,6 +214,13 @@ static inline size_t copy_step(const unsigned char *at, char *out)
     return half[1] != 0 ? STEP / 2 + (size_t)__builtin_ctzll(le64toh(half[1])) / 8 : STEP;
 }
 
+/* Whether there is room for a whole step. In place what a step writes too much must not be what is read next: it is the same
+ * where nothing was left out yet, and lies before that where much was. */
+static inline bool may_step(const struct json__reader *r, const unsigned char *at, const char *out)
+{
+    return r->end - at >= STEP && r->out_end - out >= STEP + CHARACTER_MAX && (uintptr_t)at - (uintptr_t)out - 1 >= STEP - 1;
+}
+
 /* How much can be copied of what a step stopped at: a character, or an escape that is canonical. 0: neither. */
 static inline size_t copyable(const unsigned char *at, const unsigned char *end, bool *escaped)
 {
@@ -234,7 +241,7 @@ static inline bool copy_plain(struct json__reader *r, bool *escaped)
     const unsigned char *at = r->at, *run;
     char *out = r->out;
 
-    while (r->end - at >= STEP && r->out_end - out >= STEP + CHARACTER_MAX) {
+    while (may_step(r, at, out)) {
         size_t len = copy_step(at, out);
 
         at += len;
@@ -247,7 +254,7 @@ static inline bool copy_plain(struct json__reader *r, bool *escaped)
             r->out = out;
             return true;
         }
-        memcpy(out, at, len);
+        memmove(out, at, len);
         at += len;
         out += len;
     }
@@ -282,7 +289,7 @@ bool json__read_string(struct json__reader *r, struct json__slice *slice)
 
     slice->begin = json__offset(r) + 1;
     slice->escaped = slice->brief = false;
-    if (r->end - at >= STEP && r->out_end - out >= STEP + 2) {
+    if (may_step(r, at, out + 1)) {
         len = copy_step(at, out + 1);
         if (len < STEP && at[len] == '"') {
             out[0] = out[len + 1] = '"';

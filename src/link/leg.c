@@ -57,6 +57,7 @@ struct stream *leg_take(struct leg *leg)
     leg->wanted = 0;
     buf_clear(&leg->in);
     buf_clear(&leg->out);
+    leg->rest = SPAN_NONE;
     return stream;
 }
 
@@ -151,12 +152,16 @@ void leg_drain(struct leg *leg)
     leg->write_blocked = false;
     if (buf_code(&leg->out) != CODE_OK)
         leg->is_broken = true; /* a message that lacks something does not go out */
-    while (leg->is_ready && !leg->is_broken && !leg->is_ended && !buf_is_empty(&leg->out)) {
-        struct span bytes = buf_peek(&leg->out);
+    while (leg->is_ready && !leg->is_broken && !leg->is_ended && leg_unsent(leg) > 0) {
+        bool is_rest = buf_is_empty(&leg->out);
+        struct span bytes = is_rest ? leg->rest : buf_peek(&leg->out);
         size_t done = 0;
         enum io io = stream_write(leg->stream, bytes.at, bytes.len, &done);
 
-        buf_drop(&leg->out, done);
+        if (is_rest)
+            leg->rest = span_part(leg->rest, done, SIZE_MAX);
+        else
+            buf_drop(&leg->out, done);
         leg->written_bytes += done;
         leg->writes_on_read = io == IO_WANT_READ;
         if (io == IO_WANT_WRITE || io == IO_WANT_READ) {
@@ -170,7 +175,7 @@ void leg_drain(struct leg *leg)
 
 void leg_end(struct leg *leg)
 {
-    if (!leg->is_ready || leg->is_broken || leg->is_ended || !buf_is_empty(&leg->out))
+    if (!leg->is_ready || leg->is_broken || leg->is_ended || leg_unsent(leg) > 0)
         return;
     /* A goodbye that cannot be sent at once is not waited for: the descriptor's end says the same. */
     (void)stream_end(leg->stream);
@@ -187,7 +192,7 @@ static unsigned wants(const struct leg *leg)
         return leg->handshake_wants;
     if (!leg->is_eof && buf_room(&leg->in) > 0)
         wanted |= leg->reads_on_write ? LOOP_WRITE : LOOP_READ;
-    if (!buf_is_empty(&leg->out) && !leg->is_ended)
+    if (leg_unsent(leg) > 0 && !leg->is_ended)
         wanted |= leg->writes_on_read ? LOOP_READ : LOOP_WRITE;
     return wanted;
 }

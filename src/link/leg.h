@@ -29,6 +29,7 @@ struct leg {
     struct loop_watch watch;
     struct buf in;
     struct buf out;
+    struct span rest;       /* of its connection's: goes out behind `out`, and stays where it is until then */
     uint64_t read_bytes;    /* over the stream's life */
     uint64_t written_bytes;
     size_t read_size;       /* what the next read asks for */
@@ -47,6 +48,11 @@ struct leg {
 void leg_init(struct leg *leg, struct worker *worker, struct connection *connection, size_t in_cap_bytes,
               size_t out_cap_bytes);
 
+static inline size_t leg_unsent(const struct leg *leg)
+{
+    return buf_len(&leg->out) + leg->rest.len;
+}
+
 /* Takes the stream and begins its handshake. The leg must be without one. */
 void leg_open(struct leg *leg, struct stream *stream_take);
 
@@ -59,8 +65,8 @@ void leg_rest(struct leg *leg);  /* gives empty buffers back */
 void leg_ready(struct leg *leg, unsigned ready);
 
 void leg_fill(struct leg *leg);  /* reads as much as one turn may */
-void leg_drain(struct leg *leg); /* writes what `out` holds */
-void leg_end(struct leg *leg);   /* no more writes, once `out` is empty */
+void leg_drain(struct leg *leg); /* writes what `out` and `rest` hold */
+void leg_end(struct leg *leg);   /* no more writes, once nothing is unsent */
 void leg_settle(struct leg *leg);
 
 /* Bytes wait inside the stream that no event will report, and there is room for them: leg_fill now. */

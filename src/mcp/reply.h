@@ -96,7 +96,8 @@ struct mcp_reply {
                                    * `method` and maybe `params`, each to be judged; or NULL */
 };
 
-/* Takes: `out` empty, its cap is the limit of the canonical message; `arena` for what outlives the walk.
+/* Takes: `out` empty, or with `data` in it and nothing else; its cap is the limit of the canonical message; `arena` for what
+ * outlives the walk.
  * Returns: PERMITTED; VERSION_NEGOTIATED with the error for the agent in reply->body; or UPSTREAM_JSON,
  * UPSTREAM_DUPLICATE, UPSTREAM_NUMBER, UPSTREAM_ERROR_NULL, UPSTREAM_ID_TYPE,
  * QUESTION_DENIED (an error that asks for elicitation where `keep` knows no rule for it), UPSTREAM_DEFINITION,

@@ -427,20 +427,19 @@ static enum reason gather(struct pair *pair, struct span raw, struct buf *list)
 void batch__deliver(struct pair *pair, struct span raw)
 {
     struct exchange *exchange = &pair->exchange;
-    struct buf list;
+    struct buf *list = &exchange->body;
     enum reason reason;
 
-    buf_init(&list, SIZE_MAX / 2);
-    reason = gather(pair, raw, &list);
+    buf_clear(list);
+    reason = gather(pair, raw, list);
     if (reason == REASON_PERMITTED) {
         buf_fini(&exchange->reply);
         exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
-        reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&list), &list, NULL);
+        reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(list), list, NULL);
     } else {
         batch__unsettle(exchange); /* nothing of it goes down */
         reply__fail(pair, OUTCOME_REFUSED, reason);
     }
-    buf_fini(&list);
 }
 
 /* ---- event streams ---- */

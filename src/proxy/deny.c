@@ -237,7 +237,7 @@ void deny__preflight(struct pair *pair)
 
 bool deny__step(struct pair *pair)
 {
-    if (buf_is_empty(&pair->front.out)) {
+    if (leg_unsent(&pair->front) == 0) {
         pair__answered(pair);
         return true;
     }

@@ -28,7 +28,6 @@ void exchange__init(struct exchange *exchange)
     buf_init(&exchange->own.answer, SIZE_MAX / 2);
     buf_init(&exchange->event, SIZE_MAX / 2);
     buf_init(&exchange->text, SIZE_MAX / 2);
-    buf_init(&exchange->tail, SIZE_MAX / 2);
 }
 
 void exchange__rest(struct exchange *exchange)
@@ -41,7 +40,6 @@ void exchange__rest(struct exchange *exchange)
     buf_fini(&exchange->own.answer);
     buf_fini(&exchange->event);
     buf_fini(&exchange->text);
-    buf_fini(&exchange->tail);
 }
 
 void exchange__fini(struct exchange *exchange)
@@ -533,5 +531,8 @@ void exchange__finish(struct pair *pair)
     gauge_add(&pair->lane->gauges.in_flight, -1);
     gate_decision_fini(&exchange->call->decision);
     sse_parser_fini(&pair->events);
+    if (pair->back.rest.len > 0)
+        pair__drop_back(pair); /* it was answered before it had read all, which goes now */
+    pair->front.rest = SPAN_NONE;
     exchange__rest(exchange); /* for the next call on this worker, on whatever connection */
 }

@@ -115,7 +115,6 @@ struct exchange {
     struct buf reply;        /* an upstream's whole body */
     struct buf event;        /* canonical bytes of one reply or event */
     struct buf text;         /* one event as it goes down; before the head is written: all of them */
-    struct buf tail;         /* a large body that goes down when front.out is empty: it is never copied */
     struct call own;
 };
 

@@ -454,7 +454,7 @@ static void keep(struct pair *pair, struct span piece)
 
     if (buf_len(&exchange->body) + piece.len <= body_limit(exchange))
         reason = pair__refuses(pair, buf_len(&exchange->body));
-    if (reason == REASON_UNSET && buf_add_span(&exchange->body, piece) != CODE_OK)
+    if (reason == REASON_UNSET && pair__collect(&exchange->body, piece, &pair->asks.head) != CODE_OK)
         reason = REASON_MEMORY;
     if (reason != REASON_UNSET)
         exchange__refuse(pair, reason);

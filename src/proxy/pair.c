@@ -114,7 +114,7 @@ static void end_now(struct pair *pair)
 {
     log_ending(pair);
     reason_count(pair->ending);
-    if (pair->state == STATE_REPLY && (!buf_is_empty(&pair->front.out) || !buf_is_empty(&pair->exchange.tail))) {
+    if (pair->state == STATE_REPLY && leg_unsent(&pair->front) > 0) {
         pair->exchange.call->ended = REASON_UNSET; /* whatever it was, the agent has not got it */
         batch__unsettle(&pair->exchange);
     }
@@ -181,6 +181,18 @@ enum reason pair__refuses(const struct pair *pair, size_t bytes)
     return budget_refuses(pair->lane->worker.budget, pair->account, bytes);
 }
 
+enum code pair__collect(struct buf *body, struct span piece, const struct http_head *head)
+{
+    size_t cap_bytes = body->cap_bytes;
+    enum code code;
+
+    if (head->framing == HTTP_FRAMING_CONTENT_LENGTH && head->content_length < cap_bytes)
+        body->cap_bytes = (size_t)head->content_length; /* so that its last doubling is none */
+    code = buf_put(body, piece);
+    body->cap_bytes = cap_bytes;
+    return code;
+}
+
 /* ---- time ---- */
 
 static void timer_fired(void *context)
@@ -214,7 +226,7 @@ static bool step_closing(struct pair *pair)
 {
     bool is_over = pair->front.is_broken || pair->front.stream == NULL || pair->timed_out;
 
-    if (!is_over && buf_is_empty(&pair->front.out)) {
+    if (!is_over && leg_unsent(&pair->front) == 0) {
         leg_end(&pair->front);
         buf_clear(&pair->front.in); /* what still comes belongs to a request that was answered already */
         http_reader_rest(&pair->asks); /* its head, of which nobody may have asked for the credential */
@@ -239,11 +251,11 @@ static void note_movement(struct pair *pair)
 {
     int64_t now_us = pair__now_us(pair);
 
-    if (pair->front_written != pair->front.written_bytes || buf_is_empty(&pair->front.out)) {
+    if (pair->front_written != pair->front.written_bytes || leg_unsent(&pair->front) == 0) {
         pair->front_written = pair->front.written_bytes;
         pair->front_moved_us = now_us;
     }
-    if (pair->back_read != pair->back.read_bytes || !buf_is_empty(&pair->front.out)) { /* held back is not silent */
+    if (pair->back_read != pair->back.read_bytes || leg_unsent(&pair->front) > 0) { /* held back is not silent */
         pair->back_read = pair->back.read_bytes;
         pair->back_moved_us = now_us;
     }
@@ -300,12 +312,12 @@ static bool step(struct pair *pair)
 /* Returns: whether bytes moved that may let a step go on. */
 static bool move(struct leg *leg)
 {
-    size_t before = buf_len(&leg->out);
+    size_t before = leg_unsent(leg);
     bool moved = false, was_broken = leg->is_broken;
 
     if (before > 0 && !leg->write_blocked) {
         leg_drain(leg);
-        moved = buf_len(&leg->out) < before || (leg->is_broken && !was_broken);
+        moved = leg_unsent(leg) < before || (leg->is_broken && !was_broken);
     }
     if (leg_has_pending(leg)) {
         leg_fill(leg);
@@ -331,7 +343,7 @@ static void account(struct pair *pair)
     const struct exchange *exchange = &pair->exchange;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
                    exchange->body.size + exchange->call->canonical.size + exchange->reply.size + exchange->event.size +
-                   exchange->call->answer.size + exchange->text.size + exchange->tail.size +
+                   exchange->call->answer.size + exchange->text.size +
                    exchange->arena.used_bytes + exchange->event_arena.used_bytes +
                    (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) +
                    (exchange->batch != NULL ? batch__held_bytes(exchange) : 0);
@@ -345,7 +357,7 @@ static void note_untaken(struct pair *pair)
 {
     int64_t now_us = pair__now_us(pair);
 
-    if (!buf_is_empty(&pair->front.out)) {
+    if (leg_unsent(&pair->front) > 0) {
         if (pair->untaken_since_us == 0)
             pair->untaken_since_us = now_us;
     } else if (pair->untaken_since_us != 0) {

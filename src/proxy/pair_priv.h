@@ -16,6 +16,8 @@
 #include "proxy/state_tbl.h"
 #include "sse/parser.h"
 
+#define COPIED_BYTES 65536 /* a smaller body goes into one write with its head; a larger one is never copied */
+
 enum state {
 #define STATE_NUMBER(name, text, moves, about) STATE_##name,
 #define STATE_NO_MOVE(name) 0
@@ -79,6 +81,7 @@ struct pair *pair__new(struct lane *lane, size_t listen, const struct sock_addre
 bool pair__belong(struct pair *pair, uint64_t who, uint32_t connections_max);
 /* Whether it may have a message of so many bytes, or more of one that has so many. Returns: UNSET: yes; else why not. */
 enum reason pair__refuses(const struct pair *pair, size_t bytes);
+enum code pair__collect(struct buf *body, struct span piece, const struct http_head *head) MUST_USE; /* grows to its length */
 bool pair__is_untaken(const struct pair *pair, int64_t *until_us); /* the agent reads too slowly; else when it will be */
 void pair__take_conf(struct pair *pair);                 /* the lane's, with its names; what it had was given back */
 COLD void pair__close(struct pair *pair, enum reason reason); /* marks only; callable twice, from anywhere */

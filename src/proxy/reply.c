@@ -225,7 +225,8 @@ enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, 
     exchange->fault = (struct json_fault){0};
     exchange->list_seen_us = 0;
     arena_reset(&exchange->event_arena);
-    buf_clear(&exchange->event);
+    if (buf_is_empty(&exchange->event) || raw.at != buf_peek(&exchange->event).at)
+        buf_clear(&exchange->event); /* else it is changed where it stands */
     exchange->event.cap_bytes = max_bytes;
     buf_borrow(&exchange->event);
     reason = exchange->dialect->reply_read(raw, &rules, &exchange->event, &exchange->event_arena, reply, &exchange->fault);
@@ -393,7 +394,7 @@ static bool is_late(struct pair *pair)
     bool is_endless = exchange->body_kind == BODY_STREAM && exchange->call->message.lasts;
     int64_t next_us = INT64_MAX;
 
-    if (!buf_is_empty(&pair->front.out)) {
+    if (leg_unsent(&pair->front) > 0) {
         if (now_us - pair->front_moved_us >= stall_us || pair__is_untaken(pair, &next_us)) {
             pair__close(pair, REASON_AGENT_STALLED);
             return true;
@@ -427,9 +428,7 @@ bool reply__step(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (buf_is_empty(&pair->front.out) && !buf_is_empty(&exchange->tail))
-        buf_move(&pair->front.out, &exchange->tail);
-    if (exchange->upstream_done && buf_is_empty(&pair->front.out)) {
+    if (exchange->upstream_done && leg_unsent(&pair->front) == 0) {
         reply__end_upstream(pair);
         pair__answered(pair);
         return true;

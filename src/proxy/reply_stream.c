@@ -175,7 +175,7 @@ void stream__tick(struct pair *pair)
     pair->quiet_since_us = pair__now_us(pair);
     give_buffers_back(pair);
     /* Where bytes wait already, they are what shows whether the agent is there. */
-    if (!buf_is_empty(&pair->front.out))
+    if (leg_unsent(&pair->front) > 0)
         return;
     if (sse_write_comment(&exchange->text) != CODE_OK)
         pair__close(pair, REASON_MEMORY);

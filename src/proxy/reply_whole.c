@@ -20,14 +20,12 @@ void reply__end_upstream(struct pair *pair)
     if (pair->back.stream == NULL)
         return;
     if (pair->answers.place == HTTP_PLACE_DONE && pair->answers.head.keep_alive && buf_is_empty(&pair->back.in) &&
-        buf_is_empty(&pair->back.out) && !pair->back.is_eof && !pair->back.is_broken) {
+        leg_unsent(&pair->back) == 0 && !pair->back.is_eof && !pair->back.is_broken) {
         spare__end_call(pair);
         return;
     }
     pair__drop_back(pair);
 }
-
-#define COPIED_BYTES 65536 /* a smaller body goes into one write with its head */
 
 void reply__deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
                     const struct mcp_reply *reply)
@@ -44,8 +42,7 @@ void reply__deliver(struct pair *pair, int status, bool passes, struct span medi
         http_write_line_u64(out, SPAN_LIT("Content-Length: "), body.len);
     if (http_write_head_end(out) == CODE_OK && whole != NULL && body.len > COPIED_BYTES) {
         buf_fit(whole);
-        buf_move(&exchange->tail, whole);
-        body = buf_peek(&exchange->tail);
+        pair->front.rest = body = buf_peek(whole);
     } else {
         buf_add_span(out, body);
     }
@@ -69,6 +66,12 @@ static void deliver_message(struct pair *pair, struct span raw)
         batch__deliver(pair, raw);
         return;
     }
+    if (!buf_is_empty(&exchange->reply)) {
+        buf_clear(&exchange->event);
+        exchange->event.cap_bytes = SIZE_MAX / 2;
+        buf_move(&exchange->event, &exchange->reply); /* a large one is never held twice */
+        raw = buf_peek(&exchange->event);
+    }
     reason = reply__read(pair, raw, exchange->route->limits.response_bytes, &reply);
     if (reason == REASON_PERMITTED && (reply.kind != MCP_RESPONSE || !span_equals(reply.id, exchange->call->message.id)))
         reason = REASON_UPSTREAM_UNASKED;
@@ -78,7 +81,6 @@ static void deliver_message(struct pair *pair, struct span raw)
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;
     }
-    buf_fini(&exchange->reply); /* the canonical bytes alone go down */
     if (reply.asks != NULL) {
         (void)question__take(pair, NULL, &reply);
         return;
@@ -299,7 +301,7 @@ static bool keep(struct pair *pair, struct span piece)
     if (exchange->pass != NULL && exchange->body_kind != BODY_METADATA)
         return pass_on(pair, piece);
     reason = pair__refuses(pair, buf_len(&exchange->reply));
-    if (reason == REASON_UNSET && buf_add_span(&exchange->reply, piece) != CODE_OK)
+    if (reason == REASON_UNSET && pair__collect(&exchange->reply, piece, &pair->answers.head) != CODE_OK)
         reason = REASON_MEMORY;
     if (reason != REASON_UNSET)
         reply__fail(pair, OUTCOME_REFUSED, reason);

@@ -149,7 +149,7 @@ static bool may_be_lent(const struct pair *pair)
 
     return back->stream != NULL && line->is_kept && !line->is_bound && !pair->is_pipe && !pair->lane->is_draining &&
            pair->conf == pair->lane->conf && span_is_empty(line->route->upstream.command) && back->is_ready &&
-           !back->is_eof && !back->is_broken && buf_is_empty(&back->in) && buf_is_empty(&back->out);
+           !back->is_eof && !back->is_broken && buf_is_empty(&back->in) && leg_unsent(back) == 0;
 }
 
 void spare__give(struct pair *pair)

@@ -119,7 +119,9 @@ static bool begin_sending(struct pair *pair)
     size_t len = has_body ? buf_len(&exchange->call->canonical) : SIZE_MAX;
     enum code code = upstream__write_head(pair, exchange->method, len, false, &pair->back.out);
 
-    if (code == CODE_OK && has_body)
+    if (code == CODE_OK && has_body && len > COPIED_BYTES)
+        pair->back.rest = buf_peek(&exchange->call->canonical);
+    else if (code == CODE_OK && has_body)
         code = buf_add_span(&pair->back.out, buf_peek(&exchange->call->canonical));
     if (code != CODE_OK) {
         give_up(pair, OUTCOME_NOT_SENT, REASON_MEMORY);
@@ -203,7 +205,7 @@ bool upstream__send(struct pair *pair)
     struct leg *back = &pair->back;
 
     /* A server that answers before it has read everything, or closes, is heard: its reply says why. */
-    if (buf_is_empty(&back->out) || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
+    if (leg_unsent(back) == 0 || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
         pair__set_state(pair, STATE_REPLY);
         pair->back_moved_us = pair__now_us(pair);
         return true;

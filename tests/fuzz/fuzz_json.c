@@ -46,6 +46,20 @@ static void check_accepted(const struct json_node *root, const struct buf *canon
     buf_fini(&again);
 }
 
+/* 6.8: where it stands all is the same as into another buffer. */
+static void read_in_place(struct span in, const struct json_rules *rules, enum code wanted, const struct buf *canon)
+{
+    struct json_fault fault;
+    struct buf text;
+
+    buf_init(&text, 16u << 20);
+    if (buf_add_span(&text, in) == CODE_OK) {
+        BUG_ON(json_read(buf_peek(&text), rules, &text, NULL, NULL, &fault) != wanted);
+        BUG_ON(!span_equals(buf_peek(&text), buf_peek(canon)));
+    }
+    buf_fini(&text);
+}
+
 static void read_with(struct span in, const struct json_rules *rules)
 {
     const struct json_node *root;
@@ -63,6 +77,7 @@ static void read_with(struct span in, const struct json_rules *rules)
         check_accepted(root, &canon, rules);
     else
         BUG_ON(buf_len(&canon) != 0);
+    read_in_place(in, rules, code, &canon);
     buf_fini(&canon);
     arena_fini(&arena);
 }

@@ -276,7 +276,7 @@ static void nobody_moves(void)
     sim_upstream_says(sim, 0, answered);
     sim_upstream_leaves(sim, 0); /* comes back where nothing moves any more */
     assert_non_null(sim_pair(sim));
-    assert_true(buf_len(&sim_pair(sim)->front.out) > 0);
+    assert_true(leg_unsent(&sim_pair(sim)->front) > 0);
     assert_true(list_is_empty(&sim->lane.worker.dirty));
 }
 

@@ -41,6 +41,21 @@ static inline void free_doc(struct document *d)
     arena_fini(&d->arena);
 }
 
+/* 6.8: where the text is what the result takes the place of, all is the same. */
+static inline void same_in_place(struct span in, const struct json_rules *rules, const struct document *wanted)
+{
+    struct json_fault fault;
+    struct buf text;
+
+    buf_init(&text, CANON_CAP);
+    assert_int_equal(buf_add_span(&text, in), CODE_OK);
+    assert_int_equal(json_read(buf_peek(&text), rules, &text, NULL, NULL, &fault), wanted->code);
+    assert_int_equal(fault.kind, wanted->fault.kind);
+    assert_int_equal(fault.offset, wanted->fault.offset);
+    assert_true(span_equals(buf_peek(&text), buf_peek(&wanted->canon)));
+    buf_fini(&text);
+}
+
 /* A refusal must be of this kind, leave nothing behind, and be the same without a tree and as a walk. */
 static inline void refuse(struct span in, const struct json_rules *rules, enum json_fault_kind kind)
 {
@@ -59,6 +74,7 @@ static inline void refuse(struct span in, const struct json_rules *rules, enum j
     assert_int_equal(buf_len(&d.canon), 0);
     assert_int_equal(json_read(in, rules, &d.canon, NULL, NULL, &fault), d.code);
     assert_int_equal(fault.offset, d.fault.offset);
+    same_in_place(in, rules, &d);
     free_doc(&d);
 }
 
@@ -76,6 +92,7 @@ static inline void accept_as(struct span in, const struct json_rules *rules, str
     read_doc(&again, canonical, rules);
     assert_int_equal(again.code, CODE_OK);
     assert_true(span_equals(buf_peek(&again.canon), canonical));
+    same_in_place(in, rules, &d);
     free_doc(&again);
     free_doc(&d);
 }

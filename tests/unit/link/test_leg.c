@@ -101,6 +101,34 @@ static void test_interest(void **state) /* 1.5: what is waited for follows from 
     assert_int_equal(leg->wanted, LOOP_READ | LOOP_WRITE);
 }
 
+/* 6.8: what is its connection's goes out behind what is its own, without a copy */
+static void test_borrowed(void **state)
+{
+    struct leg *leg = &thing.leg;
+    static char block[9000], got[16384];
+
+    (void)state;
+    memset(block, 'r', sizeof block);
+    leg_ready(leg, LOOP_READ);
+    assert_ok(buf_add_text(&leg->out, "head"));
+    leg->rest = span_of(block, sizeof block);
+    assert_int_equal(leg_unsent(leg), 9004);
+    leg_drain(leg);
+    leg_end(leg);
+    assert_false(leg->is_ended);
+    leg_settle(leg);
+    assert_int_equal(leg->wanted, LOOP_READ | LOOP_WRITE);
+    assert_int_equal(leg_unsent(leg), 9004 - 4096);
+    assert_int_equal(mem_stream_get(twin, got, sizeof got), 4096);
+    assert_memory_equal(got, "headrrr", 7);
+    leg_drain(leg);
+    assert_int_equal(mem_stream_get(twin, got, sizeof got), 4096);
+    leg_drain(leg);
+    assert_int_equal(leg_unsent(leg), 0);
+    leg_end(leg);
+    assert_true(leg->is_ended);
+}
+
 static void test_pending(void **state) /* 1.5, 1.6 */
 {
     struct leg *leg = &thing.leg;
@@ -215,7 +243,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_interest, begin, end), cmocka_unit_test_setup_teardown(test_pending, begin, end),
         cmocka_unit_test_setup_teardown(test_ends, begin, end),     cmocka_unit_test_setup_teardown(test_fault, begin, end),
         cmocka_unit_test_setup_teardown(test_rest, begin, end),     cmocka_unit_test_setup_teardown(test_reap, begin, end),
-        cmocka_unit_test_setup_teardown(test_fairness, begin, end),
+        cmocka_unit_test_setup_teardown(test_fairness, begin, end), cmocka_unit_test_setup_teardown(test_borrowed, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
