@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- The audit trail of Callgate, format 1. This is the text that the gate itself runs when it makes a new audit.db.
--- audit-format.md beside it says how the rows are chained and how to verify them without our programs; cookbook.md has ten
+-- audit-format.md beside it says how the rows are chained and how to verify them without our programs; cookbook.md has fifteen
 -- questions with their SQL.
 --
 -- For a first look:

@@ -28,7 +28,8 @@ static const struct command subs[] = {
     {"tail", "show calls as they end", cmd_audit__tail, NULL},
     {"show", "one call as a story: request, walk of the policy, outcome, neighbours", cmd_audit__show, NULL},
     {"stats", "calls, denials and latencies by tenant, tool, rule ...", cmd_audit__stats, NULL},
-    {"export", "every row as JSON lines, CSV, OCSF or CEF, to go on from later", cmd_audit__export, NULL},
+    {"open", "sqlite3 over all files of a time, as one database", cmd_audit__open, NULL},
+    {"export", "every row as JSON lines, CSV, OCSF or CEF, to go on from later; or as one database", cmd_audit__export, NULL},
     {"verify", "check that nothing was changed, removed or inserted", cmd_audit__verify, NULL},
     {"prove", "write a proof of a row, of two checkpoints or of a tenant's rows", cmd_audit__prove, NULL},
     {"archive", "seal the file and go on in a new one; calls go on", cmd_audit__archive, NULL},
@@ -37,4 +38,4 @@ static const struct command subs[] = {
 };
 
 const struct command cmd_audit = {
-    "audit", "the audit trail: query, tail, show, stats, export, verify, prove, archive, erase", NULL, subs};
+    "audit", "the audit trail: query, tail, show, stats, open, export, verify, prove, archive, erase", NULL, subs};

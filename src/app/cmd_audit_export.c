@@ -21,7 +21,7 @@
 #define LINE_BYTES ((size_t)64 << 20)
 #define FOLLOW_MS 1000
 
-enum form { FORM_JSON = 0, FORM_CSV, FORM_OCSF, FORM_CEF };
+enum form { FORM_JSON = 0, FORM_CSV, FORM_OCSF, FORM_CEF, FORM_SQLITE };
 
 struct exporting {
     struct audit_filter filter;
@@ -84,6 +84,8 @@ static enum code write_form(struct exporting *e, enum entry_kind kind, const str
         break;
     case FORM_OCSF:
         code = audit_form_ocsf(&e->line, kind, row);
+        break;
+    case FORM_SQLITE:
         break;
     case FORM_CEF:
         code = audit_form_cef(&e->line, kind, row);
@@ -225,7 +227,7 @@ static int run(const char *path, struct exporting *e)
 
 static int read_form(struct exporting *e)
 {
-    static const char *const names[] = {"json", "csv", "ocsf", "cef", NULL};
+    static const char *const names[] = {"json", "csv", "ocsf", "cef", "sqlite", NULL};
     const char *near;
 
     for (int i = 0; names[i] != NULL; i++)
@@ -235,7 +237,33 @@ static int read_form(struct exporting *e)
         }
     near = why_nearest(e->format, strlen(e->format), names);
     return complain(STATUS_USAGE, "--format \"%s\" is none; %s%s", e->format,
-                    near != NULL ? "did you mean " : "write json, csv, ocsf or cef", near != NULL ? near : "");
+                    near != NULL ? "did you mean " : "write json, csv, ocsf, cef or sqlite", near != NULL ? near : "");
+}
+
+/* All of a time, as one database, which has its name once it is whole. */
+static int merge(const char *path, const struct exporting *e)
+{
+    static const struct audit_filter none;
+    struct audit_filter other = e->filter;
+    char part[4096];
+    int status;
+
+    other.since = other.until = NULL;
+    if (e->output_path == NULL || e->cursor_path != NULL || e->follow || e->no_events ||
+        memcmp(&other, &none, sizeof none) != 0)
+        return complain(STATUS_USAGE, "--format sqlite takes --output FILE, --since and --until, and nothing else; ask what it "
+                        "wrote with SQL");
+    if (access(e->output_path, F_OK) == 0)
+        return complain(STATUS_CANNOT, "%s: is there already; name a new file", e->output_path);
+    if (snprintf(part, sizeof part, "%s.part", e->output_path) >= (int)sizeof part)
+        return complain(STATUS_CANNOT, "%s: the path is too long", e->output_path);
+    (void)unlink(part);
+    status = cmd_audit__merge(path, part, e->query.since_us, e->query.until_us, e->from);
+    if (status != STATUS_DONE && status != STATUS_NEGATIVE)
+        (void)unlink(part);
+    else if (rename(part, e->output_path) != 0)
+        return complain(STATUS_CANNOT, "%s: %s", e->output_path, strerror(errno));
+    return status;
 }
 
 int cmd_audit__export(int argc, char **argv)
@@ -244,7 +272,8 @@ int cmd_audit__export(int argc, char **argv)
     bool as_json = false;
     char *path = NULL;
     const struct option options[] = {
-        {.name = "format", .takes = "FORM", .help = "json (lines; the default), csv, ocsf or cef", .value = &e.format},
+        {.name = "format", .takes = "FORM", .help = "json (lines; the default), csv, ocsf, cef, or sqlite: one database",
+         .value = &e.format},
         {.name = "json", .help = "as --format json", .flag = &as_json},
         {.name = "cursor", .takes = "FILE", .help = "go on where the last export with it stopped; made where missing",
          .value = &e.cursor_path},
@@ -262,7 +291,8 @@ int cmd_audit__export(int argc, char **argv)
                                 "through first. With --cursor and --output nothing is lost and nothing is there twice,\n"
                                 "even if it is killed; on stdout the rows of a killed run come again. Where a file of the\n"
                                 "trail is missing, a cursor stops before it; without one the rest follows, and the exit\n"
-                                "status is 1.",
+                                "status is 1. --format sqlite --output FILE writes a new database with the tables, views and\n"
+                                "indices of a sealed file instead: all files of a time, for sqlite3.",
                                 options, 0, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
@@ -279,7 +309,7 @@ int cmd_audit__export(int argc, char **argv)
     if (status == OPTIONS_GO)
         status = cmd_audit__find(operands > 0 ? argv[0] : NULL, e.config, &path);
     if (status == OPTIONS_GO)
-        status = run(path, &e);
+        status = e.form == FORM_SQLITE ? merge(path, &e) : run(path, &e);
     buf_fini(&e.line);
     buf_fini(&e.safe);
     mem_free(path);

@@ -26,9 +26,13 @@ int cmd_audit__worse(int one, int other);
 /* What ended a command. Returns: an exit status. */
 int cmd_audit__complain(enum code code, const struct why *why);
 
+/* The files of the trail that may hold rows of a time, as one database at `path`. Returns: an exit status. */
+int cmd_audit__merge(const char *trail, const char *path, int64_t since_us, int64_t until_us, uint64_t from);
+
 int cmd_audit__archive(int argc, char **argv);
 int cmd_audit__erase(int argc, char **argv);
 int cmd_audit__export(int argc, char **argv);
+int cmd_audit__open(int argc, char **argv);
 int cmd_audit__query(int argc, char **argv);
 int cmd_audit__show(int argc, char **argv);
 int cmd_audit__stats(int argc, char **argv);
