@@ -133,23 +133,21 @@ static enum code hash_range(const struct prover *prover, const struct merkle_ran
 
 enum code prove__add_hash(struct buf *out, const unsigned char hash[DIGEST_BYTES])
 {
-    enum code code = base64_encode(span_of(hash, DIGEST_BYTES), out);
-
-    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+    base64_encode(span_of(hash, DIGEST_BYTES), out);
+    return buf_add_byte(out, '\n');
 }
 
 static enum code add_ranges(const struct prover *prover, const struct merkle_range *ranges, size_t count, struct buf *out)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         unsigned char root[DIGEST_BYTES];
+        enum code code = hash_range(prover, &ranges[i], root);
 
-        code = hash_range(prover, &ranges[i], root);
-        if (code == CODE_OK)
-            code = prove__add_hash(out, root);
+        if (code != CODE_OK)
+            return code;
+        prove__add_hash(out, root);
     }
-    return code;
+    return CODE_OK;
 }
 
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
@@ -189,8 +187,7 @@ static enum code add_row(const struct prover *prover, uint64_t seq, struct buf *
         return code;
     buf_init(&bytes, SIZE_MAX / 4);
     code = walk__next(&walk, &row);
-    if (code == CODE_OK)
-        code = buf_add(&bytes, before, DIGEST_BYTES);
+    buf_add(&bytes, before, DIGEST_BYTES);
     if (code == CODE_OK)
         code = row__bytes(row.table, row.values, &bytes);
     if (code == CODE_OK)
@@ -209,16 +206,14 @@ static enum code write_row_proof(struct prover *prover, uint64_t seq, struct buf
         return why_set(prover->why, CODE_NOT_FOUND, "row %llu is not among those that this checkpoint covers in this file: "
                        "%llu to %llu", (unsigned long long)seq, (unsigned long long)prover->start.size + 1,
                        (unsigned long long)prover->read.size);
-    code = buf_add_text(out, PROOF_ROW "\nextra ");
-    if (code == CODE_OK)
-        code = add_row(prover, seq, out);
-    if (code == CODE_OK)
-        code = buf_addf(out, "\nindex %llu\n", (unsigned long long)seq - 1);
+    buf_add_text(out, PROOF_ROW "\nextra ");
+    code = add_row(prover, seq, out);
+    buf_addf(out, "\nindex %llu\n", (unsigned long long)seq - 1);
     if (code == CODE_OK)
         code = add_ranges(prover, ranges, merkle__path(seq - 1, prover->read.size, ranges), out);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '\n');
-    return code == CODE_OK ? buf_add_span(out, buf_peek(&prover->note)) : code;
+    buf_add_byte(out, '\n');
+    buf_add_span(out, buf_peek(&prover->note));
+    return code == CODE_OK ? buf_code(out) : code;
 }
 
 enum code audit_prove_row(const char *path, uint64_t seq, uint64_t size, struct buf *out, struct why *why)
@@ -245,16 +240,13 @@ static enum code write_consistency(struct prover *prover, struct span old, struc
     if (note.size > prover->read.size)
         return why_set(prover->why, CODE_INVALID, "the first checkpoint covers %llu rows, the second only %llu; swap them",
                        (unsigned long long)note.size, (unsigned long long)prover->read.size);
-    code = buf_add_text(out, PROOF_CONSISTENCY "\n");
-    if (code == CODE_OK)
-        code = add_ranges(prover, ranges, merkle__consistency(note.size, prover->read.size, ranges), out);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '\n');
-    if (code == CODE_OK)
-        code = buf_add_span(out, old);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '\n');
-    return code == CODE_OK ? buf_add_span(out, buf_peek(&prover->note)) : code;
+    buf_add_text(out, PROOF_CONSISTENCY "\n");
+    code = add_ranges(prover, ranges, merkle__consistency(note.size, prover->read.size, ranges), out);
+    buf_add_byte(out, '\n');
+    buf_add_span(out, old);
+    buf_add_byte(out, '\n');
+    buf_add_span(out, buf_peek(&prover->note));
+    return code == CODE_OK ? buf_code(out) : code;
 }
 
 enum code audit_prove_consistency(const char *path, struct span old, uint64_t size, struct buf *out, struct why *why)

@@ -47,41 +47,34 @@ static enum code read_rows(const struct prover *prover, struct tenants *tenants)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-static enum code add_path(const struct tenants *tenants, size_t index, struct buf *out)
+static void add_path(const struct tenants *tenants, size_t index, struct buf *out)
 {
     struct merkle_range ranges[MERKLE_PROOF_MAX];
     size_t count = merkle__path(index, tenants->listed, ranges);
-    enum code code = CODE_OK;
 
-    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct merkle tree = {.size = 0};
         unsigned char root[DIGEST_BYTES];
 
         for (uint64_t leaf = ranges[i].begin; leaf < ranges[i].end; leaf++)
             merkle__add(&tree, tenants->leaf[leaf]);
         merkle__root(&tree, root);
-        code = prove__add_hash(out, root);
+        prove__add_hash(out, root);
     }
-    return code;
 }
 
 /* The tenant's last row, the proof that the note binds it, and the note. */
 static enum code add_bound(const struct tenants *tenants, size_t index, struct span note, struct buf *out)
 {
     const struct head *head = tenants->sorted[index];
-    enum code code = buf_addf(out, "seq %llu\nhash ", (unsigned long long)head->seq);
 
-    if (code == CODE_OK)
-        code = prove__add_hash(out, head->hash);
-    if (code == CODE_OK)
-        code = buf_addf(out, "index %zu\n", index);
-    if (code == CODE_OK)
-        code = add_path(tenants, index, out);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '\n');
-    if (code == CODE_OK)
-        code = buf_add_span(out, note);
-    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+    buf_addf(out, "seq %llu\nhash ", (unsigned long long)head->seq);
+    prove__add_hash(out, head->hash);
+    buf_addf(out, "index %zu\n", index);
+    add_path(tenants, index, out);
+    buf_add_byte(out, '\n');
+    buf_add_span(out, note);
+    return buf_add_byte(out, '\n');
 }
 
 /* The place of the tenant among all, whose tree the note must bind. CODE_NOT_FOUND without a sentence: it has no row. */
@@ -151,16 +144,13 @@ static enum code write_head(const struct prover *prover, struct span tenant, str
     if (code == CODE_NOT_FOUND && prover->why->text[0] == '\0')
         code = why_set(prover->why, code, "%s: tenant '%.*s' has no row up to row %llu", prover->path,
                        tenant.len < 100 ? (int)tenant.len : 100, tenant.at, (unsigned long long)prover->read.size);
-    if (code == CODE_OK)
-        code = buf_addf(out, "%s\ntenant ", buf_len(&begin) > 0 ? PROOF_TENANT_ON : PROOF_TENANT);
-    if (code == CODE_OK)
-        code = base64_encode(tenant, out);
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '\n');
-    if (code == CODE_OK)
-        code = add_bound(&tenants, index, buf_peek(&prover->note), out);
-    if (code == CODE_OK)
+    if (code == CODE_OK) {
+        buf_addf(out, "%s\ntenant ", buf_len(&begin) > 0 ? PROOF_TENANT_ON : PROOF_TENANT);
+        base64_encode(tenant, out);
+        buf_add_byte(out, '\n');
+        add_bound(&tenants, index, buf_peek(&prover->note), out);
         code = buf_add_span(out, buf_peek(&begin));
+    }
     tenants__fini(&tenants);
     buf_fini(&begin);
     return code;
@@ -168,61 +158,53 @@ static enum code write_head(const struct prover *prover, struct span tenant, str
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------- */
 
-static enum code add_hex(struct buf *out, struct span bytes)
+static void add_hex(struct buf *out, struct span bytes)
 {
-    enum code code;
     char *at;
 
-    code = buf_reserve(out, 2 * bytes.len, &at);
-    if (code != CODE_OK)
-        return code;
+    if (buf_fail(out, buf_reserve(out, 2 * bytes.len, &at)) != CODE_OK)
+        return;
     num_hex(bytes.at, bytes.len, at);
     buf_commit(out, 2 * bytes.len);
-    return CODE_OK;
 }
 
-static enum code add_value(struct buf *out, const struct row_value *value)
+/* A member that is NULL is left out. */
+static void add_member(struct buf *out, const char *name, const struct row_value *value)
 {
-    enum code code;
-
+    if (value->kind != ROW_NULL)
+        buf_addf(out, ",\"%s\":", name);
     switch (value->kind) {
     case ROW_INT:
-        return buf_addf(out, "%lld", (long long)value->number);
+        buf_addf(out, "%lld", (long long)value->number);
+        return;
     case ROW_TEXT:
-        return json_write_string(out, value->bytes);
+        (void)json_write_string(out, value->bytes);
+        return;
     case ROW_BLOB:
-        code = buf_add_text(out, "{\"hex\":\"");
-        if (code == CODE_OK)
-            code = add_hex(out, value->bytes);
-        return code == CODE_OK ? buf_add_text(out, "\"}") : code;
-    case ROW_NULL:
+        buf_add_text(out, "{\"hex\":\"");
+        add_hex(out, value->bytes);
+        buf_add_text(out, "\"}");
+        return;
     case ROW_FOREIGN:
-        break;
+        buf_add_text(out, "null");
+        return;
+    case ROW_NULL:
+        return;
     }
-    return buf_add_text(out, "null");
-}
-
-static enum code add_member(struct buf *out, const char *name, const struct row_value *value)
-{
-    enum code code = value->kind == ROW_NULL ? CODE_OK : buf_addf(out, ",\"%s\":", name);
-
-    return code == CODE_OK && value->kind != ROW_NULL ? add_value(out, value) : code;
 }
 
 static enum code add_line(struct buf *out, const struct walk_row *row, const unsigned char before[DIGEST_BYTES])
 {
     const struct row_shape *shape = row__shape(row->table);
-    enum code code = buf_addf(out, "{\"table\":\"%s\",\"before\":\"", shape->name);
 
-    if (code == CODE_OK)
-        code = add_hex(out, span_of(before, DIGEST_BYTES));
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '"');
-    for (int i = 0; i < shape->count && code == CODE_OK; i++)
-        code = add_member(out, shape->columns[i], &row->values[i]);
-    for (int i = 0; i < shape->outside && code == CODE_OK; i++)
-        code = add_member(out, shape->outside_columns[i], &row->outside[i]);
-    return code == CODE_OK ? buf_add(out, "}\n", 2) : code;
+    buf_addf(out, "{\"table\":\"%s\",\"before\":\"", shape->name);
+    add_hex(out, span_of(before, DIGEST_BYTES));
+    buf_add_byte(out, '"');
+    for (int i = 0; i < shape->count; i++)
+        add_member(out, shape->columns[i], &row->values[i]);
+    for (int i = 0; i < shape->outside; i++)
+        add_member(out, shape->outside_columns[i], &row->outside[i]);
+    return buf_add(out, "}\n", 2);
 }
 
 static bool is_of(const struct walk_row *row, struct span tenant)

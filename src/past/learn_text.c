@@ -113,25 +113,29 @@ void draft__text(struct draft *draft, struct span text)
         draft__quoted(draft, text);
 }
 
+/* A text that was made for it; gives the buffer back. */
+static void add_made(struct draft *draft, struct buf *text)
+{
+    if (draft->code == CODE_OK)
+        draft->code = buf_code(text);
+    if (draft->code == CODE_OK)
+        draft__text(draft, buf_peek(text));
+    buf_fini(text);
+}
+
 /* ---- names ---- */
 
 static void escaped(struct draft *draft, struct span text, const char *special)
 {
-    struct draft inner = {.code = draft->code};
     struct buf out;
 
     buf_init(&out, SIZE_MAX / 2);
-    inner.out = &out;
-    for (size_t i = 0; i < text.len && inner.code == CODE_OK; i++) {
+    for (size_t i = 0; i < text.len; i++) {
         if (strchr(special, text.at[i]) != NULL)
-            inner.code = buf_add_byte(&out, '\\');
-        if (inner.code == CODE_OK)
-            inner.code = buf_add_byte(&out, text.at[i]);
+            buf_add_byte(&out, '\\');
+        buf_add_byte(&out, text.at[i]);
     }
-    draft->code = inner.code;
-    if (draft->code == CODE_OK)
-        draft__text(draft, buf_peek(&out));
-    buf_fini(&out);
+    add_made(draft, &out);
 }
 
 void draft__name(struct draft *draft, struct span name)
@@ -167,19 +171,15 @@ void draft__value(struct draft *draft, const struct json_node *value)
 
 /* ---- patterns ---- */
 
-static enum code add_literal(struct buf *pattern, struct span text)
+static void add_literal(struct buf *pattern, struct span text)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < text.len && code == CODE_OK; i++) {
+    for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
 
         if (c > ' ' && c < 0x7f && !is_letter(c) && !(c >= '0' && c <= '9'))
-            code = buf_add_byte(pattern, '\\');
-        if (code == CODE_OK)
-            code = buf_add_byte(pattern, c);
+            buf_add_byte(pattern, '\\');
+        buf_add_byte(pattern, c);
     }
-    return code;
 }
 
 void draft__pattern(struct draft *draft, const struct shape *shape)
@@ -191,25 +191,18 @@ void draft__pattern(struct draft *draft, const struct shape *shape)
         {shape->nulls > 0, "null"}, {shape->trues > 0, "true"}, {shape->falses > 0, "false"},
         {shape->numbers > 0, "-?[0-9][-+.0-9Ee]*"},
     };
-    enum code code = CODE_OK;
     struct buf pattern;
 
     buf_init(&pattern, 1 << 20);
-    for (size_t i = 0; i < sizeof words / sizeof words[0] && code == CODE_OK; i++)
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (words[i].seen)
-            code = buf_addf(&pattern, "%s%s", buf_is_empty(&pattern) ? "" : "|", words[i].text);
-    if (code == CODE_OK && shape->strings > 0) {
-        code = buf_add_byte(&pattern, '|'); /* never the only type */
-        if (code == CODE_OK)
-            code = add_literal(&pattern, shape->prefix);
-        if (code == CODE_OK)
-            code = buf_add_text(&pattern, "[\\s\\S]*");
+            buf_addf(&pattern, "%s%s", buf_is_empty(&pattern) ? "" : "|", words[i].text);
+    if (shape->strings > 0) {
+        buf_add_byte(&pattern, '|'); /* never the only type */
+        add_literal(&pattern, shape->prefix);
+        buf_add_text(&pattern, "[\\s\\S]*");
     }
-    if (code != CODE_OK && draft->code == CODE_OK)
-        draft->code = code;
-    if (draft->code == CODE_OK)
-        draft__text(draft, buf_peek(&pattern));
-    buf_fini(&pattern);
+    add_made(draft, &pattern);
 }
 
 /* ---- paths ---- */
@@ -224,26 +217,27 @@ static bool is_path_word(struct span name)
     return true;
 }
 
-static enum code add_step(struct buf *path, const struct shape *shape)
+static void add_step(struct buf *path, const struct shape *shape)
 {
-    enum code code;
-
-    if (shape->parent->element == shape)
-        return buf_add_text(path, "[*]");
-    if (is_path_word(shape->name)) {
-        code = buf_add_byte(path, '.');
-        return code == CODE_OK ? buf_add_span(path, shape->name) : code;
+    if (shape->parent->element == shape) {
+        buf_add_text(path, "[*]");
+        return;
     }
-    code = buf_add_text(path, "['");
-    for (size_t i = 0; i < shape->name.len && code == CODE_OK; i++) {
+    if (is_path_word(shape->name)) {
+        buf_add_byte(path, '.');
+        buf_add_span(path, shape->name);
+        return;
+    }
+    buf_add_text(path, "['");
+    for (size_t i = 0; i < shape->name.len; i++) {
         unsigned char c = (unsigned char)shape->name.at[i];
 
         if (c < 0x20)
-            code = buf_addf(path, "\\u%04x", c);
+            buf_addf(path, "\\u%04x", c);
         else
-            code = buf_addf(path, c == '\'' || c == '\\' ? "\\%c" : "%c", c);
+            buf_addf(path, c == '\'' || c == '\\' ? "\\%c" : "%c", c);
     }
-    return code == CODE_OK ? buf_add_text(path, "']") : code;
+    buf_add_text(path, "']");
 }
 
 void draft__path(struct draft *draft, const struct shape *shape, const char *tail)
@@ -251,7 +245,6 @@ void draft__path(struct draft *draft, const struct shape *shape, const char *tai
     const struct shape *steps[LEARN_DEPTH_MAX + 2];
     size_t count = 0;
     struct buf path;
-    enum code code;
 
     if (shape->depth == 1 && tail[0] == '\0' && is_path_word(shape->name)) {
         draft__text(draft, shape->name);
@@ -260,14 +253,9 @@ void draft__path(struct draft *draft, const struct shape *shape, const char *tai
     for (; shape->parent != NULL && count < sizeof steps / sizeof steps[0]; shape = shape->parent)
         steps[count++] = shape;
     buf_init(&path, 1 << 20);
-    code = buf_add_byte(&path, '$');
-    while (count > 0 && code == CODE_OK)
-        code = add_step(&path, steps[--count]);
-    if (code == CODE_OK)
-        code = buf_add_text(&path, tail);
-    if (code != CODE_OK && draft->code == CODE_OK)
-        draft->code = code;
-    if (draft->code == CODE_OK)
-        draft__text(draft, buf_peek(&path));
-    buf_fini(&path);
+    buf_add_byte(&path, '$');
+    while (count > 0)
+        add_step(&path, steps[--count]);
+    buf_add_text(&path, tail);
+    add_made(draft, &path);
 }
