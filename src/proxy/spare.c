@@ -2,7 +2,6 @@
 #include "proxy/pair_priv.h"
 
 #include "base/hash.h"
-#include "base/num.h"
 #include "http/writer.h"
 
 #include <string.h>
@@ -67,18 +66,18 @@ void spare__begin_call(struct pair *pair)
     line->whose = who;
 }
 
-/* `Keep-Alive: timeout=5`: for how long the server keeps the connection. Returns: 0: it does not say. */
-static int64_t hint_us(struct span value)
+/* `Keep-Alive: timeout=5`: for how long the server keeps the connection. Returns: false: it does not say. */
+static bool read_hint(struct span value, int64_t *us)
 {
     const struct span word = SPAN_LIT("timeout=");
-    uint64_t seconds = 0;
     size_t at = 0;
 
+    *us = 0;
     while (at < value.len && !span_equals_nocase(span_part(value, at, word.len), word))
         at++;
-    for (at += word.len; at < value.len && value.at[at] >= '0' && value.at[at] <= '9' && seconds < 3600; at++)
-        seconds = seconds * 10 + (unsigned)(value.at[at] - '0');
-    return (int64_t)seconds * 1000000;
+    for (size_t i = at + word.len; i < value.len && value.at[i] >= '0' && value.at[i] <= '9' && *us < AGE_MAX_US; i++)
+        *us = *us * 10 + (value.at[i] - '0') * INT64_C(1000000);
+    return at < value.len;
 }
 
 static bool is_plain_reply(const struct http_reader *answers)
@@ -94,11 +93,13 @@ void spare__end_call(struct pair *pair)
 {
     const struct http_head *head = &pair->answers.head;
     struct upstream_line *line = &pair->line;
-    int64_t hint = hint_us(http_head_known(head, HTTP_NAME_KEEP_ALIVE));
+    int64_t hint_us;
 
     line->is_kept = true;
     line->is_bound = line->is_bound || pair->exchange.pass != NULL || !is_plain_reply(&pair->answers);
-    line->until_us = hint != 0 ? pair__now_us(pair) + hint - MARGIN_US : 0;
+    line->until_us = 0;
+    if (read_hint(http_head_known(head, HTTP_NAME_KEEP_ALIVE), &hint_us))
+        line->until_us = pair__now_us(pair) + (hint_us > MARGIN_US ? hint_us - MARGIN_US : 0);
 }
 
 /* ---- giving ---- */

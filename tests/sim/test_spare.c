@@ -128,6 +128,8 @@ static const struct {
     {"", OK "Connection: close\r\n" WHOLE},
     {"", "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n" WHOLE},
     {"", OK "Keep-Alive: timeout=1\r\n" WHOLE},
+    {"", OK "Keep-Alive: timeout=0, max=5\r\n" WHOLE},
+    {"", OK "Keep-Alive: max=5, timeout=\r\n" WHOLE},
     {"", "HTTP/1.1 100 Continue\r\n\r\n" OK WHOLE},
     {"", "HTTP/1.1 204 No Content\r\n\r\n"}, /* a careless server says something after it */
     {"", OK WHOLE STRAY},
@@ -206,6 +208,8 @@ static void too_late(void)
     assert_true(mem_stream_twin_closed(sim->upstreams[0])); /* given up before its server would */
     visit("", 1, OK "Keep-Alive: max=5, Timeout=20\r\n" WHOLE);
     sim_pass(sim, 18000000);
+    visit("", 1, OK "Keep-Alive: timeout=99999999999999999999\r\n" WHOLE);
+    sim_pass(sim, 20000000);
     visit("", 1, OK "Keep-Alive: timeout=7\r\n" WHOLE);
     sim_pass(sim, 6500000);
     assert_true(mem_stream_twin_closed(sim->upstreams[1]));
