@@ -180,6 +180,67 @@ static void of_a_command(void)
     assert_true(mem_stream_twin_closed(sim->upstreams[0]));
 }
 
+/* Its answer may still come: what is under way belongs to who began it. */
+static void of_a_call_under_way(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    sim_upstream_says(sim, 0, OK WHOLE);
+    has(sim_agent_hears(sim), RESULT);
+    sim_agent_posts(sim, CALL, "");
+    has(sim_upstream_hears(sim, 0), CALL);
+    sim_agent_leaves(sim);
+    assert_true(mem_stream_twin_closed(sim->upstreams[0]));
+    visit("", 1, OK WHOLE);
+}
+
+/* Nobody shows who he is for a declared path. */
+static void of_a_declared_path(void)
+{
+    static const struct proxy_pass pass = {.path = {"/open", 5}, .upstream_path = {"/open", 5}};
+
+    sim->route->pass = &pass;
+    sim->route->pass_count = 1;
+    visit("", 0, OK WHOLE);
+    sim_connect(sim);
+    sim_agent_says(sim, "GET /open HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    has(sim_upstream_hears(sim, 1), "GET /open ");
+    sim_upstream_says(sim, 1, OK WHOLE);
+    has(sim_agent_hears(sim), RESULT);
+    sim_agent_leaves(sim);
+    assert_true(mem_stream_twin_closed(sim->upstreams[1]));
+}
+
+/* A connection of the old configuration, whose trust was another. */
+static void after_a_reload(void)
+{
+    struct proxy_conf *old = sim->lane.conf, *fresh = proxy_conf_new();
+    struct why why;
+
+    assert_non_null(fresh);
+    fresh->listens = old->listens;
+    fresh->listen_count = 1;
+    fresh->routes = arena_alloc(&fresh->arena, sizeof *fresh->routes);
+    fresh->routes[0] = old->routes[0];
+    fresh->route_count = 1;
+    assert_ok(proxy_conf_seal(fresh, &why));
+    sim_agent_posts(sim, CALL, "Connection: close\r\n");
+    sim->lane.conf = fresh; /* in the middle of a call */
+    proxy_conf_unref(&old);
+    sim_upstream_says(sim, 0, OK WHOLE);
+    sim_agent_leaves(sim);
+    assert_true(mem_stream_twin_closed(sim->upstreams[0]));
+}
+
+static void as_the_gate_goes(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    lane__drain(&sim->lane);
+    sim_upstream_says(sim, 0, OK WHOLE);
+    has(sim_agent_hears(sim), RESULT);
+    sim_agent_leaves(sim);
+    assert_true(mem_stream_twin_closed(sim->upstreams[0]));
+}
+
 static void while_the_gate_goes(void)
 {
     visit("", 0, OK WHOLE);
@@ -196,6 +257,10 @@ static void test_bound(void **state)
     in_every_weather(bound_once);
     in_every_weather(bound_is_not_taken);
     in_every_weather(of_a_command);
+    in_every_weather(of_a_call_under_way);
+    in_every_weather(of_a_declared_path);
+    in_every_weather(after_a_reload);
+    in_every_weather(as_the_gate_goes);
     in_every_weather(while_the_gate_goes);
 }
 
@@ -213,6 +278,14 @@ static void too_late(void)
     visit("", 1, OK "Keep-Alive: timeout=7\r\n" WHOLE);
     sim_pass(sim, 6500000);
     assert_true(mem_stream_twin_closed(sim->upstreams[1]));
+}
+
+/* Its time is over, and nobody has swept yet. */
+static void unswept(void)
+{
+    visit("", 0, OK "Keep-Alive: timeout=2\r\n" WHOLE);
+    sim_pass(sim, 1100000);
+    visit("", 1, OK WHOLE);
 }
 
 static void too_old(void)
@@ -263,6 +336,7 @@ static void test_bounds(void **state)
 {
     (void)state;
     in_every_weather(too_late);
+    in_every_weather(unswept);
     in_every_weather(too_old);
     in_every_weather(hint_to_its_own);
     in_every_weather(crowd);
