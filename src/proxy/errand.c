@@ -111,7 +111,6 @@ void errand__send(struct pair *pair, struct span body)
 {
     struct lane *lane = pair->lane;
     struct errand *errand;
-    enum code code;
 
     if (pair->is_pipe) {
         (void)stream__emit_refusal(pair, body); /* nowhere to go; whoever carries this stream stands before the server, too */
@@ -123,10 +122,9 @@ void errand__send(struct pair *pair, struct span body)
         log_warn("proxy", "a server's denied request stays without an answer: too many of them, or no memory");
         return;
     }
-    code = upstream__write_head(pair, HTTP_METHOD_POST, body.len, true, &errand->leg.out);
-    if (code == CODE_OK)
-        code = buf_add_span(&errand->leg.out, body);
-    if (code != CODE_OK || loop_timer_arm(lane->worker.loop, &errand->timer, ERRAND_US) != CODE_OK || !dial(errand, pair)) {
+    if (upstream__write_head(pair, HTTP_METHOD_POST, body.len, true, &errand->leg.out) != CODE_OK ||
+        buf_add_span(&errand->leg.out, body) != CODE_OK ||
+        loop_timer_arm(lane->worker.loop, &errand->timer, ERRAND_US) != CODE_OK || !dial(errand, pair)) {
         worker_bury(&lane->worker, &errand->connection);
         return;
     }

@@ -275,70 +275,54 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         list_credentials(exchange->route, list);
 }
 
-static enum code write_path(const struct pair *pair, enum http_method method, struct buf *out)
+static void write_path(const struct pair *pair, enum http_method method, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
-    struct span path = exchange->upstream_path;
     size_t query = span_find(exchange->endpoint, '?');
-    struct buf joined;
-    enum code code = CODE_OK;
+    struct buf path;
 
-    if (exchange->endpoint.at != NULL)
-        return http_write_request(out, method, span_part(exchange->endpoint, 0, query), query < exchange->endpoint.len,
-                                  span_part(exchange->endpoint, query + 1, SIZE_MAX));
-    buf_init(&joined, HTTP_LINE_MAX_BYTES);
-    if (exchange->route->subtree && exchange->pass == NULL) {
-        code = buf_add_span(&joined, path);
-        if (code == CODE_OK) /* as it was judged */
-            code = exchange->dialect->write_path != NULL ? exchange->dialect->write_path(&exchange->call->message, &joined)
-                                                          : buf_add_span(&joined, exchange->call->asked.path);
-        path = buf_peek(&joined);
+    if (exchange->endpoint.at != NULL) {
+        http_write_request(out, method, span_part(exchange->endpoint, 0, query), query < exchange->endpoint.len,
+                           span_part(exchange->endpoint, query + 1, SIZE_MAX));
+        return;
     }
-    if (code == CODE_OK)
-        code = http_write_request(out, method, path, head->has_query, http_head_query(head));
-    buf_fini(&joined);
-    return code;
+    buf_init(&path, HTTP_LINE_MAX_BYTES);
+    buf_add_span(&path, exchange->upstream_path);
+    if (exchange->route->subtree && exchange->pass == NULL && exchange->dialect->write_path == NULL)
+        buf_add_span(&path, exchange->call->asked.path); /* as it was judged */
+    else if (exchange->route->subtree && exchange->pass == NULL)
+        buf_fail(&path, exchange->dialect->write_path(&exchange->call->message, &path));
+    if (buf_fail(out, buf_code(&path)) == CODE_OK)
+        http_write_request(out, method, buf_peek(&path), head->has_query, http_head_query(head));
+    buf_fini(&path);
 }
 
 /* Mirrors of the body, where the agent sent them: they were compared with it, and are written from it anew. Without a body
  * nothing was compared, and they stay here. */
-static enum code write_mirrors(const struct pair *pair, struct buf *out)
+static void write_mirrors(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
     const struct dialect *dialect = exchange->dialect;
     const struct http_head *head = &pair->asks.head;
-    enum code code = CODE_OK;
     struct buf value;
 
     if (exchange->method != HTTP_METHOD_POST || exchange->pass != NULL || dialect->mirror == NULL)
-        return CODE_OK;
+        return;
     buf_init(&value, HTTP_LINE_MAX_BYTES);
-    for (size_t i = 0; i < head->count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < head->count; i++) {
         if (!http_head_mirrors(head, i))
             continue;
         buf_clear(&value);
-        code = dialect->mirror(&exchange->call->message, http_head_name(head, i), http_head_value(head, i), &value);
-        if (code == CODE_OK)
-            code = http_write_header(out, http_head_name(head, i), buf_peek(&value));
+        if (buf_fail(out, dialect->mirror(&exchange->call->message, http_head_name(head, i), http_head_value(head, i),
+                                          &value)) == CODE_OK)
+            http_write_header(out, http_head_name(head, i), buf_peek(&value));
     }
     buf_fini(&value);
-    return code;
-}
-
-static enum code write_forwarded(const struct pair *pair, struct buf *out)
-{
-    enum code code = http_write_line(out, SPAN_LIT("X-Forwarded-For: "), span_text(pair->client));
-
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("X-Forwarded-Proto: "), span_text(pair->is_tls ? "https" : "http"));
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("X-Forwarded-Host: "), http_head_known(&pair->asks.head, HTTP_NAME_HOST));
-    return code;
 }
 
 /* Whose child it is, where each has their own: nobody can write this header but the gate. */
-static enum code write_caller(const struct exchange *exchange, struct buf *out)
+static void write_caller(const struct exchange *exchange, struct buf *out)
 {
     unsigned char digest[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES];
@@ -350,41 +334,31 @@ static enum code write_caller(const struct exchange *exchange, struct buf *out)
     digest_add(&of, exchange->identity.principal.at, exchange->identity.principal.len);
     digest_final(&of, digest);
     num_hex(digest, sizeof digest, text);
-    return http_write_line(out, SPAN_LIT("X-Callgate-Caller: "), span_of(text, sizeof text));
+    http_write_line(out, SPAN_LIT("X-Callgate-Caller: "), span_of(text, sizeof text));
 }
 
 /* Who asks, under which number, in which session: the values that were judged. */
-static enum code write_judged(const struct pair *pair, struct buf *out)
+static void write_judged(const struct pair *pair, struct buf *out)
 {
     const struct exchange *exchange = &pair->exchange;
-    const struct call *call = exchange->call;
+    const struct gate_message *asked = &exchange->call->asked;
     const struct proxy_route *route = exchange->route;
-    enum code code = CODE_OK;
 
-    if (!span_is_empty(call->asked.correlation))
-        code = http_write_header(out, route->correlation_header, call->asked.correlation);
-    if (code == CODE_OK && !span_is_empty(route->tenant_header) && call->asked.tenant.at != NULL)
-        code = http_write_header(out, route->tenant_header, call->asked.tenant);
-    if (code == CODE_OK && exchange__has_session(exchange))
-        code = http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
-    for (size_t i = 0; i < route->upstream.header_count && code == CODE_OK && takes_credentials(exchange->pass); i++)
-        code = http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
-    if (code == CODE_OK && route->forwarded)
-        code = write_forwarded(pair, out);
-    if (code == CODE_OK && !span_is_empty(route->upstream.command))
-        code = write_caller(exchange, out);
-    return code;
-}
-
-/* A call's body is JSON as it was judged; what is posted to a declared path is what its sender says. */
-static enum code write_content(const struct exchange *exchange, const struct http_head *head, size_t body_len, struct buf *out)
-{
-    struct span media = exchange->pass != NULL ? http_head_known(head, HTTP_NAME_CONTENT_TYPE) : SPAN_LIT("application/json");
-    enum code code = CODE_OK;
-
-    if (!span_is_empty(media))
-        code = http_write_line(out, SPAN_LIT("Content-Type: "), media);
-    return code == CODE_OK ? http_write_line_u64(out, SPAN_LIT("Content-Length: "), body_len) : code;
+    if (!span_is_empty(asked->correlation))
+        http_write_header(out, route->correlation_header, asked->correlation);
+    if (!span_is_empty(route->tenant_header) && asked->tenant.at != NULL)
+        http_write_header(out, route->tenant_header, asked->tenant);
+    if (exchange__has_session(exchange))
+        http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
+    for (size_t i = 0; i < route->upstream.header_count && takes_credentials(exchange->pass); i++)
+        http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
+    if (route->forwarded) {
+        http_write_line(out, SPAN_LIT("X-Forwarded-For: "), span_text(pair->client));
+        http_write_line(out, SPAN_LIT("X-Forwarded-Proto: "), span_text(pair->is_tls ? "https" : "http"));
+        http_write_line(out, SPAN_LIT("X-Forwarded-Host: "), http_head_known(&pair->asks.head, HTTP_NAME_HOST));
+    }
+    if (!span_is_empty(route->upstream.command))
+        write_caller(exchange, out);
 }
 
 enum code upstream__write_head(const struct pair *pair, enum http_method method, size_t body_len, bool is_ours,
@@ -393,23 +367,24 @@ enum code upstream__write_head(const struct pair *pair, enum http_method method,
     const struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
     const struct proxy_upstream *upstream = &exchange->route->upstream;
+    /* A call's body is JSON as it was judged; what is posted to a declared path is what its sender says. */
+    struct span media = exchange->pass != NULL ? http_head_known(head, HTTP_NAME_CONTENT_TYPE) : SPAN_LIT("application/json");
     struct except_list list;
-    enum code code = write_path(pair, method, out);
 
+    write_path(pair, method, out);
     list_except(pair, is_ours, &list);
-    if (code == CODE_OK)
-        code = http_write_line(out, SPAN_LIT("Host: "),
-                                 upstream->preserve_host ? http_head_known(head, HTTP_NAME_HOST) : upstream->authority);
-    if (code == CODE_OK)
-        code = http_write_passing(out, head, &list.except);
-    if (code == CODE_OK)
-        code = write_judged(pair, out);
-    if (code == CODE_OK)
-        code = is_ours ? http_write_line(out, SPAN_LIT("Accept: "), SPAN_LIT("application/json, text/event-stream"))
-                       : write_mirrors(pair, out);
-    if (code == CODE_OK)
-        code = buf_add_span(out, SPAN_LIT("Accept-Encoding: identity\r\n"));
-    if (code == CODE_OK && body_len != SIZE_MAX)
-        code = write_content(exchange, head, body_len, out);
-    return code == CODE_OK ? http_write_head_end(out) : code;
+    http_write_line(out, SPAN_LIT("Host: "),
+                    upstream->preserve_host ? http_head_known(head, HTTP_NAME_HOST) : upstream->authority);
+    http_write_passing(out, head, &list.except);
+    write_judged(pair, out);
+    if (is_ours)
+        http_write_line(out, SPAN_LIT("Accept: "), SPAN_LIT("application/json, text/event-stream"));
+    else
+        write_mirrors(pair, out);
+    buf_add_span(out, SPAN_LIT("Accept-Encoding: identity\r\n"));
+    if (body_len != SIZE_MAX && !span_is_empty(media))
+        http_write_line(out, SPAN_LIT("Content-Type: "), media);
+    if (body_len != SIZE_MAX)
+        http_write_line_u64(out, SPAN_LIT("Content-Length: "), body_len);
+    return http_write_head_end(out);
 }

@@ -198,6 +198,23 @@ static void post_to(const char *target, const char *lines)
     sim_agent_says(sim, PING);
 }
 
+/* The path below the route fits a line, and no more with the upstream's before it: nothing of it goes up. */
+static void longer_upstream(void)
+{
+    static char text[9000];
+    int len = snprintf(text, sizeof text, "POST /mcp/");
+
+    memset(text + len, 'a', 8150);
+    (void)snprintf(text + len + 8150, sizeof text - (size_t)len - 8150,
+                   " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n" PING,
+                   strlen(PING));
+    sim->route->subtree = true;
+    sim->route->upstream.path = SPAN_LIT("/a/path/that/is/longer/than/what/stood/before/it");
+    sim_agent_says(sim, text);
+    has(sim_agent_hears(sim), "This call was not made.");
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_NOT_SENT);
+}
+
 static void subtree(void)
 {
     sim->route->subtree = true;
@@ -268,7 +285,7 @@ static void configured_headers(void)
 
 static void test_route_options(void **state) /* 1.10, 1.12 */
 {
-    static const scene_fn scenes[] = {subtree, query, forwarded, behind_a_proxy, denials_as_events, configured_headers};
+    static const scene_fn scenes[] = {subtree, longer_upstream, query, forwarded, behind_a_proxy, denials_as_events, configured_headers};
 
     (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++)
