@@ -40,13 +40,13 @@ static void begin_leaf(struct draft *draft, const struct shape *shape, const cha
 
 static void end_leaf(struct draft *draft, const struct shape *shape, const struct spot *spot)
 {
-    draft__add(draft, spot->optional ? ", optional: true}" : "}");
+    buf_addf(draft->out, spot->optional ? ", optional: true}" : "}");
     if (spot->in_array)
-        draft__add(draft, "  # %" PRIu64 " values\n", shape->present);
+        buf_addf(draft->out, "  # %" PRIu64 " values\n", shape->present);
     else if (shape->parent->parent == NULL)
-        draft__add(draft, "  # in %" PRIu64 " of %" PRIu64 " calls\n", shape->present, shape->parent->objects);
+        buf_addf(draft->out, "  # in %" PRIu64 " of %" PRIu64 " calls\n", shape->present, shape->parent->objects);
     else
-        draft__add(draft, "  # in %" PRIu64 " of %" PRIu64 "\n", shape->present, shape->parent->objects);
+        buf_addf(draft->out, "  # in %" PRIu64 " of %" PRIu64 "\n", shape->present, shape->parent->objects);
     (*spot->count)++;
 }
 
@@ -65,19 +65,19 @@ static int by_number(const void *a, const void *b)
 static void add_listed(struct draft *draft, const struct learn_values *values, bool as_text)
 {
     for (uint32_t i = 0; i < values->count; i++) {
-        draft__add(draft, i > 0 ? ", " : "");
+        buf_addf(draft->out, i > 0 ? ", " : "");
         if (as_text)
             draft__text(draft, values->value[i].text);
         else
-            draft__add(draft, "%.*s", SPAN_ARG(values->value[i].text));
+            buf_addf(draft->out, "%.*s", SPAN_ARG(values->value[i].text));
     }
 }
 
 static void add_values(struct draft *draft, const struct learn_values *values, bool as_text)
 {
-    draft__add(draft, values->count == 1 ? ", equals: " : ", in: [");
+    buf_addf(draft->out, values->count == 1 ? ", equals: " : ", in: [");
     add_listed(draft, values, as_text);
-    draft__add(draft, values->count == 1 ? "" : "]");
+    buf_addf(draft->out, values->count == 1 ? "" : "]");
 }
 
 /* Few, and each often enough to believe that there are no others. */
@@ -92,17 +92,17 @@ static void add_string(struct draft *draft, const struct shape *shape)
         add_values(draft, &shape->texts, true);
         return;
     }
-    draft__add(draft, ", is: string");
+    buf_addf(draft->out, ", is: string");
     if (!shape->no_paths && shape->folder.len > 0) {
-        draft__add(draft, ", under: ");
+        buf_addf(draft->out, ", under: ");
         draft__text(draft, shape->folder);
     } else if (shape->prefix.len > 0) {
-        draft__add(draft, ", starts_with: ");
+        buf_addf(draft->out, ", starts_with: ");
         draft__text(draft, shape->prefix);
     }
     if (shape->shortest > 0)
-        draft__add(draft, ", min_length: %zu", shape->shortest);
-    draft__add(draft, ", max_length: %zu", shape->longest);
+        buf_addf(draft->out, ", min_length: %zu", shape->shortest);
+    buf_addf(draft->out, ", max_length: %zu", shape->longest);
 }
 
 /* Beyond +-(2^53-1) there is no order that all readers agree on, but equal digits are equal. */
@@ -112,11 +112,11 @@ static void add_number(struct draft *draft, const struct shape *shape)
         add_values(draft, &shape->lexemes, false);
         return;
     }
-    draft__add(draft, shape->integers == shape->numbers ? ", is: integer" : ", is: number");
+    buf_addf(draft->out, shape->integers == shape->numbers ? ", is: integer" : ", is: number");
     if (shape->unsafe > 0)
         return;
-    draft__add(draft, ", min: %.*s", SPAN_ARG(shape->least));
-    draft__add(draft, ", max: %.*s", SPAN_ARG(shape->most));
+    buf_addf(draft->out, ", min: %.*s", SPAN_ARG(shape->least));
+    buf_addf(draft->out, ", max: %.*s", SPAN_ARG(shape->most));
 }
 
 /* The one type that is no array and no object. */
@@ -128,11 +128,11 @@ static void write_scalar(struct draft *draft, const struct shape *shape, const s
     else if (shape->numbers > 0)
         add_number(draft, shape);
     else if (shape->nulls > 0)
-        draft__add(draft, ", is: 'null'");
+        buf_addf(draft->out, ", is: 'null'");
     else if (shape->trues > 0 && shape->falses > 0)
-        draft__add(draft, ", is: boolean");
+        buf_addf(draft->out, ", is: boolean");
     else
-        draft__add(draft, ", equals: %s", shape->trues > 0 ? "true" : "false");
+        buf_addf(draft->out, ", equals: %s", shape->trues > 0 ? "true" : "false");
     end_leaf(draft, shape, spot);
 }
 
@@ -167,7 +167,7 @@ static void open_guard(struct draft *draft, const struct shape *shape, const cha
     draft->indent += 2;
     draft__line(draft, "- {arg: ");
     draft__path(draft, shape, "");
-    draft__add(draft, ", %s}\n", way_out);
+    buf_addf(draft->out, ", %s}\n", way_out);
     draft__line(draft, "- all:\n");
     draft->indent += 2;
 }
@@ -205,10 +205,10 @@ static void write_elements(struct draft *draft, const struct shape *array, const
 static void write_array(struct draft *draft, const struct shape *shape, const struct spot *spot)
 {
     begin_leaf(draft, shape, "");
-    draft__add(draft, ", is: array");
+    buf_addf(draft->out, ", is: array");
     if (shape->fewest > 0)
-        draft__add(draft, ", min_items: %" PRIu64, shape->fewest);
-    draft__add(draft, ", max_items: %" PRIu64, shape->mostest);
+        buf_addf(draft->out, ", min_items: %" PRIu64, shape->fewest);
+    buf_addf(draft->out, ", max_items: %" PRIu64, shape->mostest);
     end_leaf(draft, shape, spot);
     if (shape->unbounded)
         draft__line(draft, "# too deep or too many places for conditions on its elements\n");
@@ -231,25 +231,25 @@ static void write_keys(struct draft *draft, const struct shape *shape, const str
     if (shape->members == NULL)
         return;
     begin_leaf(draft, shape, is_element ? ".*" : "");
-    draft__add(draft, ", keys: true, in: [");
+    buf_addf(draft->out, ", keys: true, in: [");
     for (const struct shape *member = shape->members; member != NULL; member = member->next) {
-        draft__add(draft, first ? "" : ", ");
+        buf_addf(draft->out, first ? "" : ", ");
         draft__text(draft, member->name);
         first = false;
     }
-    draft__add(draft, "], optional: true}\n");
+    buf_addf(draft->out, "], optional: true}\n");
     (*spot->count)++;
 }
 
 static void write_object(struct draft *draft, const struct shape *shape, const struct spot *spot)
 {
     begin_leaf(draft, shape, "");
-    draft__add(draft, ", is: object");
+    buf_addf(draft->out, ", is: object");
     /* Where an optional element cannot be told from one that lacks something, at least their number can be. */
     if (spot->in_array && shape->thinnest > 0)
-        draft__add(draft, ", min_items: %" PRIu64, shape->thinnest);
+        buf_addf(draft->out, ", min_items: %" PRIu64, shape->thinnest);
     if (spot->in_array || shape->fattest == 0)
-        draft__add(draft, ", max_items: %" PRIu64, shape->fattest);
+        buf_addf(draft->out, ", max_items: %" PRIu64, shape->fattest);
     end_leaf(draft, shape, spot);
     if (shape->unbounded) {
         draft__line(draft, "# too deep or too many names for conditions on its members\n");
@@ -309,7 +309,7 @@ static void write_one_of(struct draft *draft, const struct shape *shape, const s
     if (spot->optional) {
         draft__line(draft, "- {arg: ");
         draft__path(draft, shape, "");
-        draft__add(draft, ", exists: false}\n");
+        buf_addf(draft->out, ", exists: false}\n");
     }
     for (unsigned type = 0; type < 6; type++) {
         struct shape one = only(shape, type);
@@ -336,7 +336,7 @@ static void write_exists(struct draft *draft, const struct shape *shape, const s
     if (spot->optional)
         return;
     begin_leaf(draft, shape, "");
-    draft__add(draft, ", exists: true}\n");
+    buf_addf(draft->out, ", exists: true}\n");
     (*spot->count)++;
 }
 
@@ -346,10 +346,10 @@ static void write_by_text(struct draft *draft, const struct shape *shape, const 
     size_t longest = shape->longest > 5 ? shape->longest : 5; /* `false` */
 
     begin_leaf(draft, shape, "");
-    draft__add(draft, ", matches: ");
+    buf_addf(draft->out, ", matches: ");
     draft__pattern(draft, shape);
     if (shape->numbers == 0 && shape->strings > 0)
-        draft__add(draft, ", max_length: %zu", longest);
+        buf_addf(draft->out, ", max_length: %zu", longest);
     end_leaf(draft, shape, spot);
 }
 
@@ -373,17 +373,17 @@ static void write_mixed(struct draft *draft, const struct shape *shape, const st
         return;
     }
     begin_leaf(draft, shape, "");
-    draft__add(draft, ", in: [");
+    buf_addf(draft->out, ", in: [");
     for (unsigned type = 0; type < 3; type++)
         if (type == 0 ? shape->nulls > 0 : type == 1 ? shape->falses > 0 : shape->trues > 0) {
-            draft__add(draft, "%s%s", first ? "" : ", ", type == 0 ? "null" : type == 1 ? "false" : "true");
+            buf_addf(draft->out, "%s%s", first ? "" : ", ", type == 0 ? "null" : type == 1 ? "false" : "true");
             first = false;
         }
-    draft__add(draft, !first && shape->lexemes.count > 0 ? ", " : "");
+    buf_addf(draft->out, !first && shape->lexemes.count > 0 ? ", " : "");
     add_listed(draft, &shape->lexemes, false);
-    draft__add(draft, (!first || shape->lexemes.count > 0) && shape->texts.count > 0 ? ", " : "");
+    buf_addf(draft->out, (!first || shape->lexemes.count > 0) && shape->texts.count > 0 ? ", " : "");
     add_listed(draft, &shape->texts, true);
-    draft__add(draft, "]");
+    buf_addf(draft->out, "]");
     end_leaf(draft, shape, spot);
 }
 
@@ -402,7 +402,7 @@ static void write_value(struct draft *draft, const struct shape *shape, const st
         draft__line(draft, "# redacted in %" PRIu64 " of %" PRIu64 ", so that nothing is asked of its value: ",
                          shape->hidden, shape->present);
         draft__path(draft, shape, "");
-        draft__add(draft, "\n");
+        buf_addf(draft->out, "\n");
         write_exists(draft, shape, spot);
     } else if (types_of(shape) > 1) {
         write_mixed(draft, shape, spot);

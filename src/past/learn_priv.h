@@ -120,13 +120,11 @@ struct shape *learn__new_shape(struct learn *learn, struct learn_kind *kind, str
 /* ---- writing ---- */
 
 struct draft {
-    struct buf *out;
-    enum code code;
+    struct buf *out; /* which remembers the first failure */
     unsigned indent;
 };
 
 /* learn_text.c: what YAML, globs and paths need around a text. */
-void draft__add(struct draft *draft, const char *format, ...) PRINTF_LIKE(2, 3);
 void draft__line(struct draft *draft, const char *format, ...) PRINTF_LIKE(2, 3); /* indented */
 void draft__text(struct draft *draft, struct span text);   /* a string: plain where that is safe, else quoted */
 void draft__quoted(struct draft *draft, struct span text);

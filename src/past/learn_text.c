@@ -9,35 +9,18 @@
 
 #define LINE_BYTES 512
 
-void draft__add(struct draft *draft, const char *format, ...)
-{
-    char text[LINE_BYTES];
-    va_list arguments;
-    int len;
-
-    if (draft->code != CODE_OK)
-        return;
-    va_start(arguments, format);
-    len = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    draft->code = len >= 0 && (size_t)len < sizeof text ? buf_add(draft->out, text, (size_t)len) : CODE_LIMIT;
-}
-
 void draft__line(struct draft *draft, const char *format, ...)
 {
     char text[LINE_BYTES];
     va_list arguments;
     int len;
 
-    if (draft->code != CODE_OK)
-        return;
     va_start(arguments, format);
     len = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (unsigned i = 0; i < draft->indent && draft->code == CODE_OK; i++)
-        draft->code = buf_add_text(draft->out, "  ");
-    if (draft->code == CODE_OK)
-        draft->code = len >= 0 && (size_t)len < sizeof text ? buf_add(draft->out, text, (size_t)len) : CODE_LIMIT;
+    buf_addf(draft->out, "%*s", 2 * (int)draft->indent, "");
+    if (buf_fail(draft->out, len >= 0 && (size_t)len < sizeof text ? CODE_OK : CODE_LIMIT) == CODE_OK)
+        buf_add(draft->out, text, (size_t)len);
 }
 
 /* ---- strings ---- */
@@ -83,13 +66,13 @@ static bool is_visible(struct span character, uint32_t point)
 static void add_character(struct draft *draft, struct span character, uint32_t point)
 {
     if (point == '"' || point == '\\')
-        draft__add(draft, "\\%c", (char)point);
+        buf_addf(draft->out, "\\%c", (char)point);
     else if (point == '\n')
-        draft__add(draft, "\\n");
+        buf_addf(draft->out, "\\n");
     else if (is_visible(character, point))
-        draft__add(draft, "%.*s", SPAN_ARG(character));
+        buf_addf(draft->out, "%.*s", SPAN_ARG(character));
     else
-        draft__add(draft, point > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)point);
+        buf_addf(draft->out, point > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)point);
 }
 
 void draft__quoted(struct draft *draft, struct span text)
@@ -97,18 +80,18 @@ void draft__quoted(struct draft *draft, struct span text)
     uint32_t point;
     size_t len;
 
-    draft__add(draft, "\"");
-    while (draft->code == CODE_OK && (len = unicode_next(text, &point)) > 0) {
+    buf_addf(draft->out, "\"");
+    while ((len = unicode_next(text, &point)) > 0) {
         add_character(draft, span_part(text, 0, len), point);
         text = span_part(text, len, SIZE_MAX);
     }
-    draft__add(draft, "\"");
+    buf_addf(draft->out, "\"");
 }
 
 void draft__text(struct draft *draft, struct span text)
 {
     if (is_plain(text))
-        draft__add(draft, "%.*s", SPAN_ARG(text));
+        buf_addf(draft->out, "%.*s", SPAN_ARG(text));
     else
         draft__quoted(draft, text);
 }
@@ -116,9 +99,7 @@ void draft__text(struct draft *draft, struct span text)
 /* A text that was made for it; gives the buffer back. */
 static void add_made(struct draft *draft, struct buf *text)
 {
-    if (draft->code == CODE_OK)
-        draft->code = buf_code(text);
-    if (draft->code == CODE_OK)
+    if (buf_fail(draft->out, buf_code(text)) == CODE_OK)
         draft__text(draft, buf_peek(text));
     buf_fini(text);
 }
@@ -154,19 +135,19 @@ void draft__value(struct draft *draft, const struct json_node *value)
         return;
     }
     if (!object && value->type != JSON_ARRAY) {
-        draft__add(draft, "%.*s", SPAN_ARG(value->raw));
+        buf_addf(draft->out, "%.*s", SPAN_ARG(value->raw));
         return;
     }
-    draft__add(draft, object ? "{" : "[");
+    buf_addf(draft->out, object ? "{" : "[");
     for (const struct json_node *child = value->child; child != NULL; child = child->next) {
         if (object) {
             draft__text(draft, child->key);
-            draft__add(draft, ": ");
+            buf_addf(draft->out, ": ");
         }
         draft__value(draft, child);
-        draft__add(draft, child->next != NULL ? ", " : "");
+        buf_addf(draft->out, child->next != NULL ? ", " : "");
     }
-    draft__add(draft, object ? "}" : "]");
+    buf_addf(draft->out, object ? "}" : "]");
 }
 
 /* ---- patterns ---- */

@@ -64,8 +64,7 @@ static void make_id(struct writing *writing, struct learn_kind *kind, struct spa
     id = span_of(text, len);
     for (unsigned more = 2; is_taken(writing->learn, id); more++)
         id.len = len + (size_t)snprintf(text + len, sizeof text - len, "-%u", more);
-    if (learn__copy(writing->learn, id, &kind->id) != CODE_OK && writing->draft.code == CODE_OK)
-        writing->draft.code = CODE_NOMEM;
+    (void)buf_fail(writing->draft.out, learn__copy(writing->learn, id, &kind->id));
 }
 
 /* ---- rules ---- */
@@ -104,13 +103,13 @@ static void begin_list(struct matching *matching, const char *key)
     if (matching->in_block)
         draft__line(draft, "%s: [", key);
     else
-        draft__add(draft, "%s%s: [", matching->begun ? ", " : "", key);
+        buf_addf(draft->out, "%s%s: [", matching->begun ? ", " : "", key);
     matching->begun = true;
 }
 
 static void end_list(struct matching *matching)
 {
-    draft__add(matching->draft, matching->in_block ? "]\n" : "]");
+    buf_addf(matching->draft->out, matching->in_block ? "]\n" : "]");
 }
 
 static void write_one(struct matching *matching, const char *key, struct span name)
@@ -126,7 +125,7 @@ static void write_names(struct matching *matching, const char *key, const struct
         return;
     begin_list(matching, key);
     for (uint32_t i = 0; i < names->count; i++) {
-        draft__add(matching->draft, i > 0 ? ", " : "");
+        buf_addf(matching->draft->out, i > 0 ? ", " : "");
         draft__name(matching->draft, names->name[i]);
     }
     end_list(matching);
@@ -151,7 +150,7 @@ static void begin_match(struct matching *matching, const struct learn_names *ten
 static void end_match(struct matching *matching)
 {
     matching->draft->indent -= matching->in_block;
-    draft__add(matching->draft, matching->in_block ? "" : "}\n");
+    buf_addf(matching->draft->out, matching->in_block ? "" : "}\n");
 }
 
 /* All protocol methods of one upstream, from kinds[at] on: they stand together. */
@@ -181,7 +180,7 @@ static void write_protocol(struct writing *writing, uint32_t at)
     begin_list(&matching, "methods");
     for (uint32_t i = at; i < learn->kind_count && span_equals(learn->kinds[i]->upstream, first->upstream); i++)
         if (is_protocol(learn->kinds[i])) {
-            draft__add(draft, is_first ? "" : ", ");
+            buf_addf(draft->out, is_first ? "" : ", ");
             draft__name(draft, learn->kinds[i]->method);
             is_first = false;
             learn->kinds[i]->drafted = true;
@@ -207,27 +206,24 @@ static void write_only_args(struct draft *draft, const struct learn_kind *kind)
     draft__line(draft, "only_args: [");
     for (; member != NULL; member = member->next) {
         draft__text(draft, member->name);
-        draft__add(draft, member->next != NULL ? ", " : "");
+        buf_addf(draft->out, member->next != NULL ? ", " : "");
     }
-    draft__add(draft, "]\n");
+    buf_addf(draft->out, "]\n");
 }
 
 /* Comments alone need no `when`. */
 static void write_when(struct draft *draft, const struct learn_kind *kind)
 {
-    struct draft inner = {.code = draft->code, .indent = draft->indent + 1};
     struct buf text;
-    unsigned count;
+    struct draft inner = {.out = &text, .indent = draft->indent + 1};
 
     if (kind->about == LEARN_PLAIN)
         return;
     buf_init(&text, CONDITIONS_MAX_BYTES);
-    inner.out = &text;
-    count = draft__conditions(&inner, kind);
-    if (count > 0)
+    if (draft__conditions(&inner, kind) > 0)
         draft__line(draft, "when:\n");
-    if (draft->code == CODE_OK)
-        draft->code = inner.code != CODE_OK ? inner.code : buf_add_span(draft->out, buf_peek(&text));
+    if (buf_fail(draft->out, buf_code(&text)) == CODE_OK)
+        buf_add_span(draft->out, buf_peek(&text));
     buf_fini(&text);
 }
 
@@ -291,9 +287,9 @@ static void write_left_out(struct writing *writing, const struct learn_kind *kin
 
     draft__line(draft, "# no rule for ");
     draft__quoted(draft, title_of(kind));
-    draft__add(draft, " of ");
+    buf_addf(draft->out, " of ");
     draft__quoted(draft, kind->upstream);
-    draft__add(draft, ": %" PRIu64 " calls, %s\n\n", kind->calls, why);
+    buf_addf(draft->out, ": %" PRIu64 " calls, %s\n\n", kind->calls, why);
     writing->sum.left_out += kind->calls;
 }
 
@@ -307,9 +303,9 @@ static void write_kind(struct writing *writing, uint32_t at)
     if (kind->calls == 0) {
         draft__line(&writing->draft, "# no rule for ");
         draft__quoted(&writing->draft, title_of(kind));
-        draft__add(&writing->draft, " of ");
+        buf_addf(writing->draft.out, " of ");
         draft__quoted(&writing->draft, kind->upstream);
-        draft__add(&writing->draft, ": a person approved each of its %" PRIu64 " calls\n\n", kind->approved);
+        buf_addf(writing->draft.out, ": a person approved each of its %" PRIu64 " calls\n\n", kind->approved);
         return;
     }
     if (is_protocol(kind))
@@ -337,7 +333,7 @@ static bool has_hidden(const struct shape *shape)
 static void list_hidden(struct draft *draft, const struct shape *shape, bool *first)
 {
     if (shape->hidden > 0) {
-        draft__add(draft, *first ? "" : ", ");
+        buf_addf(draft->out, *first ? "" : ", ");
         draft__path(draft, shape, "");
         *first = false;
         return;
@@ -362,18 +358,18 @@ static void write_redactions(struct writing *writing)
         if (!any)
             draft__line(draft, "redact:  # what was redacted then\n");
         any = true;
-        draft__add(draft, "  - {match: {upstreams: [");
+        buf_addf(draft->out, "  - {match: {upstreams: [");
         draft__name(draft, kind->upstream);
-        draft__add(draft, kind->about == LEARN_TOOL ? "], tools: [" : "], methods: [");
+        buf_addf(draft->out, kind->about == LEARN_TOOL ? "], tools: [" : "], methods: [");
         draft__name(draft, kind->about == LEARN_TOOL ? kind->target : kind->method);
-        draft__add(draft, "]}, args: [");
+        buf_addf(draft->out, "]}, args: [");
         if (kind->redacted > 0)
-            draft__add(draft, "$");
+            buf_addf(draft->out, "$");
         else
             list_hidden(draft, kind->root, &first);
-        draft__add(draft, "]}\n");
+        buf_addf(draft->out, "]}\n");
     }
-    draft__add(draft, any ? "\n" : "");
+    buf_addf(draft->out, any ? "\n" : "");
 }
 
 /* ---- tests ---- */
@@ -388,52 +384,52 @@ static void write_arguments(struct draft *draft, const struct learn_sample *samp
 
     arena_init(&arena, 1 << 24);
     buf_init(&out, LEARN_SAMPLE_BYTES * 8);
-    if (sample->raw.at != NULL && draft->code == CODE_OK)
-        draft->code = json_read(sample->raw, &json_file_rules, &out, &arena, &root, &fault);
-    draft__add(draft, "{");
+    if (sample->raw.at != NULL)
+        (void)buf_fail(draft->out, json_read(sample->raw, &json_file_rules, &out, &arena, &root, &fault));
+    buf_addf(draft->out, "{");
     for (const struct json_node *member = root != NULL ? root->child : NULL; member != NULL; member = member->next) {
         draft__text(draft, member->key);
-        draft__add(draft, ": ");
+        buf_addf(draft->out, ": ");
         draft__value(draft, member);
-        draft__add(draft, member->next != NULL || more != NULL ? ", " : "");
+        buf_addf(draft->out, member->next != NULL || more != NULL ? ", " : "");
     }
     if (more != NULL)
-        draft__add(draft, "%s: 1", more);
-    draft__add(draft, "}");
+        buf_addf(draft->out, "%s: 1", more);
+    buf_addf(draft->out, "}");
     buf_fini(&out);
     arena_fini(&arena);
 }
 
 static void write_test(struct draft *draft, const struct learn_kind *kind, const struct learn_sample *sample, const char *more)
 {
-    draft__add(draft, "  - name: \"%.*s: %s\"\n", SPAN_ARG(kind->id), more != NULL ? "another argument" : "as recorded");
-    draft__add(draft, "    call: {tenant: ");
+    buf_addf(draft->out, "  - name: \"%.*s: %s\"\n", SPAN_ARG(kind->id), more != NULL ? "another argument" : "as recorded");
+    buf_addf(draft->out, "    call: {tenant: ");
     draft__text(draft, sample->tenant);
-    draft__add(draft, ", principal: ");
+    buf_addf(draft->out, ", principal: ");
     draft__text(draft, sample->principal);
-    draft__add(draft, ", upstream: ");
+    buf_addf(draft->out, ", upstream: ");
     draft__text(draft, kind->upstream);
     if (kind->path.len > 0) {
-        draft__add(draft, ", path: ");
+        buf_addf(draft->out, ", path: ");
         draft__text(draft, kind->path);
     }
-    draft__add(draft, ", %s: ", kind->about == LEARN_TOOL ? "tool" : "method");
+    buf_addf(draft->out, ", %s: ", kind->about == LEARN_TOOL ? "tool" : "method");
     if (kind->about == LEARN_PLAIN && sample->answers.len > 0)
-        draft__add(draft, "response, answers: ");
+        buf_addf(draft->out, "response, answers: ");
     draft__text(draft, kind->about == LEARN_TOOL ? kind->target : kind->method);
     if (kind->about == LEARN_PROMPT) {
-        draft__add(draft, ", prompt: ");
+        buf_addf(draft->out, ", prompt: ");
         draft__text(draft, kind->target);
     }
     if (kind->about != LEARN_PLAIN) {
-        draft__add(draft, kind->about == LEARN_PARAMS ? ", params: " : ", arguments: ");
+        buf_addf(draft->out, kind->about == LEARN_PARAMS ? ", params: " : ", arguments: ");
         write_arguments(draft, sample, more);
     }
-    draft__add(draft, "}\n");
+    buf_addf(draft->out, "}\n");
     if (more != NULL)
-        draft__add(draft, "    expect: {verdict: deny, rule: null}\n");
+        buf_addf(draft->out, "    expect: {verdict: deny, rule: null}\n");
     else
-        draft__add(draft, "    expect: {verdict: permit, rule: %.*s}\n", SPAN_ARG(kind->id));
+        buf_addf(draft->out, "    expect: {verdict: permit, rule: %.*s}\n", SPAN_ARG(kind->id));
 }
 
 /* A name that none of them has. */
@@ -463,7 +459,7 @@ static void write_tests(struct writing *writing)
         if (!kind->drafted || kind->sample_count == 0)
             continue;
         if (!any)
-            draft__add(draft, "tests:\n");
+            buf_addf(draft->out, "tests:\n");
         any = true;
         for (uint32_t s = 0; s < kind->sample_count && (s == 0 || kind->about != LEARN_PLAIN); s++)
             write_test(draft, kind, &kind->samples[s], NULL);
@@ -482,15 +478,15 @@ static void write_head(struct writing *writing)
 
     clock_text(learn->first_us, from);
     clock_text(learn->last_us, to);
-    draft__add(draft, "# Drafted by `callgate policy learn` from %" PRIu64 " permitted calls,\n", learn->calls);
-    draft__add(draft, "# %.19sZ to %.19sZ. It permits what was seen, and nothing else:\n", from, to);
-    draft__add(draft, "# read it, widen what is too tight, drop what should not have been, add what is forbidden.\n");
-    draft__add(draft, "policy: ");
+    buf_addf(draft->out, "# Drafted by `callgate policy learn` from %" PRIu64 " permitted calls,\n", learn->calls);
+    buf_addf(draft->out, "# %.19sZ to %.19sZ. It permits what was seen, and nothing else:\n", from, to);
+    buf_addf(draft->out, "# read it, widen what is too tight, drop what should not have been, add what is forbidden.\n");
+    buf_addf(draft->out, "policy: ");
     draft__text(draft, writing->name);
-    draft__add(draft, "\n\n");
+    buf_addf(draft->out, "\n\n");
 }
 
-static enum code write_rules(struct writing *writing, struct buf *out)
+static void write_rules(struct writing *writing, struct buf *out)
 {
     struct learn *learn = writing->learn;
 
@@ -503,8 +499,7 @@ static enum code write_rules(struct writing *writing, struct buf *out)
         write_kind(writing, i);
     if (learn->further_calls > 0)
         draft__line(&writing->draft, "# no rules for %" PRIu64 " calls of more than %d tools and methods\n\n",
-                         learn->further_calls, LEARN_KINDS_MAX);
-    return writing->draft.code;
+                    learn->further_calls, LEARN_KINDS_MAX);
 }
 
 enum code learn_write(struct learn *learn, struct span name, uint64_t min_calls, struct buf *out, struct learn_sum *sum)
@@ -512,18 +507,17 @@ enum code learn_write(struct learn *learn, struct span name, uint64_t min_calls,
     struct writing writing = {.learn = learn, .name = name, .min_calls = min_calls,
                               .sum = {.calls = learn->calls, .left_out = learn->further_calls}};
     struct buf rules;
-    enum code code;
 
     buf_init(&rules, SIZE_MAX / 2);
-    code = write_rules(&writing, &rules);
-    writing.draft = (struct draft){.out = out, .code = code};
+    write_rules(&writing, &rules);
+    writing.draft = (struct draft){.out = out};
     write_head(&writing);
-    draft__add(&writing.draft, writing.sum.rules > 0 ? "rules:\n" : "rules: []\n");
-    if (writing.draft.code == CODE_OK)
-        writing.draft.code = buf_add_span(out, buf_peek(&rules));
+    buf_addf(writing.draft.out, writing.sum.rules > 0 ? "rules:\n" : "rules: []\n");
+    if (buf_fail(out, buf_code(&rules)) == CODE_OK)
+        buf_add_span(out, buf_peek(&rules));
     write_redactions(&writing);
     write_tests(&writing);
     *sum = writing.sum;
     buf_fini(&rules);
-    return writing.draft.code;
+    return buf_code(out);
 }
