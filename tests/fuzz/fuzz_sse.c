@@ -25,11 +25,14 @@ static void rewrite_event(const struct sse_event *event, struct buf *out, struct
 
     ours.type = SPAN_LIT("message");
     if (event->has_data && event->data.len > 0) {
+        struct buf_mark mark = buf_mark(out);
         enum code code = sse_write_message(out, event, event->data);
 
         BUG_ON(code != (span_find(event->data, '\n') < event->data.len ? CODE_INVALID : CODE_OK));
-        if (code != CODE_OK)
+        if (code != CODE_OK) {
+            buf_rewind(out, mark);
             return;
+        }
     } else {
         BUG_ON(sse_write_priming(out, event) != CODE_OK);
         if (!event->has_data && !event->has_id && !event->has_retry)
