@@ -7,58 +7,49 @@
 
 /* A backslash goes before each of `special`; line ends are \n and \r in an extension, and nothing that steers a terminal is
  * left. */
-static enum code add_escaped(struct buf *out, struct span text, const char *special)
+static void add_escaped(struct buf *out, struct span text, const char *special)
 {
     struct buf safe;
     struct span rest;
-    enum code code;
 
     buf_init(&safe, SIZE_MAX / 2);
-    code = terminal_add(&safe, text);
-    rest = buf_peek(&safe);
-    for (size_t i = 0; i < rest.len && code == CODE_OK; i++) {
+    rest = buf_fail(out, terminal_add(&safe, text)) == CODE_OK ? buf_peek(&safe) : SPAN_NONE;
+    for (size_t i = 0; i < rest.len; i++) {
         if (strchr(special, rest.at[i]) != NULL)
-            code = buf_add_byte(out, '\\');
-        if (code == CODE_OK)
-            code = buf_add_byte(out, rest.at[i]);
+            buf_add_byte(out, '\\');
+        buf_add_byte(out, rest.at[i]);
     }
     buf_fini(&safe);
-    return code;
 }
 
-static enum code add_extension_text(struct buf *out, struct span text)
+static void add_extension_text(struct buf *out, struct span text)
 {
-    enum code code = CODE_OK;
-
-    while (text.len > 0 && code == CODE_OK) {
+    while (text.len > 0) {
         size_t line = 0;
 
         while (line < text.len && text.at[line] != '\n' && text.at[line] != '\r')
             line++;
-        code = add_escaped(out, span_part(text, 0, line), "\\=");
-        if (code == CODE_OK && line < text.len)
-            code = buf_add_text(out, text.at[line] == '\n' ? "\\n" : "\\r");
+        add_escaped(out, span_part(text, 0, line), "\\=");
+        if (line < text.len)
+            buf_add_text(out, text.at[line] == '\n' ? "\\n" : "\\r");
         text = span_part(text, line + 1, SIZE_MAX);
     }
-    return code;
 }
 
-static enum code add_pair(struct buf *out, const char *key, struct span value)
+static void add_pair(struct buf *out, const char *key, struct span value)
 {
-    enum code code;
-
-    if (value.at == NULL)
-        return CODE_OK;
-    code = buf_addf(out, "%s%s=", buf_len(out) > 0 && buf_peek(out).at[buf_len(out) - 1] != '|' ? " " : "", key);
-    return code == CODE_OK ? add_extension_text(out, value) : code;
+    if (value.at == NULL || buf_code(out) != CODE_OK)
+        return;
+    buf_addf(out, "%s%s=", span_ends_with(buf_peek(out), SPAN_LIT("|")) ? "" : " ", key);
+    add_extension_text(out, value);
 }
 
 /* A field of our own needs its label beside it. */
-static enum code add_labelled(struct buf *out, const char *key, const char *label, struct span value)
+static void add_labelled(struct buf *out, const char *key, const char *label, struct span value)
 {
-    enum code code = add_pair(out, key, value);
-
-    return code == CODE_OK && value.at != NULL ? buf_addf(out, " %sLabel=%s", key, label) : code;
+    add_pair(out, key, value);
+    if (value.at != NULL)
+        buf_addf(out, " %sLabel=%s", key, label);
 }
 
 static int severity_of(enum entry_kind kind, const struct query_row *row)
@@ -73,25 +64,21 @@ static int severity_of(enum entry_kind kind, const struct query_row *row)
            !span_is(outcome, "stream_ended") ? 3 : 1;
 }
 
-static enum code add_head(struct buf *out, enum entry_kind kind, const struct query_row *row)
+static void add_head(struct buf *out, enum entry_kind kind, const struct query_row *row)
 {
     static const char *const what[] = {"reason", "outcome", "event"};
     struct span method = query_value(row, kind == ENTRY_EVENT ? "event" : "method"), tool = query_value(row, "tool"),
                 first = query_value(row, kind == ENTRY_DECISION ? "verdict" : what[kind]);
-    enum code code = buf_add_text(out, "CEF:0|Callgate|Callgate|" CALLGATE_VERSION "|");
 
-    if (code == CODE_OK)
-        code = add_escaped(out, query_value(row, what[kind]), "\\|");
-    if (code == CODE_OK)
-        code = buf_add_byte(out, '|');
-    if (code == CODE_OK)
-        code = add_escaped(out, first, "\\|");
-    if (code == CODE_OK && kind != ENTRY_EVENT && (tool.at != NULL || method.at != NULL)) {
-        code = buf_add_byte(out, ' ');
-        if (code == CODE_OK)
-            code = add_escaped(out, tool.at != NULL ? tool : method, "\\|");
+    buf_add_text(out, "CEF:0|Callgate|Callgate|" CALLGATE_VERSION "|");
+    add_escaped(out, query_value(row, what[kind]), "\\|");
+    buf_add_byte(out, '|');
+    add_escaped(out, first, "\\|");
+    if (kind != ENTRY_EVENT && (tool.at != NULL || method.at != NULL)) {
+        buf_add_byte(out, ' ');
+        add_escaped(out, tool.at != NULL ? tool : method, "\\|");
     }
-    return code == CODE_OK ? buf_addf(out, "|%d|", severity_of(kind, row)) : code;
+    buf_addf(out, "|%d|", severity_of(kind, row));
 }
 
 /* Milliseconds, as CEF takes them. */
@@ -113,22 +100,19 @@ enum code audit_form_cef(struct buf *out, enum entry_kind kind, const struct que
         {"cs5", "upstream", "upstream"}, {"cs6", "arguments", "arguments"}, {"cn1", "policyVersion", "policy_version"},
         {"cn2", "status", "status"}, {"cn3", "latencyMicroseconds", "latency_us"},
     };
-    enum code code = add_head(out, kind, row);
 
-    if (code == CODE_OK)
-        code = add_pair(out, "rt", milliseconds(query_value(row, "time_us")));
-    if (code == CODE_OK)
-        code = add_pair(out, "cat", span_text(kinds[kind]));
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0] && code == CODE_OK; i++)
-        code = add_pair(out, plain[i].key, query_value(row, plain[i].column));
-    if (code == CODE_OK && kind == ENTRY_EVENT) {
-        code = add_pair(out, "suser", query_value(row, "actor"));
-        if (code == CODE_OK)
-            code = add_labelled(out, "cs6", "detail", query_value(row, "detail"));
+    add_head(out, kind, row);
+    add_pair(out, "rt", milliseconds(query_value(row, "time_us")));
+    add_pair(out, "cat", span_text(kinds[kind]));
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        add_pair(out, plain[i].key, query_value(row, plain[i].column));
+    if (kind == ENTRY_EVENT) {
+        add_pair(out, "suser", query_value(row, "actor"));
+        add_labelled(out, "cs6", "detail", query_value(row, "detail"));
     }
-    for (size_t i = 0; i < sizeof labelled / sizeof labelled[0] && code == CODE_OK; i++)
-        code = add_labelled(out, labelled[i].key, labelled[i].label, query_value(row, labelled[i].column));
-    if (code == CODE_OK && kind == ENTRY_OUTCOME)
-        code = add_labelled(out, "flexString1", "decision", query_value(row, "decision"));
-    return code;
+    for (size_t i = 0; i < sizeof labelled / sizeof labelled[0]; i++)
+        add_labelled(out, labelled[i].key, labelled[i].label, query_value(row, labelled[i].column));
+    if (kind == ENTRY_OUTCOME)
+        add_labelled(out, "flexString1", "decision", query_value(row, "decision"));
+    return buf_code(out);
 }

@@ -13,9 +13,9 @@
 
 /* One JSON object of OCSF 1.8.0. A decision, or an outcome with its decision (ENTRIES_WHOLE): API Activity (class 6003) with
  * the profile `security_control`. An event: Application Lifecycle (6002) or Entity Management (3004). */
-enum code audit_form_ocsf(struct buf *out, enum entry_kind kind, const struct query_row *row) MUST_USE;
+enum code audit_form_ocsf(struct buf *out, enum entry_kind kind, const struct query_row *row);
 
 /* "CEF:0|Callgate|Callgate|..." without a syslog head. */
-enum code audit_form_cef(struct buf *out, enum entry_kind kind, const struct query_row *row) MUST_USE;
+enum code audit_form_cef(struct buf *out, enum entry_kind kind, const struct query_row *row);
 
 #endif

@@ -78,22 +78,26 @@ static const struct query_value *value_of(const struct query_row *row, struct sp
 
 static enum code print(struct buf *line)
 {
-    struct span text = buf_peek(line);
-    bool written = fwrite(text.at, 1, text.len, stdout) == text.len;
+    enum code code = buf_code(line);
 
+    if (code == CODE_OK && fwrite(buf_peek(line).at, 1, buf_len(line), stdout) != buf_len(line))
+        code = CODE_IO;
     buf_clear(line);
-    return written ? CODE_OK : CODE_IO;
+    return code;
 }
 
 /* ---- JSON lines ---- */
 
 /* As JSON where it is JSON; somebody may have changed it. */
-static enum code add_json(struct buf *line, struct span text)
+static void add_json(struct buf *line, struct span text)
 {
     struct json_fault fault;
     enum code code = json_read(text, &json_file_rules, line, NULL, NULL, &fault);
 
-    return code == CODE_INVALID || code == CODE_LIMIT ? json_write_string(line, text) : code;
+    if (code == CODE_INVALID || code == CODE_LIMIT)
+        json_write_string(line, text);
+    else
+        buf_fail(line, code);
 }
 
 static bool is_json_column(struct span name)
@@ -102,41 +106,35 @@ static bool is_json_column(struct span name)
            span_is(name, "detail");
 }
 
-static enum code add_member(struct buf *line, struct span name, const struct query_value *value, bool first)
+static void add_member(struct buf *line, struct span name, const struct query_value *value, bool first)
 {
-    enum code code = buf_addf(line, "%s\"%.*s\":", first ? "{" : ",", SPAN_ARG(name));
-
-    if (code != CODE_OK)
-        return code;
+    buf_addf(line, "%s\"%.*s\":", first ? "{" : ",", SPAN_ARG(name));
     if (value->text.at == NULL)
-        return buf_add_text(line, "null");
-    if (value->is_number)
-        return buf_add_span(line, value->text);
-    return is_json_column(name) ? add_json(line, value->text) : json_write_string(line, value->text);
+        buf_add_text(line, "null");
+    else if (value->is_number)
+        buf_add_span(line, value->text);
+    else if (is_json_column(name))
+        add_json(line, value->text);
+    else
+        json_write_string(line, value->text);
 }
 
 enum code audit_out_json(struct buf *to, const struct audit_out *out, const struct query_row *row)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < out->field_count && code == CODE_OK; i++)
-        code = add_member(to, out->field[i], value_of(row, out->field[i]), i == 0);
-    for (int i = 0; out->field_count == 0 && i < row->count && code == CODE_OK; i++)
-        code = add_member(to, span_text(row->names[i]), &row->values[i], i == 0);
-    return code == CODE_OK ? buf_add_byte(to, '}') : code;
+    for (size_t i = 0; i < out->field_count; i++)
+        add_member(to, out->field[i], value_of(row, out->field[i]), i == 0);
+    for (int i = 0; out->field_count == 0 && i < row->count; i++)
+        add_member(to, span_text(row->names[i]), &row->values[i], i == 0);
+    return buf_add_byte(to, '}');
 }
 
 static enum code json_row(struct audit_out *out, const struct query_row *row)
 {
-    enum code code;
-
     buf_clear(&out->line);
-    code = audit_out_json(&out->line, out, row);
-    if (code == CODE_OK)
-        code = terminal_add(&out->safe, buf_peek(&out->line));
-    if (code == CODE_OK)
-        code = buf_add_byte(&out->safe, '\n');
-    return code == CODE_OK ? print(&out->safe) : code;
+    if (buf_fail(&out->safe, audit_out_json(&out->line, out, row)) == CODE_OK)
+        terminal_add(&out->safe, buf_peek(&out->line));
+    buf_add_byte(&out->safe, '\n');
+    return print(&out->safe);
 }
 
 /* ---- CSV (RFC 4180) ---- */
@@ -156,38 +154,36 @@ static bool looks_like_formula(struct span text)
 enum code audit_out_csv(struct buf *to, struct span text, bool is_number)
 {
     bool quoted = span_find(text, ',') < text.len || span_find(text, '"') < text.len;
-    enum code code = quoted ? buf_add_byte(to, '"') : CODE_OK;
 
-    if (code == CODE_OK && !is_number && looks_like_formula(text))
-        code = buf_add_byte(to, '\'');
-    while (text.len > 0 && code == CODE_OK) { /* a quote is doubled */
+    if (quoted)
+        buf_add_byte(to, '"');
+    if (!is_number && looks_like_formula(text))
+        buf_add_byte(to, '\'');
+    while (text.len > 0) { /* a quote is doubled */
         size_t part = span_find(text, '"');
 
-        code = terminal_add(to, span_part(text, 0, part));
-        if (code == CODE_OK && part < text.len)
-            code = buf_add_text(to, "\"\"");
+        terminal_add(to, span_part(text, 0, part));
+        if (part < text.len)
+            buf_add_text(to, "\"\"");
         text = span_part(text, part + 1, SIZE_MAX);
     }
-    return code == CODE_OK && quoted ? buf_add_byte(to, '"') : code;
+    return quoted ? buf_add_byte(to, '"') : buf_code(to);
 }
 
 static enum code csv_line(struct audit_out *out, const struct query_row *row, bool names)
 {
     size_t count = out->field_count != 0 ? out->field_count : (size_t)row->count;
-    enum code code = CODE_OK;
 
-    for (size_t i = 0; i < count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct span name = out->field_count != 0 ? out->field[i] : span_text(row->names[i]);
         const struct query_value *value = value_of(row, name);
 
         if (i > 0)
-            code = buf_add_byte(&out->line, ',');
-        if (code == CODE_OK)
-            code = audit_out_csv(&out->line, names ? name : value->text, !names && value->is_number);
+            buf_add_byte(&out->line, ',');
+        audit_out_csv(&out->line, names ? name : value->text, !names && value->is_number);
     }
-    if (code == CODE_OK)
-        code = buf_add_text(&out->line, "\r\n");
-    return code == CODE_OK ? print(&out->line) : code;
+    buf_add_text(&out->line, "\r\n");
+    return print(&out->line);
 }
 
 static enum code csv_row(struct audit_out *out, const struct query_row *row)
@@ -202,23 +198,19 @@ static enum code csv_row(struct audit_out *out, const struct query_row *row)
 
 static enum code table_row(struct audit_out *out, const struct query_row *row)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < out->field_count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < out->field_count; i++) {
         struct span text = value_of(row, out->field[i])->text;
         size_t begin = buf_len(&out->cells), cells;
 
         if (text.at == NULL && span_is(out->field[i], "tool"))
             text = query_value(row, "method");
-        code = terminal_add(&out->cells, text.at == NULL ? SPAN_LIT("-") : text);
-        if (code == CODE_OK)
-            code = buf_add_byte(&out->cells, '\n');
+        terminal_add(&out->cells, text.at == NULL ? SPAN_LIT("-") : text);
+        if (buf_add_byte(&out->cells, '\n') != CODE_OK)
+            return buf_code(&out->cells);
         cells = terminal_cells(span_part(buf_peek(&out->cells), begin, buf_len(&out->cells) - begin - 1));
         out->width[i] = cells > out->width[i] ? cells : out->width[i];
     }
-    if (code == CODE_OK && ++out->waiting == AUDIT_OUT_BATCH)
-        code = audit_out_flush(out);
-    return code;
+    return ++out->waiting == AUDIT_OUT_BATCH ? audit_out_flush(out) : CODE_OK;
 }
 
 /* Some columns say nothing when they are cut; a time may lose its fraction. */
@@ -273,22 +265,18 @@ static void fit(struct audit_out *out, size_t *widths)
 
 static enum code table_line(struct audit_out *out, const size_t *widths, struct span *cells)
 {
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < out->field_count && code == CODE_OK; i++) {
+    for (size_t i = 0; i < out->field_count; i++) {
         struct span text = cells != NULL ? span_cut(*cells, '\n', cells) : out->field[i];
 
         if (out->hidden[i])
             continue;
-        code = terminal_add_cell(&out->line, text, widths[i], true);
-        if (code == CODE_OK)
-            code = buf_add_text(&out->line, "  ");
+        terminal_add_cell(&out->line, text, widths[i], true);
+        buf_add_text(&out->line, "  ");
     }
-    while (buf_len(&out->line) > 0 && buf_peek(&out->line).at[buf_len(&out->line) - 1] == ' ')
+    while (buf_code(&out->line) == CODE_OK && span_ends_with(buf_peek(&out->line), SPAN_LIT(" ")))
         buf_truncate(&out->line, buf_len(&out->line) - 1);
-    if (code == CODE_OK)
-        code = buf_add_byte(&out->line, '\n');
-    return code == CODE_OK ? print(&out->line) : code;
+    buf_add_byte(&out->line, '\n');
+    return print(&out->line);
 }
 
 static enum code print_table(struct audit_out *out)

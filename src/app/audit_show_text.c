@@ -92,7 +92,8 @@ static void say_value_kept(struct story *story, struct span json)
     buf_init(&safe, SHOW_MEMORY_BYTES);
     if (story->code == CODE_OK)
         story->code = terminal_add(&safe, utf8_cut(json, VALUE_SHOWN));
-    say_json(story, buf_peek(&safe));
+    if (story->code == CODE_OK)
+        say_json(story, buf_peek(&safe));
     if (json.len > VALUE_SHOWN)
         say(story, " ... (--json has all of it)");
     buf_fini(&safe);
@@ -299,65 +300,54 @@ int show__text(const struct show *show)
 
 /* ---- JSON ---- */
 
-static enum code add_row(struct buf *out, const struct show_row *row)
+static void add_row(struct buf *out, const struct show_row *row)
 {
     static const struct audit_out every_column = {.as_json = true};
 
-    return audit_out_json(out, &every_column, &(struct query_row){row->count, row->names, row->values});
+    audit_out_json(out, &every_column, &(struct query_row){row->count, row->names, row->values});
 }
 
-static enum code add_rows(struct buf *out, const char *name, const struct show_row *rows, size_t count)
+static void add_rows(struct buf *out, const char *name, const struct show_row *rows, size_t count)
 {
-    enum code code = buf_addf(out, ",\"%s\":[", name);
-
-    for (size_t i = 0; i < count && code == CODE_OK; i++) {
-        code = i > 0 ? buf_add_byte(out, ',') : CODE_OK;
-        if (code == CODE_OK)
-            code = add_row(out, &rows[i]);
+    buf_addf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            buf_add_byte(out, ',');
+        add_row(out, &rows[i]);
     }
-    return code == CODE_OK ? buf_add_byte(out, ']') : code;
+    buf_add_byte(out, ']');
 }
 
-static enum code add_walk(struct buf *out, const struct show *show)
+static void add_walk(struct buf *out, const struct show *show)
 {
-    enum code code = buf_add_text(out, ",\"walk\":");
-
+    buf_add_text(out, ",\"walk\":");
     if (show->walked == NULL) {
-        if (code == CODE_OK)
-            code = buf_add_text(out, "{\"why_not\":");
-        if (code == CODE_OK)
-            code = json_write_string(out, span_text(show->no_walk));
-        return code == CODE_OK ? buf_add_byte(out, '}') : code;
+        buf_add_text(out, "{\"why_not\":");
+        json_write_string(out, span_text(show->no_walk));
+    } else {
+        buf_addf(out, "{\"verdict\":\"%s\",\"guessed\":%s,\"text\":", show->walked, show->is_guessed ? "true" : "false");
+        json_write_string(out, buf_peek(&show->words));
     }
-    if (code == CODE_OK)
-        code = buf_addf(out, "{\"verdict\":\"%s\",\"guessed\":%s,\"text\":", show->walked, show->is_guessed ? "true" : "false");
-    if (code == CODE_OK)
-        code = json_write_string(out, buf_peek(&show->words));
-    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+    buf_add_byte(out, '}');
 }
 
 int show__json(const struct show *show)
 {
     struct story story = {.show = show};
     struct buf line;
-    enum code code;
 
     buf_init(&line, SHOW_MEMORY_BYTES);
     buf_init(&story.text, 2 * SHOW_MEMORY_BYTES);
-    code = buf_add_text(&line, show->kind == ENTRY_EVENT ? "{\"event\":" : "{\"call\":");
-    if (code == CODE_OK)
-        code = add_row(&line, show->kind == ENTRY_EVENT ? &show->event : &show->call);
-    if (code == CODE_OK && show->kind != ENTRY_EVENT) {
-        code = add_walk(&line, show);
-        if (code == CODE_OK)
-            code = add_rows(&line, "approvals", show->approval, show->approvals);
-        if (code == CODE_OK)
-            code = add_rows(&line, "neighbours", show->neighbour, show->neighbours);
+    buf_add_text(&line, show->kind == ENTRY_EVENT ? "{\"event\":" : "{\"call\":");
+    add_row(&line, show->kind == ENTRY_EVENT ? &show->event : &show->call);
+    if (show->kind != ENTRY_EVENT) {
+        add_walk(&line, show);
+        add_rows(&line, "approvals", show->approval, show->approvals);
+        add_rows(&line, "neighbours", show->neighbour, show->neighbours);
     }
-    if (code == CODE_OK)
-        code = buf_add_text(&line, "}");
-    story.code = code;
-    say_safe(&story, buf_peek(&line));
+    story.code = buf_add_text(&line, "}");
+    if (story.code == CODE_OK)
+        say_safe(&story, buf_peek(&line));
     say(&story, "\n");
     buf_fini(&line);
     return print(&story, STATUS_DONE);

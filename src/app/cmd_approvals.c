@@ -187,7 +187,7 @@ static enum code add_line(struct listing *listing, const struct span values[LIST
                        : NARROW;
         code = add_cell(listing, span_part(values[i], 0, LIST_TEXT_BYTES), widths[i] > 0 ? widths[i] : left);
     }
-    while (buf_len(&listing->line) > 0 && buf_peek(&listing->line).at[buf_len(&listing->line) - 1] == ' ')
+    while (code == CODE_OK && span_ends_with(buf_peek(&listing->line), SPAN_LIT(" ")))
         buf_truncate(&listing->line, buf_len(&listing->line) - 1);
     if (code == CODE_OK)
         printf("%.*s\n", SPAN_ARG(buf_peek(&listing->line)));

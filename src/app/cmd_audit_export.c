@@ -39,13 +39,11 @@ struct exporting {
 
 /* ---- one row ---- */
 
-static enum code csv_titles(struct exporting *e)
+static void csv_titles(struct exporting *e)
 {
-    enum code code = CODE_OK;
-
-    for (const char *const *name = entry_columns(); *name != NULL && code == CODE_OK; name++)
-        code = buf_addf(&e->safe, "%s%s", name == entry_columns() ? "" : ",", *name);
-    return code == CODE_OK ? buf_add_text(&e->safe, "\r\n") : code;
+    for (const char *const *name = entry_columns(); *name != NULL; name++)
+        buf_addf(&e->safe, "%s%s", name == entry_columns() ? "" : ",", *name);
+    buf_add_text(&e->safe, "\r\n");
 }
 
 static bool is_number(const struct query_row *row, const char *name)
@@ -56,58 +54,47 @@ static bool is_number(const struct query_row *row, const char *name)
     return false;
 }
 
-static enum code csv(struct exporting *e, const struct query_row *row)
+static void csv(struct exporting *e, const struct query_row *row)
 {
-    enum code code = e->titled ? CODE_OK : csv_titles(e);
-
+    if (!e->titled)
+        csv_titles(e);
     e->titled = true;
-    for (const char *const *name = entry_columns(); *name != NULL && code == CODE_OK; name++) {
+    for (const char *const *name = entry_columns(); *name != NULL; name++) {
         if (name != entry_columns())
-            code = buf_add_byte(&e->safe, ',');
-        if (code == CODE_OK)
-            code = audit_out_csv(&e->safe, query_value(row, *name), is_number(row, *name));
+            buf_add_byte(&e->safe, ',');
+        audit_out_csv(&e->safe, query_value(row, *name), is_number(row, *name));
     }
-    return code == CODE_OK ? buf_add_text(&e->safe, "\r\n") : code;
+    buf_add_text(&e->safe, "\r\n");
 }
 
-static enum code write_form(struct exporting *e, enum entry_kind kind, const struct query_row *row)
+static void write_form(struct exporting *e, enum entry_kind kind, const struct query_row *row)
 {
     static const struct audit_out every_column = {.as_json = true};
-    enum code code = CODE_OK;
 
     buf_clear(&e->line);
     switch (e->form) {
-    case FORM_CSV:
-        return csv(e, row);
-    case FORM_JSON:
-        code = audit_out_json(&e->line, &every_column, row);
-        break;
-    case FORM_OCSF:
-        code = audit_form_ocsf(&e->line, kind, row);
-        break;
-    case FORM_SQLITE:
-        break;
-    case FORM_CEF:
-        code = audit_form_cef(&e->line, kind, row);
-        break;
+    case FORM_CSV: csv(e, row); return;
+    case FORM_JSON: audit_out_json(&e->line, &every_column, row); break;
+    case FORM_OCSF: buf_fail(&e->line, audit_form_ocsf(&e->line, kind, row)); break;
+    case FORM_SQLITE: break;
+    case FORM_CEF: audit_form_cef(&e->line, kind, row); break;
     }
-    if (code == CODE_OK)
-        code = terminal_add(&e->safe, buf_peek(&e->line));
-    return code == CODE_OK ? buf_add_byte(&e->safe, '\n') : code;
+    if (buf_fail(&e->safe, buf_code(&e->line)) == CODE_OK)
+        terminal_add(&e->safe, buf_peek(&e->line));
+    buf_add_byte(&e->safe, '\n');
 }
 
 static enum code take(void *context, enum entry_kind kind, int64_t seq, const struct query_row *row)
 {
     struct exporting *e = context;
-    struct span text;
     enum code code;
 
     (void)seq;
     if (e->form == FORM_OCSF && kind == ENTRY_DECISION && span_is(query_value(row, "expects_outcome"), "1"))
         return CODE_OK; /* one event a call: its outcome tells all of it */
-    code = write_form(e, kind, row);
-    text = buf_peek(&e->safe);
-    if (code == CODE_OK && fwrite(text.at, 1, text.len, e->output) != text.len)
+    write_form(e, kind, row);
+    code = buf_code(&e->safe);
+    if (code == CODE_OK && fwrite(buf_peek(&e->safe).at, 1, buf_len(&e->safe), e->output) != buf_len(&e->safe))
         code = CODE_IO;
     buf_clear(&e->safe);
     return code;

@@ -126,46 +126,37 @@ static double percent(uint64_t part, uint64_t whole)
 }
 
 /* Eighths of a cell, so that small differences show. */
-static enum code add_bar(struct buf *line, uint64_t part, uint64_t whole, size_t cells)
+static void add_bar(struct buf *line, uint64_t part, uint64_t whole, size_t cells)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     uint64_t filled = whole == 0 ? 0 : (uint64_t)((double)part * 8 * (double)cells / (double)whole + 0.5);
     size_t used = filled / 8 + (filled % 8 != 0);
-    enum code code = CODE_OK;
 
-    for (size_t i = 0; i < filled / 8 && code == CODE_OK; i++)
-        code = buf_add_text(line, "█");
-    if (code == CODE_OK)
-        code = buf_add_text(line, eighths[filled % 8]);
-    for (; used < cells + 1 && code == CODE_OK; used++)
-        code = buf_add_byte(line, ' ');
-    return code;
+    for (size_t i = 0; i < filled / 8; i++)
+        buf_add_text(line, "█");
+    buf_add_text(line, eighths[filled % 8]);
+    for (; used < cells + 1; used++)
+        buf_add_byte(line, ' ');
 }
 
-static enum code add_group(struct buf *line, const struct stats_group *group, uint64_t most, size_t bar)
+static void add_group(struct buf *line, const struct stats_group *group, uint64_t most, size_t bar)
 {
     char p50[24], p95[24], p99[24];
     struct buf name;
-    enum code code;
 
     buf_init(&name, (size_t)1 << 20);
-    code = group->is_rest ? buf_add_text(&name, "(all others)")
-                          : terminal_add(&name, group->name.at != NULL ? group->name : SPAN_LIT("-"));
-    if (code == CODE_OK)
-        code = buf_add_text(line, "  ");
-    if (code == CODE_OK)
-        code = terminal_add_cell(line, buf_peek(&name), NAME_CELLS, true);
+    terminal_add(&name, group->is_rest ? SPAN_LIT("(all others)") : group->name.at != NULL ? group->name : SPAN_LIT("-"));
+    buf_add_text(line, "  ");
+    if (buf_fail(line, buf_code(&name)) == CODE_OK)
+        terminal_add_cell(line, buf_peek(&name), NAME_CELLS, true);
     buf_fini(&name);
-    if (code == CODE_OK)
-        code = buf_addf(line, "%10" PRIu64 " ", group->calls);
-    if (code == CODE_OK && bar > 0)
-        code = add_bar(line, group->calls, most, bar);
-    if (code == CODE_OK)
-        code = buf_addf(line, "%7.1f %% %7.1f %% %7.1f %%  %9s  %9s  %9s\n", percent(group->denied, group->calls),
-                        percent(group->held, group->calls), percent(group->failed, group->calls),
-                        duration(stats_percentile(group, 50), p50), duration(stats_percentile(group, 95), p95),
-                        duration(stats_percentile(group, 99), p99));
-    return code;
+    buf_addf(line, "%10" PRIu64 " ", group->calls);
+    if (bar > 0)
+        add_bar(line, group->calls, most, bar);
+    buf_addf(line, "%7.1f %% %7.1f %% %7.1f %%  %9s  %9s  %9s\n", percent(group->denied, group->calls),
+             percent(group->held, group->calls), percent(group->failed, group->calls),
+             duration(stats_percentile(group, 50), p50), duration(stats_percentile(group, 95), p95),
+             duration(stats_percentile(group, 99), p99));
 }
 
 static size_t bar_cells(void)
@@ -175,42 +166,34 @@ static size_t bar_cells(void)
     return room < 4 ? 0 : room < BAR_MAX ? room : BAR_MAX;
 }
 
-static enum code add_kind(struct buf *text, const struct stats *stats, enum stats_by by, uint64_t rows)
+static void add_kind(struct buf *text, const struct stats *stats, enum stats_by by, uint64_t rows)
 {
     const struct stats_group *const *groups;
     size_t count = stats_groups(stats, by, &groups), bar = bar_cells(), shown = rows == 0 || count < rows ? count : rows;
-    enum code code = buf_addf(text, "\nby %-*s%10s %*s%9s %9s %9s  %9s  %9s  %9s\n", NAME_CELLS - 1, stats_by_text(by), "calls",
-                              bar > 0 ? (int)bar + 1 : 0, "", "denied", "held", "failed", "p50", "p95", "p99");
 
-    for (size_t i = 0; i < shown && code == CODE_OK; i++)
-        code = add_group(text, groups[i], groups[0]->calls, bar);
-    if (code == CODE_OK && shown < count)
-        code = buf_addf(text, "  and %zu more; --top 0 shows all\n", count - shown);
-    return code;
+    buf_addf(text, "\nby %-*s%10s %*s%9s %9s %9s  %9s  %9s  %9s\n", NAME_CELLS - 1, stats_by_text(by), "calls",
+             bar > 0 ? (int)bar + 1 : 0, "", "denied", "held", "failed", "p50", "p95", "p99");
+    for (size_t i = 0; i < shown; i++)
+        add_group(text, groups[i], groups[0]->calls, bar);
+    if (shown < count)
+        buf_addf(text, "  and %zu more; --top 0 shows all\n", count - shown);
 }
 
-static enum code add_total(struct buf *text, const struct stats *stats)
+static void add_total(struct buf *text, const struct stats *stats)
 {
     const struct stats_group *total = stats_total(stats);
     char first[CLOCK_TEXT_BYTES], last[CLOCK_TEXT_BYTES], p50[24], p95[24], p99[24], max[24];
     int64_t first_us, last_us;
-    enum code code;
 
     stats_range(stats, &first_us, &last_us);
-    if (total->calls == 0)
-        return buf_add_text(text, "no call matches\n");
     clock_text(first_us, first);
     clock_text(last_us, last);
-    code = buf_addf(text, "%" PRIu64 " calls from %s to %s\n", total->calls, first, last);
-    if (code == CODE_OK)
-        code = buf_addf(text, "permitted %" PRIu64 ", denied %" PRIu64 ", held %" PRIu64 "; of the permitted, failed %" PRIu64
-                        ", without outcome yet %" PRIu64 "\n", total->permitted, total->denied, total->held, total->failed,
-                        total->open);
-    if (code == CODE_OK)
-        code = buf_addf(text, "latency p50 %s, p95 %s, p99 %s, longest %s\n", duration(stats_percentile(total, 50), p50),
-                        duration(stats_percentile(total, 95), p95), duration(stats_percentile(total, 99), p99),
-                        duration(total->max_latency_us, max));
-    return code;
+    buf_addf(text, "%" PRIu64 " calls from %s to %s\npermitted %" PRIu64 ", denied %" PRIu64 ", held %" PRIu64
+             "; of the permitted, failed %" PRIu64 ", without outcome yet %" PRIu64 "\n", total->calls, first, last,
+             total->permitted, total->denied, total->held, total->failed, total->open);
+    buf_addf(text, "latency p50 %s, p95 %s, p99 %s, longest %s\n", duration(stats_percentile(total, 50), p50),
+             duration(stats_percentile(total, 95), p95), duration(stats_percentile(total, 99), p99),
+             duration(total->max_latency_us, max));
 }
 
 static int print_text(const struct stats *stats, const struct asked *asked)
@@ -219,10 +202,14 @@ static int print_text(const struct stats *stats, const struct asked *asked)
     enum code code;
 
     buf_init(&text, (size_t)64 << 20);
-    code = add_total(&text, stats);
-    for (int by = 0; by < STATS_BYS && code == CODE_OK && stats_total(stats)->calls > 0; by++)
+    if (stats_total(stats)->calls == 0)
+        buf_add_text(&text, "no call matches\n");
+    else
+        add_total(&text, stats);
+    for (int by = 0; by < STATS_BYS && stats_total(stats)->calls > 0; by++)
         if ((asked->bys & (1u << by)) != 0)
-            code = add_kind(&text, stats, (enum stats_by)by, asked->rows);
+            add_kind(&text, stats, (enum stats_by)by, asked->rows);
+    code = buf_code(&text);
     if (code == CODE_OK)
         printf("%.*s", SPAN_ARG(buf_peek(&text)));
     buf_fini(&text);

@@ -48,15 +48,12 @@ static int read_text(struct explain_call *call, const char *place)
     return code == CODE_OK ? OPTIONS_GO : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
-static enum code add_member(struct buf *out, const char *key, struct span json)
+static void add_member(struct buf *out, const char *key, struct span json)
 {
-    enum code code = json.at != NULL && buf_len(out) > 1 ? buf_add_byte(out, ',') : CODE_OK;
-
     if (json.at == NULL)
-        return CODE_OK;
-    if (code == CODE_OK)
-        code = buf_addf(out, "\"%s\":", key);
-    return code == CODE_OK ? buf_add_span(out, json) : code;
+        return;
+    buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", key);
+    buf_add_span(out, json);
 }
 
 static struct span raw_of(const struct json_node *object, const char *key)
@@ -67,24 +64,21 @@ static struct span raw_of(const struct json_node *object, const char *key)
 }
 
 /* `param` is, as at the gate, what stands beside the name and the arguments. */
-static enum code add_others(struct buf *out, const struct json_node *params)
+static void add_others(struct buf *out, const struct json_node *params)
 {
     const char *before = ",\"param\":{";
-    enum code code = CODE_OK;
 
-    for (const struct json_node *at = params != NULL ? params->child : NULL; at != NULL && code == CODE_OK; at = at->next) {
+    for (const struct json_node *at = params != NULL ? params->child : NULL; at != NULL; at = at->next) {
         if (span_is(at->key, "name") || span_is(at->key, "arguments"))
             continue;
-        code = buf_add_text(out, before);
-        if (code == CODE_OK)
-            code = json_write_string(out, at->key);
-        if (code == CODE_OK)
-            code = buf_add_byte(out, ':');
-        if (code == CODE_OK)
-            code = buf_add_span(out, at->raw);
+        buf_add_text(out, before);
+        json_write_string(out, at->key);
+        buf_add_byte(out, ':');
+        buf_add_span(out, at->raw);
         before = ",";
     }
-    return code == CODE_OK && before[1] == '\0' ? buf_add_byte(out, '}') : code;
+    if (before[1] == '\0')
+        buf_add_byte(out, '}');
 }
 
 /* A JSON-RPC request becomes what a test would write. */
@@ -94,23 +88,19 @@ static enum code convert_message(struct buf *out, const struct json_node *messag
     const struct json_node *params = json_member(message, SPAN_LIT("params"));
     struct span name = method ? method->text : SPAN_NONE;
     bool is_call = span_is(name, "tools/call"), by_arguments = is_call || span_is(name, "prompts/get");
-    enum code code = buf_add_byte(out, '{');
 
-    if (code == CODE_OK)
-        code = add_member(out, "method", raw_of(message, "method"));
-    if (code == CODE_OK && is_call)
-        code = add_member(out, "tool", raw_of(params, "name"));
-    if (code == CODE_OK && by_arguments && !is_call)
-        code = add_member(out, "prompt", raw_of(params, "name"));
-    if (code == CODE_OK && by_arguments)
-        code = add_member(out, "arguments", raw_of(params, "arguments"));
-    if (code == CODE_OK && !by_arguments)
-        code = add_member(out, "params", raw_of(message, "params"));
-    if (code == CODE_OK)
-        code = add_member(out, "meta", raw_of(params, "_meta"));
-    if (code == CODE_OK && by_arguments)
-        code = add_others(out, params);
-    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+    buf_add_byte(out, '{');
+    add_member(out, "method", raw_of(message, "method"));
+    if (by_arguments) {
+        add_member(out, is_call ? "tool" : "prompt", raw_of(params, "name"));
+        add_member(out, "arguments", raw_of(params, "arguments"));
+    } else {
+        add_member(out, "params", raw_of(message, "params"));
+    }
+    add_member(out, "meta", raw_of(params, "_meta"));
+    if (by_arguments)
+        add_others(out, params);
+    return buf_add_byte(out, '}');
 }
 
 /* Returns: whether the text was a JSON-RPC message, with *code of its conversion. */
@@ -173,62 +163,49 @@ static bool is_json(struct span text)
 static int add_arg(struct explain_call *call, const char *arg, bool first)
 {
     struct span value, key = span_cut(span_text(arg), '=', &value);
-    enum code code;
 
     if (strchr(arg, '=') == NULL)
         return complain(STATUS_USAGE, "--arg \"%s\" has no value; write --arg KEY=VALUE", arg);
-    code = first ? CODE_OK : buf_add_byte(&call->text, ',');
-    if (code == CODE_OK)
-        code = json_write_string(&call->text, key);
-    if (code == CODE_OK)
-        code = buf_add_byte(&call->text, ':');
-    if (code == CODE_OK)
-        code = is_json(value) ? buf_add_span(&call->text, value) : json_write_string(&call->text, value);
-    return code == CODE_OK ? OPTIONS_GO : complain(STATUS_CANNOT, "%s", code_text(code));
+    if (!first)
+        buf_add_byte(&call->text, ',');
+    json_write_string(&call->text, key);
+    buf_add_byte(&call->text, ':');
+    if (is_json(value))
+        buf_add_span(&call->text, value);
+    else
+        json_write_string(&call->text, value);
+    return OPTIONS_GO;
 }
 
-static enum code add_option(struct buf *out, const char *key, const char *value)
+static void add_option(struct buf *out, const char *key, const char *value)
 {
-    enum code code = value != NULL ? buf_addf(out, "\"%s\":", key) : CODE_OK;
-
-    if (value != NULL && code == CODE_OK)
-        code = json_write_string(out, span_text(value));
-    return value != NULL && code == CODE_OK ? buf_add_byte(out, ',') : code;
+    if (value == NULL)
+        return;
+    buf_addf(out, "\"%s\":", key);
+    json_write_string(out, span_text(value));
+    buf_add_byte(out, ',');
 }
 
 static int read_options(struct explain_call *call)
 {
     struct span method = call->method ? span_text(call->method) : SPAN_LIT("tools/call");
     bool by_arguments = span_is(method, "tools/call") || span_is(method, "prompts/get");
-    enum code code = buf_add_byte(&call->text, '{');
+    struct {
+        const char *key, *value;
+    } given[] = {{"method", call->method}, {"tool", call->tool}, {"prompt", call->prompt}, {"time", call->time},
+                 {"client", call->client}, {"answers", call->answers}, {"path", call->path}, {"query", call->query}};
     int status = OPTIONS_GO;
 
     if (call->tool == NULL && span_is(method, "tools/call"))
         return complain(STATUS_USAGE, "no tool is named; add --tool NAME, or --method for another method");
-    if (code == CODE_OK)
-        code = add_option(&call->text, "method", call->method);
-    if (code == CODE_OK)
-        code = add_option(&call->text, "tool", call->tool);
-    if (code == CODE_OK)
-        code = add_option(&call->text, "prompt", call->prompt);
-    if (code == CODE_OK)
-        code = add_option(&call->text, "time", call->time);
-    if (code == CODE_OK)
-        code = add_option(&call->text, "client", call->client);
-    if (code == CODE_OK)
-        code = add_option(&call->text, "answers", call->answers);
-    if (code == CODE_OK)
-        code = add_option(&call->text, "path", call->path);
-    if (code == CODE_OK)
-        code = add_option(&call->text, "query", call->query);
-    if (code == CODE_OK)
-        code = buf_add_text(&call->text, by_arguments ? "\"arguments\":{" : "\"params\":{");
-    for (size_t i = 0; i < call->args.count && status == OPTIONS_GO && code == CODE_OK; i++)
+    buf_add_byte(&call->text, '{');
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        add_option(&call->text, given[i].key, given[i].value);
+    buf_add_text(&call->text, by_arguments ? "\"arguments\":{" : "\"params\":{");
+    for (size_t i = 0; i < call->args.count && status == OPTIONS_GO; i++)
         status = add_arg(call, call->args.value[i], i == 0);
-    if (status == OPTIONS_GO && code == CODE_OK)
-        code = buf_add_text(&call->text, "}}");
-    if (code != CODE_OK)
-        return complain(STATUS_CANNOT, "%s", code_text(code));
+    if (status == OPTIONS_GO && buf_add_text(&call->text, "}}") != CODE_OK)
+        status = complain(STATUS_CANNOT, "%s", code_text(buf_code(&call->text)));
     return status == OPTIONS_GO ? read_text(call, "the call") : status;
 }
 

@@ -16,14 +16,14 @@
 
 /* Appends the text; what is no visible character stands as JSON would write it (\n, \u001b, \u202e), bytes that are no UTF-8
  * as \xff. A backslash stays one. A JSON text stays the same JSON: such characters are in its strings only. */
-enum code terminal_add(struct buf *out, struct span text) MUST_USE;
+enum code terminal_add(struct buf *out, struct span text);
 
 /* How many cells the text takes once it went through terminal_add. */
 size_t terminal_cells(struct span text);
 
 /* Appends what fits into `cells`, with U+2026 at its end where something was left out; `pad` fills up with blanks. The text
  * has been through terminal_add. */
-enum code terminal_add_cell(struct buf *out, struct span text, size_t cells, bool pad) MUST_USE;
+enum code terminal_add_cell(struct buf *out, struct span text, size_t cells, bool pad);
 
 /* Columns to write to: of the terminal on stdout, or what $COLUMNS says. Returns: 0 where it is neither. */
 size_t terminal_width(void);

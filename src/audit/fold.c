@@ -192,16 +192,12 @@ static enum code write_network(const struct source *network, struct buf *out)
 
 static enum code write_source(const struct bucket *bucket, struct buf *out)
 {
-    enum code code;
-
     if (bucket->source.family != FAMILY_PRINCIPAL)
         return write_network(&bucket->source, out);
-    code = buf_add_text(out, "\"tenant\":");
-    if (code == CODE_OK)
-        code = json_write_string(out, span_of(bucket->tenant.text, bucket->tenant.len));
-    if (code == CODE_OK)
-        code = buf_add_text(out, ",\"principal\":");
-    return code == CODE_OK ? json_write_string(out, span_of(bucket->principal.text, bucket->principal.len)) : code;
+    buf_add_text(out, "\"tenant\":");
+    json_write_string(out, span_of(bucket->tenant.text, bucket->tenant.len));
+    buf_add_text(out, ",\"principal\":");
+    return json_write_string(out, span_of(bucket->principal.text, bucket->principal.len));
 }
 
 /* What finds no memory or no room in the ring stays counted until the next time. */

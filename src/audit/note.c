@@ -50,18 +50,14 @@ static void key_id(struct span name, const unsigned char public[SIGN_PUBLIC_BYTE
 
 enum code note_write(const struct note *note, struct buf *out)
 {
-    enum code code = buf_addf(out, "%.*s\n%llu\n", SPAN_ARG(note->origin), (unsigned long long)note->size);
-
-    if (code == CODE_OK)
-        code = add_bytes(out, note->root, DIGEST_BYTES);
-    if (code == CODE_OK)
-        code = buf_addf(out, "\ntime %lld\n", (long long)note->time_us);
-    if (code != CODE_OK || !note->has_tenants)
-        return code;
-    code = buf_addf(out, "tenants %llu ", (unsigned long long)note->tenants);
-    if (code == CODE_OK)
-        code = add_bytes(out, note->tenants_root, DIGEST_BYTES);
-    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+    buf_addf(out, "%.*s\n%llu\n", SPAN_ARG(note->origin), (unsigned long long)note->size);
+    add_bytes(out, note->root, DIGEST_BYTES);
+    buf_addf(out, "\ntime %lld\n", (long long)note->time_us);
+    if (buf_code(out) != CODE_OK || !note->has_tenants)
+        return buf_code(out);
+    buf_addf(out, "tenants %llu ", (unsigned long long)note->tenants);
+    add_bytes(out, note->tenants_root, DIGEST_BYTES);
+    return buf_add_byte(out, '\n');
 }
 
 enum code note_sign(struct span text, struct span name, const struct sign_key *key, struct buf *out)
@@ -78,15 +74,13 @@ enum code note_seal(struct span text, struct span name, const unsigned char publ
                     const unsigned char signature[SIGN_BYTES], struct buf *out)
 {
     unsigned char line[KEY_ID_BYTES + SIGN_BYTES];
-    enum code code = buf_add_span(out, text);
 
+    buf_add_span(out, text);
     key_id(name, public, line);
     memcpy(line + KEY_ID_BYTES, signature, SIGN_BYTES);
-    if (code == CODE_OK)
-        code = buf_addf(out, "\n" DASH "%.*s ", SPAN_ARG(name));
-    if (code == CODE_OK)
-        code = add_bytes(out, line, sizeof line);
-    return code == CODE_OK ? buf_add_byte(out, '\n') : code;
+    buf_addf(out, "\n" DASH "%.*s ", SPAN_ARG(name));
+    add_bytes(out, line, sizeof line);
+    return buf_add_byte(out, '\n');
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -318,13 +312,12 @@ enum code note_key_write(struct span name, const unsigned char public[SIGN_PUBLI
 {
     unsigned char bytes[1 + SIGN_PUBLIC_BYTES] = {KEY_TYPE}, id[KEY_ID_BYTES];
     char hex[2 * KEY_ID_BYTES + 1] = {0};
-    enum code code;
 
     key_id(name, public, id);
     num_hex(id, sizeof id, hex);
     memcpy(bytes + 1, public, SIGN_PUBLIC_BYTES);
-    code = buf_addf(out, "%.*s+%s+", SPAN_ARG(name), hex);
-    return code == CODE_OK ? add_bytes(out, bytes, sizeof bytes) : code;
+    buf_addf(out, "%.*s+%s+", SPAN_ARG(name), hex);
+    return add_bytes(out, bytes, sizeof bytes);
 }
 
 static enum note_verdict judge_line(const struct note *note, struct span name, const struct note_key *key, struct span line)

@@ -160,9 +160,10 @@ static enum code put_sealed(struct audit *audit)
         code = json_write_string(&text, span_text(base_of(rotation->sealed)));
     if (code == CODE_OK)
         code = buf_addf(&text, ",\"open_permits\":%zu}", audit->ledger.permits.count - audit->closing_count);
-    event.detail = buf_peek(&text);
-    if (code == CODE_OK)
+    if (code == CODE_OK) {
+        event.detail = buf_peek(&text);
         code = ledger__event(&audit->ledger, &event);
+    }
     buf_fini(&text);
     return code;
 }

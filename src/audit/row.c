@@ -136,25 +136,21 @@ enum code row__bytes(enum row_table table, const struct row_value *values, struc
 
 static enum code add_columns(struct buf *sql, const struct row_shape *shape)
 {
-    enum code code = CODE_OK;
-
-    for (int i = 0; i < shape->count && code == CODE_OK; i++)
-        code = buf_addf(sql, "%s, ", shape->columns[i]);
-    if (code == CODE_OK)
-        code = buf_add_text(sql, "hash");
-    for (int i = 0; i < shape->outside && code == CODE_OK; i++)
-        code = buf_addf(sql, ", %s", shape->outside_columns[i]);
-    return code;
+    for (int i = 0; i < shape->count; i++)
+        buf_addf(sql, "%s, ", shape->columns[i]);
+    buf_add_text(sql, "hash");
+    for (int i = 0; i < shape->outside; i++)
+        buf_addf(sql, ", %s", shape->outside_columns[i]);
+    return buf_code(sql);
 }
 
 enum code row__add_select(struct buf *sql, enum row_table table)
 {
     const struct row_shape *shape = row__shape(table);
-    enum code code = buf_add_text(sql, "SELECT ");
 
-    if (code == CODE_OK)
-        code = add_columns(sql, shape);
-    return code == CODE_OK ? buf_addf(sql, " FROM %s ", shape->name) : code;
+    buf_add_text(sql, "SELECT ");
+    add_columns(sql, shape);
+    return buf_addf(sql, " FROM %s ", shape->name);
 }
 
 enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stmt **stmt)

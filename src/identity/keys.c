@@ -139,13 +139,14 @@ enum code identity_key_make(char text[48], unsigned char digest[DIGEST_BYTES])
 {
     unsigned char secret[32];
     struct buf buf;
+    enum code code;
 
     random_bytes(secret, sizeof secret);
     buf_init(&buf, 47);
     buf_add_text(&buf, "cg_");
-    base64url_encode(span_of(secret, sizeof secret), &buf);
+    code = base64url_encode(span_of(secret, sizeof secret), &buf);
     mem_wipe(secret, sizeof secret);
-    if (buf_code(&buf) == CODE_OK) {
+    if (code == CODE_OK) {
         BUG_ON(buf_len(&buf) != 46);
         memcpy(text, buf_peek(&buf).at, 46);
         text[46] = '\0';
@@ -153,5 +154,5 @@ enum code identity_key_make(char text[48], unsigned char digest[DIGEST_BYTES])
     }
     mem_wipe(buf.block, buf.size);
     buf_fini(&buf);
-    return buf_code(&buf);
+    return code;
 }

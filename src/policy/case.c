@@ -137,9 +137,11 @@ static enum code tell_case(const struct policy_case *kase, const struct verdict 
     middle = buf_len(words);
     if (code == CODE_OK)
         code = say(words, verdict->kind, true, verdict->rule, true, verdict->reason);
+    if (code != CODE_OK)
+        return code;
     result->expected = span_part(buf_peek(words), 0, middle);
     result->got = span_part(buf_peek(words), middle, SIZE_MAX);
-    return code;
+    return CODE_OK;
 }
 
 enum code policy_test_some(const struct policy *policy, const char *filter, struct trace *trace,
