@@ -4,58 +4,32 @@
 #include "base/num.h"
 #include "http/name_priv.h"
 
-#define PARTS_MAX 8
-
-/* All or nothing: one reservation for all the pieces, so that a failure leaves no half line behind. */
-static enum code add_all(struct buf *out, const struct span *parts, size_t count)
-{
-    size_t total = 0;
-    char *at;
-    enum code code;
-
-    for (size_t i = 0; i < count; i++)
-        if (__builtin_add_overflow(total, parts[i].len, &total))
-            return buf_fail(out, CODE_LIMIT);
-    code = buf_reserve(out, total, &at);
-    if (buf_fail(out, code) != CODE_OK)
-        return code;
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].len > 0) {
-            memcpy(at, parts[i].at, parts[i].len);
-            at += parts[i].len;
-        }
-    buf_commit(out, total);
-    return CODE_OK;
-}
-
 enum code http_write_request(struct buf *out, enum http_method method, struct span path, bool has_query,
                              struct span query)
 {
-    struct span parts[PARTS_MAX] = {span_text(http_method_text(method)), SPAN_LIT(" "), path,
-                                    has_query ? SPAN_LIT("?") : SPAN_NONE, has_query ? query : SPAN_NONE,
-                                    SPAN_LIT(" HTTP/1.1\r\n")};
-
     if (method == HTTP_METHOD_NONE || path.len == 0 || path.at[0] != '/' || !http__is_visible(path) ||
-        span_find(path, '?') < path.len || span_find(path, '#') < path.len || !http__is_visible(parts[4]) ||
-        span_find(parts[4], '#') < parts[4].len)
+        span_find(path, '?') < path.len || span_find(path, '#') < path.len ||
+        (has_query && (!http__is_visible(query) || span_find(query, '#') < query.len)))
         return buf_fail(out, CODE_INVALID);
     buf_borrow(out); /* a head mostly goes out in the turn that it is written in */
-    return add_all(out, parts, 6);
+    buf_add_text(out, http_method_text(method));
+    buf_add_byte(out, ' ');
+    buf_add_span(out, path);
+    if (has_query) {
+        buf_add_byte(out, '?');
+        buf_add_span(out, query);
+    }
+    return buf_add_text(out, " HTTP/1.1\r\n");
 }
 
 enum code http_write_status(struct buf *out, int status)
 {
-    char number[NUM_TEXT_BYTES];
-    struct span parts[PARTS_MAX] = {SPAN_LIT("HTTP/1.1 "), SPAN_NONE, SPAN_LIT(" "), span_text(http_status_text(status)),
-                                    SPAN_LIT("\r\n")};
-
     if (status < 100 || status > 599)
         return buf_fail(out, CODE_INVALID);
     buf_borrow(out);
     if (status == 200) /* nearly always */
         return buf_add_span(out, SPAN_LIT("HTTP/1.1 200 OK\r\n"));
-    parts[1] = span_of(number, num_text((uint64_t)status, number));
-    return add_all(out, parts, 5);
+    return buf_addf(out, "HTTP/1.1 %d %s\r\n", status, http_status_text(status));
 }
 
 bool http_name_is_writable(struct span name)
@@ -75,7 +49,7 @@ static char *put(char *at, struct span bytes)
     return at + bytes.len;
 }
 
-/* One reservation for the line, so that a failure leaves no half line behind. Takes: colon: ": ", or nothing. */
+/* One reservation for the line: a head has many. Takes: colon: ": ", or what else stands between the two. */
 static enum code add_line(struct buf *out, struct span begin, struct span colon, struct span value)
 {
     size_t total = begin.len + colon.len + value.len + 2;
@@ -91,16 +65,11 @@ static enum code add_line(struct buf *out, struct span begin, struct span colon,
     return CODE_OK;
 }
 
-static enum code add_header(struct buf *out, struct span name, struct span value)
-{
-    return add_line(out, name, SPAN_LIT(": "), value);
-}
-
 enum code http_write_header(struct buf *out, struct span name, struct span value)
 {
     if (!http_name_is_writable(name) || !http_value_is_writable(value))
         return buf_fail(out, CODE_INVALID);
-    return add_header(out, name, value);
+    return add_line(out, name, SPAN_LIT(": "), value);
 }
 
 enum code http_write_header_u64(struct buf *out, struct span name, uint64_t value)
@@ -172,7 +141,7 @@ enum code http_write_passing(struct buf *out, const struct http_head *head, cons
         if (end > i)
             buf_add(out, name.at, (size_t)(value.at + value.len + 2 - name.at));
         else
-            add_header(out, name, value);
+            add_line(out, name, SPAN_LIT(": "), value);
         i = end > i ? end : i + 1;
     }
     return buf_code(out);
@@ -193,7 +162,7 @@ enum code http_write_chunk(struct buf *out, struct span bytes)
         return CODE_OK;
     for (size_t left = bytes.len; left > 0; left >>= 4)
         size[--at] = digits[left & 15];
-    return add_all(out, (struct span[]){span_of(size + at, sizeof size - at), SPAN_LIT("\r\n"), bytes, SPAN_LIT("\r\n")}, 4);
+    return add_line(out, span_of(size + at, sizeof size - at), SPAN_LIT("\r\n"), bytes);
 }
 
 enum code http_write_last_chunk(struct buf *out)

@@ -13,9 +13,8 @@ void agent__say_error(struct pipe_agent *agent, struct span id, struct span erro
     struct buf line;
 
     buf_init(&line, SIZE_MAX / 2);
-    if (buf_addf(&line, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":", SPAN_ARG(span_is_empty(id) ? SPAN_LIT("null") : id)) ==
-            CODE_OK &&
-        buf_add_span(&line, error) == CODE_OK && buf_add_byte(&line, '}') == CODE_OK)
+    if (buf_addf(&line, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":%.*s}", SPAN_ARG(span_is_empty(id) ? SPAN_LIT("null") : id),
+                 SPAN_ARG(error)) == CODE_OK)
         agent__say(agent, buf_peek(&line));
     buf_fini(&line);
 }
@@ -27,17 +26,16 @@ static void say_errors(struct pipe_agent *agent, const struct post *post, struct
     struct span member;
     struct line line;
     size_t at = 0;
-    enum code code = CODE_OK;
 
     buf_init(&all, SIZE_MAX / 2);
-    while (code == CODE_OK && line_member(buf_peek(&post->text), &at, &member)) {
+    while (buf_code(&all) == CODE_OK && line_member(buf_peek(&post->text), &at, &member)) {
         buf_init(&text, SIZE_MAX / 2);
         if (line_read(member, &text, &line) == CODE_OK && line.kind == LINE_REQUEST)
-            code = buf_addf(&all, "%c{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":%.*s}", buf_is_empty(&all) ? '[' : ',',
-                            SPAN_ARG(line_text(buf_peek(&text), line.id)), SPAN_ARG(error));
+            buf_addf(&all, "%c{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":%.*s}", buf_is_empty(&all) ? '[' : ',',
+                     SPAN_ARG(line_text(buf_peek(&text), line.id)), SPAN_ARG(error));
         buf_fini(&text);
     }
-    if (code == CODE_OK && !buf_is_empty(&all) && buf_add_byte(&all, ']') == CODE_OK)
+    if (!buf_is_empty(&all) && buf_add_byte(&all, ']') == CODE_OK)
         agent__say(agent, buf_peek(&all));
     buf_fini(&all);
 }
