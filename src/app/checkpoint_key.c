@@ -80,7 +80,7 @@ static void run_signer(void *context, int end)
 enum code serve__start_signer(struct serve *serve, struct why *why)
 {
     int end;
-    enum code code = process_child("signer", run_signer, serve, &end, why);
+    enum code code = process_beside(&(struct process_beside){"signer", run_signer, serve, .is_family = false}, &end, why);
 
     return code == CODE_OK ? signer_new(end, &serve->signer, why) : code;
 }

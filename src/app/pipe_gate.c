@@ -69,9 +69,7 @@ static _Noreturn void be_gate(const char *conf, const struct conf_pipe *pipe, in
         (ready != READY_FD && dup2(ready, READY_FD) < 0) || fcntl(READY_FD, F_SETFD, 0) != 0 ||
         sigprocmask(SIG_SETMASK, &none, NULL) != 0)
         _exit(126);
-#ifdef SYS_close_range
     (void)syscall(SYS_close_range, READY_FD + 1, ~0u, 0);
-#endif
     (void)unsetenv("CALLGATE_KEY");
     execv("/proc/self/exe", argv);
     _exit(127);

@@ -17,19 +17,13 @@
 
 #define END 3 /* the first descriptor that is no standard one */
 
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
-
 /* From `first` on. Returns: false where the system does not say what is open. */
 static bool close_from(int first)
 {
     struct rlimit limit;
 
-#ifdef SYS_close_range
     if (syscall(SYS_close_range, first, ~0u, 0) == 0)
         return true;
-#endif
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return false;
     for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
@@ -45,14 +39,6 @@ static bool keep_only(int end)
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
            (end == END || dup2(end, END) >= 0) && close_from(END + 1);
 }
-
-/* A process of ours beside the one that starts it. */
-struct beside {
-    const char *name;
-    void (*run)(void *context, int end);
-    void *context;
-    bool is_family;
-};
 
 static bool wait_for_any(pid_t *pid)
 {
@@ -130,7 +116,7 @@ static void split_family(void)
         _exit(1);
 }
 
-static _Noreturn void be_child(const struct beside *beside, int end, pid_t parent)
+static _Noreturn void be_child(const struct process_beside *beside, int end, pid_t parent)
 {
     sigset_t all;
 
@@ -144,7 +130,7 @@ static _Noreturn void be_child(const struct beside *beside, int end, pid_t paren
     _exit(0);
 }
 
-static enum code start_beside(const struct beside *beside, int *end, struct why *why)
+enum code process_beside(const struct process_beside *beside, int *end, struct why *why)
 {
     const struct sigaction unwaited = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT};
     pid_t child, parent = getpid();
@@ -163,16 +149,6 @@ static enum code start_beside(const struct beside *beside, int *end, struct why 
     (void)close(ends[1]);
     *end = ends[0];
     return CODE_OK;
-}
-
-enum code process_child(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
-{
-    return start_beside(&(struct beside){.name = name, .run = run, .context = context}, end, why);
-}
-
-enum code process_family(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
-{
-    return start_beside(&(struct beside){.name = name, .run = run, .context = context, .is_family = true}, end, why);
 }
 
 /* ---- programs of others ---- */

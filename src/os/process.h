@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes: one of our own beside this one, without a program of its own; programs of others, each with a group of its own.
  *
- * Threads: process_child and process_family from main, before others are started; the rest from one thread, for its own.
+ * Threads: process_beside from main, before others are started; the rest from one thread, for its own.
  * Owns: nothing; the descriptors are the caller's.
- * Lifetime: a process_child ends when its function returns, and is ended when the thread that made it ends. Nobody waits for
- *   it.
+ * Lifetime: a process beside ends when its function returns, and is ended when the thread that made it ends. Nobody waits.
  * Errors: CODE_IO with a sentence. */
 #ifndef OS_PROCESS_H
 #define OS_PROCESS_H
@@ -15,15 +14,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Calls run(context, its end) in a child that holds no descriptor but that and the log's, and takes no signal.
- * Returns: *end: ours; each write is one read of the other side, and an end is seen as the end of the stream. */
-enum code process_child(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
-    MUST_USE;
+/* A process of ours beside the one that starts it. Calls run(context, its end) with no descriptor but that and the log's, and
+ * takes no signal. */
+struct process_beside {
+    const char *name;
+    void (*run)(void *context, int end);
+    void *context;
+    /* It starts programs: whatever ends it, or this process, nothing that it started is left, not even what took leave of its
+     * group. For that there is one more process, its parent, which does nothing else. */
+    bool is_family;
+};
 
-/* The same for one that starts programs: whatever ends it, or this process, nothing that it started is left, not even what has
- * taken leave of its group. For that there is one more process, its parent, which does nothing else. */
-enum code process_family(const char *name, void (*run)(void *context, int end), void *context, int *end, struct why *why)
-    MUST_USE;
+/* Returns: *end: ours; each write is one read of the other side, and an end is seen as the end of the stream. */
+enum code process_beside(const struct process_beside *beside, int *end, struct why *why) MUST_USE;
 
 /* Kills all that this process has started, and what that has left behind, and returns when there is none of it. */
 void process_kill_all(void);

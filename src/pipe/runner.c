@@ -125,7 +125,7 @@ enum code runner_open(void (*run_take)(void *context, int end, struct runner *ru
         mem_free(runner);
         return why_set(why, code, "the process that starts commands has no memory");
     }
-    code = process_family("runner", run, &start, &runner->end, why);
+    code = process_beside(&(struct process_beside){"runner", run, &start, .is_family = true}, &runner->end, why);
     if (code != CODE_OK)
         runner_close(&runner);
     *out = runner;
