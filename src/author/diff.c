@@ -48,22 +48,9 @@ static enum code read_side(struct side *side, const struct policy *policy)
     return code;
 }
 
-static struct diff_rule *find_rule(struct side *side, struct span id)
+static int id_against(const void *id, const void *rule)
 {
-    uint32_t from = 0, to = side->policy->rule_count;
-
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        int order = span_compare(side->rules[middle].rule->id, id);
-
-        if (order == 0)
-            return &side->rules[middle];
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
+    return span_compare(*(const struct span *)id, ((const struct diff_rule *)rule)->rule->id);
 }
 
 static void take_nodes(struct side *side)
@@ -74,8 +61,10 @@ static void take_nodes(struct side *side)
 
         for (const struct yaml_node *node = rules ? rules->child : NULL; node != NULL; node = node->next) {
             const struct yaml_node *id = yaml_member(node, "id");
-            struct diff_rule *rule = id != NULL ? find_rule(side, id->text) : NULL;
+            struct diff_rule *rule = NULL;
 
+            if (id != NULL)
+                rule = bsearch(&id->text, side->rules, side->policy->rule_count, sizeof *rule, id_against);
             if (rule == NULL)
                 continue;
             rule->node = node;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/warn_priv.h"
 
-#include <stdio.h>
-
 #define PAIRS_MAX 1000000 /* of permits and forbids that are compared */
 
 /* ---- permits that a forbid covers ---- */
@@ -148,15 +146,14 @@ static enum code warn_untested(const struct policy *policy, struct faults *warni
     return code;
 }
 
-/* The id that was meant, perhaps; or NULL. Takes: text: where it is kept. */
-static const char *nearest_id(const struct policy *policy, struct span id, char text[130])
+/* The id that was meant, perhaps; or NULL. */
+static const char *nearest_id(const struct policy *policy, struct span id)
 {
     const char *nearest = NULL;
 
     for (uint32_t i = 0; i < policy->rule_count && nearest == NULL; i++) {
-        const char *const one[] = {text, NULL};
+        const char *const one[] = {policy->rules[i].id.at, NULL}; /* which ends in a NUL */
 
-        snprintf(text, 130, "%.*s", SPAN_ARG(policy->rules[i].id));
         nearest = why_nearest(id.at, id.len, one);
     }
     return nearest;
@@ -164,16 +161,13 @@ static const char *nearest_id(const struct policy *policy, struct span id, char 
 
 static void warn_expected(const struct policy *policy, struct faults *warnings)
 {
-    char text[130];
-
     for (uint32_t i = 0; i < policy->case_count; i++) {
         const struct policy_case *kase = &policy->cases[i];
-
-        const char *nearest = NULL;
+        const char *nearest;
 
         if (kase->rule.at == NULL || policy_rule_by_id(policy, kase->rule) != NULL)
             continue;
-        nearest = nearest_id(policy, kase->rule, text);
+        nearest = nearest_id(policy, kase->rule);
         faults_add(warnings, kase->source->path_text, kase->line, kase->column,
                    "the test expects the rule `%.*s`, which does not exist; %s%s%s", SPAN_ARG(kase->rule),
                    nearest ? "did you mean `" : "name one that does", nearest ? nearest : "", nearest ? "`?" : "");

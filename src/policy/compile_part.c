@@ -205,7 +205,6 @@ const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node
 {
     const struct yaml_node *node = yaml_member(map, part->word);
     const char *names[65], *nearest;
-    char copies[64][65];
     size_t count = 0, at = 0;
 
     if (node == NULL || map->count != 1)
@@ -217,11 +216,8 @@ const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node
             part->used[at] = true;
             return member;
         }
-        if (count < 64 && member->key.len <= 64) {
-            snprintf(copies[count], sizeof copies[count], "%.*s", SPAN_ARG(member->key));
-            names[count] = copies[count];
-            count++;
-        }
+        if (count < 64 && member->key.at != NULL && member->key.len <= 64)
+            names[count++] = member->key.at; /* which ends in a NUL */
     }
     names[count] = NULL;
     nearest = why_nearest(node->text.at, node->text.len, names);

@@ -3,6 +3,8 @@
 #include "policy/snapshot.h"
 #include "policy/trace.h"
 
+#include <stdlib.h>
+
 static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided);
 
 /* ---- leaves: one path, its values, one quantifier ---- */
@@ -224,22 +226,14 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
 
 /* ---- only_args ---- */
 
+static int by_bytes(const void *a, const void *b)
+{
+    return span_compare(*(const struct span *)a, *(const struct span *)b);
+}
+
 static bool is_listed(const struct rule *rule, struct span key)
 {
-    uint32_t from = 0, to = rule->arg_count;
-
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        int order = span_compare(rule->args[middle], key);
-
-        if (order == 0)
-            return true;
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return false;
+    return rule->arg_count > 0 && bsearch(&key, rule->args, rule->arg_count, sizeof key, by_bytes) != NULL;
 }
 
 static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rule)

@@ -7,6 +7,8 @@
 #include "base/utf8.h"
 #include "policy/entity_tbl.h"
 
+#include <stdlib.h>
+
 size_t policy__read_percent(struct span text, char *out)
 {
     size_t len = 0;
@@ -27,7 +29,7 @@ size_t policy__read_percent(struct span text, char *out)
 #define NAME_MAX_BYTES 31
 #define TEXT_MAX_BYTES 7
 
-static const struct {
+static const struct entity {
     char name[NAME_MAX_BYTES + 1], text[TEXT_MAX_BYTES + 1];
 } entities[] = {
 #define X(name, text) {name, text},
@@ -35,22 +37,17 @@ static const struct {
 #undef X
 };
 
+static int name_against(const void *name, const void *entity)
+{
+    return span_compare(*(const struct span *)name, span_text(((const struct entity *)entity)->name));
+}
+
 static const char *entity_text(struct span name)
 {
-    size_t from = 0, to = sizeof entities / sizeof *entities;
+    const struct entity *entity =
+        bsearch(&name, entities, sizeof entities / sizeof *entities, sizeof *entities, name_against);
 
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        int order = span_compare(span_text(entities[middle].name), name);
-
-        if (order == 0)
-            return entities[middle].text;
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
+    return entity != NULL ? entity->text : NULL;
 }
 
 static bool is_name_byte(char c)

@@ -64,29 +64,20 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     qsort(values, op->value_count, sizeof *values, by_type_and_text);
 }
 
+static int text_against(const void *text, const void *value)
+{
+    return span_compare(*(const struct span *)text, (*(const struct json_node *const *)value)->text);
+}
+
 static enum truth in(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
-    uint32_t from = 0, to = op->string_count;
-
-    if (value->type != JSON_STRING) {
-        if (!policy__charge(walk, op->value_count - op->string_count))
-            return TRUTH_UNDECIDED;
-        for (uint32_t i = op->string_count; i < op->value_count; i++)
-            if (json_equal(op->values[i], value))
-                return TRUTH_TRUE;
-        return TRUTH_FALSE;
-    }
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        int order = span_compare(op->values[middle]->text, value->text);
-
-        if (order == 0)
+    if (value->type == JSON_STRING)
+        return truth_of(bsearch(&value->text, op->values, op->string_count, sizeof *op->values, text_against) != NULL);
+    if (!policy__charge(walk, op->value_count - op->string_count))
+        return TRUTH_UNDECIDED;
+    for (uint32_t i = op->string_count; i < op->value_count; i++)
+        if (json_equal(op->values[i], value))
             return TRUTH_TRUE;
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
     return TRUTH_FALSE;
 }
 

@@ -13,14 +13,21 @@ struct path_reader {
     size_t at;
     struct arena *arena;
     struct why *why;
+    enum code code; /* sticks; the first fault is the one that is told, and `at` stays there */
     struct path *path;
     struct path_segment segments[PATH_SEGMENTS_MAX];
     struct path_selector selectors[SELECTORS_MAX]; /* of the segment being read */
 };
 
+/* Nothing is there any more behind a fault. */
+static bool is_over(const struct path_reader *r)
+{
+    return r->at >= r->text.len || r->code != CODE_OK;
+}
+
 static bool peek(const struct path_reader *r, char c)
 {
-    return r->at < r->text.len && r->text.at[r->at] == c;
+    return !is_over(r) && r->text.at[r->at] == c;
 }
 
 static bool accept(struct path_reader *r, char c)
@@ -66,204 +73,191 @@ static bool read_hex4(struct path_reader *r, uint32_t *value)
     return true;
 }
 
-/* Behind `\u`: a code point, of two halves where it needs them. */
-static enum code read_escaped_point(struct path_reader *r, uint32_t *point)
-{
-    uint32_t low;
+#define FAULT(r, ...) \
+    do { \
+        if ((r)->code == CODE_OK) \
+            (r)->code = why_set((r)->why, CODE_INVALID, __VA_ARGS__); \
+    } while (0)
 
-    if (!read_hex4(r, point))
-        return why_set(r->why, CODE_INVALID, "\\u needs four hexadecimal digits; write \\u00e4");
-    if (*point < 0xd800 || *point > 0xdfff)
-        return CODE_OK;
-    if (*point < 0xdc00 && accept(r, '\\') && accept(r, 'u') && read_hex4(r, &low) && low >= 0xdc00 && low <= 0xdfff) {
-        *point = 0x10000 + ((*point - 0xd800) << 10) + (low - 0xdc00);
-        return CODE_OK;
-    }
-    return why_set(r->why, CODE_INVALID, "half a surrogate pair; write both halves or the character itself");
+/* Behind `\u`: a code point, of two halves where it needs them. */
+static uint32_t read_escaped_point(struct path_reader *r)
+{
+    uint32_t point, low;
+
+    if (!read_hex4(r, &point))
+        FAULT(r, "\\u needs four hexadecimal digits; write \\u00e4");
+    if (point < 0xd800 || point > 0xdfff)
+        return point;
+    if (point < 0xdc00 && accept(r, '\\') && accept(r, 'u') && read_hex4(r, &low) && low >= 0xdc00 && low <= 0xdfff)
+        return 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
+    FAULT(r, "half a surrogate pair; write both halves or the character itself");
+    return 0;
 }
 
-static enum code read_escape(struct path_reader *r, char quote, uint32_t *point)
+static uint32_t read_escape(struct path_reader *r, char quote)
 {
     static const char from[] = "bfnrt/\\", to[] = "\b\f\n\r\t/\\";
     char c = r->at < r->text.len ? r->text.at[r->at] : '\0';
 
     r->at++;
     if (c == 'u')
-        return read_escaped_point(r, point);
+        return read_escaped_point(r);
     for (size_t i = 0; i < sizeof from - 1; i++)
-        if (c == from[i]) {
-            *point = (uint32_t)to[i];
-            return CODE_OK;
-        }
-    if (c == quote) {
-        *point = (uint32_t)c;
-        return CODE_OK;
-    }
+        if (c == from[i])
+            return (uint32_t)to[i];
+    if (c == quote)
+        return (uint32_t)c;
     r->at--;
-    return why_set(r->why, CODE_INVALID, "an unknown escape in a quoted name; write \\\\ for a backslash");
+    FAULT(r, "an unknown escape in a quoted name; write \\\\ for a backslash");
+    return 0;
 }
 
-static enum code read_quoted(struct path_reader *r, struct span *name)
+static struct span read_quoted(struct path_reader *r)
 {
     char quote = r->text.at[r->at++];
     char *out = arena_alloc(r->arena, r->text.len); /* decoding never makes it longer */
     size_t len = 0;
 
     if (out == NULL)
-        return CODE_NOMEM;
-    while (!peek(r, quote)) {
-        enum code code;
-        uint32_t point = 0;
-
+        r->code = CODE_NOMEM;
+    while (r->code == CODE_OK && !accept(r, quote)) {
         if (r->at >= r->text.len)
-            return why_set(r->why, CODE_INVALID, "a quoted name does not end; add %c", quote);
-        if ((unsigned char)r->text.at[r->at] < 0x20)
-            return why_set(r->why, CODE_INVALID, "a control character in a quoted name; write it as \\u00XX");
-        if (!accept(r, '\\')) {
+            FAULT(r, "a quoted name does not end; add %c", quote);
+        else if ((unsigned char)r->text.at[r->at] < 0x20)
+            FAULT(r, "a control character in a quoted name; write it as \\u00XX");
+        else if (accept(r, '\\'))
+            len += utf8_put(out + len, read_escape(r, quote));
+        else
             out[len++] = r->text.at[r->at++];
-            continue;
-        }
-        code = read_escape(r, quote, &point);
-        if (code != CODE_OK)
-            return code;
-        len += utf8_put(out + len, point);
     }
-    r->at++;
-    *name = span_of(out, len);
-    return CODE_OK;
+    return span_of(out, len);
+}
+
+static bool at_digit(const struct path_reader *r)
+{
+    return !is_over(r) && r->text.at[r->at] >= '0' && r->text.at[r->at] <= '9';
 }
 
 static bool at_number(const struct path_reader *r)
 {
-    return peek(r, '-') || (r->at < r->text.len && r->text.at[r->at] >= '0' && r->text.at[r->at] <= '9');
+    return peek(r, '-') || at_digit(r);
 }
 
-static enum code read_integer(struct path_reader *r, int64_t *value)
+static int64_t read_integer(struct path_reader *r)
 {
     bool negative = accept(r, '-');
     size_t begin = r->at;
+    int64_t value = 0;
 
-    *value = 0;
-    while (r->at < r->text.len && r->text.at[r->at] >= '0' && r->text.at[r->at] <= '9') {
-        *value = *value * 10 + (r->text.at[r->at++] - '0');
-        if (*value > SAFE_INTEGER)
-            return why_set(r->why, CODE_INVALID, "the index is beyond 2^53-1; write a smaller one");
+    while (at_digit(r)) {
+        value = value * 10 + (r->text.at[r->at++] - '0');
+        if (value > SAFE_INTEGER)
+            FAULT(r, "the index is beyond 2^53-1; write a smaller one");
     }
     if (r->at == begin)
-        return why_set(r->why, CODE_INVALID, "a number is missing behind `-`; write -1 for the last element");
-    if ((r->at - begin > 1 && r->text.at[begin] == '0') || (negative && *value == 0)) {
+        FAULT(r, "a number is missing behind `-`; write -1 for the last element");
+    if (r->code == CODE_OK && ((r->at - begin > 1 && r->text.at[begin] == '0') || (negative && value == 0))) {
         r->at = begin;
-        return why_set(r->why, CODE_INVALID, "an index has no leading zero and is not -0; write it plainly");
+        FAULT(r, "an index has no leading zero and is not -0; write it plainly");
     }
-    if (negative)
-        *value = -*value;
-    return CODE_OK;
+    return negative ? -value : value;
 }
 
-static enum code read_index_or_slice(struct path_reader *r, struct path_selector *selector)
+static void read_index_or_slice(struct path_reader *r, struct path_selector *selector)
 {
-    enum code code = CODE_OK;
-
     selector->kind = SELECTOR_INDEX;
     selector->step = 1;
     if (at_number(r)) {
         selector->has_begin = true;
-        code = read_integer(r, &selector->index);
-        if (code != CODE_OK)
-            return code;
+        selector->index = read_integer(r);
         skip_blanks(r);
     }
     if (!accept(r, ':'))
-        return CODE_OK;
+        return;
     selector->kind = SELECTOR_SLICE;
     skip_blanks(r);
     if (at_number(r)) {
         selector->has_end = true;
-        code = read_integer(r, &selector->end);
+        selector->end = read_integer(r);
         skip_blanks(r);
     }
-    if (code == CODE_OK && accept(r, ':')) {
+    if (accept(r, ':')) {
         skip_blanks(r);
         if (at_number(r))
-            code = read_integer(r, &selector->step);
+            selector->step = read_integer(r);
     }
-    return code;
 }
 
-static enum code read_selector(struct path_reader *r, struct path_selector *selector)
+static void read_selector(struct path_reader *r, struct path_selector *selector)
 {
     *selector = (struct path_selector){.kind = SELECTOR_NAME};
     if (peek(r, '\'') || peek(r, '"'))
-        return read_quoted(r, &selector->name);
-    if (accept(r, '*')) {
+        selector->name = read_quoted(r);
+    else if (accept(r, '*'))
         selector->kind = SELECTOR_WILD;
-        return CODE_OK;
-    }
-    if (at_number(r) || peek(r, ':'))
-        return read_index_or_slice(r, selector);
-    if (peek(r, '?'))
-        return why_set(r->why, CODE_INVALID, "filter expressions are no part of this language; select more, add a condition");
-    return why_set(r->why, CODE_INVALID, "nothing that selects; write ['name'], [0], [1:3] or [*]");
+    else if (at_number(r) || peek(r, ':'))
+        read_index_or_slice(r, selector);
+    else if (peek(r, '?'))
+        FAULT(r, "filter expressions are no part of this language; select more, add a condition");
+    else
+        FAULT(r, "nothing that selects; write ['name'], [0], [1:3] or [*]");
 }
 
-static enum code read_bracket(struct path_reader *r, uint32_t *count)
+static uint32_t read_bracket(struct path_reader *r)
 {
-    enum code code;
+    uint32_t count = 0;
 
     do {
         skip_blanks(r);
-        if (*count == SELECTORS_MAX)
-            return why_set(r->why, CODE_INVALID, "more than %d selectors in one bracket; write more conditions", SELECTORS_MAX);
-        code = read_selector(r, &r->selectors[*count]);
-        if (code != CODE_OK)
-            return code;
-        *count += 1;
+        if (count == SELECTORS_MAX)
+            FAULT(r, "more than %d selectors in one bracket; write more conditions", SELECTORS_MAX);
+        else
+            read_selector(r, &r->selectors[count++]);
         skip_blanks(r);
     } while (accept(r, ','));
     if (!accept(r, ']'))
-        return why_set(r->why, CODE_INVALID, "the bracket does not close here; add ]");
-    return CODE_OK;
+        FAULT(r, "the bracket does not close here; add ]");
+    return count;
 }
 
 /* Behind the dot or dots. */
-static enum code read_dotted(struct path_reader *r, uint32_t *count)
+static uint32_t read_dotted(struct path_reader *r)
 {
-    *count = 1;
     r->selectors[0] = (struct path_selector){.kind = SELECTOR_NAME};
     if (accept(r, '*')) {
         r->selectors[0].kind = SELECTOR_WILD;
-        return CODE_OK;
+        return 1;
     }
     r->selectors[0].name = read_word(r);
     if (r->selectors[0].name.len == 0)
-        return why_set(r->why, CODE_INVALID, "a name is missing behind the dot; write .name, or ['a name'] for an unusual one");
-    return CODE_OK;
+        FAULT(r, "a name is missing behind the dot; write .name, or ['a name'] for an unusual one");
+    return 1;
 }
 
-/* Reads one segment into r->segments[at]. */
-static enum code read_segment(struct path_reader *r, uint32_t at)
+/* What is made of the selectors that were read. */
+static struct path_segment segment_of(struct path_reader *r, bool descends, uint32_t count)
 {
-    struct path_segment *segment = &r->segments[at];
-    uint32_t count = 0;
-    enum code code;
+    char *selectors = r->code == CODE_OK ? arena_dup(r->arena, r->selectors, count * sizeof *r->selectors) : NULL;
 
-    segment->descends = false;
+    if (selectors == NULL && r->code == CODE_OK)
+        r->code = CODE_NOMEM;
+    return (struct path_segment){descends, count, (const struct path_selector *)(void *)selectors};
+}
+
+static struct path_segment read_segment(struct path_reader *r)
+{
+    bool descends = false;
+    uint32_t count = 0;
+
     if (accept(r, '[')) {
-        code = read_bracket(r, &count);
+        count = read_bracket(r);
     } else if (accept(r, '.')) {
-        segment->descends = accept(r, '.');
-        if (segment->descends && accept(r, '['))
-            code = read_bracket(r, &count);
-        else
-            code = read_dotted(r, &count);
+        descends = accept(r, '.');
+        count = descends && accept(r, '[') ? read_bracket(r) : read_dotted(r);
     } else {
-        return why_set(r->why, CODE_INVALID, "this cannot follow here; write .name, ['a name'], [0] or [*]");
+        FAULT(r, "this cannot follow here; write .name, ['a name'], [0] or [*]");
     }
-    if (code != CODE_OK)
-        return code;
-    segment->count = count;
-    segment->selectors = (struct path_selector *)(void *)arena_dup(r->arena, r->selectors, count * sizeof *r->selectors);
-    return segment->selectors ? CODE_OK : CODE_NOMEM;
+    return segment_of(r, descends, count);
 }
 
 static bool has_wild(const struct path_segment *segment)
@@ -274,15 +268,17 @@ static bool has_wild(const struct path_segment *segment)
     return false;
 }
 
-static enum code keep_segments(struct path_reader *r, uint32_t count)
+static void keep_segments(struct path_reader *r, uint32_t count)
 {
     struct path *path = r->path;
+    char *segments = r->code == CODE_OK ? arena_dup(r->arena, r->segments, count * sizeof *r->segments) : NULL;
 
+    if (segments == NULL) {
+        r->code = r->code == CODE_OK ? CODE_NOMEM : r->code;
+        return;
+    }
     path->count = count;
-    path->segments =
-        (struct path_segment *)(void *)arena_dup(r->arena, r->segments, count * sizeof *r->segments);
-    if (path->segments == NULL)
-        return CODE_NOMEM;
+    path->segments = (const struct path_segment *)(void *)segments;
     for (uint32_t i = 0; i < count; i++) {
         const struct path_segment *segment = &path->segments[i];
 
@@ -290,36 +286,28 @@ static enum code keep_segments(struct path_reader *r, uint32_t count)
         path->has_inner_wild |= i + 1 < count && !segment->descends && has_wild(segment);
         path->ends_everywhere = segment->descends && has_wild(segment);
     }
-    return CODE_OK;
 }
 
-static enum code read_path(struct path_reader *r)
+static void read_path(struct path_reader *r)
 {
     uint32_t count = 0;
 
     if (!accept(r, '$')) {
         r->selectors[0] = (struct path_selector){.kind = SELECTOR_NAME, .name = read_word(r)};
         if (r->at < r->text.len || r->at == 0)
-            return why_set(r->why, CODE_INVALID,
-                           "a path begins with $, and a bare word holds letters, digits and _ only; write '$.a.b' or "
-                           "\"$['a b']\"");
-        r->segments[0] = (struct path_segment){.count = 1};
-        r->segments[0].selectors = (struct path_selector *)(void *)arena_dup(r->arena, r->selectors, sizeof *r->selectors);
-        return r->segments[0].selectors ? keep_segments(r, 1) : CODE_NOMEM;
+            FAULT(r, "a path begins with $, and a bare word holds letters, digits and _ only; write '$.a.b' or \"$['a b']\"");
+        r->segments[count++] = segment_of(r, false, 1);
+    } else {
+        for (skip_blanks(r); !is_over(r); skip_blanks(r)) {
+            if (count == PATH_SEGMENTS_MAX)
+                FAULT(r, "more than %d steps; nothing is that deep", PATH_SEGMENTS_MAX);
+            else
+                r->segments[count++] = read_segment(r);
+        }
+        if (r->code == CODE_OK && strchr(" \t\r\n", r->text.at[r->text.len - 1]) != NULL)
+            FAULT(r, "blanks at the end; take them away");
     }
-    for (skip_blanks(r); r->at < r->text.len; skip_blanks(r)) {
-        enum code code;
-
-        if (count == PATH_SEGMENTS_MAX)
-            return why_set(r->why, CODE_INVALID, "more than %d steps; nothing is that deep", PATH_SEGMENTS_MAX);
-        code = read_segment(r, count);
-        if (code != CODE_OK)
-            return code;
-        count++;
-    }
-    if (strchr(" \t\r\n", r->text.at[r->text.len - 1]) != NULL)
-        return why_set(r->why, CODE_INVALID, "blanks at the end; take them away");
-    return keep_segments(r, count);
+    keep_segments(r, count);
 }
 
 enum code path_select_members(struct path *path, struct arena *arena)
@@ -342,7 +330,7 @@ enum code path_select_members(struct path *path, struct arena *arena)
 enum code path_compile(struct span text, struct arena *arena, struct path *path, size_t *offset, struct why *why)
 {
     struct path_reader *r = mem_zalloc(sizeof *r);
-    enum code code = CODE_INVALID;
+    enum code code;
 
     *path = (struct path){.count = 0};
     *offset = 0;
@@ -351,14 +339,15 @@ enum code path_compile(struct span text, struct arena *arena, struct path *path,
     path->text = span_of(arena_dup(arena, text.at, text.len), text.len);
     *r = (struct path_reader){.text = path->text, .arena = arena, .why = why, .path = path};
     if (path->text.at == NULL)
-        code = CODE_NOMEM;
+        r->code = CODE_NOMEM;
     else if (!unicode_is_utf8(text))
-        code = why_set(why, CODE_INVALID, "not valid UTF-8; save the file as UTF-8");
+        FAULT(r, "not valid UTF-8; save the file as UTF-8");
     else if (text.len == 0)
-        code = why_set(why, CODE_INVALID, "an empty path; write a member's name, or $ for everything");
+        FAULT(r, "an empty path; write a member's name, or $ for everything");
     else
-        code = read_path(r);
+        read_path(r);
     *offset = r->at < text.len ? r->at : text.len;
+    code = r->code;
     mem_free(r);
     return code;
 }

@@ -113,22 +113,17 @@ static int by_name(const void *a, const void *b)
     return span_compare(((const struct parsed *)a)->source.name, ((const struct parsed *)b)->source.name);
 }
 
+static int id_against(const void *id, const void *rule)
+{
+    return span_compare(*(const struct span *)id, (*(const struct rule *const *)rule)->id);
+}
+
 const struct rule *policy_rule_by_id(const struct policy *policy, struct span id)
 {
-    uint32_t from = 0, to = policy->rule_count;
+    const struct rule **found =
+        policy->rule_count > 0 ? bsearch(&id, policy->by_id, policy->rule_count, sizeof *found, id_against) : NULL;
 
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        int order = span_compare(policy->by_id[middle]->id, id);
-
-        if (order == 0)
-            return policy->by_id[middle];
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return NULL;
+    return found != NULL ? *found : NULL;
 }
 
 /* The one that comes later in the files is told; for different files, the second in order of names. */
