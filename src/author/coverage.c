@@ -98,7 +98,11 @@ enum code coverage_test(const struct policy *policy, const char *filter, struct 
     struct telling telling = telling_to(NULL, NULL, NULL, coverage);
     struct coverage_counting counting = {coverage, report, context};
 
-    return policy_test_some(policy, filter, coverage ? &telling.heard : NULL, scratch, count_test, &counting, passed, failed);
+    enum code code = policy_test_some(policy, filter, coverage ? &telling.heard : NULL, scratch, count_test, &counting, passed,
+                                      failed);
+
+    buf_fini(&telling.text);
+    return code;
 }
 
 /* ---- telling ---- */

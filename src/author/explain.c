@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a walk met, told as it is met: in words, as a document, or both. Documents that are NULL take nothing (json/doc.h). */
 #include "author/explain_priv.h"
 
 #include "base/utf8.h"
@@ -6,19 +7,14 @@
 #include <inttypes.h>
 
 #define VALUE_SHOWN 120 /* bytes of a value that are shown */
+#define VALUES_SHOWN 20 /* of one leaf */
 #define MISSED_SHOWN 20 /* rules that miss the call by one part of their match */
+#define TEXT_MAX ((size_t)1 << 16)
 
 #define SAY(telling, ...) \
     do { \
         if ((telling)->out != NULL) \
             buf_addf((telling)->out, __VA_ARGS__); \
-    } while (0)
-
-/* What words.c says. */
-#define SAY_BY(telling, call) \
-    do { \
-        if ((telling)->out != NULL) \
-            call; \
     } while (0)
 
 static struct telling *telling_of(struct trace *heard)
@@ -31,45 +27,95 @@ static void indent(struct telling *telling)
     SAY(telling, "%*s", 2 + 2 * (int)telling->depth, "");
 }
 
-static void tell_fact(struct trace *heard, struct span seen)
+/* Tells what words.c wrote into telling->text: behind `before`, and as the document's member. Takes: before NULL: the document
+ * alone; doc NULL: words alone. */
+static void tell_text(struct telling *telling, const char *before, struct doc *doc, const char *key)
 {
-    struct telling *telling = telling_of(heard);
+    enum code code = buf_code(&telling->text);
 
-    indent(telling);
-    SAY(telling, "%.*s\n", SPAN_ARG(seen));
-    telling__doc_fact(telling, seen);
+    if (code != CODE_OK)
+        telling->code = code;
+    else
+        doc_text(doc, key, buf_peek(&telling->text));
+    if (code == CODE_OK && before != NULL && telling->out != NULL) {
+        buf_add_text(telling->out, before);
+        buf_add_span(telling->out, buf_peek(&telling->text));
+    }
+    buf_clear(&telling->text);
 }
+
+static void put_truth(struct doc *doc, enum truth truth)
+{
+    doc_text(doc, "truth", span_text(policy_truth_text(truth)));
+}
+
+/* ---- documents ---- */
+
+/* Of the condition that was entered last; at depth 0 of the rule. */
+static struct trace_level *level(struct telling *telling)
+{
+    return &telling->levels[telling->depth < TRACE_DEPTH_MAX ? telling->depth : TRACE_DEPTH_MAX];
+}
+
+static struct doc *add_value(struct telling *telling)
+{
+    struct trace_level *here = level(telling);
+
+    if (here->values == NULL)
+        here->values = doc_add_array(here->self, "values");
+    return doc_add_object(here->values, NULL);
+}
+
+static struct doc *put_rule(struct telling *telling, const struct rule *rule, enum truth match)
+{
+    struct doc *doc = doc_add_object(telling->rules, NULL);
+
+    doc_text(doc, "rule", rule->id);
+    doc_text(doc, "effect", span_text(effect_text(rule->effect)));
+    doc_bool(doc, "monitor", rule->monitor);
+    doc_text(doc, "file", rule->source->path);
+    doc_int(doc, "line", rule->line);
+    doc_text(doc, "match", span_text(policy_truth_text(match)));
+    return doc;
+}
+
+/* ---- rules ---- */
 
 static void tell_rule(struct trace *heard, const struct rule *rule, enum truth match, enum dimension undecided)
 {
     struct telling *telling = telling_of(heard);
+    struct doc *doc = put_rule(telling, rule, match);
 
+    telling->depth = 0;
+    *level(telling) = (struct trace_level){.self = doc};
     SAY(telling, "%s %.*s (%s:%d)%s: its match holds", effect_text(rule->effect), SPAN_ARG(rule->id), rule->source->path_text,
         rule->line, rule->monitor ? ", monitored" : "");
-    if (match == TRUTH_UNDECIDED)
+    if (match == TRUTH_UNDECIDED) {
         SAY(telling, " or not: %s is undecided", policy_dimension_text[undecided]);
+        doc_text(doc, "match_undecided", span_text(policy_dimension_text[undecided]));
+    }
     SAY(telling, "\n");
     if (rule->limit != NULL) {
-        SAY(telling, "  ");
-        SAY_BY(telling, words_limit(telling->out, rule->limit));
+        words_limit(&telling->text, rule->limit);
+        tell_text(telling, "  ", doc, "limit");
         SAY(telling, "\n");
     }
-    telling->depth = 0;
-    telling__doc_rule(telling, rule, match, undecided);
 }
 
 static void tell_applies(struct trace *heard, const struct rule *rule, enum truth truth, bool applies)
 {
     struct telling *telling = telling_of(heard);
+    struct doc *doc = telling->levels[0].self;
 
     SAY(telling, "  => %s: the rule %s", policy_truth_text(truth), applies ? "applies" : "does not apply");
     if (truth == TRUTH_UNDECIDED)
         SAY(telling, rule->effect == EFFECT_PERMIT ? ", because an undecided permit opens nothing"
-                                                 : ", because an undecided %s closes", effect_text(rule->effect));
+                                                   : ", because an undecided %s closes", effect_text(rule->effect));
     if (applies && rule->monitor)
         SAY(telling, ", but is only monitored");
     SAY(telling, "\n");
-    telling__doc_applies(telling, truth, applies);
+    put_truth(doc, truth);
+    doc_bool(doc, "applies", applies);
     if (telling->coverage != NULL)
         coverage__rule(telling->coverage, rule, applies);
 }
@@ -81,8 +127,8 @@ static void tell_granted(struct trace *heard, enum policy_known granted)
     if (granted == POLICY_UNKNOWN)
         return;
     SAY(telling, granted == POLICY_YES ? "     a person has approved the call: the rule permits it\n"
-                                     : "     a person has refused the call: the rule denies it\n");
-    telling__doc_known(telling, "granted", granted);
+                                       : "     a person has refused the call: the rule denies it\n");
+    doc_bool(telling->levels[0].self, "granted", granted == POLICY_YES);
 }
 
 static void tell_limit(struct trace *heard, const struct rule *rule, bool has_room)
@@ -91,8 +137,16 @@ static void tell_limit(struct trace *heard, const struct rule *rule, bool has_ro
 
     SAY(telling, "     limit of %" PRIu64 " calls: %s\n", rule->limit->calls,
         has_room ? "one more fits" : "used up, so the permit does not apply");
-    telling__doc_known(telling, "has_room", has_room ? POLICY_YES : POLICY_NO);
+    doc_bool(telling->levels[0].self, "has_room", has_room);
 }
+
+static void tell_hidden(struct trace *heard)
+{
+    SAY(telling_of(heard),
+        "\nno rule permits a call of this tool here, so that no list shows it, and its description is denied, too\n");
+}
+
+/* ---- conditions ---- */
 
 /* The label without the rule's id, which stands above. */
 struct span telling__short_label(const struct condition *condition)
@@ -102,70 +156,147 @@ struct span telling__short_label(const struct condition *condition)
     return rest.len > 0 ? rest : id;
 }
 
+static const char *kind_text(const struct condition *condition)
+{
+    switch (condition->kind) {
+    case CONDITION_LEAF: return condition->op_count > 0 ? "leaf" : "only_args";
+    case CONDITION_ALL: return "all";
+    case CONDITION_ANY: return "any";
+    case CONDITION_NOT: return "not";
+    case CONDITION_FACT: return policy_fact_text[condition->fact->kind];
+    }
+    return "leaf";
+}
+
+static const char *polarity(const struct condition *condition)
+{
+    return condition->opening ? "opening" : "closing";
+}
+
+/* How the leaf asks; in words what it asks comes on a line of its own. */
+static void tell_manner(struct telling *telling, const struct condition *leaf, struct doc *doc)
+{
+    struct doc *ops = doc_add_array(doc, "operators"), *decode = NULL;
+
+    doc_text(doc, "path", leaf->path.text);
+    if (leaf->from != FROM_ARG)
+        doc_bool(doc, leaf->from == FROM_META ? "meta" : "param", true);
+    if (leaf->asks_keys)
+        doc_bool(doc, "keys", true);
+    SAY(telling, " (%s, %s value", polarity(leaf), leaf->every ? "every" : "any");
+    for (uint32_t i = 0; i < leaf->op_count; i++)
+        if (leaf->ops[i].operator->has_anchor)
+            SAY(telling, ", %s", leaf->ops[i].whole ? "whole" : "anywhere");
+    for (unsigned i = 0; i < DECODER_COUNT; i++)
+        if ((leaf->decoders >> i & 1) != 0) {
+            SAY(telling, "%s%s", (leaf->decoders & ((1u << i) - 1)) != 0 ? ", " : ", decoded by ", policy_decoder_text[i]);
+            if (decode == NULL)
+                decode = doc_add_array(doc, "decode");
+            doc_text(decode, NULL, span_text(policy_decoder_text[i]));
+        }
+    SAY(telling, ")");
+    doc_text(doc, "polarity", span_text(polarity(leaf)));
+    doc_text(doc, "quantifier", leaf->every ? SPAN_LIT("every") : SPAN_LIT("any"));
+    doc_text(doc, "absent", span_text(policy_truth_text(leaf->absent)));
+    for (uint32_t i = 0; i < leaf->op_count && telling->rules != NULL; i++) {
+        struct doc *op = doc_add_object(ops, NULL);
+
+        doc_text(op, "operator", span_text(leaf->ops[i].operator->word));
+        words_op(&telling->text, &leaf->ops[i]);
+        tell_text(telling, NULL, op, "asks");
+        if (leaf->ops[i].operator->has_anchor)
+            doc_text(op, "anchor", leaf->ops[i].whole ? SPAN_LIT("whole") : SPAN_LIT("anywhere"));
+    }
+}
+
 /* What is asked, and what counts where there is nothing. */
 static void say_asked(struct telling *telling, const struct condition *leaf)
 {
     bool only_exists = leaf->op_count == 1 && leaf->ops[0].operator->decides_absence;
 
     indent(telling);
-    SAY(telling, "asks: ");
-    SAY_BY(telling, words_ops(telling->out, leaf));
+    words_ops(&telling->text, leaf);
+    tell_text(telling, "asks: ", NULL, NULL);
     SAY(telling, "%s%s\n", only_exists ? "" : "; absent: ", only_exists ? "" : policy_truth_text(leaf->absent));
+}
+
+/* Returns: the document of the condition, below that of the one around it. */
+static struct doc *enter(struct telling *telling, const struct condition *condition)
+{
+    struct trace_level *around = level(telling), *here;
+
+    telling->depth++;
+    telling->values = 0;
+    here = level(telling);
+    if (telling->depth >= TRACE_DEPTH_MAX) {
+        *here = (struct trace_level){.self = NULL};
+        return NULL;
+    }
+    if (around->members == NULL)
+        around->members = doc_add_array(around->self, telling->depth == 1 ? "conditions" : "members");
+    *here = (struct trace_level){.self = doc_add_object(around->members, NULL)};
+    doc_text(here->self, "condition", telling__short_label(condition));
+    doc_text(here->self, "kind", span_text(kind_text(condition)));
+    doc_int(here->self, "line", condition->line);
+    return here->self;
 }
 
 static void tell_enter(struct trace *heard, const struct condition *condition)
 {
+    static const char *const joined[] = {[CONDITION_ALL] = "all of these", [CONDITION_ANY] = "any of these",
+                                         [CONDITION_NOT] = "not this"};
     struct telling *telling = telling_of(heard);
-    bool asks = condition->kind == CONDITION_LEAF && condition->op_count > 0;
+    struct doc *doc;
 
     indent(telling);
     SAY(telling, "%.*s", SPAN_ARG(telling__short_label(condition)));
-    if (asks) {
-        SAY(telling, " (%s, %s value", condition->opening ? "opening" : "closing", condition->every ? "every" : "any");
-        for (uint32_t i = 0; i < condition->op_count; i++)
-            if (condition->ops[i].operator->has_anchor)
-                SAY(telling, ", %s", condition->ops[i].whole ? "whole" : "anywhere");
-        for (unsigned i = 0; i < DECODER_COUNT; i++)
-            if ((condition->decoders >> i & 1) != 0)
-                SAY(telling, "%s%s", (condition->decoders & ((1u << i) - 1)) != 0 ? ", " : ", decoded by ",
-                    policy_decoder_text[i]);
-        SAY(telling, ")");
-    } else if (condition->kind == CONDITION_FACT) {
-        SAY(telling, " (%s)", condition->opening ? "opening" : "closing");
+    doc = enter(telling, condition);
+    if (condition->kind == CONDITION_FACT) {
+        SAY(telling, " (%s)\n", polarity(condition));
+        doc_text(doc, "polarity", span_text(polarity(condition)));
+        indent(telling);
+        words_fact(&telling->text, condition->fact);
+        tell_text(telling, "asks: ", doc, "asks");
     } else if (condition->kind != CONDITION_LEAF) {
-        SAY(telling, " (%s)", condition->kind == CONDITION_NOT ? "not this" : condition->kind == CONDITION_ANY ? "any of these"
-                                                                                                            : "all of these");
+        SAY(telling, " (%s)", joined[condition->kind]);
+    } else if (condition->op_count > 0) {
+        tell_manner(telling, condition, doc);
     }
     SAY(telling, "\n");
-    telling->depth++;
-    telling->values = 0;
-    if (asks)
+    if (condition->kind == CONDITION_LEAF && condition->op_count > 0)
         say_asked(telling, condition);
-    if (condition->kind == CONDITION_FACT) {
-        indent(telling);
-        SAY(telling, "asks: ");
-        SAY_BY(telling, words_fact(telling->out, condition->fact));
-        SAY(telling, "\n");
-    }
-    telling__doc_enter(telling, condition);
 }
 
 static void tell_leave(struct trace *heard, const struct condition *condition, enum truth truth)
 {
     struct telling *telling = telling_of(heard);
+    struct doc *doc = level(telling)->self;
 
-    if (telling->values > TRACE_VALUES_SHOWN) {
+    if (telling->values > VALUES_SHOWN) {
         indent(telling);
-        SAY(telling, "and %u values more\n", telling->values - TRACE_VALUES_SHOWN);
+        SAY(telling, "and %u values more\n", telling->values - VALUES_SHOWN);
+        doc_int(doc, "values_left_out", telling->values - VALUES_SHOWN);
     }
     telling->values = 0;
     indent(telling);
     SAY(telling, "= %s\n", policy_truth_text(truth));
-    telling__doc_leave(telling, truth);
+    put_truth(doc, truth);
     telling->depth--;
     if (telling->coverage != NULL)
         coverage__condition(telling->coverage, condition, truth);
 }
+
+/* What was seen that is no value of the call's. */
+static void tell_fact(struct trace *heard, struct span seen)
+{
+    struct telling *telling = telling_of(heard);
+
+    indent(telling);
+    SAY(telling, "%.*s\n", SPAN_ARG(seen));
+    doc_text(add_value(telling), "seen", seen);
+}
+
+/* ---- values ---- */
 
 /* The least true one decides, and of equal ones the first. */
 static void tell_op(struct trace *heard, const struct op *op, enum truth truth)
@@ -176,16 +307,12 @@ static void tell_op(struct trace *heard, const struct op *op, enum truth truth)
         telling->failed = op;
 }
 
-const struct op *telling__blame(const struct telling *telling, const struct condition *leaf, enum truth truth)
-{
-    return truth != TRUTH_TRUE && leaf->op_count > 1 ? telling->failed : NULL;
-}
-
 /* A text that is no canonical JSON yet. */
 static void say_quoted(struct telling *telling, const char *before, struct span text)
 {
     SAY(telling, "%s", before);
-    SAY_BY(telling, json_write_string(telling->out, text));
+    if (telling->out != NULL)
+        json_write_string(telling->out, text);
 }
 
 static void say_value(struct telling *telling, const struct condition *leaf, const struct json_node *value)
@@ -194,8 +321,8 @@ static void say_value(struct telling *telling, const struct condition *leaf, con
 
     indent(telling);
     if (leaf->op_count == 0) {
-        SAY(telling, "`");
-        SAY_BY(telling, words_text(telling->out, value->key));
+        words_text(&telling->text, value->key);
+        tell_text(telling, "`", NULL, NULL);
         SAY(telling, "` is not listed: ");
     }
     if (leaf->asks_keys)
@@ -203,26 +330,53 @@ static void say_value(struct telling *telling, const struct condition *leaf, con
     else
         SAY(telling, "%.*s", SPAN_ARG(shown));
     SAY(telling, "%s", shown.len < value->raw.len ? "..." : "");
-    if (telling->question != NULL && telling->question->hidden != NULL && question_hides(telling->question->hidden, value))
-        SAY(telling, " (not recorded)");
 }
 
+/* In the document the value is JSON's text, as it was sent. */
 static void tell_value(struct trace *heard, const struct condition *leaf, const struct json_node *value, enum truth truth)
 {
     struct telling *telling = telling_of(heard);
-    const struct op *blamed = telling__blame(telling, leaf, truth);
+    const struct question_hidden *hidden = telling->question != NULL ? telling->question->hidden : NULL;
+    struct doc *doc;
 
-    if (telling->values++ < TRACE_VALUES_SHOWN) {
+    if (telling->values++ < VALUES_SHOWN) {
         say_value(telling, leaf, value);
+        doc = add_value(telling);
+        if (leaf->op_count == 0)
+            doc_text(doc, "not_listed", value->key);
+        doc_text(doc, leaf->asks_keys ? "name" : "json", span_part(leaf->asks_keys ? value->text : value->raw, 0, TEXT_MAX));
+        if (hidden != NULL && question_hides(hidden, value)) {
+            SAY(telling, " (not recorded)");
+            doc_bool(doc, "recorded", false);
+        }
         SAY(telling, ": %s", policy_truth_text(truth));
-        if (blamed != NULL) {
-            SAY(telling, " by ");
-            SAY_BY(telling, words_op(telling->out, blamed));
+        put_truth(doc, truth);
+        if (truth != TRUTH_TRUE && leaf->op_count > 1 && telling->failed != NULL) {
+            words_op(&telling->text, telling->failed);
+            tell_text(telling, " by ", doc, "by");
         }
         SAY(telling, "\n");
-        telling__doc_value(telling, leaf, value, truth);
     }
     telling->failed = NULL;
+}
+
+/* Readings stand beside the values in a document; `value` is the place there of the string that each is of. */
+static void put_reading(struct telling *telling, const struct trace_reading *seen)
+{
+    struct trace_level *here = level(telling);
+    struct doc *doc, *by;
+
+    if (here->readings == NULL)
+        here->readings = doc_add_array(here->self, "readings");
+    doc = doc_add_object(here->readings, NULL);
+    doc_int(doc, "value", telling->values);
+    doc_text(doc, "operator", span_text(seen->op->operator->word));
+    by = doc_add_array(doc, "by");
+    for (size_t i = 0; i < seen->depth; i++)
+        doc_text(by, NULL, span_text(policy_decoder_text[seen->chain[i]]));
+    doc_text(doc, "text", span_part(seen->text, 0, TEXT_MAX));
+    doc_int(doc, "of", seen->count);
+    put_truth(doc, seen->truth);
 }
 
 static void tell_reading(struct trace *heard, const struct trace_reading *seen)
@@ -230,7 +384,7 @@ static void tell_reading(struct trace *heard, const struct trace_reading *seen)
     struct telling *telling = telling_of(heard);
     struct span shown = utf8_cut(seen->text, VALUE_SHOWN);
 
-    if (seen->count < 2 || telling->values >= TRACE_VALUES_SHOWN)
+    if (seen->count < 2 || telling->values >= VALUES_SHOWN)
         return;
     indent(telling);
     SAY(telling, "%s is %s on ", seen->op->operator->word, policy_truth_text(seen->truth));
@@ -238,14 +392,14 @@ static void tell_reading(struct trace *heard, const struct trace_reading *seen)
         SAY(telling, "%s%s", i == 0 ? "its reading by " : ", then ", policy_decoder_text[seen->chain[i]]);
     say_quoted(telling, seen->depth == 0 ? "the string itself " : " ", shown);
     SAY(telling, "%s, one of %u readings\n", shown.len < seen->text.len ? "..." : "", seen->count);
-    telling__doc_reading(telling, seen);
+    put_reading(telling, seen);
 }
 
 static void tell_too_many(struct trace *heard)
 {
     struct telling *telling = telling_of(heard);
 
-    if (telling->values >= TRACE_VALUES_SHOWN)
+    if (telling->values >= VALUES_SHOWN)
         return;
     indent(telling);
     SAY(telling, "too many or too large readings to ask them all\n");
@@ -254,19 +408,23 @@ static void tell_too_many(struct trace *heard)
 static void tell_absent(struct trace *heard, const struct condition *leaf, bool is_element)
 {
     struct telling *telling = telling_of(heard);
+    struct doc *doc = add_value(telling);
 
     indent(telling);
     SAY(telling, "%s: %s\n", is_element ? "absent in an element" : "nothing there", policy_truth_text(leaf->absent));
-    telling__doc_absent(telling, leaf, is_element);
+    doc_text(doc, "absent", is_element ? SPAN_LIT("in an element") : SPAN_LIT("nothing there"));
+    put_truth(doc, leaf->absent);
 }
+
+/* ---- what stands around the walk ---- */
 
 /* Agents choose some of them: a terminal must not be steered. */
 static void say_name(struct telling *telling, const char *before, struct span name)
 {
     if (name.len == 0)
         return;
-    SAY(telling, "%s", before);
-    SAY_BY(telling, words_text(telling->out, name));
+    words_text(&telling->text, name);
+    tell_text(telling, before, NULL, NULL);
 }
 
 static void say_question(struct telling *telling, const struct question *q)
@@ -301,13 +459,6 @@ static void say_others(struct telling *telling, const struct verdict *verdict)
         SAY(telling, "\n(forbid beats require_approval beats permit; of one effect the smallest id decides)");
 }
 
-static void tell_hidden(struct trace *heard)
-{
-    struct telling *telling = telling_of(heard);
-
-    SAY(telling, "\nno rule permits a call of this tool here, so that no list shows it, and its description is denied, too\n");
-}
-
 static void say_verdict(struct telling *telling, const struct verdict *verdict)
 {
     SAY(telling, "\nverdict: %s (%s)", verdict_text(verdict->kind), reason_name(verdict->reason));
@@ -325,6 +476,23 @@ static void say_verdict(struct telling *telling, const struct verdict *verdict)
         SAY(telling, "\nredacted in the audit: %u values", verdict->redact_count + verdict->redact_param_count);
     if (verdict->redact_query && !verdict->redact_all)
         SAY(telling, "\nredacted in the audit: the query");
+    SAY(telling, "\n");
+}
+
+static void tell_missed(struct telling *telling, const struct rule *rule, enum dimension missed)
+{
+    struct doc *doc = put_rule(telling, rule, TRUTH_FALSE);
+
+    if (rule->limit != NULL) {
+        words_limit(&telling->text, rule->limit);
+        tell_text(telling, NULL, doc, "limit");
+    }
+    SAY(telling, "%s %.*s (%s:%d): its match misses by %s", effect_text(rule->effect), SPAN_ARG(rule->id),
+        rule->source->path_text, rule->line, policy_dimension_text[missed]);
+    doc_text(doc, "misses_by", span_text(policy_dimension_text[missed]));
+    words_names(&telling->text, &rule->match.by[missed]);
+    tell_text(telling, " ", doc, "takes");
+    doc_bool(doc, "applies", false);
     SAY(telling, "\n");
 }
 
@@ -351,11 +519,7 @@ static void say_missed(struct telling *telling, const struct policy *policy, con
             SAY(telling, "and more rules that miss the call by one part of their match\n");
             return;
         }
-        SAY(telling, "%s %.*s (%s:%d): its match misses by %s ", effect_text(rule->effect), SPAN_ARG(rule->id),
-            rule->source->path_text, rule->line, policy_dimension_text[missed]);
-        SAY_BY(telling, words_names(telling->out, &rule->match.by[missed]));
-        SAY(telling, "\n");
-        telling__doc_missed(telling, rule, missed);
+        tell_missed(telling, rule, missed);
     }
 }
 
@@ -404,11 +568,14 @@ static void explain(const struct policy *policy, const struct question *question
 
 struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer, struct coverage *coverage)
 {
-    return (struct telling){
+    struct telling telling = {
         .heard = {.rule = tell_rule, .limit = tell_limit, .applies = tell_applies, .granted = tell_granted,
                   .hidden = tell_hidden, .enter = tell_enter, .leave = tell_leave, .fact = tell_fact, .op = tell_op,
                   .reading = tell_reading, .too_many = tell_too_many, .value = tell_value, .absent = tell_absent},
         .out = out, .rules = rules, .answer = answer, .coverage = coverage};
+
+    buf_init(&telling.text, TEXT_MAX);
+    return telling;
 }
 
 enum code explain_text(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
@@ -417,7 +584,8 @@ enum code explain_text(const struct policy *policy, const struct question *quest
     struct telling telling = telling_to(out, NULL, NULL, NULL);
 
     explain(policy, question, scratch, &telling, verdict);
-    return buf_code(out);
+    buf_fini(&telling.text);
+    return telling.code == CODE_OK ? buf_code(out) : telling.code;
 }
 
 enum code explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
@@ -425,7 +593,6 @@ enum code explain_doc(const struct policy *policy, const struct question *questi
 {
     struct telling telling = telling_to(NULL, rules, answer, NULL);
 
-    buf_init(&telling.text, DOC_TEXT_MAX);
     explain(policy, question, scratch, &telling, verdict);
     buf_fini(&telling.text);
     return telling.code;

@@ -34,30 +34,13 @@ struct telling {
     unsigned depth;
     unsigned values;           /* shown of the leaf at hand */
     const struct op *failed;   /* the operator that decided the value at hand */
-    struct trace_level levels[TRACE_DEPTH_MAX]; /* the rule, and the conditions down to the one at hand */
+    struct trace_level levels[TRACE_DEPTH_MAX + 1]; /* the rule, and the conditions down to the one at hand */
 };
 
-#define DOC_TEXT_MAX ((size_t)1 << 16)
-#define TRACE_VALUES_SHOWN 20 /* of one leaf */
-
-/* Takes: out, rules, answer, coverage: as the members. */
+/* Takes: out, rules, answer, coverage: as the members. Whoever has it ends its `text`. */
 struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer, struct coverage *coverage);
 
-/* Why a value of a leaf was false or undecided, for people; NULL: the leaf's only operator. */
-const struct op *telling__blame(const struct telling *telling, const struct condition *leaf, enum truth truth);
 struct span telling__short_label(const struct condition *condition); /* without the rule's id */
-
-/* explain_doc.c: the same walk as a document. */
-void telling__doc_rule(struct telling *telling, const struct rule *rule, enum truth match, enum dimension undecided);
-void telling__doc_missed(struct telling *telling, const struct rule *rule, enum dimension missed);
-void telling__doc_known(struct telling *telling, const char *key, enum policy_known known);
-void telling__doc_applies(struct telling *telling, enum truth truth, bool applies);
-void telling__doc_enter(struct telling *telling, const struct condition *condition);
-void telling__doc_leave(struct telling *telling, enum truth truth);
-void telling__doc_value(struct telling *telling, const struct condition *leaf, const struct json_node *value, enum truth truth);
-void telling__doc_reading(struct telling *telling, const struct trace_reading *seen);
-void telling__doc_fact(struct telling *telling, struct span seen);
-void telling__doc_absent(struct telling *telling, const struct condition *leaf, bool is_element);
 
 /* coverage.c */
 void coverage__rule(struct coverage *coverage, const struct rule *rule, bool applies);
