@@ -35,4 +35,16 @@ void route__correlate_body(struct exchange *exchange); /* by the message's _meta
 void pipe__introduced(struct pair *pair);                /* its first bytes are here: who it is, and its way back */
 enum reason pipe__find(struct pair *pair);               /* the route that it named */
 
+/* ---- discovery.c: what clients of OAuth ask and are told ---- */
+enum code discovery__challenge(const struct proxy_route *route, struct buf *out);
+struct span discovery__say(struct exchange *exchange);
+bool discovery__is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
+bool discovery__may_redirect(const struct pair *pair);
+enum code discovery__refuse(enum reason reason, int status, struct buf *out);
+/* Where the route says by which URL agents know it: an upstream's WWW-Authenticate, and its metadata (PERMITTED: in out). */
+enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out);
+bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug);
+bool discovery__is_metadata(const struct pair *pair);
+enum reason discovery__rewrite_metadata(struct exchange *exchange, struct span raw, struct buf *out);
+
 #endif

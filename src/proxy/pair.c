@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/batch_priv.h"
-#include "proxy/deny_priv.h"
 #include "proxy/front_priv.h"
 #include "proxy/reply_priv.h"
 #include "proxy/upstream_priv.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* REPLY: what the upstream answers, checked and going down, whole or as a stream.
+/* REPLY and DENY: what goes down to the agent. What the upstream answers, checked, whole or as a stream; the gate's own.
  *
  * Threads: its pair's worker.
  * Owns: nothing.
@@ -8,6 +8,7 @@
 #ifndef PROXY_REPLY_PRIV_H
 #define PROXY_REPLY_PRIV_H
 
+#include "mcp/denial.h"
 #include "proxy/pair_priv.h"
 
 #define STREAM_HIGH_WATER 65536     /* bytes for a slow reader before its upstream is read no further */
@@ -44,5 +45,31 @@ bool stream__flush(struct pair *pair);                   /* at once */
 void stream__end(struct pair *pair);                     /* in good order, whatever the upstream does */
 bool stream__release_head(struct pair *pair);            /* where it waits */
 bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */
+
+/* ---- batch.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
+bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */
+enum reason batch__read(struct pair *pair);              /* the message was read, and is an array. UNSET: all may be judged */
+bool batch__judge(struct pair *pair);
+uint64_t batch__last_ticket(const struct exchange *exchange);
+bool batch__settled(struct pair *pair);                  /* their fates are known. Returns: whether all are durable */
+int batch__status(struct pair *pair, enum reason reason);
+enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE;
+void batch__deliver(struct pair *pair, struct span raw); /* a whole JSON reply */
+bool batch__take(struct pair *pair, const struct sse_event *event);
+bool batch__has_parts(const struct exchange *exchange);  /* messages of an event that were not looked at yet */
+bool batch__next(struct pair *pair);
+bool batch__owes_answer(const struct exchange *exchange);
+bool batch__answer_rest(struct pair *pair, enum reason reason);
+void batch__unsettle(struct exchange *exchange);         /* what was settled has not reached the agent */
+void batch__finish(struct pair *pair);                   /* likewise callable before the exchange is finished */
+size_t batch__held_bytes(const struct exchange *exchange);
+
+/* ---- deny.c: DENY, the gate's own answers ---- */
+bool deny__step(struct pair *pair);
+int deny__status(struct pair *pair, enum reason reason);
+enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* one call's */
+void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
+void deny__preflight(struct pair *pair);
+enum code deny__common_headers(const struct pair *pair, struct buf *out);
 
 #endif

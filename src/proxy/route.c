@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/discovery_priv.h"
 #include "proxy/front_priv.h"
 
 #include "base/glob.h"

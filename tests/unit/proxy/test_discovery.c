@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 5.9, 5.17: what an upstream's challenge and metadata become under another name, whatever stands in them. */
 #include "fakes/cm.h"
-#include "proxy/discovery_priv.h"
+#include "proxy/front_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
