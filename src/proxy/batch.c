@@ -216,8 +216,6 @@ bool batch__judge(struct pair *pair)
         return true;
     }
     lane__wait_for_room(pair);
-    if (pair->deadline_us == 0)
-        pair__deadline(pair, AUDIT_WAIT_US);
     return false;
 }
 

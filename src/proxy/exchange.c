@@ -56,7 +56,7 @@ static void clear(struct exchange *exchange)
     gate_decision_init(&exchange->own.decision);
 }
 
-bool exchange__begin(struct pair *pair)
+void exchange__begin(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
 
@@ -71,7 +71,6 @@ bool exchange__begin(struct pair *pair)
     pair->taken_from = pair->front.written_bytes;
     gauge_add(&pair->lane->gauges.requests, 1);
     gauge_add(&pair->lane->gauges.in_flight, 1);
-    return true;
 }
 
 static struct span header_of(const void *context, const char *name)
@@ -231,37 +230,26 @@ static bool record(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
     struct gate_decision *decision = &call->decision;
+    enum code code;
 
     call->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
     call->refusal = call->is_permitted ? REASON_UNSET : decision->verdict.reason;
-    switch (gate_record(pair->lane->gate, &call->asked, decision,
-                        call->is_permitted ? 0 : deny__status(pair, decision->verdict.reason))) {
-    case CODE_OK:
-        call->owes_outcome = call->is_permitted;
-        exchange->recorded_us = pair__now_us(pair);
-        if (decision->ticket == 0) {
-            BUG_ON(call->is_permitted); /* a permit is never folded */
-            deny__answer(pair, call->refusal);
-            return true;
-        }
+    code = gate_record(pair->lane->gate, &call->asked, decision,
+                       call->is_permitted ? 0 : deny__status(pair, decision->verdict.reason));
+    if (code != CODE_OK) {
+        call->is_permitted = false;
+        if (code != CODE_BUSY)
+            deny__answer(pair, REASON_AUDIT_DOWN);
+        return code != CODE_BUSY;
+    }
+    call->owes_outcome = call->is_permitted;
+    exchange->recorded_us = pair__now_us(pair);
+    if (decision->ticket != 0) {
         pair__set_state(pair, STATE_AUDIT);
         return true;
-    case CODE_BUSY:
-        call->is_permitted = false;
-        return false;
-    case CODE_DOWN:
-    case CODE_LIMIT:
-    case CODE_NOMEM:
-    case CODE_INVALID:
-    case CODE_IO:
-    case CODE_NOT_FOUND:
-    case CODE_EXISTS:
-    case CODE_DENIED:
-    case CODE_UNDECIDED:
-        break;
     }
-    call->is_permitted = false;
-    deny__answer(pair, REASON_AUDIT_DOWN);
+    BUG_ON(call->is_permitted); /* a permit is never folded */
+    deny__answer(pair, call->refusal);
     return true;
 }
 
@@ -330,8 +318,6 @@ bool exchange__judge(struct pair *pair)
         return true;
     }
     lane__wait_for_room(pair);
-    if (pair->deadline_us == 0)
-        pair__deadline(pair, AUDIT_WAIT_US);
     return false;
 }
 

@@ -126,7 +126,7 @@ static inline bool exchange__has_session(const struct exchange *exchange)
 void exchange__init(struct exchange *exchange);
 void exchange__fini(struct exchange *exchange);
 void exchange__rest(struct exchange *exchange);
-bool exchange__begin(struct pair *pair);
+void exchange__begin(struct pair *pair);
 COLD void exchange__refuse(struct pair *pair, enum reason reason); /* to JUDGE, to be recorded and answered */
 void exchange__ask(struct exchange *exchange);           /* the message becomes what is judged */
 void exchange__read_message(struct pair *pair, struct span body);

@@ -359,8 +359,7 @@ static void head_done(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     enum reason reason, opened = REASON_UNSET;
 
-    if (!exchange__begin(pair))
-        return;
+    exchange__begin(pair);
     exchange->method = head->method;
     pair->close_after = !head->keep_alive || (pair->is_pipe && pair->back.stream == NULL);
     route__client(pair, head);
@@ -391,8 +390,7 @@ static void head_done(struct pair *pair)
 static void refuse_unread(struct pair *pair)
 {
     log_debug("proxy", "%s: %s: %s", pair->client, reason_name(pair->asks.reason), pair->asks.detail);
-    if (!exchange__begin(pair))
-        return;
+    exchange__begin(pair);
     pair->close_after = true;
     route__client(pair, NULL);
     route__correlate(pair, NULL);

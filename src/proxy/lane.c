@@ -30,6 +30,8 @@ void lane__wait_for_room(struct pair *pair)
 {
     if (!list_is_linked(&pair->waits))
         list_append(&pair->lane->stuck, &pair->waits);
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, AUDIT_WAIT_US);
 }
 
 void lane__woken(struct lane *lane)
