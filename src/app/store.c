@@ -165,12 +165,8 @@ enum code store_data_version(struct db *db, int64_t *version, struct why *why)
 static enum code read_secret(struct db *db, const char *name, unsigned char key[DIGEST_BYTES])
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT value FROM secret WHERE name = ?1", &stmt);
+    enum code code = db_find(db, "SELECT value FROM secret WHERE name = ?1", DB_VALUES(db_of_text(span_text(name))), &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_text(stmt, 1, span_text(name));
-    code = db_step(stmt);
     if (code == CODE_OK && db_blob(stmt, 0).len != DIGEST_BYTES)
         code = CODE_INVALID;
     if (code == CODE_OK)
@@ -181,20 +177,14 @@ static enum code read_secret(struct db *db, const char *name, unsigned char key[
 
 enum code store_secret(struct db *db, const char *name, bool may_make, unsigned char key[DIGEST_BYTES], struct why *why)
 {
-    struct db_stmt *stmt;
     unsigned char made[DIGEST_BYTES];
     enum code code = read_secret(db, name, key);
 
     if (code == CODE_NOT_FOUND && may_make) {
         /* Of two gates that start at once the first one's key stays: it must hold on both. */
-        code = db_prepare(db, "INSERT INTO secret(name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING", &stmt);
-        if (code == CODE_OK) {
-            random_bytes(made, sizeof made);
-            db_bind_text(stmt, 1, span_text(name));
-            db_bind_blob(stmt, 2, span_of(made, sizeof made));
-            code = db_run(stmt);
-            db_finalize(&stmt);
-        }
+        random_bytes(made, sizeof made);
+        code = db_change(db, "INSERT INTO secret(name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                         DB_VALUES(db_of_text(span_text(name)), db_of_blob(span_of(made, sizeof made))));
         if (code == CODE_OK)
             code = read_secret(db, name, key);
     }
@@ -204,31 +194,19 @@ enum code store_secret(struct db *db, const char *name, bool may_make, unsigned 
 enum code store_told(struct db *db, const char *name, int64_t *id, struct why *why)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT id FROM told WHERE name = ?1", &stmt);
+    enum code code = db_find(db, "SELECT id FROM told WHERE name = ?1", DB_VALUES(db_of_text(span_text(name))), &stmt);
 
-    *id = 0;
-    if (code == CODE_OK) {
-        db_bind_text(stmt, 1, span_text(name));
-        code = db_step(stmt);
-        if (code == CODE_OK)
-            *id = db_int(stmt, 0);
-        db_finalize(&stmt);
-    }
+    *id = code == CODE_OK ? db_int(stmt, 0) : 0;
+    db_finalize(&stmt);
     return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : store_why(why, code, db, "reading the store");
 }
 
 enum code store_set_told(struct db *db, const char *name, int64_t id, struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "INSERT INTO told(name, id) VALUES (?1, ?2) "
-                                    "ON CONFLICT (name) DO UPDATE SET id = excluded.id WHERE excluded.id > id", &stmt);
+    enum code code = db_change(db, "INSERT INTO told(name, id) VALUES (?1, ?2) "
+                               "ON CONFLICT (name) DO UPDATE SET id = excluded.id WHERE excluded.id > id",
+                               DB_VALUES(db_of_text(span_text(name)), db_of_int(id)));
 
-    if (code == CODE_OK) {
-        db_bind_text(stmt, 1, span_text(name));
-        db_bind_int(stmt, 2, id);
-        code = db_run(stmt);
-        db_finalize(&stmt);
-    }
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }
 

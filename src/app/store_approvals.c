@@ -149,7 +149,6 @@ static enum code find_rows(struct db *db, enum store_approvals which, int64_t nu
 {
     const char *sql = SELECT_APPROVALS "id > ?1 ORDER BY id";
     int64_t first = 0;
-    enum code code;
 
     switch (which) {
     case APPROVALS_ALL:
@@ -173,12 +172,8 @@ static enum code find_rows(struct db *db, enum store_approvals which, int64_t nu
         first = number;
         break;
     }
-    code = db_prepare(db, sql, rows);
-    if (code == CODE_OK)
-        db_bind_int(*rows, 1, first);
-    if (code == CODE_OK && which == APPROVALS_OPEN)
-        db_bind_int(*rows, 2, now_us);
-    return code;
+    return db_select(db, sql, (const struct db_value[]){db_of_int(first), db_of_int(now_us)}, which == APPROVALS_OPEN ? 2 : 1,
+                     rows);
 }
 
 enum code store_approvals_each(struct db *db, enum store_approvals which, int64_t number, int64_t now_us,
@@ -298,23 +293,11 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
 
 static enum code add_answer(struct db *db, const struct store_answer *answer)
 {
-    struct db_stmt *stmt = NULL;
-    enum code code = db_prepare(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, "
-                                    "unseen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &stmt);
-
-    if (code == CODE_OK) {
-        db_bind_int(stmt, 1, answer->ask);
-        db_bind_int(stmt, 2, answer->is_granted);
-        db_bind_int(stmt, 3, answer->given_us);
-        db_bind_int(stmt, 4, answer->until_us);
-        db_bind_text(stmt, 5, answer->by);
-        db_bind_text(stmt, 6, answer->login);
-        db_bind_text(stmt, 7, answer->why);
-        db_bind_int(stmt, 8, answer->is_unseen);
-        code = db_run(stmt);
-    }
-    db_finalize(&stmt);
-    return code;
+    return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen) "
+                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                     DB_VALUES(db_of_int(answer->ask), db_of_int(answer->is_granted), db_of_int(answer->given_us),
+                               db_of_int(answer->until_us), db_of_text(answer->by), db_of_text(answer->login),
+                               db_of_text(answer->why), db_of_int(answer->is_unseen)));
 }
 
 enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why)

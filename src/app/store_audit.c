@@ -46,22 +46,14 @@ void store_audit_mark(const char *path, char mark[STORE_MARK_BYTES])
 enum code store_audit_ask(struct db *db, const char *mark, struct store_audit_request *request, struct why *why)
 {
     bool erases = request->kind == STORE_AUDIT_ERASE;
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "INSERT INTO audit_request(audit, kind, tenant, before_us, asked_us, asked_by) "
-                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &stmt);
+    enum code code = db_change(db, "INSERT INTO audit_request(audit, kind, tenant, before_us, asked_us, asked_by) "
+                               "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                               DB_VALUES(db_of_text(span_text(mark)),
+                                         db_of_text(erases ? SPAN_LIT("erase") : SPAN_LIT("archive")),
+                                         db_of_text(erases ? span_text(request->tenant) : SPAN_NONE),
+                                         erases ? db_of_int(request->before_us) : db_of_text(SPAN_NONE),
+                                         db_of_int(request->asked_us), db_of_text(span_text(request->actor))));
 
-    if (code == CODE_OK) {
-        db_bind_text(stmt, 1, span_text(mark));
-        db_bind_text(stmt, 2, erases ? SPAN_LIT("erase") : SPAN_LIT("archive"));
-        if (erases) {
-            db_bind_text(stmt, 3, span_text(request->tenant));
-            db_bind_int(stmt, 4, request->before_us);
-        }
-        db_bind_int(stmt, 5, request->asked_us);
-        db_bind_text(stmt, 6, span_text(request->actor));
-        code = db_run(stmt);
-        db_finalize(&stmt);
-    }
     request->id = code == CODE_OK ? db_last_id(db) : 0;
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }
@@ -74,57 +66,43 @@ static void copy(char out[STORE_AUDIT_TEXT], struct span text)
 enum code store_audit_next(struct db *db, const char *mark, struct store_audit_request *request, struct why *why)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT id, kind, tenant, before_us, asked_by, asked_us FROM audit_request "
-                                "WHERE audit = ?1 AND id NOT IN (SELECT request FROM audit_answer) ORDER BY id LIMIT 1", &stmt);
+    enum code code = db_find(db, "SELECT id, kind, tenant, before_us, asked_by, asked_us FROM audit_request "
+                             "WHERE audit = ?1 AND id NOT IN (SELECT request FROM audit_answer) ORDER BY id LIMIT 1",
+                             DB_VALUES(db_of_text(span_text(mark))), &stmt);
 
     *request = (struct store_audit_request){.id = 0};
     if (code == CODE_OK) {
-        db_bind_text(stmt, 1, span_text(mark));
-        code = db_step(stmt);
-        if (code == CODE_OK) {
-            request->id = db_int(stmt, 0);
-            request->kind = span_is(db_text(stmt, 1), "erase") ? STORE_AUDIT_ERASE : STORE_AUDIT_ARCHIVE;
-            copy(request->tenant, db_text(stmt, 2));
-            request->before_us = db_int(stmt, 3);
-            copy(request->actor, db_text(stmt, 4));
-            request->asked_us = db_int(stmt, 5);
-        }
-        db_finalize(&stmt);
+        request->id = db_int(stmt, 0);
+        request->kind = span_is(db_text(stmt, 1), "erase") ? STORE_AUDIT_ERASE : STORE_AUDIT_ARCHIVE;
+        copy(request->tenant, db_text(stmt, 2));
+        request->before_us = db_int(stmt, 3);
+        copy(request->actor, db_text(stmt, 4));
+        request->asked_us = db_int(stmt, 5);
     }
+    db_finalize(&stmt);
     return code == CODE_OK || code == CODE_NOT_FOUND ? code : store_why(why, code, db, "reading the store");
 }
 
 enum code store_audit_answer(struct db *db, int64_t request, bool done, const char *text, int64_t now_us, struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "INSERT OR IGNORE INTO audit_answer VALUES (?1, ?2, ?3, ?4)", &stmt);
+    enum code code = db_change(db, "INSERT OR IGNORE INTO audit_answer VALUES (?1, ?2, ?3, ?4)",
+                               DB_VALUES(db_of_int(request), db_of_int(done), db_of_text(span_text(text)), db_of_int(now_us)));
 
-    if (code == CODE_OK) {
-        db_bind_int(stmt, 1, request);
-        db_bind_int(stmt, 2, done);
-        db_bind_text(stmt, 3, span_text(text));
-        db_bind_int(stmt, 4, now_us);
-        code = db_run(stmt);
-        db_finalize(&stmt);
-    }
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }
 
 enum code store_audit_answered(struct db *db, int64_t request, bool *done, char **text, struct why *why)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT done, text FROM audit_answer WHERE request = ?1", &stmt);
+    enum code code = db_find(db, "SELECT done, text FROM audit_answer WHERE request = ?1", DB_VALUES(db_of_int(request)),
+                             &stmt);
 
     *text = NULL;
     if (code == CODE_OK) {
-        db_bind_int(stmt, 1, request);
-        code = db_step(stmt);
-        if (code == CODE_OK) {
-            *done = db_int(stmt, 0) != 0;
-            *text = mem_dup(db_text(stmt, 1).at, db_text(stmt, 1).len);
-            code = *text != NULL ? CODE_OK : CODE_NOMEM;
-        }
-        db_finalize(&stmt);
+        *done = db_int(stmt, 0) != 0;
+        *text = mem_dup(db_text(stmt, 1).at, db_text(stmt, 1).len);
+        code = *text != NULL ? CODE_OK : CODE_NOMEM;
     }
+    db_finalize(&stmt);
     return code == CODE_OK || code == CODE_NOT_FOUND ? code : store_why(why, code, db, "reading the store");
 }

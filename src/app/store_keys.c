@@ -7,38 +7,22 @@
 
 static enum code add_claims(struct db *db, int64_t id, const char *const *claims)
 {
-    struct db_stmt *stmt;
-    enum code code;
+    enum code code = CODE_OK;
 
-    if (claims == NULL || *claims == NULL)
-        return CODE_OK;
-    code = db_prepare(db, "INSERT INTO agent_key_claim(key, glob) VALUES (?1, ?2) ON CONFLICT DO NOTHING", &stmt);
-    for (; code == CODE_OK && *claims != NULL; claims++) {
-        db_bind_int(stmt, 1, id);
-        db_bind_text(stmt, 2, span_text(*claims));
-        code = db_run(stmt);
-    }
-    db_finalize(&stmt);
+    for (; code == CODE_OK && claims != NULL && *claims != NULL; claims++)
+        code = db_change(db, "INSERT INTO agent_key_claim(key, glob) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                         DB_VALUES(db_of_int(id), db_of_text(span_text(*claims))));
     return code;
 }
 
 static enum code add_key(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "INSERT INTO agent_key(digest, principal, tenant, expires_us, note, made_us, made_by) "
-                                    "VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7)", &stmt);
+    enum code code = db_change(db, "INSERT INTO agent_key(digest, principal, tenant, expires_us, note, made_us, made_by) "
+                               "VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7)",
+                               DB_VALUES(db_of_blob(span_of(digest, DIGEST_BYTES)), db_of_text(key->principal),
+                                         db_of_text(key->tenant), db_of_int(key->expires_us), db_of_text(key->note),
+                                         db_of_int(key->made_us), db_of_text(key->made_by)));
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_blob(stmt, 1, span_of(digest, DIGEST_BYTES));
-    db_bind_text(stmt, 2, key->principal);
-    db_bind_text(stmt, 3, key->tenant);
-    db_bind_int(stmt, 4, key->expires_us);
-    db_bind_text(stmt, 5, key->note);
-    db_bind_int(stmt, 6, key->made_us);
-    db_bind_text(stmt, 7, key->made_by);
-    code = db_run(stmt);
-    db_finalize(&stmt);
     if (code != CODE_OK)
         return code;
     *id = db_last_id(db);
@@ -65,12 +49,8 @@ enum code store_key_add(struct db *db, const struct store_key *key, const unsign
 static enum code count_key(struct db *db, int64_t id, int64_t *count)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT count(*) FROM agent_key WHERE id = ?1", &stmt);
+    enum code code = db_find(db, "SELECT count(*) FROM agent_key WHERE id = ?1", DB_VALUES(db_of_int(id)), &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, id);
-    code = db_step(stmt);
     *count = code == CODE_OK ? db_int(stmt, 0) : 0;
     db_finalize(&stmt);
     return code;
@@ -78,7 +58,6 @@ static enum code count_key(struct db *db, int64_t id, int64_t *count)
 
 enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t now_us, struct why *why)
 {
-    struct db_stmt *stmt;
     int64_t count = 0;
     enum code code = count_key(db, id, &count);
 
@@ -86,14 +65,8 @@ enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t
         return store_why(why, code, db, "reading the store");
     if (count == 0)
         return why_set(why, CODE_NOT_FOUND, "there is no key %lld; `callgate key list` shows them", (long long)id);
-    code = db_prepare(db, "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by) VALUES (?1, ?2, ?3)", &stmt);
-    if (code == CODE_OK) {
-        db_bind_int(stmt, 1, id);
-        db_bind_int(stmt, 2, now_us);
-        db_bind_text(stmt, 3, span_text(actor));
-        code = db_run(stmt);
-        db_finalize(&stmt);
-    }
+    code = db_change(db, "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by) VALUES (?1, ?2, ?3)",
+                     DB_VALUES(db_of_int(id), db_of_int(now_us), db_of_text(span_text(actor))));
     if (code == CODE_EXISTS)
         return why_set(why, code, "key %lld is revoked already; nothing was changed", (long long)id);
     return code == CODE_OK ? code : store_why(why, code, db, "storing the revocation");
@@ -227,16 +200,13 @@ static enum code take_row(struct key_rows *rows, struct db_stmt *row, struct db_
 static enum code take_rows(struct key_rows *rows, struct db *db, int64_t now_us)
 {
     struct db_stmt *row = NULL, *claims = NULL;
-    enum code code = db_prepare(db, SELECT_KEYS "WHERE r.id IS NULL AND (k.expires_us IS NULL OR k.expires_us > ?1)", &row);
+    enum code code = db_select(db, SELECT_KEYS "WHERE r.id IS NULL AND (k.expires_us IS NULL OR k.expires_us > ?1)",
+                               DB_VALUES(db_of_int(now_us)), &row);
 
     if (code == CODE_OK)
         code = db_prepare(db, SELECT_CLAIMS, &claims);
-    if (code == CODE_OK) {
-        db_bind_int(row, 1, now_us);
-        while ((code = db_step(row)) == CODE_OK)
-            if ((code = take_row(rows, row, claims)) != CODE_OK)
-                break;
-    }
+    while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
+        code = take_row(rows, row, claims);
     db_finalize(&row);
     db_finalize(&claims);
     return code == CODE_NOT_FOUND ? CODE_OK : code;

@@ -78,9 +78,7 @@ static enum code take_away(struct policy_set *set, const struct policy_store_cha
 
 static enum code insert_files(struct db *db, const struct policy_set *set, uint64_t version)
 {
-    struct db_stmt *stmt;
-    enum code code =
-        db_prepare(db, "INSERT INTO policy_file(version, name, path, text, sha256) VALUES (?1, ?2, ?3, ?4, ?5)", &stmt);
+    enum code code = CODE_OK;
 
     for (size_t i = 0; i < set->count && code == CODE_OK; i++) {
         const struct policy_member *member = &set->members[i];
@@ -91,34 +89,22 @@ static enum code insert_files(struct db *db, const struct policy_set *set, uint6
             continue;
         digest_of(member->text, digest);
         num_hex(digest, sizeof digest, hex);
-        db_bind_int(stmt, 1, (int64_t)version);
-        db_bind_text(stmt, 2, member->name);
-        db_bind_text(stmt, 3, member->path);
-        db_bind_text(stmt, 4, member->text);
-        db_bind_text(stmt, 5, span_of(hex, sizeof hex));
-        code = db_run(stmt);
+        code = db_change(db, "INSERT INTO policy_file(version, name, path, text, sha256) VALUES (?1, ?2, ?3, ?4, ?5)",
+                         DB_VALUES(db_of_int((int64_t)version), db_of_text(member->name), db_of_text(member->path),
+                                   db_of_text(member->text), db_of_text(span_of(hex, sizeof hex))));
     }
-    db_finalize(&stmt);
     return code;
 }
 
 static enum code insert_version(struct db *db, const struct policy_store_change *change, struct span hash, size_t failing,
                                 uint64_t *version)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "INSERT INTO policy_version(created_us, author, message, hash, failing_tests, despite) "
-                                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &stmt);
+    enum code code = db_change(db, "INSERT INTO policy_version(created_us, author, message, hash, failing_tests, despite) "
+                               "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                               DB_VALUES(db_of_int(change->now_us), db_of_text(change->author),
+                                         db_of_text(change->message.len > 0 ? change->message : SPAN_NONE), db_of_text(hash),
+                                         db_of_int((int64_t)failing), db_of_text(failing > 0 ? change->despite : SPAN_NONE)));
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, change->now_us);
-    db_bind_text(stmt, 2, change->author);
-    db_bind_text(stmt, 3, change->message.len > 0 ? change->message : SPAN_NONE);
-    db_bind_text(stmt, 4, hash);
-    db_bind_int(stmt, 5, (int64_t)failing);
-    db_bind_text(stmt, 6, failing > 0 ? change->despite : SPAN_NONE);
-    code = db_run(stmt);
-    db_finalize(&stmt);
     *version = (uint64_t)db_last_id(db);
     return code;
 }
@@ -143,19 +129,9 @@ static enum code check_message(struct span message, struct why *why)
 
 static enum code insert_activation(struct db *db, uint64_t version, struct span author, struct span message, int64_t now_us)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(
-        db, "INSERT INTO policy_activation(version, activated_us, activated_by, message) VALUES (?1, ?2, ?3, ?4)", &stmt);
-
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, (int64_t)version);
-    db_bind_int(stmt, 2, now_us);
-    db_bind_text(stmt, 3, author);
-    db_bind_text(stmt, 4, message.len > 0 ? message : SPAN_NONE);
-    code = db_run(stmt);
-    db_finalize(&stmt);
-    return code;
+    return db_change(db, "INSERT INTO policy_activation(version, activated_us, activated_by, message) VALUES (?1, ?2, ?3, ?4)",
+                     DB_VALUES(db_of_int((int64_t)version), db_of_int(now_us), db_of_text(author),
+                               db_of_text(message.len > 0 ? message : SPAN_NONE)));
 }
 
 static enum code store_set(struct db *db, const struct policy_store_change *change, const struct policy_set *set,

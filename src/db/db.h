@@ -78,6 +78,39 @@ void db_bind_text(struct db_stmt *stmt, int at, struct span value);  /* a span w
 void db_bind_blob(struct db_stmt *stmt, int at, struct span value);  /* likewise */
 void db_bind_null(struct db_stmt *stmt, int at);
 
+/* What a parameter is bound to. DB_VALUES(...) makes the two arguments `values` and `count` of some. */
+enum db_type { DB_NULL = 0, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
+struct db_value {
+    enum db_type type; /* but for DB_REAL */
+    int64_t number;
+    struct span bytes; /* at == NULL binds NULL */
+};
+#define DB_VALUES(...) \
+    (const struct db_value[]){__VA_ARGS__}, sizeof((const struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value)
+
+static inline struct db_value db_of_int(int64_t number)
+{
+    return (struct db_value){.type = DB_INT, .number = number};
+}
+
+static inline struct db_value db_of_text(struct span text)
+{
+    return (struct db_value){.type = DB_TEXT, .bytes = text};
+}
+
+static inline struct db_value db_of_blob(struct span blob)
+{
+    return (struct db_value){.type = DB_BLOB, .bytes = blob};
+}
+
+/* Prepares and binds: the caller steps and finalises. *stmt is NULL where it fails. */
+enum code db_select(struct db *db, const char *sql, const struct db_value *values, size_t count,
+                    struct db_stmt **stmt) MUST_USE;
+/* The same, and steps to the first row; CODE_NOT_FOUND: there is none. */
+enum code db_find(struct db *db, const char *sql, const struct db_value *values, size_t count, struct db_stmt **stmt) MUST_USE;
+/* Runs a statement that gives no rows, once. */
+enum code db_change(struct db *db, const char *sql, const struct db_value *values, size_t count) MUST_USE;
+
 /* CODE_OK: a row is there; CODE_NOT_FOUND: done; anything else: failed. */
 enum code db_step(struct db_stmt *stmt) MUST_USE;
 /* Runs to the end, expects no row, resets. */
@@ -92,7 +125,6 @@ int64_t db_int(struct db_stmt *stmt, int column);
 struct span db_text(struct db_stmt *stmt, int column);
 struct span db_blob(struct db_stmt *stmt, int column);
 bool db_is_null(struct db_stmt *stmt, int column);
-enum db_type { DB_NULL = 0, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
 enum db_type db_type(struct db_stmt *stmt, int column); /* as stored, before any conversion */
 int db_columns(struct db_stmt *stmt);
 const char *db_column_name(struct db_stmt *stmt, int column);

@@ -18,13 +18,12 @@ struct approvals_of {
 static enum code find_ids(struct approvals_of *of, struct db *db)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT DISTINCT json_extract(detail, '$.approval') FROM event "
-                                "WHERE kind IN ('approval_asked', 'approval_used') AND json_valid(detail) "
-                                "AND json_extract(detail, '$.decision') = ?1", &stmt);
+    enum code code = db_select(db, "SELECT DISTINCT json_extract(detail, '$.approval') FROM event "
+                               "WHERE kind IN ('approval_asked', 'approval_used') AND json_valid(detail) "
+                               "AND json_extract(detail, '$.decision') = ?1", DB_VALUES(db_of_int(of->decision)), &stmt);
 
     if (code != CODE_OK)
         return code;
-    db_bind_int(stmt, 1, of->decision);
     while (of->count < APPROVALS_MAX && (code = db_step(stmt)) == CODE_OK)
         if (db_type(stmt, 0) == DB_INT)
             of->id[of->count++] = db_int(stmt, 0);

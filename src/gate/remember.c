@@ -58,14 +58,9 @@ static void count_row(struct counting *counting, struct db_stmt *row)
 static enum code count_rows(struct counting *counting, struct db *db, int64_t first, int64_t last, int64_t since_us)
 {
     struct db_stmt *row;
-    enum code code = db_prepare(db, SELECT, &row);
+    enum code code = db_select(db, SELECT, DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(since_us)), &row);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(row, 1, first);
-    db_bind_int(row, 2, last);
-    db_bind_int(row, 3, since_us);
-    while ((code = db_step(row)) == CODE_OK)
+    while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
         count_row(counting, row);
     db_finalize(&row);
     return code == CODE_NOT_FOUND ? CODE_OK : code;

@@ -57,35 +57,24 @@ enum code policy_store_why(struct why *why, enum code code, const struct db *db,
 
 enum code policy_store_active(struct db *db, uint64_t *version, struct why *why)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT version FROM policy_activation ORDER BY id DESC LIMIT 1", &stmt);
+    int64_t active;
+    enum code code = db_number(db, "SELECT version FROM policy_activation ORDER BY id DESC LIMIT 1", &active);
 
-    *version = 0;
-    if (code == CODE_OK) {
-        code = db_step(stmt);
-        if (code == CODE_OK)
-            *version = (uint64_t)db_int(stmt, 0);
-        else if (code == CODE_NOT_FOUND)
-            code = CODE_OK;
-        db_finalize(&stmt);
-    }
+    *version = (uint64_t)active;
     return policy_store_why(why, code, db, "asking for the active policy");
 }
 
 static enum code has_version(struct db *db, uint64_t version, char hash[2 * DIGEST_BYTES], struct why *why)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT hash FROM policy_version WHERE version = ?1", &stmt);
+    enum code code = db_find(db, "SELECT hash FROM policy_version WHERE version = ?1", DB_VALUES(db_of_int((int64_t)version)),
+                             &stmt);
 
-    if (code == CODE_OK) {
-        db_bind_int(stmt, 1, (int64_t)version);
-        code = db_step(stmt);
-        if (code == CODE_OK && db_text(stmt, 0).len == 2 * DIGEST_BYTES)
-            memcpy(hash, db_text(stmt, 0).at, 2 * DIGEST_BYTES);
-        else if (code == CODE_OK)
-            memset(hash, '?', 2 * DIGEST_BYTES); /* no text has such a one */
-        db_finalize(&stmt);
-    }
+    if (code == CODE_OK && db_text(stmt, 0).len == 2 * DIGEST_BYTES)
+        memcpy(hash, db_text(stmt, 0).at, 2 * DIGEST_BYTES);
+    else if (code == CODE_OK)
+        memset(hash, '?', 2 * DIGEST_BYTES); /* no text has such a one */
+    db_finalize(&stmt);
     if (code == CODE_NOT_FOUND)
         return why_set(why, code, "there is no policy version %" PRIu64 "; `callgate policy list` shows those there are",
                        version);
@@ -129,12 +118,11 @@ enum code policy_set_read(struct db *db, uint64_t version, struct policy_set *se
 
     if (code != CODE_OK)
         return code;
-    code = db_prepare(db, "SELECT name, path, text, sha256 FROM policy_file WHERE version = ?1 ORDER BY name", &stmt);
-    if (code == CODE_OK) {
-        db_bind_int(stmt, 1, (int64_t)version);
+    code = db_select(db, "SELECT name, path, text, sha256 FROM policy_file WHERE version = ?1 ORDER BY name",
+                     DB_VALUES(db_of_int((int64_t)version)), &stmt);
+    if (code == CODE_OK)
         code = add_stored(stmt, set, &is_damaged);
-        db_finalize(&stmt);
-    }
+    db_finalize(&stmt);
     if (code != CODE_OK)
         return policy_store_why(why, code, db, "reading a policy version's files");
     policy_set_hash(set, found);
