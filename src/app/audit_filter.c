@@ -41,15 +41,6 @@ static int check_words(const struct audit_filter *filter)
     return status == OPTIONS_GO ? check_word("reason", filter->reason, reasons) : status;
 }
 
-int audit_filter_number(const char *option, const char *text, uint64_t least, uint64_t *number)
-{
-    if (text == NULL)
-        return OPTIONS_GO;
-    if (num_u64(span_text(text), number) != CODE_OK || *number < least || *number > INT64_MAX)
-        return complain(STATUS_USAGE, "--%s \"%s\" is no number from %llu on", option, text, (unsigned long long)least);
-    return OPTIONS_GO;
-}
-
 static int read_time(const char *option, const char *text, int64_t *time_us)
 {
     struct why why = {""};
@@ -77,7 +68,6 @@ static void read_session(struct audit_filter *filter, struct query *query)
 
 int audit_filter_read(struct audit_filter *filter, struct query *query)
 {
-    uint64_t http_status = 0, version = 0;
     int status = check_words(filter);
 
     *query = (struct query){
@@ -86,14 +76,9 @@ int audit_filter_read(struct audit_filter *filter, struct query *query)
         .upstream = span_text(filter->upstream), .verdict = span_text(filter->verdict), .reason = span_text(filter->reason),
         .rule = span_text(filter->rule), .outcome = span_text(filter->outcome), .client = span_text(filter->client),
         .text = span_text(filter->text),
+        .status = (int64_t)filter->status, .policy_version = (int64_t)filter->policy_version,
     };
     read_session(filter, query);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("status", filter->status, 100, &http_status);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("policy-version", filter->policy_version, 1, &version);
-    query->status = (int64_t)http_status;
-    query->policy_version = (int64_t)version;
     if (status == OPTIONS_GO)
         status = read_time("since", filter->since, &query->since_us);
     return status == OPTIONS_GO ? read_time("until", filter->until, &query->until_us) : status;

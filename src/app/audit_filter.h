@@ -12,15 +12,16 @@
 #include "evidence/query.h"
 
 struct audit_filter {
-    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *outcome, *status;
-    const char *session, *client, *policy_version, *since, *until, *text;
+    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *outcome;
+    const char *session, *client, *since, *until, *text;
+    uint64_t status, policy_version; /* 0: any */
     unsigned char session_digest[DIGEST_BYTES];
 };
 
 /* What an outcome says; a decision that waits for its own matches none. */
 #define AUDIT_OUTCOME_OPTIONS(f)                                                                                       \
     {.name = "outcome", .takes = "WORD", .help = "result, tool_error, cancelled, unknown ...", .value = &(f)->outcome},  \
-    {.name = "status", .takes = "N", .help = "the HTTP status that the agent got", .value = &(f)->status}
+    {.name = "status", .takes = "N", .help = "the HTTP status that the agent got", .number = &(f)->status, .least = 100}
 
 #define AUDIT_DECISION_OPTIONS(f)                                                                                      \
     {.name = "tenant", .takes = "NAME", .help = "of this tenant; in texts * stands for anything", .value = &(f)->tenant},   \
@@ -34,15 +35,12 @@ struct audit_filter {
     {.name = "rule", .takes = "ID", .help = "decided by this rule", .value = &(f)->rule},                              \
     {.name = "session", .takes = "ID", .help = "as the agent sent it, or its SHA-256", .value = &(f)->session},        \
     {.name = "client", .takes = "ADDRESS", .help = "from this address: 10.1.2.3, 10.1.*", .value = &(f)->client},      \
-    {.name = "policy-version", .takes = "N", .help = "judged by this version", .value = &(f)->policy_version},         \
+    {.name = "policy-version", .takes = "N", .help = "judged by this version", .number = &(f)->policy_version, .least = 1},  \
     {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &(f)->since},                                      \
     {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &(f)->until},                    \
     {.name = "text", .takes = "TEXT", .help = "anywhere in the call, its arguments included", .value = &(f)->text}
 
 /* After options_read. Returns: OPTIONS_GO with the query's filters set, or an exit status. */
 int audit_filter_read(struct audit_filter *filter, struct query *query);
-
-/* A number of an option, from `least` on. NULL leaves *number as it is. */
-int audit_filter_number(const char *option, const char *text, uint64_t least, uint64_t *number);
 
 #endif

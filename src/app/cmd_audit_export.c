@@ -25,7 +25,7 @@ enum form { FORM_JSON = 0, FORM_CSV, FORM_OCSF, FORM_CEF, FORM_SQLITE };
 
 struct exporting {
     struct audit_filter filter;
-    const char *config, *format, *cursor_path, *output_path, *from_text;
+    const char *config, *format, *cursor_path, *output_path;
     uint64_t from; /* rows before it were given away */
     int missing;   /* STATUS_NEGATIVE: rows that are not here were passed over */
     bool no_events, follow;
@@ -267,7 +267,7 @@ int cmd_audit__export(int argc, char **argv)
         {.name = "output", .takes = "FILE", .help = "append to this file instead of stdout", .value = &e.output_path},
         {.name = "follow", .help = "go on as rows come, until it is interrupted", .flag = &e.follow},
         {.name = "no-events", .help = "decisions and outcomes only", .flag = &e.no_events},
-        AUDIT_FROM_OPTION(&e.from_text),
+        AUDIT_FROM_OPTION(&e.from),
         AUDIT_DECISION_OPTIONS(&e.filter),
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &e.config},
         {0},
@@ -289,8 +289,6 @@ int cmd_audit__export(int argc, char **argv)
     buf_init(&e.safe, 2 * LINE_BYTES);
     status = as_json && e.format != NULL && strcmp(e.format, "json") != 0
                  ? complain(STATUS_USAGE, "--json and --format exclude each other; name one") : read_form(&e);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("from", e.from_text, 1, &e.from);
     if (status == OPTIONS_GO)
         status = audit_filter_read(&e.filter, &e.query);
     if (status == OPTIONS_GO)

@@ -91,14 +91,14 @@ static int run(const char *path, int64_t since_us, int64_t until_us, uint64_t fr
 
 int cmd_audit__open(int argc, char **argv)
 {
-    const char *config = NULL, *since = NULL, *until = NULL, *from_text = NULL;
+    const char *config = NULL, *since = NULL, *until = NULL;
     int64_t since_us = 0, until_us = 0;
     uint64_t from = 0;
     char *path = NULL;
     const struct option options[] = {
         {.name = "since", .takes = "TIME", .help = WHEN_FORMS, .value = &since},
         {.name = "until", .takes = "TIME", .help = "likewise; not including it", .value = &until},
-        AUDIT_FROM_OPTION(&from_text),
+        AUDIT_FROM_OPTION(&from),
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
         {0},
     };
@@ -115,8 +115,6 @@ int cmd_audit__open(int argc, char **argv)
     status = when_option("since", since, &since_us);
     if (status == OPTIONS_GO)
         status = when_option("until", until, &until_us);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("from", from_text, 1, &from);
     if (status == OPTIONS_GO)
         status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
     if (status == OPTIONS_GO)

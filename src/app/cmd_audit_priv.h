@@ -17,8 +17,9 @@ int cmd_audit__find(const char *operand, const char *config, char **path);
 /* Says on stderr which rows of the trail are missing, but for those before number `from`: they were given away on purpose.
  * Returns: STATUS_DONE, or STATUS_NEGATIVE where something is missing. */
 int cmd_audit__tell_missing(const struct trail *trail, uint64_t from);
-#define AUDIT_FROM_OPTION(text) \
-    {.name = "from", .takes = "N", .help = "rows before number N were given away, and may be missing", .value = text}
+#define AUDIT_FROM_OPTION(row) \
+    {.name = "from", .takes = "N", .help = "rows before number N were given away, and may be missing", .number = row, \
+     .least = 1}
 
 /* The worse of two: broken or unreadable files before what is only not vouched for. */
 int cmd_audit__worse(int one, int other);

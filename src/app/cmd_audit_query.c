@@ -18,7 +18,7 @@
 struct asked {
     struct audit_filter filter;
     struct audit_out out;
-    const char *config, *limit, *order, *from_text;
+    const char *config, *order;
     uint64_t from; /* rows before it were given away */
     bool all;
 };
@@ -106,15 +106,16 @@ int cmd_audit__query(int argc, char **argv)
 {
     struct asked asked = {.all = false};
     struct query query;
+    uint64_t limit = LIMIT_DEFAULT;
     char *path = NULL;
     const struct option options[] = {
         AUDIT_DECISION_OPTIONS(&asked.filter),
         AUDIT_OUTCOME_OPTIONS(&asked.filter),
-        {.name = "limit", .takes = "N", .help = "so many at most; 100 by default, 0 for all", .value = &asked.limit},
+        {.name = "limit", .takes = "N", .help = "so many at most; 100 by default, 0 for all", .number = &limit},
         {.name = "order", .takes = "END", .help = "newest or oldest first; else newest, told forward",
          .value = &asked.order},
         {.name = "all", .help = "also sealed files beside the database", .flag = &asked.all},
-        AUDIT_FROM_OPTION(&asked.from_text),
+        AUDIT_FROM_OPTION(&asked.from),
         AUDIT_OUT_OPTIONS(&asked.out),
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
         {0},
@@ -129,11 +130,7 @@ int cmd_audit__query(int argc, char **argv)
     if (status != OPTIONS_GO)
         return status;
     status = audit_filter_read(&asked.filter, &query);
-    query.limit = LIMIT_DEFAULT;
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("limit", asked.limit, 0, &query.limit);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("from", asked.from_text, 1, &asked.from);
+    query.limit = limit;
     if (status == OPTIONS_GO)
         status = read_order(asked.order, &query);
     if (status == OPTIONS_GO)

@@ -159,7 +159,7 @@ int cmd_audit__show(int argc, char **argv)
     buf_init(&show.words, SHOW_MEMORY_BYTES);
     status = options_read(&usage, argc, argv, &operands);
     if (status == OPTIONS_GO)
-        status = audit_filter_number("N", argv[0], 1, &number);
+        status = option_number("N", argv[0], 1, &number);
     show.asked = (int64_t)number;
     if (status == OPTIONS_GO)
         status = cmd_audit__find(operands > 1 ? argv[1] : NULL, show.place.config, &show.path);

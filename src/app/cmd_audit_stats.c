@@ -21,7 +21,7 @@
 
 struct asked {
     struct audit_filter filter;
-    const char *config, *by, *top, *from_text;
+    const char *config, *by;
     uint64_t from; /* rows before it were given away */
     bool all, as_json;
     unsigned bys;
@@ -238,7 +238,7 @@ static int run(const char *path, const struct asked *asked, const struct query *
 
 int cmd_audit__stats(int argc, char **argv)
 {
-    struct asked asked = {.all = false};
+    struct asked asked = {.rows = TOP_DEFAULT};
     struct query query;
     char *path = NULL;
     const struct option options[] = {
@@ -246,9 +246,10 @@ int cmd_audit__stats(int argc, char **argv)
         AUDIT_OUTCOME_OPTIONS(&asked.filter),
         {.name = "by", .takes = "LIST", .help = "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome",
          .value = &asked.by},
-        {.name = "top", .takes = "N", .help = "of each, those with most calls; 10 by default, 0 for all", .value = &asked.top},
+        {.name = "top", .takes = "N", .help = "of each, those with most calls; 10 by default, 0 for all",
+         .number = &asked.rows},
         {.name = "all", .help = "also sealed files beside the database", .flag = &asked.all},
-        AUDIT_FROM_OPTION(&asked.from_text),
+        AUDIT_FROM_OPTION(&asked.from),
         {.name = "json", .help = "the figures as JSON; times in microseconds", .flag = &asked.as_json},
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
         {0},
@@ -265,11 +266,6 @@ int cmd_audit__stats(int argc, char **argv)
     if (status != OPTIONS_GO)
         return status;
     status = audit_filter_read(&asked.filter, &query);
-    asked.rows = TOP_DEFAULT;
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("top", asked.top, 0, &asked.rows);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("from", asked.from_text, 1, &asked.from);
     if (status == OPTIONS_GO)
         status = read_by(asked.by, &asked.bys);
     if (status == OPTIONS_GO)

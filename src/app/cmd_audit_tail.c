@@ -17,7 +17,7 @@
 struct asked {
     struct audit_filter filter;
     struct audit_out out;
-    const char *config, *lines, *stop;
+    const char *config;
     uint64_t line_count, stop_after; /* stop_after 0: never */
 };
 
@@ -65,8 +65,9 @@ int cmd_audit__tail(int argc, char **argv)
     const struct option options[] = {
         AUDIT_DECISION_OPTIONS(&asked.filter),
         AUDIT_OUTCOME_OPTIONS(&asked.filter),
-        {.name = "lines", .takes = "N", .help = "begin with the newest so many; 10 by default", .value = &asked.lines},
-        {.name = "stop-after", .takes = "N", .help = "end once so many were shown", .value = &asked.stop},
+        {.name = "lines", .takes = "N", .help = "begin with the newest so many; 10 by default", .number = &asked.line_count},
+        {.name = "stop-after", .takes = "N", .help = "end once so many were shown", .number = &asked.stop_after,
+         .least = 1},
         AUDIT_OUT_OPTIONS(&asked.out),
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &asked.config},
         {0},
@@ -80,10 +81,6 @@ int cmd_audit__tail(int argc, char **argv)
     if (status != OPTIONS_GO)
         return status;
     status = audit_filter_read(&asked.filter, &query);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("lines", asked.lines, 0, &asked.line_count);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("stop-after", asked.stop, 1, &asked.stop_after);
     if (status == OPTIONS_GO)
         status = audit_out_begin(&asked.out);
     if (status == OPTIONS_GO)

@@ -402,8 +402,7 @@ static int verify(struct verify_conf *conf, const char *checkpoints, bool all, u
 
 int cmd_audit__verify(int argc, char **argv)
 {
-    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL, *from = NULL, *store = NULL;
-    const char *patience = NULL;
+    const char *config = NULL, *key_path = NULL, *checkpoints = NULL, *tenant = NULL, *store = NULL;
     uint64_t given_away = 0, seconds = 0;
     char *path = NULL;
     bool all = false, as_json = false;
@@ -414,9 +413,9 @@ int cmd_audit__verify(int argc, char **argv)
          .value = &checkpoints},
         {.name = "store", .takes = "FILE", .help = "callgate.db: it must hold the policies that rows name, as they were",
          .value = &store},
-        AUDIT_FROM_OPTION(&from),
+        AUDIT_FROM_OPTION(&given_away),
         {.name = "unsigned", .takes = "SECONDS", .help = "so old may rows be that nobody signed yet; 10 by default, more where "
-         "`checkpoint_interval` is", .value = &patience},
+         "`checkpoint_interval` is", .number = &seconds, .least = 1},
         {.name = "tenant", .takes = "NAME", .help = "the file is a proof of this tenant's rows", .value = &tenant},
         {.name = "config", .takes = "FILE", .help = "names the database where no operand does", .value = &config},
         {.name = "json", .help = "the answer as JSON", .flag = &as_json},
@@ -440,10 +439,6 @@ int cmd_audit__verify(int argc, char **argv)
         status = cmd_audit__find(operands > 0 ? argv[0] : NULL, config, &path);
     if (status == OPTIONS_GO && key_path != NULL)
         status = read_key(key_path, &key);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("from", from, 1, &given_away);
-    if (status == OPTIONS_GO)
-        status = audit_filter_number("unsigned", patience, 1, &seconds);
     if (status == OPTIONS_GO)
         status = try_proof(path, key_path != NULL ? &key : NULL, tenant, as_json);
     if (status == OPTIONS_GO) {

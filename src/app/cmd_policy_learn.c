@@ -23,8 +23,8 @@
 
 struct learning {
     bool as_json;
-    const char *config, *audit, *since, *until, *from, *tenant, *upstream, *min_calls, *name;
-    uint64_t fewest;
+    const char *config, *audit, *since, *until, *tenant, *upstream, *min_calls, *name;
+    uint64_t fewest, from;
     struct recorded_range range;
     struct progress progress;
     struct learn *learn;

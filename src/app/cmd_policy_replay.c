@@ -34,7 +34,8 @@ struct group {
 
 struct replaying {
     struct store_place place;
-    const char *audit, *version, *since, *until, *from, *tenant, *tool, *threads;
+    const char *audit, *version, *since, *until, *tenant, *tool, *threads;
+    uint64_t from;
     bool only, list, as_json;
     struct replay_conf conf;
     struct replay_sum sum;

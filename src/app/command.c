@@ -3,6 +3,7 @@
 #include "app/print.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/num.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -100,8 +101,18 @@ static int unknown_option(const struct usage *usage, const char *name, size_t le
     return complain(STATUS_USAGE, "unknown option --%.*s; --help lists the options", (int)len, name);
 }
 
-static int store_value(const struct option *option, const char *value)
+int option_number(const char *name, const char *text, uint64_t least, uint64_t *number)
 {
+    if (num_u64(span_text(text), number) != CODE_OK || *number < least || *number > INT64_MAX)
+        return complain(STATUS_USAGE, "--%s \"%s\" is no number from %llu on", name, text, (unsigned long long)least);
+    return OPTIONS_GO;
+}
+
+/* Takes: given: bits of the options that were. */
+static int store_value(const struct usage *usage, const struct option *option, const char *value, uint64_t *given)
+{
+    uint64_t bit = UINT64_C(1) << (option - usage->options);
+
     if (option->many != NULL) {
         if (option->many->count == OPTION_VALUES_MAX)
             return complain(STATUS_USAGE, "--%s is given more than %d times; give fewer", option->name,
@@ -109,14 +120,17 @@ static int store_value(const struct option *option, const char *value)
         option->many->value[option->many->count++] = value;
         return OPTIONS_GO;
     }
-    if (*option->value != NULL)
+    if ((*given & bit) != 0)
         return complain(STATUS_USAGE, "--%s is given twice; give it once", option->name);
+    *given |= bit;
+    if (option->number != NULL)
+        return option_number(option->name, value, option->least, option->number);
     *option->value = value;
     return OPTIONS_GO;
 }
 
 /* Takes: text after the two dashes; *at is moved when the next word is its value. */
-static int read_option(const struct usage *usage, char **argv, int argc, int *at)
+static int read_option(const struct usage *usage, char **argv, int argc, int *at, uint64_t *given)
 {
     const char *text = argv[*at] + 2;
     const char *equals = strchr(text, '=');
@@ -134,15 +148,16 @@ static int read_option(const struct usage *usage, char **argv, int argc, int *at
         return OPTIONS_GO;
     }
     if (equals != NULL)
-        return store_value(option, equals + 1);
+        return store_value(usage, option, equals + 1, given);
     if (*at + 1 >= argc)
         return complain(STATUS_USAGE, "--%s needs a value; write --%s %s", option->name, option->name, option->takes);
-    return store_value(option, argv[++*at]);
+    return store_value(usage, option, argv[++*at], given);
 }
 
 int options_read(const struct usage *usage, int argc, char **argv, int *operands)
 {
     bool options_over = false;
+    uint64_t given = 0;
 
     *operands = 0;
     for (int i = 0; i < argc; i++) {
@@ -162,7 +177,7 @@ int options_read(const struct usage *usage, int argc, char **argv, int *operands
         }
         if (argv[i][1] != '-')
             return complain(STATUS_USAGE, "unknown option %s; options are written --name, --help lists them", argv[i]);
-        status = read_option(usage, argv, argc, &i);
+        status = read_option(usage, argv, argc, &i, &given);
         if (status != OPTIONS_GO)
             return status;
     }

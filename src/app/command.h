@@ -14,6 +14,7 @@
 #include "base/why.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 
 enum exit_status {
@@ -38,6 +39,8 @@ struct option {
     const char *help;
     bool *flag;
     const char **value;            /* given twice is an error */
+    uint64_t *number;              /* likewise; left as it is where the option is not given */
+    uint64_t least;                /* that it may be */
     struct option_values *many;    /* may be repeated */
 };
 
@@ -65,6 +68,9 @@ struct usage {
 /* Reads argv; what is no option is moved to its front and counted into *operands. `--` ends the options.
  * Returns: OPTIONS_GO, or the exit status to return at once (after --help or a fault that was told). */
 int options_read(const struct usage *usage, int argc, char **argv, int *operands);
+
+/* A number that somebody wrote, of an option or an operand, from `least` on. Returns: as options_read. */
+int option_number(const char *name, const char *text, uint64_t least, uint64_t *number);
 
 /* Prints `callgate: ...` on stderr. Returns: status. */
 int complain(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -18,24 +18,21 @@ static int list_files(struct policy_trail *trail, uint64_t from)
     return OPTIONS_GO;
 }
 
-int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config, const char *from)
+int policy_trail_find(struct policy_trail *trail, const char *audit, const char *config, uint64_t from)
 {
     struct why why = {""};
     char *path = NULL;
     enum code code;
-    uint64_t given_away = 0;
-    int status = audit_filter_number("from", from, 1, &given_away);
+    int status = cmd_audit__find(audit, config, &path);
 
     *trail = (struct policy_trail){.count = 0};
-    if (status == OPTIONS_GO)
-        status = cmd_audit__find(audit, config, &path);
     if (status != OPTIONS_GO)
         return status;
     code = trail_find(path, true, &trail->trail, &why);
     mem_free(path);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
-    return list_files(trail, given_away);
+    return list_files(trail, from);
 }
 
 void policy_trail_fini(struct policy_trail *trail)

@@ -41,6 +41,7 @@ struct given {
     bool verbose;
     const char *name;
     struct option_values many;
+    uint64_t count;
     int operands;
     const char *operand[8];
 };
@@ -51,6 +52,7 @@ static int read_words(struct given *given, const char *const *words, int min, in
         {.name = "verbose", .help = "more", .flag = &given->verbose},
         {.name = "name", .takes = "NAME", .help = "a name", .value = &given->name},
         {.name = "may-claim", .takes = "GLOB", .help = "repeatable", .many = &given->many},
+        {.name = "count", .takes = "N", .help = "a number", .number = &given->count, .least = 2},
         {0},
     };
     const struct usage usage = {"callgate test [OPTIONS]", "Tests.", options, min, max};
@@ -81,7 +83,8 @@ static void options_and_operands_mix(void **state)
 
     (void)state;
     assert_int_equal(read_words(&given, WORDS("one", "--verbose", "--name", "bot", "two", "--may-claim=a*", "--may-claim",
-                                              "b", "--", "--three"), 0, -1), OPTIONS_GO);
+                                              "b", "--count=2", "--", "--three"), 0, -1), OPTIONS_GO);
+    assert_int_equal(given.count, 2);
     assert_true(given.verbose);
     assert_string_equal(given.name, "bot");
     assert_int_equal(given.many.count, 2);
@@ -99,6 +102,10 @@ static void wrong_use_is_told(void **state)
         {{"--wholly-unknown"}, "--help lists"},
         {{"--name"}, "needs a value"},
         {{"--name", "a", "--name=b"}, "given twice"},
+        {{"--count", "1"}, "is no number from 2 on"},
+        {{"--count", "2x"}, "is no number from 2 on"},
+        {{"--count=18446744073709551615"}, "is no number"},
+        {{"--count=3", "--count=3"}, "given twice"},
         {{"--verbose=yes"}, "takes no value"},
         {{"-v"}, "written --name"},
         {{"one", "two", "three"}, "\"three\" is too much"},
