@@ -113,15 +113,17 @@ static int count_callout(pcre2_callout_enumerate_block *block, void *offset)
     return 1; /* ends the enumeration: one is enough */
 }
 
-/* Without our own callouts, so that any callout is the author's. */
-static enum code check_alone(struct span pattern, size_t *offset, struct why *why)
+/* Without our own callouts, so that any callout is the author's. *looks_back: it has back references. */
+static enum code check_alone(struct span pattern, bool *looks_back, size_t *offset, struct why *why)
 {
     pcre2_code *code;
     enum code result = compile(pattern, PCRE2_UTF, &code, offset, why);
+    uint32_t back = 0;
     int found;
 
     if (result != CODE_OK)
         return result;
+    *looks_back = pcre2_pattern_info(code, PCRE2_INFO_BACKREFMAX, &back) != 0 || back > 0;
     found = pcre2_callout_enumerate(code, count_callout, offset);
     pcre2_code_free(code);
     if (found != 0) {
@@ -130,6 +132,21 @@ static enum code check_alone(struct span pattern, size_t *offset, struct why *wh
         return why_set(why, CODE_INVALID, "a callout (?C...) at byte %zu of the pattern; leave it out", *offset);
     }
     return CODE_OK;
+}
+
+/* Nobody asks what a group has matched, and to note it at each try costs up to half as much again. Where a number names a group
+ * in another way than by a back reference, there is no code without it; with back references `\11` may be one or a character. */
+static enum code compile_counted(struct regex *regex, size_t *offset, struct why *why)
+{
+    uint32_t options = PCRE2_UTF | PCRE2_AUTO_CALLOUT;
+
+    if (!regex->looks_back) {
+        regex->options = PCRE2_NO_AUTO_CAPTURE;
+        if (compile(regex->pattern, options | regex->options, &regex->code, offset, why) != CODE_INVALID)
+            return regex->code != NULL ? CODE_OK : CODE_NOMEM;
+        regex->options = 0;
+    }
+    return compile(regex->pattern, options, &regex->code, offset, why);
 }
 
 /* A pattern of ASCII says the same of a subject of ASCII with and without UTF: what folds to ASCII from outside is in neither.
@@ -144,18 +161,17 @@ static enum code compile_ascii(struct regex *regex)
     (void)utf8_check(regex->pattern, 0, regex->pattern.len, &is_ascii); /* valid: it was compiled as UTF-8 */
     if (!is_ascii)
         return CODE_OK;
-    code = compile(regex->pattern, PCRE2_AUTO_CALLOUT, &regex->ascii_code, &offset, &why);
+    code = compile(regex->pattern, PCRE2_AUTO_CALLOUT | regex->options, &regex->ascii_code, &offset, &why);
     return code == CODE_NOMEM ? code : CODE_OK;
 }
 
 static void look_up(struct regex *regex)
 {
-    uint32_t back = 0, groups = 0, first = 0;
+    uint32_t groups = 0, first = 0;
     const uint8_t *firsts = NULL;
 
     regex->folds_case = has_caseless(regex->pattern);
     regex->repeat = largest_repeat(regex->pattern);
-    regex->looks_back = pcre2_pattern_info(regex->code, PCRE2_INFO_BACKREFMAX, &back) == 0 && back > 0;
     regex->item_work = CALLOUT_WORK;
     if (pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups) == 0 && groups > GROUPS_FREE)
         regex->item_work += groups - GROUPS_FREE;
@@ -171,6 +187,7 @@ enum code regex_compile(struct span pattern, struct regex **regex, size_t *offse
 {
     struct regex *made;
     size_t verb = find_verb(pattern);
+    bool looks_back = false;
     enum code code;
 
     *regex = NULL;
@@ -182,17 +199,18 @@ enum code regex_compile(struct span pattern, struct regex **regex, size_t *offse
         return why_set(why, CODE_INVALID,
                        "a verb (*...) at byte %zu of the pattern; leave it out, or write [(][*] for the two characters", verb);
     }
-    code = check_alone(pattern, offset, why);
+    code = check_alone(pattern, &looks_back, offset, why);
     if (code != CODE_OK)
         return code;
     made = mem_zalloc(sizeof *made);
     if (made == NULL)
         return why_set(why, CODE_NOMEM, "no memory for this pattern");
+    made->looks_back = looks_back;
     made->pattern = span_of(mem_dup(pattern.at, pattern.len), pattern.len);
     if (made->pattern.at == NULL)
         code = why_set(why, CODE_NOMEM, "no memory for this pattern");
     if (code == CODE_OK)
-        code = compile(pattern, PCRE2_UTF | PCRE2_AUTO_CALLOUT, &made->code, offset, why);
+        code = compile_counted(made, offset, why);
     if (code == CODE_OK && (compile_ascii(made) != CODE_OK || regex__find_rates(made) != CODE_OK))
         code = why_set(why, CODE_NOMEM, "no memory for this pattern");
     if (code != CODE_OK) {

@@ -21,6 +21,7 @@
 struct regex {
     pcre2_code *code;
     pcre2_code *ascii_code; /* the same without UTF, for subjects of ASCII alone: up to three times as fast; NULL: none */
+    uint32_t options;       /* of both, beside those of all */
     struct span pattern;    /* our copy */
     uint8_t *rates;         /* by place in the pattern: of an item that may take all the rest, 0 of others */
     uint32_t search_rate;   /* of looking for where a match may begin */

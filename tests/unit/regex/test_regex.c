@@ -331,6 +331,35 @@ static void test_invalid_utf8_is_undecided(void **state)
     regex_free(&regex);
 }
 
+/* 6.8: that groups are not noted changes no answer, whatever names them by a number */
+static void test_groups_by_number(void **state)
+{
+    static const struct {
+        const char *pattern, *matches, *not;
+        bool notes; /* groups */
+    } cases[] = {
+        {"(?i)\\b(drop|delete)\\b", "a DROP b", "a drops b", false}, {"(a|b)c(d)", "bcd", "bce", false},
+        {"(a)(b)\\2", "abb", "aba", true}, {"(a)\\g{-1}", "aa", "ab", true}, {"(?<n>a)\\k<n>", "aa", "ab", true},
+        {"(a|b)(?1)", "ab", "ac", true}, {"(a|b)(?+1)(c)", "bcc", "bbc", true}, {"(a)?(?(1)b|c)d", "abd", "bd", true},
+        {"\\((?:[^()]|(?R))*\\)z", "(a(b)z)z", "(a(bz", false}, {"(?<n>a|b)(?&n)", "ab", "ac", false},
+        {"^(a)\\11$", "a\t", "aa", false}, {"^(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)(k)\\11$", "abcdefghijkk", "abcdefghijk\t", true},
+        {"(?|(a)|(b))c", "bc", "cc", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct regex *regex = compile(cases[i].pattern);
+        struct regex_budget budget;
+
+        regex_budget_init(&budget);
+        if (regex_match(regex, span_text(cases[i].matches), false, &budget) != REGEX_MATCH ||
+            regex_match(regex, span_text(cases[i].not), false, &budget) != REGEX_NO_MATCH ||
+            (regex->options == 0) != cases[i].notes)
+            fail_msg("%s", cases[i].pattern);
+        regex_free(&regex);
+    }
+}
+
 /* 1.21: what runs on ASCII without UTF says what it says with UTF. */
 static void test_ascii_code_agrees(void **state)
 {
@@ -488,7 +517,7 @@ int main(void)
         cmocka_unit_test(test_call_budget),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_invalid_utf8_is_undecided),
-        cmocka_unit_test(test_ascii_code_agrees),
+        cmocka_unit_test(test_ascii_code_agrees), cmocka_unit_test(test_groups_by_number),
         cmocka_unit_test(test_ordinary_patterns_search_a_mib),
         cmocka_unit_test(test_affordable),
         cmocka_unit_test(test_out_of_memory),
