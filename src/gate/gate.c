@@ -361,10 +361,16 @@ static __attribute__((noinline)) void redact_again(struct gate *gate, const stru
     decision->serial = gate->serial;
 }
 
+/* Whether something of it lies in the scratch of the evaluation. */
+static bool is_in_scratch(const struct verdict *verdict)
+{
+    return verdict->redact_count > 0 || verdict->redact_param_count > 0 || verdict->undecided.len > 0;
+}
+
 struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                             bool *redacted)
 {
-    if (message->refused == REASON_UNSET && decision->serial != gate->serial)
+    if (message->refused == REASON_UNSET && decision->serial != gate->serial && is_in_scratch(&decision->verdict))
         redact_again(gate, message, decision);
     return gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, &decision->verdict, redacted);
 }

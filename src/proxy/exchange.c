@@ -210,6 +210,12 @@ enum reason exchange__read(struct pair *pair, struct span body)
     return reason;
 }
 
+/* To read it, to judge it and to record it each take so long that others should not wait for all three. */
+static bool is_large(const struct exchange *exchange)
+{
+    return buf_len(&exchange->call->canonical) > COPIED_BYTES;
+}
+
 void exchange__read_message(struct pair *pair, struct span body)
 {
     struct exchange *exchange = &pair->exchange;
@@ -219,6 +225,7 @@ void exchange__read_message(struct pair *pair, struct span body)
         reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
     exchange->call->asked.refused = reason;
+    pair->yields = is_large(exchange);
     pair__set_state(pair, STATE_JUDGE);
 }
 
@@ -309,6 +316,9 @@ bool exchange__judge(struct pair *pair)
         call->asked.expects_outcome = true;
         gate_judge(pair->lane->gate, &call->asked, &call->decision);
         judge_items(pair);
+        pair->yields = is_large(exchange);
+        if (pair->yields)
+            return true; /* its digests take as long again */
     }
     pair__stop_waiting(pair);
     if (record(pair))

@@ -382,7 +382,8 @@ static void pair_drive(struct connection *connection)
     bool goes_on = true;
 
     note_movement(pair);
-    for (int i = 0; i < STEPS_A_TURN && goes_on; i++) {
+    pair->yields = false;
+    for (int i = 0; i < STEPS_A_TURN && goes_on && !pair->yields; i++) {
         goes_on = step(pair);
         if (list_is_linked(&connection->dead))
             return;
