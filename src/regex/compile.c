@@ -134,8 +134,9 @@ static enum code check_alone(struct span pattern, bool *looks_back, size_t *offs
     return CODE_OK;
 }
 
-/* Nobody asks what a group has matched, and to note it at each try costs up to half as much again. Where a number names a group
- * in another way than by a back reference, there is no code without it; with back references `\11` may be one or a character. */
+/* Nobody asks what a group has matched, and to note it at each try costs up to half as much again. Where a number names a
+ * group in another way than by a back reference, there is no code without it; with back references `\11` may be one or a
+ * character. */
 static enum code compile_counted(struct regex *regex, size_t *offset, struct why *why)
 {
     uint32_t options = PCRE2_UTF | PCRE2_AUTO_CALLOUT;

@@ -69,7 +69,7 @@ static void large_answer(void)
     for (size_t at = 0; at < strlen(result); at += 20000) {
         char piece[20001] = "";
 
-        strncat(piece, result + at, 20000);
+        (void)snprintf(piece, sizeof piece, "%.20000s", result + at);
         sim_upstream_says(sim, 0, piece);
     }
     hears_all(heard, sizeof heard, 0, true, LETTERS + 100);
@@ -108,9 +108,10 @@ static void agent_leaves_within(void)
 static void test_large(void **state) /* 6.8 */
 {
     (void)state;
-    fill(call, "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/call\", \"params\": {\"name\": \"search\", \"arguments\": {\"text\": \"",
-         "\"}}}");
-    fill(wanted, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{\"text\":\"", "\"}}}");
+    fill(call, "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/call\", "
+               "\"params\": {\"name\": \"search\", \"arguments\": {\"text\": \"", "\"}}}");
+    fill(wanted, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+                 "\"params\":{\"name\":\"search\",\"arguments\":{\"text\":\"", "\"}}}");
     fill(result, "{\"jsonrpc\": \"2.0\", \"id\": 2, \"result\": {\"text\": \"", "\", \"n\": [1, 2]}}");
     in_every_weather(answered_early);
     in_every_weather(agent_leaves_within);
