@@ -10,22 +10,23 @@
 #define EVIDENCE_QUERY_PRIV_H
 
 #include "base/buf.h"
-#include "base/num.h"
 #include "db/db.h"
 #include "evidence/query.h"
 
 #define QUERY_PARAMETERS_MAX 40
 
+enum query_kind { PARAMETER_INT = 0, PARAMETER_TEXT, PARAMETER_BLOB };
+
 /* A statement's text and what is bound to it, in order. */
 struct query_sql {
     struct buf text;
-    struct {
-        enum { PARAMETER_INT = 0, PARAMETER_TEXT, PARAMETER_BLOB } kind;
+    struct query_parameter {
+        enum query_kind kind;
         int64_t number;
         struct span bytes;
     } parameter[QUERY_PARAMETERS_MAX];
     int count;
-    struct buf patterns; /* what '*' and --text were turned into */
+    struct buf quoted; /* --text as JSON writes it */
 };
 
 /* What a statement gives. */

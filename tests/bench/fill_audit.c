@@ -2,8 +2,11 @@
 /* Makes a large audit.db with the gate's own writer, for measuring what asks it: many tenants of unequal size, tools, agents,
  * four calls to a correlation, some denied, some held, some failing.
  *
- * usage: fill_audit DATABASE CALLS
+ * usage: fill_audit DATABASE CALLS [MIB]
+ * MIB: a file is sealed at that size, and has its indices at the end.
  * A call every 20 ms from 2026-01-01 on; the same calls each time, but for salts and hashes. */
+#include "audit/indices.h"
+#include "audit/trail.h"
 #include "audit/writer.h"
 
 #include <inttypes.h>
@@ -85,17 +88,32 @@ static void put(struct audit_ring *ring, uint64_t i)
         audit_put_result(ring, &result);
 }
 
+static int index_sealed(const char *path)
+{
+    struct trail trail;
+    struct why why = {""};
+    enum code code = trail_find(path, true, &trail, &why);
+
+    for (size_t i = 0; i + 1 < trail.count && code == CODE_OK; i++)
+        code = indices__build(trail.files[i].path, NULL, &why);
+    trail_fini(&trail);
+    if (code != CODE_OK)
+        (void)fprintf(stderr, "fill_audit: %s\n", why.text);
+    return code == CODE_OK ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     struct audit_conf conf = {.rings = 1, .node = "node-1", .version = SPAN_LIT("bench")};
     struct why why = {""};
     struct audit *audit;
 
-    if (argc != 3) {
-        (void)fprintf(stderr, "usage: fill_audit DATABASE CALLS\n");
+    if (argc != 3 && argc != 4) {
+        (void)fprintf(stderr, "usage: fill_audit DATABASE CALLS [MIB]\n");
         return 2;
     }
     conf.path = argv[1];
+    conf.rotate_bytes = argc == 4 ? strtoull(argv[3], NULL, 10) << 20 : 0;
     if (audit_open(&conf, &audit, &why) != CODE_OK || audit_start(audit, &why) != CODE_OK) {
         (void)fprintf(stderr, "fill_audit: %s\n", why.text);
         return 1;
@@ -103,5 +121,5 @@ int main(int argc, char **argv)
     for (uint64_t i = 0, calls = strtoull(argv[2], NULL, 10); i < calls; i++)
         put(audit_ring(audit, 0), i);
     audit_close(&audit);
-    return 0;
+    return index_sealed(argv[1]);
 }
