@@ -349,25 +349,35 @@ static bool head_done(struct pair *pair)
     return exchange->body_kind == BODY_STREAM ? stream__begin(pair) : true;
 }
 
-static bool read_head(struct pair *pair)
+enum http_step reply__feed(struct pair *pair, size_t *used, struct span *body)
 {
-    size_t used = 0;
-    struct span body;
-    enum http_step step = http_reader_feed(&pair->answers, buf_peek(&pair->back.in), &used, &body);
+    struct leg *back = &pair->back;
+    enum http_step step;
 
-    buf_drop(&pair->back.in, used);
-    if (step == HTTP_STEP_HEAD_DONE)
-        return head_done(pair);
-    BUG_ON(step != HTTP_STEP_FAULT && step != HTTP_STEP_NEED_MORE);
+    *used = 0;
+    step = http_reader_feed(&pair->answers, buf_peek(&back->in), used, body);
     if (step == HTTP_STEP_FAULT) {
         reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
-        return true;
+        return step;
     }
-    if (pair->back.is_eof || pair->back.is_broken) {
-        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
-        return true;
-    }
-    return false;
+    if (step != HTTP_STEP_BODY)
+        buf_drop(&back->in, *used);
+    if (step != HTTP_STEP_NEED_MORE || (!back->is_eof && !back->is_broken))
+        return step;
+    if (!back->is_broken && http_reader_eof(&pair->answers) == HTTP_STEP_MESSAGE_DONE)
+        return HTTP_STEP_MESSAGE_DONE;
+    reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
+    return HTTP_STEP_FAULT;
+}
+
+static bool read_head(struct pair *pair)
+{
+    size_t used;
+    struct span body;
+    enum http_step step = reply__feed(pair, &used, &body);
+
+    BUG_ON(step == HTTP_STEP_BODY || step == HTTP_STEP_MESSAGE_DONE);
+    return step == HTTP_STEP_HEAD_DONE ? head_done(pair) : step == HTTP_STEP_FAULT;
 }
 
 /* ---- time ---- */

@@ -22,6 +22,9 @@ enum code reply__write_head(struct pair *pair, int status, bool passes, struct s
 enum code reply__session_id(struct pair *pair, const struct mcp_reply *reply, struct buf *out) MUST_USE;
 bool reply__session_is_fit(struct pair *pair, const struct mcp_reply *reply); /* false: it names one that has no form */
 bool reply__whole(struct pair *pair);
+/* The next of what the upstream sends. A fault, and an end before the reply's, have been told: the reply has failed then. BODY
+ * alone lies in back.in still, where its *used bytes are to be dropped. */
+enum http_step reply__feed(struct pair *pair, size_t *used, struct span *body);
 /* Writes the whole reply. Takes: whole: the buffer that holds `body` and nothing else; NULL: it lies elsewhere. */
 void reply__deliver(struct pair *pair, int status, bool passes, struct span media, struct span body, struct buf *whole,
                     const struct mcp_reply *reply);

@@ -353,37 +353,27 @@ static void parse(struct pair *pair)
 
 static bool read_body(struct pair *pair)
 {
-    struct leg *back = &pair->back;
-    struct span in = buf_peek(&back->in);
-    size_t used = 0;
-    struct span body;
+    struct span in = buf_peek(&pair->back.in), body;
+    size_t used;
 
-    switch (http_reader_feed(&pair->answers, in, &used, &body)) {
+    switch (reply__feed(pair, &used, &body)) {
     case HTTP_STEP_BODY:
         BUG_ON(body.at + body.len != in.at + used);
-        buf_drop(&back->in, used - body.len);
+        buf_drop(&pair->back.in, used - body.len);
         pair->exchange.sse_left = body.len;
         return true;
     case HTTP_STEP_MESSAGE_DONE:
-        buf_drop(&back->in, used);
         take_end(pair);
         return true;
     case HTTP_STEP_FAULT:
-        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
         return true;
     case HTTP_STEP_NEED_MORE:
-        buf_drop(&back->in, used);
-        break;
-    case HTTP_STEP_HEAD_DONE:
-        BUG_ON("a second head within a reply");
-    }
-    if (!back->is_eof && !back->is_broken)
         return false;
-    if (!back->is_broken && http_reader_eof(&pair->answers) == HTTP_STEP_MESSAGE_DONE)
-        take_end(pair);
-    else
-        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
-    return true;
+    case HTTP_STEP_HEAD_DONE:
+        break;
+    }
+    BUG_ON("a second head within a reply");
+    return false;
 }
 
 /* The gate goes: a stream that would last ends in good order where its dialect has words for it. */

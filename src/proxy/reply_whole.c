@@ -307,19 +307,6 @@ static bool keep(struct pair *pair, struct span piece)
     return reason == REASON_UNSET;
 }
 
-static bool ended(struct pair *pair)
-{
-    struct leg *back = &pair->back;
-
-    if (!back->is_eof && !back->is_broken)
-        return false;
-    if (!back->is_broken && http_reader_eof(&pair->answers) == HTTP_STEP_MESSAGE_DONE)
-        deliver_whole(pair, buf_peek(&pair->exchange.reply));
-    else
-        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, REASON_UPSTREAM_CLOSED);
-    return true;
-}
-
 /* What a server streams in answer to a message that has none is not waited for. */
 static bool is_endless(const struct pair *pair)
 {
@@ -331,7 +318,7 @@ bool reply__whole(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct leg *back = &pair->back;
-    size_t used = 0;
+    size_t used;
     struct span body;
 
     if (exchange->question != NULL)
@@ -342,7 +329,7 @@ bool reply__whole(struct pair *pair)
         deliver_empty(pair);
         return true;
     }
-    switch (http_reader_feed(&pair->answers, buf_peek(&back->in), &used, &body)) {
+    switch (reply__feed(pair, &used, &body)) {
     case HTTP_STEP_BODY:
         if (!drops_body(exchange) && pair->answers.place == HTTP_PLACE_DONE && buf_is_empty(&exchange->reply) &&
             exchange->reply_status < 300 && exchange->pass == NULL &&
@@ -356,17 +343,15 @@ bool reply__whole(struct pair *pair)
             buf_drop(&back->in, used);
         return true;
     case HTTP_STEP_MESSAGE_DONE:
-        buf_drop(&back->in, used);
         deliver_whole(pair, buf_peek(&exchange->reply));
         return true;
     case HTTP_STEP_FAULT:
-        reply__fail(pair, OUTCOME_UPSTREAM_FAILURE, pair->answers.reason);
         return true;
     case HTTP_STEP_NEED_MORE:
-        buf_drop(&back->in, used);
-        return ended(pair);
+        return false;
     case HTTP_STEP_HEAD_DONE:
-        BUG_ON("a second head within a reply");
+        break;
     }
+    BUG_ON("a second head within a reply");
     return false;
 }
