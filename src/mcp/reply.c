@@ -88,16 +88,6 @@ static enum code refuse_json(struct walk *walk, const char *detail)
     return refuse(walk, REASON_UPSTREAM_JSON, detail);
 }
 
-static enum code keep_text(struct walk *walk, struct span text, struct span *kept)
-{
-    char *copy = arena_dup(walk->arena, text.at, text.len);
-
-    if (copy == NULL)
-        return CODE_NOMEM;
-    *kept = span_of(copy, text.len);
-    return CODE_OK;
-}
-
 /* To be left out once all was seen, as if it were not there. */
 static enum code on_error_null(struct walk *walk, const struct json_event *event)
 {
@@ -134,7 +124,7 @@ static enum code on_member(struct walk *walk, const struct json_event *event)
     case MEMBER_METHOD:
         if (event->type != JSON_STRING || !mcp__method_is_legal(event->text))
             return refuse_json(walk, "the method is not a name");
-        return keep_text(walk, event->text, &walk->reply->method);
+        return mcp__keep_text(walk->arena, event->text, &walk->reply->method);
     case MEMBER_PARAMS:
     case MEMBER_ERROR:
         return event->type == JSON_OBJECT ? CODE_OK : refuse_json(walk, "params or error is not an object");
@@ -179,7 +169,7 @@ static enum code on_outcome(struct walk *walk, const struct json_event *event)
     if (span_is(event->key, "isError"))
         walk->reply->is_tool_error = event->type == JSON_TRUE;
     if (span_is(event->key, "protocolVersion") && event->type == JSON_STRING)
-        return keep_text(walk, event->text, &walk->version);
+        return mcp__keep_text(walk->arena, event->text, &walk->version);
     if (json_key_is_misspelled(event->key, SPAN_LIT("protocolVersion")) && span_is(walk->rules->request_method, "initialize"))
         return refuse_json(walk, "result.protocolVersion is spelled in another way");
     return walk->may_list ? on_list(walk, event) : CODE_OK;
@@ -252,7 +242,7 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
         if (event->depth == 4 && json_key_is_misspelled(event->key, walk->list->key))
             return refuse_json(walk, walk->list->misspelled_key);
         if (event->depth == 4 && event->type == JSON_STRING && span_equals(event->key, walk->list->key))
-            return keep_text(walk, event->text, &walk->name);
+            return mcp__keep_text(walk->arena, event->text, &walk->name);
         return CODE_OK;
     }
     if (walk->name.len == 0)
@@ -354,7 +344,7 @@ static enum reason settle(struct walk *walk, const struct buf *out)
     if (reply->is_error && reply->error_code == CODE_URL_ELICITATION && walk->rules->keep != NULL &&
         !walk->rules->keep(walk->rules->keep_context, SPAN_LIT("elicitation/create"), SPAN_NONE, false))
         return REASON_QUESTION_DENIED;
-    return keep_text(walk, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
+    return mcp__keep_text(walk->arena, id, &reply->id) == CODE_OK ? REASON_PERMITTED : REASON_MEMORY;
 }
 
 static enum reason replace(struct mcp_reply *reply, const struct mcp__error *error, struct buf *out)
@@ -397,7 +387,7 @@ static enum reason build_tree(struct walk *walk, struct buf *out, struct json_fa
     const struct json_node *root, *holder;
     struct span bytes;
 
-    if (keep_text(walk, buf_peek(out), &bytes) != CODE_OK)
+    if (mcp__keep_text(walk->arena, buf_peek(out), &bytes) != CODE_OK)
         return REASON_MEMORY;
     buf_clear(out);
     if (json_read(bytes, &judged_rules, out, walk->arena, &root, fault) != CODE_OK)

@@ -31,14 +31,6 @@ static enum code refuse(struct walk *walk, enum reason reason, const char *detai
     return CODE_INVALID;
 }
 
-static enum code keep_text(struct walk *walk, struct span text, struct span *kept)
-{
-    char *copy = arena_dup(walk->arena, text.at, text.len);
-
-    *kept = span_of(copy, text.len);
-    return copy != NULL ? CODE_OK : CODE_NOMEM;
-}
-
 /* The value that is the tool, or that lists them, at its begin. */
 static enum code on_holder(struct walk *walk, const struct json_event *event)
 {
@@ -140,7 +132,7 @@ static enum code on_event(void *context, const struct json_event *event)
     if (is_end && event->depth == holder)
         walk->in_tools = false;
     if (code == CODE_OK && is_name_of_tool(walk, event) && event->type == JSON_STRING)
-        code = keep_text(walk, event->text, &walk->tool);
+        code = mcp__keep_text(walk->arena, event->text, &walk->tool);
     if (code == CODE_OK)
         code = on_text(walk, event);
     return code == CODE_OK ? mcp__cut_own(walk->is_meta, event, &walk->cuts) : code;
