@@ -17,20 +17,17 @@
 
 struct story {
     const struct show *show;
-    struct buf text;
-    enum code code; /* the first failure; what follows is passed over */
+    struct buf text; /* remembers the first failure */
 };
 
 static void say(struct story *story, const char *text)
 {
-    if (story->code == CODE_OK)
-        story->code = buf_add_text(&story->text, text);
+    buf_add_text(&story->text, text);
 }
 
 static void say_safe(struct story *story, struct span text)
 {
-    if (story->code == CODE_OK)
-        story->code = terminal_add(&story->text, text);
+    terminal_add(&story->text, text);
 }
 
 /* "before VALUE after", or nothing where there is no value. */
@@ -61,14 +58,14 @@ static void say_json(struct story *story, struct span json)
     int depth = 0;
     bool in_string = false;
 
-    for (size_t i = 0; i < json.len && story->code == CODE_OK; i++) {
+    for (size_t i = 0; i < json.len; i++) {
         char c = json.at[i];
         bool opens = !in_string && (c == '{' || c == '['), closes = !in_string && (c == '}' || c == ']');
         bool empty = opens && i + 1 < json.len && (json.at[i + 1] == '}' || json.at[i + 1] == ']');
         char pad[96];
 
         if (in_string && c == '\\' && i + 1 < json.len) {
-            story->code = buf_add(&story->text, json.at + i++, 2);
+            buf_add(&story->text, json.at + i++, 2);
             continue;
         }
         in_string = in_string != (c == '"');
@@ -76,7 +73,7 @@ static void say_json(struct story *story, struct span json)
         (void)snprintf(pad, sizeof pad, "\n%*s", 15 + 2 * (depth + opens < 32 ? depth + opens : 32), "");
         if (closes && json.at[i - 1] != '{' && json.at[i - 1] != '[')
             say(story, pad);
-        story->code = buf_add_byte(&story->text, c);
+        buf_add_byte(&story->text, c);
         if ((opens && !empty) || (!in_string && c == ','))
             say(story, pad);
         depth += opens;
@@ -90,9 +87,7 @@ static void say_value_kept(struct story *story, struct span json)
     struct buf safe;
 
     buf_init(&safe, SHOW_MEMORY_BYTES);
-    if (story->code == CODE_OK)
-        story->code = terminal_add(&safe, utf8_cut(json, VALUE_SHOWN));
-    if (story->code == CODE_OK)
+    if (buf_fail(&story->text, terminal_add(&safe, utf8_cut(json, VALUE_SHOWN))) == CODE_OK)
         say_json(story, buf_peek(&safe));
     if (json.len > VALUE_SHOWN)
         say(story, " ... (--json has all of it)");
@@ -212,7 +207,7 @@ static void say_walk(struct story *story)
         say_safe(story, span_text(show->no_walk));
         say(story, "\n");
     }
-    while (rest.len > 0 && story->code == CODE_OK) {
+    while (rest.len > 0) {
         struct span line = span_cut(rest, '\n', &rest);
 
         say(story, line.len > 0 ? "  " : "");
@@ -242,10 +237,12 @@ static void say_event(struct story *story, const struct show_row *row, const cha
 
 static int print(struct story *story, int status)
 {
-    if (story->code == CODE_OK && fwrite(buf_peek(&story->text).at, 1, buf_len(&story->text), stdout) != buf_len(&story->text))
-        story->code = CODE_IO;
+    enum code code = buf_code(&story->text);
+
+    if (code == CODE_OK && fwrite(buf_peek(&story->text).at, 1, buf_len(&story->text), stdout) != buf_len(&story->text))
+        code = CODE_IO;
     buf_fini(&story->text);
-    return story->code == CODE_OK ? status : complain(STATUS_CANNOT, "%s", code_text(story->code));
+    return code == CODE_OK ? status : complain(STATUS_CANNOT, "%s", code_text(code));
 }
 
 /* The calls around it, as `audit query` shows them. */
@@ -345,8 +342,7 @@ int show__json(const struct show *show)
         add_rows(&line, "approvals", show->approval, show->approvals);
         add_rows(&line, "neighbours", show->neighbour, show->neighbours);
     }
-    story.code = buf_add_text(&line, "}");
-    if (story.code == CODE_OK)
+    if (buf_fail(&story.text, buf_add_text(&line, "}")) == CODE_OK)
         say_safe(&story, buf_peek(&line));
     say(&story, "\n");
     buf_fini(&line);
