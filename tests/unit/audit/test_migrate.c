@@ -3,6 +3,7 @@
  * is refused. */
 #include "audit/erase_priv.h"
 #include "audit/reader.h"
+#include "audit/indices.h"
 #include "audit/schema.h"
 #include "evidence/verify.h"
 
@@ -124,6 +125,22 @@ static void test_an_old_file_is_brought_up(void **state)
     audit = audit_file_open(file, 1);
     audit_close(&audit);
     assert_int_equal(audit_file_number(file, "SELECT count(*) FROM event WHERE kind = 'migrated'"), 1);
+}
+
+/* 6.1: a sealed file of an earlier version is brought up when it gets its indices; its chain is untouched. */
+static void test_a_sealed_one_gets_indices(void **state)
+{
+    struct audit_file *file = *state;
+    char rows[1024];
+    struct why why = {0};
+
+    (void)snprintf(rows, sizeof rows, "%s", audit_file_ask(file, ROWS));
+    assert_int_equal(indices__build(file->path, NULL, &why), CODE_OK);
+    assert_int_equal(audit_file_number(file, "PRAGMA user_version"), AUDIT_SCHEMA_VERSION);
+    assert_int_equal(audit_file_number(file, "SELECT count(*) FROM sqlite_schema WHERE name IN ('part', 'lookup', 'tenant_head')"), 0);
+    assert_int_equal(audit_file_number(file, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'decision_%' AND type = 'index'"), 6);
+    assert_string_equal(audit_file_ask(file, ROWS), rows);
+    assert_int_equal(faults_of(file), 0);
 }
 
 /* A view that somebody changed in an old file is still found there. */
@@ -275,7 +292,7 @@ static void test_an_old_file_is_read_and_erased(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_old_file_is_brought_up), TEST(test_an_old_file_is_verified_as_such),
+        TEST(test_an_old_file_is_brought_up), TEST(test_an_old_file_is_verified_as_such), TEST(test_a_sealed_one_gets_indices),
         TEST(test_the_chain_is_no_steps_business), TEST(test_all_or_nothing), TEST(test_a_locked_file_waits),
         TEST(test_a_newer_file_is_refused), TEST(test_an_old_file_is_read_and_erased),
     };
