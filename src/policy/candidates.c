@@ -35,7 +35,7 @@ static void make_key(const struct policy *policy, const struct question *questio
                                  policy->asks_path ? question->path : SPAN_NONE,
                                  policy->asks_query ? question->query : SPAN_NONE,
                                  !policy->asks_resource   ? SPAN_NONE
-                                 : question->any_resource ? SPAN_LIT("\xff") /* no call's: that is UTF-8 */
+                                 : question->any_resource ? SPAN_LIT("\xff") /* no call has this: it is no UTF-8 */
                                                           : question->resource,
                                  policy->asks_prompt ? question->prompt : SPAN_NONE}};
     key->hash = policy->serial;
@@ -59,7 +59,7 @@ static bool is_entry_of(const struct cache_entry *entry, const struct policy *po
     return true;
 }
 
-/* By the upper bits, on which every byte of the key has worked. */
+/* The upper bits of the hash choose the slot: every byte of the key changes them. */
 static struct cache_entry **slot_of(struct policy_scratch *scratch, const struct key *key)
 {
     return &scratch->cache[key->hash >> (64 - CACHE_BITS)];
@@ -149,7 +149,7 @@ static int ascending(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Where most come from one bucket, which is the case that may hold many. */
+/* A call that meets many rules mostly meets them in one bucket, which is sorted already. */
 static bool is_ascending(const struct candidate_search *finding)
 {
     for (uint32_t i = 1; i < finding->count; i++)
@@ -158,7 +158,7 @@ static bool is_ascending(const struct candidate_search *finding)
     return true;
 }
 
-/* Monitored rules have a budget of their own, so that they can change nothing. */
+/* Monitored rules spend a budget of their own: they must not make an enforced rule too costly. */
 static void ask(struct candidate_search *finding, const struct match *match, bool monitor, uint32_t number,
                 struct rule_candidate *candidates, uint32_t *count)
 {
@@ -188,7 +188,7 @@ static enum code find(struct candidate_search *finding, struct policy_scratch *s
     for (uint32_t i = 0; i < finding->count; i++) {
         const struct rule *rule = &policy->rules[finding->numbers[i]];
 
-        /* One that names both `response` and the method that is answered was found by either. */
+        /* A rule that names `response` and the method that is answered was found twice. */
         if (i > 0 && finding->numbers[i] == finding->numbers[i - 1])
             continue;
         ask(finding, &rule->match, rule->monitor, finding->numbers[i], rules, &found->rule_count);
@@ -208,7 +208,7 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
     struct candidate_search finding = {.policy = policy, .question = question};
     enum code code;
 
-    /* Work alone bounds these regexes: what is remembered must not depend on how fast the machine was. */
+    /* Work alone bounds these regexes. What is remembered must not depend on how fast the machine was. */
     regex_budget_init(&finding.budget);
     regex_budget_init(&finding.monitor_budget);
     code = find(&finding, scratch, candidates);

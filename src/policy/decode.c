@@ -64,8 +64,8 @@ static enum code decode(enum decoder decoder, struct span text, struct buf *out)
     return CODE_INVALID;
 }
 
-/* In units of the call's budget, as measured, before and after. To look for a mark costs little; to find that a long text is
- * no base64 or JSON costs more; names of characters and Unicode's tables cost most. */
+/* What a decoder costs before it runs, in units of the call's budget, as measured. To look for a mark costs little. To find
+ * that a long text is no base64 or JSON costs more. Unicode's tables cost most. */
 static uint64_t cost_before(enum decoder decoder, struct span text)
 {
     switch (decoder) {
@@ -79,7 +79,7 @@ static uint64_t cost_before(enum decoder decoder, struct span text)
     return 8;
 }
 
-/* And what is written is looked over once more. */
+/* What it costs after it ran: what was written is looked over once more. */
 static uint64_t cost_after(enum decoder decoder, struct span text, size_t written)
 {
     uint64_t over = written * 2;
@@ -89,7 +89,7 @@ static uint64_t cost_after(enum decoder decoder, struct span text, size_t writte
     return decoder == DECODER_UNICODE ? over + written * 5 : decoder == DECODER_HTML ? over + text.len * 6 : over + text.len;
 }
 
-/* Straight from the call's budget, which also looks at the clock: one value may be long. */
+/* Spends from the call's budget at once and not by visits: one value may be long, and the budget looks at the clock. */
 static bool spend(struct rule_walk *walk, uint64_t work)
 {
     walk->spent |= !regex_budget_spend(walk->budget, work);

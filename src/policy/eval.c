@@ -98,7 +98,7 @@ static enum reason reason_of(enum weight weight)
     return REASON_FORBIDDEN;
 }
 
-/* Undecided names are rare, so that their label is made when it is needed. */
+/* Names are rarely undecided, so their label is made only when it is needed. */
 static struct span match_label(struct judging *judging, const struct rule *rule, enum dimension dimension)
 {
     const char *word = policy_dimension_text[dimension];
@@ -115,7 +115,8 @@ static struct span match_label(struct judging *judging, const struct rule *rule,
     return span_of(at, len);
 }
 
-/* Asks the past, for as many as the verdict can name. */
+/* Asks whether a person has approved the call under this rule. The verdict has room for a few such rules; of the others
+ * nothing is known. */
 static enum policy_known ask_granted(struct judging *judging, const struct question *question, const struct rule *rule)
 {
     const struct policy_past *past = question->state.past;
@@ -227,7 +228,7 @@ static void decide(struct verdict *verdict, const struct applying *applying)
     verdict->limit = rule->limit;
 }
 
-/* Of several limits the one that ends first: from then on some permit applies. */
+/* The shortest wait is the one that counts: after it some permit applies again. */
 static void note_limited(struct verdict *verdict, const struct applying *applying)
 {
     note_rule(verdict, applying->limited, true);
@@ -272,7 +273,8 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->limit = verdict->monitor_limit = NULL;
 }
 
-/* Default deny. A call of a tool is always about a rule that is missing, never about an unknown method. */
+/* Says why nothing permits: a limit, a method that no rule names, or no rule. A call of a tool is never told that its method is
+ * unknown. */
 static void name_default(const struct policy *policy, const struct question *question, struct verdict *verdict)
 {
     struct regex_budget budget;
@@ -307,9 +309,9 @@ static enum code judge(struct judging *judging, const struct question *question,
     judging->spent = judging->candidates.spent;
     judging->monitor_spent = judging->candidates.monitor_spent;
     judge_rules(judging, question, budget, false);
-    monitor_budget.cpu_until_us = budget->cpu_until_us; /* of time, what is left: the worker waits for both */
+    monitor_budget.cpu_until_us = budget->cpu_until_us; /* both share the time that is left: the worker waits for both */
     if (budget->cpu_until_us != 0)
-        monitor_budget.look_at = 0; /* how much that is: before any stretch begins */
+        monitor_budget.look_at = 0; /* looks at the clock before any stretch begins */
     if (has_monitored(judging))
         judge_rules(judging, question, &monitor_budget, true);
     verdict->work = budget->work + monitor_budget.work;
@@ -329,7 +331,8 @@ static enum code judge(struct judging *judging, const struct question *question,
     return policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
 }
 
-/* The description of a tool is a list of one: what no list shows is denied as what is not there. */
+/* Whether the question asks for the description of one tool that no list would show. It is denied like a tool that is not
+ * there. */
 static bool hides(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
     struct question call = *question;
@@ -393,7 +396,7 @@ static bool concerns(const struct rule *rule, const struct rule_candidate *candi
     return !question->any_resource || policy__names_meet(resources, question->resource);
 }
 
-/* What require_approval holds could be permitted, once a person has said so. */
+/* What a require_approval holds counts as permitted: a person may yet say so. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
     struct candidates candidates;

@@ -8,10 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define DAY_S INT64_C(86400)
-#define DAY_MINUTES (24 * 60)
 
-/* For whoever listens. */
+/* Tells who listens to the walk what was seen. */
 static void PRINTF_LIKE(2, 3) saw(const struct rule_walk *walk, const char *format, ...)
 {
     char text[512];
@@ -26,11 +24,6 @@ static void PRINTF_LIKE(2, 3) saw(const struct rule_walk *walk, const char *form
 }
 
 /* ---- during ---- */
-
-static int64_t floor_of(int64_t value, int64_t by)
-{
-    return value / by - (value % by < 0);
-}
 
 static bool is_on(const struct fact *fact, int weekday)
 {
@@ -56,20 +49,16 @@ static bool holds_at(const struct fact *fact, int weekday, int minute)
 static enum truth during_truth(struct rule_walk *walk, const struct fact *fact)
 {
     static const char *const names[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
-    int64_t time_s, local_s;
     int weekday, minute;
 
     if (walk->question->time_us <= 0) {
         saw(walk, "the time of the call is not known");
         return TRUTH_UNDECIDED;
     }
-    time_s = walk->question->time_us / 1000000;
-    local_s = time_s + zone_offset_s(fact->zone, time_s);
-    weekday = (int)((floor_of(local_s, DAY_S) + 4) % 7); /* 1970-01-01 was a Thursday */
-    minute = (int)((local_s - floor_of(local_s, DAY_S) * DAY_S) / 60);
-    saw(walk, "%s %02d:%02d in %.*s", names[(weekday + 7) % 7], minute / 60, minute % 60,
+    zone_clock(fact->zone, walk->question->time_us / 1000000, &weekday, &minute);
+    saw(walk, "%s %02d:%02d in %.*s", names[weekday], minute / 60, minute % 60,
         SPAN_ARG(fact->zone_name));
-    return truth_of(holds_at(fact, (weekday + 7) % 7, minute));
+    return truth_of(holds_at(fact, weekday, minute));
 }
 
 /* ---- session ---- */
@@ -81,20 +70,17 @@ static enum truth truth_known(enum policy_known known)
 
 struct span question_value(const struct question *question, enum policy_by by)
 {
-    switch (by) {
-    case POLICY_BY_TENANT: return question->tenant;
-    case POLICY_BY_PRINCIPAL: return question->principal;
-    case POLICY_BY_UPSTREAM: return question->upstream;
-    case POLICY_BY_TOOL: return question->tool;
-    case POLICY_BY_SESSION: return question->session;
-    case POLICY_BY_CLIENT: return question->client;
-    case POLICY_BY_CORRELATION: return question->correlation;
-    case POLICY_BY_COUNT: break;
-    }
-    return SPAN_NONE;
+    static const size_t places[POLICY_BY_COUNT] = {
+        [POLICY_BY_TENANT] = offsetof(struct question, tenant), [POLICY_BY_PRINCIPAL] = offsetof(struct question, principal),
+        [POLICY_BY_UPSTREAM] = offsetof(struct question, upstream), [POLICY_BY_TOOL] = offsetof(struct question, tool),
+        [POLICY_BY_SESSION] = offsetof(struct question, session), [POLICY_BY_CLIENT] = offsetof(struct question, client),
+        [POLICY_BY_CORRELATION] = offsetof(struct question, correlation),
+    };
+
+    return *(const struct span *)(const void *)((const char *)question + places[by]);
 }
 
-/* By what the call has of it: an agent of a protocol without sessions is asked for by its correlation. */
+/* Asks by each of `by` that the call has. An agent whose protocol has no sessions has its correlation. */
 static enum truth session_truth(struct rule_walk *walk, const struct fact *fact)
 {
     const struct policy_state *state = &walk->question->state;

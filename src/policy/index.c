@@ -4,8 +4,9 @@
 #include "base/glob.h"
 #include "base/hash.h"
 
-/* Every rule hangs in one dimension only: that where all its names are exact and fewest other rules hang on them. So a
- * call meets the rules of its own tool, tenant, upstream, method and principal, and those that no exact name narrows. */
+/* Every rule stands below the names of one dimension. Of the dimensions whose names are all exact it is the one whose names
+ * fewest other rules have. So a call meets the rules of its own tool, tenant, upstream, method and principal, and the rules
+ * that no exact name narrows. */
 
 struct index_bucket {
     struct span key;
@@ -87,7 +88,8 @@ static enum dimension best_dimension(const struct index *index, const struct rul
     return best;
 }
 
-/* Hangs the rules up; the first time round (`fill` false) only counts them. A name that stands twice counts once. */
+/* Puts the rules into their buckets, or with `fill` false only counts them. A rule that has a name twice stands in its bucket
+ * once. */
 static void hang_up(const struct policy *policy, struct index *index, bool fill)
 {
     index->general_count = 0;
@@ -123,9 +125,9 @@ static uint64_t hash_names(const struct names *names)
     return hash;
 }
 
-/* Rules mostly share their upstreams and methods: each pair is kept once. The seeded hash of 64 bits stands for the
- * lists; were two ever equal, a refusal would be worded as an unknown method. A monitored rule names nothing: the agent
- * would see it. */
+/* Rules mostly share their upstreams and methods, so each pair of lists is kept once. A seeded hash of 64 bits stands for the
+ * lists. Were two hashes ever equal, a refusal would be worded as an unknown method. Monitored rules are left out: the agent
+ * must not see them. */
 static void collect_namings(const struct policy *policy, struct index *index)
 {
     for (uint32_t r = 0; r < policy->rule_count; r++) {

@@ -4,7 +4,7 @@
 
 #include "base/glob.h"
 
-/* Under (?i) these two fold to `s` and `k`: whoever reads the value next may not fold them so. */
+/* U+017F and U+212A: PCRE2 folds them to `s` and `k` under (?i); the upstream may not. */
 static bool holds_odd_folds(struct span text)
 {
     return memmem(text.at, text.len, "\xc5\xbf", 2) != NULL || memmem(text.at, text.len, "\xe2\x84\xaa", 3) != NULL;
@@ -34,8 +34,8 @@ bool policy_is_protocol(struct span method)
     return span_starts_with(method, SPAN_LIT("notifications/"));
 }
 
-/* Most globs are a beginning and a `*`. The others may try their pattern at each place of the name, which may be long as an
- * agent or an upstream chooses. */
+/* Most globs are a beginning and a `*`. Others may try their pattern at each place of the name, and an agent or an upstream
+ * chooses how long that is. */
 static enum truth matches_glob(const struct match_name *name, struct span value, struct regex_budget *budget)
 {
     if (value.len < name->head || memcmp(value.at, name->text.at, name->head) != 0)
@@ -89,7 +89,7 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
         return TRUTH_TRUE;
     if (dimension == DIM_RESOURCE && question->any_resource)
         return TRUTH_UNDECIDED; /* uris.c */
-    /* A message that calls no tool has no name that could match, not even under `*`; and so on. */
+    /* A message that calls no tool has no name that could match, not even `*`; likewise with resources and prompts. */
     if (dimension >= DIM_OPTIONAL && value.len == 0)
         return TRUTH_FALSE;
     for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {

@@ -11,7 +11,7 @@ struct redacting {
     bool no_memory, too_many;
 };
 
-#define SELECTED_MAX 65536 /* values, the same one each time it is selected; with more all arguments go */
+#define SELECTED_MAX 65536 /* values, one that is selected twice counts twice; with more, all arguments are redacted */
 
 static bool collect(struct path_walk *walk, const struct json_node *value)
 {
@@ -48,7 +48,7 @@ static int by_place(const void *a, const void *b)
     return left->raw.len > right->raw.len ? -1 : left->raw.len < right->raw.len;
 }
 
-/* What lies inside a redacted value goes with it. */
+/* Leaves out what lies inside a redacted value: it goes with it. */
 static uint32_t keep_outermost(const struct json_node **nodes, uint32_t count)
 {
     uint32_t kept = 0;
@@ -114,7 +114,7 @@ static enum code redact_parts(const struct policy *policy, const struct candidat
 enum code policy__redact(const struct policy *policy, const struct candidates *candidates, const struct question *question,
                          struct policy_scratch *scratch, struct verdict *verdict)
 {
-    bool apart = question_has_arguments(question); /* otherwise the paths of both lead into params */
+    bool apart = question_has_arguments(question); /* other methods: the paths of both lead into params */
     unsigned args = 1U << REDACT_ARGS, params = 1U << REDACT_PARAMS;
     enum code code = redact_parts(policy, candidates, apart ? args : args | params, question->root, scratch,
                                   &verdict->redact_all, &verdict->redact, &verdict->redact_count);
@@ -123,7 +123,7 @@ enum code policy__redact(const struct policy *policy, const struct candidates *c
         code = redact_parts(policy, candidates, params, question->params, scratch, &verdict->redact_all,
                             &verdict->redact_params, &verdict->redact_param_count);
     for (uint32_t i = 0; i < candidates->redaction_count; i++)
-        verdict->redact_query |= policy->redactions[candidates->redactions[i].at].query; /* undecided: too */
+        verdict->redact_query |= policy->redactions[candidates->redactions[i].at].query; /* also where the match is undecided */
     return code;
 }
 

@@ -21,7 +21,7 @@ static struct uri_ends ends_of(struct span text)
         begin++;
     while (end > 0 && !is_doubtful(text.at[end - 1]))
         end--;
-    /* Of one without any the end would lie over the beginning. */
+    /* A text without an expression is all beginning; as an end it would be counted twice. */
     return (struct uri_ends){span_part(text, 0, begin), span_part(text, begin < text.len ? end : text.len, SIZE_MAX)};
 }
 
@@ -94,7 +94,7 @@ static bool glob_meets(struct span glob, const struct uri_ends *ends, bool cover
     size_t first, last = after_last_star(glob, &first);
     struct span head = span_part(glob, 0, first), tail = span_part(glob, last, SIZE_MAX);
 
-    /* What must be between two `*` need not be in every URI. */
+    /* What the glob wants between two `*` need not be in every URI of the template. */
     for (size_t i = first; covers && i < last; i++)
         if (glob.at[i] != '*')
             return false;

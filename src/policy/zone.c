@@ -75,7 +75,7 @@ static bool read_header(struct zone_reader *reader, struct counts *counts)
            counts->isut <= 256 && counts->isstd <= 256 && counts->leap <= 256;
 }
 
-/* The first block holds 32-bit times, for readers of long ago. */
+/* The first block holds times of 32 bits for old readers; the second says the same in 64. */
 static bool skip_old_block(struct zone_reader *reader, const struct counts *counts)
 {
     size_t bytes = counts->time * (size_t)5 + counts->type * (size_t)6 + counts->chars + counts->leap * (size_t)8 +
@@ -115,7 +115,7 @@ static enum code read_block(struct zone_reader *reader, const struct counts *cou
     zone->offsets = offset;
     zone->count = counts->time;
     zone->before = of_type[0];
-    /* Leap seconds would make other files' seconds than ours. */
+    /* A file that counts leap seconds counts other seconds than the clock does. */
     return counts->leap == 0 && take(reader, counts->chars + counts->isstd + counts->isut) != NULL ? CODE_OK : CODE_INVALID;
 }
 
@@ -208,4 +208,12 @@ int64_t zone_offset_s(const struct zone *zone, int64_t time_s)
             to = middle;
     }
     return from == 0 ? zone->before : zone->offsets[from - 1];
+}
+
+void zone_clock(const struct zone *zone, int64_t time_s, int *weekday, int *minute)
+{
+    int64_t local_s = time_s + zone_offset_s(zone, time_s), days = zone__floor(local_s, ZONE_DAY_S);
+
+    *weekday = (int)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
+    *minute = (int)((local_s - days * ZONE_DAY_S) / 60);
 }

@@ -25,6 +25,9 @@ enum code zone_read(struct span bytes, struct arena *arena, const struct zone **
 /* Seconds east of Greenwich at this time: by the file's transitions, and after the last one by its rule. */
 int64_t zone_offset_s(const struct zone *zone, int64_t time_s);
 
+/* What a clock there shows: the day of the week, 0 is Sunday, and the minute of the day. */
+void zone_clock(const struct zone *zone, int64_t time_s, int *weekday, int *minute);
+
 /* Days since 1970-01-01 in the Gregorian calendar; month and day from 1. */
 int64_t zone_days(int64_t year, int month, int day);
 

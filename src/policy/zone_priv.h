@@ -27,6 +27,10 @@ struct zone__rule {
     struct zone__change begin, end; /* of summer time */
 };
 
+#define ZONE_DAY_S INT64_C(86400)
+
+int64_t zone__floor(int64_t value, int64_t by); /* value / by, rounded down */
+
 bool zone__rule_read(struct span text, struct zone__rule *rule);
 int64_t zone__rule_offset_s(const struct zone__rule *rule, int64_t time_s);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/zone_priv.h"
 
-#define DAY_S INT64_C(86400)
 #define HOUR_S INT64_C(3600)
 #define CHANGE_AT_S (2 * HOUR_S) /* where the rule says no time */
 
@@ -123,7 +122,7 @@ bool zone__rule_read(struct span text, struct zone__rule *rule)
 
 /* ---- reckoning ---- */
 
-static int64_t floor_of(int64_t value, int64_t by)
+int64_t zone__floor(int64_t value, int64_t by)
 {
     return value / by - (value % by < 0);
 }
@@ -137,14 +136,14 @@ int64_t zone_days(int64_t year, int month, int day)
 {
     static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
     int64_t past = year - 1;
-    int64_t days = past * 365 + floor_of(past, 4) - floor_of(past, 100) + floor_of(past, 400) - 719162;
+    int64_t days = past * 365 + zone__floor(past, 4) - zone__floor(past, 100) + zone__floor(past, 400) - 719162;
 
     return days + before[month - 1] + (month > 2 && is_leap(year)) + day - 1;
 }
 
 static int64_t year_of(int64_t time_s)
 {
-    int64_t days = floor_of(time_s, DAY_S), year = 1970 + floor_of(days, 366);
+    int64_t days = zone__floor(time_s, ZONE_DAY_S), year = 1970 + zone__floor(days, 366);
 
     while (zone_days(year + 1, 1, 1) <= days)
         year++;
@@ -173,11 +172,11 @@ static int64_t change_s(int64_t year, const struct zone__change *change, int64_t
         break;
     case ZONE_DAY_OF_WEEK: day = day_of_week(year, change); break;
     }
-    return day * DAY_S + change->time_s - offset_s;
+    return day * ZONE_DAY_S + change->time_s - offset_s;
 }
 
-/* The last change decides. A change may fall into a neighbouring year; where one summer ends as the next begins, it is summer
- * all the time. */
+/* The last change before the time decides. A change may fall into a neighbouring year, so three years are looked at. Where one
+ * summer ends as the next begins, it is summer all the time. */
 int64_t zone__rule_offset_s(const struct zone__rule *rule, int64_t time_s)
 {
     int64_t year, last_s = INT64_MIN;
