@@ -115,10 +115,7 @@ static void add_object(struct doc *doc, const struct store_approval *approval, i
     doc_int(doc, "approval", approval->id);
     doc_text(doc, "state", span_text(store_approval_state_text(store_approval_state(approval, now_us))));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].text.at != NULL)
-            doc_text(doc, texts[i].key, texts[i].text);
-        else
-            doc_null(doc, texts[i].key);
+        doc_text_or_null(doc, texts[i].key, texts[i].text);
     doc_int(doc, "arguments_bytes", (int64_t)approval->arguments_bytes);
     doc_bool(doc, "arguments_redacted", approval->arguments_redacted);
     doc_int(doc, "policy_version", approval->policy_version);

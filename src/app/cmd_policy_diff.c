@@ -170,10 +170,7 @@ static void fill_verdict(struct doc *doc, const struct diff_verdict *verdict)
 {
     doc_text(doc, "verdict", span_text(verdict_text(verdict->kind)));
     doc_text(doc, "reason", span_text(reason_name(verdict->reason)));
-    if (verdict->rule.at != NULL)
-        doc_text(doc, "rule", verdict->rule);
-    else
-        doc_null(doc, "rule");
+    doc_text_or_null(doc, "rule", verdict->rule);
 }
 
 static void fill_changes(struct doc *list, const struct diff *diff)

@@ -112,10 +112,7 @@ static void fill_recorded(const struct explaining *e)
     print_time(doc, "time", r->question.time_us);
     doc_text(doc, "verdict", span_text(verdict_text(r->verdict)));
     doc_text(doc, "reason", r->reason_text);
-    if (r->rule.at != NULL)
-        doc_text(doc, "rule", r->rule);
-    else
-        doc_null(doc, "rule");
+    doc_text_or_null(doc, "rule", r->rule);
     doc_int(doc, "policy_version", (int64_t)r->policy_version);
     doc_text(doc, "arguments", span_text(recorded_lack_text(r->lack)));
 }
@@ -141,10 +138,7 @@ static void fill_verdict(const struct explaining *e)
 
     doc_text(e->doc, "verdict", span_text(verdict_text(verdict->kind)));
     doc_text(e->doc, "reason", span_text(reason_name(verdict->reason)));
-    if (verdict->rule.at != NULL)
-        doc_text(e->doc, "rule", verdict->rule);
-    else
-        doc_null(e->doc, "rule");
+    doc_text_or_null(e->doc, "rule", verdict->rule);
     if (verdict->undecided.len > 0)
         doc_text(e->doc, "undecided", verdict->undecided);
     if (verdict->say.len > 0)

@@ -159,18 +159,7 @@ static void fill_verdict(struct doc *doc, const struct replay_verdict *verdict)
 {
     doc_text(doc, "verdict", span_text(verdict_text(verdict->kind)));
     doc_text(doc, "reason", verdict->reason);
-    if (verdict->rule.at != NULL)
-        doc_text(doc, "rule", verdict->rule);
-    else
-        doc_null(doc, "rule");
-}
-
-static void text_or_null(struct doc *doc, const char *key, struct span text)
-{
-    if (text.at != NULL)
-        doc_text(doc, key, text);
-    else
-        doc_null(doc, key);
+    doc_text_or_null(doc, "rule", verdict->rule);
 }
 
 static enum code print_call_json(const struct replay_call *call)
@@ -179,11 +168,11 @@ static enum code print_call_json(const struct replay_call *call)
 
     doc_int(doc, "seq", (int64_t)call->seq);
     print_time(doc, "time", call->time_us);
-    text_or_null(doc, "tenant", call->tenant);
-    text_or_null(doc, "principal", call->principal);
-    text_or_null(doc, "upstream", call->upstream);
-    text_or_null(doc, "method", call->method);
-    text_or_null(doc, "tool", call->target);
+    doc_text_or_null(doc, "tenant", call->tenant);
+    doc_text_or_null(doc, "principal", call->principal);
+    doc_text_or_null(doc, "upstream", call->upstream);
+    doc_text_or_null(doc, "method", call->method);
+    doc_text_or_null(doc, "tool", call->target);
     fill_verdict(doc_add_object(doc, "was"), &call->was);
     if (call->fate == REPLAY_UNKNOWN) {
         doc_text(doc, "cannot_be_replayed", span_text(recorded_lack_text(call->lack)));

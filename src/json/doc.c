@@ -102,6 +102,14 @@ void doc_text(struct doc *object, const char *key, struct span value)
     add_text(object, key, &text, json_write_string(&text, value));
 }
 
+void doc_text_or_null(struct doc *object, const char *key, struct span value)
+{
+    if (value.at != NULL)
+        doc_text(object, key, value);
+    else
+        doc_null(object, key);
+}
+
 void doc_int(struct doc *object, const char *key, int64_t value)
 {
     char text[24];
