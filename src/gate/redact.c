@@ -254,7 +254,7 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
     struct buf *out = &text->bound;
 
     if (params == NULL || params->type != JSON_OBJECT)
-        return buf_code(out);
+        return CODE_OK;
     if (meta != NULL && (meta->type != JSON_OBJECT || policy_asks_all_meta(policy, question)))
         meta = NULL; /* bound like any other member */
     buf_clear(out);
@@ -264,6 +264,8 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
     for (const struct json_node *at = meta != NULL ? meta->child : NULL; at != NULL; at = at->next)
         if (policy_asks_meta(policy, question, at->key))
             add_bound(out, ";", at);
+    if (buf_code(out) != CODE_OK)
+        return buf_code(out);
     question->bound = buf_is_empty(out) ? SPAN_NONE : buf_peek(out);
     question->bound_has_root = !has_arguments;
     return buf_code(out);

@@ -79,6 +79,8 @@ static enum code read_modern(struct post *post)
             code = write_value(version->text, &post->version);
         if (code == CODE_OK && value != NULL && value->type == JSON_STRING)
             code = write_value(value->text, &post->name);
+        if (code != CODE_OK) /* a version that is no version: the gate sees that it is not said, and says so */
+            buf_clear(&post->version);
     }
     buf_fini(&again);
     arena_fini(&arena);

@@ -4,6 +4,7 @@
 
 #include "pipe/agent_priv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct pipe_agent agent;
@@ -56,6 +57,24 @@ static void a_modern_line_says_in_its_head_what_its_body_says(void **state)
     has(MODERN("tools/call", "\"name\":\"=?base64?eA==?=\","), "\r\nMcp-Name: =?base64?PT9iYXNlNjQ/ZUE9PT89?=\r\n");
     has_not(MODERN("tools/list", ""), "Mcp-Name");
     has_not(MODERN("tools/call", "\"name\":7,"), "Mcp-Name");
+}
+
+/* 6.14: a version that finds no room is not said, whole or in part; the gate refuses what lacks one. */
+static void a_version_beyond_measure_is_left_out(void **state)
+{
+    char line[4096], version[2001];
+
+    (void)state;
+    for (size_t len = 1000; len <= 2000; len += 1000) {
+        memset(version, len > 1024 ? 'v' : '\x01', len); /* the short one grows in base64 */
+        version[len] = '\0';
+        for (size_t i = 0; len < 1024 && i + 1 < len; i += 2)
+            memcpy(version + i, "\xc3\xbc", 2);
+        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+                 "\"io.modelcontextprotocol/protocolVersion\":\"%s\"}}}", version);
+        has(line, "Callgate-Line: 7");
+        has_not(line, "MCP-Protocol-Version");
+    }
 }
 
 static void no_line_writes_a_header_of_its_own(void **state)
@@ -114,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_modern_line_says_in_its_head_what_its_body_says, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_version_beyond_measure_is_left_out, setup, teardown),
         cmocka_unit_test_setup_teardown(no_line_writes_a_header_of_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_read_goes_up_as_it_came, setup, teardown),
         cmocka_unit_test_setup_teardown(an_older_line_names_its_session, setup, teardown),
