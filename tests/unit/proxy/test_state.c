@@ -55,7 +55,7 @@ static void test_illegal_move_aborts(void **state) /* 1.5 */
 }
 
 /* The machine of a server's question: nothing is delivered that was not judged, and nothing that is over goes on. */
-static void test_question_moves(void **state) /* 5.1 */
+static void test_question_moves(void **state) /* 5.1, 6.15 */
 {
     static const bool may[QUESTION_COUNT][QUESTION_COUNT] = {
         [QUESTION_READ] = {[QUESTION_JUDGED] = true, [QUESTION_OVER] = true},
