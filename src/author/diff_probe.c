@@ -34,57 +34,40 @@ static bool same_verdict(const struct diff_verdict *a, const struct diff_verdict
            span_equals(a->rule, b->rule);
 }
 
-static enum code add_text(struct buf *out, const char *key, struct span value, const char *usual)
+static void add_text(struct buf *out, const char *key, struct span value, const char *usual)
 {
-    enum code code = CODE_OK;
-
     if (value.len == 0 || span_is(value, usual))
-        return CODE_OK;
-    if (buf_len(out) > 1)
-        code = buf_add_byte(out, ',');
-    if (code == CODE_OK)
-        code = buf_addf(out, "\"%s\":", key);
-    return code == CODE_OK ? json_write_string(out, value) : code;
+        return;
+    buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", key);
+    json_write_string(out, value);
 }
 
 /* As `policy explain --call` reads it. */
 static enum code write_call(struct buf *out, const struct question *q)
 {
     bool by_arguments = span_is(q->method, "tools/call") || span_is(q->method, "prompts/get");
-    enum code code = buf_add_byte(out, '{');
+    char time[CLOCK_TEXT_BYTES];
 
-    if (code == CODE_OK)
-        code = add_text(out, "tenant", q->tenant, "test");
-    if (code == CODE_OK)
-        code = add_text(out, "principal", q->principal, "test");
-    if (code == CODE_OK)
-        code = add_text(out, "upstream", q->upstream, "test");
-    if (code == CODE_OK)
-        code = add_text(out, "method", q->method, "tools/call");
-    if (code == CODE_OK)
-        code = add_text(out, "answers", q->answers, "");
-    if (code == CODE_OK)
-        code = add_text(out, "tool", q->shown.len > 0 ? q->shown : q->tool, "");
-    if (code == CODE_OK)
-        code = add_text(out, "prompt", q->prompt, "");
-    if (code == CODE_OK)
-        code = add_text(out, "path", q->path, "");
-    if (code == CODE_OK)
-        code = add_text(out, "query", q->query, "");
-    if (code == CODE_OK)
-        code = add_text(out, "client", q->client, DIFF_CLIENT);
-    if (code == CODE_OK && q->time_us != 0 && q->time_us != DIFF_TIME_US) {
-        char time[CLOCK_TEXT_BYTES];
-
+    buf_add_byte(out, '{');
+    add_text(out, "tenant", q->tenant, "test");
+    add_text(out, "principal", q->principal, "test");
+    add_text(out, "upstream", q->upstream, "test");
+    add_text(out, "method", q->method, "tools/call");
+    add_text(out, "answers", q->answers, "");
+    add_text(out, "tool", q->shown.len > 0 ? q->shown : q->tool, "");
+    add_text(out, "prompt", q->prompt, "");
+    add_text(out, "path", q->path, "");
+    add_text(out, "query", q->query, "");
+    add_text(out, "client", q->client, DIFF_CLIENT);
+    if (q->time_us != 0 && q->time_us != DIFF_TIME_US) {
         clock_text(q->time_us, time);
-        code = add_text(out, "time", span_text(time), "");
+        add_text(out, "time", span_text(time), "");
     }
-    if (code == CODE_OK && q->root != NULL && q->root->count > 0) {
-        code = buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", by_arguments ? "arguments" : "params");
-        if (code == CODE_OK)
-            code = buf_add_span(out, q->root->raw);
+    if (q->root != NULL && q->root->count > 0) {
+        buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", by_arguments ? "arguments" : "params");
+        buf_add_span(out, q->root->raw);
     }
-    return code == CODE_OK ? buf_add_byte(out, '}') : code;
+    return buf_add_byte(out, '}');
 }
 
 /* The shortest call is the easiest to read. */

@@ -8,13 +8,14 @@
 static enum code say(struct buf *out, enum verdict_kind kind, bool has_rule, struct span rule, bool has_reason,
                      enum reason reason)
 {
-    enum code code = buf_add_text(out, verdict_text(kind));
-
-    if (code == CODE_OK && has_rule)
-        code = rule.at != NULL ? buf_addf(out, " by %.*s", SPAN_ARG(rule)) : buf_add_text(out, " by no rule");
-    if (code == CODE_OK && has_reason)
-        code = buf_addf(out, " (%s)", reason_name(reason));
-    return code;
+    buf_add_text(out, verdict_text(kind));
+    if (has_rule && rule.at != NULL)
+        buf_addf(out, " by %.*s", SPAN_ARG(rule));
+    else if (has_rule)
+        buf_add_text(out, " by no rule");
+    if (has_reason)
+        buf_addf(out, " (%s)", reason_name(reason));
+    return buf_code(out);
 }
 
 static bool is_as_expected(const struct policy_case *kase, const struct verdict *verdict)
