@@ -23,7 +23,7 @@ struct conf_audit {
     uint32_t checkpoint_rows;      /* 16,384 */
     const char *redact_key;        /* redact.key; made at first start where it is missing */
     uint64_t arguments_max_bytes;  /* 64 KiB */
-    uint64_t rotate_bytes;         /* a file of this size is sealed; 0: never, the default */
+    uint64_t rotate_bytes;         /* a file of this size is sealed */
 };
 
 struct conf_admin {

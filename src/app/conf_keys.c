@@ -193,7 +193,7 @@ static const struct conf_key audit[] = {
     KEY("checkpoint_rows", COUNT, AT(conf_audit, checkpoint_rows), 1, MILLION, "16384", "And after so many records."),
     KEY("redact_key", FILE, AT(conf_audit, redact_key), 0, 0, "redact.key", "Keys what stands for redacted values."),
     KEY("arguments", SIZE, AT(conf_audit, arguments_max_bytes), KIB, 16 * MIB, "64 KiB", "Of arguments in a record."),
-    KEY("rotate", SIZE, AT(conf_audit, rotate_bytes), MIB, 16 * TIB, "(never)", "A file of this size is sealed."),
+    KEY("rotate", SIZE, AT(conf_audit, rotate_bytes), MIB, 16 * TIB, "256 MiB", "A file of this size is sealed."),
     {.name = NULL}};
 
 const struct conf_key conf__admin[] = {

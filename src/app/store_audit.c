@@ -35,10 +35,16 @@ const char store_audit_schema[] =
 
 void store_audit_mark(const char *path, char mark[STORE_MARK_BYTES])
 {
+    const char *slash = strrchr(path, '/');
     unsigned char digest[DIGEST_BYTES];
-    char real[PATH_MAX];
+    char folder[PATH_MAX], real[2 * PATH_MAX];
 
-    digest_of(span_text(realpath(path, real) != NULL ? real : path), digest);
+    (void)snprintf(real, sizeof real, "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
+    if (realpath(real, folder) == NULL) /* of the folder: the audit itself is a link to another file every time */
+        (void)snprintf(real, sizeof real, "%s", path);
+    else
+        (void)snprintf(real, sizeof real, "%s/%s", folder, slash != NULL ? slash + 1 : path);
+    digest_of(span_text(real), digest);
     num_hex(digest, (STORE_MARK_BYTES - 1) / 2, mark);
     mark[STORE_MARK_BYTES - 1] = '\0';
 }

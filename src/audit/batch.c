@@ -92,8 +92,6 @@ static enum code write_batch(struct audit *audit)
         code = writer__checkpoint(audit);
     if (code == CODE_OK && audit->rotation.seals)
         code = rotate__seal(audit);
-    if (code == CODE_OK && !ledger__is_in_place(&audit->ledger))
-        code = CODE_NOT_FOUND;
     if (code == CODE_OK)
         code = ledger__commit(&audit->ledger);
     return code;
@@ -159,7 +157,7 @@ bool writer__batch(struct audit *audit)
     audit->pace_x8 = audit->pace_x8 - audit->pace_x8 / 8 + audit->decisions;
     audit->committed_us = clock_monotonic_us();
     ask_keeper(audit);
-    writer__watch_size(audit);
+    writer__watch_file(audit);
     writer__publish(audit);
     return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Erasure of a tenant's argument values: recorded first, then done in slices, in the live file by the writer between its
- * batches and in sealed ones by the keeper; then the WAL is emptied, which held them too. One that a crash ended goes on at the
- * next start, since the event that ends it is missing.
+ * batches and in sealed ones by the finisher; then the WAL is emptied, which held them too. One that a crash ended goes on at
+ * the next start, since the event that ends it is missing.
  *
- * Threads: erase__turn and erase__resume where the ledger is used; erase__sealed_step on the keeper's.
+ * Threads: erase__turn and erase__resume where the ledger is used; erase__sealed_step on the finisher's.
  * Owns: struct erase_sealed: its trail and connection.
  * Lifetime: erase__sealed_fini.
  * Errors: enum code; the audit's own go through writer__go_down, and the erasure goes on when it is up again. */
@@ -27,9 +27,9 @@ struct erase_what {
 
 enum erase_state { ERASE_NONE = 0, ERASE_ASKED, ERASE_OVER };
 
-/* What the keeper does of it. */
+/* What the finisher does of it. */
 struct erase_sealed {
-    _Atomic int state;    /* enum erase_state; the rest is the keeper's while it is ERASE_ASKED */
+    _Atomic int state;    /* enum erase_state; the rest is the finisher's while it is ERASE_ASKED */
     struct erase_what what;
     struct trail trail;
     bool has_trail;
@@ -41,8 +41,8 @@ struct erase_sealed {
     char text[300];       /* why it failed */
 };
 
-/* One slice. Returns: whether to call again, at once or, with *wait, after a while. */
-bool erase__sealed_step(struct erase_sealed *sealed, const char *path, bool *wait);
+/* One slice; again while the state is ERASE_ASKED, with *wait after a while. */
+void erase__sealed_step(struct erase_sealed *sealed, const char *path, bool *wait);
 void erase__sealed_fini(struct erase_sealed *sealed);
 
 /* The writer's part. */

@@ -3,6 +3,8 @@
  * journal with the old values is left on the disk. */
 #include "audit/erase_priv.h"
 
+#include "audit/files_priv.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -35,8 +37,10 @@ static enum code find_files(struct erase_sealed *sealed, const char *path)
 static enum code open_file(struct erase_sealed *sealed)
 {
     const struct trail_file *file = &sealed->trail.files[sealed->file];
-    enum code code = db_open(file->path, DB_WRITE, &sealed->db, NULL);
+    enum code code = files__may_write(file->path, true); /* until it is finished once more */
 
+    if (code == CODE_OK)
+        code = db_open(file->path, DB_WRITE, &sealed->db, NULL);
     if (code == CODE_OK) {
         db_busy_wait(sealed->db, 0);
         sealed->at = file->before_seq;
@@ -81,7 +85,7 @@ static enum code slice(struct erase_sealed *sealed)
 }
 
 /* One that is locked for the moment is tried again from where it is. */
-bool erase__sealed_step(struct erase_sealed *sealed, const char *path, bool *wait)
+void erase__sealed_step(struct erase_sealed *sealed, const char *path, bool *wait)
 {
     enum code code = sealed->has_trail ? CODE_OK : find_files(sealed, path);
 
@@ -97,12 +101,11 @@ bool erase__sealed_step(struct erase_sealed *sealed, const char *path, bool *wai
         if (code == CODE_BUSY && sealed->db != NULL && sealed->at == sealed->trail.files[sealed->file].before_seq)
             db_close(&sealed->db);
         if (code == CODE_OK || code == CODE_BUSY)
-            return true;
+            return;
         (void)snprintf(sealed->text, sizeof sealed->text, "%s: %s", sealed->trail.files[sealed->file].path,
                        sealed->db != NULL ? db_error(sealed->db) : code_text(code));
     }
     sealed->code = code;
     erase__sealed_fini(sealed);
     atomic_store(&sealed->state, ERASE_OVER);
-    return false;
 }

@@ -38,6 +38,11 @@ enum code insert__new(struct db *db, enum row_table table, struct insert **out)
     return code;
 }
 
+bool insert__was_prepared_anew(struct insert *insert)
+{
+    return db_was_prepared_anew(insert->stmt);
+}
+
 void insert__free(struct insert **insert)
 {
     if (*insert == NULL)

@@ -15,6 +15,8 @@ enum code ledger__commit(struct ledger *ledger)
     enum code code = db_run(ledger->commit);
 
     if (code == CODE_OK)
+        code = place__check(ledger);
+    if (code == CODE_OK)
         ledger->committed = ledger->tip;
     return code;
 }

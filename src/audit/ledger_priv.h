@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger: audit.db as the writer sees it. Appends rows to the chain inside transactions and knows where it ends.
+/* The ledger: the live file of audit.db as the writer sees it. Appends rows to the chain inside transactions and knows
+ * where it ends.
  *
  * Threads: one at a time: main before the writer is started and after it has ended, else the writer.
  * Owns: the connection, its statements, the tenants' heads, the open permits.
@@ -8,14 +9,14 @@
 #ifndef AUDIT_LEDGER_PRIV_H
 #define AUDIT_LEDGER_PRIV_H
 
+#include "audit/files_priv.h"
 #include "audit/heads.h"
 #include "audit/insert_priv.h"
+#include "audit/place_priv.h"
 #include "audit/ring_priv.h"
 #include "audit/row.h"
 #include "base/buf.h"
 #include "base/why.h"
-
-#include <sys/types.h>
 
 #define LEDGER_BUSY_WAIT_MS 250
 
@@ -25,11 +26,11 @@ struct ledger_tip {
 };
 
 struct ledger {
-    char *path;
+    char *path;    /* audit.db: the link */
     char *node;
-    dev_t device;  /* where the file was when it was opened first, with `inode`; 0 before that */
-    ino_t inode;
-    struct db *db; /* NULL: closed; from here to `tip` everything is the connection's */
+    char file[FILES_PATH_BYTES]; /* what it names; empty: there is none yet. From here to `tip` everything is this file's */
+    struct place place;
+    struct db *db; /* NULL: closed */
     struct insert *insert[ROW_TABLES];
     struct db_stmt *begin, *commit, *find_head;
     struct db_stmt *put_checkpoint;
@@ -53,19 +54,19 @@ void ledger__fini(struct ledger *ledger);
 enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why) MUST_USE;
 void ledger__close(struct ledger *ledger);
 
-/* The connection and the statements of the file that a rotation goes on in, while that file is PATH.next. Nothing else of
- * `ahead` is used. ledger__goes_on: it was filled and is PATH now; the chain goes on at `tip`, and the connection that was the
- * ledger's is that of `ahead`, to be closed. */
-enum code ledger__open_ahead(struct ledger *ahead, const char *next) MUST_USE;
-enum code ledger__goes_on(struct ledger *ledger, struct ledger *ahead, const unsigned char file_hash[DIGEST_BYTES]) MUST_USE;
+/* The file that a rotation goes on in behind `tip`, with its tables and its own row, in a transaction that is open for what it
+ * begins with. ledger__made ends that: the file is on the disk then, but for its name. ledger__goes_on: it is the ledger's from
+ * here on, and the one before is closed. */
+enum code ledger__make(struct ledger *next, const struct ledger *ledger, int64_t time_us) MUST_USE;
+enum code ledger__made(struct ledger *next) MUST_USE;
+void ledger__goes_on(struct ledger *ledger, struct ledger *next);
 
-/* Whether the path still names the file that was opened: what is written to one that was moved nobody finds. */
-bool ledger__is_in_place(const struct ledger *ledger);
-void ledger__remember_place(struct ledger *ledger); /* where it was not known */
-uint64_t ledger__bytes(const struct ledger *ledger); /* of the file; 0 where it is not there */
-#define LEDGER_GONE "is not the file that was written until now: put it back, or restart the gate"
+/* Why the file is to be left for a new one as soon as can be; the first reason stays. */
+void ledger__doubt(struct ledger *ledger, const char *why);
 
 enum code ledger__begin(struct ledger *ledger) MUST_USE;
+/* What it wrote is durable, and where readers look for it. CODE_NOT_FOUND: the file is not where it was; CODE_BUSY: it must be
+ * asked once more, by place__check. */
 enum code ledger__commit(struct ledger *ledger) MUST_USE;
 
 /* Appends. A decision that expects an outcome becomes an open permit; an outcome's permit is marked `closing`. */

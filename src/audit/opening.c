@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/ledger_priv.h"
 
+#include "audit/place_priv.h"
 #include "audit/schema.h"
 #include "audit/walk.h"
 #include "base/bug.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "os/file.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define TAIL_ROWS 64 /* whose hashes are checked at every opening */
 #define LEAVES_BYTES ((size_t)256 * 1024)
@@ -52,36 +57,43 @@ void ledger__close(struct ledger *ledger)
     db_close(&ledger->db);
 }
 
-static enum code make_file_row(struct ledger *ledger, int64_t time_us)
+/* The row that says where the file stands in the chain; the first file's follows nothing. */
+static enum code put_file_row(struct ledger *ledger, const struct ledger_tip *before, int64_t time_us)
 {
     static const unsigned char zeros[DIGEST_BYTES];
-    unsigned char id[16], hash[DIGEST_BYTES];
+    unsigned char id[16];
     struct row_value values[F_COUNT] = {
-        [F_SEQ] = row_int(0), [F_FORMAT] = row_int(1), [F_CREATED] = row_int(time_us),
-        [F_ID] = row_blob(id, sizeof id), [F_PREVIOUS] = row_null(),
+        [F_SEQ] = row_int(before != NULL ? (int64_t)before->seq : 0), [F_FORMAT] = row_int(1), [F_CREATED] = row_int(time_us),
+        [F_ID] = row_blob(id, sizeof id), [F_PREVIOUS] = before != NULL ? row_blob(before->hash, DIGEST_BYTES) : row_null(),
     };
+    enum code code = insert__new(ledger->db, ROW_FILE, &ledger->insert[ROW_FILE]);
 
     random_bytes(id, sizeof id);
-    row__hash(ROW_FILE, values, zeros, hash);
-    return insert__row(ledger->insert[ROW_FILE], values, hash, NULL);
+    row__hash(ROW_FILE, values, before != NULL ? before->hash : zeros, ledger->tip.hash);
+    ledger->tip.seq = before != NULL ? before->seq : 0;
+    return code == CODE_OK ? insert__row(ledger->insert[ROW_FILE], values, ledger->tip.hash, NULL) : code;
+}
+
+/* Inside a transaction. */
+static enum code make_tables(struct ledger *ledger, const struct ledger_tip *before, int64_t time_us)
+{
+    char pragmas[96];
+    enum code code = db_exec(ledger->db, audit__schema);
+
+    (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
+                   AUDIT_SCHEMA_VERSION);
+    if (code == CODE_OK)
+        code = db_exec(ledger->db, pragmas);
+    return code == CODE_OK ? put_file_row(ledger, before, time_us) : code;
 }
 
 /* All or nothing, in one transaction; whoever comes second finds it done. */
 static enum code make_schema(struct ledger *ledger, int64_t time_us)
 {
-    char pragmas[96];
     enum code code = db_begin(ledger->db);
 
     if (code == CODE_OK)
-        code = db_exec(ledger->db, audit__schema);
-    (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d", AUDIT_APPLICATION_ID,
-                   AUDIT_SCHEMA_VERSION);
-    if (code == CODE_OK)
-        code = db_exec(ledger->db, pragmas);
-    if (code == CODE_OK)
-        code = insert__new(ledger->db, ROW_FILE, &ledger->insert[ROW_FILE]);
-    if (code == CODE_OK)
-        code = make_file_row(ledger, time_us);
+        code = make_tables(ledger, NULL, time_us);
     if (code == CODE_OK)
         code = db_commit(ledger->db);
     if (code != CODE_OK)
@@ -99,7 +111,7 @@ static enum code check_kind(struct ledger *ledger, bool *fresh, bool *older, str
     if (code == CODE_OK)
         code = db_number(ledger->db, "SELECT count(*) FROM sqlite_schema", &tables);
     if (code != CODE_OK)
-        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+        return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     *fresh = tables == 0;
     *older = !*fresh && version < AUDIT_SCHEMA_VERSION;
     if (!*fresh && (application != AUDIT_APPLICATION_ID || version < 1))
@@ -150,8 +162,6 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
     code = db_exec(ledger->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; " SETTINGS);
     if (code == CODE_OK)
         code = check_wal(ledger);
-    if (code == CODE_OK) /* what the last gate copied may have met with a sync that failed */
-        code = db_copy_again(ledger->db);
     if (code == CODE_OK && fresh)
         code = make_schema(ledger, time_us);
     if (code == CODE_OK && older)
@@ -160,7 +170,7 @@ static enum code set_up(struct ledger *ledger, int64_t time_us, struct why *why)
         code = prepare_all(ledger);
     db_watch_wal(ledger->db);
     if (code != CODE_OK)
-        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+        return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     return CODE_OK;
 }
 
@@ -195,14 +205,14 @@ static enum code check_rows(struct ledger *ledger, struct walk *walk, int64_t be
         if (!is_first) {
             if ((uint64_t)row.seq != ledger->tip.seq + 1)
                 return why_set(why, CODE_INVALID, "%s: row %llu is missing; keep the file as evidence and name another",
-                               ledger->path, (unsigned long long)ledger->tip.seq + 1);
+                               ledger->file, (unsigned long long)ledger->tip.seq + 1);
             row__hash(row.table, row.values, ledger->tip.hash, hash);
         }
         if (row.hash.bytes.len != DIGEST_BYTES ||
             (!is_first && memcmp(row.hash.bytes.at, hash, DIGEST_BYTES) != 0))
             return why_set(why, CODE_INVALID,
                            "%s: row %lld is not what was written; keep the file as evidence and name another",
-                           ledger->path, (long long)row.seq);
+                           ledger->file, (long long)row.seq);
         is_first = false;
         ledger->tip.seq = (uint64_t)row.seq;
         memcpy(ledger->tip.hash, row.hash.bytes.at, DIGEST_BYTES);
@@ -221,7 +231,7 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
     if (code == CODE_OK)
         code = db_number(ledger->db, ROW_MAX_SEQ, &last);
     if (code != CODE_OK)
-        return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+        return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     ledger->is_open_ended = last == 0 && continues; /* killed before the first row after a rotation */
     from = last - TAIL_ROWS > first ? last - TAIL_ROWS : first + 1;
     code = walk__init(&walk, ledger->db, from, INT64_MAX);
@@ -229,11 +239,11 @@ static enum code check_tail(struct ledger *ledger, struct why *why)
         code = check_rows(ledger, &walk, from == first + 1 ? first : -1, why);
         if (code != CODE_OK && why != NULL && why->text[0] == '\0') /* before other statements end well */
             (void)why_set(why, code, "%s: its last rows cannot be read: %s; keep the file as evidence and name another",
-                          ledger->path, db_error(ledger->db));
+                          ledger->file, db_error(ledger->db));
         walk__fini(&walk);
         return code;
     }
-    return why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+    return why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
 }
 
 /* Of all tenants that have rows in this file; those that have none are in its table tenant_start. */
@@ -265,115 +275,121 @@ static enum code read_heads(struct ledger *ledger)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-bool ledger__is_in_place(const struct ledger *ledger)
+/* The first one is empty until now. */
+static enum code name_first(struct ledger *ledger, int64_t time_us, struct why *why)
 {
-    struct stat there;
+    enum code code = files__name(ledger->path, time_us, 1, ledger->file);
 
-    return stat(ledger->path, &there) == 0 && there.st_dev == ledger->device && there.st_ino == ledger->inode;
+    return code == CODE_OK ? code : why_set(why, code, "%s: the path is too long", ledger->path);
 }
 
-/* SQLite would take a -wal file for that of any database of its name, and spoil both. */
-static enum code check_place(const struct ledger *ledger, struct why *why)
+static enum code link_first(struct ledger *ledger, struct why *why)
 {
-    char wal[4096];
-    struct stat there;
-
-    if (ledger->inode != 0 && !ledger__is_in_place(ledger))
-        return why_set(why, CODE_NOT_FOUND, "%s " LEDGER_GONE, ledger->path);
-    if (stat(ledger->path, &there) == 0 && there.st_size > 0)
+    if (files__link(ledger->path, ledger->file) == CODE_OK && file_sync_folder(ledger->path))
         return CODE_OK;
-    if ((size_t)snprintf(wal, sizeof wal, "%s-wal", ledger->path) < sizeof wal && stat(wal, &there) == 0 && there.st_size > 0)
-        return why_set(why, CODE_INVALID, "%s is missing, but the last rows of one are in %s: put the file back, or take both "
-                       "away", ledger->path, wal);
-    return CODE_OK;
+    return why_set(why, CODE_IO, "%s: cannot be made a link to %s: %s; check the folder", ledger->path, ledger->file,
+                   strerror(errno));
 }
 
-uint64_t ledger__bytes(const struct ledger *ledger)
+/* What the last gate copied of the -wal file may have met with a sync that failed: all of it is copied once more. */
+static void copy_anew(struct ledger *ledger)
 {
-    struct stat there;
+    struct why why = {""};
 
-    return stat(ledger->path, &there) == 0 ? (uint64_t)there.st_size : 0;
-}
-
-void ledger__remember_place(struct ledger *ledger)
-{
-    struct stat there;
-
-    if (ledger->inode == 0 && stat(ledger->path, &there) == 0) {
-        ledger->device = there.st_dev;
-        ledger->inode = there.st_ino;
-    }
+    if (access(ledger->file, W_OK) != 0 && files__may_write(ledger->file, true) == CODE_OK)
+        log_info("audit", "%s: was not writable any more, and is again", ledger->file);
+    if (db_absorb_wal(ledger->file, &why) == CODE_BUSY)
+        ledger__doubt(ledger, "somebody had it open when the gate started");
 }
 
 enum code ledger__open(struct ledger *ledger, enum db_mode mode, int64_t time_us, struct why *why)
 {
-    enum code code = check_place(ledger, why);
+    bool is_first = ledger->file[0] == '\0', opens_first = !place__is_known(ledger);
+    enum code code = is_first ? name_first(ledger, time_us, why) : place__expect(ledger, why);
 
     if (code == CODE_OK) /* before anybody trusts what it says */
-        code = db_rewrite_wal(ledger->path, why);
+        code = db_rewrite_wal(ledger->file, why);
+    if (code == CODE_OK && opens_first && !is_first)
+        copy_anew(ledger);
     if (code == CODE_OK)
-        code = db_open_gathering(ledger->path, mode, &ledger->db, why);
+        code = db_open(ledger->file, mode, &ledger->db, why);
     if (code != CODE_OK)
         return code;
-    ledger__remember_place(ledger);
     code = set_up(ledger, time_us, why);
+    if (code == CODE_OK && is_first)
+        code = link_first(ledger, why);
     if (code == CODE_OK)
         code = check_tail(ledger, why);
     if (code == CODE_OK) {
         code = read_heads(ledger);
         if (code != CODE_OK)
-            (void)why_set(why, code, "%s: %s", ledger->path, db_error(ledger->db));
+            (void)why_set(why, code, "%s: %s", ledger->file, db_error(ledger->db));
     }
     ledger->committed = ledger->tip;
+    place__remember(ledger);
     if (code != CODE_OK)
         ledger__close(ledger);
     return code;
 }
 
-enum code ledger__open_ahead(struct ledger *ahead, const char *next)
+/* Whoever could read the audit can go on reading it; where that is not ours to give, the gate's own user and group stay. */
+static void take_after(const char *before, const char *next)
 {
-    enum code code;
+    struct stat there;
 
-    *ahead = (struct ledger){0};
-    code = db_open_ahead(next, &ahead->db, NULL);
-    if (code == CODE_OK) /* who fills it syncs it */
-        code = db_exec(ahead->db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; " SETTINGS);
+    if (stat(before, &there) != 0)
+        return;
+    if (chown(next, there.st_uid, there.st_gid) != 0 && chown(next, (uid_t)-1, there.st_gid) != 0)
+        log_info("audit", "%s: the next file cannot be given to its group: %s", before, strerror(errno));
+    (void)chmod(next, (there.st_mode & 0777) | 0600);
+}
+
+/* Nothing of it counts before the link names it: it is synced once, when it is filled. */
+enum code ledger__make(struct ledger *next, const struct ledger *ledger, int64_t time_us)
+{
+    struct stat there;
+    enum code code = files__name(ledger->path, time_us, ledger->tip.seq + 1, next->file);
+
+    if (code == CODE_OK && lstat(next->file, &there) == 0)
+        code = CODE_EXISTS;
     if (code == CODE_OK)
-        code = insert__new(ahead->db, ROW_FILE, &ahead->insert[ROW_FILE]);
-    if (code == CODE_OK)
-        code = prepare_all(ahead);
+        code = db_open(next->file, DB_CREATE, &next->db, NULL);
     if (code != CODE_OK)
-        ledger__close(ahead);
+        return code;
+    take_after(ledger->file, next->file);
+    code = db_exec(next->db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; " SETTINGS "; BEGIN");
+    if (code == CODE_OK)
+        code = make_tables(next, &ledger->tip, time_us);
+    return code == CODE_OK ? prepare_all(next) : code;
+}
+
+enum code ledger__made(struct ledger *next)
+{
+    int64_t rows;
+    enum code code = db_commit(next->db);
+
+    if (code == CODE_OK) /* this change syncs all that was written before it */
+        code = db_exec(next->db, "PRAGMA synchronous = FULL; PRAGMA journal_mode = WAL");
+    if (code == CODE_OK)
+        code = check_wal(next);
+    if (code == CODE_OK) /* makes its -wal and -shm files */
+        code = db_number(next->db, "SELECT count(*) FROM file", &rows);
+    db_busy_wait(next->db, LEDGER_BUSY_WAIT_MS);
+    db_keep_wal(next->db);
+    db_watch_wal(next->db);
+    place__remember(next);
     return code;
 }
 
-static void swap_connections(struct ledger *one, struct ledger *other)
+void ledger__goes_on(struct ledger *ledger, struct ledger *next)
 {
-    enum { BEGIN = offsetof(struct ledger, db), END = offsetof(struct ledger, tip) };
-    unsigned char kept[END - BEGIN];
+    enum { BEGIN = offsetof(struct ledger, file), END = offsetof(struct ledger, committed) };
 
-    memcpy(kept, (char *)one + BEGIN, sizeof kept);
-    memcpy((char *)one + BEGIN, (char *)other + BEGIN, sizeof kept);
-    memcpy((char *)other + BEGIN, kept, sizeof kept);
-}
-
-enum code ledger__goes_on(struct ledger *ledger, struct ledger *ahead, const unsigned char file_hash[DIGEST_BYTES])
-{
-    enum code code = db_arrive(ahead->db);
-
-    swap_connections(ledger, ahead);
-    memcpy(ledger->tip.hash, file_hash, DIGEST_BYTES);
+    place__clear(ledger);
+    ledger__close(ledger);
+    memcpy((char *)ledger + BEGIN, (char *)next + BEGIN, END - BEGIN);
     ledger->committed = ledger->tip;
     ledger->begin_seq = ledger->tip.seq;
-    ledger->inode = 0;
-    ledger__remember_place(ledger);
     heads__forget(&ledger->heads);
     heads__trim(&ledger->heads);
-    if (code != CODE_OK)
-        return code;
-    db_busy_wait(ledger->db, LEDGER_BUSY_WAIT_MS);
-    db_keep_wal(ledger->db);
-    db_watch_wal(ledger->db);
-    code = db_exec(ledger->db, "PRAGMA synchronous = FULL");
-    return code == CODE_OK ? check_wal(ledger) : code;
 }

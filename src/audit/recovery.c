@@ -83,14 +83,12 @@ static void complain(struct audit *audit, const char *text)
 
 void writer__go_down(struct audit *audit, enum code code)
 {
-    char text[sizeof audit->down_text];
+    struct why why = audit->ledger.place.fault;
 
     if (atomic_exchange(&audit->keeper.is_in_doubt, false))
-        (void)snprintf(text, sizeof text, "%s: copying its -wal file into it failed (%s)", audit->ledger.path, code_text(code));
-    else if (ledger__is_in_place(&audit->ledger))
-        (void)snprintf(text, sizeof text, "%s: %s (%s)", audit->ledger.path, db_error(audit->ledger.db), code_text(code));
-    else
-        (void)snprintf(text, sizeof text, "%s " LEDGER_GONE, audit->ledger.path);
+        (void)why_set(&why, code, "%s: copying its -wal file into it failed (%s)", audit->ledger.file, code_text(code));
+    else if (why.text[0] == '\0')
+        (void)why_set(&why, code, "%s: %s (%s)", audit->ledger.file, db_error(audit->ledger.db), code_text(code));
     audit->sound = audit->ledger.committed;
     audit->in_doubt = audit->ledger.tip;
     if (!atomic_load(&audit->shared.down)) {
@@ -100,10 +98,18 @@ void writer__go_down(struct audit *audit, enum code code)
         audit->down_us = clock_monotonic_us();
         audit->backoff_us = BACKOFF_MIN_US;
         atomic_store(&audit->shared.down, true);
-        complain(audit, text);
+        complain(audit, why.text);
     }
-    ledger__close(&audit->ledger);
-    atomic_fetch_add(&audit->keeper.generation, 1);
+    if (code == CODE_IO) { /* what is on the disk nobody knows; what is read of it is written once more, and then it is left */
+        atomic_store(&audit->keeper.keeps_off, true);
+        ledger__doubt(&audit->ledger, "writing it failed");
+    }
+    if (code == CODE_BUSY) { /* nothing was written, or all of it: the connection is as good as before */
+        db_rollback(audit->ledger.db);
+    } else {
+        ledger__close(&audit->ledger);
+        atomic_fetch_add(&audit->keeper.generation, 1);
+    }
     undo_permits(audit);
     writer__sweep(audit);
     wait_longer(audit);
@@ -131,10 +137,10 @@ static void pass_over_batch(struct audit *audit)
     }
 }
 
-static enum code copy_all(struct audit *audit, const char *pragma)
+enum code writer__empty_wal(struct audit *audit)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(audit->ledger.db, pragma, &stmt);
+    enum code code = db_prepare(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)", &stmt);
 
     if (code == CODE_OK)
         code = db_step(stmt);
@@ -142,17 +148,6 @@ static enum code copy_all(struct audit *audit, const char *pragma)
         code = CODE_BUSY;
     db_finalize(&stmt);
     return code;
-}
-
-enum code writer__empty_wal(struct audit *audit)
-{
-    return copy_all(audit, "PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
-/* Cutting off what was copied takes a file system longer than a sync. */
-enum code writer__copy_wal(struct audit *audit)
-{
-    return copy_all(audit, "PRAGMA wal_checkpoint(FULL)");
 }
 
 static bool same_tip(const struct ledger_tip *a, const struct ledger_tip *b)
@@ -166,7 +161,7 @@ static enum code look_at_tail(struct audit *audit, struct why *why)
         return CODE_OK;
     if (!same_tip(&audit->ledger.tip, &audit->in_doubt))
         return why_set(why, CODE_INVALID, "%s: its end is not what was written last (row %llu expected, %llu found)",
-                       audit->ledger.path, (unsigned long long)audit->sound.seq, (unsigned long long)audit->ledger.tip.seq);
+                       audit->ledger.file, (unsigned long long)audit->sound.seq, (unsigned long long)audit->ledger.tip.seq);
     pass_over_batch(audit);
     audit->sound = audit->ledger.tip;
     return CODE_OK;
@@ -259,13 +254,19 @@ bool writer__recover(struct audit *audit)
     struct buf text;
     enum code code;
 
-    atomic_store(&audit->keeper.is_in_doubt, false); /* opening writes the -wal file and what was copied of it once more */
-    /* Never makes a file anew: one that is missing may have been moved, and its -wal file with it or not. */
-    code = ledger__open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
+    atomic_store(&audit->keeper.is_in_doubt, false);
+    if (audit->ledger.db != NULL) {
+        code = place__check(&audit->ledger);
+        why = audit->ledger.place.fault;
+        audit->ledger.committed = audit->ledger.tip;
+    } else { /* never makes a file anew: one that is missing may have been moved, and its -wal file with it or not */
+        code = ledger__open(&audit->ledger, DB_WRITE, clock_wall_us(), &why);
+    }
     if (code == CODE_OK)
         code = look_at_tail(audit, &why);
     if (code != CODE_OK) {
-        ledger__close(&audit->ledger);
+        if (code != CODE_BUSY)
+            ledger__close(&audit->ledger);
         complain(audit, why.text);
         wait_longer(audit);
         return false;

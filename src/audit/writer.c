@@ -22,6 +22,7 @@
 #define RING_BYTES ((uint64_t)2 << 20)
 #define ARGUMENTS_BYTES ((uint64_t)64 << 10)
 #define RESULTS_WAIT_US 10000   /* how long outcomes wait for somebody else's commit */
+#define LOOK_US 1000000         /* at the files, while nobody calls */
 #define LAST_TRIES_US 2000000   /* how long a closing gate goes on trying to write */
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -105,16 +106,23 @@ static bool has_idle_work(const struct audit *audit)
     return atomic_load(&audit->notary.ready) != NULL || atomic_load(&audit->keeper.is_in_doubt);
 }
 
+/* Somebody did something to the files while nobody called. */
+static bool is_disturbed(struct audit *audit)
+{
+    return place__check(&audit->ledger) != CODE_OK || (audit->ledger.place.doubt[0] != '\0' && !audit->rotation.wanted);
+}
+
 static void up_turn(struct audit *audit)
 {
-    int64_t now = clock_monotonic_us();
+    int64_t now = clock_monotonic_us(), wait_us = writer__job_wait_us(audit);
     enum work work = look(audit);
 
     if (work == WORK_NONE)
         audit->empty_us = now;
-    if (writer__job_wait_us(audit) == 0) {
+    if (wait_us == 0) {
         writer__job_turn(audit);
         work = look(audit);
+        wait_us = writer__job_wait_us(audit);
     }
     if (atomic_load(&audit->shared.down))
         return;
@@ -126,8 +134,10 @@ static void up_turn(struct audit *audit)
         (void)writer__batch(audit); /* nothing else to do: a checkpoint is kept */
     else if (now - audit->committed_us < RESULTS_WAIT_US)
         doze(audit, RING_DOZES, RESULTS_WAIT_US - (now - audit->committed_us));
+    else if (is_disturbed(audit))
+        (void)writer__batch(audit);
     else
-        doze(audit, RING_SLEEPS, writer__job_wait_us(audit));
+        doze(audit, RING_SLEEPS, wait_us >= 0 && wait_us < LOOK_US ? wait_us : LOOK_US);
 }
 
 static enum code write_stop(struct audit *audit, bool is_signed)
@@ -376,13 +386,11 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = writer__take_lock(audit, conf->lock_wait_us, why);
     if (code == CODE_OK)
-        code = rotate__tidy(conf->path, why);
+        code = files__bring(conf->path, audit->ledger.file, why);
     if (code == CODE_OK)
         code = ledger__open(&audit->ledger, DB_CREATE, clock_wall_us(), why);
-    if (code == CODE_OK) {
-        rotate__tidy_name(&audit->ledger);
+    if (code == CODE_OK)
         code = notary__init(&audit->notary, &conf->checkpoints, &audit->ledger, &audit->shared, why);
-    }
     if (code == CODE_OK)
         code = look_for_loss(audit, &conf->loss, &kept, why);
     if (code == CODE_OK) {
@@ -394,7 +402,9 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
             (void)why_set(why, code, "%s: %s", conf->path, db_error(audit->ledger.db));
     }
     if (code == CODE_OK)
-        code = keeper__init(&audit->keeper, audit->ledger.path, &audit->shared, why);
+        code = keeper__init(&audit->keeper, audit->ledger.file, &audit->shared, why);
+    if (code == CODE_OK)
+        code = finisher__init(&audit->finisher, audit->ledger.path, why);
     if (code != CODE_OK) {
         if (why->text[0] == '\0')
             (void)why_set(why, code, "%s: %s", conf->path, code_text(code));
@@ -412,6 +422,8 @@ enum code audit_start(struct audit *audit, struct why *why)
 {
     enum code code = keeper__start(&audit->keeper, why);
 
+    if (code == CODE_OK)
+        code = finisher__start(&audit->finisher, why);
     if (code == CODE_OK)
         code = notary__start(&audit->notary, why);
     return code == CODE_OK ? thread_start(&audit->thread, "audit-writer", run, audit, why) : code;
@@ -445,7 +457,10 @@ void audit_close(struct audit **out)
         log_info("audit", "%s: the last checkpoint could not be kept in it", audit->ledger.path);
     keeper__stop(&audit->keeper);
     keeper__fini(&audit->keeper);
-    if (audit->ledger.db != NULL && db_exec(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)") != CODE_OK)
+    finisher__stop(&audit->finisher);
+    finisher__fini(&audit->finisher);
+    if (audit->ledger.db != NULL && audit->ledger.place.doubt[0] == '\0' &&
+        db_exec(audit->ledger.db, "PRAGMA wal_checkpoint(TRUNCATE)") != CODE_OK)
         log_info("audit", "%s: the last rows stay in its -wal file, since somebody reads it", audit->ledger.path);
     give_back(audit);
     *out = NULL;

@@ -8,9 +8,11 @@
 #ifndef AUDIT_WRITER_PRIV_H
 #define AUDIT_WRITER_PRIV_H
 
+#include "audit/finisher_priv.h"
 #include "audit/keeper_priv.h"
 #include "audit/ledger_priv.h"
 #include "audit/notary_priv.h"
+#include "audit/rotate_priv.h"
 #include "audit/writer.h"
 #include "base/buf.h"
 
@@ -46,11 +48,7 @@ struct rotation {
     struct checkpoint *checkpoint; /* over a file that is not sealed durably yet, or NULL */
     int64_t due_us, since_us;   /* the next try; since when it is tried */
     char actor[256];
-    char sealed[ROTATE_PATH_BYTES];
-    char next[ROTATE_PATH_BYTES];
-    unsigned char file_hash[DIGEST_BYTES]; /* of the new file's own row */
-    enum code filled;           /* whether the new file is, and synced */
-    struct thread syncs;
+    char sealed[FILES_PATH_BYTES];
     bool begins;                /* the new file's first events are due */
     char waits_for[64];         /* what was logged last */
 };
@@ -62,6 +60,7 @@ struct audit {
     struct ring_scratch scratch;
     struct ledger ledger;
     struct keeper keeper;
+    struct finisher finisher;
     struct notary notary;
     struct checkpoint *checkpoint; /* that is being written, or NULL */
     uint64_t checkpoint_event_seq; /* size that the last event `checkpoint` names */
@@ -102,7 +101,7 @@ bool writer__batch(struct audit *audit);
 int64_t writer__job_wait_us(const struct audit *audit);
 void writer__job_turn(struct audit *audit);
 void writer__job_over(struct audit *audit, enum code code);
-void writer__watch_size(struct audit *audit);
+void writer__watch_file(struct audit *audit); /* behind a commit: whether it is to be left for a new one */
 
 /* lock.c */
 enum code writer__take_lock(struct audit *audit, int64_t wait_us, struct why *why) MUST_USE;
@@ -113,7 +112,6 @@ void writer__go_down(struct audit *audit, enum code code);
 void writer__sweep(struct audit *audit);   /* while down: fails the decisions that slipped into the rings */
 bool writer__recover(struct audit *audit); /* true: up again */
 enum code writer__empty_wal(struct audit *audit) MUST_USE; /* CODE_BUSY: somebody reads */
-enum code writer__copy_wal(struct audit *audit) MUST_USE;  /* the same, but it stays as long as it is */
 
 /* Appends `"denied":{...}`: what was refused without a row since the last `audit_up`, by reason. */
 enum code writer__describe_denied(const struct audit *audit, uint64_t counts[REASON_COUNT], struct buf *out) MUST_USE;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define BUSY_WAIT_MS 5000
-#define MOVED_TRIES 8
 
 struct db {
     sqlite3 *handle;
@@ -60,8 +59,6 @@ enum code db__code_of(int result)
 static void configure_library(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    (void)db__gather_register(); /* else db_open_gathering finds no such layer, and says so */
-    (void)db__ahead_register();
 }
 
 void db__configure(void)
@@ -106,12 +103,14 @@ static int harden(sqlite3 *handle)
 
 /* Opening is lazy: only a read tells whether this is a database. What SQLite puts aside stays in memory: a confined process may
  * make no file in a folder for temporary ones, and what is being erased must not stand in one. */
-static int try_open(const char *name, int flags, const char *layer, struct db *db)
+static int try_open(const char *name, int flags, bool alone, struct db *db)
 {
-    int result = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, layer);
+    int result = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 
     if (result == SQLITE_OK)
         result = harden(db->handle);
+    if (result == SQLITE_OK && alone) /* before the -wal file is looked at: the list of what it holds is made anew then */
+        result = sqlite3_exec(db->handle, "PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
     if (result == SQLITE_OK)
         result = sqlite3_exec(db->handle, "PRAGMA temp_store = MEMORY; SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
     return result;
@@ -142,40 +141,18 @@ static int open_at_rest(const char *path, int before, struct db *db)
     }
     memcpy(at, "?immutable=1", sizeof "?immutable=1");
     (void)sqlite3_close(db->handle);
-    return try_open(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, db);
+    return try_open(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, false, db);
 }
 
-/* Whether the path names another file than the one that is open. */
-static bool has_moved(struct db *db)
-{
-    int moved = 0;
-
-    return db->handle != NULL && sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
-           moved != 0;
-}
-
-/* SQLite opens a file by its name and, at the first read, the -wal file beside that name. An audit that is rotated in between
- * is the old file with the new one's log, which reads as neither. */
-static int open_to_read(const char *path, int flags, const char *layer, struct db *db)
-{
-    int result = try_open(path, flags, layer, db);
-
-    for (int again = 0; again < MOVED_TRIES && has_moved(db); again++) {
-        (void)sqlite3_close(db->handle);
-        result = try_open(path, flags, layer, db);
-    }
-    return result;
-}
-
-static enum code open_handle(const char *path, enum db_mode mode, const char *layer, struct db *db, struct why *why)
+static enum code open_handle(const char *path, enum db_mode mode, struct db *db, struct why *why)
 {
     int flags = mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     int result;
 
     if (mode == DB_CREATE && strcmp(path, ":memory:") == 0)
         flags |= SQLITE_OPEN_CREATE;
-    result = mode == DB_READ ? open_to_read(path, flags, layer, db) : try_open(path, flags, layer, db);
-    if (result != SQLITE_OK && mode == DB_READ && layer == NULL)
+    result = try_open(path, flags, mode == DB_ALONE, db);
+    if (result != SQLITE_OK && mode == DB_READ)
         result = open_at_rest(path, result, db);
     if (result == SQLITE_OK)
         return CODE_OK;
@@ -183,7 +160,7 @@ static enum code open_handle(const char *path, enum db_mode mode, const char *la
                    db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result));
 }
 
-static enum code open_on(const char *path, enum db_mode mode, const char *layer, struct db **out, struct why *why)
+enum code db_open(const char *path, enum db_mode mode, struct db **out, struct why *why)
 {
     bool is_file = strcmp(path, ":memory:") != 0;
     struct stat there;
@@ -204,31 +181,11 @@ static enum code open_on(const char *path, enum db_mode mode, const char *layer,
     db = mem_zalloc(sizeof *db);
     if (db == NULL)
         return why_set(why, CODE_NOMEM, "%s: out of memory", path);
-    code = open_handle(path, mode, layer, db, why);
+    code = open_handle(path, mode, db, why);
     if (code != CODE_OK)
         db_close(&db);
     *out = db;
     return code;
-}
-
-enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why)
-{
-    return open_on(path, mode, NULL, db, why);
-}
-
-enum code db_open_gathering(const char *path, enum db_mode mode, struct db **db, struct why *why)
-{
-    return open_on(path, mode, DB__GATHER, db, why);
-}
-
-enum code db_open_ahead(const char *path, struct db **db, struct why *why)
-{
-    return open_on(path, DB_WRITE, DB__AHEAD, db, why);
-}
-
-struct sqlite3 *db__handle(const struct db *db)
-{
-    return db->handle;
 }
 
 void db_close(struct db **db)
@@ -266,6 +223,7 @@ void db_keep_wal(struct db *db)
     int keep = 1;
 
     (void)sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
 static int note_wal_pages(void *context, sqlite3 *handle, const char *name, int pages)
@@ -497,6 +455,11 @@ enum code db_number(struct db *db, const char *sql, int64_t *number)
         *number = db_int(stmt, 0);
     db_finalize(&stmt);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+bool db_was_prepared_anew(struct db_stmt *stmt)
+{
+    return sqlite3_stmt_status(stmt->handle, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;
 }
 
 int64_t db_last_id(struct db *db)

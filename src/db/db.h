@@ -19,31 +19,23 @@
 struct db;
 struct db_stmt;
 
-enum db_mode { DB_READ = 0, DB_WRITE, DB_CREATE }; /* CREATE: make it where it is missing, mode 0640 */
+/* CREATE: make it where it is missing, mode 0640. ALONE: to write, while nobody else has it open; what its -wal file holds is
+ * read anew from the beginning, whatever was noted of it. */
+enum db_mode { DB_READ = 0, DB_WRITE, DB_CREATE, DB_ALONE };
 
 /* Takes: a path; ":memory:" is a database that dies with its connection.
- * Returns: CODE_NOT_FOUND where there is no such file (READ, WRITE); CODE_INVALID for a file that is no database. READ opens
- * the file that has the name when it returns, also where another one gets it meanwhile. */
+ * Returns: CODE_NOT_FOUND where there is no such file (but for CREATE); CODE_INVALID for a file that is no database; CODE_BUSY
+ * where somebody has it open (ALONE, at once). */
 enum code db_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
-/* The same for a connection that commits all the time: what a commit writes goes to the -wal file in few calls. Only under
- * `synchronous` FULL, where every commit ends with a sync. */
-enum code db_open_gathering(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
-/* The same, before the file has its name: `path` ends in DB_AHEAD_SUFFIX, and the file is not in WAL mode or was just put into
- * it. db_arrive: it was renamed to what stands before the suffix, and has a -wal file by that name from here on. What fails
- * leaves a connection that is of no more use. */
-#define DB_AHEAD_SUFFIX ".next"
-enum code db_open_ahead(const char *path, struct db **db, struct why *why) MUST_USE;
-enum code db_arrive(struct db *db) MUST_USE;
 void db_close(struct db **db);
-
-/* After a copying of the -wal file into the main one whose sync failed: makes the next one begin with the first page again.
- * SQLite goes on behind the pages that an earlier copying wrote, although nobody had synced those either. CODE_BUSY: somebody
- * copies, for a quarter of a second already. */
-enum code db_copy_again(struct db *db) MUST_USE;
 
 /* Writes what the -wal file of a database holds over itself and syncs it: what can be read of it afterwards is on the disk,
  * also where an earlier sync had failed. Only while nobody else writes the database. No such file: CODE_OK. Blocks. */
 enum code db_rewrite_wal(const char *path, struct why *why) MUST_USE;
+
+/* Copies all of a database's -wal file into it, takes it out of WAL mode and syncs it. CODE_BUSY: somebody has it open.
+ * Blocks. */
+enum code db_absorb_wal(const char *path, struct why *why) MUST_USE;
 const char *db_error(const struct db *db);
 
 /* How long a statement waits for another connection's lock; 5 seconds at first. */
@@ -52,8 +44,8 @@ void db_busy_wait(struct db *db, int wait_ms);
 /* Ends a statement that runs once *stop is set: it fails with CODE_BUSY. NULL: none does. */
 void db_stop_when(struct db *db, const atomic_bool *stop);
 
-/* Leaves the -wal and -shm files in place at db_close, so that a reader without write permission in the folder can
- * still open a database in WAL mode. */
+/* Leaves the -wal and -shm files in place and as they are at db_close, so that a reader without write permission in the folder
+ * can still open a database in WAL mode, and closing costs no sync. */
 void db_keep_wal(struct db *db);
 
 /* Switches automatic checkpoints off and counts instead: db_wal_pages says how many pages the -wal file held after this
@@ -131,6 +123,9 @@ const char *db_column_name(struct db_stmt *stmt, int column);
 
 /* The first column of a query's first row; NULL and no row give 0. */
 enum code db_number(struct db *db, const char *sql, int64_t *number) MUST_USE;
+
+/* Whether the schema has changed under a statement that was run since this was asked last. */
+bool db_was_prepared_anew(struct db_stmt *stmt);
 
 int64_t db_last_id(struct db *db);
 

@@ -9,14 +9,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
-
-/* Of the format of WAL mode's shared memory, as SQLite documents it: the lock of who copies, and the word that says how many
- * frames are copied. */
-#define SHARED_PAGE_BYTES 32768
-#define LOCK_COPIES 1
-#define WORD_COPIED 24
-#define LOCK_TRIES 50
-#define LOCK_PAUSE_MS 5
+#include <unistd.h>
 
 #define PIECE_BYTES ((sqlite3_int64)64 << 10)
 
@@ -53,31 +46,6 @@ static int open_and_rewrite(const char *name)
     return result;
 }
 
-enum code db_copy_again(struct db *db)
-{
-    void volatile *shared = NULL;
-    sqlite3_file *file = NULL;
-    int result = sqlite3_file_control(db__handle(db), "main", SQLITE_FCNTL_FILE_POINTER, &file);
-
-    if (result == SQLITE_OK && (file == NULL || file->pMethods == NULL || file->pMethods->iVersion < 2))
-        return CODE_OK; /* a database in memory */
-    if (result == SQLITE_OK)
-        result = file->pMethods->xShmMap(file, 0, SHARED_PAGE_BYTES, 0, &shared);
-    if (result != SQLITE_OK || shared == NULL)
-        return db__code_of(result);
-    for (int tries = 0; tries < LOCK_TRIES; tries++) {
-        result = file->pMethods->xShmLock(file, LOCK_COPIES, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
-        if (result != SQLITE_BUSY)
-            break;
-        (void)sqlite3_sleep(LOCK_PAUSE_MS);
-    }
-    if (result != SQLITE_OK)
-        return db__code_of(result);
-    ((volatile uint32_t *)shared)[WORD_COPIED] = 0;
-    file->pMethods->xShmBarrier(file);
-    return db__code_of(file->pMethods->xShmLock(file, LOCK_COPIES, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE));
-}
-
 enum code db_rewrite_wal(const char *path, struct why *why)
 {
     const char *name;
@@ -92,4 +60,27 @@ enum code db_rewrite_wal(const char *path, struct why *why)
     result = name == NULL ? SQLITE_NOMEM : open_and_rewrite(sqlite3_filename_wal(name));
     sqlite3_free_filename(name);
     return result == SQLITE_OK ? CODE_OK : why_set(why, db__code_of(result), "%s: %s", wal, sqlite3_errstr(result));
+}
+
+enum code db_absorb_wal(const char *path, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    char shared[4096];
+    struct db *db;
+    enum code code = db_open(path, DB_ALONE, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = db_prepare(db, "PRAGMA journal_mode = DELETE", &stmt);
+    if (code == CODE_OK)
+        code = db_step(stmt);
+    if (code == CODE_OK && !span_is(db_text(stmt, 0), "delete"))
+        code = CODE_BUSY;
+    db_finalize(&stmt);
+    if (code != CODE_OK)
+        (void)why_set(why, code, "%s: %s", path, db_error(db));
+    else if ((size_t)snprintf(shared, sizeof shared, "%s-shm", path) < sizeof shared)
+        (void)unlink(shared); /* this connection had none, and nobody else is here */
+    db_close(&db);
+    return code;
 }

@@ -99,12 +99,13 @@ static const struct call calls[] = {
     {SYS_pwrite64, FILES, FREE}, {SYS_fsync, FILES, FREE}, {SYS_fdatasync, FILES, FREE}, {SYS_ftruncate, FILES, FREE},
     {SYS_fallocate, FILES, FREE}, {SYS_fchmod, FILES, FREE}, {SYS_fchown, FILES, FREE}, {SYS_fchownat, FILES, FREE},
     {SYS_fchmodat, FILES, FREE}, {SYS_unlinkat, FILES, FREE}, {SYS_linkat, FILES, FREE}, {SYS_renameat, FILES, FREE},
-    {SYS_renameat2, FILES, FREE}, {SYS_flock, FILES, FREE}, {SYS_statfs, FILES, FREE}, {SYS_fstatfs, FILES, FREE},
+    {SYS_renameat2, FILES, FREE}, {SYS_symlinkat, FILES, FREE}, {SYS_setpriority, KEEPER, FREE},
+    {SYS_flock, FILES, FREE}, {SYS_statfs, FILES, FREE}, {SYS_fstatfs, FILES, FREE},
     {SYS_umask, FILES, FREE},
 #ifdef SYS_open /* older names of the same, where the architecture has them */
     {SYS_access, THREADS, FREE}, {SYS_stat, THREADS, FREE}, {SYS_lstat, THREADS, FREE}, {SYS_readlink, THREADS, FREE},
     {SYS_chmod, FILES, FREE}, {SYS_chown, FILES, FREE}, {SYS_unlink, FILES, FREE}, {SYS_link, FILES, FREE},
-    {SYS_rename, FILES, FREE},
+    {SYS_rename, FILES, FREE}, {SYS_symlink, FILES, FREE},
 #endif
     /* the network */
     {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN, LOCAL},

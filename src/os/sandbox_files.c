@@ -24,13 +24,14 @@
 #define FS_READ_DIR (UINT64_C(1) << 3)
 #define FS_REMOVE_FILE (UINT64_C(1) << 5)
 #define FS_MAKE_REG (UINT64_C(1) << 8)
+#define FS_MAKE_SYM (UINT64_C(1) << 12)
 #define FS_TRUNCATE (UINT64_C(1) << 14)
 #define NET_BIND_TCP (UINT64_C(1) << 0)
 #define NET_CONNECT_TCP (UINT64_C(1) << 1)
 
 #define FS_FILE (FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE) /* what can be said of a file that is no folder */
 #define FS_READ (FS_READ_FILE | FS_READ_DIR)
-#define FS_CHANGE (FS_READ | FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_TRUNCATE)
+#define FS_CHANGE (FS_READ | FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_MAKE_SYM | FS_TRUNCATE)
 
 struct ruleset_attr {
     uint64_t handled_fs, handled_net;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fakes/fault_vfs.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -8,10 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BLOCK 4096
 #define DISK_BYTES ((sqlite3_int64)16 << 20)
-#define DISKS 2
+#define DISKS 32
 
 /* What of a file is on the disk, and which of its pages the next sync writes. */
 struct disk {
@@ -37,7 +39,7 @@ static atomic_bool once;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one writes or syncs at a time */
 static struct disk disks[DISKS];
 static enum fault_pages pages_then;
-static char tracked[256];
+static char tracked[256]; /* the folder, with its slash */
 
 static int fails(enum fault_kind a, enum fault_kind b)
 {
@@ -176,30 +178,53 @@ void fault_vfs_track(const char *path, enum fault_pages pages)
         memset(&disks[i], 0, sizeof disks[i]);
     }
     pages_then = pages;
-    (void)snprintf(tracked, sizeof tracked, "%s", path);
+    (void)snprintf(tracked, sizeof tracked, "%.*s", (int)(strrchr(path, '/') + 1 - path), path);
 }
 
-static void put_disk(const char *path, const char *to)
+static void put_disk(const struct disk *disk, const char *to)
 {
     FILE *file = fopen(to, "wb");
 
-    for (int i = 0; i < DISKS; i++)
-        if (disks[i].bytes != NULL && strcmp(disks[i].path, path) == 0 &&
-            (file == NULL || fwrite(disks[i].bytes, 1, (size_t)disks[i].size, file) != (size_t)disks[i].size))
-            abort();
-    if (file == NULL || fclose(file) != 0)
+    if (file == NULL || fwrite(disk->bytes, 1, (size_t)disk->size, file) != (size_t)disk->size || fclose(file) != 0)
         abort();
+}
+
+/* Names count as on the disk at once: what a power cut does to them is test_rotate_power.c's. */
+static void put_links(const char *folder)
+{
+    DIR *from = opendir(tracked);
+    const struct dirent *entry;
+    char name[512], target[256];
+
+    while (from != NULL && (entry = readdir(from)) != NULL) {
+        ssize_t len;
+
+        (void)snprintf(name, sizeof name, "%s%s", tracked, entry->d_name);
+        len = readlink(name, target, sizeof target - 1);
+        if (len <= 0)
+            continue;
+        target[len] = '\0';
+        (void)snprintf(name, sizeof name, "%s%s", folder, entry->d_name);
+        if (symlink(target, name) != 0)
+            abort();
+    }
+    if (from != NULL)
+        (void)closedir(from);
 }
 
 void fault_vfs_cut_power(const char *path, const char *to)
 {
-    char wal[256], wal_to[256];
+    char folder[256], name[600];
 
-    (void)snprintf(wal, sizeof wal, "%s-wal", path);
-    (void)snprintf(wal_to, sizeof wal_to, "%s-wal", to);
+    (void)path;
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(to, '/') + 1 - to), to);
     (void)pthread_mutex_lock(&lock);
-    put_disk(path, to);
-    put_disk(wal, wal_to);
+    for (int i = 0; i < DISKS; i++)
+        if (disks[i].bytes != NULL) {
+            (void)snprintf(name, sizeof name, "%s%s", folder, strrchr(disks[i].path, '/') + 1);
+            put_disk(&disks[i], name);
+        }
+    put_links(folder);
     (void)pthread_mutex_unlock(&lock);
 }
 
@@ -344,6 +369,22 @@ static int open_file(sqlite3_vfs *self, const char *name, sqlite3_file *file, in
     return result;
 }
 
+/* What takes the name later begins empty. */
+static int delete_file(sqlite3_vfs *self, const char *name, int sync_folder)
+{
+    (void)self;
+    (void)pthread_mutex_lock(&lock);
+    for (int i = 0; i < DISKS; i++)
+        if (disks[i].bytes != NULL && strcmp(disks[i].path, name) == 0) {
+            free(disks[i].bytes);
+            memset(&disks[i], 0, sizeof disks[i]);
+            disks[i].bytes = calloc(1, DISK_BYTES + BLOCK);
+            (void)snprintf(disks[i].path, sizeof disks[i].path, "%s", name);
+        }
+    (void)pthread_mutex_unlock(&lock);
+    return under->xDelete(under, name, sync_folder);
+}
+
 void fault_vfs_install(void)
 {
     if (under != NULL)
@@ -354,5 +395,6 @@ void fault_vfs_install(void)
     vfs.zName = "fault";
     vfs.szOsFile = (int)sizeof(struct fault_file) + under->szOsFile;
     vfs.xOpen = open_file;
+    vfs.xDelete = delete_file;
     (void)sqlite3_vfs_register(&vfs, 1);
 }

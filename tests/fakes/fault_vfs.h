@@ -25,12 +25,13 @@ void fault_vfs_set_once(enum fault_kind kind, int nth); /* only the nth */
 int fault_vfs_matched(void); /* how many matching calls there were since either */
 
 /* What Linux does with pages that a sync could not write: they count as clean and stay readable, or are thrown away. Either way no
- * later sync writes them, unless they are written anew. What of a database and its -wal
- * is on the disk is kept track of from their next opening on, up to 16 MiB, and syncs of other files no longer fail. */
+ * later sync writes them, unless they are written anew. What of the databases in
+ * the path's folder and of their -wal files is on the disk is kept track of from their next opening on, up to 16 MiB each, and syncs of
+ * other files no longer fail. */
 enum fault_pages { PAGES_KEPT = 0, PAGES_DROPPED };
 void fault_vfs_track(const char *path, enum fault_pages pages);
 
-/* As if the power failed now: puts what is on the disk of a database and its -wal into `to` and its -wal. */
+/* As if the power failed now: puts what is on the disk of all of them, and the links beside them, into the folder of `to`. */
 void fault_vfs_cut_power(const char *path, const char *to);
 
 int fault_vfs_failed(void); /* how many calls were failed since fault_vfs_set */

@@ -31,9 +31,9 @@ def paper():
 
 
 def sealed(gate):
-    """The files of a trail that nobody writes any more, oldest first. One that a kill left under both its names goes on."""
+    """The files of a trail that nobody writes any more, oldest first. """
     found = [path for path in gate.folder.glob("audit-[0-9]*.db") if not path.samefile(gate.audit_path)]
-    return sorted(found, key=lambda path: int(path.stem.split("-")[1]))
+    return sorted(found, key=lambda path: int(path.stem.split("-")[-1]))
 
 
 def everywhere(gate, sql):

@@ -154,6 +154,11 @@ class Gate:
     def audit_path(self):
         return self.folder / "audit.db"
 
+    @property
+    def live_path(self):
+        """The file that audit.db is a link to."""
+        return self.audit_path.resolve()
+
     def write_conf(self):
         self.conf_path.write_text(json.dumps(self.conf, indent=1))
         self.conf_path.chmod(0o600)

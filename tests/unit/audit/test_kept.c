@@ -3,6 +3,7 @@
  * and another history are refused, or recorded by whoever goes on; a file of checkpoints that was damaged is told. */
 #include "audit/kept_priv.h"
 #include "evidence/verify.h"
+#include "audit/files_priv.h"
 #include "fakes/audit_file.h"
 
 #include <stdarg.h>
@@ -70,6 +71,16 @@ static void copy_file(const char *from, const char *to)
         assert_int_equal(fwrite(bytes, 1, n, out), n);
     fclose(in);
     fclose(out);
+}
+
+/* The live file and the link to it. */
+static void lose(const struct bench *bench)
+{
+    char live[FILES_PATH_BYTES];
+
+    assert_int_equal(files__live(bench->file.path, live), CODE_OK);
+    files__remove(live);
+    assert_int_equal(unlink(bench->file.path), 0);
 }
 
 static enum code open_audit(struct bench *bench, const char *accepted, struct audit **audit)
@@ -236,7 +247,7 @@ static void test_replaced(void **state)
     struct bench *bench = *state;
 
     run(bench, NULL, 1);
-    assert_int_equal(unlink(bench->file.path), 0);
+    lose(bench);
     refused(bench, NULL, "begins anew");
     run(bench, "a new house", 1);
     assert_int_equal(audit_file_number(&bench->file, "SELECT seq FROM event WHERE kind = 'loss_accepted'"), 1);
@@ -261,7 +272,7 @@ static void forge(struct bench *bench, enum forgery what)
     struct audit *audit;
 
     if (what == FORGED_LOG)
-        assert_int_equal(unlink(bench->file.path), 0);
+        lose(bench);
     else
         copy_file(bench->copy, bench->file.path);
     if (what != FORGED_LOSS)
@@ -417,6 +428,7 @@ static void test_every_bit(void **state)
     read_heads(bench);
     assert_true(bench->len < 2000);
     assert_int_equal(ledger__init(&ledger, bench->file.path, "node-1"), CODE_OK);
+    assert_int_equal(files__live(bench->file.path, ledger.file), CODE_OK);
     assert_int_equal(ledger__open(&ledger, DB_WRITE, 1, &bench->why), CODE_OK);
     assert_int_equal(notary__init(&notary, &bench->conf, &ledger, &shared, &bench->why), CODE_OK);
     conf.heads = span_of(bench->text, bench->len);

@@ -55,18 +55,18 @@ static inline void step(void)
         return next.call arguments;                                     \
     }
 
-STEP_BEFORE(int, link, (const char *from, const char *to), (from, to))
+STEP_BEFORE(int, symlink, (const char *from, const char *to), (from, to))
 STEP_BEFORE(int, unlink, (const char *path), (path))
 STEP_BEFORE(int, fdatasync, (int fd), (fd))
 
-static atomic_bool next_fails; /* once: to give PATH.next its name */
+static atomic_bool next_fails; /* once: to set the link to the next file */
 
 int rename(const char *from, const char *to)
 {
     size_t len = strlen(from);
 
     step();
-    if (len > 5 && strcmp(from + len - 5, ".next") == 0 && atomic_exchange(&next_fails, false)) {
+    if (len > 5 && strcmp(from + len - 5, ".link") == 0 && atomic_exchange(&next_fails, false)) {
         errno = EIO;
         return -1;
     }

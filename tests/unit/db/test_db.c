@@ -9,7 +9,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,77 +16,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int syncs_of_wal; /* since it was set to 0 */
-
-static void note_sync(int fd)
-{
-    char link_name[64], name[256];
-    ssize_t len;
-
-    (void)snprintf(link_name, sizeof link_name, "/proc/self/fd/%d", fd);
-    len = readlink(link_name, name, sizeof name - 1);
-    name[len > 0 ? len : 0] = '\0';
-    syncs_of_wal += len > 4 && strcmp(name + len - 4, "-wal") == 0;
-}
-
-int fdatasync(int fd)
-{
-    union { void *symbol; int (*call)(int fd); } next = {dlsym(RTLD_NEXT, "fdatasync")};
-
-    note_sync(fd);
-    return next.call(fd);
-}
-
-int fsync(int fd)
-{
-    union { void *symbol; int (*call)(int fd); } next = {dlsym(RTLD_NEXT, "fsync")};
-
-    note_sync(fd);
-    return next.call(fd);
-}
-
-/* As soon as the -wal file of a path is opened: other files have the names. */
-static struct {
-    const char *path; /* NULL: not now */
-    int times;
-} replaced;
-
-static void rename_beside(const char *path, const char *from, const char *to)
-{
-    char old[128], new[128];
-
-    (void)snprintf(old, sizeof old, "%s%s", path, from);
-    (void)snprintf(new, sizeof new, "%s%s", path, to);
-    (void)rename(old, new);
-}
-
-static void replace(const char *name)
-{
-    const char *path = replaced.path;
-
-    if (path == NULL || strncmp(name, path, strlen(path)) != 0 || strcmp(name + strlen(path), "-wal") != 0)
-        return;
-    replaced.path = NULL;
-    replaced.times++;
-    rename_beside(path, "", ".sealed");
-    rename_beside(path, ".other-wal", "-wal");
-    rename_beside(path, ".other-shm", "-shm");
-    rename_beside(path, ".other", "");
-}
-
-int open64(const char *name, int flags, ...)
-{
-    union { void *symbol; int (*call)(const char *name, int flags, ...); } next = {dlsym(RTLD_NEXT, "open64")};
-    va_list list;
-    mode_t mode;
-
-    va_start(list, flags);
-    mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;
-    va_end(list);
-    replace(name);
-    return next.call(name, flags, mode);
-}
 
 struct place {
     char folder[64];
@@ -108,7 +36,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const tails[] = {"", "-wal", "-shm", "-journal", ".sealed"};
+    static const char *const tails[] = {"", "-wal", "-shm", "-journal", "-1", "-2"};
     struct place *place = *state;
     char path[128];
 
@@ -268,20 +196,20 @@ static int64_t ask(const char *path, const char *sql)
     return number;
 }
 
-/* What a gathering connection commits is in the file for everybody; what it writes before that it reads itself. 1.25 */
-static void test_gathering(void **state)
+/* What a connection commits is in the file for everybody; what it writes before that it reads itself. 1.25 */
+static void test_commits(void **state)
 {
     struct place *place = *state;
     struct why why = {0};
     struct db *db;
     int64_t number = 0;
 
-    assert_int_equal(db_open_gathering(place->path, DB_CREATE, &db, &why), CODE_OK);
+    assert_int_equal(db_open(place->path, DB_CREATE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -64;"
                                  "CREATE TABLE t(n INTEGER PRIMARY KEY, b BLOB)"), CODE_OK);
     for (int round = 1; round <= 40; round++) {
         assert_int_equal(db_begin(db), CODE_OK);
-        /* The tenth is far larger than the cache and than what is gathered: pages go to the -wal file before the commit. */
+        /* The tenth is far larger than the cache: pages go to the -wal file before the commit. */
         assert_int_equal(db_exec(db, round == 10 ? "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 400)"
                                                    "INSERT INTO t(b) SELECT zeroblob(3000) FROM c"
                                                  : "INSERT INTO t(b) VALUES (zeroblob(100))"), CODE_OK);
@@ -301,15 +229,15 @@ static void test_gathering(void **state)
     assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), number);
 }
 
-/* A write that was put off and then fails makes the commit fail, and nobody sees anything of it. 3.9 */
-static void test_gathering_on_a_full_disk(void **state)
+/* A write that fails makes the commit fail, and nobody sees anything of it. 3.9 */
+static void test_on_a_full_disk(void **state)
 {
     struct place *place = *state;
     struct rlimit before, small = {.rlim_cur = 256 << 10};
     struct why why = {0};
     struct db *db;
 
-    assert_int_equal(db_open_gathering(place->path, DB_CREATE, &db, &why), CODE_OK);
+    assert_int_equal(db_open(place->path, DB_CREATE, &db, &why), CODE_OK);
     assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                                  "CREATE TABLE t(n INTEGER PRIMARY KEY, b BLOB); INSERT INTO t(b) VALUES (x'00')"), CODE_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -337,14 +265,12 @@ static void test_written_once_more(void **state)
 
     assert_int_equal(db_rewrite_wal(place->path, &why), CODE_OK); /* nothing there */
     db = make(place->path);
-    assert_int_equal(db_copy_again(db), CODE_OK); /* nothing to copy: not in WAL mode yet */
     assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(b BLOB)"), CODE_OK);
     for (int round = 1; round <= 6; round++) {
         assert_int_equal(db_exec(db, "INSERT INTO t VALUES (zeroblob(70000))"), CODE_OK);
         assert_int_equal(db_rewrite_wal(place->path, &why), CODE_OK);
         if (round % 2 == 0)
             assert_int_equal(ask(place->path, "PRAGMA wal_checkpoint(PASSIVE)"), 0);
-        assert_int_equal(db_copy_again(db), CODE_OK);
         assert_int_equal(ask(place->path, "SELECT count(*) FROM t WHERE length(b) = 70000"), round);
     }
     assert_int_equal(ask(place->path, "PRAGMA wal_checkpoint(RESTART)"), 0);
@@ -389,35 +315,6 @@ static void test_too_large_a_value(void **state)
     db_close(&db);
 }
 
-/* One sync a commit, also of the first one in a new file; none before pages are copied. But where the file has held another log,
- * its header is synced before the frames. */
-static void test_gathering_syncs(void **state)
-{
-    struct place *place = *state;
-    struct db *db;
-    struct why why = {0};
-
-    for (int turn = 0; turn < 2; turn++) {
-        assert_int_equal(db_open_gathering(place->path, DB_CREATE, &db, &why), CODE_OK);
-        assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"), CODE_OK);
-        db_keep_wal(db);
-        syncs_of_wal = 0;
-        assert_int_equal(db_exec(db, turn == 0 ? "CREATE TABLE t (a)" : "INSERT INTO t VALUES (1)"), CODE_OK);
-        assert_int_equal(syncs_of_wal, turn == 0 ? 1 : 2);
-        assert_int_equal(db_exec(db, "INSERT INTO t VALUES (2)"), CODE_OK);
-        assert_int_equal(syncs_of_wal, turn == 0 ? 2 : 3);
-        assert_int_equal(db_exec(db, "PRAGMA wal_checkpoint(RESTART)"), CODE_OK);
-        assert_int_equal(syncs_of_wal, turn == 0 ? 2 : 3);
-        assert_int_equal(db_exec(db, "INSERT INTO t VALUES (3)"), CODE_OK);
-        assert_int_equal(syncs_of_wal, turn == 0 ? 4 : 5);
-        assert_int_equal(db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)"), CODE_OK);
-        assert_int_equal(db_exec(db, "INSERT INTO t VALUES (4)"), CODE_OK);
-        assert_int_equal(syncs_of_wal, turn == 0 ? 6 : 7);
-        assert_int_equal(db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)"), CODE_OK); /* nobody synced that it is empty */
-        db_close(&db);
-    }
-}
-
 static bool is_there(const struct place *place, const char *suffix)
 {
     char name[128];
@@ -426,83 +323,61 @@ static bool is_there(const struct place *place, const char *suffix)
     return access(name, F_OK) == 0;
 }
 
-/* 3.5: a connection that was opened before its file had its name writes as if it had been opened by it. */
-static void test_ahead(void **state)
+/* 6.1: a file that nobody has open any more takes in its -wal file, whatever was copied of it before; until then it stays as it
+ * is. */
+static void test_absorbed(void **state)
 {
     struct place *place = *state;
-    char next[128];
-    struct db *ahead, *db, *other;
-    struct db_stmt *put;
+    struct db *db = make(place->path), *reader;
     struct why why = {0};
-    int64_t count;
 
-    (void)snprintf(next, sizeof next, "%s.next", place->path);
-    db = make(next);
-    assert_int_equal(db_exec(db, "CREATE TABLE t (a INTEGER)"), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(b BLOB);"
+                                 "INSERT INTO t VALUES (zeroblob(70000)); PRAGMA wal_checkpoint(PASSIVE)"), CODE_OK);
+    assert_int_equal(db_open(place->path, DB_READ, &reader, &why), CODE_OK);
+    db_keep_wal(db);
+    assert_int_equal(db_exec(db, "INSERT INTO t VALUES (zeroblob(70000))"), CODE_OK);
+    assert_int_equal(db_absorb_wal(place->path, &why), CODE_BUSY);
     db_close(&db);
-    db = make(place->path); /* what has the name until then, with a -wal file of its own */
-    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE other (a); INSERT INTO other VALUES (1)"), CODE_OK);
-    assert_int_not_equal(db_open_ahead(place->path, &ahead, &why), CODE_OK); /* it has its name already */
-    assert_int_equal(db_open_ahead(next, &ahead, &why), CODE_OK);
-    assert_int_equal(db_exec(ahead, "PRAGMA journal_mode = MEMORY"), CODE_OK);
-    assert_int_equal(db_prepare(ahead, "INSERT INTO t VALUES (?)", &put), CODE_OK);
-    db_bind_int(put, 1, 1);
-    assert_int_equal(db_run(put), CODE_OK);
-    assert_int_equal(db_exec(ahead, "PRAGMA journal_mode = WAL"), CODE_OK);
-    assert_int_not_equal(db_number(ahead, "SELECT count(*) FROM t", &count), CODE_OK); /* whose -wal file would that be? */
-    assert_int_not_equal(db_arrive(db), CODE_OK);
-    db_close(&db);
-    assert_int_equal(unlink(place->path), 0);
-    assert_int_equal(rename(next, place->path), 0);
-    assert_int_equal(db_arrive(ahead), CODE_OK);
-    db_keep_wal(ahead);
-    assert_int_equal(db_exec(ahead, "PRAGMA synchronous = FULL"), CODE_OK);
-    db_bind_int(put, 1, 2);
-    assert_int_equal(db_run(put), CODE_OK);
-    assert_true(is_there(place, "-wal") && is_there(place, "-shm"));
-    assert_false(is_there(place, ".next-wal") || is_there(place, ".next-shm") || is_there(place, ".next-journal"));
-    assert_int_equal(db_open(place->path, DB_READ, &other, &why), CODE_OK);
-    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
-    assert_int_equal(count, 3);
-    assert_int_equal(db_exec(other, "BEGIN"), CODE_OK);
-    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
-    db_bind_int(put, 1, 4);
-    assert_int_equal(db_run(put), CODE_OK);
-    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
-    assert_int_equal(count, 3); /* they share what says who reads what */
-    db_rollback(other);
-    assert_int_equal(db_number(other, "SELECT sum(a) FROM t", &count), CODE_OK);
-    assert_int_equal(count, 7);
-    db_close(&other);
-    db_finalize(&put);
-    db_close(&ahead);
+    assert_int_equal(db_absorb_wal(place->path, &why), CODE_BUSY);
+    assert_true(is_there(place, "-wal"));
+    db_close(&reader);
+    assert_int_equal(db_absorb_wal(place->path, &why), CODE_OK);
+    assert_false(is_there(place, "-wal") || is_there(place, "-shm"));
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM t WHERE length(b) = 70000"), 2);
+    assert_int_equal(db_absorb_wal(place->path, &why), CODE_OK);
+    assert_int_equal(db_absorb_wal("/nowhere/t.db", &why), CODE_NOT_FOUND);
 }
 
-/* 3.4, 3.5: SQLite opens a -wal file by name, later than the file that it looks for it beside. */
-static void test_replaced_while_it_is_opened(void **state)
+/* 6.1: who opens a link has the file that it named then, with that file's -wal, whatever it names later. */
+static void test_by_a_link(void **state)
 {
     struct place *place = *state;
-    char other[128];
-    struct db *old, *db, *reader;
+    struct db *one, *other, *reader;
+    char first[128], second[128];
     struct why why = {0};
-    int64_t count;
 
-    (void)snprintf(other, sizeof other, "%s.other", place->path);
-    old = make(place->path);
-    assert_int_equal(db_exec(old, "PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)"), CODE_OK);
-    db_close(&old);
-    db = make(other);
-    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO t VALUES (1), (2); "
-                                 "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO u VALUES (1)"), CODE_OK);
-    replaced.path = place->path;
+    (void)snprintf(first, sizeof first, "%s-1", place->path);
+    (void)snprintf(second, sizeof second, "%s-2", place->path);
+    assert_int_equal(symlink(first, place->path), 0);
+    one = make(first);
+    assert_int_equal(db_exec(one, "PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)"), CODE_OK);
     assert_int_equal(db_open(place->path, DB_READ, &reader, &why), CODE_OK);
-    assert_int_equal(replaced.times, 1);
-    assert_int_equal(db_number(reader, "SELECT count(*) FROM t", &count), CODE_OK);
-    assert_int_equal(count, 2);
-    assert_int_equal(db_number(reader, "SELECT count(*) FROM u", &count), CODE_OK);
-    assert_int_equal(count, 1);
+    other = make(second);
+    assert_int_equal(db_exec(other, "PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)"), CODE_OK);
+    assert_int_equal(unlink(place->path), 0);
+    assert_int_equal(symlink(second, place->path), 0);
+    assert_int_equal(db_exec(one, "INSERT INTO t VALUES (1), (1)"), CODE_OK);
+    assert_false(is_there(place, "-wal"));
+    assert_int_equal(ask(place->path, "SELECT count(*) FROM t"), 2);
+    db_close(&one);
+    {
+        int64_t count;
+
+        assert_int_equal(db_number(reader, "SELECT count(*) FROM t", &count), CODE_OK);
+        assert_int_equal(count, 3);
+    }
     db_close(&reader);
-    db_close(&db);
+    db_close(&other);
 }
 
 int main(void)
@@ -513,11 +388,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_cannot_be_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hardened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gathering, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gathering_syncs, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gathering_on_a_full_disk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_replaced_while_it_is_opened, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_commits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_on_a_full_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_absorbed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_by_a_link, setup, teardown),
         cmocka_unit_test_setup_teardown(test_written_once_more, setup, teardown),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_too_large_a_value),

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/files_priv.h"
+
+#include "audit/schema.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "db/db.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static struct span stem_of(const char *audit)
+{
+    struct span stem = span_text(base_of(audit));
+
+    return stem.len > 3 && memcmp(stem.at + stem.len - 3, ".db", 3) == 0 ? span_part(stem, 0, stem.len - 3) : stem;
+}
+
+enum code files__beside(const char *path, const char *suffix, char name[FILES_PATH_BYTES])
+{
+    return snprintf(name, FILES_PATH_BYTES, "%s%s", path, suffix) < FILES_PATH_BYTES ? CODE_OK : CODE_LIMIT;
+}
+
+/* In the folder of the audit. */
+static enum code in_folder(const char *audit, const char *base, char name[FILES_PATH_BYTES])
+{
+    int folder_len = (int)(base_of(audit) - audit);
+
+    return snprintf(name, FILES_PATH_BYTES, "%.*s%s", folder_len, audit, base) < FILES_PATH_BYTES ? CODE_OK : CODE_LIMIT;
+}
+
+enum code files__name(const char *audit, int64_t time_us, uint64_t first, char name[FILES_PATH_BYTES])
+{
+    time_t seconds = (time_t)(time_us / 1000000);
+    char base[NAME_MAX + 1], day[16];
+    struct tm parts;
+
+    if (gmtime_r(&seconds, &parts) == NULL || strftime(day, sizeof day, "%Y-%m-%d", &parts) == 0 ||
+        snprintf(base, sizeof base, "%.*s-%s-%012llu.db", SPAN_ARG(stem_of(audit)), day, (unsigned long long)first) >=
+            (int)sizeof base)
+        return CODE_LIMIT;
+    return in_folder(audit, base, name);
+}
+
+/* By its name; 0: it is none of the audit's. */
+static uint64_t first_of(const char *audit, const char *path, bool *is_old)
+{
+    struct span stem = stem_of(audit);
+    const char *base = base_of(path), *rest = base + stem.len;
+    unsigned long long first = 0;
+    int end = 0;
+
+    if (strlen(base) <= stem.len || memcmp(base, stem.at, stem.len) != 0)
+        return 0;
+    *is_old = false;
+    if (sscanf(rest, "-%*4[0-9]-%*2[0-9]-%*2[0-9]-%20llu.db%n", &first, &end) == 1 && end > 0 && rest[end] == '\0')
+        return first;
+    *is_old = true; /* first and last row */
+    end = 0;
+    return sscanf(rest, "-%20llu-%*20[0-9].db%n", &first, &end) == 1 && end > 0 && rest[end] == '\0' ? first : 0;
+}
+
+uint64_t files__first(const char *audit, const char *path)
+{
+    bool is_old;
+
+    return first_of(audit, path, &is_old);
+}
+
+bool files__begin(struct files *files, const char *audit)
+{
+    char folder[FILES_PATH_BYTES];
+
+    *files = (struct files){.audit = audit};
+    if (in_folder(audit, "", folder) == CODE_OK)
+        files->folder = opendir(folder[0] == '\0' ? "." : folder);
+    return files->folder != NULL;
+}
+
+bool files__next(struct files *files)
+{
+    const struct dirent *entry;
+
+    while ((entry = readdir(files->folder)) != NULL) {
+        files->first = first_of(files->audit, entry->d_name, &files->is_old);
+        if (files->first != 0 && in_folder(files->audit, entry->d_name, files->path) == CODE_OK)
+            return true;
+    }
+    return false;
+}
+
+void files__end(struct files *files)
+{
+    (void)closedir(files->folder);
+}
+
+void files__remove(const char *path)
+{
+    static const char *const around[] = {"-journal", "-shm", "-wal", ""};
+    char name[FILES_PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof around / sizeof around[0]; i++)
+        if (files__beside(path, around[i], name) == CODE_OK)
+            (void)unlink(name);
+}
+
+/* ---- the link ---------------------------------------------------------------------------------------------------- */
+
+enum code files__live(const char *audit, char live[FILES_PATH_BYTES])
+{
+    char target[NAME_MAX + 1];
+    struct stat there;
+    ssize_t len;
+
+    live[0] = '\0';
+    if (lstat(audit, &there) != 0)
+        return errno == ENOENT ? CODE_NOT_FOUND : CODE_IO;
+    if (!S_ISLNK(there.st_mode))
+        return CODE_EXISTS;
+    len = readlink(audit, target, sizeof target - 1);
+    if (len <= 0)
+        return CODE_IO;
+    target[len] = '\0';
+    if (strchr(target, '/') != NULL || files__first(audit, target) == 0 || in_folder(audit, target, live) != CODE_OK)
+        return CODE_INVALID;
+    return lstat(live, &there) != 0 ? CODE_NOT_FOUND : S_ISREG(there.st_mode) ? CODE_OK : CODE_INVALID;
+}
+
+enum code files__link(const char *audit, const char *file)
+{
+    char anew[FILES_PATH_BYTES];
+    enum code code = files__beside(audit, ".link", anew);
+
+    if (code != CODE_OK)
+        return code;
+    (void)unlink(anew);
+    return symlink(base_of(file), anew) == 0 && rename(anew, audit) == 0 ? CODE_OK : CODE_IO;
+}
+
+/* ---- a file that is not written any more -------------------------------------------------------------------------- */
+
+/* In the first 100 bytes of an SQLite file, the "Database Header" of its format. */
+#define HEADER_BYTES 100
+#define HEADER_WRITE_VERSION 18 /* 2: WAL */
+#define HEADER_APPLICATION_ID 68
+
+static bool read_header(const char *path, struct stat *there, unsigned char header[HEADER_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a FIFO of that name would never open */
+    uint32_t id = 0;
+    bool is_read;
+
+    if (fd < 0)
+        return false;
+    is_read = fstat(fd, there) == 0 && S_ISREG(there->st_mode) && read(fd, header, HEADER_BYTES) == HEADER_BYTES;
+    (void)close(fd);
+    for (size_t i = 0; is_read && i < 4; i++)
+        id = id << 8 | header[HEADER_APPLICATION_ID + i];
+    return is_read && id == AUDIT_APPLICATION_ID;
+}
+
+/* One that was killed while its header changed is either: a journal says what it was. */
+bool files__is_unfinished(const char *path)
+{
+    unsigned char header[HEADER_BYTES];
+    char journal[FILES_PATH_BYTES];
+    struct stat there;
+
+    return read_header(path, &there, header) &&
+           ((there.st_mode & 0222) != 0 || header[HEADER_WRITE_VERSION] == 2 ||
+            (files__beside(path, "-journal", journal) == CODE_OK && access(journal, F_OK) == 0));
+}
+
+enum code files__may_write(const char *path, bool may)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat there;
+    bool done = fd >= 0 && fstat(fd, &there) == 0 &&
+                fchmod(fd, may ? (there.st_mode & 0777) | 0600 : there.st_mode & 0555) == 0 && fsync(fd) == 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return done ? CODE_OK : CODE_IO;
+}
+
+enum code files__absorb(const char *path, struct why *why)
+{
+    enum code code = db_absorb_wal(path, why);
+
+    return code != CODE_OK || file_sync_folder(path) ? code : CODE_IO;
+}
+
+enum code files__finish(const char *path, struct why *why)
+{
+    enum code code = files__absorb(path, why);
+
+    return code == CODE_OK ? files__may_write(path, false) : code;
+}
+
+/* ---- at the start ------------------------------------------------------------------------------------------------ */
+
+/* A file with rows: one that has none was left by a rotation that did not end. */
+static bool has_rows(const char *path)
+{
+    unsigned char header[HEADER_BYTES];
+    struct stat there;
+    struct db *db = NULL;
+    int64_t rows = 1;
+    bool is_empty = lstat(path, &there) == 0 && S_ISREG(there.st_mode) && there.st_size == 0;
+
+    if (!is_empty && read_header(path, &there, header) && db_open(path, DB_READ, &db, NULL) == CODE_OK &&
+        db_number(db, "SELECT EXISTS (SELECT 1 FROM decision) + EXISTS (SELECT 1 FROM event)", &rows) != CODE_OK)
+        rows = 1;
+    db_close(&db);
+    return !is_empty && rows > 0;
+}
+
+/* What begins behind the live file was made for a rotation that did not end, and removed; or the link was set back. */
+static enum code look_behind(const char *audit, const char *live, struct why *why)
+{
+    uint64_t first = files__first(audit, live);
+    struct files files;
+    enum code code = CODE_OK;
+
+    if (!files__begin(&files, audit))
+        return why_set(why, CODE_IO, "%s: its folder cannot be read: %s", audit, strerror(errno));
+    while (code == CODE_OK && files__next(&files)) {
+        if (files.first <= first || files.is_old)
+            continue;
+        if (has_rows(files.path))
+            code = why_set(why, CODE_INVALID, "%s is a link to %s, but %s begins behind it: link to the newest, or take that "
+                           "one away", audit, base_of(live), base_of(files.path));
+        else
+            files__remove(files.path);
+    }
+    files__end(&files);
+    return code;
+}
+
+static void find_newest(const char *audit, char newest[FILES_PATH_BYTES])
+{
+    struct files files;
+    uint64_t first = 0;
+
+    newest[0] = '\0';
+    if (!files__begin(&files, audit))
+        return;
+    while (files__next(&files))
+        if (files.first > first && !files.is_old && has_rows(files.path)) {
+            first = files.first;
+            (void)snprintf(newest, FILES_PATH_BYTES, "%s", files.path);
+        }
+    files__end(&files);
+}
+
+/* Only the version that began it can end such a rotation. */
+static enum code refuse_halves(const char *audit, struct why *why)
+{
+    static const char *const halves[] = {".keep", ".next"};
+    char name[FILES_PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++)
+        if (files__beside(audit, halves[i], name) == CODE_OK && access(name, F_OK) == 0 &&
+            (i == 0 || access(audit, F_OK) != 0))
+            return why_set(why, CODE_INVALID, "%s: is left of a rotation by an older version: start that version once, and "
+                           "stop it; then start this one", name);
+    return CODE_OK;
+}
+
+static enum code read_place(const char *path, int64_t *created_us, int64_t *before)
+{
+    struct db *db;
+    enum code code = db_open(path, DB_READ, &db, NULL);
+
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT created_us FROM file", created_us);
+    if (code == CODE_OK)
+        code = db_number(db, "SELECT seq FROM file", before);
+    db_close(&db);
+    return code;
+}
+
+/* A file "audit.db" of an older version gets a name of its own. Nobody may have it open: its -wal file cannot be renamed with
+ * it in one step. */
+static enum code bring_plain(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
+{
+    unsigned char header[HEADER_BYTES];
+    char wal[FILES_PATH_BYTES];
+    struct stat there;
+    int64_t created_us = 0, before = 0;
+    enum code code = files__beside(audit, "-wal", wal);
+
+    if (code == CODE_OK && stat(audit, &there) == 0 && S_ISREG(there.st_mode) && there.st_size == 0) {
+        if (stat(wal, &there) == 0 && there.st_size > 0)
+            return why_set(why, CODE_INVALID, "%s is empty, but the last rows of one are in %s: put the file back, or take "
+                           "both away", audit, wal);
+        files__remove(audit);
+        return CODE_NOT_FOUND;
+    }
+    if (code != CODE_OK || !read_header(audit, &there, header))
+        return why_set(why, CODE_INVALID, "%s: is no audit trail; name another file", audit);
+    code = db_rewrite_wal(audit, why);
+    if (code == CODE_OK)
+        code = db_absorb_wal(audit, why);
+    if (code == CODE_BUSY)
+        return why_set(why, code, "%s: is brought over from an older version, and somebody has it open: end that and start "
+                       "again", audit);
+    if (code == CODE_OK && read_place(audit, &created_us, &before) != CODE_OK)
+        code = why_set(why, CODE_INVALID, "%s: is no audit trail; name another file", audit);
+    if (code == CODE_OK && files__name(audit, created_us, (uint64_t)before + 1, live) != CODE_OK)
+        code = why_set(why, CODE_LIMIT, "%s: the path is too long", audit);
+    if (code != CODE_OK)
+        return code;
+    if (lstat(live, &there) == 0 || rename(audit, live) != 0)
+        return why_set(why, CODE_IO, "%s: cannot be given its name %s: %s", audit, live, strerror(errno));
+    log_info("audit", "%s: is a link to %s from now on", audit, base_of(live));
+    return CODE_OK;
+}
+
+/* Where the live file is missing and its last rows are there, the opening says so. */
+static enum code find_lost(const char *audit, char live[FILES_PATH_BYTES])
+{
+    char wal[FILES_PATH_BYTES];
+    struct stat there;
+
+    if (live[0] != '\0' && files__beside(live, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0)
+        return CODE_OK;
+    find_newest(audit, live);
+    if (live[0] != '\0')
+        log_warn("audit", "%s: named no file; it is a link to %s from now on, the newest beside it", audit, base_of(live));
+    return live[0] != '\0' ? CODE_OK : CODE_NOT_FOUND;
+}
+
+enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct why *why)
+{
+    enum code found = files__live(audit, live), code = refuse_halves(audit, why);
+    char half[FILES_PATH_BYTES];
+
+    if (code != CODE_OK)
+        return code;
+    if (files__beside(audit, ".link", half) == CODE_OK)
+        (void)unlink(half);
+    if (found == CODE_OK)
+        return look_behind(audit, live, why);
+    if (found == CODE_INVALID)
+        return why_set(why, found, "%s: is a link to something else than a file of its own; name that one in "
+                       "audit.database", audit);
+    if (found == CODE_IO)
+        return why_set(why, found, "%s: %s", audit, strerror(errno));
+    code = found == CODE_EXISTS ? bring_plain(audit, live, why) : CODE_NOT_FOUND;
+    if (code == CODE_NOT_FOUND)
+        code = find_lost(audit, live);
+    if (code == CODE_NOT_FOUND) {
+        live[0] = '\0';
+        return CODE_OK;
+    }
+    if (code == CODE_OK && (files__link(audit, live) != CODE_OK || !file_sync_folder(audit)))
+        code = why_set(why, CODE_IO, "%s: cannot be made a link to %s: %s", audit, live, strerror(errno));
+    return code == CODE_OK ? look_behind(audit, live, why) : code;
+}

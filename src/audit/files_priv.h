@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of an audit's files. Each has its own from its first row, "audit-2026-11-22-000000000001.db": the day on which it
+ * begins (UTC) and its first row's number. The audit's path itself, "audit.db", is a symbolic link to the live one.
+ *
+ * Threads: any; files__bring on main.
+ * Owns: struct files: the open folder.
+ * Lifetime: files__begin to files__end.
+ * Errors: enum code with a sentence. */
+#ifndef AUDIT_FILES_PRIV_H
+#define AUDIT_FILES_PRIV_H
+
+#include "base/why.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define FILES_PATH_BYTES 4200
+
+/* The files beside `path` that are named as its own are, in no order; those of older versions ("audit-1-4096.db"), too. */
+struct files {
+    DIR *folder;
+    const char *audit;
+    char path[FILES_PATH_BYTES]; /* of this one */
+    uint64_t first;              /* its first row, as its name has it */
+    bool is_old;                 /* of an older version's kind: sealed */
+};
+bool files__begin(struct files *files, const char *audit); /* false: the folder cannot be read */
+bool files__next(struct files *files);
+void files__end(struct files *files);
+
+enum code files__name(const char *audit, int64_t time_us, uint64_t first, char name[FILES_PATH_BYTES]) MUST_USE;
+uint64_t files__first(const char *audit, const char *path); /* by its name; 0: it is none of them */
+
+/* "audit.db-wal" and the like. CODE_LIMIT where that is too long. */
+enum code files__beside(const char *path, const char *suffix, char name[FILES_PATH_BYTES]) MUST_USE;
+void files__remove(const char *path); /* with its -wal, -shm and -journal */
+
+/* The file that the link names. CODE_NOT_FOUND: there is no link, nor any other file; CODE_EXISTS: a file and no link;
+ * CODE_INVALID: a link to something else. */
+enum code files__live(const char *audit, char live[FILES_PATH_BYTES]) MUST_USE;
+
+/* Makes the link name `file`, in one step. The folder is not synced yet. */
+enum code files__link(const char *audit, const char *file) MUST_USE;
+
+/* Before the audit is opened: brings a trail of an older version over, sets the link anew where it is missing, and removes what
+ * was left of a rotation that did not end. live: the file to go on in; empty: there is none yet. */
+enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct why *why) MUST_USE;
+
+/* Whether a file of an audit is one of ours and not finished: still in WAL mode, or writable. */
+bool files__is_unfinished(const char *path);
+/* Takes a file that is not written any more out of WAL mode, its -wal file being gone for good. CODE_BUSY: somebody has it
+ * open. files__finish: and lets nobody write it. */
+enum code files__absorb(const char *path, struct why *why) MUST_USE;
+enum code files__finish(const char *path, struct why *why) MUST_USE;
+enum code files__may_write(const char *path, bool may) MUST_USE; /* its owner */
+
+#endif

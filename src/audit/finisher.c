@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/finisher_priv.h"
+
+#include "audit/files_priv.h"
+#include "audit/indices.h"
+#include "base/log.h"
+#include "os/sandbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define PAUSE_MS 1000
+#define NICE 19
+
+enum code finisher__init(struct finisher *finisher, const char *audit, struct why *why)
+{
+    *finisher = (struct finisher){.audit = audit, .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    if (finisher->wake_fd < 0)
+        return why_set(why, CODE_IO, "the audit's finisher has no eventfd: %s", strerror(errno));
+    return CODE_OK;
+}
+
+void finisher__fini(struct finisher *finisher)
+{
+    erase__sealed_fini(&finisher->erase);
+    if (finisher->wake_fd >= 0)
+        (void)close(finisher->wake_fd);
+    finisher->wake_fd = -1;
+}
+
+void finisher__poke(struct finisher *finisher)
+{
+    uint64_t one = 1;
+
+    while (write(finisher->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Its -wal file is copied whole before anything else is written: where a sync had failed nobody knows how much of it was. */
+static enum code finish(struct finisher *finisher, const char *path, struct why *why)
+{
+    enum code code = files__may_write(path, true);
+
+    if (code == CODE_OK)
+        code = files__absorb(path, why);
+    if (code == CODE_OK && !atomic_load(&finisher->stopping))
+        code = indices__build(path, &finisher->stopping, why);
+    if (atomic_load(&finisher->stopping)) /* the rest is the next start's */
+        return code;
+    return code == CODE_OK ? files__finish(path, why) : code;
+}
+
+/* Files behind the live one are being made. */
+bool finisher__round(struct finisher *finisher)
+{
+    char live[FILES_PATH_BYTES];
+    struct files files;
+    uint64_t first;
+    bool again = false;
+
+    if (files__live(finisher->audit, live) != CODE_OK || !files__begin(&files, finisher->audit))
+        return false;
+    first = files__first(finisher->audit, live);
+    while (files__next(&files)) {
+        struct why why = {""};
+        enum code code;
+
+        if (files.first >= first || !files__is_unfinished(files.path))
+            continue;
+        code = finish(finisher, files.path, &why);
+        again = again || code != CODE_OK;
+        if (atomic_load(&finisher->stopping))
+            continue;
+        if (code == CODE_OK) {
+            log_info("audit", "%s: is finished: nobody writes it any more", files.path);
+        } else if (finisher->complained_of < files.first) {
+            finisher->complained_of = files.first;
+            log_info("audit", "%s: cannot be finished yet: %s", files.path,
+                     code == CODE_BUSY ? "somebody has it open" : why.text[0] != '\0' ? why.text : code_text(code));
+        }
+    }
+    files__end(&files);
+    return again;
+}
+
+static void run(void *argument)
+{
+    struct finisher *finisher = argument;
+    struct pollfd watch = {.fd = finisher->wake_fd, .events = POLLIN};
+    uint64_t count;
+
+    sandbox_narrow(SANDBOX_KEEPER);
+    (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
+    while (!atomic_load(&finisher->stopping)) {
+        bool erases = atomic_load(&finisher->erase.state) == ERASE_ASKED, wait = false;
+
+        if (erases)
+            (void)erase__sealed_step(&finisher->erase, finisher->audit, &wait);
+        else
+            wait = finisher__round(finisher);
+        (void)poll(&watch, 1, wait ? PAUSE_MS : erases ? 0 : -1);
+        if (read(finisher->wake_fd, &count, sizeof count) < 0)
+            continue; /* EAGAIN: nobody poked */
+    }
+    (void)finisher__round(finisher); /* so that no -wal file lies beside them, if it can be */
+}
+
+enum code finisher__start(struct finisher *finisher, struct why *why)
+{
+    return thread_start(&finisher->thread, "audit-finisher", run, finisher, why);
+}
+
+void finisher__stop(struct finisher *finisher)
+{
+    atomic_store(&finisher->stopping, true);
+    finisher__poke(finisher);
+    thread_join(&finisher->thread);
+}

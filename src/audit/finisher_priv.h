@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The finisher: a thread of low priority for files that are not written any more. It gives them indices, takes them out of WAL
+ * mode and lets nobody write them, as soon as nobody has them open; and it erases what is asked for in them.
+ *
+ * Threads: start and stop by main; finisher__poke by any.
+ * Owns: its thread; the erasure while it is asked for.
+ * Lifetime: finisher__init to finisher__fini.
+ * Errors: logged, once for a file; tried again, also after the next start. */
+#ifndef AUDIT_FINISHER_PRIV_H
+#define AUDIT_FINISHER_PRIV_H
+
+#include "audit/erase_priv.h"
+#include "os/thread.h"
+
+struct finisher {
+    const char *audit;         /* the ledger's path: the link */
+    struct thread thread;
+    int wake_fd;
+    atomic_bool stopping;
+    struct erase_sealed erase;
+    uint64_t complained_of;    /* the first row of the last file that was said to wait */
+};
+
+enum code finisher__init(struct finisher *finisher, const char *audit, struct why *why) MUST_USE;
+enum code finisher__start(struct finisher *finisher, struct why *why) MUST_USE;
+void finisher__stop(struct finisher *finisher); /* blocks until the thread has ended; fine where it was not started */
+void finisher__fini(struct finisher *finisher);
+
+void finisher__poke(struct finisher *finisher); /* a file was sealed, or erase.state was set */
+
+/* One round. Returns: whether a file is left that somebody has open, or that failed. */
+bool finisher__round(struct finisher *finisher);
+
+#endif

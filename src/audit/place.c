@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/place_priv.h"
+
+#include "audit/ledger_priv.h"
+#include "base/log.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const suffix[PLACE_PARTS] = {"", "-wal", "-shm"};
+
+static bool is_there(const struct place *place, enum place_part part, const struct stat *there)
+{
+    return there->st_dev == place->at[part].device && there->st_ino == place->at[part].inode;
+}
+
+/* Of the file, or of what lies beside it. */
+static bool look(const struct ledger *ledger, enum place_part part, struct stat *there)
+{
+    char name[FILES_PATH_BYTES];
+
+    return files__beside(ledger->file, suffix[part], name) == CODE_OK && lstat(name, there) == 0;
+}
+
+bool place__is_known(const struct ledger *ledger)
+{
+    return ledger->place.at[PLACE_FILE].inode != 0;
+}
+
+void place__remember(struct ledger *ledger)
+{
+    struct place *place = &ledger->place;
+    struct stat there;
+
+    for (enum place_part part = PLACE_FILE; part < PLACE_PARTS; part++)
+        if (look(ledger, part, &there)) {
+            place->at[part].device = there.st_dev;
+            place->at[part].inode = there.st_ino;
+            place->bytes = part == PLACE_FILE ? there.st_size : place->bytes;
+        }
+    if (ledger->db == NULL || db_number(ledger->db, "PRAGMA schema_version", &place->schema) != CODE_OK)
+        place->schema = 0;
+    place->log_is_lost = false;
+    place->fault.text[0] = '\0';
+}
+
+void place__check_schema(struct ledger *ledger)
+{
+    int64_t schema;
+
+    if (db_number(ledger->db, "PRAGMA schema_version", &schema) == CODE_OK && schema != ledger->place.schema)
+        ledger__doubt(ledger, "somebody else has changed its schema, or packed it");
+}
+
+void place__clear(struct ledger *ledger)
+{
+    char name[FILES_PATH_BYTES];
+    struct stat there;
+
+    for (enum place_part part = PLACE_WAL; ledger->place.log_is_lost && part < PLACE_PARTS; part++)
+        if (look(ledger, part, &there) && files__beside(ledger->file, suffix[part], name) == CODE_OK)
+            (void)unlink(name);
+}
+
+void ledger__doubt(struct ledger *ledger, const char *why)
+{
+    struct place *place = &ledger->place;
+
+    if (place->doubt[0] != '\0')
+        return;
+    (void)snprintf(place->doubt, sizeof place->doubt, "%s", why);
+    log_warn("audit", "%s: %s; the audit goes on in a new file", ledger->file, place->doubt);
+}
+
+enum code place__expect(const struct ledger *ledger, struct why *why)
+{
+    struct stat there;
+    bool is_found = look(ledger, PLACE_FILE, &there);
+
+    if (place__is_known(ledger) && (!is_found || !is_there(&ledger->place, PLACE_FILE, &there)))
+        return why_set(why, CODE_NOT_FOUND, "%s " PLACE_GONE, ledger->file);
+    if ((!is_found || there.st_size == 0) && look(ledger, PLACE_WAL, &there) && there.st_size > 0)
+        return why_set(why, CODE_INVALID, "%s is missing, but the last rows of one are in its -wal file: put the file back, or "
+                       "take both away", ledger->file);
+    return CODE_OK;
+}
+
+/* The link was taken away or set to something else. What is no link is somebody's own. */
+static enum code link_again(struct ledger *ledger)
+{
+    struct stat there;
+
+    if (!look(ledger, PLACE_FILE, &there) || !is_there(&ledger->place, PLACE_FILE, &there))
+        return why_set(&ledger->place.fault, CODE_NOT_FOUND, "%s " PLACE_GONE, ledger->file);
+    if (lstat(ledger->path, &there) == 0 && !S_ISLNK(there.st_mode))
+        return why_set(&ledger->place.fault, CODE_NOT_FOUND, "%s " PLACE_GONE, ledger->path);
+    log_warn("audit", "%s: was no link to %s any more, and is one again", ledger->path, ledger->file);
+    if (files__link(ledger->path, ledger->file) == CODE_OK && file_sync_folder(ledger->path))
+        return CODE_OK;
+    return why_set(&ledger->place.fault, CODE_NOT_FOUND, "%s: cannot be made a link to %s: %s", ledger->path, ledger->file,
+                   strerror(errno));
+}
+
+static enum code check_file(struct ledger *ledger, const struct stat *there)
+{
+    struct place *place = &ledger->place;
+
+    if ((there->st_mode & 0600) != 0600 && files__may_write(ledger->file, true) == CODE_OK)
+        log_warn("audit", "%s: its mode was changed to %03o; the gate can read and write it again", ledger->file,
+                 (unsigned)there->st_mode & 0777);
+    if (there->st_size < place->bytes) {
+        ledger__doubt(ledger, "it got smaller: it was cut, overwritten or packed");
+        return why_set(&place->fault, CODE_IO, "%s: %s", ledger->file, place->doubt);
+    }
+    place->bytes = there->st_size;
+    return CODE_OK;
+}
+
+/* The connection still has the -wal file that nobody finds any more: what it holds is copied into the file, and is durable
+ * there. */
+static enum code copy_lost_log(struct ledger *ledger)
+{
+    struct db_stmt *stmt;
+    enum code code = db_prepare(ledger->db, "PRAGMA wal_checkpoint(FULL)", &stmt);
+
+    if (code == CODE_OK)
+        code = db_step(stmt); /* one row: busy, pages in the WAL, pages copied */
+    if (code == CODE_OK && (db_int(stmt, 0) != 0 || db_int(stmt, 1) != db_int(stmt, 2)))
+        code = CODE_BUSY;
+    db_finalize(&stmt);
+    if (code == CODE_BUSY)
+        (void)why_set(&ledger->place.fault, code, "%s-wal: was taken away, and somebody's read keeps what it held from being "
+                      "copied: end that query", ledger->file);
+    return code;
+}
+
+enum code place__check(struct ledger *ledger)
+{
+    struct place *place = &ledger->place;
+    struct stat there;
+    enum code code = CODE_OK;
+
+    place->fault.text[0] = '\0';
+    if (stat(ledger->path, &there) != 0 || !is_there(place, PLACE_FILE, &there))
+        code = link_again(ledger);
+    else
+        code = check_file(ledger, &there);
+    for (enum place_part part = PLACE_WAL; code == CODE_OK && !place->log_is_lost && part < PLACE_PARTS; part++)
+        if (!look(ledger, part, &there) || !is_there(place, part, &there)) {
+            place->log_is_lost = true;
+            ledger__doubt(ledger, part == PLACE_WAL ? "its -wal file was taken away or replaced" :
+                                                      "its -shm file was taken away or replaced");
+        }
+    return code == CODE_OK && place->log_is_lost ? copy_lost_log(ledger) : code;
+}

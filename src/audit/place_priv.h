@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What others do to the live file, its -wal and -shm files and the link: seen behind every commit, before anybody is told of
+ * it.
+ *
+ * Threads: where the ledger is used.
+ * Owns: nothing.
+ * Lifetime: the ledger's.
+ * Errors: enum code; what was found stands in place.fault, for people. */
+#ifndef AUDIT_PLACE_PRIV_H
+#define AUDIT_PLACE_PRIV_H
+
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ledger;
+
+#define PLACE_LOG_BYTES ((uint64_t)64 << 20) /* of a -wal file that a read keeps from shrinking: the file is left */
+
+enum place_part { PLACE_FILE = 0, PLACE_WAL, PLACE_SHM, PLACE_PARTS };
+
+struct place {
+    struct { dev_t device; ino_t inode; } at[PLACE_PARTS]; /* inode 0: not known yet */
+    int64_t schema;     /* SQLite's count of changes of the file's schema */
+    off_t bytes;        /* of the file; it never gets smaller by us */
+    bool log_is_lost;   /* each commit is copied into the file at once, until that is left */
+    char doubt[64];     /* why the file is to be left; empty: it is not */
+    struct why fault;   /* of the last check that failed */
+};
+
+bool place__is_known(const struct ledger *ledger);
+void place__remember(struct ledger *ledger); /* of the connection that was just opened */
+void place__clear(struct ledger *ledger);    /* once the file was left: what lies where its lost -wal file was is not its own */
+
+/* Before it is opened: whether the file is the one that was written until now. SQLite would take a -wal file for that of any
+ * database of its name, and spoil both. */
+enum code place__expect(const struct ledger *ledger, struct why *why) MUST_USE;
+
+/* Behind a commit. CODE_NOT_FOUND: the file is not in its place, CODE_IO: it was cut or overwritten; what was committed counts
+ * for nothing then. CODE_BUSY: its -wal file is gone, and somebody's read keeps it from being copied: ask again, on this
+ * connection. */
+enum code place__check(struct ledger *ledger) MUST_USE;
+
+void place__check_schema(struct ledger *ledger); /* where a statement was prepared anew */
+
+#define PLACE_GONE "is not the file that was written until now: put it back, or restart the gate"
+
+#endif

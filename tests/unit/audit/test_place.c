@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 6.2: what others do to the files under a running writer: taken away, replaced, cut, given another mode, locked, changed and read for
+ * long. Each is seen behind the next commit, no row that was told of is lost, and the audit goes on by itself. */
+#include "audit/files_priv.h"
+#include "audit/writer_priv.h"
+#include "fakes/audit_whole.h"
+
+#include "db/db.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct bench {
+    struct audit_file file;
+    struct audit *audit;
+    char live[FILES_PATH_BYTES], beside[FILES_PATH_BYTES];
+    long long told;
+};
+
+static void nap(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+
+    audit_file_init(&bench->file);
+    bench->audit = audit_file_open(&bench->file, 1);
+    assert_int_equal(files__live(bench->file.path, bench->live), CODE_OK);
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+
+    audit_close(&bench->audit);
+    audit_file_fini(&bench->file);
+    free(bench);
+    return 0;
+}
+
+static void call_some(struct bench *bench, int count)
+{
+    for (int i = 0; i < count; i++, bench->told++)
+        (void)audit_file_call(audit_ring(bench->audit, 0), "acme", "told");
+}
+
+static void rotated(const struct bench *bench, uint64_t times)
+{
+    struct audit_gauges gauges = {.rotations = 0};
+
+    for (int naps = 0; gauges.rotations < times; naps++) {
+        assert_true(naps < 20000);
+        nap();
+        audit_gauges(bench->audit, &gauges);
+    }
+}
+
+/* Every call that was told of is there once, over all files, which the next start finds sound; `why` stands where the file was left. */
+static void expect_all(struct bench *bench, const char *why)
+{
+    char sql[256];
+
+    audit_close(&bench->audit);
+    bench->audit = audit_file_open(&bench->file, 1);
+    call_some(bench, 1);
+    audit_close(&bench->audit);
+    audit_whole_verify(&bench->file, NULL, SPAN_NONE, why);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
+    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM event WHERE kind = 'sealed' AND detail ->> 'why' LIKE '%%%s%%'", why);
+    assert_true(audit_whole_sum(&bench->file, sql) >= 1);
+}
+
+static void take_away(struct bench *bench, const char *suffix)
+{
+    assert_int_equal(files__beside(bench->live, suffix, bench->beside), CODE_OK);
+    assert_int_equal(unlink(bench->beside), 0);
+}
+
+static void test_log_taken_away(void **state)
+{
+    struct bench *bench = *state;
+
+    call_some(bench, 20);
+    take_away(bench, "-wal");
+    call_some(bench, 1); /* what stood in it is in the file before this one is told of */
+    rotated(bench, 1);
+    call_some(bench, 20);
+    expect_all(bench, "-wal file was taken away");
+}
+
+/* Nobody calls: seen all the same. */
+static void test_index_taken_away_at_rest(void **state)
+{
+    struct bench *bench = *state;
+
+    call_some(bench, 20);
+    take_away(bench, "-shm");
+    rotated(bench, 1);
+    expect_all(bench, "-shm file was taken away");
+}
+
+static void test_foreign_log(void **state)
+{
+    struct bench *bench = *state;
+    FILE *file;
+
+    call_some(bench, 20);
+    take_away(bench, "-wal");
+    file = fopen(bench->beside, "w");
+    assert_non_null(file);
+    fputs("this is somebody else's", file);
+    fclose(file);
+    call_some(bench, 20);
+    rotated(bench, 1);
+    expect_all(bench, "-wal file was taken away");
+}
+
+/* What the lost file held cannot be copied while somebody reads; nobody is told of anything until it is. */
+static void test_log_taken_away_beside_a_reader(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_decision decision = audit_call("acme", "denied");
+    struct db *reader;
+    struct why why = {""};
+    int64_t count;
+    uint64_t seq, ticket;
+
+    call_some(bench, 5);
+    assert_int_equal(db_open(bench->file.path, DB_READ, &reader, &why), CODE_OK);
+    assert_int_equal(db_exec(reader, "BEGIN"), CODE_OK);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM entry", &count), CODE_OK);
+    call_some(bench, 5);
+    take_away(bench, "-wal");
+    ticket = audit_file_put(audit_ring(bench->audit, 0), &decision);
+    assert_int_equal(audit_file_wait(audit_ring(bench->audit, 0), ticket, &seq), AUDIT_FAILED);
+    assert_true(audit_is_down(audit_ring(bench->audit, 0)));
+    db_close(&reader);
+    for (int naps = 0; audit_is_down(audit_ring(bench->audit, 0)); naps++) {
+        assert_true(naps < 20000);
+        nap();
+    }
+    call_some(bench, 5);
+    rotated(bench, 1);
+    expect_all(bench, "-wal file was taken away");
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'denied'"),
+                     audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"));
+}
+
+static void change(struct bench *bench, const char *sql)
+{
+    struct db *db;
+    struct why why = {""};
+
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, sql), CODE_OK);
+    db_close(&db);
+}
+
+static void test_index_made(void **state)
+{
+    struct bench *bench = *state;
+
+    call_some(bench, 5);
+    change(bench, "CREATE INDEX theirs ON decision(tool)");
+    call_some(bench, 5);
+    rotated(bench, 1);
+    call_some(bench, 5);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM sqlite_schema WHERE name = 'theirs'"), 0);
+    audit_close(&bench->audit);
+    assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'told'"), bench->told);
+}
+
+static void test_packed(void **state)
+{
+    struct bench *bench = *state;
+
+    call_some(bench, 5);
+    change(bench, "VACUUM");
+    call_some(bench, 5);
+    rotated(bench, 1);
+    call_some(bench, 5);
+    expect_all(bench, "packed");
+}
+
+static void test_mode_changed(void **state)
+{
+    struct bench *bench = *state;
+    struct stat there;
+
+    call_some(bench, 5);
+    assert_int_equal(chmod(bench->live, 0), 0);
+    call_some(bench, 5);
+    assert_true(stat(bench->live, &there) == 0 && (there.st_mode & 0600) == 0600);
+}
+
+static void test_link_taken_away(void **state)
+{
+    struct bench *bench = *state;
+    struct stat there;
+
+    call_some(bench, 5);
+    assert_int_equal(unlink(bench->file.path), 0);
+    call_some(bench, 5);
+    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_string_equal(bench->beside, bench->live);
+    assert_int_equal(unlink(bench->file.path), 0);
+    assert_int_equal(symlink("/etc/passwd", bench->file.path), 0);
+    call_some(bench, 5);
+    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_int_equal(lstat(bench->file.path, &there), 0);
+    assert_true(S_ISLNK(there.st_mode));
+}
+
+/* A lock denies as long as it is held, and no new file is begun for it. */
+static void test_locked(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_gauges gauges;
+    struct db *db;
+    struct why why = {""};
+
+    call_some(bench, 5);
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_begin(db), CODE_OK);
+    for (uint64_t ticket; !audit_is_down(audit_ring(bench->audit, 0)); nap())
+        if (audit_put_decision(audit_ring(bench->audit, 0), &(struct audit_decision){.time_us = 1, .reason = REASON_NO_RULE}, &ticket) !=
+            CODE_OK)
+            continue;
+    db_rollback(db);
+    for (int naps = 0; audit_is_down(audit_ring(bench->audit, 0)); naps++) {
+        assert_true(naps < 3000);
+        nap();
+    }
+    db_close(&db);
+    call_some(bench, 5);
+    audit_gauges(bench->audit, &gauges);
+    assert_int_equal(gauges.rotations, 0);
+}
+
+/* A link that was set back to an older file, while the newer one is there. */
+static void test_link_set_back(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .version = SPAN_LIT("0.1.0")};
+    struct audit_done done;
+    struct why why = {""};
+
+    call_some(bench, 5);
+    assert_int_equal(audit_archive(bench->audit, SPAN_LIT("ann")), CODE_OK);
+    while (!audit_job_over(bench->audit, &done))
+        nap();
+    call_some(bench, 5);
+    audit_close(&bench->audit);
+    assert_int_equal(files__link(bench->file.path, bench->live), CODE_OK);
+    assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_INVALID);
+    assert_non_null(strstr(why.text, "begins behind it"));
+    assert_int_equal(unlink(bench->file.path), 0); /* where it is missing, the newest is taken */
+    bench->audit = audit_file_open(&bench->file, 1);
+    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_string_not_equal(bench->beside, bench->live);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_log_taken_away), TEST(test_index_taken_away_at_rest), TEST(test_foreign_log),
+        TEST(test_log_taken_away_beside_a_reader), TEST(test_index_made), TEST(test_packed), TEST(test_mode_changed),
+        TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
