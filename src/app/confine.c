@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -115,9 +116,11 @@ static enum code check_user(const struct conf *conf, struct why *why)
         mem_free(folder);
     }
     for (size_t i = 0; i < 2 * (sizeof beside / sizeof beside[0]) && code == CODE_OK; i++) {
-        char path[PATH_MAX];
+        char path[PATH_MAX + 16], real[PATH_MAX];
+        bool is_own = beside[i / 2][0] == '-'; /* of the file that the audit's link names */
 
-        (void)snprintf(path, sizeof path, "%s%s", databases[i % 2], beside[i / 2]);
+        (void)snprintf(path, sizeof path, "%s%s", is_own && realpath(databases[i % 2], real) != NULL ? real : databases[i % 2],
+                       beside[i / 2]);
         code = check_own(conf, path, R_OK | W_OK, why);
     }
     if (code == CODE_OK)
