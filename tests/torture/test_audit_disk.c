@@ -4,7 +4,7 @@
 #include "audit/writer.h"
 
 #include "evidence/verify.h"
-#include "fakes/audit_file.h"
+#include "fakes/audit_whole.h"
 #include "fakes/fault_vfs.h"
 
 #include <stdarg.h>
@@ -56,19 +56,13 @@ static void call_some(struct audit_ring *ring, int count)
 
 static void expect_told(const struct audit_file *file)
 {
-    static struct verify_report report;
-    struct why why = {0};
-
-    assert_int_equal(audit_verify(&(struct verify_conf){.path = file->path}, &report, &why), CODE_OK);
-    if (report.fault_count > 0)
-        fail_msg("row %lld %s.%s: %s", (long long)report.fault[0].seq, report.fault[0].table, report.fault[0].field,
-                 report.fault[0].text);
+    audit_whole_verify(file, NULL, SPAN_NONE, "told");
     for (size_t i = 0; i < told_count; i++) {
         char sql[128];
 
-        (void)snprintf(sql, sizeof sql, "SELECT outcome IN ('result', 'unknown') FROM call WHERE seq = %llu",
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM outcome WHERE outcome IN ('result', 'unknown') AND decision = %llu",
                        (unsigned long long)told[i]);
-        if (audit_file_number(file, sql) != 1)
+        if (audit_whole_sum(file, sql) != 1)
             fail_msg("row %llu was told and has no outcome", (unsigned long long)told[i]);
     }
     assert_int_equal(audit_file_number(file, "SELECT count(*) FROM unfinished"), 0);
