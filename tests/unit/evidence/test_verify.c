@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 1.24, 1.28, 3.3, 3.11: whatever is changed in an audit.db is found, by our verifier and by the one that was written from the paper
+/* 1.24, 1.28, 3.3, 3.11, 6.10: whatever is changed in an audit.db is found, by our verifier and by the one that was written from the paper
  * alone, and ours names the row. */
 #include "verify_bench.h"
 
