@@ -13,13 +13,13 @@
 
 /* ---- delivering ---- */
 
-/* Where the reply ended cleanly and nothing follows it. */
+/* It is kept where the reply ended cleanly, came after all of the call, and is followed by nothing. */
 void reply__end_upstream(struct pair *pair)
 {
     if (pair->back.stream == NULL)
         return;
     if (pair->answers.place == HTTP_PLACE_DONE && pair->answers.head.keep_alive && buf_is_empty(&pair->back.in) &&
-        leg_unsent(&pair->back) == 0 && !pair->back.is_eof && !pair->back.is_broken) {
+        leg_unsent(&pair->back) == 0 && !pair->line.spoke_early && !pair->back.is_eof && !pair->back.is_broken) {
         spare__end_call(pair);
         return;
     }

@@ -26,7 +26,8 @@ struct spare {
      HTTP_EXCEPT(TRACEPARENT) | HTTP_EXCEPT(LAST_EVENT_ID) | HTTP_EXCEPT(MCP_SESSION_ID) |                       \
      HTTP_EXCEPT(MCP_PROTOCOL_VERSION))
 
-/* Nobody knows which headers a server takes for credentials: any that goes up, and is not known not to, may hold one. */
+/* Nobody knows what a server takes for credentials: any header that goes up, and is not known not to, may hold one, and so
+ * may the query, and a path that the agent chose. What a dialect writes into the path it has judged. */
 static uint64_t whose(const struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
@@ -34,6 +35,9 @@ static uint64_t whose(const struct pair *pair)
     uint64_t hash = hash_mix(hash_span(exchange->call->asked.upstream), hash_span(exchange->identity.tenant));
 
     hash = hash_mix(hash, hash_span(exchange->identity.principal));
+    hash = hash_mix(hash, hash_span(exchange->call->asked.query));
+    if (exchange->dialect->write_path == NULL)
+        hash = hash_mix(hash, hash_span(exchange->call->asked.path));
     for (size_t i = 0; i < head->count; i++) {
         enum http_name known = head->headers[i].known;
         struct span name = http_head_name(head, i);
@@ -64,6 +68,12 @@ void spare__begin_call(struct pair *pair)
     line->is_bound = line->is_bound || (line->whose != 0 && line->whose != who) ||
                      !speaks_for_itself(http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION));
     line->whose = who;
+    line->who = pair->exchange.who;
+}
+
+bool spare__is_of_another(const struct pair *pair)
+{
+    return pair->line.whose != 0 && pair->line.who != pair->exchange.who && !pair->is_pipe;
 }
 
 /* `Keep-Alive: timeout=5`: for how long the server keeps the connection. Returns: false: it does not say. */
@@ -195,6 +205,7 @@ bool spare__take(struct pair *pair)
             continue;
         pair->line = spare->line;
         pair->back_read = 0;
+        pair->back_moved_us = 0; /* so that it is looked at before it is used */
         leg_open(&pair->back, release(spare));
         leg_ready(&pair->back, LOOP_WRITE);
         return true;

@@ -104,7 +104,7 @@ static bool is_usable(struct pair *pair)
     const struct upstream_line *line = &pair->line;
     struct leg *back = &pair->back;
 
-    if (back->stream == NULL || line->route != pair->exchange.route ||
+    if (back->stream == NULL || line->route != pair->exchange.route || spare__is_of_another(pair) ||
         (line->until_us != 0 && line->until_us <= pair__now_us(pair)))
         return false;
     if (line->is_kept && pair__now_us(pair) - pair->back_moved_us > STALE_US)
@@ -206,6 +206,7 @@ bool upstream__send(struct pair *pair)
 
     /* A server that answers before it has read everything, or closes, is heard: its reply says why. */
     if (leg_unsent(back) == 0 || !buf_is_empty(&back->in) || back->is_eof || back->is_broken) {
+        pair->line.spoke_early = leg_unsent(back) > 0;
         pair__set_state(pair, STATE_REPLY);
         pair->back_moved_us = pair__now_us(pair);
         return true;

@@ -97,6 +97,42 @@ static void answered_early(void)
     has(sim_agent_hears(sim), SMALL_RESULT);
 }
 
+/* Nor where it takes the rest while the agent is slow to read the answer: what it took it for nobody knows. */
+static void answered_early_to_a_slow_agent(void)
+{
+    char head[128];
+
+    sim->capacity_bytes = 40000;
+    sim_connect(sim);
+    for (size_t at = 0; at < strlen(call); at += 20000) {
+        char piece[20001] = "";
+
+        (void)snprintf(head, sizeof head, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                       "Content-Length: %zu\r\n\r\n", strlen(call));
+        if (at == 0)
+            sim_agent_says(sim, head);
+        (void)snprintf(piece, sizeof piece, "%.20000s", call + at);
+        sim_agent_says(sim, piece);
+    }
+    assert_true(leg_unsent(&sim_pair(sim)->back) > 0);
+    strstr(result, "\"id\": ")[6] = '1';
+    (void)snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                   strlen(result));
+    sim_upstream_says(sim, 0, head);
+    for (size_t at = 0; at < strlen(result); at += 20000) {
+        char piece[20001] = "";
+
+        (void)snprintf(piece, sizeof piece, "%.20000s", result + at);
+        sim_upstream_says(sim, 0, piece);
+    }
+    hears_all(heard, sizeof heard, 0, false, LETTERS + 60);
+    assert_int_equal(leg_unsent(&sim_pair(sim)->back), 0);
+    hears_all(heard, sizeof heard, 0, true, LETTERS + 100);
+    has(heard, "xx\",\"n\":[1,2]}}");
+    strstr(result, "\"id\": ")[6] = '2';
+    assert_true(mem_stream_twin_closed(sim->upstreams[0]));
+}
+
 static void agent_leaves_within(void)
 {
     post_large();
@@ -114,6 +150,7 @@ static void test_large(void **state) /* 6.8 */
                  "\"params\":{\"name\":\"search\",\"arguments\":{\"text\":\"", "\"}}}");
     fill(result, "{\"jsonrpc\": \"2.0\", \"id\": 2, \"result\": {\"text\": \"", "\", \"n\": [1, 2]}}");
     in_every_weather(answered_early);
+    in_every_weather(answered_early_to_a_slow_agent);
     in_every_weather(agent_leaves_within);
     in_every_weather(there_and_back);
     in_every_weather(large_answer);

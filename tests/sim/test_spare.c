@@ -104,11 +104,62 @@ static void of_two(void)
     assert_true(mem_stream_twin_closed(sim->upstreams[0]));
 }
 
+static void visit_at(const char *target, unsigned index)
+{
+    char head[200];
+
+    sim_connect(sim);
+    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                   "Content-Length: %zu\r\n\r\n" CALL, target, strlen(CALL));
+    sim_agent_says(sim, head);
+    has(sim_upstream_hears(sim, index), CALL);
+    sim_upstream_says(sim, index, OK WHOLE);
+    has(sim_agent_hears(sim), RESULT);
+    sim_agent_leaves(sim);
+}
+
+/* Many servers take a key in the query, some in the path. */
+static void by_target(void)
+{
+    sim->route->query_pass = true;
+    visit_at("/mcp", 0);
+    visit_at("/mcp?key=one", 1);
+    visit_at("/mcp?key=two", 2);
+    visit_at("/mcp?key=one", 1);
+    visit_at("/mcp", 0);
+    sim->route->subtree = true;
+    visit_at("/mcp/one", 3);
+    visit_at("/mcp/two", 4);
+    visit_at("/mcp/one", 3);
+    assert_connections(5);
+}
+
+/* Behind a proxy one connection carries the calls of many: one that authenticated itself for the first is not the second's. */
+static void on_one_connection(void)
+{
+    sim_agent_posts(sim, CALL, "Authorization: NTLM TlR=\r\n");
+    sim_upstream_says(sim, 0, OK WHOLE);
+    (void)sim_agent_hears(sim);
+    sim_agent_posts(sim, CALL, ""); /* as NTLM does, once it has shown who it is */
+    has(sim_upstream_hears(sim, 0), CALL);
+    sim_upstream_says(sim, 0, OK WHOLE);
+    (void)sim_agent_hears(sim);
+    sim->identity[0].principal = "other";
+    sim_agent_posts(sim, CALL, "");
+    has(sim_upstream_hears(sim, 1), CALL);
+    assert_true(mem_stream_twin_closed(sim->upstreams[0]));
+    sim_upstream_says(sim, 1, OK WHOLE);
+    has(sim_agent_hears(sim), RESULT);
+    assert_connections(2);
+}
+
 static void test_to_nobody_else(void **state)
 {
     (void)state;
     in_every_weather(by_headers);
     in_every_weather(by_identity);
+    in_every_weather(by_target);
+    in_every_weather(on_one_connection);
     in_every_weather(of_two);
 }
 
@@ -406,6 +457,28 @@ static void all_are_stale(void)
     has(sim_agent_hears(sim), RESULT);
 }
 
+/* So is one that comes to an agent who had another a moment ago. */
+static void stale_after_another(void)
+{
+    struct stream *second;
+
+    sim_agent_posts(sim, CALL, "");
+    second = sim->agent;
+    sim->agent = NULL;
+    visit("", 1, OK WHOLE);
+    sim->agent = second;
+    sim_upstream_says(sim, 0, OK "Connection: close\r\n" WHOLE);
+    has(sim_agent_hears(sim), RESULT);
+    sim->is_deaf_behind = true;
+    stream_close(&sim->upstreams[1]);
+    sim_agent_posts(sim, CALL, "");
+    sim->is_deaf_behind = false;
+    sim_run(sim);
+    has(sim_upstream_hears(sim, 2), CALL);
+    sim_upstream_says(sim, 2, OK WHOLE);
+    has(sim_agent_hears(sim), RESULT);
+}
+
 static void test_one_reply(void **state)
 {
     (void)state;
@@ -414,6 +487,7 @@ static void test_one_reply(void **state)
     in_every_weather(left);
     in_every_weather(dies_with_a_call);
     in_every_weather(all_are_stale);
+    in_every_weather(stale_after_another);
 }
 
 int main(void)
