@@ -2,6 +2,7 @@
 #include "app/cmd_audit_priv.h"
 #include "app/command.h"
 
+#include "audit/trail.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "evidence/prove.h"
@@ -73,6 +74,22 @@ static enum code prove_consistency(const char *path, const struct asked *asked, 
     return code;
 }
 
+/* Out of the file that holds it and with a checkpoint of that one, unless --checkpoint says which. Where none is found, whoever
+ * opens the named one says why. */
+static enum code prove_row(const char *path, uint64_t seq, uint64_t size, struct buf *out, struct why *why)
+{
+    struct why passed_over = {""};
+    struct trail trail = {0};
+    enum code code = size == 0 ? trail_find(path, true, &trail, &passed_over) : CODE_OK;
+
+    for (size_t i = 0; code == CODE_OK && i < trail.count; i++)
+        if ((int64_t)seq > trail.files[i].before_seq && (int64_t)seq <= trail.files[i].last_seq)
+            path = trail.files[i].path;
+    code = audit_prove_row(path, seq, size, out, why);
+    trail_fini(&trail);
+    return code;
+}
+
 static int prove(const char *path, const struct asked *asked)
 {
     uint64_t size, to, seq = 0;
@@ -93,7 +110,7 @@ static int prove(const char *path, const struct asked *asked)
     } else {
         code = num_u64(span_text(asked->row), &seq);
         if (code == CODE_OK)
-            code = audit_prove_row(path, seq, size, &out, &why);
+            code = prove_row(path, seq, size, &out, &why);
     }
     if (code == CODE_OK && put(NULL, buf_peek(&out)) != CODE_OK)
         code = why_set(&why, CODE_IO, "the proof cannot be written");
@@ -140,7 +157,8 @@ int cmd_audit__prove(int argc, char **argv)
     const struct usage usage = {"callgate audit prove ROW [DATABASE] | ROWS ROWS [DATABASE] | --tenant NAME [DATABASE]",
                                 "Writes a proof for somebody who does not get the database: that a row is in a signed\n"
                                 "checkpoint, that a later checkpoint holds all that an earlier one held, or what rows a\n"
-                                "tenant has and that none is left out. `callgate audit verify PROOF --key PUB` checks it, and\n"
+                                "tenant has and that none is left out. A row is looked\n"
+                                "for in the sealed files, too. `callgate audit verify PROOF --key PUB` checks proofs, and\n"
                                 "so does tools/verify-audit. Exit status: 1: there is no such row or checkpoint.",
                                 options, 0, 3};
     int operands, status = options_read(&usage, argc, argv, &operands);
