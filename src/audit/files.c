@@ -253,7 +253,7 @@ static enum code look_behind(const char *audit, const char *live, struct why *wh
     return code;
 }
 
-static void find_newest(const char *audit, char newest[FILES_PATH_BYTES])
+void files__newest(const char *audit, char newest[FILES_PATH_BYTES])
 {
     struct files files;
     uint64_t first = 0;
@@ -327,7 +327,11 @@ static enum code bring_plain(const char *audit, char live[FILES_PATH_BYTES], str
         code = why_set(why, CODE_LIMIT, "%s: the path is too long", audit);
     if (code != CODE_OK)
         return code;
-    if (lstat(live, &there) == 0 || rename(audit, live) != 0)
+    if (lstat(live, &there) == 0)
+        return why_set(why, CODE_EXISTS, "%s is a file, and so is %s, which begins with the same row: a copy of the link "
+                       "became one (`cp -a` copies links). Take %s away: the start makes it a link to the newest", audit,
+                       base_of(live), audit);
+    if (rename(audit, live) != 0)
         return why_set(why, CODE_IO, "%s: cannot be given its name %s: %s", audit, live, strerror(errno));
     log_info("audit", "%s: is a link to %s from now on", audit, base_of(live));
     return CODE_OK;
@@ -341,7 +345,7 @@ static enum code find_lost(const char *audit, char live[FILES_PATH_BYTES])
 
     if (live[0] != '\0' && files__beside(live, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0)
         return CODE_OK;
-    find_newest(audit, live);
+    files__newest(audit, live);
     if (live[0] != '\0')
         log_warn("audit", "%s: named no file; it is a link to %s from now on, the newest beside it", audit, base_of(live));
     return live[0] != '\0' ? CODE_OK : CODE_NOT_FOUND;

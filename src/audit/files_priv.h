@@ -44,6 +44,9 @@ enum code files__live(const char *audit, char live[FILES_PATH_BYTES]) MUST_USE;
 /* Makes the link name `file`, in one step. The folder is not synced yet. */
 enum code files__link(const char *audit, const char *file) MUST_USE;
 
+/* The newest of its files that has rows, of those named for their first row; empty: there is none. */
+void files__newest(const char *audit, char newest[FILES_PATH_BYTES]);
+
 /* Before the audit is opened: brings a trail of an older version over, sets the link anew where it is missing, and removes what
  * was left of a rotation that did not end. live: the file to go on in; empty: there is none yet. */
 enum code files__bring(const char *audit, char live[FILES_PATH_BYTES], struct why *why) MUST_USE;

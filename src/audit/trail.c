@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/trail.h"
 
+#include "audit/files_priv.h"
 #include "audit/ledger_priv.h"
 #include "audit/note.h"
 #include "audit/reader.h"
@@ -319,7 +320,14 @@ void trail_fini(struct trail *trail)
 enum code trail_open(const char *path, struct db **db, struct why *why)
 {
     enum code code = db_open(path, DB_READ, db, why);
+    char newest[FILES_PATH_BYTES];
 
+    if (code == CODE_NOT_FOUND) { /* a copy without the link */
+        files__newest(path, newest);
+        if (newest[0] != '\0')
+            return why_set(why, code, "%s: leads to no file, but %s is there: name that one, or make %s a link to it",
+                           path, newest, path);
+    }
     if (code != CODE_OK)
         return code;
     code = audit__complete(*db);

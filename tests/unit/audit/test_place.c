@@ -275,6 +275,28 @@ static void test_link_set_back(void **state)
     assert_string_not_equal(bench->beside, bench->live);
 }
 
+/* 6.1: a copy of the folder in which the link became a file, and one without it. */
+static void test_link_copied(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .version = SPAN_LIT("0.1.0")};
+    struct why why = {""};
+    struct trail trail;
+
+    call_some(bench, 5);
+    audit_close(&bench->audit);
+    assert_int_equal(unlink(bench->file.path), 0);
+    assert_int_equal(trail_find(bench->file.path, true, &trail, &why), CODE_NOT_FOUND);
+    assert_non_null(strstr(why.text, bench->live)); /* what to name in its place */
+    assert_int_equal(link(bench->live, bench->file.path), 0);
+    assert_int_equal(audit_open(&conf, &bench->audit, &why), CODE_EXISTS);
+    assert_non_null(strstr(why.text, "begins with the same row"));
+    assert_int_equal(unlink(bench->file.path), 0); /* as the sentence says */
+    bench->audit = audit_file_open(&bench->file, 1);
+    assert_int_equal(files__live(bench->file.path, bench->beside), CODE_OK);
+    assert_string_equal(bench->beside, bench->live);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -283,6 +305,7 @@ int main(void)
         TEST(test_log_taken_away), TEST(test_index_taken_away_at_rest), TEST(test_foreign_log),
         TEST(test_log_taken_away_beside_a_reader), TEST(test_index_made), TEST(test_packed), TEST(test_mode_changed),
         TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
+        TEST(test_link_copied),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
