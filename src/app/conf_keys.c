@@ -68,7 +68,7 @@ const struct conf_key conf__url[] = {
     {.name = NULL}};
 
 const struct conf_key conf__program[] = {
-    KEY("command", WORDS, BY_HAND, 0, 0, NULL, "The program and its arguments."),
+    KEY("command", WORDS, BY_HAND, 0, 0, NULL, "In place of `url`: a program that the gate runs, and its arguments."),
     KEY("env", ANY, BY_HAND, 0, 0, NULL, "Its environment besides PATH: {NAME: text} or {NAME: {file: shop.token}}."),
     KEY("per", WORD, AT(runner_command, per), 0, 0, "session", "Who shares a process.", WORDS("session", "principal", "gate")),
     KEY("idle", TIME, AT(runner_command, idle_ms), 1, DAY, "10min", "A process that long unused is ended."),
@@ -193,7 +193,8 @@ static const struct conf_key audit[] = {
     KEY("checkpoint_rows", COUNT, AT(conf_audit, checkpoint_rows), 1, MILLION, "16384", "And after so many records."),
     KEY("redact_key", FILE, AT(conf_audit, redact_key), 0, 0, "redact.key", "Keys what stands for redacted values."),
     KEY("arguments", SIZE, AT(conf_audit, arguments_max_bytes), KIB, 16 * MIB, "64 KiB", "Of arguments in a record."),
-    KEY("rotate", SIZE, AT(conf_audit, rotate_bytes), MIB, 16 * TIB, "256 MiB", "A file of this size is sealed."),
+    KEY("rotate", SIZE, AT(conf_audit, rotate_bytes), MIB, 16 * TIB, "256 MiB",
+        "A file of this size, its -wal not counted, is sealed."),
     {.name = NULL}};
 
 const struct conf_key conf__admin[] = {
