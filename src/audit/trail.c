@@ -12,12 +12,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FILES_MAX 4096
+#define LINKS_MAX 8
 
 /* A database that may be one of them. */
 struct candidate {
@@ -279,20 +282,32 @@ static enum code link_up(struct trail *trail, struct candidate *last, struct bes
     return CODE_OK;
 }
 
+/* A link leads elsewhere after the next rotation, and the file that it led to would be in no trail: what is opened later is
+ * what was looked at. */
+static char *follow_links(const char *path)
+{
+    char *at = mem_dup(path, strlen(path)), *next, target[PATH_MAX];
+    ssize_t len;
+
+    for (int i = 0; i < LINKS_MAX && at != NULL && (len = readlink(at, target, sizeof target)) > 0; i++) {
+        next = file_beside(at, span_of(target, (size_t)len));
+        mem_free(at);
+        at = next;
+    }
+    return at;
+}
+
 enum code trail_find(const char *path, bool all, struct trail *trail, struct why *why)
 {
-    struct candidate last;
+    struct candidate last = {.continues = false};
     struct beside beside = {0};
-    enum code code = look_at(path, &last, why);
+    char *file = follow_links(path);
+    enum code code = file != NULL ? look_at(file, &last, why) : CODE_NOMEM;
 
     *trail = (struct trail){0};
-    if (code != CODE_OK)
-        return code;
-    last.file.path = mem_dup(path, strlen(path));
-    if (last.file.path == NULL)
-        code = CODE_NOMEM;
+    last.file.path = file;
     if (code == CODE_OK && all && last.continues)
-        code = look_around(path, &beside, why);
+        code = look_around(file, &beside, why);
     if (code == CODE_OK)
         code = link_up(trail, &last, &beside);
     for (size_t i = 0; i < beside.count; i++)
