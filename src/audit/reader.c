@@ -54,17 +54,33 @@ enum code reader__open(const char *path, struct db **db, struct why *why)
     return code;
 }
 
-bool reader__attach_next(struct db *db, const char *path)
+/* A file lists what was open at its beginning: where no call of ours is among that, none ends behind it. */
+static enum code read_later(struct db *db, const char *path, int64_t last, bool is_next, bool *some)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "ATTACH ? AS next", &stmt);
+    struct db_stmt *open = NULL;
+    enum code code = db_change(db, "ATTACH ? AS next", DB_VALUES(db_of_text(span_text(path))));
 
+    *some = is_next;
     if (code != CODE_OK)
-        return false;
-    db_bind_text(stmt, 1, span_text(path));
-    code = db_run(stmt);
-    db_finalize(&stmt);
-    return code == CODE_OK && db_exec(db, "SELECT 1 FROM next.outcome LIMIT 1") == CODE_OK;
+        return code;
+    if (!is_next)
+        *some = db_find(db, "SELECT 1 FROM next.permit_start WHERE decision <= ?", DB_VALUES(db_of_int(last)), &open) == CODE_OK;
+    db_finalize(&open);
+    if (*some)
+        code = db_change(db, "INSERT OR IGNORE INTO temp.later SELECT decision, outcome, status, latency_us FROM next.outcome "
+                         "WHERE decision <= ?", DB_VALUES(db_of_int(last)));
+    return code == CODE_OK ? db_exec(db, "DETACH next") : code;
+}
+
+bool reader__later(struct db *db, const struct trail *trail, size_t file)
+{
+    bool some = true;
+    enum code code = db_exec(db, "CREATE TEMP TABLE later (decision INTEGER PRIMARY KEY, outcome TEXT, status INTEGER, "
+                             "latency_us INTEGER)");
+
+    for (size_t i = file + 1; i < trail->count && code == CODE_OK && some; i++)
+        code = read_later(db, trail->files[i].path, trail->files[file].last_seq, i == file + 1, &some);
+    return code == CODE_OK;
 }
 
 static enum code step_hash(struct db_stmt *stmt, unsigned char hash[DIGEST_BYTES])

@@ -8,6 +8,7 @@
 #ifndef AUDIT_READER_H
 #define AUDIT_READER_H
 
+#include "audit/trail.h"
 #include "base/why.h"
 #include "crypto/digest.h"
 #include "db/db.h"
@@ -22,9 +23,9 @@ enum code reader__open(const char *path, struct db **db, struct why *why) MUST_U
 /* A sentence about what the connection failed at, where there is none yet. Returns: code. */
 enum code reader__why(struct why *why, enum code code, const char *path, const struct db *db);
 
-/* Puts the next file of the trail beside it, as schema `next`, for outcomes of calls that were under way between the two. Not
+/* Reads out of the files behind it what came of its calls that were under way when it was sealed, into a table `temp.later`. Not
  * inside a transaction. False where that cannot be: then these have no outcome. */
-bool reader__attach_next(struct db *db, const char *path);
+bool reader__later(struct db *db, const struct trail *trail, size_t file);
 
 /* The hash of the last row of the file before this one. CODE_NOT_FOUND where there was none. */
 enum code reader__previous(struct db *db, unsigned char hash[DIGEST_BYTES]) MUST_USE;

@@ -75,7 +75,7 @@ struct asking {
     struct db *db;        /* the file that is open */
     struct db_stmt *tell; /* on it */
     size_t file;
-    bool next;            /* the file behind it is attached */
+    bool has_later;       /* it has a table `temp.later` */
     uint64_t count;       /* of rows found so far */
     struct db *later_db;  /* a later file, where outcomes of calls may be that were open when this one was sealed */
     struct db_stmt *later;
@@ -185,8 +185,8 @@ static enum code enter_file(struct asking *asking, size_t file, struct why *why)
     leave_file(asking);
     asking->file = file;
     code = reader__open(path, &asking->db, why);
-    asking->next = code == CODE_OK && (asking->query->outcome.at != NULL || asking->query->status != 0) &&
-                   file + 1 < asking->trail->count && reader__attach_next(asking->db, asking->trail->files[file + 1].path);
+    asking->has_later = code == CODE_OK && (asking->query->outcome.at != NULL || asking->query->status != 0) &&
+                        file + 1 < asking->trail->count && reader__later(asking->db, asking->trail, file);
     if (code == CODE_OK)
         code = db_exec(asking->db, "BEGIN"); /* one view of a file that may be growing */
     if (code == CODE_OK)
@@ -214,9 +214,9 @@ static enum code find(struct asking *asking, bool newest_first)
 {
     bool outcomes = asking->query->outcome.at != NULL || asking->query->status != 0;
     const struct query_shape shape = {
-        .head = !outcomes ? "d.seq" QUERY_DECISIONS " WHERE 1" : asking->next ? "d.seq" QUERY_OUTCOMES_NEXT " WHERE 1"
-                                                                            : "d.seq" QUERY_OUTCOMES " WHERE 1",
-        .order = order_of(asking->query, newest_first), .next = asking->next};
+        .head = !outcomes ? "d.seq" QUERY_DECISIONS " WHERE 1" : asking->has_later ? "d.seq" QUERY_OUTCOMES_LATER " WHERE 1"
+                                                                                 : "d.seq" QUERY_OUTCOMES " WHERE 1",
+        .order = order_of(asking->query, newest_first), .later = asking->has_later};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
     enum code code = query__select(asking->db, asking->query, &shape, &sql, &stmt);

@@ -34,7 +34,7 @@ struct query_shape {
     const char *head;  /* what follows SELECT, to the first condition of WHERE: of `decision AS d`, or what stands for it */
     const char *order; /* NULL: none */
     int64_t after_seq; /* ?1 in the head, where it has one */
-    bool next;         /* the head has `outcome AS k`, too: what the next file has of a call; see reader__attach_next */
+    bool later;        /* the head has `later AS k`, too: what files behind it have of a call; see reader__later */
 };
 
 /* A statement that is ready to be stepped. `sql` must live as long as it (query__fini), whatever is returned.
@@ -46,7 +46,7 @@ void query__fini(struct query_sql *sql);
 /* Decisions, with their outcomes where a filter or a column asks for these. */
 #define QUERY_DECISIONS " FROM decision AS d"
 #define QUERY_OUTCOMES QUERY_DECISIONS " LEFT JOIN main.outcome AS o ON o.decision = d.seq"
-#define QUERY_OUTCOMES_NEXT QUERY_OUTCOMES " LEFT JOIN next.outcome AS k ON k.decision = d.seq"
+#define QUERY_OUTCOMES_LATER QUERY_OUTCOMES " LEFT JOIN temp.later AS k ON k.decision = d.seq"
 
 #define QUERY_CALL "SELECT * FROM call WHERE seq = ?"
 

@@ -65,20 +65,20 @@ static enum code add_free_text(struct query_sql *sql, struct span text)
 
 /* ---- the statement ---- */
 
-static enum code add_filters(struct query_sql *sql, const struct query *query, bool next)
+static enum code add_filters(struct query_sql *sql, const struct query *query, bool later)
 {
     const struct { const char *column; struct span text; } texts[] = {
         {"d.tenant", query->tenant}, {"d.correlation", query->correlation}, {"d.principal", query->principal},
         {"d.tool", query->tool}, {"d.method", query->method}, {"d.upstream", query->upstream}, {"d.verdict", query->verdict},
         {"d.reason", query->reason}, {"d.rule", query->rule}, {"d.client", query->client},
-        {next ? "coalesce(o.outcome, k.outcome)" : "o.outcome", query->outcome},
+        {later ? "coalesce(o.outcome, k.outcome)" : "o.outcome", query->outcome},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         add_text(sql, texts[i].column, texts[i].text);
     if (query->session.at != NULL)
         add(sql, " AND d.session = ", PARAMETER_BLOB, query->session, 0, "");
-    add_int(sql, next ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",
+    add_int(sql, later ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",
             query->status);
     add_int(sql, " AND d.policy_version = ", query->policy_version);
     add_int(sql, " AND d.time_us >= ", query->since_us);
@@ -125,7 +125,7 @@ enum code query__select(struct db *db, const struct query *query, const struct q
     if (strstr(shape->head, "?1") != NULL)
         sql->parameter[sql->count++] = (struct query_parameter){.kind = PARAMETER_INT, .number = shape->after_seq};
     (void)buf_addf(&sql->text, "SELECT %s", shape->head);
-    code = add_filters(sql, query, shape->next);
+    code = add_filters(sql, query, shape->later);
     if (shape->order != NULL)
         (void)buf_addf(&sql->text, " ORDER BY %s", shape->order);
     (void)buf_add_byte(&sql->text, '\0');

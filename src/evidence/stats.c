@@ -214,9 +214,10 @@ static enum code sort(struct stats *stats, struct kind *kind)
     return CODE_OK;
 }
 
-/* Takes: next: the path of the file behind it, or NULL. */
-static enum code count_file(struct stats *stats, const char *path, const char *next, const struct query *query, struct why *why)
+static enum code count_file(struct stats *stats, const struct trail *trail, size_t file, const struct query *query,
+                            struct why *why)
 {
+    const char *path = trail->files[file].path;
     struct query_shape shape = {.head = CALLS("o.outcome", "coalesce(o.latency_us, d.latency_us)", QUERY_OUTCOMES)};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
@@ -225,10 +226,10 @@ static enum code count_file(struct stats *stats, const char *path, const char *n
 
     if (code != CODE_OK)
         return code;
-    if (next != NULL && reader__attach_next(db, next)) {
-        shape.next = true;
+    if (file + 1 < trail->count && reader__later(db, trail, file)) {
+        shape.later = true;
         shape.head = CALLS("coalesce(o.outcome, k.outcome)", "coalesce(o.latency_us, k.latency_us, d.latency_us)",
-                           QUERY_OUTCOMES_NEXT);
+                           QUERY_OUTCOMES_LATER);
     }
     code = query__select(db, query, &shape, &sql, &stmt); /* one statement: one view of a file that may be growing */
     while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
@@ -260,7 +261,7 @@ enum code audit_stats(const struct trail *trail, const struct query *query, unsi
         }
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++)
         if (trail_file_reaches(&trail->files[i], query->since_us, query->until_us))
-            code = count_file(stats, trail->files[i].path, i + 1 < trail->count ? trail->files[i + 1].path : NULL, query, why);
+            code = count_file(stats, trail, i, query, why);
     for (int by = 0; by < STATS_BYS && code == CODE_OK; by++)
         if (stats->kind[by].buckets != NULL)
             code = sort(stats, &stats->kind[by]);

@@ -341,6 +341,53 @@ static void test_an_outcome_behind_a_rotation(void **state)
     assert_string_equal(entries(&(struct query){.verdict = SPAN_LIT("deny")}), "d13: d14: ");
 }
 
+/* 6.3: a call that lasted over two rotations. */
+static void test_an_outcome_two_files_behind(void **state)
+{
+    struct stats *stats;
+    struct trail trail;
+    struct why why = {0};
+
+    (void)state;
+    change("audit.db", PERMIT(12) DENY(13, 33));
+    rotate("audit-10-13.db");
+    make(&file, "audit.db", 13, 33, 1, 40);
+    change("audit.db", "INSERT INTO permit_start VALUES (12, 'acme')");
+    rotate("audit-14-14.db");
+    make(&file, "audit.db", 14, 40, 1, 41);
+    change("audit.db", "INSERT INTO permit_start VALUES (12, 'acme'); " RESULT(16, 12));
+    assert_string_equal(ask(true, &(struct query){.outcome = SPAN_LIT("result")}), "12 ");
+    assert_string_equal(ask(true, &(struct query){.status = 200}), "12 ");
+    assert_string_equal(ask(true, &(struct query){.outcome = SPAN_LIT("time*")}), "");
+    assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
+    assert_int_equal(audit_stats(&trail, &(struct query){.outcome = SPAN_LIT("result")}, 0, &stats, &why), CODE_OK);
+    assert_true(stats_total(stats)->calls == 1 && stats_total(stats)->open == 0);
+    stats_free(&stats);
+    trail_fini(&trail);
+}
+
+/* 6.3: a rotation between the look and the reading leaves no file out. */
+static void test_a_link_that_moves_on(void **state)
+{
+    static struct seen seen;
+    struct trail trail;
+    struct why why = {0};
+    bool more;
+
+    (void)state;
+    rotate("audit-10-11.db");
+    assert_int_equal(symlink("audit-10-11.db", file.path), 0);
+    assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
+    make(&file, "audit-12-12.db", 11, 21, 1, 22);
+    assert_int_equal(unlink(file.path), 0);
+    assert_int_equal(symlink("audit-12-12.db", file.path), 0);
+    seen = (struct seen){.len = 0};
+    assert_int_equal(audit_query(&trail, &(struct query){.order = QUERY_OLDEST_FIRST}, see, &seen, &more, &why), CODE_OK);
+    assert_string_equal(seen.text, "1 2 3 4 5 6 7 8 9 10 11 ");
+    trail_fini(&trail);
+    assert_string_equal(ask(true, &(struct query){.order = QUERY_OLDEST_FIRST}), "1 2 3 4 5 6 7 8 9 10 11 12 ");
+}
+
 /* Somebody who looks into what was done to a file can still ask it. */
 static void test_a_damaged_file_answers(void **state)
 {
@@ -471,6 +518,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_followed_over_rotations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_last_of_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_outcome_behind_a_rotation, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_outcome_two_files_behind, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_link_that_moves_on, setup, teardown),
         cmocka_unit_test(test_a_real_rotation),
         cmocka_unit_test_setup_teardown(test_a_damaged_file_answers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_places_that_are_not_there, setup, teardown),
