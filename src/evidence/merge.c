@@ -22,7 +22,7 @@ static const char *where(const struct merging *merging, enum row_table table)
         return "";
     if (table == ROW_OUTCOME)
         return merging->reaches ? "ORDER BY seq" : "WHERE decision <= (SELECT seq FROM file) ORDER BY seq";
-    return merging->reaches ? "WHERE time_us >= ? AND time_us < ? ORDER BY +seq" : NULL;
+    return merging->reaches || table == ROW_EVENT ? "WHERE time_us >= ? AND time_us < ? ORDER BY +seq" : NULL;
 }
 
 static enum code is_wanted(struct merging *merging, enum row_table table, struct db_stmt *get, bool *wanted)
@@ -81,8 +81,8 @@ static enum code copy_table(struct merging *merging, struct db *db, enum row_tab
     if (code == CODE_OK)
         code = db_prepare(db, buf_peek(&sql).at, &get);
     if (code == CODE_OK && (table == ROW_DECISION || table == ROW_EVENT)) {
-        db_bind_int(get, 1, merging->since_us != 0 ? merging->since_us : INT64_MIN);
-        db_bind_int(get, 2, merging->until_us != 0 ? merging->until_us : INT64_MAX);
+        db_bind_int(get, 1, merging->since_us);
+        db_bind_int(get, 2, merging->until_us);
     }
     if (code == CODE_OK)
         code = copy_rows(merging, table, get);
@@ -91,21 +91,38 @@ static enum code copy_table(struct merging *merging, struct db *db, enum row_tab
     return code;
 }
 
+/* Whether a file has a call or an event of the time, or stands behind one that has. */
+static enum code is_of_the_time(const struct merging *merging, struct db *db, bool *is)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = CODE_OK;
+
+    *is = merging->reaches || merging->merged->files > 0;
+    if (*is)
+        return CODE_OK;
+    code = db_find(db, "SELECT 1 FROM event WHERE time_us >= ? AND time_us < ?",
+                   DB_VALUES(db_of_int(merging->since_us), db_of_int(merging->until_us)), &stmt);
+    *is = code == CODE_OK;
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 static enum code copy_file(struct merging *merging, const char *path, struct why *why)
 {
-    struct db *db;
+    bool wanted = false;
+    struct db *db = NULL;
     enum code code = reader__open(path, &db, why);
 
-    if (code != CODE_OK)
-        return code;
-    for (int table = ROW_FILE; table < ROW_TABLES && code == CODE_OK; table++) {
+    if (code == CODE_OK)
+        code = is_of_the_time(merging, db, &wanted);
+    for (int table = ROW_FILE; table < ROW_TABLES && code == CODE_OK && wanted; table++) {
         code = copy_table(merging, db, (enum row_table)table);
         if (code != CODE_OK && why->text[0] == '\0')
             (void)why_set(why, code, "%s, table %s: %s; %s", path, row__shape((enum row_table)table)->name, db_error(db),
                           db_error(merging->out));
     }
     db_close(&db);
-    merging->merged->files++;
+    merging->merged->files += wanted;
     return code;
 }
 
@@ -133,7 +150,8 @@ static enum code end(struct merging *merging)
 enum code audit_merge(const struct trail *trail, const char *path, int64_t since_us, int64_t until_us, struct merged *merged,
                       struct why *why)
 {
-    struct merging merging = {.since_us = since_us, .until_us = until_us, .merged = merged};
+    struct merging merging = {.since_us = since_us != 0 ? since_us : INT64_MIN,
+                              .until_us = until_us != 0 ? until_us : INT64_MAX, .merged = merged};
     enum code code = db_open(path, DB_CREATE, &merging.out, why);
 
     *merged = (struct merged){0};
@@ -142,8 +160,7 @@ enum code audit_merge(const struct trail *trail, const char *path, int64_t since
     code = begin(&merging);
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++) {
         merging.reaches = trail_file_reaches(&trail->files[i], since_us, until_us);
-        if (merging.reaches || merged->files > 0)
-            code = copy_file(&merging, trail->files[i].path, why);
+        code = copy_file(&merging, trail->files[i].path, why);
     }
     if (code == CODE_OK)
         code = end(&merging);
