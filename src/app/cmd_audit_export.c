@@ -227,30 +227,18 @@ static int read_form(struct exporting *e)
                     near != NULL ? "did you mean " : "write json, csv, ocsf, cef or sqlite", near != NULL ? near : "");
 }
 
-/* All of a time, as one database, which has its name once it is whole. */
+/* All of a time, as one database. */
 static int merge(const char *path, const struct exporting *e)
 {
     static const struct audit_filter none;
     struct audit_filter other = e->filter;
-    char part[4096];
-    int status;
 
     other.since = other.until = NULL;
     if (e->output_path == NULL || e->cursor_path != NULL || e->follow || e->no_events ||
         memcmp(&other, &none, sizeof none) != 0)
         return complain(STATUS_USAGE, "--format sqlite takes --output FILE, --since and --until, and nothing else; ask what it "
                         "wrote with SQL");
-    if (access(e->output_path, F_OK) == 0)
-        return complain(STATUS_CANNOT, "%s: is there already; name a new file", e->output_path);
-    if (snprintf(part, sizeof part, "%s.part", e->output_path) >= (int)sizeof part)
-        return complain(STATUS_CANNOT, "%s: the path is too long", e->output_path);
-    (void)unlink(part);
-    status = cmd_audit__merge(path, part, e->query.since_us, e->query.until_us, e->from);
-    if (status != STATUS_DONE && status != STATUS_NEGATIVE)
-        (void)unlink(part);
-    else if (rename(part, e->output_path) != 0)
-        return complain(STATUS_CANNOT, "%s: %s", e->output_path, strerror(errno));
-    return status;
+    return cmd_audit__merge(path, e->output_path, e->query.since_us, e->query.until_us, e->from);
 }
 
 int cmd_audit__export(int argc, char **argv)

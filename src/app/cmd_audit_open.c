@@ -10,6 +10,7 @@
 #include "evidence/merge.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,7 +22,28 @@
 
 extern char **environ;
 
-int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_t until_us, uint64_t from)
+/* ---- the copy, which holds what agents were asked -------------------------------------------------------------------- */
+
+static char copy[4096];
+
+static void remove_copy(int number)
+{
+    (void)unlink(copy);
+    (void)raise(number); /* which ends us once we return, as it would have */
+}
+
+static void remove_at_signals(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    const struct sigaction removing = {.sa_handler = remove_copy, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction was;
+
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (sigaction(signals[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN) /* nohup */
+            (void)sigaction(signals[i], &removing, NULL);
+}
+
+static int merge(const char *path, int64_t since_us, int64_t until_us, uint64_t from)
 {
     struct trail trail = {0};
     struct merged merged = {0};
@@ -32,7 +54,7 @@ int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_
     if (code == CODE_OK)
         status = cmd_audit__tell_missing(&trail, from);
     if (code == CODE_OK)
-        code = audit_merge(&trail, out, since_us, until_us, &merged, &why);
+        code = audit_merge(&trail, copy, since_us, until_us, &merged, &why);
     trail_fini(&trail);
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
@@ -40,8 +62,32 @@ int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_
     return status;
 }
 
+int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_t until_us, uint64_t from)
+{
+    int fd = -1, status;
+
+    if (access(out, F_OK) == 0)
+        return complain(STATUS_CANNOT, "%s: is there already; name a new file", out);
+    if (snprintf(copy, sizeof copy, "%s.part", out) >= (int)sizeof copy)
+        return complain(STATUS_CANNOT, "%s: the path is too long", out);
+    fd = open(copy, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return complain(STATUS_CANNOT, "%s: %s%s", copy, strerror(errno),
+                        errno == EEXIST ? "; another export is writing it, or one was killed: then remove it" : "");
+    remove_at_signals();
+    (void)close(fd);
+    status = merge(path, since_us, until_us, from);
+    if ((status == STATUS_DONE || status == STATUS_NEGATIVE) && link(copy, out) != 0 &&
+        (errno == EEXIST || rename(copy, out) != 0)) /* a disk without links */
+        status = complain(STATUS_CANNOT, "%s: %s", out, strerror(errno));
+    (void)unlink(copy);
+    return status;
+}
+
+/* ---- sqlite3 ---------------------------------------------------------------------------------------------------------- */
+
 /* Blocks: until it ends. What ends it from the keyboard does not end us, who remove the copy. */
-static int run_sqlite(const char *copy)
+static int run_sqlite(void)
 {
     const char *const argv[] = {"sqlite3", "-readonly", copy, NULL};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -71,18 +117,19 @@ static int run_sqlite(const char *copy)
 static int run(const char *path, int64_t since_us, int64_t until_us, uint64_t from)
 {
     const char *folder = getenv("TMPDIR");
-    char copy[4096];
     int fd = -1, status, ended;
 
-    if (snprintf(copy, sizeof copy, "%s/callgate-XXXXXX.db", folder != NULL ? folder : "/var/tmp") < (int)sizeof copy)
-        fd = mkstemps(copy, 3); /* for nobody else: it holds what agents were asked */
+    if (folder == NULL)
+        folder = "/var/tmp";
+    if (snprintf(copy, sizeof copy, "%s/callgate-XXXXXX.db", folder) < (int)sizeof copy)
+        fd = mkstemps(copy, 3);
     if (fd < 0)
-        return complain(STATUS_CANNOT, "%s: no copy can be made there: %s; name another folder in TMPDIR",
-                        folder != NULL ? folder : "/var/tmp", strerror(errno));
+        return complain(STATUS_CANNOT, "%s: no copy can be made there: %s; name another folder in TMPDIR", folder, strerror(errno));
+    remove_at_signals();
     (void)close(fd);
-    status = cmd_audit__merge(path, copy, since_us, until_us, from);
+    status = merge(path, since_us, until_us, from);
     if (status == STATUS_DONE || status == STATUS_NEGATIVE) {
-        ended = run_sqlite(copy);
+        ended = run_sqlite();
         status = ended != STATUS_DONE ? ended : status;
     }
     (void)unlink(copy);

@@ -27,8 +27,9 @@ int cmd_audit__worse(int one, int other);
 /* What ended a command. Returns: an exit status. */
 int cmd_audit__complain(enum code code, const struct why *why);
 
-/* The files of the trail that may hold rows of a time, as one database at `path`. Returns: an exit status. */
-int cmd_audit__merge(const char *trail, const char *path, int64_t since_us, int64_t until_us, uint64_t from);
+/* The rows of a time of all files of the trail, as one database, which has its name once it is whole and takes nobody's place.
+ * Returns: an exit status. */
+int cmd_audit__merge(const char *path, const char *out, int64_t since_us, int64_t until_us, uint64_t from);
 
 int cmd_audit__archive(int argc, char **argv);
 int cmd_audit__erase(int argc, char **argv);
