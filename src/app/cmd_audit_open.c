@@ -124,7 +124,8 @@ static int run(const char *path, int64_t since_us, int64_t until_us, uint64_t fr
     if (snprintf(copy, sizeof copy, "%s/callgate-XXXXXX.db", folder) < (int)sizeof copy)
         fd = mkstemps(copy, 3);
     if (fd < 0)
-        return complain(STATUS_CANNOT, "%s: no copy can be made there: %s; name another folder in TMPDIR", folder, strerror(errno));
+        return complain(STATUS_CANNOT, "%s: no copy can be made there: %s; name another folder in TMPDIR", folder,
+                        strerror(errno));
     remove_at_signals();
     (void)close(fd);
     status = merge(path, since_us, until_us, from);

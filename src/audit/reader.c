@@ -64,7 +64,8 @@ static enum code read_later(struct db *db, const char *path, int64_t last, bool 
     if (code != CODE_OK)
         return code;
     if (!is_next)
-        *some = db_find(db, "SELECT 1 FROM next.permit_start WHERE decision <= ?", DB_VALUES(db_of_int(last)), &open) == CODE_OK;
+        *some = db_find(db, "SELECT 1 FROM next.permit_start WHERE decision <= ?", DB_VALUES(db_of_int(last)),
+                        &open) == CODE_OK;
     db_finalize(&open);
     if (*some)
         code = db_change(db, "INSERT OR IGNORE INTO temp.later SELECT decision, outcome, status, latency_us FROM next.outcome "

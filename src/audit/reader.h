@@ -23,8 +23,8 @@ enum code reader__open(const char *path, struct db **db, struct why *why) MUST_U
 /* A sentence about what the connection failed at, where there is none yet. Returns: code. */
 enum code reader__why(struct why *why, enum code code, const char *path, const struct db *db);
 
-/* Reads out of the files behind it what came of its calls that were under way when it was sealed, into a table `temp.later`. Not
- * inside a transaction. False where that cannot be: then these have no outcome. */
+/* Reads out of the files behind it what came of its calls that were under way when it was sealed, into a table `temp.later`.
+ * Not inside a transaction. False where that cannot be: then these have no outcome. */
 bool reader__later(struct db *db, const struct trail *trail, size_t file);
 
 /* The hash of the last row of the file before this one. CODE_NOT_FOUND where there was none. */
