@@ -199,6 +199,7 @@ static enum code new_context(const SSL_METHOD *method, bool is_server, struct tl
         SSL_CTX_set_options(context->ctx, SSL_OP_CLEANSE_PLAINTEXT);
     SSL_CTX_set_mode(context->ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_clear_mode(context->ctx, SSL_MODE_AUTO_RETRY);
     *out = context;
     return CODE_OK;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SUBJECT_MAX_BYTES 1024
+#define RECORDS_A_READ 16
 
 struct tls_stream {
     struct stream stream; /* first */
@@ -35,17 +36,24 @@ static struct tls_stream *tls_of(struct stream *stream)
 }
 
 /* What was verified in a full handshake holds for the sessions that come of it, and for theirs. */
+static void note_verified(struct tls_stream *tls)
+{
+    int64_t latest_us = clock_wall_us() + TLS_SESSION_US;
+
+    if (SSL_session_reused(tls->ssl))
+        return;
+    tls__accepted(tls->context, SSL_get0_verified_chain(tls->ssl), &tls->accepted);
+    if (tls->accepted.until_us > latest_us)
+        tls->accepted.until_us = latest_us;
+}
+
+/* TLS 1.2 brings a session within the handshake, 1.3 whenever the server likes, hours later too. */
 int tls__new_session(SSL *ssl, SSL_SESSION *session)
 {
     struct tls_stream *tls = SSL_get_app_data(ssl);
 
-    if (!SSL_session_reused(ssl)) {
-        int64_t latest_us = clock_wall_us() + TLS_SESSION_US;
-
-        tls__accepted(tls->context, SSL_get0_verified_chain(ssl), &tls->accepted);
-        if (tls->accepted.until_us > latest_us)
-            tls->accepted.until_us = latest_us;
-    }
+    if (!tls->is_shaken)
+        note_verified(tls);
     tls__ticket_put(tls->context, tls->host, tls->accepted.until_us, session);
     return 1;
 }
@@ -137,6 +145,8 @@ static enum io tls_handshake(struct stream *stream)
         (void)snprintf(tls->fault, sizeof tls->fault, "TLS handshake: the peer chose a protocol other than http/1.1");
         return IO_FAIL;
     }
+    if (tls->host != NULL)
+        note_verified(tls);
     tls->is_shaken = true;
     keep_session(tls);
     if (tls->context->is_server && SSL_get0_peer_certificate(tls->ssl) != NULL)
@@ -144,19 +154,31 @@ static enum io tls_handshake(struct stream *stream)
     return IO_OK;
 }
 
+/* Records that hold no data (tickets, new keys) come without end where a peer wants it: OpenSSL returns after each
+ * (SSL_MODE_AUTO_RETRY is off), and what is behind a few of them waits for the next turn. */
 static enum io tls_read(struct stream *stream, void *into, size_t len, size_t *done)
 {
     struct tls_stream *tls = tls_of(stream);
-    int result;
+    BIO *bio = SSL_get_rbio(tls->ssl);
+    enum io io = IO_WANT_READ;
 
     *done = 0;
-    ERR_clear_error();
-    errno = 0;
-    result = SSL_read(tls->ssl, into, len > INT_MAX ? INT_MAX : (int)len);
-    if (result <= 0)
-        return meaning(tls, result, "TLS read");
-    *done = (size_t)result;
-    return IO_OK;
+    for (int i = 0; i < RECORDS_A_READ && io == IO_WANT_READ; i++) {
+        uint64_t before = BIO_number_read(bio);
+        int result;
+
+        ERR_clear_error();
+        errno = 0;
+        result = SSL_read(tls->ssl, into, len > INT_MAX ? INT_MAX : (int)len);
+        if (result > 0) {
+            *done = (size_t)result;
+            return IO_OK;
+        }
+        io = meaning(tls, result, "TLS read");
+        if (BIO_number_read(bio) == before)
+            break;
+    }
+    return io;
 }
 
 static enum io tls_write(struct stream *stream, const void *from, size_t len, size_t *done)

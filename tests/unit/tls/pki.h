@@ -60,7 +60,7 @@ static inline X509 *pki_certificate(const char *organisation, const char *name, 
     X509_set_version(certificate, 2);
     ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial++);
     X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), 86400);
     X509_NAME_add_entry_by_txt(subject, "O", MBSTRING_UTF8, (const unsigned char *)organisation, -1, -1, 0);
     X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, (const unsigned char *)name, -1, -1, 0);
     X509_set_issuer_name(certificate, issuer ? X509_get_subject_name(issuer) : subject);
