@@ -21,6 +21,7 @@
 #define HEADS_BYTES ((size_t)1 << 30)
 #define SECONDS_MAX ((uint64_t)1 << 32)
 #define ROTATIONS_MAX 1000
+#define ERASURES_MAX 20 /* one that nothing records is told as a fault then */
 #define RETRY (-2) /* no exit status */
 
 
@@ -237,6 +238,7 @@ struct place {
     const char *path;
     struct stat was;
     int tries; /* left; then what was read is told as it is */
+    int erasures; /* likewise, where one came after the trail was read */
     int worst; /* status of what was told before it moved */
 };
 
@@ -262,7 +264,7 @@ static bool place_has_moved(void *context)
     return stat(place->path, &is) != 0 || is.st_ino != place->was.st_ino || is.st_dev != place->was.st_dev;
 }
 
-/* Returns: the exit status, or RETRY, with nothing said, where the file was rotated meanwhile. */
+/* Returns: the exit status, or RETRY, with nothing said, where the file was rotated, or erased in, meanwhile. */
 static int verify_file(struct verify_conf *conf, struct place *place, const char *heads_path, bool as_json)
 {
     static struct verify_report report;
@@ -271,14 +273,15 @@ static int verify_file(struct verify_conf *conf, struct place *place, const char
 
     conf->progress = show_progress;
     conf->context = place;
+    conf->may_retry = place->erasures > 0;
     conf->has_moved = conf->path == place->path && place->tries > 0 ? place_has_moved : NULL;
     progress_begin(&place->progress, "verifying", 0);
     code = audit_verify(conf, &report, &why);
     progress_end(&place->progress);
-    if (code == CODE_BUSY && conf->has_moved != NULL) {
-        place->tries--;
+    if (code == CODE_BUSY && conf->has_moved != NULL && place_has_moved(place) && place->tries-- > 0)
         return RETRY;
-    }
+    if (code == CODE_BUSY && place->erasures-- > 0)
+        return RETRY;
     if (code != CODE_OK)
         return complain(STATUS_CANNOT, "%s", why.text);
     return as_json ? print_json(conf, &report) : print_text(conf, heads_path, &report);
@@ -297,16 +300,17 @@ static enum code find_files(struct place *place, struct trail *trail, struct why
     return code;
 }
 
-/* Those from `at` on. Returns: RETRY where the last one was rotated meanwhile, else the worst status. */
-static int verify_files(struct verify_conf *conf, struct place *place, const struct trail *trail, size_t at,
+/* Those from `at` on. Returns: the worst status, or RETRY with *at the file that is to be verified again. */
+static int verify_files(struct verify_conf *conf, struct place *place, const struct trail *trail, size_t *at,
                         const char *heads_path, bool as_json)
 {
     int worst = STATUS_DONE;
 
-    for (size_t i = at; i < trail->count; i++) {
+    for (size_t i = *at; i < trail->count; i++) {
         int64_t first, last;
         int status;
 
+        *at = i;
         conf->ends_trail = i + 1 == trail->count;
         conf->path = conf->ends_trail ? place->path : trail->files[i].path;
         if (trail_gap(trail, i, &first, &last) && last >= first)
@@ -321,7 +325,7 @@ static int verify_files(struct verify_conf *conf, struct place *place, const str
     return cmd_audit__worse(worst, place->worst);
 }
 
-/* The first file that begins where the last one of the trail began before it was rotated. */
+/* The first file that begins where one began before the trail was looked at again. */
 static size_t goes_on_at(const struct trail *trail, int64_t before_seq)
 {
     size_t at = 0;
@@ -344,8 +348,8 @@ static int verify_all(struct verify_conf *conf, struct place *place, const char 
         place->worst = cmd_audit__tell_missing(&trail, from);
     if (code == CODE_OK)
         code = verify_sequence_new(&trail, &conf->sequence, &why);
-    while (code == CODE_OK && (status = verify_files(conf, place, &trail, at, heads_path, as_json)) == RETRY) {
-        int64_t before_seq = trail.files[trail.count - 1].before_seq;
+    while (code == CODE_OK && (status = verify_files(conf, place, &trail, &at, heads_path, as_json)) == RETRY) {
+        int64_t before_seq = trail.files[at].before_seq;
 
         code = find_files(place, &trail, &why);
         if (code == CODE_OK)
@@ -376,7 +380,7 @@ static int verify_policies(const char *path, const char *store, bool all, bool a
 
 static int verify(struct verify_conf *conf, const char *checkpoints, bool all, uint64_t from, bool as_json)
 {
-    struct place place = {.path = conf->path, .tries = ROTATIONS_MAX};
+    struct place place = {.path = conf->path, .tries = ROTATIONS_MAX, .erasures = ERASURES_MAX};
     struct buf heads;
     bool heads_there = false;
     char *heads_path;

@@ -26,6 +26,7 @@ struct verify_sequence {
     struct arena arena;
     struct erasure *erasures;   /* recorded in any of the files; likewise: */
     struct losses losses;
+    int64_t read_to;            /* erasures that rows behind this one record may not be among them */
     bool has_before;            /* a file was verified; it left: */
     int64_t seq;
     unsigned char hash[DIGEST_BYTES];

@@ -37,6 +37,7 @@ enum code verify_sequence_new(const struct trail *trail, struct verify_sequence 
     if (sequence == NULL)
         return why_set(why, CODE_NOMEM, "%s", code_text(CODE_NOMEM));
     arena_init(&sequence->arena, (size_t)16 << 20);
+    sequence->read_to = trail->count > 0 ? trail->files[trail->count - 1].last_seq : 0;
     for (size_t i = 0; i < trail->count && code == CODE_OK; i++) {
         struct db *db;
 
@@ -68,6 +69,7 @@ enum code verify_sequence_renew(const struct trail *trail, struct verify_sequenc
     sequence->arena = fresh->arena;
     sequence->erasures = fresh->erasures;
     sequence->losses = fresh->losses;
+    sequence->read_to = fresh->read_to;
     fresh->arena = before.arena;
     fresh->erasures = before.erasures;
     fresh->losses = before.losses;
