@@ -110,7 +110,7 @@ static void let_go(struct gate_snapshot **held)
     struct gate_snapshot *gone = *held;
 
     *held = NULL;
-    if (gone == NULL || --gone->users > 0)
+    if (gone == NULL || atomic_fetch_sub_explicit(&gone->users, 1, memory_order_acq_rel) > 1)
         return;
     policy_unref(&gone->policy);
     mem_free(gone);
@@ -132,6 +132,11 @@ enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct g
     if (code != CODE_OK)
         gate_free(out);
     return code;
+}
+
+enum code gate_beside(const struct gate *gate, struct gate **beside)
+{
+    return gate_new(gate->shared, gate->ring, beside);
 }
 
 void gate_free(struct gate **gate)
@@ -321,12 +326,13 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
     decision->policy = gate->policy;
     decision->held = gate->held;
     if (gate->held != NULL)
-        gate->held->users++;
+        atomic_fetch_add_explicit(&gate->held->users, 1, memory_order_relaxed);
     if (message->refused != REASON_UNSET) {
         settle_unjudged(message, &decision->verdict);
     } else {
         evaluate(gate, message, decision);
     }
+    decision->by = gate;
     decision->serial = gate->serial;
     decision->folded = folds(gate, message, began_us);
     if (gate->policy != NULL && decision->verdict.policy_version == 0) {
@@ -358,19 +364,23 @@ static __attribute__((noinline)) void redact_again(struct gate *gate, const stru
     verdict->redact_all = verdict->redact_all || again.redact_all;
     /* Its text may have been the scratch's; under what happened since, another rule may be the one that decides. */
     verdict->undecided = span_equals(again.rule, verdict->rule) ? again.undecided : SPAN_NONE;
+    decision->by = gate;
     decision->serial = gate->serial;
 }
 
-/* Whether something of it lies in the scratch of the evaluation. */
-static bool is_in_scratch(const struct verdict *verdict)
+/* Whether something of it lay in the scratch of the evaluation, which is another's now. */
+static bool is_spoilt(const struct gate *gate, const struct gate_decision *decision)
 {
-    return verdict->redact_count > 0 || verdict->redact_param_count > 0 || verdict->undecided.len > 0;
+    const struct verdict *verdict = &decision->verdict;
+
+    return (decision->by != gate || decision->serial != gate->serial) &&
+           (verdict->redact_count > 0 || verdict->redact_param_count > 0 || verdict->undecided.len > 0);
 }
 
 struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                             bool *redacted)
 {
-    if (message->refused == REASON_UNSET && decision->serial != gate->serial && is_in_scratch(&decision->verdict))
+    if (message->refused == REASON_UNSET && is_spoilt(gate, decision))
         redact_again(gate, message, decision);
     return gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, &decision->verdict, redacted);
 }

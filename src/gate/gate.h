@@ -4,7 +4,8 @@
  * A transport judges each message (gate_judge), learns the verdict, works out the status of its answer, and records it
  * (gate_record). A permitted message may go on, and a denial may be answered, only after gate_fate says DURABLE.
  *
- * Threads: gate_shared is for all; a gate belongs to one worker. gate_publish_* from main.
+ * Threads: gate_shared is for all; a gate belongs to one thread at a time. gate_publish_* from main. A decision may end on
+ *   another thread than the one that judged.
  * Owns: gate_shared: the current snapshots, the state (gate/state.h), the open questions. A gate: its scratch and snapshot
  *   references.
  * Lifetime: gates are freed before gate_shared.
@@ -39,6 +40,8 @@ struct gate_state *gate_state_of(struct gate_shared *shared);
 struct approvals *gate_approvals(struct gate_shared *shared);
 
 enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct gate **gate) MUST_USE;
+/* One more for the same worker: another thread may judge with it while nobody else does. */
+enum code gate_beside(const struct gate *gate, struct gate **beside) MUST_USE;
 void gate_free(struct gate **gate);
 
 /* The current tables, refreshed; valid until the next call on this gate. */
@@ -80,7 +83,8 @@ struct gate_decision {
     struct gate_token token;    /* of the deciding permit's limit, until the call goes on */
     uint64_t asked;             /* held and settled: the decision by whose number people find the call */
     bool folded;                /* one of a flood of refusals before identity or over a rate: counted in an event, no row */
-    uint64_t serial;            /* which evaluation of this gate its scratch belongs to */
+    const struct gate *by;      /* in whose scratch the parts to redact lie, */
+    uint64_t serial;            /* and of which evaluation it must be */
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };

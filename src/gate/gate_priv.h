@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of gate/ share: the shared snapshots and questions, a worker's gate, the texts of a record.
  *
- * Threads: struct gate_shared any, under its locks; struct gate one worker.
+ * Threads: struct gate_shared any, under its locks; struct gate one at a time.
  * Owns: as gate.h says.
  * Lifetime: as gate.h says.
  * Errors: as gate.h says. */
@@ -57,11 +57,11 @@ struct record_text {
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
 
-/* A worker's hold on a policy, for its gate and for every decision that it judged: counted without a lock, since the count
- * belongs to one thread, and workers do not take a line of the policy from each other for every call. */
+/* A gate's hold on a policy, for itself and for every decision that it judged, so that workers do not take a line of the policy
+ * from each other for every call. */
 struct gate_snapshot {
     struct policy *policy;
-    uint64_t users;
+    atomic_uint_fast64_t users; /* a decision of the judge's gate ends on the worker */
 };
 
 struct gate {

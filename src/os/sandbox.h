@@ -28,6 +28,7 @@
 enum sandbox_part {
     SANDBOX_MAIN = 0,
     SANDBOX_WORKER,
+    SANDBOX_JUDGE,    /* of large calls, beside a worker */
     SANDBOX_WRITER,   /* and what it starts beside itself in a rotation */
     SANDBOX_KEEPER,
     SANDBOX_NOTARY,

@@ -28,6 +28,7 @@
 
 #define MAIN SANDBOX_BIT(SANDBOX_MAIN)
 #define WORKER SANDBOX_BIT(SANDBOX_WORKER)
+#define JUDGE SANDBOX_BIT(SANDBOX_JUDGE)
 #define WRITER SANDBOX_BIT(SANDBOX_WRITER)
 #define KEEPER SANDBOX_BIT(SANDBOX_KEEPER)
 #define NOTARY SANDBOX_BIT(SANDBOX_NOTARY)
@@ -35,7 +36,7 @@
 #define POSTER SANDBOX_BIT(SANDBOX_POSTER)
 #define SIGNER SANDBOX_BIT(SANDBOX_SIGNER)
 #define ALL (SANDBOX_BIT(SANDBOX_PARTS) - 1)
-#define THREADS (ALL & ~SIGNER)
+#define THREADS (ALL & ~(SIGNER | JUDGE)) /* but for those that see nothing of the system */
 #define FILES (MAIN | WRITER | KEEPER | NOTARY) /* who has databases */
 #define NETS (WORKER | RESOLVER | POSTER)        /* who reads some files of the system */
 #define ENTRY SANDBOX_BIT(SANDBOX_PARTS)         /* the way in: before a thread is narrowed */
@@ -80,7 +81,8 @@ static const struct call calls[] = {
     {SYS_ppoll, ALL, FREE}, {SYS_writev, ALL, FREE}, {SYS_tgkill, ALL, OURSELVES}, {SYS_prctl, ALL, SMALL},
     {SYS_mmap, ALL & ~RESOLVER, NO_CODE}, {SYS_mmap, RESOLVER, LIBRARY}, {SYS_mprotect, ALL, NO_CODE},
     {SYS_clone, MAIN | WRITER, A_THREAD}, {SYS_set_robust_list, MAIN | WRITER, FREE},
-    {SYS_sched_getaffinity, THREADS, FREE}, {SYS_membarrier, THREADS, FREE}, {SYS_sysinfo, THREADS, FREE},
+    {SYS_sched_getaffinity, THREADS | JUDGE, FREE}, {SYS_membarrier, THREADS | JUDGE, FREE},
+    {SYS_sysinfo, THREADS | JUDGE, FREE},
     {SYS_sched_getattr, WRITER, FREE}, {SYS_sched_setattr, WRITER, FREE},
 #ifdef SYS_rseq
     {SYS_rseq, MAIN | WRITER, FREE},
@@ -133,7 +135,9 @@ static const struct {
     int number, error;
     unsigned parts;
 } refusals[] = {
-    {SYS_mmap, EACCES, ALL}, {SYS_mprotect, EACCES, ALL}, {SYS_openat, EACCES, NETS}, {SYS_ioctl, ENOTTY, THREADS},
+    {SYS_mmap, EACCES, ALL}, {SYS_mprotect, EACCES, ALL}, {SYS_openat, EACCES, NETS},
+    {SYS_openat, EACCES, JUDGE}, /* the C library asks how it may give memory back, and does without */
+    {SYS_ioctl, ENOTTY, THREADS},
     {SYS_clone3, ENOSYS, MAIN | WRITER}, /* the C library takes clone then, whose flags can be seen */
 };
 

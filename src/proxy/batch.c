@@ -126,9 +126,8 @@ static bool asks_for_order(const struct batch *batch)
     return calls > 1 && batch->members[0].decision.policy != NULL && policy_watches(batch->members[0].decision.policy);
 }
 
-static void judge(struct pair *pair)
+void batch__decide(struct exchange *exchange, struct gate *gate)
 {
-    struct exchange *exchange = &pair->exchange;
     struct batch *batch = exchange->batch;
     enum reason others = REASON_UNSET;
 
@@ -138,7 +137,7 @@ static void judge(struct pair *pair)
         member->asked.expects_outcome = true;
         if (exchange->call->asked.refused != REASON_UNSET)
             member->asked.refused = exchange->call->asked.refused;
-        gate_judge(pair->lane->gate, &member->asked, &member->decision);
+        gate_judge(gate, &member->asked, &member->decision);
         if (member->decision.verdict.kind != VERDICT_PERMIT)
             others = REASON_BATCH_DENIED;
     }
@@ -182,7 +181,7 @@ static enum code record(struct pair *pair)
     while (batch->recorded < batch->count && code == CODE_OK) {
         struct call *member = &batch->members[batch->recorded];
 
-        code = gate_record(pair->lane->gate, &member->asked, &member->decision, status);
+        code = gate_record(judge__gate(pair), &member->asked, &member->decision, status);
         if (code != CODE_OK)
             break;
         BUG_ON(member->decision.ticket == 0); /* only what comes before an identity is folded, or over a rate */
@@ -192,15 +191,11 @@ static enum code record(struct pair *pair)
     return code;
 }
 
-bool batch__judge(struct pair *pair)
+bool batch__record(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     enum code code;
 
-    if (exchange->progress < CALL_JUDGED)
-        judge(pair);
-    exchange->progress = CALL_JUDGED;
-    pair__stop_waiting(pair);
     see_fates(pair);
     code = record(pair);
     if (code == CODE_OK) {
@@ -215,7 +210,6 @@ bool batch__judge(struct pair *pair)
         batch__finish(pair); /* at once, as exchange__audit does */
         return true;
     }
-    lane__wait_for_room(pair);
     return false;
 }
 

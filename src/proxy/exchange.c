@@ -210,12 +210,6 @@ enum reason exchange__read(struct pair *pair, struct span body)
     return reason;
 }
 
-/* To read it, to judge it and to record it each take so long that others should not wait for all three. */
-static bool is_large(const struct exchange *exchange)
-{
-    return buf_len(&exchange->call->canonical) > COPIED_BYTES;
-}
-
 void exchange__read_message(struct pair *pair, struct span body)
 {
     struct exchange *exchange = &pair->exchange;
@@ -225,7 +219,6 @@ void exchange__read_message(struct pair *pair, struct span body)
         reason = batch__read(pair);
     buf_fini(&exchange->body); /* from here on the canonical bytes alone are the message */
     exchange->call->asked.refused = reason;
-    pair->yields = is_large(exchange);
     pair__set_state(pair, STATE_JUDGE);
 }
 
@@ -241,7 +234,7 @@ static bool record(struct pair *pair)
 
     call->is_permitted = decision->verdict.kind == VERDICT_PERMIT;
     call->refusal = call->is_permitted ? REASON_UNSET : decision->verdict.reason;
-    code = gate_record(pair->lane->gate, &call->asked, decision,
+    code = gate_record(judge__gate(pair), &call->asked, decision,
                        call->is_permitted ? 0 : deny__status(pair, decision->verdict.reason));
     if (code != CODE_OK) {
         call->is_permitted = false;
@@ -263,12 +256,10 @@ static bool record(struct pair *pair)
 /* What a message asks for by name besides itself is judged as the message that would ask for it alone. The first that is not
  * permitted stands in the record instead: it is why nothing goes up, and the others give back what they took. Approvals that
  * they take belong to the record of all. */
-static void judge_items(struct pair *pair)
+static void judge_items(struct exchange *exchange, struct gate *gate)
 {
-    struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
     const struct mcp_message *message = &call->message;
-    struct gate *gate = pair->lane->gate;
     struct gate_token *tokens = NULL;
     uint32_t i;
 
@@ -304,25 +295,31 @@ static void judge_items(struct pair *pair)
     }
 }
 
+void exchange__decide(struct exchange *exchange, struct gate *gate)
+{
+    struct call *call = exchange->call;
+
+    if (exchange->batch != NULL) {
+        batch__decide(exchange, gate);
+        return;
+    }
+    call->asked.expects_outcome = true;
+    gate_judge(gate, &call->asked, &call->decision);
+    judge_items(exchange, gate);
+}
+
 bool exchange__judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
 
-    if (exchange->batch != NULL)
-        return batch__judge(pair);
-    if (exchange->progress < CALL_JUDGED) {
-        exchange->progress = CALL_JUDGED;
-        call->asked.expects_outcome = true;
-        gate_judge(pair->lane->gate, &call->asked, &call->decision);
-        judge_items(pair);
-        pair->yields = is_large(exchange);
-        if (pair->yields)
-            return true; /* its digests take as long again */
-    }
+    if (exchange->progress < CALL_JUDGED && !judge__has_verdict(pair))
+        return false;
+    exchange->progress = CALL_JUDGED;
     pair__stop_waiting(pair);
-    if (record(pair))
+    if (exchange->batch != NULL ? batch__record(pair) : record(pair)) {
+        judge__leave(pair);
         return true;
+    }
     if (pair->timed_out) {
         deny__answer(pair, REASON_AUDIT_FULL);
         return true;
@@ -516,6 +513,7 @@ void exchange__finish(struct pair *pair)
     else
         exchange__end_call(pair);
     pair__stop_waiting(pair);
+    judge__leave(pair);
     question__forget(pair);
     mailbox__close(pair, NULL);
     if (exchange->slot_taken)

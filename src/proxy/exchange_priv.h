@@ -133,6 +133,7 @@ void exchange__read_message(struct pair *pair, struct span body);
 enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
 void exchange__pass_body(struct pair *pair, struct span body); /* as read_message, to a declared path */
 bool exchange__judge(struct pair *pair);
+void exchange__decide(struct exchange *exchange, struct gate *gate); /* on the worker, or on its judge */
 bool exchange__audit(struct pair *pair);
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
 void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */

@@ -53,6 +53,7 @@ void lane__woken(struct lane *lane)
         pair__stop_waiting(pair);
         pair__stir(pair);
     }
+    judge__woken(&lane->judge);
 }
 
 /* ---- configuration, keys ---- */
@@ -122,6 +123,7 @@ static void beat(void *context)
 
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
         log_error("proxy", "out of memory for a timer: revoked keys and certificates end with their connections only");
+    judge__woken(&lane->judge);
     spare__sweep(lane);
     lane->asks_certificates = asks;
     if (!has_new_keys && !asks && !asked)
@@ -260,6 +262,7 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget)
     list_init(&lane->waiting);
     list_init(&lane->stuck);
     list_init(&lane->spares);
+    judge__init(&lane->judge);
     loop_timer_init(&lane->beat, beat, lane);
     lane->dial = lane__dial;
     lane->dial_context = lane;
@@ -278,6 +281,7 @@ void lane__fini(struct lane *lane)
     loop_timer_cancel(lane->worker.loop, &lane->beat);
     if (lane->has_inbox)
         inbox_fini(&lane->inbox);
+    judge__fini(&lane->judge);
     worker_fini(&lane->worker);
     identity_keys_unref(&lane->seen_keys);
     resolve_table_unref(&lane->names);

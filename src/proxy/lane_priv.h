@@ -14,6 +14,7 @@
 #include "os/inbox.h"
 #include "os/resolve.h"
 #include "os/thread.h"
+#include "proxy/judge_priv.h"
 #include "proxy/proxy.h"
 
 struct mailboxes;
@@ -56,6 +57,7 @@ struct lane {
     size_t listener_count;
     struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
     struct list stuck;    /* pairs that found the ring full */
+    struct judge judge;   /* of large calls */
     struct list spares;   /* spare.c */
     unsigned spare_count;
     struct loop_timer beat; /* twice a second: revoked keys and certificates */
@@ -85,7 +87,7 @@ struct lane {
 
 enum code lane__init(struct lane *lane, unsigned index, struct budget *budget) MUST_USE;
 void lane__fini(struct lane *lane);
-void lane__woken(struct lane *lane);                     /* the audit settled something */
+void lane__woken(struct lane *lane);                     /* the audit settled something, or a verdict is there */
 void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
 bool lane__certificate_holds(const struct lane *lane, const struct pair *pair); /* the agent's, as of now */
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);

@@ -381,9 +381,13 @@ static void pair_drive(struct connection *connection)
     struct pair *pair = (struct pair *)connection;
     bool goes_on = true;
 
+    if (judge__is_out(pair)) {
+        leg_settle(&pair->front); /* what has come or ended is looked at when it is back */
+        leg_settle(&pair->back);
+        return;
+    }
     note_movement(pair);
-    pair->yields = false;
-    for (int i = 0; i < STEPS_A_TURN && goes_on && !pair->yields; i++) {
+    for (int i = 0; i < STEPS_A_TURN && goes_on; i++) {
         goes_on = step(pair);
         if (list_is_linked(&connection->dead))
             return;

@@ -45,7 +45,6 @@ struct pair {
     bool is_pipe;             /* of this machine; what it handed over is the way back, and there is no other */
     bool is_introduced;       /* a pipe: its first bytes are here */
     bool timed_out;
-    bool yields;              /* the step took long: others have their turn before the next */
     bool has_asked;           /* a head's first byte came */
     bool close_after;         /* this answer is the connection's last */
     bool lingers;

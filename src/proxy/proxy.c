@@ -193,6 +193,9 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     if (code != CODE_OK)
         return why_set(why, code, "worker %u: no eventfd", index);
     lane->has_inbox = true;
+    code = judge__open(&lane->judge, lane->gate, &lane->inbox);
+    if (code != CODE_OK)
+        return why_set(why, code, "worker %u: out of memory for its judge", index);
     lane->listeners = mem_array(proxy->listen_count, sizeof *lane->listeners);
     if (lane->listeners == NULL)
         return why_set(why, CODE_NOMEM, "out of memory for listeners");
@@ -270,7 +273,9 @@ enum code proxy_run(struct proxy *proxy, struct why *why)
         enum code code;
 
         (void)snprintf(name, sizeof name, "worker-%u", i % 1000);
-        code = thread_start(&proxy->lanes[i].thread, name, work, &proxy->lanes[i], why);
+        code = judge__start(&proxy->lanes[i].judge, i, why); /* first: a worker waits for what is out */
+        if (code == CODE_OK)
+            code = thread_start(&proxy->lanes[i].thread, name, work, &proxy->lanes[i], why);
         if (code != CODE_OK)
             return code;
     }
@@ -371,8 +376,10 @@ void proxy_stop(struct proxy **out)
     lock(proxy);
     proxy->is_draining = proxy->is_stopping = true;
     unlock_and_tell(proxy);
-    for (unsigned i = 0; i < proxy->lane_count; i++)
-        thread_join(&proxy->lanes[i].thread);
+    for (unsigned i = 0; i < proxy->lane_count; i++) {
+        thread_join(&proxy->lanes[i].thread); /* which has no pair any more, so that none is out */
+        judge__stop(&proxy->lanes[i].judge);
+    }
     proxy_conf_unref(&proxy->next_conf);
     resolve_table_unref(&proxy->next_names);
     close_lanes(proxy);

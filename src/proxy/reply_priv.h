@@ -52,7 +52,8 @@ bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, fo
 /* ---- batch.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
 bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */
 enum reason batch__read(struct pair *pair);              /* the message was read, and is an array. UNSET: all may be judged */
-bool batch__judge(struct pair *pair);
+void batch__decide(struct exchange *exchange, struct gate *gate); /* as exchange__decide */
+bool batch__record(struct pair *pair);                   /* false: the ring is full */
 uint64_t batch__last_ticket(const struct exchange *exchange);
 bool batch__settled(struct pair *pair);                  /* their fates are known. Returns: whether all are durable */
 int batch__status(struct pair *pair, enum reason reason);

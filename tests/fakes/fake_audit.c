@@ -30,6 +30,7 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
     keep(row->tool, decision->tool);
     keep(row->tenant, decision->tenant);
     keep(row->correlation, decision->correlation);
+    keep(row->arguments, decision->arguments);
     *ticket = ++ring->decision_count;
     return CODE_OK;
 }

@@ -22,6 +22,7 @@ struct fake_decision {
     char tool[FAKE_TEXT];
     char tenant[FAKE_TEXT];
     char correlation[FAKE_TEXT];
+    char arguments[FAKE_TEXT]; /* their beginning */
 };
 
 struct fake_outcome {

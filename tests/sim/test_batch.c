@@ -415,9 +415,37 @@ static void finds_no_room(void)
     lane__woken(&sim->lane);
 }
 
+#define LETTERS 70000
+
+/* All calls of a large body are judged beside the worker, and are denied together there, too. 6.8 */
+static void judged_beside(void)
+{
+    static char batch[LETTERS + 400];
+    size_t len;
+
+    old_session();
+    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    len = (size_t)snprintf(batch, sizeof batch, "[" CALL("2", "search") ","
+                           "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":"
+                           "{\"name\":\"forbidden\",\"arguments\":{\"text\":\"");
+    memset(batch + len, 'x', LETTERS);
+    memcpy(batch + len + LETTERS, "\"}}}]", sizeof "\"}}}]");
+    sim_agent_posts(sim, batch, session);
+    assert_true(judge__is_out(sim_pair(sim)));
+    judge__round(&sim->lane.judge);
+    lane__woken(&sim->lane);
+    sim_run(sim);
+    assert_int_equal(sim->ring->decision_count, 3);
+    assert_int_equal(sim->ring->decisions[1].reason, REASON_BATCH_DENIED);
+    assert_int_equal(sim->ring->decisions[2].reason, REASON_FORBIDDEN);
+    assert_null(sim->lane.judge.pair);
+    sim_agent_leaves(sim);
+}
+
 static void test_answers(void **state) /* 5.4, 5.23 */
 {
     (void)state;
+    in_every_weather(judged_beside);
     in_every_weather(answered_by_events);
     in_every_weather(holds_an_answer);
     in_every_weather(answered_twice);

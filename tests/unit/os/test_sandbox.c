@@ -227,6 +227,8 @@ static void calls_by_part(void **state)
         {SANDBOX_MAIN, dials_open, DIED}, {SANDBOX_MAIN, opens_local, 0}, {SANDBOX_RESOLVER, opens_udp, 0},
         {SANDBOX_RESOLVER, resolves, 0}, {SANDBOX_RESOLVER, loads_module, 0},
         {SANDBOX_RESOLVER, writes_null, EACCES}, {SANDBOX_POSTER, opens_udp, DIED},
+        {SANDBOX_JUDGE, reads_null, EACCES}, {SANDBOX_JUDGE, opens_local, DIED}, {SANDBOX_JUDGE, dials_open, DIED},
+        {SANDBOX_JUDGE, starts_thread, DIED},
         {SANDBOX_SIGNER, reads_null, DIED}, {SANDBOX_SIGNER, opens_local, DIED}, {SANDBOX_SIGNER, starts_thread, DIED},
     };
     struct sandbox_proof proof;

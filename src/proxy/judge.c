@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/judge_priv.h"
+
+#include "base/bug.h"
+#include "os/sandbox.h"
+#include "proxy/pair_priv.h"
+
+#include <stdio.h>
+
+void judge__init(struct judge *judge)
+{
+    *judge = (struct judge){.gate = NULL};
+    list_init(&judge->waiting);
+    BUG_ON(pthread_mutex_init(&judge->lock, NULL) != 0 || pthread_cond_init(&judge->wake, NULL) != 0);
+}
+
+enum code judge__open(struct judge *judge, const struct gate *gate, struct inbox *inbox)
+{
+    judge->inbox = inbox;
+    return gate_beside(gate, &judge->gate);
+}
+
+void judge__fini(struct judge *judge)
+{
+    BUG_ON(judge->thread.started || judge->pair != NULL);
+    gate_free(&judge->gate);
+    pthread_mutex_destroy(&judge->lock);
+    pthread_cond_destroy(&judge->wake);
+}
+
+/* ---- the thread ---- */
+
+/* Returns: whether a call is out; false: the end. */
+static bool wait_for_work(struct judge *judge)
+{
+    bool has_work;
+
+    BUG_ON(pthread_mutex_lock(&judge->lock) != 0);
+    while (!judge->has_work && !judge->is_stopping)
+        BUG_ON(pthread_cond_wait(&judge->wake, &judge->lock) != 0);
+    has_work = judge->has_work;
+    judge->has_work = false;
+    BUG_ON(pthread_mutex_unlock(&judge->lock) != 0);
+    return has_work;
+}
+
+void judge__round(struct judge *judge)
+{
+    exchange__decide(&judge->pair->exchange, judge->gate);
+    atomic_store_explicit(&judge->is_out, false, memory_order_release);
+}
+
+static void work(void *argument)
+{
+    struct judge *judge = argument;
+
+    sandbox_narrow(SANDBOX_JUDGE);
+    while (wait_for_work(judge)) {
+        judge__round(judge);
+        inbox_poke(judge->inbox);
+    }
+}
+
+enum code judge__start(struct judge *judge, unsigned index, struct why *why)
+{
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "judge-%u", index % 1000);
+    return thread_start(&judge->thread, name, work, judge, why);
+}
+
+/* Takes: has_work false: it is to stop. */
+static void tell(struct judge *judge, bool has_work)
+{
+    BUG_ON(pthread_mutex_lock(&judge->lock) != 0);
+    judge->has_work = has_work;
+    judge->is_stopping = !has_work;
+    BUG_ON(pthread_cond_signal(&judge->wake) != 0);
+    BUG_ON(pthread_mutex_unlock(&judge->lock) != 0);
+}
+
+void judge__stop(struct judge *judge)
+{
+    tell(judge, false);
+    thread_join(&judge->thread);
+}
+
+/* ---- the worker's side ---- */
+
+bool judge__is_out(const struct pair *pair)
+{
+    const struct judge *judge = &pair->lane->judge;
+
+    return judge->pair == pair && atomic_load_explicit(&judge->is_out, memory_order_acquire);
+}
+
+struct gate *judge__gate(const struct pair *pair)
+{
+    const struct judge *judge = &pair->lane->judge;
+
+    return judge->pair == pair ? judge->gate : pair->lane->gate;
+}
+
+/* What was refused already costs nothing to judge. */
+static bool is_large(const struct exchange *exchange)
+{
+    return buf_len(&exchange->call->canonical) > COPIED_BYTES && exchange->call->asked.refused == REASON_UNSET;
+}
+
+bool judge__has_verdict(struct pair *pair)
+{
+    struct judge *judge = &pair->lane->judge;
+
+    if (judge->gate == NULL || !is_large(&pair->exchange)) {
+        exchange__decide(&pair->exchange, pair->lane->gate);
+        return true;
+    }
+    if (judge->pair == pair)
+        return true;
+    if (!list_is_linked(&pair->waits))
+        list_append(&judge->waiting, &pair->waits);
+    if (judge->pair != NULL || judge->waiting.next != &pair->waits)
+        return false;
+    pair__stop_waiting(pair);
+    judge->pair = pair;
+    atomic_store_explicit(&judge->is_out, true, memory_order_relaxed);
+    tell(judge, true);
+    return false;
+}
+
+void judge__leave(struct pair *pair)
+{
+    struct judge *judge = &pair->lane->judge;
+
+    if (judge->pair == pair)
+        judge->pair = NULL;
+    if (judge->pair == NULL && !list_is_empty(&judge->waiting))
+        pair__stir(LIST_ENTRY(judge->waiting.next, struct pair, waits));
+}
+
+void judge__woken(struct judge *judge)
+{
+    if (judge->pair != NULL && !judge__is_out(judge->pair))
+        pair__stir(judge->pair);
+    if (judge->pair == NULL && judge->gate != NULL)
+        (void)gate_keys(judge->gate); /* so that it holds no policy that is over */
+}
