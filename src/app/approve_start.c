@@ -54,18 +54,15 @@ static void note_use(struct claims *claims, int64_t number, uint64_t decision, i
 static enum code look_through(struct db *audit, struct claims *claims, uint64_t after)
 {
     struct db_stmt *rows = NULL;
-    enum code code = db_prepare(audit, "SELECT d.seq, d.time_us, json_extract(j.value, '$.approval') FROM decision d "
-                                       "CROSS JOIN json_each(d.rules) j WHERE d.seq > ?1 AND d.verdict = 'permit' "
-                                       "AND instr(d.rules, '\"approval\":') > 0 AND j.type = 'object' "
-                                       "AND json_extract(j.value, '$.approval') IS NOT NULL", &rows);
+    enum code code = db_select(audit, "SELECT d.seq, d.time_us, json_extract(j.value, '$.approval') FROM decision d "
+                               "CROSS JOIN json_each(d.rules) j WHERE d.seq > ?1 AND d.verdict = 'permit' "
+                               "AND instr(d.rules, '\"approval\":') > 0 AND j.type = 'object' "
+                               "AND json_extract(j.value, '$.approval') IS NOT NULL", DB_VALUES(db_of_int((int64_t)after)),
+                               &rows);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(rows, 1, (int64_t)after);
-    while ((code = db_step(rows)) == CODE_OK)
+    while (db_next(&rows, &code))
         note_use(claims, db_int(rows, 2), (uint64_t)db_int(rows, 0), db_int(rows, 1));
-    db_finalize(&rows);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 /* What the audit cannot answer for, because its rows are in a file that is not beside it or it is another, counts as used. */

@@ -51,7 +51,7 @@ static enum code check_file(struct checking *checking, struct why *why)
     if (code != CODE_OK)
         return code;
     code = db_prepare(db, NAMED, &stmt);
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         struct why fault = {""};
 
         checking->versions++;
@@ -63,11 +63,10 @@ static enum code check_file(struct checking *checking, struct why *why)
         if (code == CODE_NOT_FOUND || code == CODE_INVALID)
             code = CODE_OK;
     }
-    if (code != CODE_NOT_FOUND && why->text[0] == '\0')
+    if (code != CODE_OK && why->text[0] == '\0')
         (void)why_set(why, code, "%s: %s", checking->path, db_error(db));
-    db_finalize(&stmt);
     db_close(&db);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 static int conclude(struct checking *checking, const char *store)

@@ -99,12 +99,10 @@ static void look_at_approvals(struct report *report, const struct conf *conf)
 /* One text out of the audit; empty where there is none. */
 static enum code ask_audit(struct db *audit, const char *sql, char *out, size_t size)
 {
-    struct db_stmt *stmt = NULL;
-    enum code code = db_prepare(audit, sql, &stmt);
+    struct db_stmt *stmt;
+    enum code code = db_find(audit, sql, NULL, 0, &stmt);
 
     out[0] = '\0';
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK)
         (void)snprintf(out, size, "%.*s", SPAN_ARG(db_text(stmt, 0)));
     db_finalize(&stmt);
@@ -166,15 +164,14 @@ static enum code look_at_refused(struct report *report, struct db *audit)
     struct db_stmt *stmt = NULL;
     enum code code = db_prepare(audit, last_refused, &stmt);
 
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         struct span name = db_text(stmt, 1);
 
         find(report, "answers", true, "warning: among the last %d records, %" PRId64 " of %.*s were refused (%.*s): %s%s",
              RECENT_ROWS, db_int(stmt, 2), SPAN_ARG(db_text(stmt, 0)), SPAN_ARG(name), text_of_reason(name),
              may_be_mended(name) ? " `lenient` on the route would mend it." : "");
     }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 static void look_at_audit(struct report *report, const struct conf *conf)
@@ -238,8 +235,8 @@ static uint64_t hours_left(const struct conf *conf, uint64_t room_bytes)
 
     (void)snprintf(sql, sizeof sql, LATELY, (long long)clock_wall_us(), (long long)DISK_LATELY_US,
                    (long long)DISK_LATELY_US, (long long)DISK_RATE_US);
-    if (db_open(conf->audit.database, DB_READ, &audit, &why) == CODE_OK && db_prepare(audit, sql, &stmt) == CODE_OK &&
-        db_step(stmt) == CODE_OK)
+    if (db_open(conf->audit.database, DB_READ, &audit, &why) == CODE_OK &&
+        db_find(audit, sql, NULL, 0, &stmt) == CODE_OK)
         hours = disk_hours(room_bytes, (uint64_t)db_int(stmt, 0), db_int(stmt, 1));
     db_finalize(&stmt);
     db_close(&audit);

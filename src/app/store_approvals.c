@@ -182,13 +182,12 @@ enum code store_approvals_each(struct db *db, enum store_approvals which, int64_
     struct db_stmt *rows = NULL;
     enum code code = find_rows(db, which, number, now_us, &rows);
 
-    while (code == CODE_OK && (code = db_step(rows)) == CODE_OK) {
+    while (db_next(&rows, &code)) {
         struct store_approval approval = approval_of_row(rows);
 
         code = each(context, &approval);
     }
-    db_finalize(&rows);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : store_why(why, code, db, "reading the approvals");
+    return code == CODE_OK ? CODE_OK : store_why(why, code, db, "reading the approvals");
 }
 
 static enum code count_one(void *context, const struct store_approval *approval)

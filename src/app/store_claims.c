@@ -186,8 +186,7 @@ enum code store_claims_each(struct db *db, struct span gate, store_claim_fn each
     struct db_stmt *rows = NULL;
     enum code code = db_select(db, "SELECT ask, audit_seq FROM " UNUSED_CLAIMS, DB_VALUES(db_of_text(gate)), &rows);
 
-    while (code == CODE_OK && (code = db_step(rows)) == CODE_OK)
+    while (db_next(&rows, &code))
         code = each(context, db_int(rows, 0), (uint64_t)db_int(rows, 1));
-    db_finalize(&rows);
-    return code == CODE_OK || code == CODE_NOT_FOUND ? CODE_OK : store_why(why, code, db, "reading the claims");
+    return code == CODE_OK ? CODE_OK : store_why(why, code, db, "reading the claims");
 }

@@ -46,25 +46,16 @@ enum code store_key_add(struct db *db, const struct store_key *key, const unsign
     return code;
 }
 
-static enum code count_key(struct db *db, int64_t id, int64_t *count)
-{
-    struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT count(*) FROM agent_key WHERE id = ?1", DB_VALUES(db_of_int(id)), &stmt);
-
-    *count = code == CODE_OK ? db_int(stmt, 0) : 0;
-    db_finalize(&stmt);
-    return code;
-}
-
 enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t now_us, struct why *why)
 {
-    int64_t count = 0;
-    enum code code = count_key(db, id, &count);
+    struct db_stmt *stmt;
+    enum code code = db_find(db, "SELECT 1 FROM agent_key WHERE id = ?1", DB_VALUES(db_of_int(id)), &stmt);
 
+    db_finalize(&stmt);
+    if (code == CODE_NOT_FOUND)
+        return why_set(why, CODE_NOT_FOUND, "there is no key %lld; `callgate key list` shows them", (long long)id);
     if (code != CODE_OK)
         return store_why(why, code, db, "reading the store");
-    if (count == 0)
-        return why_set(why, CODE_NOT_FOUND, "there is no key %lld; `callgate key list` shows them", (long long)id);
     code = db_change(db, "INSERT INTO agent_key_revocation(key, revoked_us, revoked_by) VALUES (?1, ?2, ?3)",
                      DB_VALUES(db_of_int(id), db_of_int(now_us), db_of_text(span_text(actor))));
     if (code == CODE_EXISTS)
@@ -106,14 +97,17 @@ static struct store_key key_of_row(struct db_stmt *row)
     };
 }
 
-static enum code each_row(struct db_stmt *rows, struct db_stmt *claims, store_key_fn each, void *context)
+enum code store_keys_each(struct db *db, store_key_fn each, void *context, struct why *why)
 {
     const char *globs[CLAIMS_MAX + 1];
+    struct db_stmt *rows = NULL, *claims = NULL;
     struct arena arena;
-    enum code code;
+    enum code code = db_prepare(db, SELECT_CLAIMS, &claims);
 
+    if (code == CODE_OK)
+        code = db_prepare(db, SELECT_KEYS "ORDER BY k.id", &rows);
     arena_init(&arena, SIZE_MAX);
-    while ((code = db_step(rows)) == CODE_OK) {
+    while (db_next(&rows, &code)) {
         struct store_key key = key_of_row(rows);
 
         arena_reset(&arena);
@@ -121,23 +115,8 @@ static enum code each_row(struct db_stmt *rows, struct db_stmt *claims, store_ke
         key.may_claim = globs;
         if (code == CODE_OK)
             code = each(context, &key);
-        if (code != CODE_OK)
-            break;
     }
     arena_fini(&arena);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
-}
-
-enum code store_keys_each(struct db *db, store_key_fn each, void *context, struct why *why)
-{
-    struct db_stmt *rows = NULL, *claims = NULL;
-    enum code code = db_prepare(db, SELECT_KEYS "ORDER BY k.id", &rows);
-
-    if (code == CODE_OK)
-        code = db_prepare(db, SELECT_CLAIMS, &claims);
-    if (code == CODE_OK)
-        code = each_row(rows, claims, each, context);
-    db_finalize(&rows);
     db_finalize(&claims);
     return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
 }
@@ -205,11 +184,10 @@ static enum code take_rows(struct key_rows *rows, struct db *db, int64_t now_us)
 
     if (code == CODE_OK)
         code = db_prepare(db, SELECT_CLAIMS, &claims);
-    while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
+    while (db_next(&row, &code))
         code = take_row(rows, row, claims);
-    db_finalize(&row);
     db_finalize(&claims);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why)

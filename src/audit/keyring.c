@@ -17,11 +17,10 @@ enum code keyring__read(struct keyring *ring, struct db *db)
     enum code code = db_prepare(db, "SELECT json_extract(detail, '$.key') FROM event WHERE kind = 'checkpoint_key' "
                                 "AND json_valid(detail) ORDER BY seq", &stmt);
 
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
+    while (db_next(&stmt, &code))
         if (note_key_read(db_text(stmt, 0), &key) == CODE_OK)
             keyring__add(ring, &key);
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 enum note_verdict keyring__judge(const struct keyring *ring, const struct note *note, size_t *by)

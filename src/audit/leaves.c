@@ -21,12 +21,9 @@ enum code leaves__init(struct leaves *leaves, struct db *db, int64_t first, int6
 
         (void)snprintf(sql, sizeof sql, "SELECT seq, hash, tenant FROM %s WHERE seq BETWEEN ? AND ? ORDER BY seq",
                        row__shape((enum row_table)table)->name);
-        code = db_prepare(db, sql, &leaves->stmt[table]);
-        if (code != CODE_OK)
-            break;
-        db_bind_int(leaves->stmt[table], 1, first);
-        db_bind_int(leaves->stmt[table], 2, last);
-        code = step(leaves, table);
+        code = db_select(db, sql, DB_VALUES(db_of_int(first), db_of_int(last)), &leaves->stmt[table]);
+        if (code == CODE_OK)
+            code = step(leaves, table);
     }
     if (code != CODE_OK)
         leaves__fini(leaves);

@@ -10,17 +10,16 @@ enum code losses__read(struct losses *losses, struct db *db)
                                 "json_extract(detail, '$.origin') FROM event WHERE kind = 'loss_accepted' AND "
                                 "json_valid(detail) ORDER BY seq", &stmt);
 
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         struct loss *loss = &losses->at[losses->count];
 
         if (losses->count == LOSSES_MAX)
-            break;
+            continue;
         *loss = (struct loss){.seq = db_int(stmt, 0), .size = (uint64_t)db_int(stmt, 1), .time_us = db_int(stmt, 2)};
         (void)snprintf(loss->origin, sizeof loss->origin, "%.*s", SPAN_ARG(db_text(stmt, 3)));
         losses->count++;
     }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 const struct loss *losses__find(const struct losses *losses, const struct note *note)

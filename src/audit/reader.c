@@ -24,11 +24,9 @@ static enum code put_view(struct db *db)
 
     BUG_ON(end == NULL);
     buf_init(&sql, 65536);
-    code = buf_add_text(&sql, "CREATE TEMP VIEW call ");
-    if (code == CODE_OK)
-        code = buf_add(&sql, view + sizeof name - 1, (size_t)(end - view) - (sizeof name - 1));
-    if (code == CODE_OK)
-        code = buf_add_byte(&sql, '\0');
+    buf_add_text(&sql, "CREATE TEMP VIEW call ");
+    buf_add(&sql, view + sizeof name - 1, (size_t)(end - view) - (sizeof name - 1));
+    code = buf_add_byte(&sql, '\0');
     if (code == CODE_OK)
         code = db_exec(db, buf_peek(&sql).at);
     buf_fini(&sql);
@@ -84,42 +82,29 @@ bool reader__later(struct db *db, const struct trail *trail, size_t file)
     return code == CODE_OK;
 }
 
-static enum code step_hash(struct db_stmt *stmt, unsigned char hash[DIGEST_BYTES])
+static enum code find_hash(struct db *db, const char *sql, int64_t seq, unsigned char hash[DIGEST_BYTES])
 {
-    enum code code = db_step(stmt);
+    struct db_stmt *stmt;
+    enum code code = db_find(db, sql, DB_VALUES(db_of_int(seq)), &stmt);
     struct span bytes = code == CODE_OK ? db_blob(stmt, 0) : SPAN_NONE;
 
     if (code == CODE_OK && bytes.at == NULL)
-        return CODE_NOT_FOUND;
-    if (code == CODE_OK && bytes.len != DIGEST_BYTES)
-        return CODE_INVALID;
-    if (code == CODE_OK)
+        code = CODE_NOT_FOUND;
+    else if (code == CODE_OK && bytes.len != DIGEST_BYTES)
+        code = CODE_INVALID;
+    else if (code == CODE_OK)
         memcpy(hash, bytes.at, DIGEST_BYTES);
+    db_finalize(&stmt);
     return code;
 }
 
-enum code reader__previous(struct db *db, unsigned char hash[DIGEST_BYTES])
+enum code reader__previous(struct db *db, int64_t seq, unsigned char hash[DIGEST_BYTES])
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT previous FROM file", &stmt);
-
-    if (code == CODE_OK)
-        code = step_hash(stmt, hash);
-    db_finalize(&stmt);
-    return code;
+    return find_hash(db, "SELECT previous FROM file WHERE seq = ?1", seq, hash);
 }
 
 enum code reader__hash(struct db *db, int64_t seq, unsigned char hash[DIGEST_BYTES])
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT hash FROM decision WHERE seq = ?1 UNION ALL "
-                                "SELECT hash FROM outcome WHERE seq = ?1 UNION ALL "
-                                "SELECT hash FROM event WHERE seq = ?1 UNION ALL SELECT hash FROM file WHERE seq = ?1", &stmt);
-
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, seq);
-    code = step_hash(stmt, hash);
-    db_finalize(&stmt);
-    return code;
+    return find_hash(db, "SELECT hash FROM decision WHERE seq = ?1 UNION ALL SELECT hash FROM outcome WHERE seq = ?1 UNION ALL "
+                     "SELECT hash FROM event WHERE seq = ?1 UNION ALL SELECT hash FROM file WHERE seq = ?1", seq, hash);
 }

@@ -28,7 +28,7 @@ enum code reader__why(struct why *why, enum code code, const char *path, const s
 bool reader__later(struct db *db, const struct trail *trail, size_t file);
 
 /* The hash of the last row of the file before this one. CODE_NOT_FOUND where there was none. */
-enum code reader__previous(struct db *db, unsigned char hash[DIGEST_BYTES]) MUST_USE;
+enum code reader__previous(struct db *db, int64_t seq, unsigned char hash[DIGEST_BYTES]) MUST_USE;
 
 /* The hash of a row, or of the file's own where `seq` is the number before its first. CODE_NOT_FOUND; CODE_INVALID for what is
  * no hash. */

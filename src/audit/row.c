@@ -134,14 +134,13 @@ enum code row__bytes(enum row_table table, const struct row_value *values, struc
     return sink.code;
 }
 
-static enum code add_columns(struct buf *sql, const struct row_shape *shape)
+static void add_columns(struct buf *sql, const struct row_shape *shape)
 {
     for (int i = 0; i < shape->count; i++)
         buf_addf(sql, "%s, ", shape->columns[i]);
     buf_add_text(sql, "hash");
     for (int i = 0; i < shape->outside; i++)
         buf_addf(sql, ", %s", shape->outside_columns[i]);
-    return buf_code(sql);
 }
 
 enum code row__add_select(struct buf *sql, enum row_table table)
@@ -161,15 +160,12 @@ enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stm
 
     *stmt = NULL;
     buf_init(&sql, 4096);
-    code = buf_addf(&sql, "INSERT INTO %s (", shape->name);
-    if (code == CODE_OK)
-        code = add_columns(&sql, shape);
-    if (code == CODE_OK)
-        code = buf_add_text(&sql, ") VALUES (?");
-    for (int i = 0; i < shape->count + shape->outside && code == CODE_OK; i++) /* one more than these: the hash */
-        code = buf_add_text(&sql, ", ?");
-    if (code == CODE_OK)
-        code = buf_add(&sql, ")", 2);
+    buf_addf(&sql, "INSERT INTO %s (", shape->name);
+    add_columns(&sql, shape);
+    buf_add_text(&sql, ") VALUES (?");
+    for (int i = 0; i < shape->count + shape->outside; i++) /* one more than these: the hash */
+        buf_add_text(&sql, ", ?");
+    code = buf_add(&sql, ")", 2);
     if (code == CODE_OK)
         code = db_prepare(db, buf_peek(&sql).at, stmt);
     buf_fini(&sql);

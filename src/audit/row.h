@@ -99,7 +99,7 @@ enum code row__prepare_insert(struct db *db, enum row_table table, struct db_stm
 void row__bind(struct db_stmt *stmt, int at, const struct row_value *value);
 
 /* "SELECT seq, ... FROM decision ", with columns in the order of an insert. */
-enum code row__add_select(struct buf *sql, enum row_table table) MUST_USE;
+enum code row__add_select(struct buf *sql, enum row_table table);
 
 /* The value in a column of the current row. */
 struct row_value row__read(struct db_stmt *stmt, int column);

@@ -38,16 +38,15 @@ static void read_origin(struct db *db, struct candidate *candidate)
     struct db_stmt *stmt;
     char hex[33] = {0};
 
-    if (db_prepare(db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1", &stmt) == CODE_OK && db_step(stmt) == CODE_OK) {
+    if (db_find(db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1", NULL, 0, &stmt) == CODE_OK) {
         struct span rest, origin = span_cut(db_text(stmt, 0), '\n', &rest);
 
         (void)snprintf(candidate->origin, sizeof candidate->origin, "%.*s", SPAN_ARG(origin));
     }
     db_finalize(&stmt);
-    if (candidate->origin[0] != '\0' || candidate->continues ||
-        db_prepare(db, "SELECT id FROM file WHERE length(id) = 16", &stmt) != CODE_OK)
+    if (candidate->origin[0] != '\0' || candidate->continues)
         return;
-    if (db_step(stmt) == CODE_OK) {
+    if (db_find(db, "SELECT id FROM file WHERE length(id) = 16", NULL, 0, &stmt) == CODE_OK) {
         num_hex(db_blob(stmt, 0).at, 16, hex);
         (void)snprintf(candidate->origin, sizeof candidate->origin, "callgate/%s", hex);
     }
@@ -57,12 +56,9 @@ static void read_origin(struct db *db, struct candidate *candidate)
 static enum code read_file_row(struct db *db, struct candidate *candidate)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(db, "SELECT seq, previous FROM file", &stmt);
+    enum code code = db_find(db, "SELECT seq, previous FROM file", NULL, 0, &stmt);
     struct span previous;
 
-    if (code != CODE_OK)
-        return code;
-    code = db_step(stmt);
     if (code == CODE_OK) {
         candidate->file.before_seq = db_int(stmt, 0);
         candidate->has_place = candidate->file.before_seq >= 0;

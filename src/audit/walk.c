@@ -8,9 +8,8 @@ static enum code prepare(struct db *db, enum row_table table, const char *where,
 
     *stmt = NULL;
     buf_init(&sql, 4096);
-    code = row__add_select(&sql, table);
-    if (code == CODE_OK)
-        code = buf_add(&sql, where, strlen(where) + 1);
+    row__add_select(&sql, table);
+    code = buf_add(&sql, where, strlen(where) + 1);
     if (code == CODE_OK)
         code = db_prepare(db, buf_peek(&sql).at, stmt);
     buf_fini(&sql);

@@ -457,6 +457,18 @@ enum code db_number(struct db *db, const char *sql, int64_t *number)
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
+bool db_next(struct db_stmt **stmt, enum code *code)
+{
+    if (*code == CODE_OK)
+        *code = db_step(*stmt);
+    if (*code == CODE_OK)
+        return true;
+    if (*code == CODE_NOT_FOUND)
+        *code = CODE_OK;
+    db_finalize(stmt);
+    return false;
+}
+
 bool db_was_prepared_anew(struct db_stmt *stmt)
 {
     return sqlite3_stmt_status(stmt->handle, SQLITE_STMTSTATUS_REPREPARE, 1) > 0;

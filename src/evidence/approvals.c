@@ -22,13 +22,10 @@ static enum code find_ids(struct approvals_of *of, struct db *db)
                                "WHERE kind IN ('approval_asked', 'approval_used') AND json_valid(detail) "
                                "AND json_extract(detail, '$.decision') = ?1", DB_VALUES(db_of_int(of->decision)), &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    while (of->count < APPROVALS_MAX && (code = db_step(stmt)) == CODE_OK)
-        if (db_type(stmt, 0) == DB_INT)
+    while (db_next(&stmt, &code))
+        if (of->count < APPROVALS_MAX && db_type(stmt, 0) == DB_INT)
             of->id[of->count++] = db_int(stmt, 0);
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 static bool is_ours(const struct approvals_of *of, int64_t id)
@@ -45,13 +42,10 @@ static enum code tell(struct approvals_of *of, struct db *db)
     enum code code = db_prepare(db, "SELECT json_extract(detail, '$.approval') AS approval, * FROM event_log "
                                 "WHERE kind LIKE 'approval\\_%' ESCAPE '\\' AND json_valid(detail) ORDER BY seq", &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    while ((code = db_step(stmt)) == CODE_OK)
-        if (is_ours(of, db_int(stmt, 0)) && (code = query__give(stmt, NULL, of->row, of->context)) != CODE_OK)
-            break;
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    while (db_next(&stmt, &code))
+        if (is_ours(of, db_int(stmt, 0)))
+            code = query__give(stmt, NULL, of->row, of->context);
+    return code;
 }
 
 static enum code each_file(const struct trail *trail, struct approvals_of *of,

@@ -198,7 +198,8 @@ static enum code read_file(struct reading *reading)
 static enum code check_place(struct db *db, const struct trail_file *file, const struct entry_place *place, struct why *why)
 {
     unsigned char hash[DIGEST_BYTES];
-    enum code code = place->seq == file->before_seq ? reader__previous(db, hash) : reader__hash(db, place->seq, hash);
+    enum code code = place->seq == file->before_seq ? reader__previous(db, place->seq, hash)
+                                                     : reader__hash(db, place->seq, hash);
 
     if (code == CODE_NOT_FOUND || (code == CODE_OK && memcmp(hash, place->hash, DIGEST_BYTES) != 0))
         return why_set(why, CODE_DENIED, "%s: row %" PRId64 " is not the one that the cursor stopped at: this is another "

@@ -92,14 +92,13 @@ static enum code find(struct db *db, const struct query *query, int64_t after, s
     enum code code = query__select(db, query, &shape, &sql, &stmt);
 
     buf_clear(seqs);
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         int64_t seq = db_int(stmt, 0);
 
         code = buf_add(seqs, &seq, sizeof seq);
     }
-    db_finalize(&stmt);
     query__fini(&sql);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 static enum code tell(struct db *db, struct span seqs, size_t skip, query_row_fn row, void *context)
@@ -177,13 +176,10 @@ static enum code read_carried(struct follow *follow, const struct query *query, 
 {
     struct db_stmt *stmt;
     struct trail trail = {0};
-    enum code code = db_prepare(follow->db, "SELECT decision FROM outcome WHERE seq > ?1 AND "
-                                "decision <= (SELECT seq FROM file) ORDER BY seq", &stmt);
+    enum code code = db_select(follow->db, "SELECT decision FROM outcome WHERE seq > ?1 AND "
+                               "decision <= (SELECT seq FROM file) ORDER BY seq", DB_VALUES(db_of_int(after)), &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, after);
-    while ((code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         struct carried carried = {db_int(stmt, 0), row, context};
         struct query one = *query;
         bool more;
@@ -194,12 +190,9 @@ static enum code read_carried(struct follow *follow, const struct query *query, 
         code = trail.count == 0 ? trail_find(follow->path, true, &trail, why) : CODE_OK;
         if (code == CODE_OK)
             code = audit_query(&trail, &one, tell_carried, &carried, &more, why);
-        if (code != CODE_OK)
-            break;
     }
-    db_finalize(&stmt);
     trail_fini(&trail);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 static enum code read_on(struct follow *follow, const struct query *query, query_row_fn row, void *context, struct why *why)

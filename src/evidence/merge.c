@@ -73,11 +73,9 @@ static enum code copy_table(struct merging *merging, struct db *db, enum row_tab
     if (condition == NULL)
         return CODE_OK;
     buf_init(&sql, 8192);
-    code = row__add_select(&sql, table);
-    (void)buf_add_text(&sql, condition);
-    (void)buf_add_byte(&sql, '\0');
-    if (code == CODE_OK)
-        code = buf_code(&sql);
+    row__add_select(&sql, table);
+    buf_add_text(&sql, condition);
+    code = buf_add_byte(&sql, '\0');
     if (code == CODE_OK)
         code = db_prepare(db, buf_peek(&sql).at, &get);
     if (code == CODE_OK && (table == ROW_DECISION || table == ROW_EVENT)) {

@@ -17,12 +17,11 @@ enum code prove__fail(const struct prover *prover, enum code code)
 static enum code find_note(struct prover *prover, uint64_t size, struct buf *note)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(prover->db, "SELECT note FROM checkpoint WHERE size = ?1 OR ?1 = 0 ORDER BY size DESC LIMIT 1",
-                                &stmt);
+    enum code code = db_select(prover->db, "SELECT note FROM checkpoint WHERE size = ?1 OR ?1 = 0 ORDER BY size DESC LIMIT 1",
+                               DB_VALUES(db_of_int((int64_t)size)), &stmt);
 
     if (code != CODE_OK)
         return why_set(prover->why, CODE_NOT_FOUND, "%s holds no checkpoints; a gate of this version makes them", prover->path);
-    db_bind_int(stmt, 1, (int64_t)size);
     code = db_step(stmt);
     if (code == CODE_OK)
         code = buf_add_span(note, db_text(stmt, 0));
@@ -38,11 +37,9 @@ static enum code find_note(struct prover *prover, uint64_t size, struct buf *not
 static enum code read_start(struct prover *prover)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(prover->db, "SELECT f.seq, c.peaks FROM file AS f LEFT JOIN checkpoint AS c ON c.size = f.seq",
-                                &stmt);
+    enum code code = db_find(prover->db, "SELECT f.seq, c.peaks FROM file AS f LEFT JOIN checkpoint AS c ON c.size = f.seq",
+                             NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK && db_int(stmt, 0) != 0 &&
         !merkle__load(&prover->start, (uint64_t)db_int(stmt, 0), db_blob(stmt, 1)))
         code = why_set(prover->why, CODE_NOT_FOUND, "%s does not begin with the last checkpoint of the file before it",
@@ -152,25 +149,6 @@ static enum code add_ranges(const struct prover *prover, const struct merkle_ran
 
 /* ---- a row ------------------------------------------------------------------------------------------------------- */
 
-enum code prove__read_before(const struct prover *prover, uint64_t seq, unsigned char hash[DIGEST_BYTES])
-{
-    struct db_stmt *stmt;
-    enum code code = db_prepare(prover->db, "SELECT hash FROM decision WHERE seq = ?1 UNION ALL SELECT hash FROM outcome WHERE "
-                                "seq = ?1 UNION ALL SELECT hash FROM event WHERE seq = ?1 UNION ALL "
-                                "SELECT hash FROM file WHERE seq = ?1", &stmt);
-
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, (int64_t)seq - 1);
-    code = db_step(stmt);
-    if (code == CODE_OK && db_blob(stmt, 0).len != DIGEST_BYTES)
-        code = CODE_INVALID;
-    if (code == CODE_OK)
-        memcpy(hash, db_blob(stmt, 0).at, DIGEST_BYTES);
-    db_finalize(&stmt);
-    return code;
-}
-
 /* "extra": what the row's hash is made of, so that the proof shows the row itself. */
 static enum code add_row(const struct prover *prover, uint64_t seq, struct buf *out)
 {
@@ -178,7 +156,7 @@ static enum code add_row(const struct prover *prover, uint64_t seq, struct buf *
     struct buf bytes;
     struct walk walk;
     struct walk_row row;
-    enum code code = prove__read_before(prover, seq, before);
+    enum code code = reader__hash(prover->db, (int64_t)seq - 1, before);
 
     if (code != CODE_OK)
         return code;

@@ -26,6 +26,5 @@ void prove__close(struct prover *prover);
 enum code prove__fail(const struct prover *prover, enum code code) MUST_USE; /* with a sentence, where there is none yet */
 
 enum code prove__add_hash(struct buf *out, const unsigned char hash[DIGEST_BYTES]); /* a line */
-enum code prove__read_before(const struct prover *prover, uint64_t seq, unsigned char hash[DIGEST_BYTES]) MUST_USE;
 
 #endif

@@ -5,6 +5,7 @@
 #include "evidence/prove_priv.h"
 
 #include "audit/leaves.h"
+#include "audit/reader.h"
 #include "audit/tenants.h"
 #include "base/num.h"
 #include "json/json.h"
@@ -26,10 +27,9 @@ static enum code read_starts(const struct prover *prover, struct tenants *tenant
     struct db_stmt *stmt;
     enum code code = db_prepare(prover->db, "SELECT tenant, seq, hash FROM tenant_start", &stmt);
 
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
+    while (db_next(&stmt, &code))
         code = set(tenants, db_text(stmt, 0), db_int(stmt, 1), db_blob(stmt, 2));
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 /* What they were at the checkpoint. */
@@ -108,12 +108,9 @@ static enum code add_beginning(const struct prover *prover, struct tenants *tena
 
     if (code != CODE_OK || prover->start.size == 0)
         return code;
-    code = db_prepare(prover->db, "SELECT note FROM checkpoint WHERE size = ?", &stmt);
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, (int64_t)prover->start.size);
     buf_init(&text, NOTE_BYTES);
-    code = db_step(stmt);
+    code = db_find(prover->db, "SELECT note FROM checkpoint WHERE size = ?1",
+                   DB_VALUES(db_of_int((int64_t)prover->start.size)), &stmt);
     if (code == CODE_OK)
         code = buf_add_span(&text, db_text(stmt, 0));
     db_finalize(&stmt);
@@ -219,7 +216,7 @@ static enum code write_rows(const struct prover *prover, struct span tenant, str
     unsigned char before[DIGEST_BYTES];
     struct walk walk;
     struct walk_row row;
-    enum code code = prove__read_before(prover, prover->start.size + 1, before);
+    enum code code = reader__hash(prover->db, (int64_t)prover->start.size, before);
 
     if (code == CODE_OK)
         code = walk__init(&walk, prover->db, 1, (int64_t)prover->read.size);

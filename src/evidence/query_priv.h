@@ -15,17 +15,11 @@
 
 #define QUERY_PARAMETERS_MAX 40
 
-enum query_kind { PARAMETER_INT = 0, PARAMETER_TEXT, PARAMETER_BLOB };
-
 /* A statement's text and what is bound to it, in order. */
 struct query_sql {
     struct buf text;
-    struct query_parameter {
-        enum query_kind kind;
-        int64_t number;
-        struct span bytes;
-    } parameter[QUERY_PARAMETERS_MAX];
-    int count;
+    struct db_value parameter[QUERY_PARAMETERS_MAX];
+    size_t count;
     struct buf quoted; /* --text as JSON writes it */
 };
 

@@ -8,18 +8,16 @@
 #define QUOTED_BYTES ((size_t)256 << 10)
 
 /* Takes: before: what stands before the parameter, after: behind it. */
-static void add(struct query_sql *sql, const char *before, enum query_kind kind, struct span bytes, int64_t number,
-                const char *after)
+static void add(struct query_sql *sql, const char *before, struct db_value value, const char *after)
 {
-    sql->parameter[sql->count] = (struct query_parameter){kind, number, bytes};
-    sql->count++;
-    (void)buf_addf(&sql->text, "%s?%d%s", before, sql->count, after);
+    sql->parameter[sql->count++] = value;
+    (void)buf_addf(&sql->text, "%s?%zu%s", before, sql->count, after);
 }
 
 static void add_int(struct query_sql *sql, const char *before, int64_t number)
 {
     if (number != 0)
-        add(sql, before, PARAMETER_INT, SPAN_NONE, number, "");
+        add(sql, before, db_of_int(number), "");
 }
 
 static void add_text(struct query_sql *sql, const char *column, struct span text)
@@ -29,7 +27,7 @@ static void add_text(struct query_sql *sql, const char *column, struct span text
     if (text.at == NULL)
         return;
     (void)buf_addf(&sql->text, " AND %s ", column);
-    add(sql, is_pattern ? "GLOB replace(replace(" : "= ", PARAMETER_TEXT, text, 0,
+    add(sql, is_pattern ? "GLOB replace(replace(" : "= ", db_of_text(text),
         is_pattern ? ", '[', '[[]'), '?', '[?]')" : "");
 }
 
@@ -39,7 +37,7 @@ static void any_column_like(struct query_sql *sql, const char *const *columns, s
 {
     for (; *columns != NULL; columns++) {
         (void)buf_addf(&sql->text, " OR d.%s LIKE '%%' || ", *columns);
-        add(sql, "replace(replace(replace(", PARAMETER_TEXT, text, 0,
+        add(sql, "replace(replace(replace(", db_of_text(text),
             ", '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%' ESCAPE '\\'");
         sql->count--; /* every column is compared with the same parameter */
     }
@@ -77,7 +75,7 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, b
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         add_text(sql, texts[i].column, texts[i].text);
     if (query->session.at != NULL)
-        add(sql, " AND d.session = ", PARAMETER_BLOB, query->session, 0, "");
+        add(sql, " AND d.session = ", db_of_blob(query->session), "");
     add_int(sql, later ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",
             query->status);
     add_int(sql, " AND d.policy_version = ", query->policy_version);
@@ -93,27 +91,6 @@ void query__fini(struct query_sql *sql)
     buf_fini(&sql->quoted);
 }
 
-static enum code start(struct db *db, const struct query_sql *sql, struct db_stmt **stmt)
-{
-    enum code code = db_prepare(db, buf_peek(&sql->text).at, stmt);
-
-    if (code != CODE_OK)
-        return code;
-    for (int i = 0; i < sql->count; i++)
-        switch (sql->parameter[i].kind) {
-        case PARAMETER_INT:
-            db_bind_int(*stmt, i + 1, sql->parameter[i].number);
-            break;
-        case PARAMETER_TEXT:
-            db_bind_text(*stmt, i + 1, sql->parameter[i].bytes);
-            break;
-        case PARAMETER_BLOB:
-            db_bind_blob(*stmt, i + 1, sql->parameter[i].bytes);
-            break;
-        }
-    return CODE_OK;
-}
-
 enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
                         struct db_stmt **stmt)
 {
@@ -123,7 +100,7 @@ enum code query__select(struct db *db, const struct query *query, const struct q
     buf_init(&sql->text, SQL_BYTES);
     buf_init(&sql->quoted, QUOTED_BYTES);
     if (strstr(shape->head, "?1") != NULL)
-        sql->parameter[sql->count++] = (struct query_parameter){.kind = PARAMETER_INT, .number = shape->after_seq};
+        sql->parameter[sql->count++] = db_of_int(shape->after_seq);
     (void)buf_addf(&sql->text, "SELECT %s", shape->head);
     code = add_filters(sql, query, shape->later);
     if (shape->order != NULL)
@@ -131,5 +108,5 @@ enum code query__select(struct db *db, const struct query *query, const struct q
     (void)buf_add_byte(&sql->text, '\0');
     if (code == CODE_OK)
         code = buf_code(&sql->text);
-    return code == CODE_OK ? start(db, sql, stmt) : code;
+    return code == CODE_OK ? db_select(db, buf_peek(&sql->text).at, sql->parameter, sql->count, stmt) : code;
 }

@@ -232,13 +232,10 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
                            QUERY_OUTCOMES_LATER);
     }
     code = query__select(db, query, &shape, &sql, &stmt); /* one statement: one view of a file that may be growing */
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
+    while (db_next(&stmt, &code))
         code = take(stats, stmt);
-    if (code == CODE_NOT_FOUND)
-        code = CODE_OK;
     if (code != CODE_OK)
         (void)reader__why(why, code, path, db);
-    db_finalize(&stmt);
     query__fini(&sql);
     db_close(&db);
     return code;

@@ -76,9 +76,7 @@ enum code verify__indices(struct verifier *verifier)
     for (size_t i = 0; i < sizeof checks / sizeof checks[0] && code == CODE_OK; i++) {
         struct db_stmt *stmt;
 
-        code = db_prepare(verifier->db, checks[i], &stmt);
-        if (code == CODE_OK)
-            code = db_step(stmt);
+        code = db_find(verifier->db, checks[i], NULL, 0, &stmt);
         if (code == CODE_OK && !span_is(db_text(stmt, 0), "ok"))
             verify__fault(verifier, 0, "index", "entry", "%.*s", SPAN_ARG(db_text(stmt, 0)));
         db_finalize(&stmt);

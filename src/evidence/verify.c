@@ -57,7 +57,7 @@ static bool is_recorded(const struct verifier *verifier, int64_t seq, struct spa
 static enum code check_erasures(struct verifier *verifier)
 {
     bool alone = verifier->conf->sequence == NULL;
-    struct db_stmt *stmt;
+    struct db_stmt *stmt = NULL;
     int64_t sealed;
     enum code code = db_number(verifier->db, "SELECT max(seq) FROM event WHERE kind = 'sealed' AND seq = (" ROW_MAX_SEQ ")",
                                &sealed);
@@ -66,9 +66,7 @@ static enum code check_erasures(struct verifier *verifier)
         code = db_prepare(verifier->db, "SELECT seq, tenant, before_us FROM erasure AS l WHERE NOT EXISTS (SELECT 1 FROM ("
                           VERIFY_ERASURES " AND seq = l.seq) AS e WHERE e.tenant IS l.tenant AND e.before_us = l.before_us)",
                           &stmt);
-    if (code != CODE_OK)
-        return code;
-    while ((code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         int64_t seq = db_int(stmt, 0);
 
         if (alone && sealed > 0 && seq > sealed) {
@@ -80,11 +78,10 @@ static enum code check_erasures(struct verifier *verifier)
             verify__fault(verifier, 0, "erasure", "seq", "no row %lld records such an erasure", (long long)seq);
         }
     }
-    db_finalize(&stmt);
-    if (code == CODE_NOT_FOUND && verifier->report->erasures_elsewhere > 0)
+    if (code == CODE_OK && verifier->report->erasures_elsewhere > 0)
         code = verify__read_erasures(verifier->db, "SELECT seq, tenant, before_us FROM erasure WHERE seq > ("
                                      ROW_MAX_SEQ ")", &verifier->arena, &verifier->erasures);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 static enum code read_erasures(struct verifier *verifier)
@@ -108,7 +105,7 @@ static enum code read_permits(struct verifier *verifier)
     if (!verifier->has_checkpoints)
         return CODE_OK;
     code = db_prepare(verifier->db, "SELECT decision, tenant FROM permit_start", &stmt);
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         int64_t decision = db_int(stmt, 0);
         struct head *head = NULL;
 
@@ -120,11 +117,8 @@ static enum code read_permits(struct verifier *verifier)
             code = heads__find(&verifier->heads, db_text(stmt, 1), &head);
         if (code == CODE_OK)
             code = permits__add(&verifier->permits, (uint64_t)decision, head, no_salt);
-        if (code != CODE_OK)
-            break;
     }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 /* A damaged page is a fault of the file: what can be read is checked. */
@@ -164,13 +158,11 @@ static enum code begin_marks(const struct verifier *verifier, struct marks *mark
     marks->code = CODE_NOT_FOUND;
     if (!verifier->has_checkpoints)
         return CODE_OK;
-    code = db_prepare(verifier->db, "SELECT size, time_us, peaks, note FROM checkpoint WHERE size >= ? ORDER BY size",
-                      &marks->stmt);
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(marks->stmt, 1, marks->from);
-    next_mark(verifier, marks);
-    return CODE_OK;
+    code = db_select(verifier->db, "SELECT size, time_us, peaks, note FROM checkpoint WHERE size >= ? ORDER BY size",
+                     DB_VALUES(db_of_int(marks->from)), &marks->stmt);
+    if (code == CODE_OK)
+        next_mark(verifier, marks);
+    return code;
 }
 
 /* Those that stand before the row with this number. */

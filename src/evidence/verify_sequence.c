@@ -10,22 +10,19 @@ enum code verify__read_erasures(struct db *db, const char *sql, struct arena *ar
     struct db_stmt *stmt;
     enum code code = db_prepare(db, sql, &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    while ((code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         struct erasure *erasure = arena_zalloc(arena, sizeof *erasure);
         struct span tenant = db_text(stmt, 1);
         const char *copy = arena_dup(arena, tenant.at, tenant.len);
 
         if (erasure == NULL || copy == NULL) {
             code = CODE_NOMEM;
-            break;
+            continue;
         }
         *erasure = (struct erasure){*list, {tenant.at != NULL ? copy : NULL, tenant.len}, db_int(stmt, 0), db_int(stmt, 2)};
         *list = erasure;
     }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 enum code verify_sequence_new(const struct trail *trail, struct verify_sequence **out, struct why *why)
@@ -154,10 +151,8 @@ static enum code compare_marks(struct verifier *verifier, const struct verify_se
 {
     unsigned char digest[DIGEST_BYTES] = {0};
     struct db_stmt *stmt;
-    enum code code = db_prepare(verifier->db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1", &stmt);
+    enum code code = db_find(verifier->db, "SELECT note FROM checkpoint ORDER BY size LIMIT 1", NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK)
         digest_of(db_text(stmt, 0), digest);
     db_finalize(&stmt);

@@ -15,17 +15,12 @@ struct unsigned_rows {
 static enum code read_unsigned(const struct verifier *verifier, int64_t covered, struct unsigned_rows *rows)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(verifier->db, "SELECT count(*), min(seq), min(time_us), max(time_us) FROM ("
+    enum code code = db_find(verifier->db, "SELECT count(*), min(seq), min(time_us), max(time_us) FROM ("
                                 "SELECT seq, time_us FROM decision WHERE seq > ?1 AND seq <= ?2 UNION ALL "
                                 "SELECT seq, time_us FROM outcome WHERE seq > ?1 AND seq <= ?2 UNION ALL "
                                 "SELECT seq, time_us FROM event WHERE seq > ?1 AND seq <= ?2 AND ("
-                                OF_CHECKPOINT ") IS NOT 1)", &stmt);
+                                OF_CHECKPOINT ") IS NOT 1)", DB_VALUES(db_of_int(covered), db_of_int(verifier->last)), &stmt);
 
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, covered);
-    db_bind_int(stmt, 2, verifier->last);
-    code = db_step(stmt);
     if (code == CODE_OK)
         *rows = (struct unsigned_rows){db_int(stmt, 0), db_int(stmt, 1), db_int(stmt, 2), db_int(stmt, 3)};
     db_finalize(&stmt);

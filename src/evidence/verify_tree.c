@@ -24,7 +24,7 @@ static enum code read_starts(struct verifier *verifier)
     struct db_stmt *stmt;
     enum code code = db_prepare(verifier->db, "SELECT tenant, seq, hash FROM tenant_start", &stmt);
 
-    while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK) {
+    while (db_next(&stmt, &code)) {
         struct span hash = db_blob(stmt, 2);
         struct head *head;
 
@@ -34,7 +34,7 @@ static enum code read_starts(struct verifier *verifier)
         }
         code = heads__find(&verifier->heads, db_text(stmt, 0), &head);
         if (code != CODE_OK)
-            break;
+            continue;
         head->known = true;
         head->seq = (uint64_t)db_int(stmt, 1);
         memcpy(head->hash, hash.at, DIGEST_BYTES);
@@ -42,18 +42,15 @@ static enum code read_starts(struct verifier *verifier)
         if (code == CODE_LIMIT)
             code = CODE_OK;
     }
-    db_finalize(&stmt);
-    return code == CODE_NOT_FOUND ? CODE_OK : code;
+    return code;
 }
 
 /* A file that continues another begins with the tree as that one left it. */
 static enum code read_first(struct verifier *verifier)
 {
     struct db_stmt *stmt;
-    enum code code = db_prepare(verifier->db, "SELECT size, peaks, note FROM checkpoint ORDER BY size LIMIT 1", &stmt);
+    enum code code = db_find(verifier->db, "SELECT size, peaks, note FROM checkpoint ORDER BY size LIMIT 1", NULL, 0, &stmt);
 
-    if (code == CODE_OK)
-        code = db_step(stmt);
     if (code == CODE_OK) {
         struct span rest, origin = span_cut(db_text(stmt, 2), '\n', &rest);
 
@@ -278,12 +275,9 @@ enum code verify__named(struct verifier *verifier, const struct verify_row *even
 
     if (!verifier->has_checkpoints)
         return CODE_OK;
-    code = db_prepare(verifier->db, "SELECT 1 FROM checkpoint WHERE json_valid(?1) AND size = json_extract(?1, '$.size') "
-                      "AND instr(note, char(10) || json_extract(?1, '$.root') || char(10)) > 0", &stmt);
-    if (code != CODE_OK)
-        return code;
-    db_bind_text(stmt, 1, event->detail);
-    code = db_step(stmt);
+    code = db_find(verifier->db, "SELECT 1 FROM checkpoint WHERE json_valid(?1) AND size = json_extract(?1, '$.size') "
+                   "AND instr(note, char(10) || json_extract(?1, '$.root') || char(10)) > 0",
+                   DB_VALUES(db_of_text(event->detail)), &stmt);
     if (code == CODE_NOT_FOUND)
         verify__fault(verifier, event->seq, "event", "detail", "the checkpoint that it names is not there");
     db_finalize(&stmt);

@@ -15,16 +15,11 @@ static int64_t until_of(const struct recorded_range *range)
 enum code recorded_range_bounds(struct db *db, const struct recorded_range *range, int64_t *first, int64_t *last)
 {
     struct db_stmt *stmt;
-    enum code code =
-        db_prepare(db, "SELECT min(seq), max(seq) FROM decision WHERE time_us >= ? AND time_us < ?", &stmt);
+    enum code code = db_find(db, "SELECT min(seq), max(seq) FROM decision WHERE time_us >= ? AND time_us < ?",
+                             DB_VALUES(db_of_int(since_of(range)), db_of_int(until_of(range))), &stmt);
 
     *first = 1;
     *last = 0;
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, since_of(range));
-    db_bind_int(stmt, 2, until_of(range));
-    code = db_step(stmt);
     if (code == CODE_OK && !db_is_null(stmt, 0)) {
         *first = db_int(stmt, 0);
         *last = db_int(stmt, 1);

@@ -272,26 +272,17 @@ static enum code find_answered(struct recorded *recorded, struct db *db, struct 
 {
     struct question *question = &recorded->question;
     struct db_stmt *stmt;
-    enum code code = db_prepare(db,
-                                "SELECT method FROM decision WHERE seq < ?1 AND seq >= ?2 AND direction = 'server' "
-                                "AND verdict = 'permit' AND method <> 'stream/message' AND rpc_id = ?3 AND tenant IS ?4 "
-                                "AND principal IS ?5 AND upstream IS ?6 AND session IS ?7 ORDER BY seq DESC LIMIT 1", &stmt);
+    int64_t seq = (int64_t)recorded->seq;
+    enum code code = db_find(db, "SELECT method FROM decision WHERE seq < ?1 AND seq >= ?2 AND direction = 'server' "
+                             "AND verdict = 'permit' AND method <> 'stream/message' AND rpc_id = ?3 AND tenant IS ?4 "
+                             "AND principal IS ?5 AND upstream IS ?6 AND session IS ?7 ORDER BY seq DESC LIMIT 1",
+                             DB_VALUES(db_of_int(seq), db_of_int(seq - ANSWER_DISTANCE), db_of_text(db_text(row, C_RPC_ID)),
+                                       db_of_text(question->tenant), db_of_text(question->principal),
+                                       db_of_text(question->upstream), db_of_blob(db_blob(row, C_SESSION))), &stmt);
 
-    recorded->answers_unknown = true;
-    if (code != CODE_OK)
-        return code;
-    db_bind_int(stmt, 1, (int64_t)recorded->seq);
-    db_bind_int(stmt, 2, (int64_t)recorded->seq - ANSWER_DISTANCE);
-    db_bind_text(stmt, 3, db_text(row, C_RPC_ID));
-    db_bind_text(stmt, 4, question->tenant);
-    db_bind_text(stmt, 5, question->principal);
-    db_bind_text(stmt, 6, question->upstream);
-    db_bind_blob(stmt, 7, db_blob(row, C_SESSION));
-    code = db_step(stmt);
-    if (code == CODE_OK) {
-        recorded->answers_unknown = false;
+    recorded->answers_unknown = code != CODE_OK;
+    if (code == CODE_OK)
         code = copy_text(recorded, stmt, 0, &question->answers);
-    }
     db_finalize(&stmt);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
@@ -331,13 +322,10 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
 
 enum code recorded_find(struct recorded *recorded, struct db *db, uint64_t seq, struct why *why)
 {
-    struct db_stmt *stmt = NULL;
-    enum code code = db_prepare(db, RECORDED_SELECT "WHERE seq = ?1", &stmt);
+    struct db_stmt *stmt;
+    enum code code = db_find(db, RECORDED_SELECT "WHERE seq = ?1", DB_VALUES(db_of_int(seq <= INT64_MAX ? (int64_t)seq : -1)),
+                             &stmt);
 
-    if (code == CODE_OK) {
-        db_bind_int(stmt, 1, seq <= INT64_MAX ? (int64_t)seq : -1);
-        code = db_step(stmt);
-    }
     if (code == CODE_OK)
         code = recorded_read(recorded, db, stmt);
     else if (code == CODE_NOT_FOUND)
@@ -402,17 +390,16 @@ enum code recorded_range_prepare(struct db *db, const struct recorded_range *ran
     enum code code;
 
     buf_init(&sql, 2048);
-    code = buf_add_text(&sql, RECORDED_SELECT "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND time_us < ?4");
-    if (code == CODE_OK && range->tenant.at != NULL)
-        code = buf_add_text(&sql, " AND tenant = ?5");
-    if (code == CODE_OK && range->upstream.at != NULL)
-        code = buf_add_text(&sql, " AND upstream = ?6");
-    if (code == CODE_OK && range->tool.at != NULL)
-        code = buf_add_text(&sql, " AND tool = ?7");
-    if (code == CODE_OK && range->permitted)
-        code = buf_add_text(&sql, " AND verdict = 'permit'");
-    if (code == CODE_OK)
-        code = buf_add(&sql, " ORDER BY seq", sizeof " ORDER BY seq"); /* with its NUL */
+    buf_add_text(&sql, RECORDED_SELECT "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND time_us < ?4");
+    if (range->tenant.at != NULL)
+        buf_add_text(&sql, " AND tenant = ?5");
+    if (range->upstream.at != NULL)
+        buf_add_text(&sql, " AND upstream = ?6");
+    if (range->tool.at != NULL)
+        buf_add_text(&sql, " AND tool = ?7");
+    if (range->permitted)
+        buf_add_text(&sql, " AND verdict = 'permit'");
+    code = buf_add(&sql, " ORDER BY seq", sizeof " ORDER BY seq"); /* with its NUL */
     if (code == CODE_OK)
         code = db_prepare(db, buf_peek(&sql).at, stmt);
     buf_fini(&sql);

@@ -93,6 +93,42 @@ static void test_values_come_back(void **state)
     assert_null(db);
 }
 
+/* Reading the rows of a question with db_next. */
+static void test_rows_one_after_the_other(void **state)
+{
+    static const char *const numbers = "SELECT value FROM json_each(?1) WHERE value <> 7";
+    const struct span three = SPAN_LIT("[1, 7, 2, 3]");
+    struct place *place = *state;
+    struct db *db = make(place->path);
+    struct db_stmt *rows;
+    int64_t sum = 0;
+    enum code code = db_select(db, numbers, DB_VALUES(db_of_text(three)), &rows);
+
+    while (db_next(&rows, &code))
+        sum += db_int(rows, 0);
+    assert_int_equal(code, CODE_OK);
+    assert_int_equal(sum, 6);
+    assert_null(rows); /* given back: db_close would refuse else */
+
+    code = db_select(db, numbers, DB_VALUES(db_of_text(three)), &rows); /* what the loop says ends it */
+    for (sum = 0; db_next(&rows, &code); sum++)
+        code = CODE_NOMEM;
+    assert_int_equal(code, CODE_NOMEM);
+    assert_int_equal(sum, 1);
+    assert_null(rows);
+
+    code = db_select(db, "SELECT * FROM nowhere", NULL, 0, &rows); /* and what was before it */
+    assert_false(db_next(&rows, &code));
+    assert_int_not_equal(code, CODE_OK);
+
+    code = db_select(db, numbers, DB_VALUES(db_of_text(SPAN_LIT("[1, 7, 2"))), &rows); /* and what SQLite says */
+    while (db_next(&rows, &code))
+        continue;
+    assert_int_not_equal(code, CODE_OK);
+    assert_null(rows);
+    db_close(&db);
+}
+
 static void test_file_is_made_0640(void **state)
 {
     struct place *place = *state;
@@ -384,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_values_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rows_one_after_the_other, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_is_made_0640, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hardened, setup, teardown),
