@@ -31,6 +31,11 @@ uint64_t mem_fail_count(void)
     return fail_seen;
 }
 
+bool mem_is_walked(void)
+{
+    return fail_nth != 0;
+}
+
 void *mem_alloc(size_t bytes)
 {
     return must_fail() ? NULL : malloc(bytes ? bytes : 1);

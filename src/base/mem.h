@@ -10,6 +10,7 @@
 
 #include "base/code.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ void mem_keep(void);
  * thread only. 0 switches off. mem_fail_count() says how many allocations came since mem_fail_at(). */
 void mem_fail_at(uint64_t nth, int sticky);
 uint64_t mem_fail_count(void);
+bool mem_is_walked(void); /* since mem_fail_at(n): buffers grow by what is appended, so that each append may be the n-th */
 
 /* Blocks of one size that go from use to use on a thread, the one given last first: the processor's caches hold it still.
  * What lives no longer than a turn of a loop is built in them; a block of each connection's own would be fetched anew for

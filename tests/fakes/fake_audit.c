@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-static void keep(char out[FAKE_TEXT], struct span text)
+static void keep(char *out, size_t size, struct span text)
 {
-    (void)snprintf(out, FAKE_TEXT, "%.*s", SPAN_ARG(text));
+    (void)snprintf(out, size, "%.*s", SPAN_ARG(text));
 }
 
 enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket)
@@ -26,11 +26,13 @@ enum code audit_put_decision(struct audit_ring *ring, const struct audit_decisio
         .verdict = decision->verdict, .reason = decision->reason, .expects_outcome = decision->expects_outcome,
         .from_server = span_is(decision->direction, "server"), .status = decision->status,
     };
-    keep(row->method, decision->method);
-    keep(row->tool, decision->tool);
-    keep(row->tenant, decision->tenant);
-    keep(row->correlation, decision->correlation);
-    keep(row->arguments, decision->arguments);
+    keep(row->method, FAKE_TEXT, decision->method);
+    keep(row->tool, FAKE_TEXT, decision->tool);
+    keep(row->tenant, FAKE_TEXT, decision->tenant);
+    keep(row->correlation, FAKE_TEXT, decision->correlation);
+    keep(row->arguments, FAKE_LONG, decision->arguments);
+    keep(row->params, FAKE_LONG, decision->params);
+    keep(row->rules, FAKE_LONG, decision->rules);
     *ticket = ++ring->decision_count;
     return CODE_OK;
 }
@@ -46,6 +48,7 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *result
         .response_bytes = result->response_bytes, .server_requests = result->server_requests,
         .server_notifications = result->server_notifications, .server_denied = result->server_denied,
     };
+    keep(ring->outcomes[ring->outcome_count - 1].answer, FAKE_LONG, result->answer);
     memcpy(ring->outcomes[ring->outcome_count - 1].response_digest, result->response_digest, DIGEST_BYTES);
 }
 

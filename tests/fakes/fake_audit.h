@@ -9,6 +9,7 @@
 
 #define FAKE_ROWS 512
 #define FAKE_TEXT 80
+#define FAKE_LONG 256
 
 struct fake_decision {
     enum audit_verdict verdict;
@@ -22,7 +23,9 @@ struct fake_decision {
     char tool[FAKE_TEXT];
     char tenant[FAKE_TEXT];
     char correlation[FAKE_TEXT];
-    char arguments[FAKE_TEXT]; /* their beginning */
+    char arguments[FAKE_LONG]; /* their beginning */
+    char params[FAKE_LONG];
+    char rules[FAKE_LONG];
 };
 
 struct fake_outcome {
@@ -33,6 +36,7 @@ struct fake_outcome {
     uint64_t response_bytes;
     unsigned char response_digest[DIGEST_BYTES];
     uint32_t server_requests, server_notifications, server_denied;
+    char answer[FAKE_LONG];
 };
 
 /* Tickets are places in `decisions` plus one; a ticket's seq is 100 more. */
