@@ -512,10 +512,7 @@ static enum reason read_message(struct walk *walk, struct span data, struct buf 
     if (reason == REASON_PERMITTED && walk->outcome_end > 0) /* of a response, which is edited nowhere else */
         walk->reply->result = span_part(buf_peek(out), walk->outcome_begin,
                                         walk->outcome_end - walk->outcome_begin - (whole - buf_len(out)));
-    if (reason == REASON_PERMITTED)
-        reason = negotiate(walk, out);
-    walk->reply->body = buf_peek(out);
-    return reason;
+    return reason == REASON_PERMITTED ? negotiate(walk, out) : reason;
 }
 
 enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules, struct buf *out, struct arena *arena,
@@ -527,8 +524,10 @@ enum reason mcp_reply_read(struct span data, const struct mcp_reply_rules *rules
     begin_walk(&walk, rules, reply, arena);
     reason = read_message(&walk, data, out, fault);
     mcp__cuts_fini(&walk.cuts);
-    if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED)
+    if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED) {
+        reply->body = buf_peek(out);
         return reason;
+    }
     if (fault->kind == JSON_FAULT_NONE)
         fault->text = walk.detail;
     buf_clear(out);

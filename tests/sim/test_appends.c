@@ -147,6 +147,30 @@ static void listed(void)
     (void)answer(JSON_HEAD, "{\"jsonrpc\":\"2.0\",\"id\":\"4\",\"result\":{\"x\":\"a\xe2\x80\x8b" "b\",\"tools\":" TOOLS "}}");
 }
 
+#define INITIALIZE \
+    RPC("1", "initialize", "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}," \
+        "\"clientInfo\":{\"name\":\"a\",\"version\":\"1\"}")
+#define WELCOME(version) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"" version "\",\"capabilities\":{}," \
+    "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"
+
+/* Another answer takes the place of the server's. */
+static void refused_version(void)
+{
+    arm();
+    ask("POST /mcp", "", INITIALIZE);
+    (void)answer(JSON_HEAD, WELCOME("1999"));
+}
+
+/* What is mended is read twice. */
+static void mended(void)
+{
+    sim->route->lenient = MCP_LENIENT_ID_TYPE;
+    arm();
+    ask("POST /mcp", "", CALL);
+    (void)answer(JSON_HEAD, "{\"jsonrpc\":\"2.0\",\"id\":\"3\",\"error\":null,\"result\":{\"content\":[]}}");
+}
+
 static void failed(void)
 {
     arm();
@@ -274,11 +298,8 @@ static void session_lasts(void)
     char headers[1024];
 
     arm();
-    ask("POST /mcp", "", RPC("1", "initialize", "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
-                             "\"clientInfo\":{\"name\":\"a\",\"version\":\"1\"}"));
-    (void)answer(JSON_HEAD "Mcp-Session-Id: inner\r\n",
-                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
-                 "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}");
+    ask("POST /mcp", "", INITIALIZE);
+    (void)answer(JSON_HEAD "Mcp-Session-Id: inner\r\n", WELCOME("2025-06-18"));
     disarm();
     make_session();
     (void)snprintf(headers, sizeof headers, "Accept: text/event-stream\r\nLast-Event-ID: 7\r\n%s", session);
@@ -488,6 +509,8 @@ static void test_calls(void **state) /* 6.14, 1.26 */
     each_append(denied, true);
     each_append(denied_as_event, true);
     each_append(listed, true);
+    each_append(refused_version, true);
+    each_append(mended, true);
     each_append(failed, true);
     each_append(streamed, false);
     each_append(stream_breaks, true);
