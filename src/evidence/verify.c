@@ -69,14 +69,14 @@ static enum code check_erasures(struct verifier *verifier)
     while (db_next(&stmt, &code)) {
         int64_t seq = db_int(stmt, 0);
 
-        if (alone && sealed > 0 && seq > sealed) {
+        if (alone && sealed > 0 && seq > sealed)
             verifier->report->erasures_elsewhere++;
-        } else if (!is_recorded(verifier, seq, db_text(stmt, 1), db_int(stmt, 2))) {
+        else if (is_recorded(verifier, seq, db_text(stmt, 1), db_int(stmt, 2)))
+            continue;
+        else if (!alone && seq > verifier->conf->sequence->read_to && verifier->conf->may_retry)
             code = CODE_BUSY;
-            if (!alone && seq > verifier->conf->sequence->read_to && verifier->conf->may_retry)
-                break;
+        else
             verify__fault(verifier, 0, "erasure", "seq", "no row %lld records such an erasure", (long long)seq);
-        }
     }
     if (code == CODE_OK && verifier->report->erasures_elsewhere > 0)
         code = verify__read_erasures(verifier->db, "SELECT seq, tenant, before_us FROM erasure WHERE seq > ("
