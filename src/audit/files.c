@@ -160,6 +160,21 @@ enum code files__link(const char *audit, const char *file)
 #define HEADER_WRITE_VERSION 18 /* 2: WAL */
 #define HEADER_APPLICATION_ID 68
 
+/* Until the first checkpoint of a file its -wal alone may say whose it is. */
+static bool is_ours_by_wal(const char *path)
+{
+    char wal[FILES_PATH_BYTES];
+    struct db *db = NULL;
+    struct stat there;
+    int64_t id = 0;
+    bool is_ours = files__beside(path, "-wal", wal) == CODE_OK && stat(wal, &there) == 0 && there.st_size > 0 &&
+                   db_open(path, DB_READ, &db, NULL) == CODE_OK && db_number(db, "PRAGMA application_id", &id) == CODE_OK &&
+                   id == AUDIT_APPLICATION_ID;
+
+    db_close(&db);
+    return is_ours;
+}
+
 static bool read_header(const char *path, struct stat *there, unsigned char header[HEADER_BYTES])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a FIFO of that name would never open */
@@ -172,7 +187,7 @@ static bool read_header(const char *path, struct stat *there, unsigned char head
     (void)close(fd);
     for (size_t i = 0; is_read && i < 4; i++)
         id = id << 8 | header[HEADER_APPLICATION_ID + i];
-    return is_read && id == AUDIT_APPLICATION_ID;
+    return is_read && (id == AUDIT_APPLICATION_ID || (id == 0 && is_ours_by_wal(path)));
 }
 
 /* One that was killed while its header changed is either: a journal says what it was. */

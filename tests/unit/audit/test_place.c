@@ -297,6 +297,21 @@ static void test_link_copied(void **state)
     assert_string_equal(bench->beside, bench->live);
 }
 
+/* 6.2: a file that was left before its first checkpoint is seen, since it would never be finished; another program's is none. */
+static void test_known_by_its_log(void **state)
+{
+    struct bench *bench = *state;
+    struct db *db;
+
+    assert_int_equal(files__beside(bench->live, "-left", bench->beside), CODE_OK);
+    assert_int_equal(db_open(bench->beside, DB_CREATE, &db, NULL), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = WAL; CREATE TABLE t(x)"), CODE_OK);
+    assert_false(files__is_unfinished(bench->beside));
+    assert_int_equal(db_exec(db, "PRAGMA application_id = 1128743253"), CODE_OK);
+    assert_true(files__is_unfinished(bench->beside));
+    db_close(&db);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -305,7 +320,7 @@ int main(void)
         TEST(test_log_taken_away), TEST(test_index_taken_away_at_rest), TEST(test_foreign_log),
         TEST(test_log_taken_away_beside_a_reader), TEST(test_index_made), TEST(test_packed), TEST(test_mode_changed),
         TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
-        TEST(test_link_copied),
+        TEST(test_link_copied), TEST(test_known_by_its_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
