@@ -198,6 +198,11 @@ void db_close(struct db **db)
     *db = NULL;
 }
 
+const char *db_wal_path(const struct db *db)
+{
+    return sqlite3_filename_wal(sqlite3_db_filename(db->handle, "main"));
+}
+
 const char *db_error(const struct db *db)
 {
     return db == NULL ? "the database is not open" : sqlite3_errmsg(db->handle);

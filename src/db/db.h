@@ -53,6 +53,9 @@ void db_keep_wal(struct db *db);
 void db_watch_wal(struct db *db);
 int db_wal_pages(const struct db *db);
 
+/* Where its -wal file is, if it has one: beside the file that a link leads to. The connection's. */
+const char *db_wal_path(const struct db *db);
+
 /* Runs SQL text without results; several statements are allowed. */
 enum code db_exec(struct db *db, const char *sql) MUST_USE;
 

@@ -5,7 +5,6 @@
 #include "audit/trail.h"
 #include "os/clock.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -165,14 +164,14 @@ static enum code begin_marks(const struct verifier *verifier, struct marks *mark
     return code;
 }
 
-/* Those that stand before the row with this number. */
+/* Those that stand before the row with this number; INT64_MAX: all that are left. */
 static enum code take_marks(struct verifier *verifier, struct marks *marks, int64_t seq)
 {
     enum code code = CODE_OK;
 
-    while (code == CODE_OK && marks->code == CODE_OK && marks->mark.size < seq) {
+    while (code == CODE_OK && marks->code == CODE_OK && (marks->mark.size < seq || seq == INT64_MAX)) {
         code = verify__mark(verifier, &marks->mark);
-        marks->from = marks->mark.size + 1;
+        marks->from = marks->mark.size < INT64_MAX ? marks->mark.size + 1 : INT64_MAX;
         next_mark(verifier, marks);
     }
     return code;
@@ -227,10 +226,8 @@ static enum code check_slice(struct verifier *verifier, struct marks *marks, int
 static void rest(const struct verifier *verifier, off_t *wal_bytes)
 {
     struct stat there;
-    char wal[4200];
 
-    (void)snprintf(wal, sizeof wal, "%s-wal", verifier->conf->path);
-    if (stat(wal, &there) != 0)
+    if (stat(db_wal_path(verifier->db), &there) != 0)
         return;
     if (*wal_bytes >= 0 && there.st_size >= *wal_bytes + WAL_GROWTH_BYTES)
         (void)nanosleep(&(struct timespec){.tv_nsec = REST_MS * 1000000}, NULL);
