@@ -59,6 +59,13 @@ static bool speaks_for_itself(struct span authorization)
            span_equals_nocase(scheme, SPAN_LIT("Basic"));
 }
 
+static uint64_t shown(const struct pair *pair)
+{
+    struct span authorization = http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION);
+
+    return speaks_for_itself(authorization) ? hash_span(authorization) | 1 : 0;
+}
+
 void spare__begin_call(struct pair *pair)
 {
     struct upstream_line *line = &pair->line;
@@ -69,11 +76,16 @@ void spare__begin_call(struct pair *pair)
                      !speaks_for_itself(http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION));
     line->whose = who;
     line->who = pair->exchange.who;
+    line->shown = shown(pair);
 }
 
 bool spare__is_of_another(const struct pair *pair)
 {
-    return pair->line.whose != 0 && pair->line.who != pair->exchange.who && !pair->is_pipe;
+    const struct upstream_line *line = &pair->line;
+    uint64_t now = shown(pair);
+
+    return line->whose != 0 && !pair->is_pipe &&
+           (line->who != pair->exchange.who || (line->shown != 0 && now != 0 && line->shown != now));
 }
 
 /* `Keep-Alive: timeout=5`: for how long the server keeps the connection. Returns: false: it does not say. */

@@ -35,6 +35,7 @@ struct upstream_line {
     const struct proxy_route *route; /* NULL: there is no connection */
     uint64_t whose;    /* a hash over who asks and with what; 0: nobody has yet */
     uint64_t who;      /* asked last: exchange->who */
+    uint64_t shown;    /* a hash of the Authorization that it went up with; 0: it is one of several of its connection */
     int64_t born_us;
     int64_t until_us;  /* its server closes it then, as it has said; 0: it has not */
     bool is_kept;      /* it served a call, and nothing has gone up since */

@@ -96,9 +96,9 @@ static void by_identity(void)
 /* What one connection of an agent was used for with two credentials is nobody's. */
 static void of_two(void)
 {
-    sim_agent_posts(sim, CALL, "Authorization: Bearer one\r\n");
+    sim_agent_posts(sim, CALL, "X-API-Key: one\r\n");
     sim_upstream_says(sim, 0, OK WHOLE);
-    sim_agent_posts(sim, CALL, "Authorization: Bearer two\r\n");
+    sim_agent_posts(sim, CALL, "X-API-Key: two\r\n");
     sim_upstream_says(sim, 0, OK WHOLE);
     sim_agent_leaves(sim);
     assert_true(mem_stream_twin_closed(sim->upstreams[0]));
@@ -151,6 +151,13 @@ static void on_one_connection(void)
     sim_upstream_says(sim, 1, OK WHOLE);
     has(sim_agent_hears(sim), RESULT);
     assert_connections(2);
+    sim_agent_posts(sim, CALL, "Authorization: Bearer one\r\n"); /* one name for all: the token tells them apart */
+    sim_upstream_says(sim, 2, OK WHOLE);
+    (void)sim_agent_hears(sim);
+    sim_agent_posts(sim, CALL, "Authorization: Bearer two\r\n");
+    has(sim_upstream_hears(sim, 3), CALL);
+    sim_upstream_says(sim, 3, OK WHOLE);
+    has(sim_agent_hears(sim), RESULT);
 }
 
 static void test_to_nobody_else(void **state)
