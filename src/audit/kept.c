@@ -4,7 +4,6 @@
 #include "audit/kept_priv.h"
 
 #include "audit/keyring.h"
-#include "audit/leaves.h"
 #include "audit/ledger_priv.h"
 #include "audit/loss.h"
 #include "audit/reader.h"
@@ -170,16 +169,16 @@ static enum code root_of(const struct survey *survey, struct db *db, uint64_t be
                          unsigned char root[DIGEST_BYTES])
 {
     struct merkle tree;
-    struct leaves leaves;
+    struct walk leaves;
     struct leaf row;
     enum code code = load_base(survey, db, begin, size, &tree);
 
     if (code != CODE_OK)
         return code;
-    code = leaves__init(&leaves, db, (int64_t)tree.size + 1, (int64_t)size);
+    code = walk__leaves(&leaves, db, (int64_t)tree.size + 1, (int64_t)size);
     if (code != CODE_OK)
         return code;
-    while ((code = leaves__next(&leaves, &row)) == CODE_OK) {
+    while ((code = walk__next_leaf(&leaves, &row)) == CODE_OK) {
         unsigned char leaf[DIGEST_BYTES];
 
         if ((uint64_t)row.seq != tree.size + 1)
@@ -187,7 +186,7 @@ static enum code root_of(const struct survey *survey, struct db *db, uint64_t be
         merkle__leaf(row.hash, leaf);
         merkle__add(&tree, leaf);
     }
-    leaves__fini(&leaves);
+    walk__fini(&leaves);
     merkle__root(&tree, root);
     if (code != CODE_OK && code != CODE_NOT_FOUND)
         return code;

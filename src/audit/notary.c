@@ -3,7 +3,7 @@
  * slow disk under the file of checkpoints must not hold up the keeper. What the queue could not take is read back. */
 #include "audit/notary_priv.h"
 
-#include "audit/leaves.h"
+#include "audit/walk.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -240,20 +240,20 @@ static void add_row(struct notary *notary, uint64_t seq, struct span hash, struc
 static enum code read_rows(struct notary *notary, struct db *db, uint64_t last)
 {
     uint64_t first = notary->tree.size + 1;
-    struct leaves leaves;
+    struct walk leaves;
     struct leaf leaf;
-    enum code code = leaves__init(&leaves, db, (int64_t)first, (int64_t)last);
+    enum code code = walk__leaves(&leaves, db, (int64_t)first, (int64_t)last);
 
     if (code != CODE_OK)
         return code;
-    while ((code = leaves__next(&leaves, &leaf)) == CODE_OK) {
+    while ((code = walk__next_leaf(&leaves, &leaf)) == CODE_OK) {
         if ((uint64_t)leaf.seq != notary->tree.size + 1) {
             code = CODE_INVALID; /* a gap: nothing is signed over it */
             break;
         }
         add_row(notary, (uint64_t)leaf.seq, leaf.hash, leaf.tenant);
     }
-    leaves__fini(&leaves);
+    walk__fini(&leaves);
     notary->fresh += notary->tree.size + 1 - first;
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
@@ -263,19 +263,19 @@ static enum code load_tenants(struct notary *notary, struct db *db)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(db, "SELECT tenant, seq, hash FROM tenant_start", &stmt);
-    struct leaves leaves;
+    struct walk leaves;
     struct leaf leaf;
 
     while (code == CODE_OK && (code = db_step(stmt)) == CODE_OK)
         set_tenant(notary, db_text(stmt, 0), (uint64_t)db_int(stmt, 1), db_blob(stmt, 2));
     db_finalize(&stmt);
     if (code == CODE_NOT_FOUND)
-        code = leaves__init(&leaves, db, 0, (int64_t)notary->tree.size);
+        code = walk__leaves(&leaves, db, 0, (int64_t)notary->tree.size);
     if (code != CODE_OK)
         return code;
-    while ((code = leaves__next(&leaves, &leaf)) == CODE_OK)
+    while ((code = walk__next_leaf(&leaves, &leaf)) == CODE_OK)
         set_tenant(notary, leaf.tenant, (uint64_t)leaf.seq, leaf.hash);
-    leaves__fini(&leaves);
+    walk__fini(&leaves);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the rows of all three tables in the order of their numbers.
+/* Reads the rows of all three tables in the order of their numbers: whole, or just what trees are made from.
  *
  * Threads: one.
  * Owns: its statements.
- * Lifetime: walk__fini before the database is closed; a row's values until the next walk__next.
+ * Lifetime: walk__fini before the database is closed; a row's values and a leaf's spans until the next one.
  * Errors: enum code; CODE_NOT_FOUND at the end. */
 #ifndef AUDIT_WALK_H
 #define AUDIT_WALK_H
@@ -25,9 +25,18 @@ struct walk_row {
     struct row_value outside[ROW_OUTSIDE_MAX];
 };
 
+struct leaf {
+    int64_t seq;
+    struct span hash;
+    struct span tenant; /* at == NULL: none */
+};
+
 /* Rows with first <= seq <= last. */
 enum code walk__init(struct walk *walk, struct db *db, int64_t first, int64_t last) MUST_USE;
 enum code walk__next(struct walk *walk, struct walk_row *row) MUST_USE;
+/* The same, of leaves. */
+enum code walk__leaves(struct walk *walk, struct db *db, int64_t first, int64_t last) MUST_USE;
+enum code walk__next_leaf(struct walk *walk, struct leaf *leaf) MUST_USE;
 void walk__fini(struct walk *walk);
 
 /* The one row of `file`. */

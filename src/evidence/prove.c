@@ -2,7 +2,6 @@
 /* Nothing is read but rows and the signed notes: what is stored of trees beside them is not trusted here. */
 #include "evidence/prove_priv.h"
 
-#include "audit/leaves.h"
 #include "audit/reader.h"
 
 enum code prove__fail(const struct prover *prover, enum code code)
@@ -104,16 +103,16 @@ static enum code begin_range(const struct prover *prover, const struct merkle_ra
 static enum code hash_range(const struct prover *prover, const struct merkle_range *range, unsigned char root[DIGEST_BYTES])
 {
     struct merkle tree;
-    struct leaves leaves;
+    struct walk leaves;
     struct leaf leaf;
     enum code code = begin_range(prover, range, &tree);
 
     if (code == CODE_NOT_FOUND)
         return why_set(prover->why, code, "%s: the proof needs rows of a file before this one; name that file", prover->path);
-    code = leaves__init(&leaves, prover->db, (int64_t)(range->begin + tree.size) + 1, (int64_t)range->end);
+    code = walk__leaves(&leaves, prover->db, (int64_t)(range->begin + tree.size) + 1, (int64_t)range->end);
     if (code != CODE_OK)
         return code;
-    while ((code = leaves__next(&leaves, &leaf)) == CODE_OK) {
+    while ((code = walk__next_leaf(&leaves, &leaf)) == CODE_OK) {
         unsigned char hash[DIGEST_BYTES];
 
         if ((uint64_t)leaf.seq != range->begin + tree.size + 1)
@@ -121,7 +120,7 @@ static enum code hash_range(const struct prover *prover, const struct merkle_ran
         merkle__leaf(leaf.hash, hash);
         merkle__add(&tree, hash);
     }
-    leaves__fini(&leaves);
+    walk__fini(&leaves);
     if (code == CODE_OK || (code == CODE_NOT_FOUND && tree.size != range->end - range->begin))
         return why_set(prover->why, CODE_INVALID, "%s: rows are missing; see `callgate audit verify`", prover->path);
     merkle__root(&tree, root);

@@ -4,7 +4,6 @@
  * before it in the whole file. Of other tenants it shows hashes only. */
 #include "evidence/prove_priv.h"
 
-#include "audit/leaves.h"
 #include "audit/reader.h"
 #include "audit/tenants.h"
 #include "base/num.h"
@@ -35,15 +34,15 @@ static enum code read_starts(const struct prover *prover, struct tenants *tenant
 /* What they were at the checkpoint. */
 static enum code read_rows(const struct prover *prover, struct tenants *tenants)
 {
-    struct leaves leaves;
+    struct walk leaves;
     struct leaf leaf;
-    enum code code = leaves__init(&leaves, prover->db, 1, (int64_t)prover->read.size);
+    enum code code = walk__leaves(&leaves, prover->db, 1, (int64_t)prover->read.size);
 
     if (code != CODE_OK)
         return code;
-    while (code == CODE_OK && (code = leaves__next(&leaves, &leaf)) == CODE_OK)
+    while (code == CODE_OK && (code = walk__next_leaf(&leaves, &leaf)) == CODE_OK)
         code = set(tenants, leaf.tenant, leaf.seq, leaf.hash);
-    leaves__fini(&leaves);
+    walk__fini(&leaves);
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.1: checkpoints are made while rows come, after so many rows and at the end; they cover what is committed, go on over
  * restarts, and are in the database, in the file and with whoever wants them. */
-#include "audit/leaves.h"
 #include "audit/notary_priv.h"
 #include "audit/note.h"
+#include "audit/walk.h"
 #include "base/mem.h"
 #include "evidence/verify.h"
 #include "fakes/audit_file.h"
@@ -113,7 +113,7 @@ static int check_all(struct bench *bench, int64_t *last)
     struct merkle tree = {0};
     struct tenants tenants;
     struct db_stmt *stmt;
-    struct leaves leaves;
+    struct walk leaves;
     struct leaf leaf;
     struct why why;
     struct db *db;
@@ -123,14 +123,14 @@ static int check_all(struct bench *bench, int64_t *last)
     assert_int_equal(db_open(bench->file.path, DB_READ, &db, &why), CODE_OK);
     assert_int_equal(tenants__init(&tenants), CODE_OK);
     assert_int_equal(db_prepare(db, "SELECT size, peaks, note FROM checkpoint ORDER BY size", &stmt), CODE_OK);
-    assert_int_equal(leaves__init(&leaves, db, 1, INT64_MAX), CODE_OK);
+    assert_int_equal(walk__leaves(&leaves, db, 1, INT64_MAX), CODE_OK);
     for (; (code = db_step(stmt)) == CODE_OK; count++) {
         unsigned char root[DIGEST_BYTES], hash[DIGEST_BYTES], peaks[MERKLE_PEAKS * DIGEST_BYTES];
         struct note note;
 
         *last = db_int(stmt, 0);
         while (tree.size < (uint64_t)*last) {
-            assert_int_equal(leaves__next(&leaves, &leaf), CODE_OK);
+            assert_int_equal(walk__next_leaf(&leaves, &leaf), CODE_OK);
             merkle__leaf(leaf.hash, hash);
             merkle__add(&tree, hash);
             if (leaf.tenant.at != NULL)
@@ -148,7 +148,7 @@ static int check_all(struct bench *bench, int64_t *last)
         assert_memory_equal(note.tenants_root, root, DIGEST_BYTES);
     }
     assert_int_equal(code, CODE_NOT_FOUND);
-    leaves__fini(&leaves);
+    walk__fini(&leaves);
     db_finalize(&stmt);
     tenants__fini(&tenants);
     db_close(&db);
