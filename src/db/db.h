@@ -109,7 +109,8 @@ enum code db_change(struct db *db, const char *sql, const struct db_value *value
 /* CODE_OK: a row is there; CODE_NOT_FOUND: done; anything else: failed. */
 enum code db_step(struct db_stmt *stmt) MUST_USE;
 /* For loops: steps where *code is CODE_OK. Returns: whether a row is there; where none is, the statement is finalised, and
- * *code what failed, be it before, in the loop or here, or CODE_OK. A loop that says CODE_NOT_FOUND ends without a failure. */
+ * *code what failed, be it before, in the loop or here, or CODE_OK. A loop that says CODE_NOT_FOUND ends without a failure;
+ * a `break` leaves the statement to the caller. */
 bool db_next(struct db_stmt **stmt, enum code *code);
 /* Runs to the end, expects no row, resets. */
 enum code db_run(struct db_stmt *stmt) MUST_USE;
