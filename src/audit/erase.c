@@ -176,6 +176,7 @@ static void ask_finisher(struct audit *audit)
     struct erase_sealed *sealed = &audit->finisher.erase;
 
     sealed->what = audit->erasing.what;
+    (void)snprintf(sealed->live, sizeof sealed->live, "%s", audit->ledger.file);
     atomic_store(&sealed->state, ERASE_ASKED);
     finisher__poke(&audit->finisher);
 }

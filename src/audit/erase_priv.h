@@ -10,6 +10,7 @@
 #ifndef AUDIT_ERASE_PRIV_H
 #define AUDIT_ERASE_PRIV_H
 
+#include "audit/files_priv.h"
 #include "audit/trail.h"
 #include "db/db.h"
 
@@ -31,6 +32,7 @@ enum erase_state { ERASE_NONE = 0, ERASE_ASKED, ERASE_OVER };
 struct erase_sealed {
     _Atomic int state;    /* enum erase_state; the rest is the finisher's while it is ERASE_ASKED */
     struct erase_what what;
+    char live[FILES_PATH_BYTES]; /* the file that the writer has done */
     struct trail trail;
     bool has_trail;
     size_t file;
@@ -42,7 +44,7 @@ struct erase_sealed {
 };
 
 /* One slice; again while the state is ERASE_ASKED, with *wait after a while. */
-void erase__sealed_step(struct erase_sealed *sealed, const char *path, bool *wait);
+void erase__sealed_step(struct erase_sealed *sealed, bool *wait);
 void erase__sealed_fini(struct erase_sealed *sealed);
 
 /* The writer's part. */

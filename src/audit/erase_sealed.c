@@ -3,8 +3,6 @@
  * journal with the old values is left on the disk. */
 #include "audit/erase_priv.h"
 
-#include "audit/files_priv.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -18,10 +16,10 @@ void erase__sealed_fini(struct erase_sealed *sealed)
     sealed->has_trail = false;
 }
 
-static enum code find_files(struct erase_sealed *sealed, const char *path)
+static enum code find_files(struct erase_sealed *sealed)
 {
     struct why why = {0};
-    enum code code = trail_find(path, true, &sealed->trail, &why);
+    enum code code = trail_find(sealed->live, true, &sealed->trail, &why);
 
     if (code != CODE_OK) {
         (void)snprintf(sealed->text, sizeof sealed->text, "%.*s", (int)sizeof sealed->text - 1, why.text);
@@ -85,9 +83,9 @@ static enum code slice(struct erase_sealed *sealed)
 }
 
 /* One that is locked for the moment is tried again from where it is. */
-void erase__sealed_step(struct erase_sealed *sealed, const char *path, bool *wait)
+void erase__sealed_step(struct erase_sealed *sealed, bool *wait)
 {
-    enum code code = sealed->has_trail ? CODE_OK : find_files(sealed, path);
+    enum code code = sealed->has_trail ? CODE_OK : find_files(sealed);
 
     *wait = false;
     if (code == CODE_OK && sealed->file + 1 < sealed->trail.count) {

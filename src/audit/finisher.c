@@ -17,9 +17,10 @@
 #define PAUSE_MS 1000
 #define NICE 19
 
-enum code finisher__init(struct finisher *finisher, const char *audit, struct why *why)
+enum code finisher__init(struct finisher *finisher, const char *audit, const char *live, struct why *why)
 {
-    *finisher = (struct finisher){.audit = audit, .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    *finisher = (struct finisher){.audit = audit, .live = files__first(audit, live),
+                                  .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (finisher->wake_fd < 0)
         return why_set(why, CODE_IO, "the audit's finisher has no eventfd: %s", strerror(errno));
     return CODE_OK;
@@ -41,6 +42,12 @@ void finisher__poke(struct finisher *finisher)
         continue;
 }
 
+void finisher__follow(struct finisher *finisher, const char *live)
+{
+    atomic_store(&finisher->live, files__first(finisher->audit, live));
+    finisher__poke(finisher);
+}
+
 /* Its -wal file is copied whole before anything else is written: where a sync had failed nobody knows how much of it was. */
 static enum code finish(struct finisher *finisher, const char *path, struct why *why)
 {
@@ -58,19 +65,17 @@ static enum code finish(struct finisher *finisher, const char *path, struct why 
 /* Files behind the live one are being made. */
 bool finisher__round(struct finisher *finisher)
 {
-    char live[FILES_PATH_BYTES];
+    uint64_t live = atomic_load(&finisher->live);
     struct files files;
-    uint64_t first;
     bool again = false;
 
-    if (files__live(finisher->audit, live) != CODE_OK || !files__begin(&files, finisher->audit))
-        return false;
-    first = files__first(finisher->audit, live);
+    if (!files__begin(&files, finisher->audit))
+        return true;
     while (files__next(&files)) {
         struct why why = {""};
         enum code code;
 
-        if (files.first >= first || !files__is_unfinished(files.path))
+        if (files.first >= live || !files__is_unfinished(files.path))
             continue;
         code = finish(finisher, files.path, &why);
         again = again || code != CODE_OK;
@@ -100,7 +105,7 @@ static void run(void *argument)
         bool erases = atomic_load(&finisher->erase.state) == ERASE_ASKED, wait = false;
 
         if (erases)
-            (void)erase__sealed_step(&finisher->erase, finisher->audit, &wait);
+            (void)erase__sealed_step(&finisher->erase, &wait);
         else
             wait = finisher__round(finisher);
         (void)poll(&watch, 1, wait ? PAUSE_MS : erases ? 0 : -1);

@@ -13,7 +13,8 @@
 #include "os/thread.h"
 
 struct finisher {
-    const char *audit;         /* the ledger's path: the link */
+    const char *audit;         /* the ledger's path: the link, which others may set elsewhere */
+    _Atomic uint64_t live;     /* the first row of the file that is written */
     struct thread thread;
     int wake_fd;
     atomic_bool stopping;
@@ -21,12 +22,13 @@ struct finisher {
     uint64_t complained_of;    /* the first row of the last file that was said to wait */
 };
 
-enum code finisher__init(struct finisher *finisher, const char *audit, struct why *why) MUST_USE;
+enum code finisher__init(struct finisher *finisher, const char *audit, const char *live, struct why *why) MUST_USE;
 enum code finisher__start(struct finisher *finisher, struct why *why) MUST_USE;
 void finisher__stop(struct finisher *finisher); /* blocks until the thread has ended; fine where it was not started */
 void finisher__fini(struct finisher *finisher);
 
-void finisher__poke(struct finisher *finisher); /* a file was sealed, or erase.state was set */
+void finisher__follow(struct finisher *finisher, const char *live); /* a file was sealed; live: the one behind it */
+void finisher__poke(struct finisher *finisher);                     /* erase.state was set */
 
 /* One round. Returns: whether a file is left that somebody has open, or that failed. */
 bool finisher__round(struct finisher *finisher);

@@ -199,7 +199,7 @@ static void rotate(struct audit *audit)
     (void)writer__batch(audit);
     log_info("audit", "%s: sealed in %lld us; the audit goes on in %s", base_of(rotation->sealed),
              (long long)(clock_monotonic_us() - began_us), base_of(audit->ledger.file));
-    finisher__poke(&audit->finisher);
+    finisher__follow(&audit->finisher, audit->ledger.file);
 }
 
 void rotate__turn(struct audit *audit)

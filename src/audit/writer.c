@@ -404,7 +404,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     if (code == CODE_OK)
         code = keeper__init(&audit->keeper, audit->ledger.file, &audit->shared, why);
     if (code == CODE_OK)
-        code = finisher__init(&audit->finisher, audit->ledger.path, why);
+        code = finisher__init(&audit->finisher, audit->ledger.path, audit->ledger.file, why);
     if (code != CODE_OK) {
         if (why->text[0] == '\0')
             (void)why_set(why, code, "%s: %s", conf->path, code_text(code));

@@ -293,7 +293,7 @@ static void assert_mode(const char *path, const char *mode)
 static void test_strangers(void **state)
 {
     struct bench *bench = *state;
-    struct finisher finisher = {.audit = "audit.db"};
+    struct finisher finisher = {.audit = "audit.db", .live = 2};
     struct audit_file sealed;
     char back[1024];
 
@@ -316,6 +316,7 @@ static void test_strangers(void **state)
     assert_int_equal(close(open("audit-1-10.db", O_CREAT | O_WRONLY, 0000)), 0);
     assert_int_equal(symlink("nowhere", "audit-1-11.db"), 0);
     assert_int_equal(symlink("elsewhere", "audit-2026-01-01-000000000001.db"), 0);
+    assert_int_equal(unlink("audit.db"), 0); /* 6.2: somebody took the link away; what is live does not hang on it */
     assert_false(finisher__round(&finisher));
     assert_mode("elsewhere", "wal");
     assert_mode("audit-1-6.db", "wal");
