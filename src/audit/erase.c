@@ -175,6 +175,8 @@ static void ask_finisher(struct audit *audit)
 {
     struct erase_sealed *sealed = &audit->finisher.erase;
 
+    if (atomic_load(&sealed->state) != ERASE_NONE) /* it has not ended what was asked before a rotation */
+        return;
     sealed->what = audit->erasing.what;
     (void)snprintf(sealed->live, sizeof sealed->live, "%s", audit->ledger.file);
     atomic_store(&sealed->state, ERASE_ASKED);

@@ -97,10 +97,18 @@ static int64_t until(int64_t due_us)
     return left_us > 0 ? left_us : 0;
 }
 
-/* One after the other: an erasure ends in the file that it was recorded in. */
+/* One after the other: an erasure ends in the file that it was recorded in. One that may wait for long, for whoever reads a
+ * sealed file or to be tried again, is recorded once more in the next file. */
+static bool erases_first(const struct audit *audit)
+{
+    enum erase_phase phase = audit->erasing.phase;
+
+    return phase != ERASE_IDLE && !(audit->rotation.wanted && (phase == ERASE_LIVE || phase == ERASE_SEALED));
+}
+
 int64_t writer__job_wait_us(const struct audit *audit)
 {
-    if (audit->erasing.phase != ERASE_IDLE)
+    if (erases_first(audit))
         return until(audit->erasing.due_us);
     if (audit->rotation.wanted)
         return until(audit->rotation.due_us);
@@ -120,7 +128,7 @@ void writer__job_turn(struct audit *audit)
 {
     bool archives = is_asked(audit, AUDIT_JOB_ARCHIVE);
 
-    if (audit->erasing.phase != ERASE_IDLE) {
+    if (erases_first(audit)) {
         erase__turn(audit);
         return;
     }

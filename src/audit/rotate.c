@@ -193,6 +193,10 @@ static void rotate(struct audit *audit)
     }
     rotation->begins = true;
     rotation->wanted = false;
+    if (audit->erasing.phase != ERASE_IDLE) {
+        audit->erasing.phase = ERASE_RECORD;
+        audit->erasing.due_us = 0;
+    }
     rotation->waits_for[0] = '\0';
     atomic_fetch_add(&audit->rotations, 1);
     audit->wal_pages = audit->checkpoint_pages = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3.5: a tenant's argument values are erased in the live file and in sealed ones, recorded first, and the chain stays whole; not a
  * byte of them is left; killed at every step, the next start goes on. A value that is missing otherwise is a fault. */
+#include "audit/files_priv.h"
 #include "trail_bench.h"
 
 #include <fcntl.h>
@@ -129,6 +130,50 @@ static void test_erased_and_sealed_again(void **state)
     call(bench, "acme", SECRET);
     assert_int_equal(erase(bench, 2), CODE_OK);
     assert_true(is_over(bench, 20000, &done));
+    audit_close(&bench->audit);
+    assert_int_equal(files_with(bench, "our-secret"), 0);
+    assert_int_equal(verify_all(bench), 3);
+}
+
+/* 6.2: who reads a sealed file holds the erasure up, and not the rotation that a file in doubt is left by; also after a restart. */
+static void test_rotates_while_a_sealed_file_is_read(void **state)
+{
+    struct bench *bench = *state;
+    struct audit_gauges gauges = {.rotations = 0};
+    struct audit_file sealed;
+    char live[FILES_PATH_BYTES], wal[FILES_PATH_BYTES];
+    struct db *reader;
+    int64_t rows;
+    int naps;
+
+    start(bench);
+    fill(bench);
+    in_file(bench, 0, &sealed);
+    while (files__is_unfinished(sealed.path))
+        nap();
+    assert_int_equal(db_open(sealed.path, DB_READ, &reader, NULL), CODE_OK);
+    assert_int_equal(db_exec(reader, "BEGIN"), CODE_OK);
+    assert_int_equal(db_number(reader, "SELECT count(*) FROM decision", &rows), CODE_OK);
+    assert_int_equal(erase(bench, 5), CODE_OK);
+    while (audit_file_number(&bench->file, "SELECT count(*) FROM decision WHERE tenant = 'acme' AND salt IS NOT NULL") > 0)
+        nap();
+    assert_int_equal(files__live(bench->file.path, live), CODE_OK);
+    assert_int_equal(files__beside(live, "-wal", wal), CODE_OK);
+    assert_int_equal(unlink(wal), 0);
+    for (naps = 0; gauges.rotations < 2; naps++) {
+        assert_true(naps < 20000);
+        nap();
+        audit_gauges(bench->audit, &gauges);
+    }
+    call(bench, "umbra", OTHER);
+    audit_close(&bench->audit);
+    assert_int_equal(audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'"), 0);
+    start(bench);
+    db_close(&reader);
+    for (naps = 0; audit_file_number(&bench->file, "SELECT count(*) FROM event WHERE kind = 'erase_done'") == 0; naps++) {
+        assert_true(naps < 20000);
+        nap();
+    }
     audit_close(&bench->audit);
     assert_int_equal(files_with(bench, "our-secret"), 0);
     assert_int_equal(verify_all(bench), 3);
@@ -316,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_erases, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_not_meant, setup, teardown),
         cmocka_unit_test_setup_teardown(test_erased_and_sealed_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rotates_while_a_sealed_file_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unrecorded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files_that_do_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed_at_every_step, setup, teardown),
