@@ -202,16 +202,40 @@ bool files__is_unfinished(const char *path)
             (files__beside(path, "-journal", journal) == CODE_OK && access(journal, F_OK) == 0));
 }
 
-enum code files__may_write(const char *path, bool may)
+/* One that its own user may not even read has no descriptor to change it by. */
+static int open_own(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(path, flags);
+    struct stat there;
+
+    if (fd >= 0 || errno != EACCES || lstat(path, &there) != 0 || !S_ISREG(there.st_mode) ||
+        chmod(path, (there.st_mode & 0777) | 0600) != 0)
+        return fd;
+    return open(path, flags);
+}
+
+static bool may_write(const char *path, bool may)
+{
+    int fd = open_own(path);
     struct stat there;
     bool done = fd >= 0 && fstat(fd, &there) == 0 &&
                 fchmod(fd, may ? (there.st_mode & 0777) | 0600 : there.st_mode & 0555) == 0 && fsync(fd) == 0;
 
     if (fd >= 0)
         (void)close(fd);
-    return done ? CODE_OK : CODE_IO;
+    return done;
+}
+
+enum code files__may_write(const char *path, bool may)
+{
+    static const char *const around[] = {"-wal", "-shm"};
+    char name[FILES_PATH_BYTES];
+
+    for (size_t i = 0; may && i < sizeof around / sizeof around[0]; i++)
+        if (files__beside(path, around[i], name) == CODE_OK && access(name, F_OK) == 0)
+            (void)may_write(name, true); /* where it stays as it is, SQLite says so */
+    return may_write(path, may) ? CODE_OK : CODE_IO;
 }
 
 enum code files__absorb(const char *path, struct why *why)

@@ -203,9 +203,12 @@ static void test_mode_changed(void **state)
     struct stat there;
 
     call_some(bench, 5);
+    assert_int_equal(files__beside(bench->live, "-wal", bench->beside), CODE_OK);
+    assert_int_equal(chmod(bench->beside, 0444), 0);
     assert_int_equal(chmod(bench->live, 0), 0);
     call_some(bench, 5);
     assert_true(stat(bench->live, &there) == 0 && (there.st_mode & 0600) == 0600);
+    assert_true(stat(bench->beside, &there) == 0 && (there.st_mode & 0600) == 0600);
 }
 
 static void test_link_taken_away(void **state)
