@@ -90,7 +90,8 @@ enum code mcp_endpoint_resolve(struct span reference, const struct mcp_endpoint_
 
     if (!is_plain(reference) || reference.len > MCP_ENDPOINT_MAX_BYTES)
         return buf_fail(out, CODE_INVALID);
-    buf_fail(out, cut_origin(&reference, base));
+    if (buf_fail(out, cut_origin(&reference, base)) != CODE_OK) /* nothing may be left of it */
+        return buf_code(out);
     buf_add_span(out, base_of(reference, base->path));
     if (buf_add_span(out, reference) != CODE_OK)
         return buf_code(out);
