@@ -145,7 +145,18 @@ static bool is_same(const char *one, const char *other)
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static enum code add_beside(struct beside *beside, const char *path, const char *name)
+/* By its name: what stands before the first '-' or '.'. */
+static bool is_named_alike(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    size_t len = strcspn(base, "-.");
+
+    return strncmp(base, name, len) == 0 && strcspn(name, "-.") == len;
+}
+
+/* A file that somebody has to himself, such as a gate that finishes it, cannot be told from one that is of no trail: of ours we
+ * say so, since a trail without it would look as if it had a gap. */
+static enum code add_beside(struct beside *beside, const char *path, const char *name, struct why *why)
 {
     struct why passed_over = {""};
     struct candidate *candidate;
@@ -164,11 +175,15 @@ static enum code add_beside(struct beside *beside, const char *path, const char 
     candidate = &beside->list[beside->count];
     code = look_at(full, candidate, &passed_over);
     candidate->file.path = full;
+    if (code == CODE_BUSY && is_named_alike(path, name))
+        (void)why_set(why, code, "%s: somebody has it to himself, as a gate that finishes it; ask again in a moment", full);
+    else if (code != CODE_NOMEM && code != CODE_OK)
+        code = CODE_NOT_FOUND;
     if (code == CODE_OK)
         beside->count++;
     else
         mem_free(full);
-    return code == CODE_NOMEM ? code : CODE_OK;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
 static int by_path(const void *left, const void *right)
@@ -193,7 +208,7 @@ static enum code look_around(const char *path, struct beside *beside, struct why
         code = why_set(why, CODE_IO, "%s: %s; --all needs to read the folder", folder, strerror(errno));
     while (code == CODE_OK && beside->count < FILES_MAX && (entry = readdir(dir)) != NULL)
         if (is_database(entry->d_name))
-            code = add_beside(beside, path, entry->d_name);
+            code = add_beside(beside, path, entry->d_name, why);
     if (dir != NULL)
         (void)closedir(dir);
     mem_free(folder);

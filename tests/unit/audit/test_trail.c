@@ -388,6 +388,27 @@ static void test_a_link_that_moves_on(void **state)
     assert_string_equal(ask(true, &(struct query){.order = QUERY_OLDEST_FIRST}), "1 2 3 4 5 6 7 8 9 10 11 12 ");
 }
 
+/* What cannot be looked at for the moment is no gap. */
+static void test_one_that_is_being_finished(void **state)
+{
+    char path[sizeof file.path + 16];
+    struct trail trail;
+    struct why why = {0};
+    struct db *db;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%.*saudit-4-9.db", (int)(strlen(file.path) - strlen("audit.db")), file.path);
+    assert_int_equal(db_open(path, DB_WRITE, &db, &why), CODE_OK);
+    assert_int_equal(db_exec(db, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"), CODE_OK);
+    assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_BUSY);
+    assert_non_null(strstr(why.text, "audit-4-9.db: somebody has it"));
+    db_rollback(db);
+    db_close(&db);
+    assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
+    assert_int_equal(trail.missing_to, 0);
+    trail_fini(&trail);
+}
+
 /* Somebody who looks into what was done to a file can still ask it. */
 static void test_a_damaged_file_answers(void **state)
 {
@@ -520,6 +541,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_outcome_behind_a_rotation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_outcome_two_files_behind, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_link_that_moves_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_that_is_being_finished, setup, teardown),
         cmocka_unit_test(test_a_real_rotation),
         cmocka_unit_test_setup_teardown(test_a_damaged_file_answers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_places_that_are_not_there, setup, teardown),
