@@ -40,7 +40,7 @@ def everywhere(gate, sql):
     """The rows of all files of a trail; those of one that was killed while its header changed as they stand."""
     rows = []
     for path in [*sealed(gate), gate.audit_path]:
-        how = "immutable=1" if pathlib.Path(f"{path}-journal").exists() else "mode=ro"
+        how = "immutable=1" if pathlib.Path(f"{path.resolve()}-journal").exists() else "mode=ro"
         db = sqlite3.connect(f"file:{path}?{how}", uri=True, timeout=60)
         rows += db.execute(sql).fetchall()
         db.close()

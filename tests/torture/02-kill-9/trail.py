@@ -10,13 +10,13 @@ from integration.lib.evidence import PAPER, everywhere, paper, sealed
 WRITE_VERSION = 18  # its place in an SQLite file's header; 2: WAL
 OPEN_ERASURES = ("SELECT seq FROM event WHERE kind = 'erased' AND seq NOT IN "
                  "(SELECT json_extract(detail, '$.erased') FROM event WHERE kind = 'erase_done')")
-ROTATION = ("the next file made", "sealed", "under both names", "replaced, no row yet")
+ROTATION = ("the next file made", "sealed", "linked, no row yet", "a sealed file in WAL mode", "a journal beside a sealed file")
 
 
 def is_begun(gate):
     """Some kills come before there is a file, or a table in it; one in the middle of its first page leaves a journal, which only
     who may write can take back."""
-    path = gate.audit_path
+    path = gate.live_path
     if not path.exists() or (path.stat().st_size <= 4096 and path.with_name(path.name + "-journal").exists()):
         return False
     return path.stat().st_size > 0 and gate.rows("SELECT count(*) AS n FROM sqlite_schema")[0]["n"] > 0
@@ -33,26 +33,30 @@ def journals(gate):
 
 def leftovers(gate):
     """What no clean end leaves beside the live file."""
-    names = {path.name for pattern in ("*.next*", "audit-[0-9]*.db-*") for path in gate.folder.glob(pattern)}
-    names |= {path.name for path in gate.folder.glob("audit-[0-9]*.db")} - {path.name for path in sealed(gate)}
-    return sorted(names | set(in_wal_mode(gate)))
+    names = {path.name for pattern in ("*.next*", "audit-[0-9]*.db-*") for path in gate.folder.glob(pattern)
+             if not path.name.startswith(gate.live_path.name)}
+    return sorted(names | set(in_wal_mode(gate)) | {path.name for path in made(gate)})
+
+
+def made(gate):
+    """Files behind the live one: of a rotation that had not come to the link."""
+    live = int(gate.live_path.stem.split("-")[-1])
+    return [path for path in sealed(gate) if int(path.stem.split("-")[-1]) > live]
 
 
 def half_done(gate):
     """What stands in the middle, by name, each with what tells it from an earlier one."""
-    found, following = {}, gate.folder / "audit.db.next"
+    found = {}
     if not is_begun(gate):
         return found
     row, = gate.rows("SELECT seq AS begin, (SELECT max(seq) FROM entry) AS last, (SELECT kind FROM event WHERE seq = "
                      "(SELECT max(seq) FROM entry)) AS kind FROM file")
-    if following.exists():
-        found["the next file made"] = following.stat().st_ctime_ns
+    for path in made(gate):
+        found["the next file made"] = path.name
     if row["kind"] == "sealed":
         found["sealed"] = row["last"]
-    if any(path.samefile(gate.audit_path) for path in gate.folder.glob("audit-[0-9]*.db")):
-        found["under both names"] = row["last"]
     if row["last"] is None and row["begin"] > 0:
-        found["replaced, no row yet"] = row["begin"]
+        found["linked, no row yet"] = row["begin"]
     found.update(("erasing", row["seq"]) for row in gate.rows(OPEN_ERASURES))
     found.update(("a sealed file in WAL mode", name) for name in in_wal_mode(gate))
     found.update(("a journal beside a sealed file", name) for name in journals(gate))

@@ -168,20 +168,32 @@ static unsigned count_in(const char *path, const char *correlation)
     return count;
 }
 
+/* A start goes on in a new file where somebody has the last one open, so there may be several. */
+static unsigned count_in_all(const char *correlation)
+{
+    struct trail trail;
+    struct why why = {0};
+    unsigned count = 0;
+
+    assert_int_equal(trail_find(bench->file.path, true, &trail, &why), CODE_OK);
+    for (size_t i = 0; i < trail.count; i++)
+        count += count_in(trail.files[i].path, correlation);
+    trail_fini(&trail);
+    return count;
+}
+
 static void find_many(void)
 {
-    struct audit_file sealed;
     struct db *db = reader(bench->file.path);
     char text[LENGTH];
 
     compare_some(db, 3, BEFORE_KILLS);
     compare(db, "often");
     db_close(&db);
-    in_file(bench, 0, &sealed);
     for (int i = 0; i < 2; i++) {
         const char *correlation = correlation_of((unsigned)(next_random() % BEFORE_KILLS), text);
 
-        assert_int_equal(found_by_query(correlation), count_in(sealed.path, correlation) + count_in(bench->file.path, correlation));
+        assert_int_equal(found_by_query(correlation), count_in_all(correlation));
     }
     assert_int_equal(found_by_query("no-such"), 0);
 }
