@@ -23,5 +23,6 @@
     X(under)              \
     X(url)                \
     X(cidr)               \
-    X(format)
+    X(format)             \
+    X(free_of)
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a text looks like: matches, glob, starts_with, ends_with. */
+/* What a text looks like: matches, glob, starts_with, ends_with; what must not be in it: free_of. */
 #include "policy/compile_priv.h"
 
 #include "base/glob.h"
+#include "unicode/unicode.h"
 
 /* ---- matches ---- */
 
@@ -92,4 +93,38 @@ const struct operator policy__op_starts_with = {
 
 const struct operator policy__op_ends_with = {
     .word = "ends_with", .types = TYPES_SCALAR, .compile = compile_text, .of_text = ends_with, .sample = sample_end,
+};
+
+/* ---- free_of ---- */
+
+static void compile_free_of(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    static const char *const words[] = {"hidden", NULL};
+
+    if (policy__word(c, node, words) == 0)
+        op->text = span_text(words[0]);
+}
+
+static enum truth free_of(struct rule_walk *walk, const struct op *op, struct span text)
+{
+    (void)walk;
+    (void)op;
+    return truth_of(!unicode_is_deceptive(text));
+}
+
+static void sample_free_of(const struct op *op, struct samples *samples)
+{
+    (void)op;
+    samples->json(samples, SPAN_LIT("\"a\xe2\x80\x8b" "b\"")); /* U+200B */
+}
+
+static const char *doubt_free_of(const struct op *op)
+{
+    (void)op;
+    return "this closes what is free of hidden characters and lets what holds them pass; write not: {..., free_of: hidden}";
+}
+
+const struct operator policy__op_free_of = {
+    .word = "free_of", .types = TYPES_SCALAR, .compile = compile_free_of, .of_text = free_of, .cost = policy__text_cost,
+    .sample = sample_free_of, .closing_doubt = doubt_free_of,
 };

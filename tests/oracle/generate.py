@@ -27,8 +27,8 @@ PATTERNS = ["x", "x+", "[a-z]+", "xy?", "(?i)drop", "(?i)s", "(?i)k", ".*", "a.b
             "", "[^x]"]
 GLOBS = ["*", "x*", "*y", "?", "??", "a*b", "\\*", "a\\*b", "x", "", "*x*y*", "1*", "?*"]
 OPERATORS = ["equals", "in", "matches", "not_matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
-             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format"]
-SPECIAL = ["under", "url", "cidr", "format"]  # their values must be drawn on purpose: chance makes none
+             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format", "free_of"]
+SPECIAL = ["under", "url", "cidr", "format", "free_of"]  # their values must be drawn on purpose: chance makes none
 PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srvx", "srv/a", "/srv/%2e%2e/x", "/srv/%252e%252e/x",
          "/a/../srv/b", "/..//srv", "/srv/a%", "/srv\\a", "/srv/%00", "/srv/\u0085", "%2Fsrv%2fa", "/%ff", "/srv/%C3%A4",
          "/srv/a/../../srv/b", "/", ".", "/etc/passwd", "/srv/a/b/..", "/srv/a/b/../..", "/srv/.../a", "/\u00e4/x", "/srv/%5ca",
@@ -66,6 +66,11 @@ HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
 # Around changes of clocks, of days and of calendars; seconds since 1970.
 MOMENTS = [1700000000, 1711846800, 1711843200, 1729990800, 1729994400, 1730613600, 1710054000, 1709164800, 100000, 4102444800, 951782400,
            1325242800, 2524607999, 1699999999, 32503679999]
+# Hidden or not by themselves or by what stands beside them.
+UNSEEN = ["a\u200bb", "a\u202eb", "\u2066x\u2069", "\u00ad", "x\U000e0041", "a\u0001b", "\u007f", "\u0085", "\t\r\n", "a\u2028b", "\ufeffx",
+          "\u0628\u200c\u0628", "\u0915\u094d\u200d\u0937", "a\u200db", "\U0001f468\u200d\U0001f469", "\U0001f468\u200c\U0001f469",
+          "\u200d\u0628", "\u0628\u200d", "\u0628\u200d\u200d\u0628", "\u2764\ufe0f", "\ufe0f", "a\ufe0f\ufe0f", "\u0600\u0661", "\u115f",
+          "\u3164", "\u00a0", "\u2063", "\U0001f3f3\ufe0f\u200d\U0001f308", "\u180e", "\u0301", "x"]
 ENTITIES = sorted(name for name in html.entities.html5 if name.endswith(";"))
 DECODERS = ["percent", "base64", "unicode", "html", "json"]
 DECODED = {*DECODED_OPERATORS, "not_matches"}
@@ -125,7 +130,7 @@ class Generator:
             text = (self.random.choice(BROKEN) if self.maybe(0.25) else f"a&{self.random.choice(ENTITIES)}" if self.maybe(0.1) else
                     disguise(self.random, self.random.choice(HIDDEN + self.named)))
         else:
-            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED}[wanted])
+            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN}[wanted])
         return disguise(self.random, text) if "decode" in self.wanted and self.maybe(0.2) else text
 
     def scalar(self):
@@ -187,6 +192,8 @@ class Generator:
             return self.url_terms()
         if name == "format":
             return choice(["uuid", "email", "date", "date-time", "ipv4", "ipv6"])
+        if name == "free_of":
+            return "hidden"
         if name in ("min", "max"):
             return Number(choice(NUMBERS))
         if name.startswith(("min_", "max_")):
@@ -444,8 +451,8 @@ def text_of(value):
         return str(value)
     if type_of(value) == "number":
         return value.lexeme
-    if isinstance(value, str):  # YAML has no pairs of surrogates: beyond ASCII as it stands
-        return re.sub("[\x7f-\x9f\u2028\u2029]", lambda m: f"\\u{ord(m[0]):04x}", json.dumps(value, ensure_ascii=False))
+    if isinstance(value, str):  # YAML has no pairs of surrogates: beyond ASCII as it stands, but for what no file may hold
+        return re.sub("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]", lambda m: f"\\u{ord(m[0]):04x}", json.dumps(value, ensure_ascii=False))
     if isinstance(value, list):
         return "[" + ", ".join(map(text_of, value)) + "]"
     if isinstance(value, dict):

@@ -251,3 +251,36 @@ def has_format(name, text):
         one = address(text)
         return one is not None and one.version == int(name[-1])
     raise KeyError(name)
+
+
+# ---- free_of: hidden ----
+
+# What no font shows though Unicode counts it among letters and marks, and what it counts among format characters though fonts
+# show it: signs around numbers, an abbreviation's mark, joiners of hieroglyphs.
+BLANK = {0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x3164, 0xffa0, *range(0x180b, 0x1810), *range(0xe0000, 0xe1000)}
+SHOWN = {*range(0x600, 0x606), 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *range(0x13430, 0x13439)}
+JOINERS, VARIATIONS = "\u200c\u200d", [chr(code) for code in range(0xfe00, 0xfe10)]
+JOINED = ("ARABIC", "SYRIAC", "MONGOLIAN", "DEVANAGARI", "BENGALI", "TAMIL", "MALAYALAM", "SINHALA", "KHMER", "TIBETAN")
+
+
+def unseen(c):
+    """Controls but tab and line ends, bidi, zero width, tags, invisible format characters, separators of lines and paragraphs."""
+    category = unicodedata.category(c)
+    if category == "Cc":
+        return c not in "\t\n\r"
+    return category in ("Zl", "Zp") or ord(c) in BLANK or (category == "Cf" and ord(c) not in SHOWN)
+
+
+def hides(text):
+    """A joiner is seen by what it joins: letters of scripts that need it, or, if it is wide, emoji. One variation chooses how the
+    character before it looks; a run of them is a message."""
+    for at, c in enumerate(text):
+        before, after = text[at - 1] if at > 0 else "", text[at + 1:at + 2]
+        if c in JOINERS:
+            scripts = all(one and not unseen(one) and unicodedata.name(one, "").startswith(JOINED) for one in (before, after))
+            emoji = c == "\u200d" and all(one and (ord(one) >= 0x1f300 or one == "\ufe0f") for one in (before, after))
+            if not scripts and not emoji:
+                return True
+        elif unseen(c) or (c in VARIATIONS and (not before or before in VARIATIONS)):
+            return True
+    return False

@@ -135,6 +135,9 @@ static void test_ports(void **state)
     expect_warning(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b]}, absent: ignored}]"), AT, "`ports: any`");
     expect_warning(HEAD WHEN("{not: {arg: a, url: {schemes: [ftp]}}}"), AT, "`ports: any`");
     expect_none(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b], ports: any}, absent: ignored}]"));
+    /* 7.7: a forbid of what is free of hidden characters was meant the other way round. */
+    expect_warning(HEAD FORBID("match: {tools: [t]}, when: [{arg: '$..*', free_of: hidden}]"), AT, "write not: {");
+    expect_none(HEAD FORBID("match: {tools: [t]}, when: [{not: {arg: '$..*', free_of: hidden}}]"));
     expect_none(HEAD FORBID("match: {tools: [t]}, when: [{arg: a, url: {hosts: [b], ports: [1]}, absent: ignored}]"));
     expect_none(HEAD FORBID("match: {tools: [t]}, when: [{not: {arg: a, url: {hosts: [b]}, absent: applies}}]"));
     expect_none(HEAD WHEN("{arg: a, url: {hosts: [b]}}"));

@@ -340,6 +340,38 @@ static void test_format(void **state)
     CHECK(format_rows);
 }
 
+/* 7.7: what deceives a reader; the definition is unicode/'s, and its tests are tests/unit/unicode. */
+static const struct row free_rows[] = {
+    {"free_of: hidden", "\"Transfer 5 EUR\\tto\\r\\nAda\"", 'T', 'T'},
+    {"free_of: hidden", "\"\"", 'T', 'T'},
+    {"free_of: hidden", "5", 'T', 'T'},
+    {"free_of: hidden", "null", 'T', 'T'},
+    {"free_of: hidden", "[\"a\"]", 'U', 'U'},
+    {"free_of: hidden", "\"a\\u200bb\"", 'F', 'F'},       /* zero width */
+    {"free_of: hidden", "\"a\\u202eb\"", 'F', 'F'},       /* from right to left */
+    {"free_of: hidden", "\"\\u2066a\\u2069\"", 'F', 'F'}, /* isolates */
+    {"free_of: hidden", "\"a\\udb40\\udc41\"", 'F', 'F'}, /* a tag character */
+    {"free_of: hidden", "\"a\\u001b[2J\"", 'F', 'F'},
+    {"free_of: hidden", "\"a\\u0085b\"", 'F', 'F'},
+    {"free_of: hidden", "\"a\\u2028b\"", 'F', 'F'},
+    {"free_of: hidden", "\"soft\\u00adhyphen\"", 'F', 'F'},
+    {"free_of: hidden", "\"\\ufeff\"", 'F', 'F'},
+    {"free_of: hidden", "\"\\u0645\\u06cc\\u200c\\u062e\\u0648\\u0627\\u0647\\u0645\"", 'T', 'T'}, /* Persian needs it */
+    {"free_of: hidden", "\"\\ud83d\\udc68\\u200d\\ud83d\\udc69\"", 'T', 'T'},                      /* one emoji */
+    {"free_of: hidden", "\"a\\u200db\"", 'F', 'F'},
+    {"free_of: hidden", "\"a%e2%80%8bb\"", 'T', 'T'},
+    {"free_of: hidden, decode: [percent]", "\"a%e2%80%8bb\"", 'T', 'F'}, /* closing: a reading suffices */
+    {"free_of: hidden, decode: [html, base64]", "\"YSYjeDIwMmU7Yg==\"", 'T', 'F'}, /* a&#x202e;b */
+    {"free_of: hidden, decode: [unicode]", "\"a\\u200bb\"", 'T', 'F'}, /* what the decoder takes out was there */
+    {"free_of: hidden, keys: true", "{\"a\\u200b\":1}", 'F', 'F'},
+};
+
+static void test_free_of(void **state)
+{
+    (void)state;
+    CHECK(free_rows);
+}
+
 /* A row whose condition and arguments are whole. */
 struct whole_row {
     const char *condition, *arguments;
@@ -498,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_url),
         cmocka_unit_test(test_cidr),
         cmocka_unit_test(test_format),
+        cmocka_unit_test(test_free_of),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_meta),
