@@ -36,7 +36,7 @@ struct share {
 /* One label set; immutable but for its counts, one of each worker. */
 struct series {
     uint64_t hash;
-    struct span upstream, tool;
+    struct span upstream, tool, tenant;
     const char *verdict;
     enum reason reason;
     char *text; /* behind the counts */
@@ -47,17 +47,22 @@ struct series {
 struct metrics {
     _Atomic(struct series *) table[METRICS_SERIES_MAX * 2]; /* open addressing, never more than half full */
     _Atomic uint32_t used;
+    _Atomic(char *) *tenants; /* each behind the one before it; NULL: not told apart */
+    unsigned tenants_max;
     unsigned workers;
     struct share shares[];
 };
 
-enum code metrics_new(unsigned workers, struct metrics **metrics)
+enum code metrics_new(unsigned workers, unsigned tenants, struct metrics **metrics)
 {
     *metrics = mem_zalloc(sizeof **metrics + workers * sizeof(struct share));
     if (*metrics == NULL)
         return CODE_NOMEM;
     (*metrics)->workers = workers;
-    return CODE_OK;
+    (*metrics)->tenants_max = tenants;
+    if (tenants > 0 && ((*metrics)->tenants = mem_zalloc(tenants * sizeof *(*metrics)->tenants)) == NULL)
+        metrics_free(metrics);
+    return *metrics != NULL ? CODE_OK : CODE_NOMEM;
 }
 
 void metrics_free(struct metrics **metrics)
@@ -66,6 +71,9 @@ void metrics_free(struct metrics **metrics)
         return;
     for (size_t i = 0; i < METRICS_SERIES_MAX * 2; i++)
         mem_free(atomic_load_explicit(&(*metrics)->table[i], memory_order_relaxed));
+    for (unsigned i = 0; i < (*metrics)->tenants_max && (*metrics)->tenants != NULL; i++)
+        mem_free(atomic_load_explicit(&(*metrics)->tenants[i], memory_order_relaxed));
+    mem_free((*metrics)->tenants);
     mem_free(*metrics);
     *metrics = NULL;
 }
@@ -87,10 +95,30 @@ static void observe(struct histogram *histogram, int64_t us)
     add(&histogram->sum_us, (uint64_t)us);
 }
 
+/* Which tenant a call counts under: keys may let agents name tenants, so the first ones alone are told apart. */
+static struct span tenant_of(struct metrics *metrics, struct span tenant)
+{
+    for (unsigned i = 0; i < metrics->tenants_max && !span_is_empty(tenant); i++) {
+        char *known = atomic_load_explicit(&metrics->tenants[i], memory_order_acquire), *made;
+
+        if (known == NULL && (made = mem_alloc(tenant.len + 1)) != NULL) {
+            memcpy(made, tenant.at, tenant.len);
+            made[tenant.len] = '\0';
+            if (atomic_compare_exchange_strong(&metrics->tenants[i], &known, made))
+                known = made;
+            else
+                mem_free(made);
+        }
+        if (known != NULL && span_is(tenant, known))
+            return tenant;
+    }
+    return SPAN_NONE;
+}
+
 static struct series *series_new(const struct metrics *metrics, const struct metrics_call *call, uint64_t hash)
 {
     size_t counts = metrics->workers * sizeof(struct count);
-    struct series *series = mem_zalloc(sizeof *series + counts + call->upstream.len + call->tool.len + 1);
+    struct series *series = mem_zalloc(sizeof *series + counts + call->upstream.len + call->tool.len + call->tenant.len + 1);
 
     if (series == NULL)
         return NULL;
@@ -102,7 +130,10 @@ static struct series *series_new(const struct metrics *metrics, const struct met
         memcpy(series->text, call->upstream.at, call->upstream.len);
     if (call->tool.len > 0)
         memcpy(series->text + call->upstream.len, call->tool.at, call->tool.len);
+    if (call->tenant.len > 0)
+        memcpy(series->text + call->upstream.len + call->tool.len, call->tenant.at, call->tenant.len);
     series->upstream = span_of(series->text, call->upstream.len);
+    series->tenant = span_of(series->text + call->upstream.len + call->tool.len, call->tenant.len);
     series->tool = span_of(series->text + call->upstream.len, call->tool.len);
     return series;
 }
@@ -110,7 +141,8 @@ static struct series *series_new(const struct metrics *metrics, const struct met
 static bool is_same(const struct series *series, const struct metrics_call *call, uint64_t hash)
 {
     return series->hash == hash && series->reason == call->reason && series->verdict == call->verdict &&
-           span_equals(series->upstream, call->upstream) && span_equals(series->tool, call->tool);
+           span_equals(series->upstream, call->upstream) && span_equals(series->tool, call->tool) &&
+           span_equals(series->tenant, call->tenant);
 }
 
 /* Returns: the slot's series after trying to put a new one there; NULL when there may be no more. */
@@ -133,7 +165,7 @@ static struct series *claim(struct metrics *metrics, size_t slot, const struct m
 static struct series *series_of(struct metrics *metrics, const struct metrics_call *call)
 {
     uint64_t hash = hash_mix(hash_mix(hash_span(call->upstream), hash_span(call->tool)),
-                             hash_mix((uint64_t)call->reason, (uint64_t)(uintptr_t)call->verdict));
+                             hash_mix((uint64_t)call->reason, (uint64_t)(uintptr_t)call->verdict) ^ hash_span(call->tenant));
 
     for (size_t step = 0; step < METRICS_SERIES_MAX * 2; step++) {
         size_t slot = (hash + step) % (METRICS_SERIES_MAX * 2);
@@ -151,10 +183,13 @@ static struct series *series_of(struct metrics *metrics, const struct metrics_ca
 
 void metrics_call(struct metrics *metrics, const struct metrics_call *call)
 {
-    struct series *series = series_of(metrics, call);
+    struct metrics_call labelled = *call;
+    struct series *series;
     struct share *share = &metrics->shares[call->worker];
 
     BUG_ON(call->worker >= metrics->workers);
+    labelled.tenant = tenant_of(metrics, call->tenant);
+    series = series_of(metrics, &labelled);
     add(series != NULL ? &series->counts[call->worker].value : &share->overflow, 1);
     observe(&share->times[TIME_JUDGE], call->judge_us);
     observe(&share->times[TIME_AUDIT], call->audit_us);
@@ -188,13 +223,17 @@ static void write_label(struct buf *out, struct span value)
     }
 }
 
-static void write_call_line(struct buf *out, struct span upstream, struct span tool, const char *verdict,
-                            const char *reason, uint64_t count)
+static void write_call_line(struct buf *out, const struct metrics *metrics, struct span upstream, struct span tool,
+                            struct span tenant, const char *verdict, const char *reason, uint64_t count)
 {
     buf_add_text(out, "callgate_calls_total{upstream=\"");
     write_label(out, upstream);
     buf_add_text(out, "\",tool=\"");
     write_label(out, tool.len > 0 ? tool : SPAN_LIT("other"));
+    if (metrics->tenants_max > 0) {
+        buf_add_text(out, "\",tenant=\"");
+        write_label(out, tenant.len > 0 ? tenant : SPAN_LIT("other"));
+    }
     buf_addf(out, "\",verdict=\"%s\",reason=\"%s\"} %" PRIu64 "\n", verdict, reason, count);
 }
 
@@ -209,11 +248,11 @@ static void write_calls(const struct metrics *metrics, struct buf *out)
         const struct series *series = atomic_load_explicit(&metrics->table[i], memory_order_acquire);
 
         if (series != NULL)
-            write_call_line(out, series->upstream, series->tool, series->verdict, reason_name(series->reason),
-                            calls_of(metrics, series));
+            write_call_line(out, metrics, series->upstream, series->tool, series->tenant, series->verdict,
+                            reason_name(series->reason), calls_of(metrics, series));
     }
     if (overflow > 0)
-        write_call_line(out, SPAN_LIT("other"), SPAN_NONE, "other", "other", overflow);
+        write_call_line(out, metrics, SPAN_LIT("other"), SPAN_NONE, SPAN_NONE, "other", "other", overflow);
 }
 
 static void write_endings(struct buf *out)

@@ -15,13 +15,15 @@
 
 struct metrics;
 
-/* Each worker counts for itself, so that none takes a line of memory from another for every call. */
-enum code metrics_new(unsigned workers, struct metrics **metrics) MUST_USE;
+/* Each worker counts for itself, so that none takes a line of memory from another for every call. Takes: tenants:
+ * how many have a label of their own, those that come first; the others share `other`. 0: no call has that label. */
+enum code metrics_new(unsigned workers, unsigned tenants, struct metrics **metrics) MUST_USE;
 void metrics_free(struct metrics **metrics);
 
 struct metrics_call {
     unsigned worker;
     struct span upstream;
+    struct span tenant;
     struct span tool;      /* empty where no policy names it: counted as `other` */
     const char *verdict;   /* "permit", "deny", "hold" */
     enum reason reason;

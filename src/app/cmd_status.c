@@ -21,6 +21,7 @@
 
 #define CONNECT_WAIT_MS 2000
 #define NAMES_WAIT_MS 3000
+#define EXPIRY_WARN_US (INT64_C(14) * 86400 * 1000000)
 #define RECENT_ROWS 1000
 
 /* Findings as they are made: printed at once, or kept for --json. */
@@ -258,22 +259,54 @@ static void look_at_disk(struct report *report, const struct conf *conf)
          bytes < DISK_LOW_BYTES ? ": when it is full, every call is denied; make room" : "");
 }
 
-static bool accepts_connections(const struct sock_address *address)
+/* One line for certificates that will do for a while would say nothing to anybody. */
+static void look_at_expiry(struct report *report, struct span whose, int64_t until_us)
 {
+    int64_t left_us = until_us - clock_wall_us();
+    char day[CLOCK_TEXT_BYTES];
+
+    if (until_us == INT64_MAX || left_us > EXPIRY_WARN_US)
+        return;
+    clock_text(until_us, day);
+    find(report, "tls", left_us > 0, "%sthe certificate of %.*s, or one that it rests on, %s %.10s%s",
+         left_us > 0 ? "warning: " : "", SPAN_ARG(whose), left_us > 0 ? "ends on" : "ended on", day,
+         left_us > 0 ? "; have it renewed" : ": connections fail; have it renewed");
+}
+
+/* Shakes hands as the gate would. Returns: whether a call could go; otherwise, what the matter is, empty: nobody is there. */
+static bool accepts_connections(const struct proxy_upstream *upstream, const struct sock_address *address, struct why *fault)
+{
+    int64_t until_us = clock_monotonic_us() + CONNECT_WAIT_MS * INT64_C(1000), left_us;
     struct pollfd ready = {.events = POLLOUT};
-    bool accepts;
+    struct stream *stream = NULL;
+    enum io io;
 
     if (sock_connect(address, &ready.fd) != CODE_OK)
         return false;
-    accepts = poll(&ready, 1, CONNECT_WAIT_MS) == 1 && sock_connect_state(ready.fd) == CODE_OK;
-    sock_close(&ready.fd);
-    return accepts;
+    if (poll(&ready, 1, CONNECT_WAIT_MS) != 1 || sock_connect_state(ready.fd) != CODE_OK || upstream->tls == NULL ||
+        tls_connect(upstream->tls, ready.fd, upstream->host, &stream) != CODE_OK) {
+        bool accepts = upstream->tls == NULL && sock_connect_state(ready.fd) == CODE_OK;
+
+        sock_close(&ready.fd);
+        return accepts;
+    }
+    while ((io = stream_handshake(stream)) == IO_WANT_READ || io == IO_WANT_WRITE) {
+        ready.events = io == IO_WANT_READ ? POLLIN : POLLOUT;
+        left_us = until_us - clock_monotonic_us();
+        if (left_us <= 0 || poll(&ready, 1, (int)(left_us / 1000) + 1) == 0)
+            break;
+    }
+    if (io != IO_OK)
+        (void)why_set(fault, CODE_IO, "%s", io == IO_FAIL ? stream_fault(stream) : "TLS handshake: no answer");
+    stream_close(&stream);
+    return io == IO_OK;
 }
 
 static void look_at_route(struct report *report, const struct proxy_route *route, const struct resolve_table *names)
 {
     size_t count;
     const struct sock_address *addresses = resolve_find(names, span_text(route->upstream.host), route->upstream.port, &count);
+    struct why fault = {0};
     bool accepts = false;
 
     if (!span_is_empty(route->upstream.command)) {
@@ -282,10 +315,26 @@ static void look_at_route(struct report *report, const struct proxy_route *route
         return;
     }
     for (size_t i = 0; i < count && !accepts; i++)
-        accepts = accepts_connections(&addresses[i]);
+        accepts = accepts_connections(&route->upstream, &addresses[i], &fault);
     find(report, "upstream", accepts, "%.*s at %s:%u %s", SPAN_ARG(route->name), route->upstream.host, route->upstream.port,
          accepts ? "accepts connections"
-                 : count == 0 ? "has no address: its name cannot be resolved" : "does not accept connections");
+                 : count == 0 ? "has no address: its name cannot be resolved"
+                              : fault.text[0] != '\0' ? fault.text : "does not accept connections");
+    if (route->upstream.tls != NULL) {
+        look_at_expiry(report, route->name, tls_met_until_us(route->upstream.tls));
+        look_at_expiry(report, span_text("the gate, as this route shows it"), tls_shown_until_us(route->upstream.tls));
+    }
+}
+
+static void look_at_listeners(struct report *report, const struct proxy_conf *conf)
+{
+    for (size_t i = 0; i < conf->listen_count; i++) {
+        char address[SOCK_TEXT_BYTES];
+
+        sock_text(&conf->listens[i].address, address);
+        if (conf->listens[i].tls != NULL)
+            look_at_expiry(report, span_text(address), tls_shown_until_us(conf->listens[i].tls));
+    }
 }
 
 static enum code look_at_upstreams(struct report *report, const struct conf *conf, struct why *why)
@@ -333,6 +382,7 @@ static int tell_status(const struct conf *conf, bool as_json)
     look_at_approvals(&report, conf);
     look_at_audit(&report, conf);
     look_at_disk(&report, conf);
+    look_at_listeners(&report, conf->proxy);
     code = look_at_upstreams(&report, conf, &why);
     if (code != CODE_OK)
         status = complain_why(code, &why);

@@ -83,7 +83,7 @@ static void read_admin(struct conf_reader *reader, const struct yaml_node *root,
     struct why why = {""};
     bool *shown[] = {&admin->public_healthz, &admin->public_readyz, &admin->public_metrics};
 
-    if (node == NULL || !conf__map(reader, node, conf__admin, "`admin`"))
+    if (node == NULL || !conf__read(reader, node, conf__admin, "`admin`", admin))
         return;
     admin->is_on = true;
     address = yaml_member(node, "address");

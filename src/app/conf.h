@@ -30,6 +30,7 @@ struct conf_admin {
     bool is_on;
     struct sock_address address;
     bool public_healthz, public_readyz, public_metrics;
+    uint32_t tenants;              /* that have a label in callgate_calls_total; 0: none has */
 };
 
 struct conf_pipe {

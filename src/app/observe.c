@@ -42,6 +42,37 @@ void serve__watch_disk(struct serve *serve)
     }
 }
 
+#define EXPIRY "callgate_certificate_expiry_timestamp_seconds"
+
+static void write_expiry(struct buf *out, const char *side, struct span name, int64_t until_us)
+{
+    if (until_us != INT64_MAX)
+        buf_addf(out, EXPIRY "{side=\"%s\",name=\"%.*s\"} %lld\n", side, SPAN_ARG(name), (long long)(until_us / 1000000));
+}
+
+/* Names of routes and addresses hold nothing that a label would escape. */
+static void write_certificates(const struct proxy_conf *conf, struct buf *out)
+{
+    buf_add_text(out, "# HELP callgate_certificate_expiry_timestamp_seconds When the first certificate of a chain ends: a "
+                      "listener's, ours to an upstream (client), an upstream's as last met.\n"
+                      "# TYPE callgate_certificate_expiry_timestamp_seconds gauge\n");
+    for (size_t i = 0; i < conf->listen_count; i++) {
+        char address[SOCK_TEXT_BYTES];
+
+        sock_text(&conf->listens[i].address, address);
+        if (conf->listens[i].tls != NULL)
+            write_expiry(out, "listener", span_text(address), tls_shown_until_us(conf->listens[i].tls));
+    }
+    for (size_t i = 0; i < conf->route_count; i++) {
+        const struct proxy_route *route = &conf->routes[i];
+
+        if (route->upstream.tls == NULL)
+            continue;
+        write_expiry(out, "client", route->name, tls_shown_until_us(route->upstream.tls));
+        write_expiry(out, "upstream", route->name, tls_met_until_us(route->upstream.tls));
+    }
+}
+
 static enum code measure(void *context, struct buf *out)
 {
     const struct serve *serve = context;
@@ -60,6 +91,8 @@ static enum code measure(void *context, struct buf *out)
     if (file_disk_room(serve->conf->audit.database, &room_bytes) != CODE_OK)
         room_bytes = 0;
     const struct metrics_gauge gauges[] = {
+        {"process_start_time_seconds", "When the process started, in seconds since 1970.", "gauge",
+         (uint64_t)(serve->started_us / 1000000)},
         {"callgate_connections", "Connections of agents.", "gauge", proxy.connections},
         {"callgate_connections_accepted_total", "Connections of agents since the start.", "counter", proxy.accepted},
         {"callgate_requests_total", "Messages of agents that were judged.", "counter", proxy.requests},
@@ -104,13 +137,17 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_policy_version", "The active policy's version; 0: none.", "gauge", serve->policy_active},
     };
 
+    buf_add_text(out, "# HELP callgate_build_info 1; its label says which version runs.\n# TYPE callgate_build_info gauge\n"
+                      "callgate_build_info{version=\"" CALLGATE_VERSION "\"} 1\n");
+    write_certificates(serve->conf->proxy, out);
     return metrics_write(serve->metrics, gauges, sizeof gauges / sizeof gauges[0], out);
 }
 
 static void count_call(void *context, const struct proxy_call *call)
 {
     const struct metrics_call counted = {
-        .worker = call->worker, .upstream = call->upstream, .tool = call->names_tool ? call->tool : SPAN_NONE,
+        .worker = call->worker, .upstream = call->upstream, .tenant = call->tenant,
+        .tool = call->names_tool ? call->tool : SPAN_NONE,
         .verdict = verdict_text(call->verdict), .reason = call->reason, .judge_us = call->judge_us,
         .audit_us = call->audit_us, .upstream_us = call->upstream_us,
     };
@@ -129,7 +166,8 @@ enum code serve__open_admin(struct serve *serve, struct why *why)
 
     if (!from->is_on)
         return CODE_OK;
-    code = metrics_new(serve->conf->workers, &serve->metrics);
+    serve->started_us = clock_wall_us();
+    code = metrics_new(serve->conf->workers, from->tenants, &serve->metrics);
     if (code != CODE_OK)
         return why_set(why, code, "not enough memory for metrics");
     code = admin_open(&conf, serve->loop, &serve->admin, why);

@@ -470,6 +470,7 @@ static void report(struct pair *pair)
     struct proxy_call call = {
         .worker = pair->lane->worker.index,
         .upstream = exchange->label,
+        .tenant = exchange->identity.tenant,
         .method = exchange->call->asked.method,
         .tool = exchange->call->asked.tool,
         .verdict = verdict->kind,

@@ -81,6 +81,7 @@ void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges);
 struct proxy_call {
     unsigned worker;         /* whose thread tells it */
     struct span upstream;
+    struct span tenant;
     struct span method;
     struct span tool;
     enum verdict_kind verdict;

@@ -43,6 +43,8 @@ static void note_verified(struct tls_stream *tls)
     if (SSL_session_reused(tls->ssl))
         return;
     tls__accepted(tls->context, SSL_get0_verified_chain(tls->ssl), &tls->accepted);
+    atomic_store_explicit(&tls->context->met_until_us, tls__chain_until_us(SSL_get0_verified_chain(tls->ssl)),
+                          memory_order_relaxed);
     if (tls->accepted.until_us > latest_us)
         tls->accepted.until_us = latest_us;
 }

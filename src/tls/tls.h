@@ -66,6 +66,10 @@ bool tls_is_resumed(const struct stream *stream);
  * not, the reason is in stream_fault. Takes: a stream made here, after its handshake. */
 bool tls_peer_holds(struct stream *stream, const struct tls_context *context);
 bool tls_asks_certificate(const struct tls_context *context);
+/* When the first certificate ends, in microseconds since 1970; INT64_MAX: there is none. Of those that are shown to the peer;
+ * and of those of an upstream, up to its authority, as the last full handshake met them. */
+int64_t tls_shown_until_us(const struct tls_context *context);
+int64_t tls_met_until_us(const struct tls_context *context);
 int64_t tls_lists_until_us(const struct tls_context *context); /* when the first list runs out; INT64_MAX: there is none */
 
 /* Whether the socket below was connected: what failed then was TLS. */

@@ -37,6 +37,7 @@ struct tls_context {
     unsigned char trust[TLS_TRUST_BYTES]; /* SHA-256 over authorities and lists: contexts with the same accept the same */
     atomic_uint refs;
     atomic_uint kept;            /* tickets, over its life */
+    _Atomic int64_t met_until_us; /* of an upstream: 0: not met yet */
     _Atomic(struct tls_ticket *) tickets[TLS_TICKETS];
 };
 
@@ -55,6 +56,7 @@ struct tls_accepted {
 /* Believes the certificates of `ca` (NULL: those that the context believes already), unless one of `crls` revokes them. */
 enum code tls__trust(struct tls_context *context, const char *ca, const char *const *crls, bool needs_certificate,
                      struct why *why) MUST_USE;
+int64_t tls__chain_until_us(STACK_OF(X509) *chain); /* when the first of them ends; INT64_MAX: none is there */
 void tls__accepted(const struct tls_context *context, STACK_OF(X509) *chain, struct tls_accepted *accepted);
 /* Verifies the peer of `ssl` once more. Returns: X509_V_OK, or what is wrong with it. */
 int tls__verify_again(const struct tls_context *context, SSL *ssl, struct tls_accepted *accepted);

@@ -156,17 +156,43 @@ int64_t tls_lists_until_us(const struct tls_context *context)
     return first;
 }
 
+int64_t tls__chain_until_us(STACK_OF(X509) *chain)
+{
+    int64_t first = INT64_MAX;
+
+    for (int i = 0; i < sk_X509_num(chain); i++) {
+        int64_t until = time_us(X509_get0_notAfter(sk_X509_value(chain, i)));
+
+        first = until < first ? until : first;
+    }
+    return first;
+}
+
+int64_t tls_shown_until_us(const struct tls_context *context)
+{
+    X509 *own = SSL_CTX_get0_certificate(context->ctx);
+    STACK_OF(X509) *chain = NULL;
+    int64_t first, until;
+
+    (void)SSL_CTX_get0_chain_certs(context->ctx, &chain);
+    first = tls__chain_until_us(chain);
+    until = own != NULL ? time_us(X509_get0_notAfter(own)) : INT64_MAX;
+    return until < first ? until : first;
+}
+
+int64_t tls_met_until_us(const struct tls_context *context)
+{
+    int64_t until = atomic_load_explicit(&context->met_until_us, memory_order_relaxed);
+
+    return until != 0 ? until : INT64_MAX;
+}
+
 void tls__accepted(const struct tls_context *context, STACK_OF(X509) *chain, struct tls_accepted *accepted)
 {
     int64_t now = clock_wall_us();
 
     memcpy(accepted->trust, context->trust, sizeof accepted->trust);
-    accepted->until_us = INT64_MAX;
-    for (int i = 0; i < sk_X509_num(chain); i++) {
-        int64_t until = time_us(X509_get0_notAfter(sk_X509_value(chain, i)));
-
-        accepted->until_us = until < accepted->until_us ? until : accepted->until_us;
-    }
+    accepted->until_us = tls__chain_until_us(chain);
     for (int i = 0; i < sk_X509_CRL_num(context->lists); i++) {
         int64_t until = time_us(X509_CRL_get0_nextUpdate(sk_X509_CRL_value(context->lists, i)));
 

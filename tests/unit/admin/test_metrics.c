@@ -39,7 +39,7 @@ static void test_calls_are_counted_by_label(void **state)
     struct metrics_call call = call_of("search");
 
     (void)state;
-    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     metrics_call(metrics, &call);
     metrics_call(metrics, &call);
     call.tool = SPAN_NONE;
@@ -62,7 +62,7 @@ static void test_histograms_are_cumulative(void **state)
     const struct metrics_gauge gauges[] = {{"callgate_policy_version", "The active policy's version.", "gauge", 12}};
 
     (void)state;
-    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     metrics_call(metrics, &call);
     call.judge_us = 30;
     metrics_call(metrics, &call);
@@ -84,7 +84,7 @@ static void test_series_are_bounded(void **state)
     char name[32];
 
     (void)state;
-    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     for (int i = 0; i < METRICS_SERIES_MAX + 100; i++) {
         struct metrics_call call;
 
@@ -120,7 +120,7 @@ static void test_threads_count_without_loss(void **state)
     struct counter counters[4];
 
     (void)state;
-    assert_int_equal(metrics_new(4, &metrics), CODE_OK);
+    assert_int_equal(metrics_new(4, 0, &metrics), CODE_OK);
     for (unsigned i = 0; i < 4; i++) {
         counters[i] = (struct counter){metrics, i};
         assert_int_equal(pthread_create(&threads[i], NULL, count_many, &counters[i]), 0);
@@ -139,7 +139,7 @@ static void test_without_memory_a_call_counts_as_other(void **state)
     struct metrics_call call = call_of("t");
 
     (void)state;
-    assert_int_equal(metrics_new(1, &metrics), CODE_OK);
+    assert_int_equal(metrics_new(1, 0, &metrics), CODE_OK);
     mem_fail_at(1, 0);
     metrics_call(metrics, &call);
     mem_fail_at(0, 0);
@@ -147,10 +147,33 @@ static void test_without_memory_a_call_counts_as_other(void **state)
     metrics_free(&metrics);
 }
 
+/* 7.13: keys may let an agent name tenants, so the number of labels has a bound that the operator sets. */
+static void test_tenants_have_a_label_up_to_a_bound(void **state)
+{
+    static const char *const names[] = {"acme", "beta", "gamma", "acme", "delta"};
+    struct metrics *metrics;
+    struct metrics_call call = call_of("search");
+
+    (void)state;
+    assert_int_equal(metrics_new(1, 2, &metrics), CODE_OK);
+    for (size_t i = 0; i < 5; i++) {
+        call.tenant = span_text(names[i]);
+        metrics_call(metrics, &call);
+    }
+    call.tenant = SPAN_NONE;
+    metrics_call(metrics, &call);
+    assert_non_null(strstr(written(metrics, NULL, 0), "tool=\"search\",tenant=\"acme\",verdict=\"permit\",reason=\"permitted\"} 2\n"));
+    assert_non_null(strstr(text, "tenant=\"beta\",verdict=\"permit\",reason=\"permitted\"} 1\n"));
+    assert_non_null(strstr(text, "tenant=\"other\",verdict=\"permit\",reason=\"permitted\"} 3\n"));
+    assert_null(strstr(text, "gamma"));
+    metrics_free(&metrics);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls_are_counted_by_label), cmocka_unit_test(test_histograms_are_cumulative),
+        cmocka_unit_test(test_tenants_have_a_label_up_to_a_bound),
         cmocka_unit_test(test_series_are_bounded),         cmocka_unit_test(test_threads_count_without_loss),
         cmocka_unit_test(test_without_memory_a_call_counts_as_other),
     };
