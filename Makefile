@@ -407,6 +407,10 @@ install: $(BIN) $(GATE_BIN) $(BIN:=.1)
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
 	install -m 0755 tools/verify-audit $(DESTDIR)$(DATA)/verify-audit
 	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
+	for d in src tests; do find $$d -name '*.md' -exec install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' \; || exit 1; done
+	for d in schema policies; do ln -sfn ../../callgate/$$d $(DESTDIR)$(DOC)/$$d || exit 1; done
+	install -D -m 0644 tools/dist/callgate.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/callgate.conf
+	install -D -m 0644 tools/dist/callgate.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/callgate.conf
 	for u in $(wildcard tools/dist/*.service tools/dist/*.socket); do \
 	    mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
 	    sed 's|@PREFIX@|$(PREFIX)|g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} || exit 1; done
