@@ -162,21 +162,8 @@ bool conf__bool(struct conf_reader *reader, const struct yaml_node *map, const c
     if (node == NULL)
         return false;
     if (node->type != YAML_BOOL)
-        CONF_FAULT(reader, node, "`%s` is true or false", key);
+        CONF_FAULT(reader, node, "`%s` is true or false%s", key, yaml_bool_words(node));
     return node->type == YAML_BOOL && node->truth;
-}
-
-/* "a, b or c" */
-static void list_words(const char *const *words, char *out, size_t room)
-{
-    size_t len = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; words[i] != NULL && len < room; i++) {
-        int more = snprintf(out + len, room - len, "%s`%s`", i == 0 ? "" : words[i + 1] != NULL ? ", " : " or ", words[i]);
-
-        len += more > 0 ? (size_t)more : 0;
-    }
 }
 
 size_t conf__word(struct conf_reader *reader, const struct yaml_node *node, const char *key, const char *const *words)
@@ -188,12 +175,12 @@ size_t conf__word(struct conf_reader *reader, const struct yaml_node *node, cons
         if (node->type == YAML_STRING && span_is(node->text, words[i]))
             return i;
     if (node->type == YAML_LIST || node->type == YAML_MAP) {
-        list_words(words, known, sizeof known);
+        why_list(words, "or", known, sizeof known);
         CONF_FAULT(reader, node, "`%s` is one word: %s", key, known);
         return 0;
     }
     nearest = why_nearest(node->text.at, node->text.len, words);
-    list_words(words, known, sizeof known);
+    why_list(words, "or", known, sizeof known);
     if (nearest != NULL)
         CONF_FAULT(reader, node, "`%s` knows no `%.*s`; did you mean `%s`?", key, SPAN_ARG(node->text), nearest);
     else

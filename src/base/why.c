@@ -89,3 +89,16 @@ const char *why_nearest(const char *word, size_t len, const char *const *words)
     }
     return nearest;
 }
+
+void why_list(const char *const *words, const char *last, char *out, size_t size)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; words[i] != NULL && len < size; i++) {
+        int more = words[i + 1] != NULL || i == 0 ? snprintf(out + len, size - len, "%s`%s`", i == 0 ? "" : ", ", words[i])
+                                                  : snprintf(out + len, size - len, " %s `%s`", last, words[i]);
+
+        len += more > 0 ? (size_t)more : 0;
+    }
+}

@@ -42,4 +42,7 @@ void faults_add(struct faults *faults, const char *file, int line, int column, c
 /* "did you mean": the nearest of `words` (NULL-terminated) within two edits, or NULL. */
 const char *why_nearest(const char *word, size_t len, const char *const *words);
 
+/* "`a`, `b` and `c`", as far as there is room. Takes: last: the word before the last one: "and", "or". */
+void why_list(const char *const *words, const char *last, char *out, size_t size);
+
 #endif

@@ -64,7 +64,7 @@ static void read_absence(struct compiler *c, const struct yaml_node *node, struc
                   "`optional` is for permits; write `absent: applies` to have the rule apply where the argument is "
                   "absent");
     else if (optional != NULL && optional->type != YAML_BOOL)
-        FAULT(c, optional, "`optional` is yes or no; write true or false");
+        FAULT(c, optional, "`optional` is true or false%s", yaml_bool_words(optional));
     else if (optional != NULL)
         manner->lets_apply = optional->truth;
     if (absent != NULL && permit)
@@ -125,7 +125,7 @@ static void read_subject(struct compiler *c, const struct yaml_node *node, struc
         return;
     subject->asks_keys = keys->truth;
     if (keys->type != YAML_BOOL)
-        FAULT(c, keys, "`keys` is yes or no; write true to ask for the members' names");
+        FAULT(c, keys, "`keys` is true or false%s", yaml_bool_words(keys));
     if (keys->truth && subject->path.text.at != NULL && path_select_members(&subject->path, &c->policy->arena) != CODE_OK)
         c->no_memory = true;
 }

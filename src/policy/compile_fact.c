@@ -46,7 +46,7 @@ void policy__compile_hints(struct compiler *c, const struct yaml_node *map, enum
             continue;
         hints[hint] = member->truth ? POLICY_YES : POLICY_NO;
         if (member->type != YAML_BOOL)
-            FAULT(c, member, "a hint is yes or no; write true or false");
+            FAULT(c, member, "a hint is true or false%s", yaml_bool_words(member));
     }
 }
 

@@ -39,7 +39,7 @@ static void compile_exists(struct compiler *c, const struct yaml_node *node, str
     op->truth = node->truth;
     op->text = node->truth ? SPAN_LIT("true") : SPAN_LIT("false");
     if (node->type != YAML_BOOL)
-        FAULT(c, node, "`exists` asks yes or no; write true or false");
+        FAULT(c, node, "`exists` is true or false%s", yaml_bool_words(node));
 }
 
 /* It is asked of a value, so there is one. */

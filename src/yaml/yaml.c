@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "yaml/yaml_priv.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #define MAX_DEPTH 64
 #define MAX_NODES 1000000
 #define MAX_ARENA_BYTES ((size_t)1 << 30)
+#define KEY_SHOWN_MAX 60
 
 struct yaml_tree {
     struct arena arena;
@@ -193,9 +195,9 @@ static void check_decoration(struct reader *reader, const yaml_event_t *event, b
     struct place place = place_of(reader, &event->start_mark);
 
     if (anchor)
-        fault_at(reader, place, "an anchor (&); write the value out where it is needed");
+        fault_at(reader, place, "an anchor (&); write the value out where it is needed, or quote a text that begins with &");
     if (tag)
-        fault_at(reader, place, "a tag (!); leave it out, and quote what must be a text");
+        fault_at(reader, place, "a tag (!); leave it out, or quote a text that begins with !");
 }
 
 static enum code take_scalar(struct reader *reader, const yaml_event_t *event)
@@ -309,7 +311,8 @@ static enum code take_alias(struct reader *reader, const yaml_event_t *event)
 {
     struct place place = place_of(reader, &event->start_mark);
 
-    fault_at(reader, place, "an alias (*); write the value out, or quote a text that begins with *");
+    fault_at(reader, place, "`*%s` is an alias in YAML; quote it where a text is meant: '*%s'", event->data.alias.anchor,
+             event->data.alias.anchor);
     if (is_at_key(reader)) {
         expect_value(&reader->levels[reader->depth - 1], SPAN_NONE, place, true);
         return CODE_OK;
@@ -364,18 +367,33 @@ static enum code take_event(struct reader *reader, const yaml_event_t *event)
 
 /* ---- the whole ---- */
 
+static void tell_slip(struct reader *reader, const yaml_parser_t *parser)
+{
+    struct yaml_slip slip = {.text = reader->text, .problem = parser->problem != NULL ? parser->problem : "not YAML",
+                             .about = parser->context != NULL ? parser->context : "", .in_brackets = parser->flow_level > 0};
+    struct place place;
+
+    place_of(reader, &parser->context_mark);
+    slip.context = reader->offset;
+    place = place_of(reader, &parser->problem_mark);
+    slip.at = reader->offset;
+    if (!yaml__slip(&slip))
+        fault_at(reader, place, "%s%s%s; check quotes, brackets and indentation here", slip.problem,
+                 slip.about[0] != '\0' ? " " : "", slip.about);
+    else
+        fault_at(reader, slip.at == reader->offset ? place : place_of_offset(reader->text, slip.at), "%s", slip.words);
+}
+
 static enum code tell_problem(struct reader *reader, const yaml_parser_t *parser)
 {
-    const char *problem = parser->problem != NULL ? parser->problem : "not YAML";
-
     if (parser->error == YAML_MEMORY_ERROR)
         return CODE_NOMEM;
     if (parser->error == YAML_READER_ERROR)
         fault_at(reader, place_of_offset(reader->text, parser->problem_offset),
-                 "%s; save the file as plain UTF-8, and escape such characters in double quotes", problem);
+                 "%s; save the file as plain UTF-8, and escape such characters in double quotes",
+                 parser->problem != NULL ? parser->problem : "not YAML");
     else
-        fault_at(reader, place_of(reader, &parser->problem_mark), "%s%s%s; check quotes, brackets and indentation here",
-                 problem, parser->context != NULL ? " " : "", parser->context != NULL ? parser->context : "");
+        tell_slip(reader, parser);
     reader->stop = true;
     return CODE_OK;
 }
@@ -482,6 +500,8 @@ const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults)
 {
+    char words[400];
+
     for (const struct yaml_node *child = map->child; child != NULL; child = child->next) {
         const char *const *word = known;
         const char *nearest;
@@ -491,11 +511,21 @@ void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, 
         if (*word != NULL)
             continue;
         nearest = why_nearest(child->key.at, child->key.len, known);
-        if (nearest != NULL)
-            faults_add(faults, tree->file, child->key_line, child->key_column,
-                       "%s knows no `%.*s`; did you mean `%s`?", what, SPAN_ARG(child->key), nearest);
-        else
-            faults_add(faults, tree->file, child->key_line, child->key_column,
-                       "%s knows no `%.*s`; leave it out", what, SPAN_ARG(child->key));
+        why_list(known, "and", words, sizeof words);
+        faults_add(faults, tree->file, child->key_line, child->key_column, "%s knows no `%.*s`; %s%s%s It knows %s.", what,
+                   SPAN_ARG(utf8_cut(child->key, KEY_SHOWN_MAX)), nearest ? "did you mean `" : "leave it out.",
+                   nearest ? nearest : "", nearest ? "`?" : "", words);
     }
+}
+
+const char *yaml_bool_words(const struct yaml_node *node)
+{
+    static const char *const yes[] = {"yes", "Yes", "YES", "on", "On", "ON", "y", "Y", NULL};
+    static const char *const no[] = {"no", "No", "NO", "off", "Off", "OFF", "n", "N", NULL};
+
+    for (size_t i = 0; yes[i] != NULL; i++)
+        if (node->type == YAML_STRING && (span_is(node->text, yes[i]) || span_is(node->text, no[i])))
+            return span_is(node->text, yes[i]) ? "; YAML 1.2 takes `yes` and `on` for texts: write true"
+                                               : "; YAML 1.2 takes `no` and `off` for texts: write false";
+    return "; write true or false";
 }

@@ -45,9 +45,12 @@ const char *yaml_file(const struct yaml_tree *tree);
 /* The member of a map with exactly this key, or NULL. */
 const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key);
 
-/* Adds a fault for each key of `map` that `known` (NULL-terminated) does not hold, with "did you mean". */
+/* Adds a fault for each key of `map` that `known` (NULL-terminated) does not hold, with "did you mean" and what it holds. */
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults);
+
+/* What to write in place of a value that is no boolean: "; write true or false", or what was meant by `yes`, `off`. */
+const char *yaml_bool_words(const struct yaml_node *node);
 
 /* The value as canonical JSON appended to `out` (for `call:` in tests, `equals:` and the like). */
 struct buf;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of yaml/ share: the types of plain scalars, and canonical JSON.
+/* What the files of yaml/ share: the types of plain scalars, canonical JSON, and words for what is no YAML.
  *
  * Threads: any.
  * Owns: nothing.
@@ -19,5 +19,17 @@ enum code yaml__scalar(struct arena *arena, struct span text, bool plain, struct
 /* Writes `text` as a JSON string; `out` has room for yaml__quoted_bytes(text). Returns: the bytes written. */
 size_t yaml__quoted_bytes(struct span text);
 size_t yaml__quote(struct span text, char *out);
+
+/* Where libyaml cannot go on, and what its author hardly meant. */
+struct yaml_slip {
+    struct span text;
+    const char *problem, *about; /* libyaml's words; "" where it has none */
+    size_t at, context;          /* offsets: of the problem, and of what was begun before it */
+    bool in_brackets;            /* between [ and ] or { and } */
+    char words[256];
+};
+
+/* Fills words; moves `at` to what is to be mended. Returns: false: nothing better than libyaml's words is known. */
+bool yaml__slip(struct yaml_slip *slip);
 
 #endif

@@ -202,10 +202,78 @@ static void test_bytes(void **state)
     expect_fault("a: \xed\xa0\x80", 1, 4, "UTF-8");
     expect_fault("a: \x01", 1, 4, "escape");
     expect_fault("a: \"\\ud800\"", 1, 7, "Unicode");
-    expect_fault("a: [1, 2\nb: 3\n", 2, 2, "check quotes");
-    expect_fault("a: 'open\n", 2, 1, "check quotes");
-    expect_fault("a:\n\t- b\n", 2, 1, "check quotes");
-    expect_fault("a: b\nc: {d: e, ", 2, 11, "check quotes"); /* 2.10: the text has no third line */
+    expect_fault("a: [1, 2\nb: 3\n", 2, 2, "what `[` opens in line 1 is not closed; write `]`");
+    expect_fault("a: 'open\n", 2, 1, "the quote that opens in line 1 is not closed");
+    expect_fault("a:\n\t- b\n", 2, 1, "a tab");
+    expect_fault("a: b\nc: {d: e, ", 2, 11, "or the bracket that closes"); /* 2.10: the text has no third line */
+}
+
+/* 7.5: what an author wrote is told in words, at the place that is to be mended, with what to write instead. */
+static void test_slips(void **state)
+{
+    static const struct {
+        const char *text;
+        int line, column;
+        const char *words;
+    } slips[] = {
+        {"a: [*]", 1, 5, "a value that begins with `*` means something else in YAML; quote it: '*'"},
+        {"a: *\n", 1, 4, "quote it: '*'"},
+        {"a:\n  - *\n", 2, 5, "quote it: '*'"},
+        {"a: {b: *x.*, c: d}", 1, 8, "quote it: '*x.*'"},
+        {"a: [b, *_read]", 1, 8, "`*_read` is an alias in YAML; quote it where a text is meant: '*_read'"},
+        {"a: & b\n", 1, 4, "begins with `&`"},
+        {"a: &b\n", 1, 4, "or quote a text that begins with &"},
+        {"a: !b\n", 1, 4, "or quote a text that begins with !"},
+        {"a: %2e\n", 1, 4, "a value cannot begin with `%` in YAML; quote it: '%2e'"},
+        {"%2e\n", 1, 1, "quote it: '%2e'"},
+        {"a: @b c\n", 1, 4, "a value cannot begin with `@` in YAML; quote it: '@b c'"},
+        {"a: [@b, c]", 1, 5, "quote it: '@b'"},
+        {"a: `b`\n", 1, 4, "quote it: '`b`'"},
+        {"a: |b\n", 1, 4, "quote it: '|b'"},
+        {"a: [>b]", 1, 5, "quote it: '>b'"},
+        {"a: b: c\n", 1, 5, "a second `: ` in one value; quote it: 'b: c'"},
+        {"- a: 1\n  say: Note: no, not now \n", 2, 12, "quote it: 'Note: no, not now'"},
+        {"[{a: b: c, d: e}]", 1, 7, "a second `: ` in one value; quote it: 'b: c'"},
+        {"a: it's: so\n", 1, 8, "write the whole value in single quotes, and '' for one inside"},
+        {"a: {b}/c\n", 1, 7, "a value that begins with `{` is a map and ends with its `}`; quote it: '{b}/c'"},
+        {"a: {b}*\n", 1, 7, "quote it: '{b}*'"},
+        {"a: [a-z]+\n", 1, 9, "a value that begins with `[` is a list and ends with its `]`; quote it: '[a-z]+'"},
+        {"{a: [a-z]+x, b: c}", 1, 10, "quote it: '[a-z]+x'"},
+        {"{a: \\d{3}x, b: c}", 1, 7, "ends a text without quotes; quote it: '\\d{3}x'"},
+        {"{a: $.b[0], c: d}", 1, 8, "quote it: '$.b[0]'"},
+        {"a: 'it's'\n", 1, 8, "text behind the closing quote; write '' for a quote inside"},
+        {"a: \"it\" is\n", 1, 9, "text behind the closing quote; write \\\" for a quote inside"},
+        {"{a: 'it's'}", 1, 9, "write '' for a quote inside"},
+        {"a: \"\\d+\"\n", 1, 5, "`\\d` in double quotes is no escape that YAML knows; write the text in single quotes"},
+        {"a: \"open\nb: c\n", 3, 1, "the quote that opens in line 1 is not closed"},
+        {"a: [b, c}", 1, 9, "what `[` opens in line 1 is not closed; write `]`, or a comma"},
+        {"a: {b: c\n  d: e", 2, 4, "what `{` opens in line 1 is not closed; write `}`, or a comma"},
+        {"a: [b]]\n", 1, 7, "a `]` that closes nothing; leave it out"},
+        {"{a: b,, c: d}", 1, 7, "a value is missing here"},
+        {"a: - b\n", 1, 4, "a list with `-` begins on a line of its own"},
+        {"a: 1\nb:c\nd: 2\n", 3, 1, "a blank is missing behind the `:`"},
+        {"a: b\n  c: d\n", 2, 4, "indented deeper than the one above it"},
+        {"  a: b\n c: d\n", 2, 2, "begins in another column than its neighbours"},
+        {"a:\n  - b\n c: d\n", 3, 2, "begins in another column than its neighbours"},
+        {"a: b\n\tc: d\n", 2, 1, "a tab"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
+        expect_fault(slips[i].text, slips[i].line, slips[i].column, slips[i].words);
+}
+
+static void test_bool_words(void **state)
+{
+    struct yaml_tree *tree = read_good("[yes, 'Off', 1, y, maybe]");
+    static const char *const words[] = {"write true", "write false", "; write true or false", "write true", "; write true or false"};
+    size_t at = 0;
+
+    (void)state;
+    for (const struct yaml_node *node = yaml_root(tree)->child; node != NULL; node = node->next)
+        assert_non_null(strstr(yaml_bool_words(node), words[at++]));
+    assert_int_equal(at, 5);
+    yaml_tree_free(&tree);
 }
 
 static void test_several_faults(void **state)
@@ -256,9 +324,10 @@ static void test_unknown_keys(void **state)
     faults_init(&faults);
     yaml_check_keys(tree, yaml_root(tree), known, "a rule", &faults);
     assert_int_equal(faults.count, 2);
-    assert_string_equal(faults.fault[0].text, "a rule knows no `efect`; did you mean `effect`?");
+    /* 7.5: with all that there are */
+    assert_string_equal(faults.fault[0].text, "a rule knows no `efect`; did you mean `effect`? It knows `effect` and `match`.");
     assert_int_equal(faults.fault[1].line, 3);
-    assert_non_null(strstr(faults.fault[1].text, "leave it out"));
+    assert_string_equal(faults.fault[1].text, "a rule knows no `zebra`; leave it out. It knows `effect` and `match`.");
     yaml_tree_free(&tree);
 }
 
@@ -312,7 +381,9 @@ int main(void)
         cmocka_unit_test(test_long_numbers),     cmocka_unit_test(test_strings),
         cmocka_unit_test(test_json_is_a_subset), cmocka_unit_test(test_places),
         cmocka_unit_test(test_refused_features), cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_bytes),            cmocka_unit_test(test_several_faults),
+        cmocka_unit_test(test_bytes),            cmocka_unit_test(test_slips),
+        cmocka_unit_test(test_bool_words),
+        cmocka_unit_test(test_several_faults),
         cmocka_unit_test(test_depth_and_size),   cmocka_unit_test(test_unknown_keys),
         cmocka_unit_test(test_out_of_memory),    cmocka_unit_test(test_json_into_a_full_buffer),
     };
