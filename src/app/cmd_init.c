@@ -28,7 +28,7 @@ struct init {
     const char *conf_path;
     char policy_path[256];
     struct buf conf_text, policy_text;
-    unsigned tools, left_out;
+    unsigned tools, read_only, left_out;
     bool is_offered[4];             /* as `offers` names them */
 };
 
@@ -114,8 +114,11 @@ static bool is_plain_name(struct span name)
     return name.len > 0 && name.len <= 100;
 }
 
+/* A tool that the server itself does not call read-only is for a person to permit. */
 static enum code write_tool(struct init *init, const struct json_node *tool)
 {
+    const struct json_node *hint = json_at(tool, "annotations", "readOnlyHint", NULL);
+    const bool is_read_only = hint != NULL && hint->type == JSON_TRUE;
     const struct json_node *name = json_member(tool, SPAN_LIT("name"));
     const struct json_node *about = json_member(tool, SPAN_LIT("description"));
 
@@ -124,17 +127,19 @@ static enum code write_tool(struct init *init, const struct json_node *tool)
         return buf_code(&init->policy_text);
     }
     init->tools++;
+    init->read_only += is_read_only;
     if (about != NULL)
         write_summary(&init->policy_text, about->text);
-    return buf_addf(&init->policy_text, "  - {id: %s.%.*s, effect: permit, match: {upstreams: ['%s'], tools: ['%.*s']}}\n",
-                    init->name, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
+    return buf_addf(&init->policy_text, "  %s- {id: %s.%.*s, effect: permit, match: {upstreams: ['%s'], tools: ['%.*s']}}\n",
+                    is_read_only ? "" : "# ", init->name, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
 }
 
 static enum code write_policy_head(struct init *init)
 {
     return buf_addf(&init->policy_text,
-        "# Written by `callgate init`: it permits what you leave in it. Take out what agents must not call, add conditions\n"
-        "# on arguments, then: callgate policy check %s && callgate policy load %s\n"
+        "# Written by `callgate init`: it permits what the server calls read-only. Take the `# ` away before what else agents may\n"
+        "# call, take out what they must not, add conditions on arguments, then:\n"
+        "# callgate policy check %s && callgate policy load %s\n"
         "policy: '%s'\n"
         "description: The tools of %s.\n"
         "rules:\n"
@@ -401,7 +406,8 @@ static int tell_clients(const struct init *init)
 
 static int tell(const struct init *init, const char *key)
 {
-    printf("%u tools found.\n", init->tools);
+    printf("%u tools found; %u are read-only by the server's word, and permitted. The rest are comments in the policy.\n",
+           init->tools, init->read_only);
     if (init->left_out > 0)
         printf("%u more have names that are not plain; add them to the policy by hand.\n", init->left_out);
     printf("wrote %s and %s\n", init->conf_path, init->policy_path);

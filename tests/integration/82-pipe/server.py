@@ -88,7 +88,7 @@ def take(message):
                                              "serverInfo": {"name": "test", "version": "1"}}})
     elif method == "tools/list":
         names = ("echo", "remove", "slow", "sample")
-        say({"id": message["id"], "result": {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}})
+        say({"id": message["id"], "result": {"tools": [{"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": name == "echo"}} for name in names]}})
     elif method == "tools/call":
         call(message)
     else:
