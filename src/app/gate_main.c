@@ -61,7 +61,7 @@ static int serve_all(struct conf *conf, const char *continue_why, int64_t linger
     if (code == CODE_OK)
         code = serve_run(&serve, ready_fd, &why);
     serve_close(&serve);
-    return code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
+    return code == CODE_OK || serve.is_called_off ? STATUS_DONE : complain_why(code, &why);
 }
 
 /* A descriptor of whoever started us; it must not be one that we may open ourselves meanwhile. */

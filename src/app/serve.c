@@ -23,6 +23,7 @@
 #define TRIM_PAUSE_US 10000000
 #define ANSWERS_WAITING 256 /* as large as a route keeps them, in the ring of a worker */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
+#define LOCK_PAUSE_MS 50
 #define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
 
 static void take_names(void *context)
@@ -80,13 +81,34 @@ static uint64_t ring_bytes(const struct proxy_conf *conf)
     return largest * ANSWERS_WAITING < RING_MAX_BYTES ? largest * ANSWERS_WAITING : RING_MAX_BYTES;
 }
 
+/* A new gate waits as long as the one before it may drain, and hears who stops it meanwhile. */
+static enum code open_when_free(struct serve *serve, const struct audit_conf *conf, int64_t wait_us, struct why *why)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000};
+    int64_t until_us = clock_monotonic_us() + wait_us;
+    bool is_told = false;
+    enum code code;
+
+    while ((code = audit_open(conf, &serve->audit, why)) == CODE_BUSY && clock_monotonic_us() < until_us) {
+        if (!is_told)
+            log_warn("app", "%s is written by another gate: waiting for its end, for at most %lld s", conf->path,
+                     (long long)(wait_us / 1000000));
+        is_told = true;
+        serve->is_called_off = signal_is_waiting(SIGTERM) || signal_is_waiting(SIGINT);
+        if (serve->is_called_off)
+            return why_set(why, CODE_BUSY, "%s: stopped while another gate still wrote it", conf->path);
+        (void)nanosleep(&pause, NULL);
+    }
+    return code;
+}
+
 enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct why *why)
 {
     char node[256];
     struct audit_conf conf = {
         .path = serve->conf->audit.database, .rings = serve->conf->workers + 1, .ring_bytes = ring_bytes(serve->conf->proxy),
         .arguments_max_bytes = serve->conf->audit.arguments_max_bytes,
-        .lock_wait_us = lock_wait_us, .node = node, .version = span_text(CALLGATE_VERSION),
+        .node = node, .version = span_text(CALLGATE_VERSION),
         .checkpoints = {.file = serve->conf->audit.checkpoints, .interval_ms = serve->conf->audit.checkpoint_interval_ms,
                         .rows = serve->conf->audit.checkpoint_rows},
         .rotate_bytes = serve->conf->audit.rotate_bytes, .confined = buf_peek(&serve->confined),
@@ -104,7 +126,7 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
         conf.checkpoints.context = serve->poster;
     }
     if (code == CODE_OK)
-        code = audit_open(&conf, &serve->audit, why);
+        code = open_when_free(serve, &conf, lock_wait_us, why);
     if (code == CODE_OK)
         code = serve__tell_checkpoint_key(serve, why);
     if (code == CODE_OK)

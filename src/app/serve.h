@@ -98,6 +98,7 @@ struct serve {
     struct admin *admin;         /* NULL: none is configured; likewise metrics */
     struct metrics *metrics;
 
+    bool is_called_off;          /* a signal ended the start, which waited for another gate */
     int64_t started_us;          /* since 1970 */
     int64_t linger_us;           /* it ends so long after its last connection; 0: it does not */
     int64_t used_us;             /* when there was one last */

@@ -4,16 +4,13 @@
 #include "audit/writer_priv.h"
 
 #include "base/mem.h"
-#include "os/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
-#define LOCK_PAUSE_MS 20
 #define SAID_BYTES 512
 
 void writer__say(const struct audit *audit, const char *text)
@@ -27,9 +24,8 @@ void writer__say(const struct audit *audit, const char *text)
         return; /* the log has it, too */
 }
 
-enum code writer__take_lock(struct audit *audit, int64_t wait_us, struct why *why)
+enum code writer__take_lock(struct audit *audit, struct why *why)
 {
-    int64_t until_us = clock_monotonic_us() + wait_us;
     char *path = mem_alloc(strlen(audit->ledger.path) + sizeof ".lock");
 
     if (path == NULL)
@@ -39,16 +35,11 @@ enum code writer__take_lock(struct audit *audit, int64_t wait_us, struct why *wh
     mem_free(path);
     if (audit->lock_fd < 0)
         return why_set(why, CODE_IO, "%s.lock: cannot be made: %s", audit->ledger.path, strerror(errno));
-    while (flock(audit->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000};
-
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return why_set(why, CODE_IO, "%s.lock: %s", audit->ledger.path, strerror(errno));
-        if (clock_monotonic_us() >= until_us)
-            return why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database",
-                           audit->ledger.path);
-        (void)nanosleep(&pause, NULL);
-    }
+    if (flock(audit->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK
+                   ? why_set(why, CODE_BUSY, "%s: another gate writes it; stop that one or name another audit.database",
+                             audit->ledger.path)
+                   : why_set(why, CODE_IO, "%s.lock: %s", audit->ledger.path, strerror(errno));
     writer__say(audit, ""); /* and takes the room that a full disk would not give */
     return CODE_OK;
 }

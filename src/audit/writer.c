@@ -384,7 +384,7 @@ enum code audit_open(const struct audit_conf *conf, struct audit **out, struct w
     audit->rotate_bytes = conf->rotate_bytes;
     code = make(audit, conf, why);
     if (code == CODE_OK)
-        code = writer__take_lock(audit, conf->lock_wait_us, why);
+        code = writer__take_lock(audit, why);
     if (code == CODE_OK)
         code = files__bring(conf->path, audit->ledger.file, why);
     if (code == CODE_OK)

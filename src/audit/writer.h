@@ -39,7 +39,6 @@ struct audit_conf {
     unsigned rings;               /* one a worker, and one for main (the last) */
     uint64_t ring_bytes;          /* of each; 2 MiB at least */
     uint64_t arguments_max_bytes; /* 64 KiB by default */
-    int64_t lock_wait_us;         /* how long to wait for another gate's lock on the file (drain) */
     const char *node;             /* host name, recorded */
     struct span version;          /* of this build, for the start event */
     struct audit_checkpoints checkpoints;

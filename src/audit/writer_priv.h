@@ -104,7 +104,7 @@ void writer__job_over(struct audit *audit, enum code code);
 void writer__watch_file(struct audit *audit); /* behind a commit: whether it is to be left for a new one */
 
 /* lock.c */
-enum code writer__take_lock(struct audit *audit, int64_t wait_us, struct why *why) MUST_USE;
+enum code writer__take_lock(struct audit *audit, struct why *why) MUST_USE;
 void writer__say(const struct audit *audit, const char *text); /* why it is down, for audit_is_said_down; "" when it is up */
 
 /* recovery.c */

@@ -32,6 +32,13 @@ void signals_block(void)
     BUG_ON(sigaction(SIGPIPE, &ignored, NULL) != 0);
 }
 
+bool signal_is_waiting(int signo)
+{
+    sigset_t set;
+
+    return sigpending(&set) == 0 && sigismember(&set, signo) == 1;
+}
+
 static void signals_ready(void *context, unsigned ready)
 {
     struct signals *signals = context;

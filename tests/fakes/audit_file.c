@@ -49,7 +49,7 @@ struct audit *audit_file_open(const struct audit_file *file, unsigned rings)
 struct audit *audit_file_open_signed(const struct audit_file *file, unsigned rings, const struct audit_checkpoints *checkpoints)
 {
     const struct audit_conf conf = {
-        .path = file->path, .rings = rings, .lock_wait_us = 2000000, .node = "node-1", .version = SPAN_LIT("0.1.0"),
+        .path = file->path, .rings = rings, .node = "node-1", .version = SPAN_LIT("0.1.0"),
         .checkpoints = *checkpoints,
     };
     struct why why = {0};

@@ -23,7 +23,7 @@ static size_t told_count;
 
 static struct audit *open_in_the_end(const struct audit_file *file, int *failed)
 {
-    const struct audit_conf conf = {.path = file->path, .rings = 1, .node = "n", .lock_wait_us = 2000000};
+    const struct audit_conf conf = {.path = file->path, .rings = 1, .node = "n"};
     struct why why = {0};
     struct audit *audit;
 

@@ -343,7 +343,7 @@ static void look_at_disk(void *context)
 static void test_written_synced_woken(void **state)
 {
     struct bench *bench = *state;
-    const struct audit_conf conf = {.path = bench->file.path, .rings = 1, .lock_wait_us = 1000000};
+    const struct audit_conf conf = {.path = bench->file.path, .rings = 1};
     struct why why = {0};
     int syncs;
 
@@ -366,7 +366,7 @@ static void test_out_of_memory(void **state)
 {
     static struct verify_report report;
     struct bench *bench = *state;
-    const struct audit_conf conf = {.path = bench->file.path, .rings = 2, .lock_wait_us = 1000000, .node = "n"};
+    const struct audit_conf conf = {.path = bench->file.path, .rings = 2, .node = "n"};
     struct audit *audit = NULL;
     struct why why;
     enum code code = CODE_NOMEM;

@@ -175,7 +175,7 @@ static int run(enum fault_pages pages, int nth)
     audit_file_init(&bench.file);
     audit_file_init(&bench.after);
     (void)snprintf(bench.heads, sizeof bench.heads, "%s.heads", bench.file.path);
-    bench.conf = (struct audit_conf){.path = bench.file.path, .rings = 1, .node = "n", .lock_wait_us = 2000000,
+    bench.conf = (struct audit_conf){.path = bench.file.path, .rings = 1, .node = "n",
                                      .checkpoints = {.key = bench.key, .file = bench.heads, .interval_ms = 3}};
     for (int i = 0; i < 4; i++)
         (void)snprintf(when[i], sizeof when[i], "sync %d, pages %s, %s", nth, pages == PAGES_KEPT ? "kept" : "dropped", moments[i]);

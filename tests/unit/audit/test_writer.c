@@ -363,7 +363,7 @@ static void test_second_gate_is_refused(void **state)
 {
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1), *second;
-    const struct audit_conf conf = {.path = file->path, .rings = 1, .lock_wait_us = 30000};
+    const struct audit_conf conf = {.path = file->path, .rings = 1};
     struct why why = {0};
     struct stat stat_of;
 
