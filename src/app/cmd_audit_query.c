@@ -121,8 +121,9 @@ int cmd_audit__query(int argc, char **argv)
         {0},
     };
     const struct usage usage = {"callgate audit query [DATABASE] [OPTIONS]",
-                                "Lists calls. All conditions must hold. Only reads; the gate may go on writing. Tenant,\n"
-                                "correlation, tool and time are indexed; the rest is looked for among what these leave.\n"
+                                "Lists calls. All conditions must hold. Only reads; the gate may go on writing. Sealed\n"
+                                "files are indexed by correlation, tenant, tool, principal and rule; in the one that is\n"
+                                "written, and for the rest, all rows of the time are looked through.\n"
                                 "Exit status 1: with --all, a file of the trail is missing; what is there was asked.",
                                 options, 0, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);

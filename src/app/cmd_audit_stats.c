@@ -222,15 +222,19 @@ static int run(const char *path, const struct asked *asked, const struct query *
     struct stats *stats = NULL;
     struct why why = {""};
     enum code code = trail_find(path, asked->all, &trail, &why);
+    int64_t sealed;
     int status, missing = STATUS_DONE;
 
     if (code == CODE_OK && asked->all)
         missing = cmd_audit__tell_missing(&trail, asked->from);
     if (code == CODE_OK)
         code = audit_stats(&trail, query, asked->bys, &stats, &why);
+    sealed = asked->all ? 0 : trail.missing_to;
     trail_fini(&trail);
     if (code != CODE_OK)
         return cmd_audit__complain(code, &why);
+    if (sealed > 0 && !asked->as_json)
+        fprintf(stderr, "callgate: rows up to %" PRId64 " are in sealed files; --all counts them, too\n", sealed);
     status = asked->as_json ? print_json(stats, asked) : print_text(stats, asked);
     stats_free(&stats);
     return cmd_audit__worse(status, missing);

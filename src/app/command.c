@@ -41,11 +41,9 @@ int complain(enum exit_status status, const char *format, ...)
 {
     va_list args;
 
-    fputs("callgate: ", stderr);
     va_start(args, format);
-    print_safely_v(stderr, format, args);
+    print_failure((int)status, format, args);
     va_end(args);
-    fputc('\n', stderr);
     return (int)status;
 }
 
@@ -154,11 +152,26 @@ static int read_option(const struct usage *usage, char **argv, int argc, int *at
     return store_value(usage, option, argv[++*at], given);
 }
 
+/* Also of a failure that the words before it make. */
+static bool wants_json(const struct usage *usage, int argc, char **argv)
+{
+    const struct option *option = usage->options;
+    bool is_asked = false;
+
+    while (option->name != NULL && (option->flag == NULL || strcmp(option->name, "json") != 0))
+        option++;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        is_asked = is_asked || strcmp(argv[i], "--json") == 0;
+    return is_asked && option->name != NULL;
+}
+
 int options_read(const struct usage *usage, int argc, char **argv, int *operands)
 {
     bool options_over = false;
     uint64_t given = 0;
 
+    if (wants_json(usage, argc, argv))
+        print_failures_as_json();
     *operands = 0;
     for (int i = 0; i < argc; i++) {
         int status;

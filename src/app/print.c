@@ -37,6 +37,67 @@ void print_safely(FILE *out, const char *format, ...)
     va_end(args);
 }
 
+static bool fails_in_json;
+
+void print_failures_as_json(void)
+{
+    fails_in_json = true;
+}
+
+/* One line; frees the document. */
+static enum code print_line(FILE *to, struct doc **doc)
+{
+    struct buf out, safe;
+    enum code code;
+
+    buf_init(&out, SIZE_MAX / 2);
+    buf_init(&safe, SIZE_MAX / 2);
+    code = doc_print(*doc, &out);
+    if (code == CODE_OK)
+        code = terminal_add(&safe, buf_peek(&out));
+    if (code == CODE_OK)
+        fprintf(to, "%.*s\n", SPAN_ARG(buf_peek(&safe)));
+    mem_wipe(out.block, out.size);
+    mem_wipe(safe.block, safe.size);
+    buf_fini(&out);
+    buf_fini(&safe);
+    doc_free(doc);
+    return code;
+}
+
+void print_failure(int status, const char *format, va_list args)
+{
+    struct doc *doc;
+    char text[4096];
+
+    if (!fails_in_json) {
+        fputs("callgate: ", stderr);
+        print_safely_v(stderr, format, args);
+        fputc('\n', stderr);
+        return;
+    }
+    (void)vsnprintf(text, sizeof text, format, args);
+    doc = doc_object();
+    doc_text(doc, "error", span_text(text));
+    doc_int(doc, "status", status);
+    if (print_line(stderr, &doc) != CODE_OK)
+        print_safely(stderr, "callgate: %s\n", text); /* the bare text says more than nothing */
+}
+
+static void print_fault_doc(const struct fault *fault, bool is_warning)
+{
+    struct doc *doc = doc_object();
+
+    doc_text(doc, is_warning ? "warning" : "error", span_text(fault->text));
+    doc_text(doc, "file", span_text(fault->file));
+    if (fault->line > 0) {
+        doc_int(doc, "line", fault->line);
+        doc_int(doc, "column", fault->column);
+    }
+    if (print_line(stderr, &doc) != CODE_OK)
+        print_safely(stderr, "callgate: %s\n", fault->text);
+}
+
 void print_faults(const struct faults *faults, const char *before)
 {
     size_t told = faults->count < FAULTS_MAX ? faults->count : FAULTS_MAX;
@@ -44,13 +105,17 @@ void print_faults(const struct faults *faults, const char *before)
     for (size_t i = 0; i < told; i++) {
         const struct fault *fault = &faults->fault[i];
 
+        if (fails_in_json) {
+            print_fault_doc(fault, before[0] != '\0');
+            continue;
+        }
         if (fault->line > 0)
             print_safely(stderr, "%s:%d:%d: %s%s", fault->file, fault->line, fault->column, before, fault->text);
         else
             print_safely(stderr, "%s: %s%s", fault->file, before, fault->text);
         fputc('\n', stderr);
     }
-    if (faults->count > told)
+    if (faults->count > told && !fails_in_json)
         fprintf(stderr, "%sand %zu more\n", before, faults->count - told);
 }
 
@@ -68,20 +133,5 @@ void print_time(struct doc *doc, const char *key, int64_t time_us)
 
 int print_doc(struct doc **doc)
 {
-    struct buf out, safe;
-    enum code code;
-
-    buf_init(&out, SIZE_MAX / 2);
-    buf_init(&safe, SIZE_MAX / 2);
-    code = doc_print(*doc, &out);
-    if (code == CODE_OK)
-        code = terminal_add(&safe, buf_peek(&out));
-    if (code == CODE_OK)
-        printf("%.*s\n", SPAN_ARG(buf_peek(&safe)));
-    mem_wipe(out.block, out.size);
-    mem_wipe(safe.block, safe.size);
-    buf_fini(&out);
-    buf_fini(&safe);
-    doc_free(doc);
-    return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
+    return print_line(stdout, doc) == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
 }

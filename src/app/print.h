@@ -20,6 +20,12 @@
 void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
 void print_safely_v(FILE *out, const char *format, va_list args);
 
+/* From here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status} or, of a
+ * place in a file, {"error" or "warning": text, "file":, "line":, "column":}. */
+void print_failures_as_json(void);
+/* One line on stderr, `callgate: text`. */
+void print_failure(int status, const char *format, va_list args);
+
 /* Up to 20 of them on stderr, each as `file:line:column: text`. Takes: before: what stands in front of the text. */
 void print_faults(const struct faults *faults, const char *before);
 
