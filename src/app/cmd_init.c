@@ -137,8 +137,8 @@ static enum code write_tool(struct init *init, const struct json_node *tool)
 static enum code write_policy_head(struct init *init)
 {
     return buf_addf(&init->policy_text,
-        "# Written by `callgate init`: it permits what the server calls read-only. Take the `# ` away before what else agents may\n"
-        "# call, take out what they must not, add conditions on arguments, then:\n"
+        "# Written by `callgate init`: it permits what the server calls read-only. Take the `# ` away before what else agents\n"
+        "# may call, take out what they must not, add conditions on arguments, then:\n"
         "# callgate policy check %s && callgate policy load %s\n"
         "policy: '%s'\n"
         "description: The tools of %s.\n"

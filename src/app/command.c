@@ -170,8 +170,7 @@ int options_read(const struct usage *usage, int argc, char **argv, int *operands
     bool options_over = false;
     uint64_t given = 0;
 
-    if (wants_json(usage, argc, argv))
-        print_failures_as_json();
+    print_failures_as_json(wants_json(usage, argc, argv));
     *operands = 0;
     for (int i = 0; i < argc; i++) {
         int status;

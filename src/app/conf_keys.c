@@ -200,7 +200,7 @@ static const struct conf_key audit[] = {
 const struct conf_key conf__admin[] = {
     KEY("address", TEXT, BY_HAND, 0, 0, "(127.0.0.1:9901)", "Where health and metrics are served."),
     KEY("public", TEXTS, BY_HAND, 0, 0, "(all)", "Which pages are.", WORDS("healthz", "readyz", "metrics")),
-    KEY("tenants", COUNT, AT(conf_admin, tenants), 0, 1000, "0",
+    KEY("tenants", COUNT, AT(conf_admin, tenants), 1, 1000, "(none)",
         "How many tenants have a label in callgate_calls_total, the first ones to call; the others share `other`."),
     {.name = NULL}};
 

@@ -39,9 +39,9 @@ void print_safely(FILE *out, const char *format, ...)
 
 static bool fails_in_json;
 
-void print_failures_as_json(void)
+void print_failures_as_json(bool wanted)
 {
-    fails_in_json = true;
+    fails_in_json = wanted;
 }
 
 /* One line; frees the document. */

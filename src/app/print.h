@@ -20,9 +20,9 @@
 void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
 void print_safely_v(FILE *out, const char *format, va_list args);
 
-/* From here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status} or, of a
- * place in a file, {"error" or "warning": text, "file":, "line":, "column":}. */
-void print_failures_as_json(void);
+/* Whether from here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status}
+ * or, of a place in a file, {"error" or "warning": text, "file":, "line":, "column":}. */
+void print_failures_as_json(bool wanted);
 /* One line on stderr, `callgate: text`. */
 void print_failure(int status, const char *format, va_list args);
 
