@@ -99,6 +99,17 @@ static int find_files(struct diffing *d, char **argv, int operands)
 
 /* ---- words ---- */
 
+/* The other rules of which the sentence is as true. */
+static void print_also(const struct diff_change *change)
+{
+    struct span rule = diff_also(change, change->rule), next = rule;
+
+    for (bool is_first = true; rule.at != NULL; rule = next, is_first = false) {
+        next = diff_also(change, rule);
+        print_safely(stdout, "%s%.*s", !is_first ? ", " : next.at != NULL ? "; so do " : "; so does ", SPAN_ARG(rule));
+    }
+}
+
 static void print_changes(const struct diff *diff)
 {
     for (size_t i = 0; i < diff->change_count; i++) {
@@ -112,10 +123,11 @@ static void print_changes(const struct diff *diff)
         else
             printf("  ");
         print_safely(stdout, "%.*s", SPAN_ARG(change->text));
+        print_also(change);
         if (change->way != DIFF_NOTHING && change->probes > 0)
-            printf(" [%" PRIu64 " %s by this rule]", change->probes, change->probes == 1 ? "call flips" : "calls flip");
+            printf(" [%" PRIu64 " %s by this]", change->probes, change->probes == 1 ? "call flips" : "calls flip");
         else if (change->way != DIFF_NOTHING)
-            printf(" [no call that was tried flips by this rule]");
+            printf(" [no call that was tried flips by this]");
         putchar('\n');
     }
 }
@@ -177,7 +189,8 @@ static void fill_changes(struct doc *list, const struct diff *diff)
 {
     for (size_t i = 0; i < diff->change_count; i++) {
         const struct diff_change *change = &diff->changes[i];
-        struct doc *one = doc_add_object(list, NULL);
+        struct doc *one = doc_add_object(list, NULL), *also;
+        struct span rule;
 
         doc_text(one, "way", span_text(diff_way_text(change->way)));
         if (change->rule.at != NULL) {
@@ -186,6 +199,9 @@ static void fill_changes(struct doc *list, const struct diff *diff)
             doc_text(one, "file", change->file);
             doc_int(one, "line", change->line);
             doc_int(one, "calls", (int64_t)change->probes);
+            also = doc_add_array(one, "also");
+            for (rule = diff_also(change, change->rule); rule.at != NULL; rule = diff_also(change, rule))
+                doc_text(also, NULL, rule);
         }
         doc_text(one, "text", change->text);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define ARENA_MAX_BYTES ((size_t)256 << 20)
+#define RENAMES_MAX 1000000 /* pairs of rules that are compared */
 
 const char *diff_way_text(enum diff_way way)
 {
@@ -84,13 +85,42 @@ static void free_side(struct side *side)
 
 /* ---- both ---- */
 
+/* Whether a rule that is gone came back under another name. */
+static bool is_renamed(const struct diff_pair *gone, const struct diff_pair *came)
+{
+    const struct yaml_node *a = gone->before.node, *b = came->after.node;
+
+    if (a == NULL || b == NULL || a->count != b->count || gone->before.rule->effect != came->after.rule->effect)
+        return false;
+    for (const struct yaml_node *member = a->child; member != NULL; member = member->next) {
+        const struct yaml_node *other = diff__member(b, member->key);
+
+        if (!span_is(member->key, "id") && (other == NULL || !diff__same(&gone->before, member, &came->after, other)))
+            return false;
+    }
+    return true;
+}
+
+static void pair_renamed(struct diff_pair *pairs, size_t count)
+{
+    uint64_t tried = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count && pairs[i].before.rule != NULL && pairs[i].after.rule == NULL; j++)
+            if (pairs[j].before.rule == NULL && pairs[j].after.rule != NULL && tried++ < RENAMES_MAX &&
+                is_renamed(&pairs[i], &pairs[j])) {
+                pairs[i].after = pairs[j].after;
+                pairs[j].after.rule = NULL;
+            }
+}
+
 static enum code compare_rules(struct diff *diff, struct side *before, struct side *after, struct diff_pair *pairs,
                                size_t *count)
 {
     uint32_t i = 0, j = 0;
     enum code code = CODE_OK;
 
-    while (code == CODE_OK && (i < before->policy->rule_count || j < after->policy->rule_count)) {
+    while (i < before->policy->rule_count || j < after->policy->rule_count) {
         struct diff_pair *pair = &pairs[(*count)++];
         int order = i == before->policy->rule_count  ? 1
                     : j == after->policy->rule_count ? -1
@@ -101,8 +131,11 @@ static enum code compare_rules(struct diff *diff, struct side *before, struct si
             pair->before = before->rules[i++];
         if (order >= 0)
             pair->after = after->rules[j++];
-        code = diff__compare(diff, pair);
     }
+    pair_renamed(pairs, *count);
+    for (size_t at = 0; at < *count && code == CODE_OK; at++)
+        if (pairs[at].before.rule != NULL || pairs[at].after.rule != NULL)
+            code = diff__compare(diff, &pairs[at]);
     return code;
 }
 
@@ -208,4 +241,18 @@ void diff_free(struct diff **diff)
 bool diff_is_empty(const struct diff *diff)
 {
     return diff->change_count == 0;
+}
+
+struct span diff_also(const struct diff_change *change, struct span after)
+{
+    bool is_behind = false;
+
+    for (const struct diff_site *site = change->sites; site != NULL; site = site->next) {
+        struct span id = site->rules[1] != NULL ? site->rules[1]->id : site->rules[0]->id;
+
+        if (is_behind && !span_equals(id, after))
+            return id;
+        is_behind |= span_equals(id, after);
+    }
+    return SPAN_NONE;
 }

@@ -27,6 +27,8 @@ enum diff_way { /* what a change does to verdicts */
 
 const char *diff_way_text(enum diff_way way); /* "becomes permitted" ... */
 
+struct diff_site;
+
 struct diff_change {
     enum diff_way way;
     struct span rule;   /* at == NULL: no rule's, but the file's */
@@ -34,8 +36,13 @@ struct diff_change {
     struct span file;   /* of the new one, or of the one that is gone */
     int line;
     struct span text;   /* a sentence without its end */
-    uint64_t probes;    /* calls that flipped by this rule */
+    struct diff_site *sites; /* the rules that it is in, of which `rule` is the first; see diff_also */
+    uint64_t probes;    /* calls that flipped by this change */
 };
+
+/* The next rule of which the sentence is as true, since what changed is common to several; at == NULL: there is none.
+ * Takes: after: the one before it: change->rule at first. */
+struct span diff_also(const struct diff_change *change, struct span after);
 
 struct diff_verdict {
     enum verdict_kind kind;

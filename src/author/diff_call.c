@@ -29,6 +29,7 @@ struct variants {
 
 struct making {
     const struct rule *rule;
+    uint32_t at;            /* which target and which alternative of each `any` the base takes */
     struct question base;
     struct arena arena;     /* of one base and its variants */
     struct buf text;
@@ -387,7 +388,7 @@ static void fulfil(struct making *m, struct diff_tree *tree, const struct condit
     if (condition->kind == CONDITION_LEAF && condition->absent != TRUTH_TRUE)
         fulfil_leaf(m, tree, condition);
     else if (condition->kind == CONDITION_ANY && condition->count > 0)
-        fulfil(m, tree, &condition->members[0]);
+        fulfil(m, tree, &condition->members[m->at % condition->count]);
     for (uint32_t i = 0; condition->kind == CONDITION_ALL && i < condition->count && m->code == CODE_OK; i++)
         fulfil(m, tree, &condition->members[i]);
 }
@@ -414,8 +415,21 @@ static void vary_base(struct making *m, const struct json_node *base)
     put_argument(m, base, SPAN_LIT("probe_extra"));
 }
 
-/* From what the rule itself names. Takes: at: which of its tools, resources or prompts. */
-static void begin_with_rule(struct making *m, uint32_t at)
+/* The most alternatives of an `any`. */
+static uint32_t alternatives(const struct condition *condition)
+{
+    uint32_t most = condition->kind == CONDITION_ANY ? condition->count : 1;
+
+    for (uint32_t i = 0; condition->kind != CONDITION_LEAF && i < condition->count; i++) {
+        uint32_t inside = alternatives(&condition->members[i]);
+
+        most = inside > most ? inside : most;
+    }
+    return most;
+}
+
+/* From what the rule itself names: some tool, resource or prompt, some alternative. */
+static void begin_with_rule(struct making *m)
 {
     struct diff_tree *tree = tree_of(m, NULL);
     const struct json_node *base;
@@ -428,7 +442,7 @@ static void begin_with_rule(struct making *m, uint32_t at)
         const struct names *names = &m->rule->match.by[d];
 
         if (names->count > 0)
-            *question_place(&m->base, d) = sample_name(m, &names->name[d >= DIM_TARGET && at < names->count ? at : 0]);
+            *question_place(&m->base, d) = sample_name(m, &names->name[d >= DIM_TARGET && m->at < names->count ? m->at : 0]);
     }
     settle_targets(&m->base);
     if (m->code == CODE_OK && m->rule->when != NULL)
@@ -441,7 +455,7 @@ static void begin_with_rule(struct making *m, uint32_t at)
         base = read_json(buf_peek(&text), &canonical, &m->arena, &m->code);
         if (base != NULL)
             vary_base(m, base);
-        if (base != NULL && at == 0)
+        if (base != NULL && m->at == 0)
             vary_names(m, base);
         buf_fini(&canonical);
     } else if (buf_code(&text) == CODE_NOMEM) {
@@ -474,16 +488,16 @@ enum code diff__calls_of(const struct rule *rule, const struct policy *before, c
                          void *context)
 {
     struct making m = {.rule = rule, .put = put, .context = context};
-    uint32_t targets = 1;
+    uint32_t targets = rule->when != NULL ? alternatives(rule->when) : 1;
 
     arena_init(&m.arena, CALL_MAX_BYTES * 64);
     buf_init(&m.text, CALL_MAX_BYTES);
     for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++)
         if (rule->match.by[d].count > targets)
             targets = rule->match.by[d].count;
-    for (uint32_t at = 0; at < targets && at < TARGETS_MAX && m.code == CODE_OK; at++) {
+    for (; m.at < targets && m.at < TARGETS_MAX && m.code == CODE_OK; m.at++) {
         arena_reset(&m.arena);
-        begin_with_rule(&m, at);
+        begin_with_rule(&m);
     }
     begin_with_tests(&m, before);
     begin_with_tests(&m, after);

@@ -23,10 +23,56 @@ struct diff_rule {
     const struct yaml_node *patterns, *lists; /* of its file; maps, or NULL */
 };
 
+/* What of a rule a change is about: a call that flips is counted where this differs for it. */
+enum diff_part { DIFF_WHOLE = 0, DIFF_NAMES, DIFF_WHEN, DIFF_ARGS, DIFF_LIMIT };
+
+/* A rule that a change is in. */
+struct diff_site {
+    const struct rule *rules[2]; /* before and after; one of them may be NULL, but only of DIFF_WHOLE */
+    enum diff_part part;
+    uint32_t at[2];              /* NAMES: the dimension; WHEN: which entry on either side, from 1, or 0 */
+    struct diff_site *next;
+};
+
 struct diff_pair {
     struct diff_rule before, after; /* one of them may be missing */
     bool differs;                   /* some change of the pair may change a verdict */
 };
+
+/* diff_node.c: whether two nodes say the same, where maps are sets, and names of patterns and lists count by what they stand
+ * for. Of diff__reads_alike these names are names. */
+bool diff__same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
+                const struct yaml_node *b);
+bool diff__reads_alike(const struct yaml_node *a, const struct yaml_node *b);
+const struct yaml_node *diff__member(const struct yaml_node *map, struct span key);
+const struct yaml_node *diff__definition(const struct diff_rule *rule, const struct yaml_node *node); /* or NULL */
+void diff__say(struct buf *out, const struct yaml_node *node);
+void diff__say_members(struct buf *out, const struct yaml_node *node, const char *between, bool with_keys, const char *but);
+
+/* Where the words of one pair go. */
+struct diff_telling {
+    struct diff *diff;
+    struct diff_pair *pair;
+    struct buf text;
+    enum diff_part part; /* what is compared; of DIFF_WHEN the numbers of its entries */
+    uint32_t at[2];
+    enum code code;
+};
+
+#define SAY(t, ...) buf_addf(&(t)->text, __VA_ARGS__)
+
+/* Whether a list of one side has what the wanted node of the other says. */
+bool diff__holds(const struct diff_telling *t, const struct yaml_node *list, bool is_before, const struct yaml_node *wanted);
+/* What it does to verdicts that the rule applies to more calls, or to fewer; or that it cannot be told. */
+enum diff_way diff__way_of(const struct diff_pair *pair, bool wider);
+enum diff_way diff__either(const struct diff_pair *pair);
+/* Keeps what was said as a change. Takes: is_shared: of what several rules have in common, which is told once. */
+void diff__keep_as(struct diff_telling *t, enum diff_way way, bool is_shared);
+void diff__keep(struct diff_telling *t, enum diff_way way);
+
+/* diff_when.c */
+bool diff__is_one_way(const struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after, bool *wider);
+void diff__compare_when(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after);
 
 /* diff_words.c: adds the changes of one pair, and those of files' redactions. */
 enum code diff__compare(struct diff *diff, struct diff_pair *pair) MUST_USE;

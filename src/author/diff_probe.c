@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "os/clock.h"
+#include "policy/walk.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@
 #define WORK_MAX UINT64_C(4000000000)    /* some seconds of regexes */
 #define GROUPS_MAX 256
 #define EXAMPLE_MAX_BYTES ((size_t)1 << 16)
+#define READINGS_MAX_BYTES ((size_t)64 << 20)
 
 struct probing {
     struct diff *diff;
@@ -19,6 +21,7 @@ struct probing {
     uint64_t *seen; /* a closed hash table; 0: free */
     uint64_t work;
     struct buf text;
+    struct arena arena; /* of one condition's readings */
 };
 
 /* ---- one flip ---- */
@@ -89,11 +92,93 @@ static enum code keep_example(struct probing *p, struct diff_flip *flip, const s
     return CODE_OK;
 }
 
-static void credit(struct diff *diff, struct span rule)
+/* ---- by which change ---- */
+
+/* Whether that part of the rule lets it apply to the call. */
+static bool lets_apply(struct probing *p, const struct diff_site *site, int side, const struct question *question)
 {
-    for (size_t i = 0; rule.at != NULL && i < diff->change_count; i++)
-        if (diff->changes[i].way != DIFF_NOTHING && span_equals(diff->changes[i].rule, rule))
-            diff->changes[i].probes++;
+    const struct rule *rule = site->rules[side];
+    struct condition group = {.kind = CONDITION_ALL, .count = 1};
+    struct rule part = *rule;
+    struct regex_budget budget;
+    struct rule_walk walk = {.question = question, .budget = &budget, .visits_left = VISITS_MAX, .visits_told = VISITS_MAX,
+                             .arena = &p->arena};
+    struct span undecided;
+    enum truth truth;
+
+    regex_budget_init(&budget);
+    if (site->part == DIFF_NAMES) {
+        truth = policy_names_match(&rule->match.by[site->at[0]], (enum dimension)site->at[0], rule->match.opening, question,
+                                   &budget);
+    } else {
+        if (site->part == DIFF_WHEN) {
+            part.restricts_args = false;
+            group.members = site->at[side] > 0 ? &rule->when->members[site->at[side] - 1] : NULL;
+        }
+        part.when = group.members != NULL ? &group : NULL;
+        truth = policy__rule_conditions(&walk, &part, &undecided);
+        arena_reset(&p->arena);
+    }
+    return rule->effect == EFFECT_PERMIT ? truth == TRUTH_TRUE : truth != TRUTH_FALSE;
+}
+
+static bool is_over_limit(const struct verdict *verdict, const struct rule *rule)
+{
+    for (uint32_t i = 0; i < verdict->rule_count && i < VERDICT_RULES_MAX; i++)
+        if (verdict->rules[i].limited && span_equals(verdict->rules[i].id, rule->id))
+            return true;
+    return false;
+}
+
+/* Whether such a change may turn a verdict into that one. */
+static bool may_become(enum diff_way way, enum verdict_kind kind)
+{
+    switch (way) {
+    case DIFF_EITHER: return true;
+    case DIFF_PERMITS: return kind != VERDICT_DENY;
+    case DIFF_DENIES: return kind != VERDICT_PERMIT;
+    case DIFF_HOLDS: return kind == VERDICT_HOLD;
+    case DIFF_RELEASES: return kind != VERDICT_HOLD;
+    case DIFF_NOTHING:
+    case DIFF_WAYS: break;
+    }
+    return false;
+}
+
+/* Whether one of the rules that decided, before or after, is the site's. */
+static bool has_decided(const struct probing *p, const struct diff_site *site)
+{
+    return (site->rules[0] != NULL && span_equals(p->before->rule, site->rules[0]->id)) ||
+           (site->rules[1] != NULL && span_equals(p->after->rule, site->rules[1]->id));
+}
+
+static bool made_the_difference(struct probing *p, const struct diff_change *change, const struct diff_site *site,
+                                const struct question *question)
+{
+    if (site->part == DIFF_WHOLE)
+        return may_become(change->way, p->after->kind);
+    if (site->part == DIFF_LIMIT)
+        return is_over_limit(p->before, site->rules[0]) || is_over_limit(p->after, site->rules[1]);
+    return lets_apply(p, site, 0, question) != lets_apply(p, site, 1, question);
+}
+
+/* Takes: is_sure: only changes whose own part reads the call otherwise now. Returns: whether there was one. */
+static bool credit(struct probing *p, const struct question *question, bool is_sure)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < p->diff->change_count; i++) {
+        struct diff_change *change = &p->diff->changes[i];
+        bool counts = false;
+
+        for (const struct diff_site *site = change->sites; site != NULL && !counts && change->way != DIFF_NOTHING;
+             site = site->next)
+            counts = has_decided(p, site) && (is_sure ? made_the_difference(p, change, site, question)
+                                                      : may_become(change->way, p->after->kind));
+        change->probes += counts;
+        found |= counts;
+    }
+    return found;
 }
 
 static enum code note_flip(struct probing *p, const struct question *question)
@@ -103,9 +188,8 @@ static enum code note_flip(struct probing *p, const struct question *question)
     size_t i = 0;
 
     diff->flipped++;
-    credit(diff, before.rule);
-    if (!span_equals(before.rule, after.rule))
-        credit(diff, after.rule);
+    if (!credit(p, question, true)) /* where the past made it, which is not asked here */
+        (void)credit(p, question, false);
     while (i < diff->flip_count &&
            !(same_verdict(&diff->flips[i].before, &before) && same_verdict(&diff->flips[i].after, &after)))
         i++;
@@ -121,8 +205,10 @@ static enum code note_flip(struct probing *p, const struct question *question)
 
 static uint64_t hash_call(const struct question *q)
 {
-    const struct span parts[] = {q->tenant, q->principal, q->upstream, q->method, q->answers, q->tool, q->client,
-                                 q->root ? q->root->raw : SPAN_NONE};
+    const struct span parts[] = {q->tenant, q->principal, q->upstream, q->method, q->answers, q->tool, q->client, q->prompt,
+                                 q->path, q->query, q->resource, q->shown, q->session, q->correlation,
+                                 q->root ? q->root->raw : SPAN_NONE, q->meta ? q->meta->raw : SPAN_NONE,
+                                 q->params ? q->params->raw : SPAN_NONE};
     uint64_t hash = hash_mix(1, (uint64_t)q->time_us);
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -130,10 +216,26 @@ static uint64_t hash_call(const struct question *q)
     return hash | 1;
 }
 
-/* Whether the call is new; too many are counted only. */
-static bool is_new(struct probing *p, const struct question *question)
+/* What a test says of the past makes its call another one. */
+static uint64_t hash_past(const struct policy_case *kase)
 {
-    uint64_t hash = hash_call(question);
+    uint64_t hash = 0;
+
+    for (int i = 0; i < POLICY_HINT_COUNT; i++)
+        hash = hash_mix(hash, (uint64_t)kase->hints[i]);
+    for (uint32_t i = 0; i < kase->approved_count; i++)
+        hash = hash_mix(hash, hash_span(kase->approved[i].rule));
+    for (uint32_t i = 0; i < kase->spent_count; i++)
+        hash = hash_mix(hash_mix(hash, hash_span(kase->spent[i].rule)), kase->spent[i].calls);
+    for (uint32_t i = 0; i < kase->earlier_count; i++)
+        hash = hash_mix(hash_mix(hash, hash_call(&kase->earlier[i].question)), (uint64_t)kase->earlier[i].ago_us);
+    return hash;
+}
+
+/* Whether the call is new; too many are counted only. */
+static bool is_new(struct probing *p, const struct question *question, uint64_t past)
+{
+    uint64_t hash = hash_mix(past, hash_call(question)) | 1;
     size_t at = (size_t)(hash >> 1) % SLOTS;
 
     while (p->seen[at] != 0 && p->seen[at] != hash)
@@ -161,7 +263,7 @@ static enum code try_call(void *context, const struct question *question)
 {
     struct probing *p = context;
 
-    if (!is_new(p, question))
+    if (!is_new(p, question, 0))
         return CODE_OK;
     policy_eval(p->diff->before, question, false, p->scratch, p->before);
     policy_eval(p->diff->after, question, false, p->scratch, p->after);
@@ -175,13 +277,14 @@ static enum code try_tests(struct probing *p, const struct policy *policy)
 
     for (uint32_t i = 0; policy != NULL && i < policy->case_count && code == CODE_OK; i++) {
         const struct policy_case *kase = &policy->cases[i];
+        struct question question = policy__case_question(kase);
 
-        if (!is_new(p, &kase->question))
+        if (!is_new(p, &kase->question, hash_past(kase)))
             continue;
         p->diff->test_probes++;
         policy_judge_case(p->diff->before, kase, p->scratch, NULL, p->before);
         policy_judge_case(p->diff->after, kase, p->scratch, NULL, p->after);
-        code = compare(p, &kase->question);
+        code = compare(p, &question);
     }
     return code;
 }
@@ -221,12 +324,14 @@ enum code diff__probe(struct diff *diff, const struct diff_pair *pairs, size_t c
     enum code code = policy_scratch_new(&p.scratch);
 
     buf_init(&p.text, EXAMPLE_MAX_BYTES);
+    arena_init(&p.arena, READINGS_MAX_BYTES);
     diff->flips = arena_zalloc(&diff->arena, GROUPS_MAX * sizeof *diff->flips);
     if (p.before == NULL || p.after == NULL || p.seen == NULL || diff->flips == NULL)
         code = CODE_NOMEM;
     if (code == CODE_OK)
         code = try_all(&p, pairs, count);
     buf_fini(&p.text);
+    arena_fini(&p.arena);
     policy_scratch_free(&p.scratch);
     mem_free(p.before);
     mem_free(p.after);

@@ -88,7 +88,7 @@ static enum policy_known hint(void *context, const struct question *question, en
 static const struct policy_past past = {
     .has_room = has_room, .was_called = was_called, .is_granted = is_granted, .hint = hint};
 
-static struct question question_of(const struct policy_case *kase)
+struct question policy__case_question(const struct policy_case *kase)
 {
     struct question question = kase->question;
 
@@ -109,7 +109,7 @@ enum code policy_case_question(const struct policy *policy, struct span name, st
     }
     if (found == NULL)
         return CODE_NOT_FOUND;
-    *question = question_of(found);
+    *question = policy__case_question(found);
     return CODE_OK;
 }
 
@@ -117,7 +117,7 @@ enum code policy_case_question(const struct policy *policy, struct span name, st
 void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                         struct trace *trace, struct verdict *verdict)
 {
-    struct question question = question_of(kase);
+    struct question question = policy__case_question(kase);
     struct regex_budget budget;
 
     regex_budget_init(&budget);

@@ -43,6 +43,9 @@ struct policy_case {
     enum reason reason;
 };
 
+/* The test's call, with what the test says of the past. */
+struct question policy__case_question(const struct policy_case *kase);
+
 /* The gate's own judgement of the test's call by any policy, also one that it does not belong to. It is bounded by work alone,
  * so that a test says the same everywhere. Takes: trace: may be NULL. */
 void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,

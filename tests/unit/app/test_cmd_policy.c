@@ -243,7 +243,7 @@ static void test_diff(void **state)
     expect(run("load %s %s", path_of("good.yaml"), store), 0, out, NULL);
     expect(run("load %s %s", path_of("other.yaml"), store), 0, out, NULL);
     expect(run("diff 1 2 %s", store), 1, out, "version 1 -> version 2\n\nbecomes denied:\n  forbid f (");
-    assert_non_null(strstr(out, ") is new: for tools [u] [no call that was tried flips by this rule]\n"));
+    assert_non_null(strstr(out, ") is new: for tools [u] [no call that was tried flips by this]\n"));
     expect(run("diff 2 2 %s", store), 0, out, "the same text\n");
     expect(run("diff 1 %s", store), 1, out, "version 1 -> version 2");
     expect(run("diff %s %s", path_of("call.json"), store), 0, out, "version 2 -> the file\nthe same text");

@@ -67,7 +67,7 @@ static const struct row rows[] = {
     {PERMIT("when: [{arg: n, in: {list: l}}]"), "policy: p\nlists: {l: [x, y, z]}\nrules:\n  - {id: r, effect: permit, "
      "match: {tools: [t]}, when: [{arg: n, in: {list: l}}]}\n", DIFF_PERMITS, "by the list `l`, which is [x, y, z] and was [x, y]", true},
     {PERMIT("when: [{any: [{arg: a, equals: 1}, {not: {arg: b, exists: true}}]}]"), PERMIT("when: [{any: [{arg: a, equals: 1}]}]"),
-     DIFF_PERMITS, "no longer asks any of (`a`: equals 1; not `b`: exists true)", true},
+     DIFF_DENIES, "asks any of (`a`: equals 1); it asked any of (`a`: equals 1; not `b`: exists true)", true}, /* 7.5 */
     {PERMIT("when: [{arg: n, in: [a, b, c]}]"), PERMIT("when: [{arg: n, in: [c, a]}]"), DIFF_DENIES, "asks `n`: in [c, a]; it asked", true},
     {PERMIT("when: [{any: [{arg: n, in: {list: l}}]}]"), "policy: p\nlists: {l: [x, y, z]}\nrules:\n  - {id: r, effect: permit, "
      "match: {tools: [t]}, when: [{any: [{arg: n, in: {list: l}}]}]}\n", DIFF_EITHER, "by the list `l`", true},
@@ -155,6 +155,127 @@ static void test_definitions(void **state)
     assert_true(span_starts_with(diff->changes[0].text, SPAN_LIT("asks by the list `l`, which is [x, y, z] and was [x, y]")));
     diff_free(&diff);
 #undef BOTH
+}
+
+/* 7.5: what changed is said once, each change with the calls that it alone, or it too, made flip. */
+struct counted {
+    const char *text;
+    enum diff_way way;
+    bool flips, alone; /* alone: fewer calls than all that flip */
+};
+
+static void expect_changes(const char *before, const char *after, const struct counted *wanted, size_t count)
+{
+    struct diff *diff = compare(before, after);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct diff_change *found = NULL;
+        char text[512];
+
+        for (size_t j = 0; j < diff->change_count; j++) {
+            snprintf(text, sizeof text, "%.*s", SPAN_ARG(diff->changes[j].text));
+            if (strcmp(text, wanted[i].text) == 0 && diff->changes[j].way == wanted[i].way)
+                found = &diff->changes[j];
+        }
+        if (found == NULL || (found->probes > 0) != wanted[i].flips || (wanted[i].alone && found->probes >= diff->flipped)) {
+            show(diff);
+            fail_msg("wanted %s: %s from\n%s\nto\n%s", diff_way_text(wanted[i].way), wanted[i].text, before, after);
+        }
+    }
+    if (diff->change_count != count) {
+        show(diff);
+        fail_msg("more than %zu changes from\n%s\nto\n%s", count, before, after);
+    }
+    diff_free(&diff);
+}
+
+#define EXPECT(before, after, ...) \
+    expect_changes(before, after, (const struct counted[]){__VA_ARGS__}, \
+                   sizeof (const struct counted[]){__VA_ARGS__} / sizeof(struct counted))
+#define TESTS(...) "tests:\n  - {name: t, call: {tool: t, arguments: {n: 6}}, expect: {verdict: permit}" __VA_ARGS__ "}\n"
+
+static void test_several(void **state)
+{
+    (void)state;
+    /* two bounds of one argument, in entries of their own */
+    EXPECT(PERMIT("when: [{arg: n, min: 2}, {arg: n, max: 5}]"), PERMIT("when: [{arg: n, min: 1}, {arg: n, max: 6}]"),
+           {"asks `n`: min 1; it asked `n`: min 2", DIFF_PERMITS, true, true},
+           {"asks `n`: max 6; it asked `n`: max 5", DIFF_PERMITS, true, true});
+    /* in one entry, all one way; or both ways */
+    EXPECT(PERMIT("when: [{arg: n, min: 2, max: 5}]"), PERMIT("when: [{arg: n, min: 1, max: 6}]"),
+           {"asks `n`: min 1, max 6; it asked `n`: min 2, max 5", DIFF_PERMITS, true, false});
+    EXPECT(PERMIT("when: [{arg: n, min: 2, max: 5}]"), PERMIT("when: [{arg: n, min: 1, max: 4}]"),
+           {"asks `n`: min 1, max 4; it asked `n`: min 2, max 5", DIFF_EITHER, true, false});
+    EXPECT(PERMIT("when: [{arg: n, is: integer, max: 5}]"), PERMIT("when: [{arg: n, max: 5}]"),
+           {"asks `n`: max 5; it asked `n`: is integer, max 5", DIFF_PERMITS, true, false});
+    /* one is gone, another of the same argument changed */
+    EXPECT(PERMIT("when: [{arg: n, is: integer}, {arg: n, max: 5}]"), PERMIT("when: [{arg: n, max: 7}]"),
+           {"no longer asks `n`: is integer", DIFF_PERMITS, true, true},
+           {"asks `n`: max 7; it asked `n`: max 5", DIFF_PERMITS, true, true});
+    /* each of several changes has its own calls: a bound that widens, a tool that is gone, one that came */
+    EXPECT(RULE("permit", "match: {tools: [t, u]}, when: [{arg: n, max: 5}]"),
+           RULE("permit", "match: {tools: [t, v]}, when: [{arg: n, max: 7}]"),
+           {"asks `n`: max 7; it asked `n`: max 5", DIFF_PERMITS, true, true},
+           {"match.tools also takes v", DIFF_PERMITS, true, true}, {"match.tools no longer takes u", DIFF_DENIES, true, true});
+    EXPECT(RULE("permit", "match: {tools: [t]}, only_args: [n], when: [{arg: n, max: 5}]"),
+           RULE("permit", "match: {tools: [t]}, only_args: [n, m], when: [{arg: n, max: 4}]"),
+           {"asks `n`: max 4; it asked `n`: max 5", DIFF_DENIES, true, true}, {"only_args also takes m", DIFF_PERMITS, true, true});
+    /* what a new forbid denies is not counted with a permit that says something else in other places */
+    EXPECT("policy: p\nrules:\n  - {id: a, effect: permit, match: {tools: [t, u]}, when: [{arg: n, max: 5}]}\n",
+           "policy: p\nrules:\n  - {id: a, effect: permit, match: {tools: [t, u]}, when: [{arg: n, max: 7}]}\n"
+           "  - {id: f, effect: forbid, match: {tools: [u]}}\n",
+           {"asks `n`: max 7; it asked `n`: max 5", DIFF_PERMITS, true, true}, {"is new: for tools [u]", DIFF_DENIES, true, true});
+    /* a member of a group */
+    EXPECT(PERMIT("when: [{any: [{arg: a, equals: 1}, {arg: b, equals: 2}]}]"),
+           PERMIT("when: [{any: [{arg: a, equals: 1}, {arg: b, equals: 3}]}]"),
+           {"asks any of (`a`: equals 1; `b`: equals 3); it asked any of (`a`: equals 1; `b`: equals 2)", DIFF_EITHER, true, false});
+    EXPECT(PERMIT("when: [{during: {days: [mon], zone: UTC}}]"), PERMIT("when: [{during: {days: [mon, wed], zone: UTC}}]"),
+           {"asks during {days [mon, wed], zone UTC}; it asked during {days [mon], zone UTC}", DIFF_EITHER, true, false});
+}
+
+/* What several rules have in common is told once, and what has another name only is no new rule. */
+static void test_shared(void **state)
+{
+#define TWO "rules:\n  - {id: a, effect: permit, match: {tools: [a]}, when: [{arg: x, matches: {pattern: w}}, " \
+    "{arg: y, matches: {pattern: w}}]}\n" \
+    "  - {id: b, effect: permit, match: {tools: [b]}, when: [{arg: x, matches: {pattern: w}}]}\n" \
+    "  - {id: f, effect: forbid, match: {tools: [f]}, when: [{arg: x, matches: {pattern: w}, absent: ignored}]}\n"
+    struct diff *diff = compare("policy: p\npatterns: {w: 'aa'}\n" TWO, "policy: p\npatterns: {w: 'ab'}\n" TWO);
+    struct span also;
+
+    (void)state;
+    if (diff->change_count != 2)
+        show(diff);
+    assert_int_equal(diff->change_count, 2); /* of the permits, and of the forbid */
+    assert_true(span_is(diff->changes[0].rule, "a"));
+    also = diff_also(&diff->changes[0], diff->changes[0].rule);
+    assert_true(span_is(also, "b"));
+    assert_null(diff_also(&diff->changes[0], also).at);
+    assert_true(diff->changes[0].probes > 0);
+    diff_free(&diff);
+    EXPECT(RULE("permit", "match: {tools: [t]}"), HEAD "  - {id: s, effect: permit, match: {tools: [t]}}\n",
+           {"was named `r`", DIFF_NOTHING, false, false});
+    EXPECT("policy: p\nrules:\n  - {id: a, effect: permit, match: {tools: [a]}}\n  - {id: b, effect: permit, match: {tools: [b]}}\n",
+           "policy: q\nrules:\n  - {id: a, effect: permit, match: {tools: [a]}}\n  - {id: b, effect: permit, match: {tools: [b]}}\n",
+           {"stands in the policy `q`, stood in `p`", DIFF_NOTHING, false, false});
+    EXPECT("policy: p\nredact: [{match: {tools: [login]}, args: [password]}]\n",
+           "policy: p\nredact: [{match: {tools: [login]}, args: [password, pin]}]\n",
+           {"the policy `p` now redacts in the audit: match tools [login], args [password, pin]; it was args [password]",
+            DIFF_NOTHING, false, false});
+}
+
+/* Tests of one call with another past are different calls. */
+static void test_past(void **state)
+{
+#define LIMIT(calls) RULE("permit", "match: {tools: [t]}, limit: {calls: " calls ", per: minute}") \
+    "tests:\n  - {name: first, call: {tool: t}, expect: {verdict: permit}}\n" \
+    "  - {name: sixth, call: {tool: t, spent: {r: 5}}, expect: {verdict: permit}}\n"
+    (void)state;
+    EXPECT(LIMIT("5"), LIMIT("9"), {"`limit` is now {calls 9, per minute}; it was {calls 5, per minute}", DIFF_PERMITS, true, false});
+    EXPECT(RULE("permit", "match: {tools: [t]}, when: [{arg: n, max: 5}], limit: {calls: 5, per: minute}") TESTS(),
+           RULE("permit", "match: {tools: [t]}, when: [{arg: n, max: 7}], limit: {calls: 6, per: minute}") TESTS(),
+           {"asks `n`: max 7; it asked `n`: max 5", DIFF_PERMITS, true, false},
+           {"`limit` is now {calls 6, per minute}; it was {calls 5, per minute}", DIFF_PERMITS, false, false});
 }
 
 /* Blanks, comments, quotes, the order of members, of rules and of names, names of patterns, tests: none is a difference. */
@@ -309,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words), cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_several), cmocka_unit_test(test_shared), cmocka_unit_test(test_past),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_call_text),
