@@ -59,7 +59,7 @@ enum code local_listener(int fd, uid_t *uid)
 }
 
 /* Returns: whether the place is free now. */
-static enum code clear_place(const char *path, struct why *why)
+static enum code clear_place(const char *path, const char *key, struct why *why)
 {
     struct stat found;
     int fd;
@@ -67,20 +67,21 @@ static enum code clear_place(const char *path, struct why *why)
     if (lstat(path, &found) != 0)
         return CODE_OK; /* where it is not for want of rights, bind says so */
     if (!S_ISSOCK(found.st_mode))
-        return why_set(why, CODE_EXISTS, "%s is there and is no socket; name another place with `pipe: {socket: FILE}`", path);
+        return why_set(why, CODE_EXISTS, "%s is there and is no socket; name another place with `%s: {socket: FILE}`", path,
+                       key);
     if (local_connect(path, &fd) != CODE_NOT_FOUND) {
         sock_close(&fd);
-        return why_set(why, CODE_EXISTS, "somebody listens on %s already; does another gate run?", path);
+        return why_set(why, CODE_BUSY, "somebody listens on %s already; does another gate run?", path);
     }
     if (unlink(path) != 0 && errno != ENOENT)
         return why_set(why, CODE_IO, "%s cannot be replaced: %s", path, strerror(errno));
     return CODE_OK;
 }
 
-enum code local_listen(const char *path, int *out, struct why *why)
+enum code local_listen(const char *path, const char *key, mode_t mode, int *out, struct why *why)
 {
     struct sockaddr_un address;
-    enum code code = clear_place(path, why);
+    enum code code = clear_place(path, key, why);
     int fd;
 
     *out = -1;
@@ -88,10 +89,10 @@ enum code local_listen(const char *path, int *out, struct why *why)
         return code;
     if (!set_path(&address, path))
         return why_set(why, CODE_INVALID, "%s is longer than a socket's path may be (%zu bytes); name another place with "
-                       "`pipe: {socket: FILE}`", path, sizeof address.sun_path - 1);
+                       "`%s: {socket: FILE}`", path, sizeof address.sun_path - 1, key);
     fd = local_socket();
     /* The mode of the descriptor becomes that of the name: at no time may others connect. */
-    if (fd == -1 || fchmod(fd, 0600) != 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+    if (fd == -1 || fchmod(fd, mode) != 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(fd, BACKLOG) != 0) {
         code = why_set(why, CODE_IO, "%s cannot be listened on: %s", path, strerror(errno));
         sock_close(&fd);

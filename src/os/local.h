@@ -21,9 +21,10 @@
 #define LOCAL_NAME_BYTES 64
 #define LOCAL_INTRODUCTION_BYTES (16 + LOCAL_NAME_BYTES)
 
-/* Replaces what a gate that has ended left behind, never a socket where somebody listens, nor a file of another kind. Only its
- * own user may connect (mode 0600). */
-enum code local_listen(const char *path, int *fd, struct why *why) MUST_USE;
+/* Replaces what a gate that has ended left behind, never a socket where somebody listens, nor a file of another kind.
+ * Takes: key: of the configuration that names the place, for who reads the error; mode: 0600: only its own user may connect.
+ * Errors: CODE_BUSY where somebody listens. */
+enum code local_listen(const char *path, const char *key, mode_t mode, int *fd, struct why *why) MUST_USE;
 
 /* Returns: CODE_OK; CODE_NOT_FOUND where nobody listens; CODE_BUSY where too many wait; CODE_DENIED; CODE_IO (errno). */
 enum code local_connect(const char *path, int *fd) MUST_USE;

@@ -141,7 +141,7 @@ static enum code open_socket(struct proxy *proxy, const struct lane *lane, size_
                              struct why *why)
 {
     if (lane->worker.index == 0)
-        return local_listen(path, fd, why);
+        return local_listen(path, "pipe", 0600, fd, why);
     *fd = fcntl(proxy->lanes[0].listeners[index].listener.fd, F_DUPFD_CLOEXEC, 3);
     return CODE_OK;
 }

@@ -108,25 +108,25 @@ static void a_place_is_taken_once(void **state)
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/s", folder);
     assert_int_equal(local_connect(path, &first), CODE_NOT_FOUND);
-    assert_int_equal(local_listen(path, &first, &why), CODE_OK);
+    assert_int_equal(local_listen(path, "pipe", 0600, &first, &why), CODE_OK);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
-    assert_int_equal(local_listen(path, &second, &why), CODE_EXISTS);
+    assert_int_equal(local_listen(path, "pipe", 0600, &second, &why), CODE_BUSY);
     assert_int_equal(local_connect(path, &second), CODE_OK);
     sock_close(&second);
     sock_close(&first);
     assert_int_equal(local_connect(path, &second), CODE_NOT_FOUND); /* left behind */
-    assert_int_equal(local_listen(path, &first, &why), CODE_OK);
+    assert_int_equal(local_listen(path, "pipe", 0600, &first, &why), CODE_OK);
     sock_close(&first);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
-    assert_int_equal(local_listen(path, &first, &why), CODE_EXISTS); /* somebody's file */
+    assert_int_equal(local_listen(path, "pipe", 0600, &first, &why), CODE_EXISTS); /* somebody's file */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
     memset(far, 'x', sizeof far - 1);
     far[0] = '/';
     far[sizeof far - 1] = '\0';
-    assert_int_equal(local_listen(far, &first, &why), CODE_INVALID);
+    assert_int_equal(local_listen(far, "pipe", 0600, &first, &why), CODE_INVALID);
     assert_int_equal(local_connect(far, &first), CODE_IO);
 }
 

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/person.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+static uid_t read_login(const char *path)
+{
+    unsigned long uid = PERSON_UNKNOWN;
+    FILE *file = fopen(path, "re");
+
+    if (file != NULL && fscanf(file, "%lu", &uid) != 1)
+        uid = PERSON_UNKNOWN;
+    if (file != NULL)
+        (void)fclose(file);
+    return (uid_t)uid;
+}
+
+uid_t person_login(void)
+{
+    return read_login("/proc/self/loginuid");
+}
+
+/* The number of a process that has ended may be another's: only one that still lives behind the socket is looked at. Kernels
+ * before 6.5 do not say, and then nobody is. */
+static uid_t login_of_peer(int fd, pid_t pid)
+{
+    char path[64];
+    struct pollfd process = {.fd = -1, .events = POLLIN};
+    socklen_t len = sizeof process.fd;
+    uid_t login = PERSON_UNKNOWN;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process.fd, &len) != 0)
+        return PERSON_UNKNOWN;
+    (void)snprintf(path, sizeof path, "/proc/%d/loginuid", (int)pid);
+    login = read_login(path);
+    if (poll(&process, 1, 0) != 0)
+        login = PERSON_UNKNOWN;
+    (void)close(process.fd);
+    return login;
+}
+
+static enum code read_groups(int fd, gid_t own, struct person *person)
+{
+    socklen_t len = 0;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) != 0 && errno != ERANGE)
+        return CODE_IO;
+    person->groups = mem_array(len / sizeof(gid_t) + 1, sizeof(gid_t));
+    if (person->groups == NULL)
+        return CODE_NOMEM;
+    if (len > 0 && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, person->groups + 1, &len) != 0)
+        return CODE_IO;
+    person->groups[0] = own;
+    person->group_count = len / sizeof(gid_t) + 1;
+    return CODE_OK;
+}
+
+enum code person_of_peer(int fd, struct person *person)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    enum code code;
+
+    *person = (struct person){.uid = PERSON_UNKNOWN, .login = PERSON_UNKNOWN};
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+        return CODE_IO;
+    person->uid = peer.uid;
+    person->login = login_of_peer(fd, peer.pid);
+    code = read_groups(fd, peer.gid, person);
+    if (code != CODE_OK)
+        person_fini(person);
+    return code;
+}
+
+void person_fini(struct person *person)
+{
+    mem_free(person->groups);
+    person->groups = NULL;
+    person->group_count = 0;
+}
+
+bool person_is_in(const struct person *person, gid_t group)
+{
+    for (size_t i = 0; i < person->group_count; i++)
+        if (person->groups[i] == group)
+            return true;
+    return false;
+}
+
+static void account_name(uid_t uid, char out[PERSON_BYTES])
+{
+    const struct passwd *user = uid != PERSON_NOBODY ? getpwuid(uid) : NULL;
+
+    if (user != NULL)
+        (void)snprintf(out, PERSON_BYTES, "%s", user->pw_name);
+    else
+        (void)snprintf(out, PERSON_BYTES, "uid:%lu", (unsigned long)uid);
+}
+
+void person_name(uid_t uid, uid_t login, char out[PERSON_BYTES])
+{
+    char account[PERSON_BYTES], person[PERSON_BYTES];
+
+    account_name(uid, account);
+    account_name(login != PERSON_UNKNOWN ? login : uid, person);
+    if (login == PERSON_UNKNOWN || login == uid)
+        (void)snprintf(out, PERSON_BYTES, "%s", account);
+    else
+        (void)snprintf(out, PERSON_BYTES, "%.40s (as %.16s)", person, account);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which person gives a command: the account, and the login behind it where the kernel remembers one.
+ *
+ * Threads: main; names are asked of the system's name service, so before a process is confined.
+ * Owns: the groups of a struct person.
+ * Lifetime: person_fini.
+ * Errors: CODE_IO, CODE_NOMEM; what is not known stands as PERSON_UNKNOWN. */
+#ifndef OS_PERSON_H
+#define OS_PERSON_H
+
+#include "base/code.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PERSON_UNKNOWN ((uid_t)-1)
+#define PERSON_NOBODY 65534 /* of users and groups: who, or what, has no number here; so it is never one's own */
+#define PERSON_BYTES 64
+
+struct person {
+    uid_t uid;
+    uid_t login;         /* who logged in, whatever account was taken since (the kernel's loginuid) */
+    gid_t *groups;       /* the process's, its own one among them */
+    size_t group_count;
+};
+
+/* Who is at the other end of a connected Unix socket: as it was when it connected, and by the kernel's word alone. */
+enum code person_of_peer(int fd, struct person *person) MUST_USE;
+void person_fini(struct person *person);
+
+bool person_is_in(const struct person *person, gid_t group);
+
+/* Who logged in to get where this process is. */
+uid_t person_login(void);
+
+/* "alice", or "alice (as root)" where the login is another account's; "uid:1234" without a name. The account that stands for
+ * all who have none is nobody's name, so that it is told by its number, too. */
+void person_name(uid_t uid, uid_t login, char out[PERSON_BYTES]);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is at the other end of a socket, by the kernel's word, and what people are called in records. 7.9 */
+#include "fakes/cm.h"
+
+#include "os/person.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void a_peer_is_known_by_uid_groups_and_login(void **state)
+{
+    struct person person;
+    gid_t groups[256];
+    int ends[2], count = getgroups(256, groups);
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(person_of_peer(ends[0], &person), CODE_OK);
+    assert_int_equal(person.uid, geteuid());
+    assert_true(person.login == person_login() || person.login == PERSON_UNKNOWN);
+    assert_int_equal(person.group_count, count + 1);
+    assert_true(person_is_in(&person, getegid()));
+    for (int i = 0; i < count; i++)
+        assert_true(person_is_in(&person, groups[i]));
+    assert_false(person_is_in(&person, 64123));
+    person_fini(&person);
+    assert_int_equal(close(ends[0]) | close(ends[1]), 0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(person_of_peer(ends[0], &person), CODE_IO);
+    assert_int_equal(close(ends[0]) | close(ends[1]), 0);
+}
+
+/* In a process of another group, as a person's is. */
+static void groups_are_the_peers_and_not_ours(void **state)
+{
+    const gid_t theirs[] = {61001, 61002};
+    struct person person;
+    int ends[2], status;
+    pid_t child;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("not root: groups of others are not tried\n");
+        skip();
+    }
+    child = fork();
+    if (child == 0) {
+        _exit(setgroups(2, theirs) == 0 && setgid(61000) == 0 && setuid(61000) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 &&
+              person_of_peer(ends[0], &person) == CODE_OK && person.uid == 61000 && person_is_in(&person, 61000) &&
+              person_is_in(&person, 61001) && person_is_in(&person, 61002) && !person_is_in(&person, 0) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void nobody_is_no_name(void **state)
+{
+    char name[PERSON_BYTES];
+
+    (void)state;
+    person_name(0, PERSON_UNKNOWN, name);
+    assert_string_equal(name, "root");
+    person_name(0, 0, name);
+    assert_string_equal(name, "root");
+    person_name(PERSON_NOBODY, PERSON_UNKNOWN, name);
+    assert_string_equal(name, "uid:65534");
+    person_name(61234, PERSON_UNKNOWN, name);
+    assert_string_equal(name, "uid:61234");
+    person_name(0, 61234, name);
+    assert_string_equal(name, "uid:61234 (as root)");
+    person_name(PERSON_NOBODY, 0, name);
+    assert_string_equal(name, "root (as uid:65534)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_peer_is_known_by_uid_groups_and_login),
+        cmocka_unit_test(groups_are_the_peers_and_not_ours),
+        cmocka_unit_test(nobody_is_no_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
