@@ -4,17 +4,21 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "os/file.h"
 
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define WORDS_MAX 64
+
+static const struct command_guest *guest; /* NULL: who runs the process gives the command */
 
 /* What is opened first must not become the standard input of whoever was started without one. */
 static bool hold_standard_places(void)
@@ -106,11 +110,26 @@ int option_number(const char *name, const char *text, uint64_t least, uint64_t *
     return OPTIONS_GO;
 }
 
+/* What an option may take from a guest: words that nobody opens. */
+static bool is_plain(const char *takes)
+{
+    static const char *const plain[] = {"TEXT", "NAME", "N", "TIME", "ID", "GLOB", "WORD", "CODE", "ROUTE", "ADDRESS", "LIST",
+                                        "END", "FORM", NULL};
+    const char *const *one = plain;
+
+    while (*one != NULL && strcmp(*one, takes) != 0)
+        one++;
+    return *one != NULL;
+}
+
 /* Takes: given: bits of the options that were. */
 static int store_value(const struct usage *usage, const struct option *option, const char *value, uint64_t *given)
 {
     uint64_t bit = UINT64_C(1) << (option - usage->options);
 
+    if (guest != NULL && !is_plain(option->takes))
+        return complain(STATUS_USAGE, "--%s names a %s where the gate is, which is not yours to name over its socket; leave "
+                        "it out", option->name, option->takes);
     if (option->many != NULL) {
         if (option->many->count == OPTION_VALUES_MAX)
             return complain(STATUS_USAGE, "--%s is given more than %d times; give fewer", option->name,
@@ -167,6 +186,7 @@ static bool wants_json(const struct usage *usage, int argc, char **argv)
 
 int options_read(const struct usage *usage, int argc, char **argv, int *operands)
 {
+    const int most = guest != NULL && guest->operands_max >= 0 ? guest->operands_max : usage->operands_max;
     bool options_over = false;
     uint64_t given = 0;
 
@@ -195,8 +215,8 @@ int options_read(const struct usage *usage, int argc, char **argv, int *operands
     }
     if (*operands < usage->operands_min)
         return complain(STATUS_USAGE, "something is missing; usage: %s", usage->synopsis);
-    if (usage->operands_max >= 0 && *operands > usage->operands_max)
-        return complain(STATUS_USAGE, "\"%s\" is too much; usage: %s", argv[usage->operands_max], usage->synopsis);
+    if (most >= 0 && *operands > most)
+        return complain(STATUS_USAGE, "\"%s\" is too much; usage: %s", argv[most], usage->synopsis);
     return OPTIONS_GO;
 }
 
@@ -252,12 +272,24 @@ int command_run(const struct command *commands, const char *path, int argc, char
     return command->subs != NULL ? command_run(command->subs, deeper, argc - 1, argv + 1) : command->run(argc - 1, argv + 1);
 }
 
+void command_serve(const struct command_guest *whom)
+{
+    guest = whom;
+}
+
+enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why)
+{
+    return guest != NULL ? guest->read(path, max_bytes, out, why) : file_read(path, FILE_ANY, max_bytes, out, why);
+}
+
 void actor_name(char out[ACTOR_BYTES])
 {
-    const struct passwd *user = getpwuid(getuid());
+    uid_t login = person_login();
+    const char *sudo = getenv("SUDO_USER");
+    const struct passwd *user = login == PERSON_UNKNOWN && sudo != NULL ? getpwnam(sudo) : NULL;
 
-    if (user != NULL)
-        snprintf(out, ACTOR_BYTES, "%s", user->pw_name);
+    if (guest != NULL)
+        (void)snprintf(out, ACTOR_BYTES, "%s", guest->name);
     else
-        snprintf(out, ACTOR_BYTES, "uid:%u", (unsigned)getuid());
+        person_name(getuid(), user != NULL ? user->pw_uid : login, out);
 }

@@ -4,14 +4,15 @@
  * Each file cmd_*.c defines one `const struct command cmd_*` and main.c lists it. A command either runs, or has `subs`.
  *
  * Threads: main, before any other is started.
- * Owns: nothing; option values point into argv.
+ * Owns: nothing but the guest; option values point into argv.
  * Lifetime: argv's.
  * Errors: exit statuses; sentences on stderr as `callgate: what; what to do`. */
 #ifndef APP_COMMAND_H
 #define APP_COMMAND_H
 
-#include "base/code.h"
+#include "base/buf.h"
 #include "base/why.h"
+#include "os/person.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,8 +92,21 @@ bool command_begin(void) MUST_USE;
 /* Dispatches: finds the command among `commands` by argv[0], its sub-command likewise, and runs it. */
 int command_run(const struct command *commands, const char *path, int argc, char **argv);
 
-/* Who gives a command: the name of the real user, or "uid:N". */
-#define ACTOR_BYTES 64
+/* Who gives a command: the login behind it, and the account where that is another ("alice (as root)"). What the kernel does not
+ * remember sudo's word stands for: whoever runs a command here has all rights to what it changes. */
+#define ACTOR_BYTES PERSON_BYTES
 void actor_name(char out[ACTOR_BYTES]);
+
+/* Somebody else for whom this process runs one command (control_serve.h): their name is the actor's; a file is theirs, not this
+ * process's, so that no option names one and operands only where somebody reads them by command_file. */
+struct command_guest {
+    char name[ACTOR_BYTES];
+    int operands_max;              /* as in struct usage, whatever the command takes otherwise */
+    enum code (*read)(const char *path, size_t max_bytes, struct buf *out, struct why *why);
+};
+void command_serve(const struct command_guest *guest);
+
+/* Appends a file of whoever gives the command. Errors: as file_read. */
+enum code command_file(const char *path, size_t max_bytes, struct buf *out, struct why *why) MUST_USE;
 
 #endif

@@ -39,6 +39,19 @@ struct conf_pipe {
     const char *user;              /* whom a gate of root's becomes; NULL: nobody. For the pipe alone */
 };
 
+/* What a person may do over the gate's control socket, by the groups of the machine that he is in. */
+enum people_role { PEOPLE_APPROVERS = 0, PEOPLE_AUTHORS, PEOPLE_AUDITORS, PEOPLE_ADMINS, PEOPLE_ROLES };
+#define PEOPLE_BIT(role) (1u << (role))
+
+struct conf_people {
+    bool is_on;
+    const char *socket;            /* /run/callgate/control.sock */
+    struct {
+        const struct span *names;
+        size_t count;
+    } groups[PEOPLE_ROLES];
+};
+
 struct conf {
     struct arena arena;
     const char *path;              /* of the file itself */
@@ -52,6 +65,7 @@ struct conf {
     struct conf_audit audit;
     struct conf_admin admin;
     struct conf_pipe pipe;
+    struct conf_people people;
     struct proxy_conf *proxy;      /* sealed */
     struct runner_commands *commands; /* of upstreams; NULL: taken, or there are none */
     const struct resolve_name *names; /* hosts of all upstreams, each once */
@@ -84,6 +98,9 @@ struct conf_pipe_route {
 };
 /* Takes: name NULL: the only one. *out is the caller's in any case (arena_fini). */
 enum code conf_pipe_route(const char *path, const char *name, struct conf_pipe_route *out, struct faults *faults) MUST_USE;
+
+/* What `people:` says, and nothing else of the file. *out is the arena's, which is the caller's in any case (arena_fini). */
+enum code conf_people(const char *path, struct arena *arena, struct conf_people *out, struct faults *faults) MUST_USE;
 
 /* Likewise what `audit: {database:}` names. */
 enum code conf_audit_path(const char *path, char **database, struct faults *faults) MUST_USE;

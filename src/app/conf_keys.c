@@ -209,6 +209,14 @@ const struct conf_key conf__pipes[] = {
     KEY("linger", TIME, AT(conf_pipe, linger_ms), 1, DAY, "10s", "A gate that a pipe started ends so long after its last one."),
     {.name = NULL}};
 
+const struct conf_key conf__people[] = {
+    KEY("socket", FILE, AT(conf_people, socket), 0, 0, "/run/callgate/control.sock", "Where the gate takes people's commands."),
+    KEY("approvers", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may look at held calls and decide."),
+    KEY("authors", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may load, remove and activate policies."),
+    KEY("auditors", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may read the audit, policies and keys' names."),
+    KEY("admins", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may do all of this, and make and revoke keys."),
+    {.name = NULL}};
+
 const struct conf_key conf__top[] = {
     KEY("routes", LIST, BY_HAND, 0, 0, NULL, "What is served.", IN(conf__route, "a route")),
     KEY("listen", LIST, BY_HAND, 0, 0, "(127.0.0.1:8080)", "Where agents connect.", IN(conf__listener, "a listener")),
@@ -223,4 +231,6 @@ const struct conf_key conf__top[] = {
     KEY("user", NAME, AT(conf, user), 0, 0, NULL, "Whom a gate of root's becomes."),
     KEY("sandbox", FLAG, AT(conf, is_unconfined), 0, 0, "on", "Whether the gate confines itself.", WORDS("on", "off")),
     KEY("pipe", MAP, AT(conf, pipe), 0, 0, NULL, "For `callgate pipe`.", IN(conf__pipes, "`pipe`")),
+    KEY("people", MAP, BY_HAND, 0, 0, "(who may open the store)", "Who may give which commands over a socket of the gate.",
+        IN(conf__people, "`people`")),
     {.name = NULL}};

@@ -71,7 +71,7 @@ struct conf_key {
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
     conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__source[],
-    conf__nobody[], conf__pipes[];
+    conf__nobody[], conf__pipes[], conf__people[];
 
 /* ---- conf_value.c: `map` may be anything, `key` its member ---- */
 
@@ -131,6 +131,7 @@ void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
 const struct dialect *conf__dialect(struct conf_reader *reader, const struct yaml_node *route); /* or the default */
 bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, and with neither path nor upstream */
 bool conf__has_pipes(const struct yaml_node *root, bool alone); /* some route is for pipes; alone: all are */
+void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people);
 void conf__check_pipe(struct conf_reader *reader, const struct yaml_node *root, const struct conf_pipe *pipe);
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
 /* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/commands.h"
+#include "app/control.h"
 
 #include <string.h>
 
 int main(int argc, char **argv)
 {
+    int status;
     const struct command commands[] = {
         cmd_init,
         cmd_serve,
@@ -22,5 +24,8 @@ int main(int argc, char **argv)
         return STATUS_CANNOT;
     if (argc > 1 && strcmp(argv[1], "--version") == 0)
         return cmd_version.run(argc - 2, argv + 2);
-    return command_run(commands, "callgate", argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], CONTROL_WORD) == 0)
+        return control_serve(commands, argc - 2, argv + 2);
+    status = control_ask(argc - 1, argv + 1);
+    return status == OPTIONS_GO ? command_run(commands, "callgate", argc - 1, argv + 1) : status;
 }

@@ -3,7 +3,6 @@
 #include "app/print.h"
 
 #include "base/mem.h"
-#include "os/file.h"
 
 #include <stdio.h>
 
@@ -31,7 +30,7 @@ int policy_files_read(struct policy_files *files, const char *const *paths, size
         buf_init(&files->texts[i], FILE_MAX_BYTES);
     for (size_t i = 0; i < count; i++) {
         struct why why = {""};
-        enum code code = file_read(paths[i], FILE_ANY, FILE_MAX_BYTES, &files->texts[i], &why);
+        enum code code = command_file(paths[i], FILE_MAX_BYTES, &files->texts[i], &why);
 
         if (code != CODE_OK) {
             policy_files_fini(files);

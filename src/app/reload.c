@@ -52,6 +52,8 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
         what = "workers";
     else if (old->admin.is_on != fresh->admin.is_on || !sock_equals(&old->admin.address, &fresh->admin.address))
         what = "admin: address";
+    else if (old->people.is_on != fresh->people.is_on || !same_text(old->people.socket, fresh->people.socket))
+        what = "people: socket";
     if (what == NULL)
         return CODE_OK;
     return why_set(why, CODE_INVALID, "%s: `%s` cannot change while the gate runs; restart it", fresh->path, what);
@@ -94,6 +96,7 @@ static enum code take_conf(struct serve *serve, struct why *why)
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     if (serve->runner != NULL)
         runner_reload(serve->runner); /* before a connection to what is new */
+    serve__tell_control(serve);
     proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
     serve->conf = fresh;

@@ -196,7 +196,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
 {
     enum code code;
 
-    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .attending = {.store_seen = -1}, .continue_why = continue_why};
+    *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .attending = {.store_seen = -1},
+                             .continue_why = continue_why};
     list_init(&serve->approvals.asks);
     actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
     code = serve__prepare(serve, why);
@@ -204,6 +205,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
         code = serve__start_signer(serve, why);
     if (code == CODE_OK)
         code = serve__start_runner(serve, why);
+    if (code == CODE_OK)
+        code = serve__start_control(serve, why);
     if (code == CODE_OK)
         code = http_selftest(why);
     if (code == CODE_OK)
@@ -344,6 +347,7 @@ static void poll_store(void *context)
     serve__attend(serve);
     serve__watch_disk(serve);
     mind_signer(serve);
+    serve__mind_control(serve);
     mind_use(serve);
     if (serve__runner_is_lost(serve) && !serve->is_draining)
         begin_drain(serve);
@@ -507,6 +511,8 @@ enum code serve_check(const struct conf *conf, struct why *why)
     uint64_t version = 0;
     enum code code = http_selftest(why);
 
+    if (code == CODE_OK)
+        code = serve__check_people(conf, why);
     if (code == CODE_OK)
         code = serve__redact_key(conf->audit.redact_key, false, key, why);
     mem_wipe(key, sizeof key);

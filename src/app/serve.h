@@ -39,7 +39,6 @@ struct serve_approvals {
     uint64_t round;           /* of handing in what people said */
     int64_t store_seen;       /* as below */
     bool look_again;          /* though the store has not changed */
-    int64_t forgot_us;        /* when what has lapsed lost its arguments last */
     bool recount;
     int64_t waiting;          /* for people, in the store */
     int64_t confirmed_us;     /* when the store was told last up to where the audit holds no use that it does not know */
@@ -89,6 +88,7 @@ struct serve {
     struct gate **gates;         /* one a worker */
     struct signer *signer;       /* a process: it has the key of checkpoints */
     struct runner *runner;       /* a process: it starts commands; NULL: there are none */
+    int control;                 /* the way to a process: it takes people's commands; -1: nobody does */
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
     const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];

@@ -28,6 +28,11 @@ enum code serve__dial_command(void *context, struct span command, int *fd) MUST_
 enum code serve__check_commands(const struct serve *serve, struct conf *fresh, struct why *why) MUST_USE;
 /* Returns: true once, when that process has ended. */
 bool serve__runner_is_lost(struct serve *serve);
+/* Likewise who takes people's commands, where `people:` names some; the groups must be there. */
+enum code serve__start_control(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__check_people(const struct conf *conf, struct why *why) MUST_USE;
+void serve__tell_control(const struct serve *serve); /* that the configuration has changed */
+void serve__mind_control(struct serve *serve);       /* a line in the log once it has ended */
 enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why) MUST_USE;
 
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */

@@ -60,7 +60,7 @@ enum check {
     SENT,      /* sendmsg: nothing that begins a TCP connection, of whose port Landlock asks connect alone */
     SENT_TO,   /* sendto, sendmmsg: the same */
     SMALL,     /* prctl: a thread's name and slack, a mapping's name; which rights there are, as libcap asks */
-    QUESTION,  /* ioctl: whether it is a terminal, how much can be read */
+    QUESTION,  /* ioctl: whether it is a terminal and how wide, how much can be read */
     OURSELVES  /* tgkill: a thread of this process, as abort(3) does */
 };
 
@@ -245,6 +245,7 @@ static void add_check(struct program *program, enum check check)
     case QUESTION:
         add_equal(program, 1, TCGETS);
         add_equal(program, 1, FIONREAD);
+        add_equal(program, 1, TIOCGWINSZ);
         break;
     case OURSELVES: add_equal(program, 0, (uint32_t)getpid()); break;
     }

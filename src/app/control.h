@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The control socket: who may not open the store gives the running gate's commands over it (`people:`).
+ *
+ * Beside the gate a process listens, as the gate's user, and is the program `callgate`. For each person who connects and is in
+ * one of the groups it forks another, which confines itself before it reads a byte, and then runs the very function that the
+ * command runs on the store otherwise. What it prints goes into the person's own descriptors; files of the person's it asks the
+ * person for. So there is one meaning of each command, and one process an asker: none holds up another, nor the gate.
+ *
+ * Over the socket: a head with the standard output and error (SCM_RIGHTS) and the command's words; then frames.
+ *
+ * Threads: main.
+ * Owns: nothing.
+ * Lifetime: static.
+ * Errors: exit statuses, or a sentence. */
+#ifndef APP_CONTROL_H
+#define APP_CONTROL_H
+
+#include "app/command.h"
+#include "app/conf.h"
+
+#define CONTROL_SOCKET "CALLGATE_SOCKET" /* the environment's name of the socket, for who cannot read the configuration */
+#define CONTROL_USUAL "/run/callgate/control.sock" /* as conf_keys.c has it */
+
+/* A command that is given over the socket. */
+struct control_command {
+    const char *name, *sub;
+    unsigned roles;      /* PEOPLE_BIT of each that may */
+    int operands_max;    /* as in struct command_guest */
+    bool is_of_audit;    /* it reads the audit and not the store */
+    bool writes;
+    bool lasts;          /* as long as the person looks on */
+};
+
+/* Takes: the words of a command line behind the program's name. Returns: NULL where it is none of these. */
+const struct control_command *control_find(int argc, char *const *argv);
+
+/* The numbers of the groups. Asks the system's name service. */
+struct control_people {
+    struct {
+        gid_t group;
+        unsigned roles;
+    } all[PEOPLE_ROLES * 64];
+    size_t count;
+};
+enum code control_people_find(const struct conf_people *conf, struct control_people *people, struct why *why) MUST_USE;
+
+/* ---- frames ---- */
+
+enum control_kind {
+    CONTROL_REFUSED = 1, /* to the person: a sentence; nothing was done */
+    CONTROL_FILE,        /* to the person: a path among the words, whose content is wanted */
+    CONTROL_STATUS,      /* to the person: the command's exit status, one byte; it is over */
+    CONTROL_CONTENT,     /* from the person: the file */
+    CONTROL_NO_CONTENT   /* from the person: why it cannot be read */
+};
+
+#define CONTROL_WORDS_BYTES ((size_t)256 << 10)
+#define CONTROL_FILE_BYTES ((size_t)32 << 20)
+
+struct control_head {
+    char magic[8];   /* CONTROL_MAGIC */
+    uint32_t bytes;  /* of the words that follow, each with its NUL */
+    uint32_t count;  /* of them */
+};
+#define CONTROL_MAGIC "cgctl-1"
+
+/* These block. CODE_IO: the other side is gone. */
+enum code control_send(int fd, enum control_kind kind, struct span bytes) MUST_USE;
+/* Into `out`, which is emptied before; CODE_LIMIT where it is more than its cap. */
+enum code control_receive(int fd, enum control_kind *kind, struct buf *out) MUST_USE;
+bool control_write(int fd, struct span bytes);
+bool control_read(int fd, void *to, size_t len);
+
+/* The words of a request. Takes: bytes: with the last one's NUL; argv of `count` + 1 places. Returns: false where they are not
+ * exactly so many. */
+bool control_words(struct span bytes, size_t count, char **argv);
+
+/* ---- the two sides ---- */
+
+/* Gives the command over the socket where it is one of them and its store is not this process's to open.
+ * Returns: OPTIONS_GO where it is to be run here; else its exit status. */
+int control_ask(int argc, char **argv);
+
+/* The process beside the gate, which it is told through CONTROL_GATE_FD: one word when it listens, "" or why it cannot.
+ * Takes: commands: the program's; argv: the configuration, the store and the audit. Blocks: until the gate has gone. */
+#define CONTROL_WORD "control-socket" /* by which the gate calls it */
+#define CONTROL_GATE_FD 3
+int control_serve(const struct command *commands, int argc, char **argv);
+
+#endif
