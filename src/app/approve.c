@@ -13,6 +13,7 @@
 #define ASKS_AT_ONCE 256
 #define MOVES_AT_ONCE 64
 #define CONFIRM_US INT64_C(60000000) /* so old at most is what a restart has to look through */
+#define FORGET_LOOK_US INT64_C(60000000) /* how often it is looked what has lapsed */
 #define ORPHAN_US INT64_C(2000000)   /* an approval that the gate which held the call does not come for */
 
 static struct span mark_of(const struct serve *serve)
@@ -117,7 +118,7 @@ static enum code write_all(struct serve *serve, int64_t now_us, const uint64_t *
     if (code == CODE_OK && confirmed_seq != NULL)
         code = store_approvals_confirm(serve->store, mark_of(serve), *confirmed_seq, now_us, why);
     if (code == CODE_OK)
-        return store_approvals_commit(serve->store, now_us, why);
+        return store_approvals_commit(serve->store, why);
     store_approvals_undo(serve->store);
     return code;
 }
@@ -227,7 +228,7 @@ static enum code move_claims(const struct handing *handing, struct why *why)
     for (size_t i = 0; i < handing->release_count && code == CODE_OK; i++)
         code = store_approval_release(serve->store, mark_of(serve), handing->releases[i], why);
     if (code == CODE_OK)
-        return store_approvals_commit(serve->store, handing->now_us, why);
+        return store_approvals_commit(serve->store, why);
     store_approvals_undo(serve->store);
     return code;
 }
@@ -282,9 +283,34 @@ static enum code look(struct serve *serve, int64_t now_us, struct why *why)
     return code;
 }
 
+/* Whoever answers erases the arguments; nobody answers what lapses. */
+static enum code forget_lapsed(struct serve *serve, int64_t now_us, struct why *why)
+{
+    int64_t *last_us = &serve->approvals.forgot_us;
+    enum code code;
+
+    if (*last_us != 0 && now_us >= *last_us && now_us - *last_us < FORGET_LOOK_US)
+        return CODE_OK;
+    code = store_approvals_begin(serve->store, why);
+    if (code != CODE_OK)
+        return code;
+    code = store_approvals_forget(serve->store, now_us, why);
+    if (code != CODE_OK) {
+        store_approvals_undo(serve->store);
+        return code;
+    }
+    code = store_approvals_commit(serve->store, why);
+    if (code == CODE_OK)
+        *last_us = now_us;
+    return code;
+}
+
 static enum code mind(struct serve *serve, int64_t now_us, struct why *why)
 {
     enum code code = look(serve, now_us, why);
+
+    if (code == CODE_OK)
+        code = forget_lapsed(serve, now_us, why);
 
     if (code == CODE_OK && serve->approvals.recount)
         code = store_approvals_count(serve->store, now_us, &serve->approvals.waiting, why);
@@ -321,7 +347,7 @@ static enum code leave(struct serve *serve, struct why *why)
         return code;
     code = store_approvals_release_all(serve->store, mark_of(serve), why);
     if (code == CODE_OK)
-        return store_approvals_commit(serve->store, now_us, why);
+        return store_approvals_commit(serve->store, why);
     store_approvals_undo(serve->store);
     return code;
 }

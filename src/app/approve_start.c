@@ -121,7 +121,7 @@ static enum code store_found(struct serve *serve, const struct claims *claims, u
     if (code == CODE_OK)
         code = store_approvals_confirm(serve->store, mark, last, clock_wall_us(), why);
     if (code == CODE_OK)
-        return store_approvals_commit(serve->store, clock_wall_us(), why);
+        return store_approvals_commit(serve->store, why);
     store_approvals_undo(serve->store);
     return code;
 }

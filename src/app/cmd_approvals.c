@@ -117,7 +117,8 @@ static void add_object(struct doc *doc, const struct store_approval *approval, i
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         doc_text_or_null(doc, texts[i].key, texts[i].text);
     doc_int(doc, "arguments_bytes", (int64_t)approval->arguments_bytes);
-    doc_bool(doc, "arguments_redacted", approval->arguments_redacted);
+    doc_bool(doc, "arguments_redacted", approval->redacted.at != NULL);
+    doc_text_or_null(doc, "redacted", approval->redacted);
     doc_int(doc, "policy_version", approval->policy_version);
     doc_int(doc, "decision", approval->decision);
     print_time(doc, "asked", approval->asked_us);
@@ -303,6 +304,26 @@ static void print_members(const struct json_node *root)
     }
 }
 
+/* ["$.password","query"] */
+static void print_names(struct span array)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf text;
+
+    arena_init(&arena, TEXT_BYTES);
+    buf_init(&text, TEXT_BYTES);
+    if (json_read(array, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK)
+        for (const struct json_node *name = root->child; name != NULL; name = name->next) {
+            print_safe(name->text);
+            if (name->next != NULL)
+                printf(", ");
+        }
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
 static void print_arguments(const struct store_approval *approval)
 {
     const struct json_node *root = NULL;
@@ -313,7 +334,9 @@ static void print_arguments(const struct store_approval *approval)
     arena_init(&arena, TEXT_BYTES * 16);
     buf_init(&text, TEXT_BYTES);
     if (approval->arguments.at == NULL) {
-        printf("    (%s)\n", approval->arguments_bytes > 0 ? "not kept any longer" : "without arguments");
+        printf("    (%s)\n", approval->arguments_bytes == 0 ? "without arguments"
+                             : approval->is_answered      ? "erased when it was decided"
+                                                          : "not kept, or not any longer");
     } else if (json_read(approval->arguments, &json_file_rules, &text, &arena, &root, &fault) == CODE_OK &&
                root->type == JSON_OBJECT) {
         print_members(root);
@@ -325,8 +348,11 @@ static void print_arguments(const struct store_approval *approval)
     if (approval->arguments.at != NULL && approval->arguments_bytes > approval->arguments.len)
         printf("\n    These are the first %zu of %" PRIu64 " bytes: the rest is approved --unseen.\n",
                approval->arguments.len, approval->arguments_bytes);
-    if (approval->arguments_redacted)
-        printf("\n    Some values are redacted, as in the audit; the approval is bound to the real ones.\n");
+    if (approval->redacted.at != NULL) {
+        printf("\n    The audit does not show: ");
+        print_names(approval->redacted);
+        printf("\n");
+    }
     buf_fini(&text);
     arena_fini(&arena);
 }
@@ -366,7 +392,7 @@ static void print_hints(const struct store_approval *approval, enum store_approv
 
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_REFUSED)
         printf("\npermit this very call, once:  callgate approvals approve %lld --why TEXT --for 1h%s\n", id,
-               is_cut ? " --unseen" : "");
+               state == APPROVAL_IS_REFUSED ? " --again" : is_cut ? " --unseen" : "");
     if (state == APPROVAL_IS_WAITING || state == APPROVAL_IS_APPROVED)
         printf("%s%-30scallgate approvals refuse %lld --why TEXT --for 24h\n", state == APPROVAL_IS_APPROVED ? "\n" : "",
                state == APPROVAL_IS_APPROVED ? "take it back:" : "deny it:", id);
@@ -502,7 +528,8 @@ static int run_show(int argc, char **argv)
     };
     const struct usage usage = {"callgate approvals show (NUMBER... | --decision N) [OPTIONS]",
                                 "Tells the story of a held call: who asks for what, with which arguments, which rule holds it\n"
-                                "and why, and what people said. Arguments are redacted as in the audit.",
+                                "and why, and what people said. Arguments are shown as they are, and which of them the audit\n"
+                                "does not show; once it is decided, they are erased.",
                                 options, 0, -1};
     struct why why = {0};
     struct db *db = NULL;

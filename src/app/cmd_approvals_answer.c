@@ -84,7 +84,12 @@ static int answer_all(struct db *db, const struct approvals_meant *meant, struct
             return complain_why(code, &why);
         }
     }
-    code = store_approvals_commit(db, answer->given_us, &why);
+    code = store_approvals_forget(db, answer->given_us, &why);
+    if (code == CODE_OK) {
+        code = store_approvals_commit(db, &why);
+    } else {
+        store_approvals_undo(db);
+    }
     if (code != CODE_OK)
         return complain_why(code, &why);
     for (size_t i = 0; i < meant->count; i++) {
@@ -106,6 +111,8 @@ static int check_saying(struct saying *saying)
 {
     int status = check_text("by", saying->by, BY_MAX);
 
+    if (status == OPTIONS_GO && saying->why == NULL)
+        status = complain(STATUS_USAGE, "say why, for those who read the audit: --why 'Ada expects the invoice'");
     if (status == OPTIONS_GO)
         status = check_text("why", saying->why, WHY_MAX);
     if (status == OPTIONS_GO)
@@ -140,14 +147,16 @@ static int run(bool is_granted, const char *synopsis, const char *about, const c
     struct saying saying = {.answer = {.is_granted = is_granted, .given_us = clock_wall_us()}};
     const struct option unseen = {.name = "unseen", .flag = &saying.answer.is_unseen,
                                   .help = "although only the beginning of its arguments is kept, or nothing of them"};
+    const struct option again = {.name = "again", .flag = &saying.answer.is_again, .help = "although it was refused before"};
     const struct option options[] = {
-        {.name = "why", .takes = "TEXT", .help = "for those who read the audit", .value = &saying.why},
+        {.name = "why", .takes = "TEXT", .help = "for those who read the audit; must be said", .value = &saying.why},
         {.name = "for", .takes = "TIME", .help = lasts, .value = &saying.lasts},
         {.name = "by", .takes = "NAME", .help = "who says so; else the login, which is recorded anyway", .value = &saying.by},
         {.name = "decision", .takes = "N", .help = "by the number that the agent was told", .value = &saying.decision},
         {.name = "json", .help = "the answer as JSON, one object a line", .flag = &saying.as_json},
         STORE_OPTIONS(&saying.place),
         is_granted ? unseen : (struct option){0},
+        is_granted ? again : (struct option){0},
         {0},
     };
     const struct usage usage = {synopsis, about, options, 0, -1};
@@ -160,16 +169,16 @@ static int run(bool is_granted, const char *synopsis, const char *about, const c
 
 int cmd_approvals__approve(int argc, char **argv)
 {
-    return run(true, "callgate approvals approve (NUMBER... | --decision N) [OPTIONS]",
+    return run(true, "callgate approvals approve (NUMBER... | --decision N) --why TEXT [OPTIONS]",
                "Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
                "params, while the rule that held it is unchanged. The agent's identical retry passes; a forbid still\n"
-               "denies it. Exit status 1: one could not be approved any more.",
+               "denies it. The store forgets its arguments. Exit status 1: one could not be approved any more.",
                "how long it may be used: 30min, 2h, 1d; 1h by default", argc, argv);
 }
 
 int cmd_approvals__refuse(int argc, char **argv)
 {
-    return run(false, "callgate approvals refuse (NUMBER... | --decision N) [OPTIONS]",
+    return run(false, "callgate approvals refuse (NUMBER... | --decision N) --why TEXT [OPTIONS]",
                "Denies exactly that call for a while, and takes back an approval that was not used. Afterwards the same call\n"
                "is held and asked for anew.",
                "how long it stays denied: 30min, 2h, 7d; 24h by default", argc, argv);

@@ -39,6 +39,7 @@ struct serve_approvals {
     uint64_t round;           /* of handing in what people said */
     int64_t store_seen;       /* as below */
     bool look_again;          /* though the store has not changed */
+    int64_t forgot_us;        /* when what has lapsed lost its arguments last */
     bool recount;
     int64_t waiting;          /* for people, in the store */
     int64_t confirmed_us;     /* when the store was told last up to where the audit holds no use that it does not know */

@@ -63,6 +63,8 @@ static const char *const steps[] = {
     store_approvals_schema_target,
     /* 8 */
     store_approvals_schema_unseen,
+    /* 9 */
+    store_approvals_schema_held,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))
@@ -147,9 +149,11 @@ enum code store_open(const char *path, enum db_mode mode, struct db **db, struct
         code = db_open(path, mode, db, why);
     if (code != CODE_OK)
         return code;
-    code = settle_version(*db, path, mode != DB_READ, why);
-    if (code == CODE_OK && mode != DB_READ && db_exec(*db, "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON") != CODE_OK)
+    if (mode != DB_READ && db_exec(*db, "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY") !=
+                               CODE_OK)
         code = store_why(why, CODE_IO, *db, "preparing the store");
+    if (code == CODE_OK)
+        code = settle_version(*db, path, mode != DB_READ, why);
     if (code != CODE_OK)
         db_close(db);
     return code;

@@ -89,6 +89,21 @@ const char store_approvals_schema_target[] =
     "DROP TABLE approval_arguments;"
     VIEW(", a.target, t.query, t.params", "approval_shown");
 
+/* No key of another table stands in it, so that emptying it clears its pages at once; `bytes` stands before what is long, so
+ * that adding up reads no more than that. */
+const char store_approvals_schema_held[] =
+    "DROP VIEW approval;"
+    "ALTER TABLE approval_ask ADD COLUMN redacted TEXT;" /* what of it the audit does not show */
+    "CREATE TABLE approval_held("
+    "  ask       INTEGER PRIMARY KEY,"
+    "  bytes     INTEGER NOT NULL,"
+    "  arguments TEXT,"
+    "  query     TEXT,"
+    "  params    TEXT) STRICT;"
+    "INSERT INTO approval_held SELECT ask, 0, arguments, query, params FROM approval_shown ORDER BY ask;"
+    "DROP TABLE approval_shown;"
+    VIEW(", a.target, t.query, t.params, a.redacted", "approval_held");
+
 /* Whether who granted it said that not all of it could be looked at. */
 const char store_approvals_schema_unseen[] =
     "ALTER TABLE approval_answer ADD COLUMN unseen INTEGER NOT NULL DEFAULT 0 CHECK (unseen IN (0, 1));";
@@ -126,7 +141,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
         .principal = db_text(row, 4), .upstream = db_text(row, 5), .method = db_text(row, 6), .tool = db_text(row, 7),
         .arguments = db_text(row, 8), .rule = db_text(row, 9), .rule_reason = db_text(row, 10), .client = db_text(row, 11),
         .correlation = db_text(row, 12), .arguments_bytes = (uint64_t)db_int(row, 13),
-        .arguments_redacted = db_int(row, 14) != 0, .policy_version = db_int(row, 15), .gate = db_text(row, 16),
+        .redacted = db_text(row, 14), .policy_version = db_int(row, 15), .gate = db_text(row, 16),
         .decision = db_int(row, 17), .asked_us = db_int(row, 18), .seen_gate = db_text(row, 19),
         .seen_decision = db_int(row, 20), .seen_us = db_int(row, 21), .times = db_int(row, 22),
         .is_answered = !db_is_null(row, 23), .is_granted = db_int(row, 23) != 0, .given_us = db_int(row, 24),
@@ -138,7 +153,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
 
 #define COLUMNS(arguments, query, params) \
     "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
-    "correlation, arguments_bytes, arguments_redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
+    "correlation, arguments_bytes, redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
     "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, " \
     "used_by, target, " query ", " params " "
 
@@ -162,6 +177,9 @@ static enum code find_rows(struct db *db, enum store_approvals which, int64_t nu
               "SELECT " COLUMNS("NULL", "NULL", "NULL") "FROM approval WHERE id IN "
               "(SELECT ask FROM approval_answer WHERE until_us > ?2) AND until_us > ?2 AND used_us IS NULL";
         first = now_us - APPROVAL_FORGET_US;
+        break;
+    case APPROVALS_AFTER: /* as APPROVALS_ALL, from there on */
+        first = number;
         break;
     case APPROVALS_ONE:
         sql = SELECT_APPROVALS "id = ?1";
@@ -224,7 +242,7 @@ bool store_approval_shows_params(const struct store_approval *approval)
 }
 
 struct found {
-    bool exists, shows_params;
+    bool exists, is_whole, shows_params;
     enum store_approval_state state;
     int64_t now_us;
     uint64_t kept_bytes, arguments_bytes;
@@ -239,6 +257,7 @@ static enum code find_state(void *context, const struct store_approval *approval
     found->shows_params = store_approval_shows_params(approval);
     found->kept_bytes = approval->arguments.len;
     found->arguments_bytes = approval->arguments_bytes;
+    found->is_whole = found->shows_params && found->kept_bytes >= found->arguments_bytes;
     return CODE_OK;
 }
 
@@ -247,7 +266,7 @@ static enum code check_seen(const struct found *found, const struct store_answer
 {
     long long number = (long long)answer->ask;
 
-    if (!answer->is_granted || answer->is_unseen || (found->shows_params && found->kept_bytes >= found->arguments_bytes))
+    if (!answer->is_granted || answer->is_unseen || found->is_whole)
         return CODE_OK;
     if (!found->shows_params)
         return why_set(why, CODE_DENIED, "approval %lld: of what stands in `params` beside its arguments only the beginning is "
@@ -262,22 +281,38 @@ static enum code check_seen(const struct found *found, const struct store_answer
                    (unsigned long long)found->arguments_bytes);
 }
 
-/* What is over stays over: the agent's next call asks anew, and the newer ask is the one that somebody looks at. */
-static enum code may_answer(struct db *db, const struct store_answer *answer, struct why *why)
+/* Its arguments went when it was refused: what was kept in part then is still not approved by the way. */
+static enum code check_again(const struct found *found, const struct store_answer *answer, struct why *why)
 {
-    struct found found = {.now_us = answer->given_us};
-    enum code code = store_approvals_each(db, APPROVALS_ONE, answer->ask, answer->given_us, find_state, &found, why);
+    if (!answer->is_granted)
+        return CODE_OK;
+    if (!answer->is_again)
+        return why_set(why, CODE_DENIED, "approval %lld was refused; read by whom and why (`callgate approvals show %lld`), "
+                       "and say --again to approve it all the same", (long long)answer->ask, (long long)answer->ask);
+    if (answer->is_unseen || found->arguments_bytes <= APPROVAL_ARGUMENTS_BYTES)
+        return CODE_OK;
+    return why_set(why, CODE_DENIED, "approval %lld: of its %llu bytes of arguments nobody could see more than the first %d; "
+                   "say --unseen, too, to approve it all the same", (long long)answer->ask,
+                   (unsigned long long)found->arguments_bytes, APPROVAL_ARGUMENTS_BYTES);
+}
+
+/* What is over stays over: the agent's next call asks anew, and the newer ask is the one that somebody looks at. */
+static enum code may_answer(struct db *db, const struct store_answer *answer, struct found *found, struct why *why)
+{
+    enum code code = store_approvals_each(db, APPROVALS_ONE, answer->ask, answer->given_us, find_state, found, why);
     long long number = (long long)answer->ask;
 
     if (code != CODE_OK)
         return code;
-    if (!found.exists)
+    if (!found->exists)
         return why_set(why, CODE_NOT_FOUND, "there is no approval %lld; `callgate approvals list` shows what waits", number);
-    switch (found.state) {
+    switch (found->state) {
     case APPROVAL_IS_WAITING:
-    case APPROVAL_IS_APPROVED:
+        return check_seen(found, answer, why);
+    case APPROVAL_IS_APPROVED: /* once more, or for longer: somebody has seen it */
+        return CODE_OK;
     case APPROVAL_IS_REFUSED:
-        return check_seen(&found, answer, why);
+        return check_again(found, answer, why);
     case APPROVAL_IS_LAPSED:
         return why_set(why, CODE_DENIED, "approval %lld has not been asked for in a day; if the agent tries again, a new one "
                        "waits", number);
@@ -290,21 +325,23 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
     return CODE_INVALID;
 }
 
-static enum code add_answer(struct db *db, const struct store_answer *answer)
+/* Recorded is whether it could be seen whole now, and not whether somebody said so. */
+static enum code add_answer(struct db *db, const struct store_answer *answer, bool is_whole)
 {
     return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen) "
                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                      DB_VALUES(db_of_int(answer->ask), db_of_int(answer->is_granted), db_of_int(answer->given_us),
                                db_of_int(answer->until_us), db_of_text(answer->by), db_of_text(answer->login),
-                               db_of_text(answer->why), db_of_int(answer->is_unseen)));
+                               db_of_text(answer->why), db_of_int(answer->is_granted && !is_whole)));
 }
 
 enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why)
 {
-    enum code code = may_answer(db, answer, why);
+    struct found found = {.now_us = answer->given_us};
+    enum code code = may_answer(db, answer, &found, why);
 
     if (code != CODE_OK)
         return code;
-    code = add_answer(db, answer);
+    code = add_answer(db, answer, found.is_whole);
     return code == CODE_OK ? code : store_why(why, code, db, "storing the answer");
 }

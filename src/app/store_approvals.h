@@ -2,8 +2,8 @@
 /* Approvals in the store: what was asked, what people answered, with which gate an approval is, what was used.
  *
  * Asks, answers and uses are append-only. An ask is answered by its newest answer and used once at most, whatever number of
- * gates there is: only the gate that has claimed it hands it to its workers. Arguments are kept as long as somebody may have to
- * decide, and a day longer.
+ * gates there is: only the gate that has claimed it hands it to its workers. Arguments are kept as they are, also what the
+ * audit does not show, as long as somebody may have to decide; then their bytes are overwritten.
  *
  * Threads: a connection belongs to one thread at a time.
  * Owns: nothing.
@@ -15,7 +15,8 @@
 #include "db/db.h"
 #include "gate/approvals.h"
 
-extern const char store_approvals_schema[], store_approvals_schema_target[], store_approvals_schema_unseen[];
+extern const char store_approvals_schema[], store_approvals_schema_target[], store_approvals_schema_unseen[],
+    store_approvals_schema_held[];
 
 enum store_approval_state { APPROVAL_IS_WAITING = 0, APPROVAL_IS_LAPSED, APPROVAL_IS_APPROVED, APPROVAL_IS_REFUSED,
                             APPROVAL_IS_USED, APPROVAL_IS_OVER };
@@ -24,9 +25,9 @@ struct store_approval {
     int64_t id;
     struct span digest, rule_hash;
     struct span tenant, principal, upstream, method, tool, arguments, rule, rule_reason, client, correlation;
-    struct span target, query, params; /* as the audit has them */
+    struct span target, query, params;
+    struct span redacted;             /* a JSON array: what of all these the audit does not show; at == NULL: nothing */
     uint64_t arguments_bytes;
-    bool arguments_redacted;
     int64_t policy_version;
     struct span gate;                 /* where it was held first */
     int64_t decision, asked_us;
@@ -45,11 +46,12 @@ const char *store_approval_state_text(enum store_approval_state state); /* "wait
 enum store_approval_state store_approval_state(const struct store_approval *approval, int64_t now_us);
 
 /* Which are wanted: those that wait; those that wait or have an answer in force that is not used, without their arguments;
- * all; one; those that a decision asked for. */
-enum store_approvals { APPROVALS_WAITING = 0, APPROVALS_OPEN, APPROVALS_ALL, APPROVALS_ONE, APPROVALS_OF_DECISION };
+ * all; one; those that a decision asked for; those after a number. */
+enum store_approvals { APPROVALS_WAITING = 0, APPROVALS_OPEN, APPROVALS_ALL, APPROVALS_ONE, APPROVALS_OF_DECISION,
+                       APPROVALS_AFTER };
 
 typedef enum code (*store_approval_fn)(void *context, const struct store_approval *approval);
-/* By number. Takes: number: of APPROVALS_ONE, or of the decision. */
+/* By number. Takes: number: of APPROVALS_ONE or APPROVALS_AFTER, or of the decision. */
 enum code store_approvals_each(struct db *db, enum store_approvals which, int64_t number, int64_t now_us,
                                store_approval_fn each, void *context, struct why *why) MUST_USE;
 enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting, struct why *why) MUST_USE;
@@ -58,19 +60,22 @@ struct store_answer {
     int64_t ask;
     bool is_granted;
     bool is_unseen;   /* whoever grants it knows that not all of its arguments can be looked at */
+    bool is_again;    /* and that it was refused */
     int64_t given_us, until_us;
     struct span by, login, why;
 };
 /* Whether `params` is all that stands beside the arguments, and not its beginning. */
 bool store_approval_shows_params(const struct store_approval *approval);
 
-/* Within store_approvals_begin and _commit. CODE_NOT_FOUND, CODE_DENIED (used, lapsed, over, or granted
- * without a look at all of it; the sentence says which). */
+/* Within store_approvals_begin and _commit. CODE_NOT_FOUND, CODE_DENIED (used, lapsed, over, refused
+ * before, or granted without a look at all of it; the sentence says which). */
 enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why) MUST_USE;
 
 /* One transaction. */
 enum code store_approvals_begin(struct db *db, struct why *why) MUST_USE;
-enum code store_approvals_commit(struct db *db, int64_t now_us, struct why *why) MUST_USE; /* rolls back where it fails */
+/* Within it: erases the arguments of what is decided or lapsed. */
+enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why) MUST_USE;
+enum code store_approvals_commit(struct db *db, struct why *why) MUST_USE; /* rolls back where it fails */
 void store_approvals_undo(struct db *db);
 
 /* The arguments that a tenant's calls were held with, where the last of these calls came before then. What waits without its

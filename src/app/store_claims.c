@@ -33,25 +33,31 @@ static enum code add_ask(struct db *db, struct span gate, const struct approval_
 {
     enum code code = db_change(
         db, "INSERT INTO approval_ask(digest, tenant, principal, upstream, method, tool, arguments_bytes, arguments_redacted, "
-        "rule, rule_hash, rule_reason, policy_version, client, correlation, gate, decision, asked_us, target) VALUES "
-        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+        "rule, rule_hash, rule_reason, policy_version, client, correlation, gate, decision, asked_us, target, redacted) VALUES "
+        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         DB_VALUES(db_of_blob(span_of(ask->digest, DIGEST_BYTES)), db_of_text(ask->tenant), db_of_text(ask->principal),
                   db_of_text(ask->upstream), db_of_text(ask->method), db_of_text(ask->tool),
-                  db_of_int((int64_t)ask->arguments_bytes), db_of_int(ask->arguments_redacted), db_of_text(ask->rule),
+                  db_of_int((int64_t)ask->arguments_bytes), db_of_int(ask->redacted.at != NULL), db_of_text(ask->rule),
                   db_of_blob(ask->rule_hash), db_of_text(ask->rule_reason), db_of_int((int64_t)ask->policy_version),
                   db_of_text(ask->client), db_of_text(ask->correlation), db_of_text(gate), db_of_int((int64_t)ask->decision),
-                  db_of_int(ask->asked_us), db_of_text(ask->target)));
+                  db_of_int(ask->asked_us), db_of_text(ask->target), db_of_text(ask->redacted)));
 
     *id = db_last_id(db);
     return code;
 }
 
-static enum code add_shown(struct db *db, int64_t id, const struct approval_ask *ask)
+#define HELD_BYTES ((int64_t)32 << 20) /* of all arguments that are kept; what finds no room is approved --unseen */
+
+static enum code add_held(struct db *db, int64_t id, const struct approval_ask *ask)
 {
+    size_t bytes = ask->arguments.len + ask->query.len + ask->params.len;
+
     if (ask->arguments.at == NULL && ask->query.at == NULL && ask->params.at == NULL)
         return CODE_OK;
-    return db_change(db, "INSERT INTO approval_shown(ask, arguments, query, params) VALUES (?1, ?2, ?3, ?4)",
-                     DB_VALUES(db_of_int(id), db_of_text(ask->arguments), db_of_text(ask->query), db_of_text(ask->params)));
+    return db_change(db, "INSERT INTO approval_held(ask, bytes, arguments, query, params) SELECT ?1, ?2, ?3, ?4, ?5 "
+                     "WHERE (SELECT coalesce(sum(bytes), 0) FROM approval_held) + ?2 <= ?6",
+                     DB_VALUES(db_of_int(id), db_of_int((int64_t)bytes), db_of_text(ask->arguments), db_of_text(ask->query),
+                               db_of_text(ask->params), db_of_int(HELD_BYTES)));
 }
 
 static enum code see(struct db *db, struct span gate, int64_t id, const struct approval_ask *ask)
@@ -72,7 +78,7 @@ enum code store_approval_ask(struct db *db, struct span gate, const struct appro
     if (code == CODE_OK && id == 0) {
         code = add_ask(db, gate, ask, &id);
         if (code == CODE_OK)
-            code = add_shown(db, id, ask);
+            code = add_held(db, id, ask);
     }
     if (code == CODE_OK)
         code = see(db, gate, id, ask);
@@ -133,12 +139,29 @@ enum code store_approvals_confirm(struct db *db, struct span gate, uint64_t audi
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }
 
-/* Arguments may hold what an audit would have to erase. */
-static enum code drop_arguments(struct db *db, int64_t now_us)
+/* secure_delete overwrites what is deleted, but not the copies that stay behind where SQLite has moved it to another page. So
+ * what remains is written anew, in the order in which nothing is moved, and all pages that were used so far are cleared. */
+static enum code rewrite_held(struct db *db)
 {
-    return db_change(db, "DELETE FROM approval_shown WHERE ask IN (SELECT t.ask FROM approval_shown t "
-                     "JOIN approval a ON a.id = t.ask WHERE coalesce(a.used_us, a.until_us, a.seen_us) < ?1)",
-                     DB_VALUES(db_of_int(now_us - APPROVAL_FORGET_US)));
+    int64_t deleted = 0;
+    enum code code = db_number(db, "SELECT changes()", &deleted);
+
+    if (code != CODE_OK || deleted == 0)
+        return code;
+    return db_exec(db, "CREATE TEMP TABLE held AS SELECT * FROM main.approval_held; DELETE FROM main.approval_held;"
+                       "INSERT INTO main.approval_held SELECT * FROM temp.held ORDER BY ask; DROP TABLE temp.held");
+}
+
+/* What is decided nobody has to look at any more. */
+enum code store_approvals_forget(struct db *db, int64_t now_us, struct why *why)
+{
+    enum code code = db_change(db, "DELETE FROM approval_held WHERE ask IN (SELECT t.ask FROM approval_held t JOIN approval a "
+                               "ON a.id = t.ask WHERE coalesce(a.used_us, a.until_us) IS NOT NULL OR a.seen_us < ?1)",
+                               DB_VALUES(db_of_int(now_us - APPROVAL_FORGET_US)));
+
+    if (code == CODE_OK)
+        code = rewrite_held(db);
+    return code == CODE_OK ? code : store_why(why, code, db, "erasing the arguments of held calls");
 }
 
 static enum code change_erased(struct db *db, const char *sql, const struct store_erasure *erasure)
@@ -154,11 +177,13 @@ enum code store_approvals_erase(struct db *db, const struct store_erasure *erasu
     if (code != CODE_OK)
         return code;
     code = change_erased(db, "UPDATE approval_seen SET seen_us = min(seen_us, ?3) WHERE ask IN (SELECT t.ask FROM "
-                         "approval_shown AS t JOIN approval AS a ON a.id = t.ask WHERE a.tenant = ?1 AND a.seen_us < ?2 "
+                         "approval_held AS t JOIN approval AS a ON a.id = t.ask WHERE a.tenant = ?1 AND a.seen_us < ?2 "
                          "AND a.until_us IS NULL AND a.used_us IS NULL)", erasure);
     if (code == CODE_OK)
-        code = change_erased(db, "DELETE FROM approval_shown WHERE ask IN (SELECT id FROM approval WHERE tenant = ?1 AND "
+        code = change_erased(db, "DELETE FROM approval_held WHERE ask IN (SELECT id FROM approval WHERE tenant = ?1 AND "
                              "max(seen_us, coalesce(used_us, 0)) < ?2 AND ?3 IS NOT NULL)", erasure);
+    if (code == CODE_OK)
+        code = rewrite_held(db);
     if (code == CODE_OK)
         code = db_commit(db);
     if (code == CODE_OK)
@@ -168,12 +193,10 @@ enum code store_approvals_erase(struct db *db, const struct store_erasure *erasu
     return code;
 }
 
-enum code store_approvals_commit(struct db *db, int64_t now_us, struct why *why)
+enum code store_approvals_commit(struct db *db, struct why *why)
 {
-    enum code code = drop_arguments(db, now_us);
+    enum code code = db_commit(db);
 
-    if (code == CODE_OK)
-        code = db_commit(db);
     if (code == CODE_OK)
         return CODE_OK;
     store_why(why, code, db, "storing approvals");

@@ -64,14 +64,14 @@ enum reason approvals_note(struct approvals *approvals, const struct question *q
  * first one, since the store does not keep each. */
 uint64_t approvals_held(struct approval_marks *marks, uint64_t decision);
 
-/* What a person needs in order to decide. */
+/* What a person needs in order to decide: the values themselves, also what the audit does not show. Wiped when it is freed. */
 struct approval_ask {
     struct list by_age;
     unsigned char digest[DIGEST_BYTES];
     struct span tenant, principal, upstream, method, tool, client, correlation, arguments, rule, rule_reason, rule_hash;
-    struct span target, query, params; /* as the audit has them; of params the beginning where they are longer */
+    struct span target, query, params; /* of params the beginning where they are longer */
     uint64_t arguments_bytes;  /* of all of them; `arguments` is their beginning where they are longer */
-    bool arguments_redacted;
+    struct span redacted;      /* a JSON array: what of them the audit does not show; at == NULL: nothing */
     uint64_t policy_version;
     uint64_t decision;         /* the first by which this gate held it */
     int64_t asked_us;

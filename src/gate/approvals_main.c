@@ -9,14 +9,14 @@
 
 /* ---- asks ---- */
 
-#define ASK_TEXTS 14
+#define ASK_TEXTS 15
 
 static void list_texts(struct approval_ask *ask, struct span *texts[ASK_TEXTS])
 {
     struct span *const all[ASK_TEXTS] = {
         &ask->tenant, &ask->principal, &ask->upstream, &ask->method, &ask->tool, &ask->client, &ask->correlation,
         &ask->arguments, &ask->rule, &ask->rule_reason, &ask->rule_hash,
-        &ask->target, &ask->query, &ask->params,
+        &ask->target, &ask->query, &ask->params, &ask->redacted,
     };
 
     memcpy(texts, all, sizeof all);
@@ -76,7 +76,7 @@ void approvals_tell(struct approval_marks *marks, const struct verdict *verdict,
         like.decision = marks->mark[i].decision;
         like.is_again = marks->mark[i].is_stored;
         if (like.is_again)
-            like.arguments = SPAN_NONE;
+            like.arguments = like.query = like.params = like.redacted = SPAN_NONE;
         like.rule = verdict->approvals[i].rule;
         like.rule_reason = verdict->approvals[i].rule_reason;
         like.rule_hash = verdict->approvals[i].rule_hash;
@@ -102,6 +102,8 @@ struct approval_ask *approvals_next_ask(struct approvals *approvals)
 
 void approval_ask_free(struct approval_ask **ask)
 {
+    if (*ask != NULL)
+        mem_wipe((*ask)->texts, (*ask)->bytes - sizeof **ask);
     mem_free(*ask);
     *ask = NULL;
 }

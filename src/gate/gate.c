@@ -377,11 +377,16 @@ static bool is_spoilt(const struct gate *gate, const struct gate_decision *decis
            (verdict->redact_count > 0 || verdict->redact_param_count > 0 || verdict->undecided.len > 0);
 }
 
-struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
-                            bool *redacted)
+void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
 {
     if (message->refused == REASON_UNSET && is_spoilt(gate, decision))
         redact_again(gate, message, decision);
+}
+
+struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
+                            bool *redacted)
+{
+    gate__renew(gate, message, decision);
     return gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, &decision->verdict, redacted);
 }
 

@@ -53,7 +53,7 @@ struct record_text {
     struct buf rules;
     struct buf monitor;
     struct buf arguments, params;
-    struct buf bound;
+    struct buf bound, named;
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
 
@@ -96,13 +96,19 @@ struct span gate__params_text(struct record_text *text, const unsigned char key[
 struct span gate__query_text(struct record_text *text, const unsigned char key[DIGEST_BYTES], struct span query,
                              const struct verdict *verdict, bool *redacted);
 
+/* JSON array of the paths of what is replaced in all of these, as '$.password', 'query'; at == NULL: nothing is. */
+struct span gate__redacted_text(struct record_text *text, const struct gate_message *message, const struct verdict *verdict);
+
 /* What an approval of the call is bound to beside its arguments: all other members of params, and of _meta those that the
  * policy asks for. Sets `bound`, and bound_has_root where `$` is all of params. */
 enum code gate__bound_text(struct record_text *text, const struct policy *policy, struct question *question) MUST_USE;
 
 struct question gate__question_of(const struct gate_message *message);
 
-/* The arguments as they may be recorded, also where the scratch has been used since. */
+/* What the verdict says is to be redacted lies in the scratch; where that has been used since, it is found again. */
+void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+
+/* The arguments as they may be recorded, also then. */
 struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                             bool *redacted);
 

@@ -24,19 +24,18 @@ bool gate__mind_approvals(struct gate *gate, const struct question *question, st
     return true;
 }
 
-/* As the audit would show them, but longer: a person decides by them. */
+/* The values themselves: a person decides by them, and is told what of them the audit keeps to itself. */
 static void take_arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                            struct approval_ask *ask)
 {
-    struct span whole = gate__arguments(gate, message, decision, &ask->arguments_redacted);
+    struct span whole = message->root != NULL ? message->root->raw : SPAN_NONE;
 
+    gate__renew(gate, message, decision);
+    ask->redacted = gate__redacted_text(&gate->text, message, &decision->verdict);
     ask->arguments_bytes = whole.len;
     ask->arguments = utf8_cut(whole, APPROVAL_ARGUMENTS_BYTES);
-    ask->query = gate__query_text(&gate->text, gate->shared->redact_key, message->query, &decision->verdict,
-                                  &ask->arguments_redacted);
-    ask->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, &decision->verdict,
-                                    &ask->arguments_redacted);
-    ask->params = utf8_cut(ask->params, APPROVAL_ARGUMENTS_BYTES);
+    ask->query = message->query;
+    ask->params = message->params != NULL ? utf8_cut(message->params->raw, APPROVAL_ARGUMENTS_BYTES) : SPAN_NONE;
 }
 
 static void tell(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)

@@ -4,7 +4,10 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
+#include <ctype.h>
 #include <stdio.h>
+
+#define NAMED_TEXT_BYTES 4096 /* where more are to be named, all is */
 
 enum code gate__record_text_init(struct record_text *text)
 {
@@ -15,6 +18,7 @@ enum code gate__record_text_init(struct record_text *text)
     buf_init(&text->arguments, SIZE_MAX / 2);
     buf_init(&text->params, SIZE_MAX / 2);
     buf_init(&text->bound, SIZE_MAX / 2);
+    buf_init(&text->named, NAMED_TEXT_BYTES);
     if (buf_reserve(&text->rules, RULES_TEXT_BYTES, &at) != CODE_OK ||
         buf_reserve(&text->monitor, MONITOR_TEXT_BYTES, &at) != CODE_OK)
         return CODE_NOMEM;
@@ -28,6 +32,7 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->arguments);
     buf_fini(&text->params);
     buf_fini(&text->bound);
+    buf_fini(&text->named);
 }
 
 static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
@@ -238,6 +243,86 @@ struct span gate__query_text(struct record_text *text, const unsigned char key[D
         return query;
     *redacted = true;
     return redacted_value(text->no_query, key, query);
+}
+
+/* ---- what of it is redacted ---- */
+
+struct naming {
+    const struct json_node *const *left; /* in document order */
+    uint32_t count;
+    struct buf path, *out;
+};
+
+static void add_name(struct buf *out, struct span path)
+{
+    buf_add_byte(out, buf_len(out) > 1 ? ',' : '[');
+    json_write_string(out, path);
+}
+
+/* As a path of the policy's: a name that is no word stands in brackets. */
+static void add_step(struct buf *path, struct span key, uint32_t index, bool is_member)
+{
+    bool is_word = key.len > 0;
+
+    for (size_t i = 0; i < key.len; i++)
+        is_word = is_word && (isalnum((unsigned char)key.at[i]) || key.at[i] == '_');
+    if (is_word) {
+        buf_add_byte(path, '.');
+        buf_add_span(path, key);
+    } else if (is_member) {
+        buf_add_byte(path, '[');
+        json_write_string(path, key);
+        buf_add_byte(path, ']');
+    } else {
+        buf_addf(path, "[%u]", index);
+    }
+}
+
+static void name_values(struct naming *naming, const struct json_node *node)
+{
+    const char *end = node->raw.at + node->raw.len;
+    uint32_t index = 0;
+
+    if (naming->count > 0 && (*naming->left)->raw.at == node->raw.at && (*naming->left)->raw.len == node->raw.len) {
+        add_name(naming->out, buf_peek(&naming->path));
+        for (; naming->count > 0 && (*naming->left)->raw.at < end; naming->left++)
+            naming->count--; /* and what lies inside it */
+        return;
+    }
+    for (const struct json_node *member = node->child; member != NULL; member = member->next, index++) {
+        struct buf_mark mark = buf_mark(&naming->path);
+
+        if (naming->count == 0 || (*naming->left)->raw.at >= end)
+            return;
+        add_step(&naming->path, member->key, index, node->type == JSON_OBJECT);
+        if (buf_code(&naming->path) == CODE_OK)
+            name_values(naming, member);
+        else
+            buf_fail(naming->out, CODE_LIMIT);
+        buf_rewind(&naming->path, mark);
+    }
+}
+
+struct span gate__redacted_text(struct record_text *text, const struct gate_message *message, const struct verdict *verdict)
+{
+    struct naming naming = {.left = verdict->redact, .count = verdict->redact_count, .out = &text->named};
+    bool all = verdict->redact_all || verdict->redact_count > REDACTED_MAX;
+
+    buf_clear(&text->named);
+    buf_init(&naming.path, NAMED_TEXT_BYTES / 4);
+    buf_add_byte(&naming.path, '$');
+    if (message->root != NULL && all)
+        add_name(&text->named, SPAN_LIT("$"));
+    else if (message->root != NULL && buf_code(&naming.path) == CODE_OK)
+        name_values(&naming, message->root);
+    if (message->query.len > 0 && (verdict->redact_all || verdict->redact_query))
+        add_name(&text->named, SPAN_LIT("query"));
+    if (message->params != NULL && (verdict->redact_all || verdict->redact_param_count > 0))
+        add_name(&text->named, SPAN_LIT("params"));
+    buf_fini(&naming.path);
+    if (buf_code(&text->named) == CODE_OK && buf_is_empty(&text->named))
+        return SPAN_NONE;
+    return buf_add_byte(&text->named, ']') == CODE_OK ? buf_peek(&text->named) : SPAN_LIT("[\"$\"]");
 }
 
 static void add_bound(struct buf *out, const char *before, const struct json_node *member)

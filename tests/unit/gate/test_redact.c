@@ -174,6 +174,62 @@ static void params_and_queries_are_replaced(void **state)
     assert_int_equal(gate__query_text(&bench->text, key, SPAN_LIT(""), verdict, &redacted).len, 0);
 }
 
+static void expect_named(struct bench *bench, struct span query, const char *expected)
+{
+    const struct gate_message message = {.root = bench->root, .params = bench->root, .query = query};
+    struct span named = gate__redacted_text(&bench->text, &message, &bench->verdict);
+
+    if (!span_is(named, expected))
+        fail_msg("%.*s in place of %s", SPAN_ARG(named), expected);
+}
+
+/* 7.8: whoever is asked learns which values the audit does not show. */
+static void what_is_redacted_has_a_name(void **state)
+{
+    struct bench *bench = *state;
+    struct verdict *verdict = &bench->verdict;
+    const struct json_node *list;
+
+    read_arguments(bench, "{\"a b\":1,\"auth\":{\"token\":[1,{\"x\":2}],\"to\\\"ken\":3},\"z\":[\"u\",\"v\"]}");
+    expect_named(bench, SPAN_LIT("q"), "");
+    list = json_at(bench->root, "auth", "token", NULL);
+    bench->redact[0] = json_member(bench->root, SPAN_LIT("a b"));
+    bench->redact[1] = list;
+    bench->redact[2] = json_member(list->child->next, SPAN_LIT("x")); /* inside of that one */
+    bench->redact[3] = list->next;
+    bench->redact[4] = json_member(bench->root, SPAN_LIT("z"))->child->next;
+    verdict->redact_count = 5;
+    verdict->redact_query = true;
+    expect_named(bench, SPAN_NONE,
+                 "[\"$[\\\"a b\\\"]\",\"$.auth.token\",\"$.auth[\\\"to\\\\\\\"ken\\\"]\",\"$.z[1]\"]");
+    verdict->redact_count = 0;
+    verdict->redact_param_count = 1;
+    expect_named(bench, SPAN_LIT("q"), "[\"query\",\"params\"]");
+    verdict->redact_all = true;
+    expect_named(bench, SPAN_LIT("q"), "[\"$\",\"query\",\"params\"]");
+}
+
+/* 7.8: an agent chooses the names: where they are too long or too many, all counts as redacted, and none is left out. */
+static void names_without_end_are_all(void **state)
+{
+    struct bench *bench = *state;
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    buf_add_text(&text, "{\"");
+    for (int i = 0; i < 5000; i++)
+        buf_add_byte(&text, 'k');
+    buf_add_text(&text, "\":{\"x\":1},\"y\":2}");
+    buf_add_byte(&text, '\0');
+    assert_int_equal(buf_code(&text), CODE_OK);
+    read_arguments(bench, buf_peek(&text).at);
+    bench->redact[0] = bench->root->child->child;
+    bench->redact[1] = bench->root->child->next;
+    bench->verdict.redact_count = 2;
+    expect_named(bench, SPAN_NONE, "[\"$\"]");
+    buf_fini(&text);
+}
+
 static void very_many_redactions_redact_all(void **state)
 {
     struct bench *bench = *state;
@@ -274,6 +330,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_lies_inside_a_replaced_value_goes_with_it, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(a_redaction_that_cannot_be_decided_redacts_all, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(params_and_queries_are_replaced, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(what_is_redacted_has_a_name, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(names_without_end_are_all, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(very_many_redactions_redact_all, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(without_memory_nothing_secret_is_recorded, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(rules_and_monitors_are_named, make_bench, drop_bench),
