@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The policies that are handed out: each compiles without fault or warning and passes its own tests. */
+/* The policies that are handed out: each compiles without fault or warning and passes its own tests, alone and with all the others. */
 #include "author/warn.h"
 #include "os/file.h"
 #include "policy/policy.h"
@@ -31,22 +31,26 @@ static size_t tell(const char *what, const struct faults *faults)
     return faults->count;
 }
 
-/* Returns: how much is wrong with it. */
-static size_t check_policy(const char *path)
+/* One version of these files. Returns: how much is wrong with it; *ran has how many tests it has. */
+static size_t check_version(char *const *paths, size_t count, size_t *ran)
 {
+    enum { FILES_MAX = 64 };
+    struct policy_file files[FILES_MAX];
+    struct buf texts[FILES_MAX];
     struct faults faults, warnings;
     struct policy_scratch *scratch;
     struct policy *policy;
-    struct policy_file file;
-    struct buf text;
-    size_t passed, failed, told = 0, wrong;
+    size_t passed = 0, failed = 0, told = 0, wrong;
 
     faults_init(&faults);
     faults_init(&warnings);
-    buf_init(&text, 1 << 20);
-    assert_int_equal(file_read(path, FILE_ANY, 1 << 20, &text, NULL), CODE_OK);
-    file = (struct policy_file){span_text(path), buf_peek(&text)};
-    if (policy_compile(&file, 1, 0, &policy, &faults, &warnings) != CODE_OK)
+    assert_true(count <= FILES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        buf_init(&texts[i], 1 << 20);
+        assert_int_equal(file_read(paths[i], FILE_ANY, 1 << 20, &texts[i], NULL), CODE_OK);
+        files[i] = (struct policy_file){span_text(paths[i]), buf_peek(&texts[i])};
+    }
+    if (policy_compile(files, count, 0, &policy, &faults, &warnings) != CODE_OK)
         policy = NULL;
     if (policy != NULL)
         assert_int_equal(warn_policy(policy, &warnings), CODE_OK);
@@ -55,12 +59,13 @@ static size_t check_policy(const char *path)
         assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
         assert_int_equal(policy_test(policy, scratch, report, &told, &passed, &failed), CODE_OK);
         assert_int_equal(told, failed);
-        assert_true(passed + failed >= (strstr(path, "/cookbook/") != NULL ? 3 : 10));
         wrong += failed;
         policy_scratch_free(&scratch);
         policy_unref(&policy);
     }
-    buf_fini(&text);
+    for (size_t i = 0; i < count; i++)
+        buf_fini(&texts[i]);
+    *ran = passed + failed;
     return wrong;
 }
 
@@ -68,15 +73,40 @@ static size_t check_policy(const char *path)
 static void test_every_policy_passes_its_tests(void **state)
 {
     glob_t found;
-    size_t wrong = 0;
+    size_t wrong = 0, ran;
 
     (void)state;
     assert_int_equal(glob("policies/*/*.yaml", 0, NULL, &found), 0);
     assert_true(found.gl_pathc >= 21);
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        wrong += check_policy(found.gl_pathv[i]);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        wrong += check_version(&found.gl_pathv[i], 1, &ran);
+        assert_true(ran >= (strstr(found.gl_pathv[i], "/cookbook/") != NULL ? 3 : 10));
+    }
     globfree(&found);
     assert_int_equal(wrong, 0);
+}
+
+/* 7.6: the sets combine. All in one version: so does every choice of them, because a test is decided by rules of its own file
+ * (by none where it expects `rule: null`), and fewer files bring neither a permit, nor a forbid, nor a smaller id. The demo,
+ * whose forbid is for every upstream on purpose, stands alone. */
+static void test_policies_combine(void **state)
+{
+    size_t count = 0, ran;
+    glob_t found;
+
+    (void)state;
+    assert_int_equal(glob("policies/*/*.yaml", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (strstr(found.gl_pathv[i], "/demo/") == NULL) {
+            char *path = found.gl_pathv[i];
+
+            found.gl_pathv[i] = found.gl_pathv[count];
+            found.gl_pathv[count++] = path;
+        }
+    assert_true(count >= 20);
+    assert_int_equal(check_version(found.gl_pathv, count, &ran), 0);
+    assert_true(ran >= 300);
+    globfree(&found);
 }
 
 /* 2.8 */
@@ -109,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_policy_passes_its_tests),
+        cmocka_unit_test(test_policies_combine),
         cmocka_unit_test(test_the_cookbook_names_every_file),
     };
 
