@@ -2,6 +2,7 @@
 /* Calls to try on both sides of a change: around every bound that a rule names, with and without each argument, by every name
  * and by one that is not listed. One thing is changed at a time. */
 #include "author/diff_priv.h"
+#include "policy/variable.h"
 #include "policy/walk.h"
 
 #include "base/num.h"
@@ -22,6 +23,7 @@
 struct variants {
     struct samples samples; /* which operators add to */
     struct arena *arena;
+    const struct question *varies; /* NULL: what is added has no variables; or who they stand for */
     struct span json[VARIANTS_MAX];
     size_t count;
     enum code code;
@@ -43,6 +45,9 @@ struct making {
 static void add(struct samples *samples, struct span json)
 {
     struct variants *v = (struct variants *)samples;
+
+    if (v->varies != NULL && variable_say(v->varies, json, VARIABLE_TEXT, v->arena, &json) != CODE_OK)
+        return;
     if (v->count == VARIANTS_MAX || v->code != CODE_OK)
         return;
     for (size_t i = 0; i < v->count; i++)
@@ -180,9 +185,11 @@ static void collect(struct making *m, struct variants *v, const struct condition
 {
     *v = (struct variants){.samples = into_variants, .arena = &m->arena};
     add_types(v); /* first, being short */
-    for (uint32_t i = 0; i < leaf->op_count; i++)
+    for (uint32_t i = 0; i < leaf->op_count; i++) {
+        v->varies = leaf->ops[i].varies ? &m->base : NULL;
         if (leaf->ops[i].operator->sample != NULL)
             leaf->ops[i].operator->sample(&leaf->ops[i], &v->samples);
+    }
     if (v->code != CODE_OK)
         m->code = v->code;
 }
@@ -376,7 +383,7 @@ static void fulfil_leaf(struct making *m, struct diff_tree *tree, const struct c
         struct buf canonical;
         const struct json_node *value = read_json(v.json[i], &canonical, &m->arena, &m->code);
 
-        good = value != NULL && policy_fulfils(leaf, value);
+        good = value != NULL && policy_fulfils(leaf, &m->base, value);
         buf_fini(&canonical);
         if (good)
             (void)set(m, tree, &leaf->path, v.json[i]);

@@ -11,11 +11,7 @@
 #define MISSED_SHOWN 20 /* rules that miss the call by one part of their match */
 #define TEXT_MAX ((size_t)1 << 16)
 
-#define SAY(telling, ...) \
-    do { \
-        if ((telling)->out != NULL) \
-            buf_addf((telling)->out, __VA_ARGS__); \
-    } while (0)
+#define SAY(telling, ...) ((telling)->out != NULL ? (void)buf_addf((telling)->out, __VA_ARGS__) : (void)0)
 
 static struct telling *telling_of(struct trace *heard)
 {
@@ -215,6 +211,7 @@ static void say_asked(struct telling *telling, const struct condition *leaf)
     bool only_exists = leaf->op_count == 1 && leaf->ops[0].operator->decides_absence;
 
     indent(telling);
+    words_variables(telling->out, level(telling)->self, leaf, telling->question);
     words_ops(&telling->text, leaf);
     tell_text(telling, "asks: ", NULL, NULL);
     SAY(telling, "%s%s\n", only_exists ? "" : "; absent: ", only_exists ? "" : policy_truth_text(leaf->absent));
@@ -291,6 +288,8 @@ static void tell_fact(struct trace *heard, struct span seen)
 {
     struct telling *telling = telling_of(heard);
 
+    if (telling->values >= VALUES_SHOWN)
+        return;
     indent(telling);
     SAY(telling, "%.*s\n", SPAN_ARG(seen));
     doc_text(add_value(telling), "seen", seen);

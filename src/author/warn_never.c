@@ -21,7 +21,7 @@ static bool is_good(const struct op *const *asks, size_t count, const struct jso
     arena_init(&arena, GOOD_MAX_BYTES);
     regex_budget_init(&budget);
     for (size_t i = 0; i < count && good; i++)
-        good = (plainly && !asks[i]->operator->is_decided) ||
+        good = asks[i]->varies || (plainly && !asks[i]->operator->is_decided) ||
                policy_op(&walk, asks[i], value) == TRUTH_TRUE || budget.spent || walk.spent || walk.no_memory;
     arena_fini(&arena);
     return good;
@@ -33,7 +33,7 @@ static bool none_is_good(const struct op *const *asks, size_t count, bool plainl
     const struct op *few = NULL;
 
     for (size_t i = 0; i < count; i++)
-        if (asks[i]->operator->is_decided && (asks[i]->value != NULL || asks[i]->values != NULL))
+        if (asks[i]->operator->is_decided && !asks[i]->varies && (asks[i]->value != NULL || asks[i]->values != NULL))
             few = asks[i];
     if (few != NULL && few->value != NULL)
         return !is_good(asks, count, few->value, plainly);

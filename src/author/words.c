@@ -2,6 +2,7 @@
 #include "author/words.h"
 
 #include "base/utf8.h"
+#include "policy/variable.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -127,6 +128,31 @@ void words_ops(struct buf *out, const struct condition *leaf)
         buf_add_text(out, i > 0 ? ", " : "");
         words_op(out, &leaf->ops[i]);
     }
+}
+
+void words_variables(struct buf *out, struct doc *doc, const struct condition *leaf, const struct question *question)
+{
+    bool varies = false;
+    struct buf asks;
+
+    for (uint32_t i = 0; i < leaf->op_count && question != NULL; i++)
+        varies |= leaf->ops[i].varies;
+    buf_init(&asks, SIZE_MAX / 2);
+    words_ops(&asks, leaf);
+    doc = varies ? doc_add_object(doc, "variables") : NULL;
+    for (const struct span *variable = policy_variables; varies && variable->len > 0; variable++) {
+        struct span said = variable_value(question, *variable), text = buf_peek(&asks);
+
+        if (memmem(text.at, text.len, variable->at, variable->len) == NULL)
+            continue;
+        doc_text(doc, variable->at, said);
+        if (out != NULL) {
+            buf_addf(out, "%s is ", variable->at);
+            words_text(out, said);
+            buf_add_text(out, "; ");
+        }
+    }
+    buf_fini(&asks);
 }
 
 static void say_name(struct buf *out, const struct match_name *name)

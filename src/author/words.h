@@ -8,6 +8,7 @@
 #ifndef AUTHOR_WORDS_H
 #define AUTHOR_WORDS_H
 
+#include "json/doc.h"
 #include "policy/condition.h"
 #include "policy/policy.h"
 
@@ -15,6 +16,8 @@ void words_op(struct buf *out, const struct op *op);             /* "max 100" */
 void words_fact(struct buf *out, const struct fact *fact);       /* "client [...]" */
 void words_limit(struct buf *out, const struct policy_limit *limit); /* "limit of 5 calls in 60 s" */
 void words_ops(struct buf *out, const struct condition *leaf);   /* "is integer, max 100" */
+/* What the leaf's variables stand for in the call: "{principal} is bob; ". Takes: out, doc: NULL takes nothing. */
+void words_variables(struct buf *out, struct doc *doc, const struct condition *leaf, const struct question *question);
 void words_names(struct buf *out, const struct names *names);    /* "[shop, 'team-*']" */
 void words_text(struct buf *out, struct span text);              /* in quotes where it needs them */
 

@@ -67,7 +67,7 @@ static void add_listed(struct draft *draft, const struct learn_values *values, b
     for (uint32_t i = 0; i < values->count; i++) {
         buf_addf(draft->out, i > 0 ? ", " : "");
         if (as_text)
-            draft__text(draft, values->value[i].text);
+            draft__operand(draft, values->value[i].text);
         else
             buf_addf(draft->out, "%.*s", SPAN_ARG(values->value[i].text));
     }
@@ -95,10 +95,10 @@ static void add_string(struct draft *draft, const struct shape *shape)
     buf_addf(draft->out, ", is: string");
     if (!shape->no_paths && shape->folder.len > 0) {
         buf_addf(draft->out, ", under: ");
-        draft__text(draft, shape->folder);
+        draft__operand(draft, shape->folder);
     } else if (shape->prefix.len > 0) {
         buf_addf(draft->out, ", starts_with: ");
-        draft__text(draft, shape->prefix);
+        draft__operand(draft, shape->prefix);
     }
     if (shape->shortest > 0)
         buf_addf(draft->out, ", min_length: %zu", shape->shortest);
@@ -234,7 +234,7 @@ static void write_keys(struct draft *draft, const struct shape *shape, const str
     buf_addf(draft->out, ", keys: true, in: [");
     for (const struct shape *member = shape->members; member != NULL; member = member->next) {
         buf_addf(draft->out, first ? "" : ", ");
-        draft__text(draft, member->name);
+        draft__operand(draft, member->name);
         first = false;
     }
     buf_addf(draft->out, "], optional: true}\n");

@@ -126,6 +126,7 @@ struct draft {
 
 /* learn_text.c: what YAML, globs and paths need around a text. */
 void draft__line(struct draft *draft, const char *format, ...) PRINTF_LIKE(2, 3); /* indented */
+void draft__operand(struct draft *draft, struct span text); /* likewise, without variables of the policy language */
 void draft__text(struct draft *draft, struct span text);   /* a string: plain where that is safe, else quoted */
 void draft__quoted(struct draft *draft, struct span text);
 void draft__name(struct draft *draft, struct span name);   /* as in `match`: what is special in a glob escaped */

@@ -2,6 +2,7 @@
 /* A draft is YAML that people edit: plain words where no reader could take them for anything else, and nothing that hides. */
 #include "past/learn_priv.h"
 
+#include "policy/variable.h"
 #include "unicode/unicode.h"
 
 #include <stdarg.h>
@@ -102,6 +103,16 @@ static void add_made(struct draft *draft, struct buf *text)
     if (buf_fail(draft->out, buf_code(text)) == CODE_OK)
         draft__text(draft, buf_peek(text));
     buf_fini(text);
+}
+
+/* Of an operator: what it holds is no variable. */
+void draft__operand(struct draft *draft, struct span text)
+{
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX / 2);
+    variable_quote(text, &out);
+    add_made(draft, &out);
 }
 
 /* ---- names ---- */

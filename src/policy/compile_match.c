@@ -38,6 +38,7 @@ static void compile_name(struct compiler *c, const struct yaml_node *node, enum 
         return;
     if (node->text.len == 0)
         FAULT(c, node, "an empty name never matches; write a name, a glob such as '*', or {regex: '...'}");
+    policy__warn_name(c, node);
     if (dimension == DIM_METHOD && span_is(node->text, "protocol"))
         name->kind = NAME_PROTOCOL;
     else if (!glob_is_literal(node->text))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
+#include "policy/variable.h"
 
 /* What is seen of one place while it is read; what takes the whole set is author/warn.c's. */
 
@@ -41,6 +42,43 @@ void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const
         concerns |= op_reads_decoded(&leaf->ops[i]);
     if (c->warnings != NULL && !concerns)
         WARN(c, node, "`decode` changes nothing for operators that do not read strings; leave it out");
+}
+
+/* {word}, as long as that is no variable. `${...}` is another doubt (author/warn*.c), `{{...}}` means braces. */
+static void warn_braces(struct compiler *c, const struct yaml_node *node)
+{
+    static const char *const names[] = {"principal", "tenant", "upstream", NULL};
+    struct span text = node->text, word;
+
+    for (size_t at = span_find(text, '{'), end; at < text.len; at += 1 + span_find(span_part(text, at + 1, SIZE_MAX), '{')) {
+        const char *nearest;
+
+        for (end = at + 1; end < text.len && ((text.at[end] >= 'a' && text.at[end] <= 'z') || text.at[end] == '_'); end++)
+            ;
+        word = span_part(text, at, end + 1 - at);
+        if (end == at + 1 || end == text.len || text.at[end] != '}' || variable_in(word) ||
+            (at > 0 && strchr("${", text.at[at - 1]) != NULL))
+            continue;
+        nearest = why_nearest(word.at + 1, word.len - 2, names);
+        WARN(c, node, "`%.*s` is no variable and stands for itself; %s%s%s", SPAN_ARG(word), nearest ? "did you mean `{" : "",
+             nearest ? nearest : "variables are {principal}, {tenant} and {upstream}", nearest ? "}`?" : "");
+    }
+}
+
+bool policy__varies(struct compiler *c, const struct yaml_node *text)
+{
+    if (text->type != YAML_STRING)
+        return false;
+    if (c->warnings != NULL)
+        warn_braces(c, text);
+    return variable_in(text->text);
+}
+
+void policy__warn_name(struct compiler *c, const struct yaml_node *node)
+{
+    if (c->warnings != NULL && variable_in(node->text))
+        WARN(c, node, "`match` has no variables, so that this name holds braces; ask in `when`, as in "
+             "{arg: uri, glob: 'x://{tenant}/*'}");
 }
 
 void policy__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)

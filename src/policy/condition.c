@@ -53,12 +53,11 @@ static enum truth value_truth(struct rule_walk *walk, const struct condition *le
     return all;
 }
 
-bool policy_fulfils(const struct condition *leaf, const struct json_node *value)
+bool policy_fulfils(const struct condition *leaf, const struct question *question, const struct json_node *value)
 {
-    struct question question = {.root = NULL};
     struct regex_budget budget;
     struct arena arena;
-    struct rule_walk walk = {.question = &question, .budget = &budget, .visits_left = VISITS_MAX,
+    struct rule_walk walk = {.question = question, .budget = &budget, .visits_left = VISITS_MAX,
                         .visits_told = VISITS_MAX, .arena = &arena};
     bool fulfils;
 

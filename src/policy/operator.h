@@ -61,7 +61,7 @@ struct operator {
     bool reads_decoded;   /* it is asked of each decoded reading of a string, as every of_text is */
     bool decides_absence; /* it alone says what an absent value means (Meaning 7) */
     bool looks_inside;    /* what is hidden inside an array or object matters to it */
-    bool is_decided;      /* never undecided */
+    bool is_decided;      /* never undecided, where nothing varies */
     bool has_anchor;      /* `anchor` goes with it: op.whole */
 
     /* For people who write policies. Values to try; NULL: one of each type will do. */
@@ -83,10 +83,11 @@ struct op {
     bool opening;   /* where the leaf opens (Meaning 5) */
     bool whole;     /* has_anchor: a regex matches the whole value, not anywhere in it */
     bool truth;
+    bool varies; /* variables stand in it: what it asks differs from call to call (variable.h) */
     uint64_t count;
     const struct json_node *value;
-    const struct json_node *const *values; /* strings first, in byte order */
-    uint32_t value_count, string_count;
+    const struct json_node *const *values; /* strings first, in byte order, those with variables behind them */
+    uint32_t value_count, string_count, varying_count;
     struct span written; /* as JSON, where the compiled form no longer reads like it */
     struct span text;
     const struct regex *regex;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is compared with values that the policy holds: equals, in, contains. */
 #include "policy/compile_priv.h"
+#include "policy/variable.h"
 
 #include <stdlib.h>
 
@@ -11,12 +12,23 @@
 static void compile_value(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
     op->value = policy__value(c, node);
+    op->varies = policy__varies(c, node);
+}
+
+/* What a string that varies says in this call. Returns: false: undecided. */
+static bool say(struct rule_walk *walk, const struct json_node *string, struct json_node *said)
+{
+    *said = (struct json_node){.type = JSON_STRING};
+    return policy__said(walk, string->text, VARIABLE_TEXT, &said->text);
 }
 
 static enum truth equals(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
-    (void)walk;
-    return truth_of(json_equal(op->value, value));
+    struct json_node said;
+
+    if (!op->varies)
+        return truth_of(json_equal(op->value, value));
+    return say(walk, op->value, &said) ? truth_of(json_equal(&said, value)) : TRUTH_UNDECIDED;
 }
 
 static void sample_equals(const struct op *op, struct samples *samples)
@@ -31,12 +43,18 @@ const struct operator policy__op_equals = {
 
 /* ---- in ---- */
 
-static int by_type_and_text(const void *a, const void *b)
+/* Strings, strings with variables, all else. */
+static int sort_of(const struct json_node *value)
+{
+    return value->type != JSON_STRING ? 2 : variable_in(value->text) ? 1 : 0;
+}
+
+static int by_sort_and_text(const void *a, const void *b)
 {
     const struct json_node *left = *(const struct json_node *const *)a, *right = *(const struct json_node *const *)b;
 
-    if ((left->type == JSON_STRING) != (right->type == JSON_STRING))
-        return left->type == JSON_STRING ? -1 : 1;
+    if (sort_of(left) != sort_of(right))
+        return sort_of(left) - sort_of(right);
     return left->type == JSON_STRING ? span_compare(left->text, right->text) : 0;
 }
 
@@ -59,9 +77,12 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
         return;
     for (const struct json_node *value = list->child; value != NULL; value = value->next) {
         values[op->value_count++] = value;
-        op->string_count += value->type == JSON_STRING;
+        op->string_count += sort_of(value) == 0;
+        op->varying_count += sort_of(value) == 1;
     }
-    qsort(values, op->value_count, sizeof *values, by_type_and_text);
+    for (const struct yaml_node *one = node->child; one != NULL; one = one->next)
+        op->varies |= policy__varies(c, one);
+    qsort(values, op->value_count, sizeof *values, by_sort_and_text);
 }
 
 static int text_against(const void *text, const void *value)
@@ -69,16 +90,30 @@ static int text_against(const void *text, const void *value)
     return span_compare(*(const struct span *)text, (*(const struct json_node *const *)value)->text);
 }
 
-static enum truth in(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+static bool is_among(const struct op *op, const struct json_node *value)
 {
     if (value->type == JSON_STRING)
-        return truth_of(bsearch(&value->text, op->values, op->string_count, sizeof *op->values, text_against) != NULL);
-    if (!policy__charge(walk, op->value_count - op->string_count))
-        return TRUTH_UNDECIDED;
-    for (uint32_t i = op->string_count; i < op->value_count; i++)
+        return bsearch(&value->text, op->values, op->string_count, sizeof *op->values, text_against) != NULL;
+    for (uint32_t i = op->string_count + op->varying_count; i < op->value_count; i++)
         if (json_equal(op->values[i], value))
-            return TRUTH_TRUE;
-    return TRUTH_FALSE;
+            return true;
+    return false;
+}
+
+static enum truth in(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    enum truth truth;
+
+    if (value->type != JSON_STRING && !policy__charge(walk, op->value_count - op->string_count))
+        return TRUTH_UNDECIDED;
+    truth = truth_of(is_among(op, value));
+    for (uint32_t i = 0; i < op->varying_count && truth != TRUTH_TRUE; i++) {
+        struct json_node said;
+
+        truth = truth_or(truth, say(walk, op->values[op->string_count + i], &said) ? truth_of(json_equal(&said, value))
+                                                                                  : TRUTH_UNDECIDED);
+    }
+    return truth;
 }
 
 static void sample_in(const struct op *op, struct samples *samples)
@@ -99,18 +134,22 @@ static enum truth contains_text(struct rule_walk *walk, const struct op *op, str
 {
     struct span part = op->value->text;
 
-    (void)walk;
-    if (op->value->type != JSON_STRING)
+    if (op->value->type != JSON_STRING || (op->varies && !policy__said(walk, op->value->text, VARIABLE_TEXT, &part)))
         return TRUTH_UNDECIDED;
     return truth_of(part.len == 0 || (text.len > 0 && memmem(text.at, text.len, part.at, part.len) != NULL));
 }
 
 static enum truth contains_member(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
-    if (value->type != JSON_ARRAY || !policy__charge(walk, value->count))
+    const struct json_node *wanted = op->value;
+    struct json_node said;
+
+    if (value->type != JSON_ARRAY || !policy__charge(walk, value->count) || (op->varies && !say(walk, op->value, &said)))
         return TRUTH_UNDECIDED;
+    if (op->varies)
+        wanted = &said;
     for (const struct json_node *member = value->child; member != NULL; member = member->next)
-        if (json_equal(member, op->value))
+        if (json_equal(member, wanted))
             return TRUTH_TRUE;
     return TRUTH_FALSE;
 }

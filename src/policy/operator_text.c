@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a text looks like: matches, glob, starts_with, ends_with; what must not be in it: free_of. */
 #include "policy/compile_priv.h"
+#include "policy/variable.h"
 
 #include "base/glob.h"
 #include "unicode/unicode.h"
@@ -18,6 +19,9 @@ static void compile_matches(struct compiler *c, const struct yaml_node *node, st
         return;
     if (text == NULL || text->type != YAML_STRING)
         return;
+    if (c->pumps && variable_in(text->text)) /* what was stored before there were variables keeps its meaning */
+        FAULT(c, node, "a regex has no variables; ask with `glob`, `starts_with` or `under`, or write \\{...\\} for the braces "
+              "themselves");
     op->text = policy__copy(c, text->text);
     op->regex = policy__pattern(c, node, op->text, op->whole);
 }
@@ -41,14 +45,19 @@ const struct operator policy__op_matches = {
 
 static void compile_text(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
-    if (policy__is_string(c, node))
-        op->text = policy__copy(c, node->text);
+    if (!policy__is_string(c, node))
+        return;
+    op->text = policy__copy(c, node->text);
+    op->varies = policy__varies(c, node);
 }
 
 static enum truth glob(struct rule_walk *walk, const struct op *op, struct span text)
 {
-    (void)walk;
-    return truth_of(glob_matches(op->text, text));
+    struct span said = op->text;
+
+    if (op->varies && (!policy__said(walk, op->text, VARIABLE_GLOB, &said) || !policy__charge(walk, text.len / 16 * said.len)))
+        return TRUTH_UNDECIDED;
+    return truth_of(glob_matches(said, text));
 }
 
 /* A glob may try its pattern at each place of the text. */
@@ -70,14 +79,20 @@ const struct operator policy__op_glob = {
 
 static enum truth starts_with(struct rule_walk *walk, const struct op *op, struct span text)
 {
-    (void)walk;
-    return truth_of(span_starts_with(text, op->text));
+    struct span said = op->text;
+
+    if (op->varies && !policy__said(walk, op->text, VARIABLE_TEXT, &said))
+        return TRUTH_UNDECIDED;
+    return truth_of(span_starts_with(text, said));
 }
 
 static enum truth ends_with(struct rule_walk *walk, const struct op *op, struct span text)
 {
-    (void)walk;
-    return truth_of(span_ends_with(text, op->text));
+    struct span said = op->text;
+
+    if (op->varies && !policy__said(walk, op->text, VARIABLE_TEXT, &said))
+        return TRUTH_UNDECIDED;
+    return truth_of(span_ends_with(text, said));
 }
 
 static void sample_end(const struct op *op, struct samples *samples)

@@ -2,8 +2,14 @@
 /* under: where a file path leads, read as a file server reads it: decoded once, then step by step. */
 #include "policy/compile_priv.h"
 #include "policy/decode_priv.h"
+#include "policy/variable.h"
 
 #include "unicode/unicode.h"
+
+struct directory {
+    struct span text; /* without a slash at its end */
+    bool varies;
+};
 
 /* Why a directory cannot stand in a policy, or NULL. What a value may have and what it means is for values only. */
 static const char *wrong_with(struct span directory)
@@ -26,19 +32,24 @@ static const char *wrong_with(struct span directory)
 static void take_directory(struct compiler *c, const struct yaml_node *text, void *part)
 {
     const char *wrong = wrong_with(text->text);
-    struct span directory = text->text;
+    struct directory *directory = part;
 
     if (wrong != NULL)
         FAULT(c, text, "the directory `%.*s` %s", SPAN_ARG(text->text), wrong);
-    if (span_ends_with(directory, SPAN_LIT("/")))
-        directory.len--;
-    *(struct span *)part = policy__copy(c, directory);
+    directory->text = policy__copy(c, text->text);
+    if (span_ends_with(directory->text, SPAN_LIT("/")))
+        directory->text.len--;
+    directory->varies = policy__varies(c, text);
 }
 
 static void compile(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
+    const struct directory *directories;
+
     op->written = policy__written(c, node);
-    op->terms = policy__texts(c, node, sizeof(struct span), take_directory, &op->term_count);
+    op->terms = directories = policy__texts(c, node, sizeof *directories, take_directory, &op->term_count);
+    for (uint32_t i = 0; directories != NULL && i < op->term_count; i++)
+        op->varies |= directories[i].varies;
 }
 
 static bool is_debatable(struct span path)
@@ -91,7 +102,8 @@ static bool is_inside(struct span path, struct span directory)
 
 static enum truth under(struct rule_walk *walk, const struct op *op, struct span text)
 {
-    const struct span *directories = op->terms;
+    const struct directory *directories = op->terms;
+    enum truth truth = TRUTH_FALSE;
     struct span path = text;
 
     if (span_find(text, '%') < text.len) {
@@ -105,10 +117,15 @@ static enum truth under(struct rule_walk *walk, const struct op *op, struct span
     }
     if (is_debatable(path))
         return TRUTH_UNDECIDED;
-    for (uint32_t i = 0; i < op->term_count; i++)
-        if (is_inside(path, directories[i]))
+    for (uint32_t i = 0; i < op->term_count; i++) {
+        struct span directory = directories[i].text;
+
+        if (directories[i].varies && !policy__said(walk, directories[i].text, VARIABLE_STEP, &directory))
+            truth = TRUTH_UNDECIDED;
+        else if (is_inside(path, directory))
             return TRUTH_TRUE;
-    return TRUTH_FALSE;
+    }
+    return truth;
 }
 
 /* A path is decoded, looked over, and read for each directory. */

@@ -2,13 +2,14 @@
 /* url: where a URL leads. Clients read debatable URLs in different ways, so that those are undecided; src/README.md says
  * which. */
 #include "policy/compile_priv.h"
+#include "policy/variable.h"
 
 #include "base/glob.h"
 #include "base/num.h"
 
 struct host_term {
     struct span text; /* in lower case; a name or a glob */
-    bool is_address;
+    bool is_address, varies;
     struct address address;
 };
 
@@ -134,11 +135,16 @@ static const char *wrong_with_host(struct span host, bool is_address)
 
 static void take_host(struct compiler *c, const struct yaml_node *text, void *part)
 {
+    static const struct question anybody = {.principal = SPAN_LIT("x"), .tenant = SPAN_LIT("x"), .upstream = SPAN_LIT("x")};
     struct host_term *term = part;
+    struct span host = text->text;
     const char *wrong;
 
-    term->is_address = read_address(text->text, &term->address);
-    wrong = wrong_with_host(text->text, term->is_address);
+    term->varies = policy__varies(c, text);
+    if (term->varies && variable_say(&anybody, text->text, VARIABLE_LABEL, &c->policy->arena, &host) != CODE_OK)
+        c->no_memory = true;
+    term->is_address = read_address(host, &term->address);
+    wrong = wrong_with_host(host, term->is_address);
     if (wrong != NULL)
         FAULT(c, text, "`%.*s` %s", SPAN_ARG(text->text), wrong);
     term->text = copy_lower(c, text->text);
@@ -181,6 +187,8 @@ static void compile(struct compiler *c, const struct yaml_node *node, struct op 
         terms->schemes = policy__texts(c, schemes, sizeof *terms->schemes, take_scheme, &terms->scheme_count);
     if (policy__is_list(c, hosts))
         terms->hosts = policy__texts(c, hosts, sizeof *terms->hosts, take_host, &terms->host_count);
+    for (uint32_t i = 0; terms->hosts != NULL && i < terms->host_count; i++)
+        op->varies |= terms->hosts[i].varies;
     if (ports != NULL)
         compile_ports(c, ports, terms);
 }
@@ -234,8 +242,20 @@ static enum truth scheme_truth(const struct url_terms *terms, const struct url_p
     return terms->schemes == NULL ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
+static enum truth term_truth(struct rule_walk *walk, const struct host_term *term, struct span host)
+{
+    struct span said = term->text;
+
+    if (term->is_address)
+        return TRUTH_FALSE;
+    if (term->varies && !policy__said(walk, term->text, VARIABLE_LABEL, &said))
+        return TRUTH_UNDECIDED;
+    return truth_of(glob_matches(said, host));
+}
+
 /* An address is what is listed as that address. A glob says nothing about addresses: `10.*` matches names too. */
-static enum truth address_truth(const struct url_terms *terms, const struct address *address, struct span text)
+static enum truth address_truth(struct rule_walk *walk, const struct url_terms *terms, const struct address *address,
+                                struct span text)
 {
     bool could = terms->hosts == NULL;
 
@@ -244,15 +264,16 @@ static enum truth address_truth(const struct url_terms *terms, const struct addr
 
         if (term->is_address && address_equals(&term->address, address))
             return TRUTH_TRUE;
-        could |= !term->is_address && glob_matches(term->text, text);
+        could |= term_truth(walk, term, text) != TRUTH_FALSE;
     }
     return could ? TRUTH_UNDECIDED : TRUTH_FALSE;
 }
 
 #define HOST_MAX 253 /* RFC 1035 */
 
-static enum truth host_truth(const struct url_terms *terms, const struct url_parts *url)
+static enum truth host_truth(struct rule_walk *walk, const struct url_terms *terms, const struct url_parts *url)
 {
+    enum truth truth = terms->hosts == NULL ? TRUTH_TRUE : TRUTH_FALSE;
     struct address address;
     char lower[HOST_MAX];
     struct span host = span_of(lower, url->host.len);
@@ -264,13 +285,12 @@ static enum truth host_truth(const struct url_terms *terms, const struct url_par
     for (size_t i = 0; i < host.len; i++)
         lower[i] = url->host.at[i] >= 'A' && url->host.at[i] <= 'Z' ? (char)(url->host.at[i] | 32) : url->host.at[i];
     if (read_address(host, &address))
-        return address_truth(terms, &address, host);
+        return address_truth(walk, terms, &address, host);
     if (!is_name(host, "-_") || ends_in_number(host))
         return TRUTH_UNDECIDED;
-    for (uint32_t i = 0; i < terms->host_count; i++)
-        if (!terms->hosts[i].is_address && glob_matches(terms->hosts[i].text, host))
-            return TRUTH_TRUE;
-    return terms->hosts == NULL ? TRUTH_TRUE : TRUTH_FALSE;
+    for (uint32_t i = 0; i < terms->host_count && truth != TRUTH_TRUE; i++)
+        truth = truth_or(truth, term_truth(walk, &terms->hosts[i], host));
+    return truth;
 }
 
 static enum truth port_truth(const struct url_terms *terms, const struct url_parts *url)
@@ -297,10 +317,10 @@ static enum truth url(struct rule_walk *walk, const struct op *op, struct span t
 {
     struct url_parts url;
 
-    (void)walk;
     if (!is_visible(text) || !split(text, &url) || url.has_userinfo)
         return TRUTH_UNDECIDED;
-    return truth_and(scheme_truth(op->terms, &url), truth_and(host_truth(op->terms, &url), port_truth(op->terms, &url)));
+    return truth_and(scheme_truth(op->terms, &url),
+                     truth_and(host_truth(walk, op->terms, &url), port_truth(op->terms, &url)));
 }
 
 /* Globs may try a host at each of its places. */

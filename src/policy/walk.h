@@ -44,8 +44,8 @@ enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *ru
 /* hidden.c: what a condition asks of a hidden value. Marks the walk. */
 enum truth policy__guess(struct rule_walk *walk, bool opening);
 
-/* A walk of its own over one value: whether it makes all operators of the leaf true. */
-bool policy_fulfils(const struct condition *leaf, const struct json_node *value);
+/* A walk of its own over one value: whether it makes all operators of the leaf true, in a call of these people. */
+bool policy_fulfils(const struct condition *leaf, const struct question *question, const struct json_node *value);
 
 /* The walk behind policy_eval and explanations. Takes: trace: may be NULL. */
 void policy_judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,

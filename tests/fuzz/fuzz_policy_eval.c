@@ -23,6 +23,8 @@ static const char *const conditions[] = {
     "{arg: '$..*', url: {schemes: [https, s3], hosts: ['*.a.b', '[::1]', 10.0.0.1], ports: [443, 8443]}}",
     "{arg: '$..a', url: {hosts: ['*']}}", "{arg: '$..*', cidr: [10.0.0.0/8, '2001:db8::/33']}",
     "{arg: '$..*', format: date-time}", "{arg: '$..b', format: email}",
+    "{arg: '$..*', glob: '{principal}*', ends_with: 'a{tenant}'}", "{arg: '$..*', under: ['/{principal}', '/{{tenant}}/b']}",
+    "{arg: a, in: [x, '{tenant}', 1]}",
     "{arg: '$..*', free_of: hidden, decode: [percent, html]}",
 };
 

@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 
-from meaning import DECODED_OPERATORS, WILD, Number, Several, descends, type_of
+from meaning import DECODED_OPERATORS, VARYING, WILD, Number, Several, descends, type_of
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
@@ -62,6 +62,15 @@ BROKEN = ["%", "%2", "%zz", "%c3", "%c3%a4", "&lt", "&nope;", "&#0;", "&#xd800;"
           "&lt x", "&#120", "&nGt;", "%2520", "%E2%80%8Bx", "eHk", "e Hk=", "eHk==", "\"\\/\"", "{}", "\"\"", "[]"]
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "America/St_Johns"]
 HOURS = ["08:00-17:30", "22:00-06:00", "00:00-24:00", "18:00-24:00", "00:00-00:01", "23:59-00:00", "02:00-03:00", "12:00-11:59"]
+# People whose names mean something where they are put, and what says them.
+PEOPLE = ["bot", "test", "a", "a*b", "..", "a/b", "x?", "a%b", "xy", "\\", "Ada", "a.b", "a b", "a\u200bb"]
+SAYING = ["{principal}", "{principal}", "{tenant}", "x{principal}", "{principal}y", "{upstream}{principal}", "{{principal}}", "{{tenant}",
+          "{user}", "{", "{principal", "a{{{tenant}}}", "{}"]
+SAYING_OF = {"glob": ["{principal}*", "\\{principal}", "\\\\{principal}*", "?{tenant}", "*{principal}*"], "under": ["/srv/{principal}", "/{tenant}/", "/srv/{tenant}{principal}/a"],
+             "url": ["{principal}.example.com", "*.{tenant}", "{upstream}", "{principal}", "{tenant}b.example.com"]}
+SAID = ["test", "bot", "acme", "xbot", "xtest", "testy", "shopbot", "testtest", "{principal}", "{acme", "a*b", "aXb", "..", "/srv/test", "/srv/bot/x",
+        "/srv/../x", "/acme", "/srv/acmebot/a", "/srv/a/b", "https://bot.example.com/", "https://test.example.com", "https://shop", "https://test",
+        "https://Ada.example.com", "a{acme}", "x?", "/srv/testtest/a/b"]
 HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
 # Around changes of clocks, of days and of calendars; seconds since 1970.
 MOMENTS = [1700000000, 1711846800, 1711843200, 1729990800, 1729994400, 1730613600, 1710054000, 1709164800, 100000, 4102444800, 951782400,
@@ -130,7 +139,7 @@ class Generator:
             text = (self.random.choice(BROKEN) if self.maybe(0.25) else f"a&{self.random.choice(ENTITIES)}" if self.maybe(0.1) else
                     disguise(self.random, self.random.choice(HIDDEN + self.named)))
         else:
-            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN}[wanted])
+            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN, "said": SAID}[wanted])
         return disguise(self.random, text) if "decode" in self.wanted and self.maybe(0.2) else text
 
     def scalar(self):
@@ -177,6 +186,12 @@ class Generator:
         choice = self.random.choice
         if name in ("matches", "not_matches"):
             return choice(PATTERNS)
+        if name in VARYING and "variables" not in self.without and self.maybe(0.2):
+            said = choice(SAYING_OF.get(name, SAYING))
+            self.wanted.add("said")
+            if name == "url":
+                return {"schemes": ["https"], "hosts": [said] if self.maybe(0.5) else [said, choice(URL_HOSTS)]}
+            return [said, "x", Number("1")] if name == "in" else [said, "/etc"] if name == "under" and self.maybe(0.5) else said
         if name == "glob":
             return choice(GLOBS)
         if name in ("starts_with", "ends_with"):
@@ -332,7 +347,7 @@ class Generator:
 
     def call(self, rules):
         method = "tools/call" if self.maybe(0.8) else self.random.choice(METHODS)
-        call = {"tenant": self.random.choice(TENANTS), "principal": self.random.choice(["bot", "test"]),
+        call = {"tenant": self.random.choice(TENANTS), "principal": self.random.choice(PEOPLE if "said" in self.wanted else PEOPLE[:2]),
                 "upstream": self.random.choice(["shop", "test"]), "method": method}
         if method == "tools/call":
             call["tool"] = self.random.choice(TOOLS)

@@ -81,6 +81,51 @@ def as_text(value):
     return {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else value
 
 
+VARYING = ["equals", "in", "glob", "starts_with", "ends_with", "contains", "under", "url"]
+VARIABLES = ["principal", "tenant", "upstream"]
+
+
+def say(text, call, name):
+    """What an operand says in this call; None where what a variable stands for cannot stand there: what is empty, `.` or `..`, or
+    holds characters that nobody sees or controls, nowhere; in a path nothing with `/`, `\\` or `%`; in a host only a-z, 0-9,
+    `-` and `_`. `{{principal}}` is the text `{principal}`, any other brace is itself, as is one behind the `\\` of a glob."""
+    said, at = "", 0
+    for found in re.finditer((r"\\.|" if name == "glob" else "") + r"\{\{(\w+)\}\}|\{(\w+)\}", text, re.DOTALL):
+        if (found[1] or found[2]) not in VARIABLES:
+            continue
+        said, at = said + text[at:found.start()], found.end()
+        if found[1]:
+            said += "{" + found[1] + "}"
+            continue
+        stands = call.get(found[2], "")
+        if stands in ("", ".", "..") or values.hides(stands) or any(c < " " for c in stands):
+            return None
+        if (name == "under" and set(stands) & set("/\\%")) or (name == "url" and not re.fullmatch("[a-z0-9_-]+", stands, re.ASCII)):
+            return None
+        said += re.sub(r"([*?\\])", r"\\\1", stands) if name == "glob" else stands
+    return said + text[at:]
+
+
+def varying_truth(name, operand, value, whole, opening, call):
+    """An operator whose operand may hold variables. Of several, each is one that may be undecided."""
+    if name not in VARYING:
+        return operator_truth(name, operand, value, whole, opening)
+    if name == "url":
+        hosts = {"hosts": [say(one, call, name) for one in operand["hosts"]]} if "hosts" in operand else {}
+        return operator_truth(name, {**operand, **hosts}, value, whole, opening)
+    if name in ("in", "under"):
+        each = operand if isinstance(operand, list) else [operand]
+        return max(varying_one(name, one, value, whole, opening, call) for one in each)
+    return varying_one(name, operand, value, whole, opening, call)
+
+
+def varying_one(name, one, value, whole, opening, call):
+    said = say(one, call, name) if isinstance(one, str) else one
+    if isinstance(one, str) and said is None:  # also of what it cannot read
+        return UNDECIDED
+    return operator_truth(name, [said] if name == "in" else said, value, whole, opening)
+
+
 def operator_truth(name, operand, value, whole, opening):
     kind = type_of(value)
     if name == "exists":
@@ -125,14 +170,14 @@ def operator_truth(name, operand, value, whole, opening):
     return truth(len(text) >= int(operand.lexeme) if name == "min_length" else len(text) <= int(operand.lexeme))
 
 
-def decoded_truth(name, operand, value, whole, opening, decode):
+def decoded_truth(name, operand, value, whole, opening, decode, call):
     """An operator is asked of every reading: where the leaf closes any suffices, where it opens every one must hold."""
     if not decode or not isinstance(value, str) or name not in DECODED_OPERATORS:
-        return operator_truth(name, operand, value, whole, opening)
+        return varying_truth(name, operand, value, whole, opening, call)
     found = values.readings(value, decode)
     if found is None:
         return UNDECIDED
-    return (min if opening else max)(operator_truth(name, operand, one, whole, opening) for one in found)
+    return (min if opening else max)(varying_truth(name, operand, one, whole, opening, call) for one in found)
 
 
 # ---- paths: a list of steps, each a selector or ("..", selector); a selector is a name, an index, a slice, WILD or Several ----
@@ -252,7 +297,7 @@ def leaf_truth(leaf, call, closes, nots):
     def one(value):
         if value is ABSENT:
             return absent
-        return all_of([decoded_truth(name, operand, value, whole, opening, options.get("decode"))
+        return all_of([decoded_truth(name, operand, value, whole, opening, options.get("decode"), call)
                        for name, operand in operators.items()])
 
     if not found:

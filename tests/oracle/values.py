@@ -192,7 +192,8 @@ def url(terms, text, glob):
         return UNDECIDED
     scheme, authority = match[1].lower(), match[3]
     schemes, hosts, ports = (terms.get(word) for word in ("schemes", "hosts", "ports"))
-    hosts = None if hosts is None else [one.lower() for one in hosts]
+    unknown = hosts is not None and None in hosts  # a variable's host that cannot be said may be the one
+    hosts = None if hosts is None else [one.lower() for one in hosts if one is not None]
     ports = [int(one.lexeme) for one in ports] if isinstance(ports, list) else ports
     if authority is not None and "@" in authority:
         return UNDECIDED
@@ -203,7 +204,8 @@ def url(terms, text, glob):
     elif not host:
         parts += [UNDECIDED if hosts is not None else TRUE, port_truth(ports, port, scheme)]
     else:
-        parts += [host_truth(hosts, host.lower(), glob), port_truth(ports, port, scheme)]
+        named = host_truth(hosts, host.lower(), glob)
+        parts += [max(named, UNDECIDED) if unknown else named, port_truth(ports, port, scheme)]
     return min(parts)
 
 

@@ -129,6 +129,17 @@ static void test_decode(void **state)
     expect_none(HEAD WHEN("{arg: a, decode: [html], is: string, in: [b]}"));
 }
 
+/* 7.4: what looks like a variable and is none. */
+static void test_braces(void **state)
+{
+    (void)state;
+    expect_warning(HEAD WHEN("{arg: a, starts_with: 'x{principle}'}"), AT, "did you mean `{principal}`?");
+    expect_warning(HEAD WHEN("{arg: a, in: [x, '{user}']}"), AT, "variables are {principal}, {tenant} and {upstream}");
+    expect_warning(HEAD WHEN("{arg: a, under: '/{home}'}"), AT, "stands for itself");
+    expect_none(HEAD WHEN("{arg: a, equals: '{principal}'}"));
+    expect_none(HEAD WHEN("{arg: a, equals: '{{principal}} {} {\"a\":1} {{user}} {A}'}"));
+}
+
 static void test_ports(void **state)
 {
     (void)state;
@@ -358,7 +369,7 @@ int main(void)
         cmocka_unit_test(test_never),   cmocka_unit_test(test_covered),    cmocka_unit_test(test_unused),
         cmocka_unit_test(test_absence), cmocka_unit_test(test_look_alike), cmocka_unit_test(test_methods),
         cmocka_unit_test(test_protocol), cmocka_unit_test(test_untested),  cmocka_unit_test(test_order),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_braces), cmocka_unit_test(test_ports),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

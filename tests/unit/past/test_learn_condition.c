@@ -59,7 +59,7 @@ static void say_object(struct text *text, const struct field *fields, int count,
 
 static void say_usual(struct text *text, const struct field *field, struct odd *odd)
 {
-    static const char *const words[] = {"red", "green", "dark blue", "no"};
+    static const char *const words[] = {"red", "green", "dark {{tenant}}{principal}", "no"};
     static const char *const odd_names[] = {"x", "\\u00e4\\u00f6", "a\\\"b", "c\\\\d", "tab\\t", "\\u202ee", "\xf0\x9f\x98\x80"};
     unsigned items = 1 + draw(3);
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variables of a call in what an author wrote: {principal}, {tenant} and {upstream}, which no agent chooses. `{{principal}}` is
+ * the text `{principal}`; any other brace is itself.
+ *
+ * Threads: any; what is written stays as it is, and each call says it anew.
+ * Owns: nothing.
+ * Lifetime: what is said lives in the arena that it was given.
+ * Errors: CODE_INVALID: what a variable stands for cannot stand there, so that whoever asks is undecided; CODE_NOMEM. */
+#ifndef POLICY_VARIABLE_H
+#define POLICY_VARIABLE_H
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "policy/question.h"
+
+/* Where it is to stand. What is empty, `.` or `..`, or holds characters that nobody sees, stands nowhere. */
+enum variable_place {
+    VARIABLE_TEXT = 0, /* as it is */
+    VARIABLE_GLOB,     /* `*`, `?` and `\` escaped */
+    VARIABLE_STEP,     /* of a path: without `/`, `\` and `%` */
+    VARIABLE_LABEL,    /* of a host: a-z, 0-9, `-` and `_` */
+};
+
+extern const struct span policy_variables[]; /* "{principal}" ..., an empty one */
+
+/* What one of them stands for in the call. */
+struct span variable_value(const struct question *question, struct span variable);
+
+/* Whether it says something else than what was written. */
+bool variable_in(struct span text);
+
+enum code variable_say(const struct question *question, struct span text, enum variable_place place, struct arena *arena,
+                       struct span *said) MUST_USE;
+
+/* Appends what is written to say just this text. */
+void variable_quote(struct span text, struct buf *out);
+
+struct rule_walk;
+
+/* The same in a walk. Returns: false: undecided; who listens hears why. */
+bool policy__said(struct rule_walk *walk, struct span text, enum variable_place place, struct span *said);
+
+#endif
