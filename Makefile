@@ -351,6 +351,7 @@ lint:
 	@tools/lint
 	@tools/check-columns
 	@tools/draw --check
+	@tools/check-references
 promises:
 	@tools/check-promises
 
@@ -402,7 +403,7 @@ install: $(BIN) $(GATE_BIN) $(BIN:=.1)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(DOC) $(DESTDIR)$(DATA)
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/callgate
 	install -D -m 0755 $(GATE_BIN) $(DESTDIR)$(PREFIX)/libexec/callgate/callgate-gate
-	install -m 0644 README.md SECURITY.md CHANGELOG.md LICENSE $(DESTDIR)$(DOC)
+	install -m 0644 README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
 	install -m 0755 tools/verify-audit $(DESTDIR)$(DATA)/verify-audit

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callgate.yaml as a checked whole: interface.md, "Configuration". Every path in it is already seen from its folder.
+/* callgate.yaml as a checked whole: schema/callgate.md. Every path in it is already seen from its folder.
  *
  * Threads: made on main; the parts that workers read are in `proxy`, counted and immutable.
  * Owns: everything in it, one reference to `proxy`.

@@ -15,7 +15,7 @@
 struct audit_ring;
 
 /* Puts a decision. With expects_outcome, room for its outcome is reserved at the same time.
- * Arguments are cut as audit-record.md says (64 KiB; 4 KiB in denials) before they enter the ring.
+ * Arguments are cut (schema/audit-format.md: 64 KiB; 4 KiB in denials) before they enter the ring.
  * Returns: CODE_OK with *ticket, the worker's running number from 1. */
 enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket) MUST_USE;
 

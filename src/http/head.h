@@ -124,7 +124,7 @@ size_t http_head_count(const struct http_head *head, struct span name);
 void http_head_wipe(struct http_head *head, struct span name);
 
 /* Whether the header at `index` stays here: hop-by-hop, named by Connection, or among those that only the gate may write
- * (strictness.md, HTTP). Host, Content-Length, Expect, Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped
+ * (src/http/README.md). Host, Content-Length, Expect, Accept-Encoding, Mcp-Method, Mcp-Name and Mcp-Param-* are dropped
  * from requests too: they are written anew. The tenant, correlation and credential headers are the caller's to know. */
 bool http_head_drops(const struct http_head *head, size_t index);
 

@@ -17,7 +17,7 @@
  * the tenant. Names of 1 to 128 characters that RFC 4514 need not escape; any other subject is CREDENTIAL_WRONG. */
 enum identity_kind { IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_CERTIFICATE, IDENTITY_NONE };
 
-/* One entry of a route's `identity:` list (interface.md, Configuration). */
+/* One entry of a route's `identity:` list (schema/callgate.md). */
 struct identity_source {
     enum identity_kind kind;
     const char *header;    /* API_KEY: the header's name */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies: text -> checked -> immutable compiled snapshot -> evaluation. The language is policy-language.md.
+/* Policies: text -> checked -> immutable compiled snapshot -> evaluation. The language is policies/LANGUAGE.md.
  *
  * Threads: compile and explain on any one thread; a snapshot is immutable and shared; a policy_scratch belongs to one.
  * Owns: a snapshot owns everything it was compiled from, copies of the texts included.

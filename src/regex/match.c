@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#define MATCH_LIMIT_PRODUCT 20000000u /* strictness.md: limit x length stays inside one budget */
+#define MATCH_LIMIT_PRODUCT 20000000u /* limit x length stays inside one budget */
 #define MATCH_LIMIT_LEAST 100u
 #define MATCH_WORK 8000000u
 #define MATCH_WORK_PER_BYTE 16u

@@ -155,7 +155,7 @@ def same_with_and_without(client, server, plan, mode="legacy", **route):
 def every_permit_has_an_outcome(gate):
     gate.stop()
     rows = gate.rows("SELECT seq, method, outcome FROM call WHERE verdict = 'permit' AND outcome IS NULL")
-    # What a server sends has a decision and no outcome (audit-record.md).
+    # What a server sends has a decision and no outcome (schema/audit-format.md).
     rows = [row for row in rows if row["method"] not in ("sampling/createMessage", "elicitation/create", "roots/list", "stream/message")]
     equal(rows, [], "every permit has its outcome")
     count = gate.rows("SELECT count(*) AS n FROM call WHERE verdict = 'permit'")[0]["n"]

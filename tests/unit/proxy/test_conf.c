@@ -30,7 +30,7 @@ static enum code seal(struct proxy_route *routes, size_t count, struct proxy_con
     return proxy_conf_seal(conf, why);
 }
 
-static void test_order(void **state) /* interface.md: exact before subtree, longer before shorter, with host before without */
+static void test_order(void **state) /* of routes: exact before subtree, longer before shorter, with host before without */
 {
     static const char *const wanted[] = {"host-exact", "host-subtree", "exact-long", "exact-short", "subtree-long", "subtree"};
     struct proxy_route routes[] = {

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The drawing of architecture.md, 7, written down a second time. */
+/* The drawing of src/README.md, "States of a pair", written down a second time. */
 static const char *const legal[] = {
     "head body", "head judge", "head deny", "body judge", "judge audit", "judge deny", "audit connect", "audit deny",
     "connect send", "connect deny", "send reply", "send deny", "reply head", "reply deny", "deny head", NULL,
