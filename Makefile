@@ -84,12 +84,15 @@ PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
 NEEDS_NO_PACKAGES := help clean deps test demo
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
-MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done)
+MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done) \
+           $(shell echo '#include <pg_query.h>' | $(CC) -E - >/dev/null 2>&1 || echo libpg_query)
+MISSING := $(strip $(MISSING))
 ifneq ($(MISSING),)
 $(error these libraries are missing: $(MISSING); run tools/install-deps)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
-PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+# libpg_query has no file for pkg-config; last, since it has functions of common names.
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lpg_query
 endif
 
 # llhttp: Debian's node-llhttp ships C sources, which go into our library compiled strict. Where that package does not
@@ -108,7 +111,8 @@ endif
 
 BASE_FLAGS := -std=gnu11 -g -pthread -D_GNU_SOURCE -DCALLGATE_VERSION='"$(VERSION)"' $(FLAGS_$(FLAVOUR))
 COMPILE    := $(CC) $(BASE_FLAGS) $(WARNINGS) -Isrc $(PKG_CFLAGS) $(CFLAGS)
-LINK       := $(CC) -pthread $(LINK_$(FLAVOUR)) $(LDFLAGS)
+# A function of ours must not stand in for a library's of the same name (hash_bytes of libpg_query), as what a program exports does.
+LINK       := $(CC) -pthread -Wl,--exclude-libs,libcallgate.a:libgate.a:libfakes.a $(LINK_$(FLAVOUR)) $(LDFLAGS)
 LIBS       := $(PKG_LIBS) $(LLHTTP_LIBS)
 
 # ---- what there is --------------------------------------------------------------------------------------------------

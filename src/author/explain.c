@@ -152,18 +152,6 @@ struct span telling__short_label(const struct condition *condition)
     return rest.len > 0 ? rest : id;
 }
 
-static const char *kind_text(const struct condition *condition)
-{
-    switch (condition->kind) {
-    case CONDITION_LEAF: return condition->op_count > 0 ? "leaf" : "only_args";
-    case CONDITION_ALL: return "all";
-    case CONDITION_ANY: return "any";
-    case CONDITION_NOT: return "not";
-    case CONDITION_FACT: return policy_fact_text[condition->fact->kind];
-    }
-    return "leaf";
-}
-
 static const char *polarity(const struct condition *condition)
 {
     return condition->opening ? "opening" : "closing";
@@ -233,7 +221,7 @@ static struct doc *enter(struct telling *telling, const struct condition *condit
         around->members = doc_add_array(around->self, telling->depth == 1 ? "conditions" : "members");
     *here = (struct trace_level){.self = doc_add_object(around->members, NULL)};
     doc_text(here->self, "condition", telling__short_label(condition));
-    doc_text(here->self, "kind", span_text(kind_text(condition)));
+    doc_text(here->self, "kind", span_text(words_kind(condition)));
     doc_int(here->self, "line", condition->line);
     return here->self;
 }
@@ -355,6 +343,12 @@ static void tell_value(struct trace *heard, const struct condition *leaf, const 
             tell_text(telling, " by ", doc, "by");
         }
         SAY(telling, "\n");
+        words_made(&telling->text, leaf, value);
+        if (buf_len(&telling->text) > 0) {
+            indent(telling);
+            tell_text(telling, "", doc, "made");
+            SAY(telling, "\n");
+        }
     }
     telling->failed = NULL;
 }

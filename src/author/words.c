@@ -104,6 +104,33 @@ void words_op(struct buf *out, const struct op *op)
     }
 }
 
+const char *words_kind(const struct condition *condition)
+{
+    switch (condition->kind) {
+    case CONDITION_LEAF: return condition->op_count > 0 ? "leaf" : "only_args";
+    case CONDITION_ALL: return "all";
+    case CONDITION_ANY: return "any";
+    case CONDITION_NOT: return "not";
+    case CONDITION_FACT: return policy_fact_text[condition->fact->kind];
+    }
+    return "leaf";
+}
+
+void words_made(struct buf *out, const struct condition *leaf, const struct json_node *value)
+{
+    const char *before = "";
+
+    for (uint32_t i = 0; i < leaf->op_count && value->type == JSON_STRING; i++) {
+        const struct operator *operator = leaf->ops[i].operator;
+
+        if (operator->tell == NULL)
+            continue;
+        buf_addf(out, "%s%s reads ", before, operator->word);
+        operator->tell(&leaf->ops[i], value->text, out);
+        before = "; ";
+    }
+}
+
 void words_fact(struct buf *out, const struct fact *fact)
 {
     buf_addf(out, "%s ", policy_fact_text[fact->kind]);

@@ -13,6 +13,9 @@
 #include "policy/policy.h"
 
 void words_op(struct buf *out, const struct op *op);             /* "max 100" */
+const char *words_kind(const struct condition *condition); /* "leaf", "any" ... */
+/* What the leaf's operators made of the value's text; nothing where there is nothing to tell. */
+void words_made(struct buf *out, const struct condition *leaf, const struct json_node *value);
 void words_fact(struct buf *out, const struct fact *fact);       /* "client [...]" */
 void words_limit(struct buf *out, const struct policy_limit *limit); /* "limit of 5 calls in 60 s" */
 void words_ops(struct buf *out, const struct condition *leaf);   /* "is integer, max 100" */

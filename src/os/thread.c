@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define SHORT_SLICE_NS 100000 /* the least that the scheduler grants */
+#define STACK_BYTES ((size_t)8 << 20) /* what nests may need 2 MiB of it (sql/sql.h); musl's own choice would be 128 KiB */
 
 /* What the kernel calls struct sched_attr, in its first form; the C library has no name for it yet. */
 struct slice_request {
@@ -38,6 +39,7 @@ static void *run(void *argument)
 enum code thread_start(struct thread *thread, const char *name, thread_fn fn, void *argument, struct why *why)
 {
     sigset_t all, before;
+    pthread_attr_t attributes;
     int error;
 
     BUG_ON(thread->started);
@@ -46,7 +48,9 @@ enum code thread_start(struct thread *thread, const char *name, thread_fn fn, vo
     (void)snprintf(thread->name, sizeof thread->name, "%s", name);
     sigfillset(&all);
     BUG_ON(pthread_sigmask(SIG_SETMASK, &all, &before) != 0);
-    error = pthread_create(&thread->id, NULL, run, thread);
+    BUG_ON(pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, STACK_BYTES) != 0);
+    error = pthread_create(&thread->id, &attributes, run, thread);
+    BUG_ON(pthread_attr_destroy(&attributes) != 0);
     BUG_ON(pthread_sigmask(SIG_SETMASK, &before, NULL) != 0);
     if (error != 0)
         return why_set(why, CODE_IO, "the thread %s cannot be started: %s; raise the limit of processes", name,

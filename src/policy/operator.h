@@ -66,6 +66,8 @@ struct operator {
 
     /* For people who write policies. Values to try; NULL: one of each type will do. */
     void (*sample)(const struct op *op, struct samples *samples);
+    /* What it makes of the text, where that is more than can be seen in it; NULL: nothing. */
+    void (*tell)(const struct op *op, struct span text, struct buf *out);
     /* Of a lower bound: the operator of the upper one. NULL: it is none. */
     const struct operator *upper;
     /* What the author hardly meant, where the operator stands in a closing leaf; NULL: nothing. */

@@ -24,5 +24,6 @@
     X(url)                \
     X(cidr)               \
     X(format)             \
-    X(free_of)
+    X(free_of)            \
+    X(sql)
 #endif

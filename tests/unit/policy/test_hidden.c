@@ -96,7 +96,7 @@ static const char *const operators[] = {
     "equals: 1", "equals: x", "equals: {a: 1}", "equals: []", "in: [1, x, null]", "in: [red, {b: 1}]", "is: string", "is: integer",
     "is: object", "is: array", "is: 'null'", "is: boolean", "min: 1", "max: 1", "min_length: 1", "max_length: 2", "min_items: 1",
     "max_items: 1", "matches: 'x|red'", "not_matches: 'x|red'", "starts_with: r", "ends_with: d", "contains: x", "contains: 1",
-    "glob: 'r*'", "under: /srv", "cidr: 10.0.0.0/8", "format: ipv4", "matches: x, decode: [percent, json]",
+    "glob: 'r*'", "under: /srv", "cidr: 10.0.0.0/8", "format: ipv4", "sql: {statements: [select]}", "matches: x, decode: [percent, json]",
     "equals: x, decode: [percent]", "is: string, min_length: 1", "keys: true, in: [a, b]", "keys: true, equals: c",
     "keys: true, matches: 'a|b'"};
 

@@ -85,6 +85,7 @@ static const struct {
     {"url: {schemes: [s]}", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
     {"cidr: 0.0.0.0/0", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
     {"format: ipv4", "FFFUUFFFFFFFFFFUUFU", "FFFUUFFFFFFFFFFUUFU"},
+    {"sql: {statements: [select]}", "UUUUUUUUUUUUUUUUUUU", "UUUUUUUUUUUUUUUUUUU"},
     {"free_of: hidden", "TTTUUTTTTTTTTTTUUTU", "TTTUUTTTTTTTTTTUUTU"},
     {"free_of: hidden, decode: [percent]", "TTTUUTTTTTTTTTTUUTU", "TTTUUTTTTTTTTFTUUTU"},
     {"equals: '..', decode: [percent]", "FFFFFFFFFFFFTFFFFFF", "FFFFFFFFFFFFFFFFFFF"},
