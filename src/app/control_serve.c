@@ -29,8 +29,9 @@
 #define ASKERS_MAX 32      /* at once */
 #define ASKERS_OF_ONE 8    /* of one account */
 #define ASK_SECONDS 60     /* for a command that does not last */
-#define OUTPUT_BYTES ((size_t)4 << 20) /* of one, before anything is written: a slow terminal holds no lock of the store */
-#define MEMORY_BYTES ((rlim_t)2 << 30)
+#define OUTPUT_BYTES ((size_t)32 << 20) /* of one, before anything is written: a slow terminal holds no lock of the store */
+#define WORDS_BYTES ((size_t)1 << 20)   /* likewise of its standard error */
+#define MEMORY_BYTES ((rlim_t)512 << 20)
 #define LOOK_MS 250
 #define BECOMES SANDBOX_BIT(SANDBOX_MAIN)
 
@@ -77,7 +78,8 @@ static bool bound_it(pid_t parent)
     const struct itimerval second = {{1, 0}, {1, 0}};
 
     asker.seconds = ASK_SECONDS;
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && setrlimit(RLIMIT_DATA, &memory) == 0 &&
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
+           (!SANDBOX_IS_BUILT || setrlimit(RLIMIT_DATA, &memory) == 0) && /* a sanitizer reserves more */
            sigaction(SIGALRM, &looking, NULL) == 0 && setitimer(ITIMER_REAL, &second, NULL) == 0;
 }
 
@@ -171,6 +173,13 @@ static void refuse(int fd, const char *text)
     (void)send(fd, bytes, sizeof head + head.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it never makes us wait */
 }
 
+static bool hold_output(FILE *file, size_t bytes)
+{
+    char *buffer = mem_array(bytes, 1); /* pages that nothing is written to take no memory */
+
+    return buffer != NULL && setvbuf(file, buffer, _IOFBF, bytes) == 0;
+}
+
 static int run(const struct desk *desk, unsigned roles, int argc, char **argv)
 {
     const struct control_command *command = control_find(argc, argv);
@@ -186,8 +195,8 @@ static int run(const struct desk *desk, unsigned roles, int argc, char **argv)
     asker.guest.read = ask_file;
     if (command->lasts)
         asker.seconds = 0;
-    else
-        (void)setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
+    else if (!hold_output(stdout, OUTPUT_BYTES) || !hold_output(stderr, WORDS_BYTES))
+        return STATUS_CANNOT;
     command_serve(&asker.guest);
     return command_run(desk->commands, "callgate", argc, argv);
 }
@@ -210,7 +219,7 @@ static void answer(const struct desk *desk, unsigned roles)
     result = run(desk, roles, (int)head.count, argv);
     if (result < 0)
         return;
-    status = fflush(stdout) == 0 ? (char)result : STATUS_CANNOT;
+    status = fflush(stdout) == 0 && fflush(stderr) == 0 ? (char)result : STATUS_CANNOT;
     (void)!control_send(asker.fd, CONTROL_STATUS, span_of(&status, 1));
 }
 
@@ -337,6 +346,18 @@ static enum code read_people(struct desk *desk, struct why *why)
     return CODE_OK;
 }
 
+/* Where memory or time are short, it is not the gate that has to go without. */
+static void give_way(void)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "we");
+
+    if (file != NULL) {
+        (void)fputs("500", file);
+        (void)fclose(file);
+    }
+    (void)!nice(5);
+}
+
 static void tell_gate(const char *text)
 {
     (void)!send(CONTROL_GATE_FD, text, strlen(text) + 1, MSG_NOSIGNAL);
@@ -375,7 +396,8 @@ static void serve(struct desk *desk)
         else if (waits[1].revents != 0 && (fd = accept4(desk->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
             admit(desk, fd);
             sock_close(&fd);
-        }
+        } else if (waits[1].revents != 0)
+            (void)poll(NULL, 0, LOOK_MS); /* the machine is short of something: not as fast as it can */
     }
 }
 
@@ -392,6 +414,7 @@ int control_serve(const struct command *commands, int argc, char **argv)
     desk.config = argv[0];
     desk.store = argv[1];
     desk.audit = argv[2];
+    give_way();
     sigemptyset(&none);
     code = sigprocmask(SIG_SETMASK, &none, NULL) == 0 && signal(SIGCHLD, SIG_DFL) != SIG_ERR &&
            prctl(PR_SET_NAME, "control") == 0 && setenv("CALLGATE_CONFIG", desk.config, 1) == 0 ? CODE_OK : CODE_IO;

@@ -13,6 +13,7 @@ import http.client
 import json
 import os
 import pathlib
+import pwd
 import random
 import select
 import shutil
@@ -120,6 +121,13 @@ def mcp_route(url, name="up", path="/mcp", identity=None, **more):
         route["upstream"].update(upstream)
     route.update(more)
     return route
+
+
+def names_of(user):
+    """What a person with this account may be recorded as: by it, or, where this session is somebody else's, with that login before."""
+    login = int(pathlib.Path("/proc/self/loginuid").read_text())
+    name = os.environ.get("SUDO_USER") if login == 0xFFFFFFFF else pwd.getpwuid(login).pw_name
+    return {user.pw_name} if name in (None, user.pw_name) else {user.pw_name, f"{name} (as {user.pw_name})"}
 
 
 class Gate:

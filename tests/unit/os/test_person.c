@@ -2,12 +2,13 @@
 /* Who is at the other end of a socket, by the kernel's word, and what people are called in records. 7.9 */
 #include "fakes/cm.h"
 
+#include "os/local.h"
 #include "os/person.h"
 
 #include <grp.h>
-#include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,12 +51,73 @@ static void groups_are_the_peers_and_not_ours(void **state)
     }
     child = fork();
     if (child == 0) {
-        _exit(setgroups(2, theirs) == 0 && setgid(61000) == 0 && setuid(61000) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 &&
-              person_of_peer(ends[0], &person) == CODE_OK && person.uid == 61000 && person_is_in(&person, 61000) &&
-              person_is_in(&person, 61001) && person_is_in(&person, 61002) && !person_is_in(&person, 0) ? 0 : 1);
+        _exit(setgroups(2, theirs) == 0 && setgid(61000) == 0 && setuid(61000) == 0 &&
+              socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && person_of_peer(ends[0], &person) == CODE_OK &&
+              person.uid == 61000 && person_is_in(&person, 61000) && person_is_in(&person, 61001) &&
+              person_is_in(&person, 61002) && !person_is_in(&person, 0) ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+static bool log_in(void)
+{
+    FILE *login = fopen("/proc/self/loginuid", "we");
+
+    return login != NULL && fputs("61234", login) >= 0 && fclose(login) == 0;
+}
+
+/* A process with a login of its own that connects, and then stays or ends. */
+static uid_t login_of_peer(const char *path, bool stays)
+{
+    struct person person;
+    siginfo_t ended;
+    int listener, fd;
+    pid_t child;
+
+    assert_int_equal(local_listen(path, "people", 0600, &listener, NULL), CODE_OK);
+    child = fork();
+    if (child == 0) {
+        if (!log_in() || local_connect(path, &fd) != CODE_OK)
+            _exit(1);
+        if (stays)
+            (void)pause();
+        _exit(0);
+    }
+    if (!stays) /* and it is left a number that nobody waits for */
+        assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    while ((fd = accept(listener, NULL, NULL)) < 0)
+        (void)usleep(1000);
+    assert_int_equal(person_of_peer(fd, &person), CODE_OK);
+    person_fini(&person);
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(close(fd) | close(listener) | unlink(path), 0);
+    return person.login;
+}
+
+/* The number of who has ended may be another's by now. */
+static void a_peer_that_has_ended_has_no_login(void **state)
+{
+    char folder[] = "/tmp/callgate-person-XXXXXX", path[64];
+    pid_t child = fork();
+    int status;
+    uid_t login;
+
+    (void)state;
+    if (child == 0)
+        _exit(log_in() && person_login() == 61234 ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0) {
+        print_message("the login of this session is not ours to set: that of an ended process is not tried\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/s", folder);
+    login = login_of_peer(path, true);
+    assert_true(login == 61234 || login == PERSON_UNKNOWN); /* a kernel that does not tell */
+    assert_int_equal(login_of_peer(path, false), PERSON_UNKNOWN);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void nobody_is_no_name(void **state)
@@ -82,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_peer_is_known_by_uid_groups_and_login),
         cmocka_unit_test(groups_are_the_peers_and_not_ours),
+        cmocka_unit_test(a_peer_that_has_ended_has_no_login),
         cmocka_unit_test(nobody_is_no_name),
     };
 
