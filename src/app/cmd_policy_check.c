@@ -3,6 +3,7 @@
 #include "app/cmd_policy_priv.h"
 #include "app/policy_files.h"
 #include "app/print.h"
+#include "app/route_names.h"
 #include "author/warn.h"
 
 #include <stdio.h>
@@ -38,6 +39,7 @@ static void print_github(const struct faults *faults, const char *kind)
 
 struct check {
     bool as_json, github, strict;
+    const char *config;
     struct faults faults, warnings;
     size_t files, rules;
 };
@@ -79,20 +81,34 @@ static int tell_check(const struct check *check)
     return status;
 }
 
+static struct check check;
+
+static enum code compile(const struct policy_files *files, const struct route_names *names, struct policy **policy)
+{
+    enum code code = policy_compile(files->files, files->count, 0, policy, &check.faults, &check.warnings);
+
+    if (code == CODE_OK)
+        route_names_check(*policy, names, &check.faults, &check.warnings);
+    return code == CODE_OK ? warn_policy(*policy, names->count, &check.warnings) : code;
+}
+
 int cmd_policy__check(int argc, char **argv)
 {
-    static struct check check;
     const struct option options[] = {
         {.name = "json", .help = "the answer as JSON", .flag = &check.as_json},
         {.name = "github", .help = "as annotations of a GitHub workflow", .flag = &check.github},
+        {.name = "config", .takes = "FILE", .help = "holds names of upstreams against the routes of this configuration",
+         .value = &check.config},
         {.name = "strict", .help = "warnings give exit status 1", .flag = &check.strict},
         {0},
     };
     const struct usage usage = {"callgate policy check FILE... [OPTIONS]",
                                 "Reads the files as one complete set: all errors (exit status 2), then warnings (exit status\n"
-                                "0). Regexes are tried on hostile input.",
+                                "0). Regexes are tried on hostile input. With --config, upstreams that rules forbid, hold or\n"
+                                "redact must be those of some route.",
                                 options, 1, -1};
     struct policy_files files;
+    struct route_names names;
     struct policy *policy = NULL;
     enum code code;
     int operands, status;
@@ -105,13 +121,17 @@ int cmd_policy__check(int argc, char **argv)
         return status;
     faults_init(&check.faults);
     faults_init(&check.warnings);
-    code = policy_compile(files.files, files.count, 0, &policy, &check.faults, &check.warnings);
-    if (code == CODE_OK)
-        code = warn_policy(policy, &check.warnings);
+    route_names_init(&names);
+    if (check.config != NULL)
+        status = route_names_take(check.config, &names);
+    code = status == OPTIONS_GO ? compile(&files, &names, &policy) : CODE_OK;
     check.files = files.count;
-    check.rules = code == CODE_OK ? policy_rule_count(policy) : 0;
-    status = code == CODE_OK || code == CODE_INVALID ? tell_check(&check) : complain(STATUS_CANNOT, "%s", code_text(code));
+    check.rules = policy != NULL ? policy_rule_count(policy) : 0;
+    if (status == OPTIONS_GO)
+        status = code == CODE_OK || code == CODE_INVALID ? tell_check(&check)
+                                                         : complain(STATUS_CANNOT, "%s", code_text(code));
     policy_unref(&policy);
+    route_names_fini(&names);
     policy_files_fini(&files);
     return status;
 }

@@ -4,7 +4,9 @@
 #include "app/commands.h"
 #include "app/explain_call.h"
 #include "app/policy_files.h"
+#include "app/conf.h"
 #include "app/print.h"
+#include "app/route_names.h"
 #include "app/store.h"
 #include "app/terminal.h"
 #include "past/recall.h"
@@ -13,11 +15,14 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "os/clock.h"
+#include "policy/case.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define WORDS_MAX_BYTES ((size_t)64 << 20)
+#define ROUTES_SHOWN 12
 
 struct explaining {
     struct store_place place;
@@ -25,6 +30,7 @@ struct explaining {
     const char *version;
     bool as_json;
     struct explain_call call;
+    struct route_names routes;         /* of the configuration, if there is one */
     /* the answer */
     struct policy *policy;
     struct recall recall;              /* of a recorded call: what came before it */
@@ -129,6 +135,76 @@ static int tell_unjudged(const struct explaining *e)
                     "reason is all there is to say", r->seq, SPAN_ARG(r->reason_text));
 }
 
+/* ---- what the call left out, and where it cannot come from ---- */
+
+struct part_of_call {
+    const char *name;
+    struct span value;
+};
+
+static size_t take_unsaid(const struct explaining *e, struct part_of_call unsaid[4])
+{
+    const struct question *q = &e->call.question;
+    const struct part_of_call parts[] = {{"tenant", q->tenant}, {"principal", q->principal}, {"upstream", q->upstream},
+                                         {"method", q->method}};
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].value.at == policy_unsaid_name || parts[i].value.at == policy_unsaid_method)
+            unsaid[count++] = parts[i];
+    return count;
+}
+
+/* Reads the routes, where there is a configuration. Returns: OPTIONS_GO, or the exit status. */
+static int find_routes(struct explaining *e)
+{
+    const char *config = conf_find(e->place.config);
+    struct faults unheard;
+
+    faults_init(&unheard);
+    if (e->place.config != NULL)
+        return route_names_take(config, &e->routes);
+    if (e->place.store == NULL && access(config, R_OK) == 0 && route_names_read(config, &e->routes, &unheard) == CODE_NOMEM)
+        return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
+    return OPTIONS_GO;
+}
+
+static bool is_route_unknown(const struct explaining *e)
+{
+    return e->routes.count > 0 && !policy_route_exists(e->routes.routes, e->routes.count, e->call.question.upstream);
+}
+
+static void print_notes(const struct explaining *e)
+{
+    struct part_of_call unsaid[4];
+    size_t count = take_unsaid(e, unsaid);
+
+    for (size_t i = 0; i < count; i++)
+        printf("%s%s `%.*s`%s", i == 0 ? "the call does not say all, so it is asked with the " : ", the ", unsaid[i].name,
+               SPAN_ARG(unsaid[i].value), i + 1 == count ? "\n" : "");
+    if (is_route_unknown(e)) {
+        print_safely(stdout, "no route is named `%.*s`: no call comes to the gate with this upstream; there are",
+                     SPAN_ARG(e->call.question.upstream));
+        for (size_t i = 0; i < e->routes.count && i < ROUTES_SHOWN; i++)
+            print_safely(stdout, "%s `%s`", i > 0 ? "," : "", e->routes.routes[i].name);
+        printf(e->routes.count > ROUTES_SHOWN ? " and %zu more\n" : "\n", e->routes.count - ROUTES_SHOWN);
+    }
+    if (count > 0 || is_route_unknown(e))
+        putchar('\n');
+}
+
+static void fill_notes(const struct explaining *e)
+{
+    struct doc *doc = doc_add_object(e->doc, "defaults");
+    struct part_of_call unsaid[4];
+    size_t count = take_unsaid(e, unsaid);
+
+    for (size_t i = 0; i < count; i++)
+        doc_text(doc, unsaid[i].name, unsaid[i].value);
+    if (e->routes.count > 0)
+        doc_bool(e->doc, "route_exists", !is_route_unknown(e));
+}
+
 /* ---- the answer ---- */
 
 static void fill_verdict(const struct explaining *e)
@@ -224,12 +300,14 @@ static int answer(struct explaining *e)
     if (e->as_json) {
         if (e->call.is_recorded)
             fill_recorded(e);
+        fill_notes(e);
         fill_verdict(e);
         printed = print_doc(&e->doc);
         return printed == STATUS_DONE ? status : printed;
     }
     if (e->call.is_recorded)
         print_recorded(e);
+    print_notes(e);
     if (!print_words(buf_peek(&e->words)))
         return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
     print_doubt(e);
@@ -250,6 +328,8 @@ static int explain(struct explaining *e)
         return complain(STATUS_USAGE, "no policy is active; name the test's file with --policy");
     if (status == OPTIONS_GO && e->call.test != NULL)
         status = explain_call_of_test(&e->call, e->policy);
+    if (status == OPTIONS_GO)
+        status = find_routes(e);
     return status == OPTIONS_GO ? answer(e) : status;
 }
 
@@ -291,6 +371,7 @@ int cmd_policy__explain(int argc, char **argv)
 
     e = (struct explaining){.as_json = false};
     explain_call_init(&e.call);
+    route_names_init(&e.routes);
     buf_init(&e.words, WORDS_MAX_BYTES);
     status = options_read(&usage, argc, argv, &operands);
     if (status == OPTIONS_GO)
@@ -302,5 +383,6 @@ int cmd_policy__explain(int argc, char **argv)
     doc_free(&e.doc);
     buf_fini(&e.words);
     explain_call_fini(&e.call);
+    route_names_fini(&e.routes);
     return status;
 }

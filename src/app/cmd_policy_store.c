@@ -4,6 +4,8 @@
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/print.h"
+#include "app/route_names.h"
+#include "app/conf.h"
 
 #include "author/store_change.h"
 #include "base/num.h"
@@ -17,7 +19,7 @@ static int complain_store(bool is_open, enum code code, const struct faults *fau
 {
     if (code == CODE_INVALID && faults != NULL && faults->count > 0) {
         print_faults(faults, "");
-        return complain(STATUS_USAGE, "nothing was stored; mend the lines above");
+        return complain(STATUS_USAGE, "%s", why->text[0] != '\0' ? why->text : "nothing was stored; mend the lines above");
     }
     if (is_open && code == CODE_NOT_FOUND)
         return complain(STATUS_NEGATIVE, "%s", why->text);
@@ -37,26 +39,27 @@ static int read_version(const char *text, uint64_t *version)
 
 struct storing {
     struct store_place place;
-    bool only, yes, no_activate, as_json, despite;
+    bool only, yes, no_activate, as_json, despite_tests, despite_strays;
     const char *message, *why;
     size_t failed;
     struct doc *doc, *policies, *failures; /* --json */
 };
 
 /* What load and remove have in common. */
-#define CHANGE_OPTIONS(storing)                                                                                             \
+#define CHANGE_OPTIONS(storing)                                                                                            \
     {.name = "message", .takes = "TEXT", .help = "why, for the history", .value = &(storing)->message},                    \
     {.name = "no-activate", .help = "store only", .flag = &(storing)->no_activate},                                        \
     {.name = "despite-failing-tests", .help = "store the set although its tests fail; needs --why",                        \
-     .flag = &(storing)->despite},                                                                                         \
+     .flag = &(storing)->despite_tests},                                                                                   \
     {.name = "why", .takes = "TEXT", .help = "why it must be so; kept with the version and in the audit",                  \
      .value = &(storing)->why},                                                                                            \
     {.name = "json", .help = "the answer as JSON", .flag = &(storing)->as_json}, STORE_OPTIONS(&(storing)->place), {0}
 
 static int check_despite(const struct storing *storing)
 {
-    if (storing->despite != (storing->why != NULL && storing->why[0] != '\0'))
-        return complain(STATUS_USAGE, "--despite-failing-tests and --why TEXT go together; give both or neither");
+    if ((storing->despite_tests || storing->despite_strays) != (storing->why != NULL && storing->why[0] != '\0'))
+        return complain(STATUS_USAGE, "--despite-failing-tests or --despite-unknown-upstreams and --why TEXT go together; give "
+                        "both or neither");
     return OPTIONS_GO;
 }
 
@@ -125,6 +128,8 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     change->author = span_text(actor);
     change->message = span_text(storing->message);
     change->despite = span_text(storing->why);
+    change->despite_tests = storing->despite_tests;
+    change->despite_strays = storing->despite_strays;
     change->failed = tell_failed;
     change->activate = !storing->no_activate;
     change->now_us = clock_wall_us();
@@ -151,15 +156,19 @@ int cmd_policy__load(int argc, char **argv)
     const struct option options[] = {
         {.name = "only", .help = "the version holds exactly these files", .flag = &storing.only},
         {.name = "yes", .help = "--only may remove policies", .flag = &storing.yes},
+        {.name = "despite-unknown-upstreams", .help = "store it although no route has upstreams of its forbids; needs --why",
+         .flag = &storing.despite_strays},
         CHANGE_OPTIONS(&storing),
     };
     const struct usage usage = {"callgate policy load FILE... [OPTIONS]",
                                 "Takes the active version, puts the files in the place of those with the same `policy:` name,\n"
                                 "keeps the rest, runs the tests of the whole set, stores it as a new version and activates\n"
-                                "it. All or nothing: where a test fails nothing is stored, and the exit status is 1.",
+                                "it. All or nothing: where a test fails nothing is stored, and the exit status is 1. Names of\n"
+                                "upstreams are held against the configuration's routes, unless --store is all that is given.",
                                 options, 1, -1};
     struct policy_files files;
     struct policy_store_change change = {.activate = true};
+    struct route_names names;
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO)
@@ -172,7 +181,14 @@ int cmd_policy__load(int argc, char **argv)
     change.file_count = files.count;
     change.only = storing.only;
     change.may_remove = storing.yes;
-    status = store_change(&storing, &change);
+    route_names_init(&names);
+    if (storing.place.store == NULL || storing.place.config != NULL)
+        status = route_names_take(conf_find(storing.place.config), &names);
+    change.routes = names.routes;
+    change.route_count = names.count;
+    if (status == OPTIONS_GO)
+        status = store_change(&storing, &change);
+    route_names_fini(&names);
     policy_files_fini(&files);
     return status;
 }
@@ -370,6 +386,9 @@ static enum code show_head(void *context, const struct policy_store_version *ver
     if (version->failing_tests > 0) {
         print_safely(stdout, "# stored although %" PRIu64 " of its tests failed: %.*s", version->failing_tests,
                      SPAN_ARG(version->despite));
+        putchar('\n');
+    } else if (version->despite.len > 0) {
+        print_safely(stdout, "# stored although no route had some of its upstreams: %.*s", SPAN_ARG(version->despite));
         putchar('\n');
     }
     if (version->activated_us != 0) {

@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/conf.h"
 #include "app/disk.h"
+#include "app/route_names.h"
 #include "app/store.h"
 #include "app/store_approvals.h"
 #include "audit/writer.h"
@@ -34,7 +35,7 @@ static void find(struct report *report, const char *about, bool is_good, const c
 
 static void find(struct report *report, const char *about, bool is_good, const char *format, ...)
 {
-    char text[512];
+    char text[768];
     va_list args;
 
     va_start(args, format);
@@ -50,6 +51,22 @@ static void find(struct report *report, const char *about, bool is_good, const c
         doc_bool(finding, "good", is_good);
         doc_text(finding, "text", span_text(text));
     }
+}
+
+static void tell_stray(void *context, const struct policy_stray *stray)
+{
+    find(context, "policy", true, "warning: %.*s:%d: %s", SPAN_ARG(stray->path), stray->line, stray->text);
+}
+
+/* What the version names and no route has, since either of them changed. */
+static void look_at_names(struct report *report, const struct conf *conf, const struct policy *policy)
+{
+    struct route_names names;
+
+    route_names_init(&names);
+    if (route_names_of(conf->proxy, &names) == CODE_OK)
+        policy_strays(policy, names.routes, names.count, tell_stray, report);
+    route_names_fini(&names);
 }
 
 static void look_at_policy(struct report *report, const struct conf *conf)
@@ -76,6 +93,8 @@ static void look_at_policy(struct report *report, const struct conf *conf)
              "no version is active: everything is denied, reason no_policy; `callgate policy load FILES`");
     else
         find(report, "policy", true, "version %" PRIu64 " is active, with %zu rules", version, policy_rule_count(policy));
+    if (policy != NULL)
+        look_at_names(report, conf, policy);
     policy_unref(&policy);
     db_close(&store);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/serve_priv.h"
 
+#include "app/route_names.h"
 #include "app/store.h"
 #include "base/log.h"
 #include "gate/remember.h"
@@ -48,6 +49,38 @@ static void recall(const struct serve *serve, const struct policy *coming)
         log_warn("app", "%s; new rules that ask for earlier calls know none", why.text);
 }
 
+static void log_stray(void *context, const struct policy_stray *stray)
+{
+    unsigned *told = context;
+
+    if ((*told)++ < FAULTS_MAX)
+        log_warn("app", "%.*s:%d: %s", SPAN_ARG(stray->path), stray->line, stray->text);
+}
+
+/* A version may have come before its routes, or they may have gone; calls go on. */
+static void tell_strays(const struct serve *serve, const struct policy *policy)
+{
+    struct route_names names;
+    unsigned told = 0;
+
+    route_names_init(&names);
+    if (policy != NULL && route_names_of(serve->conf->proxy, &names) == CODE_OK)
+        policy_strays(policy, names.routes, names.count, log_stray, &told);
+    if (told > FAULTS_MAX)
+        log_warn("app", "and %u names more that no route has; `callgate status` tells of them", told - FAULTS_MAX);
+    route_names_fini(&names);
+}
+
+void serve__tell_strays(const struct serve *serve)
+{
+    struct policy *policy = NULL;
+    struct why why = {0};
+
+    if (serve->policy_active != 0 && store_compile_policy(serve->store, serve->policy_active, &policy, &why) == CODE_OK)
+        tell_strays(serve, policy);
+    policy_unref(&policy);
+}
+
 static enum code take_policy(struct serve *serve, struct why *why)
 {
     struct policy *policy = NULL;
@@ -65,6 +98,7 @@ static enum code take_policy(struct serve *serve, struct why *why)
     if (code != CODE_OK)
         return code;
     recall(serve, policy);
+    tell_strays(serve, policy);
     gate_publish_policy(serve->shared, policy);
     serve->policy_active = version;
     serve->policy_refused = 0;

@@ -135,6 +135,8 @@ void serve__reload(struct serve *serve)
     serve->store_seen = -1;
     serve->policy_refused = 0;
     serve__follow_store(serve);
+    if (code == CODE_OK)
+        serve__tell_strays(serve);
     serve__tell_audit(serve);
     service_notify("READY=1");
 }

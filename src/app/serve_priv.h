@@ -38,6 +38,9 @@ enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why)
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
 void serve__follow_store(struct serve *serve);
 
+/* Says what the version in force names and no route has. */
+void serve__tell_strays(const struct serve *serve);
+
 /* Names the audit, once it is open, in what the store remembers of it. */
 void serve__mark_audit(struct serve *serve);
 

@@ -97,13 +97,13 @@ static enum code insert_files(struct db *db, const struct policy_set *set, uint6
 }
 
 static enum code insert_version(struct db *db, const struct policy_store_change *change, struct span hash, size_t failing,
-                                uint64_t *version)
+                                struct span despite, uint64_t *version)
 {
     enum code code = db_change(db, "INSERT INTO policy_version(created_us, author, message, hash, failing_tests, despite) "
                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                                DB_VALUES(db_of_int(change->now_us), db_of_text(change->author),
                                          db_of_text(change->message.len > 0 ? change->message : SPAN_NONE), db_of_text(hash),
-                                         db_of_int((int64_t)failing), db_of_text(failing > 0 ? change->despite : SPAN_NONE)));
+                                         db_of_int((int64_t)failing), db_of_text(despite)));
 
     *version = (uint64_t)db_last_id(db);
     return code;
@@ -135,9 +135,10 @@ static enum code insert_activation(struct db *db, uint64_t version, struct span 
 }
 
 static enum code store_set(struct db *db, const struct policy_store_change *change, const struct policy_set *set,
-                           const struct policy *policy, size_t failing, uint64_t *version, struct why *why)
+                           const struct policy *policy, size_t failing, bool is_lost, uint64_t *version, struct why *why)
 {
-    enum code code = insert_version(db, change, policy_hash(policy), failing, version);
+    struct span despite = failing > 0 || is_lost ? change->despite : SPAN_NONE;
+    enum code code = insert_version(db, change, policy_hash(policy), failing, despite, version);
 
     if (code == CODE_OK)
         code = insert_files(db, set, *version);
@@ -148,9 +149,46 @@ static enum code store_set(struct db *db, const struct policy_store_change *chan
     return policy_store_why(why, code, db, "storing the policy");
 }
 
-/* Reads what is active, changes it, compiles it. */
+/* ---- names that no route has ---- */
+
+struct laying {
+    const struct policy_store_change *change;
+    struct policy_set *set;
+    struct faults *faults, *warnings;
+    size_t lost;
+};
+
+/* What was active already came about under other routes, and is no reason to refuse something else. */
+static void take_stray(void *context, const struct policy_stray *stray)
+{
+    struct laying *laying = context;
+    const struct policy_member *member = policy_set_find(laying->set, stray->policy);
+    bool is_lost = stray->is_lost && (member == NULL || member->fate != POLICY_KEPT);
+    struct faults *faults = is_lost && !laying->change->despite_strays ? laying->faults : laying->warnings;
+
+    laying->lost += is_lost;
+    if (faults == NULL)
+        return;
+    faults_add(faults, stray->path_text, stray->line, stray->column, "%s", stray->text);
+}
+
+static enum code check_names(const struct policy_store_change *change, struct policy_set *set, const struct policy *policy,
+                             struct faults *faults, struct faults *warnings, size_t *lost, struct why *why)
+{
+    struct laying laying = {change, set, faults, warnings, 0};
+
+    policy_strays(policy, change->routes, change->route_count, take_stray, &laying);
+    *lost = laying.lost;
+    if (faults->count == 0)
+        return CODE_OK;
+    return why_set(why, CODE_INVALID, "nothing was stored; mend the lines above, or say --despite-unknown-upstreams with --why "
+                   "where their routes come later");
+}
+
+/* Reads what is active, changes it, compiles it. Takes: lost: how much its new files name in vain. */
 static enum code compile_change(struct db *db, const struct policy_store_change *change, struct policy_set *set,
-                                struct policy **policy, struct faults *faults, struct faults *warnings, struct why *why)
+                                struct policy **policy, struct faults *faults, struct faults *warnings, size_t *lost,
+                                struct why *why)
 {
     char hash[2 * DIGEST_BYTES];
     uint64_t active = 0;
@@ -169,8 +207,10 @@ static enum code compile_change(struct db *db, const struct policy_store_change 
     if (code == CODE_OK) {
         policy_set_sort(set);
         code = policy_set_compile(set, 0, policy, faults, warnings);
+        if (code == CODE_OK)
+            code = check_names(change, set, *policy, faults, warnings, lost, why);
         if (code == CODE_OK && warnings != NULL)
-            code = warn_policy(*policy, warnings);
+            code = warn_policy(*policy, change->route_count, warnings);
     }
     if (code == CODE_NOMEM)
         why_set(why, code, "not enough memory for the policy");
@@ -198,7 +238,7 @@ static enum code run_tests(const struct policy_store_change *change, const struc
     policy_scratch_free(&scratch);
     if (code != CODE_OK)
         return why_set(why, code, "running the policies' tests: %s", code_text(code));
-    if (*failing == 0 || change->despite.len > 0)
+    if (*failing == 0 || change->despite_tests)
         return CODE_OK;
     return why_set(why, CODE_DENIED, "%zu of the set's %zu tests failed, and nothing was stored; mend the rules or the tests, "
                    "or say --despite-failing-tests with --why", *failing, passed + *failing);
@@ -209,13 +249,13 @@ static enum code apply(struct db *db, const struct policy_store_change *change, 
                        struct faults *faults, struct faults *warnings, struct why *why)
 {
     struct policy *policy = NULL;
-    size_t failing = 0;
-    enum code code = compile_change(db, change, set, &policy, faults, warnings, why);
+    size_t failing = 0, lost = 0;
+    enum code code = compile_change(db, change, set, &policy, faults, warnings, &lost, why);
 
     if (code == CODE_OK)
         code = run_tests(change, policy, &failing, why);
     if (code == CODE_OK)
-        code = store_set(db, change, set, policy, failing, version, why);
+        code = store_set(db, change, set, policy, failing, lost > 0, version, why);
     policy_unref(&policy);
     return code;
 }
@@ -248,11 +288,12 @@ enum code policy_store_preview(struct db *db, const struct policy_store_change *
                                struct faults *faults, struct why *why)
 {
     struct policy_set set;
+    size_t lost;
     enum code code;
 
     *policy = NULL;
     policy_set_init(&set);
-    code = compile_change(db, change, &set, policy, faults, NULL, why);
+    code = compile_change(db, change, &set, policy, faults, NULL, &lost, why);
     policy_set_fini(&set);
     return code;
 }

@@ -9,6 +9,7 @@
 #define AUTHOR_STORE_CHANGE_H
 
 #include "policy/store.h"
+#include "policy/stray.h"
 
 const char *policy_store_fate_text(enum policy_store_fate fate); /* "kept" ... */
 
@@ -22,15 +23,19 @@ struct policy_store_change {
     bool activate;
     struct span author;
     struct span message;             /* may be empty */
-    struct span despite;             /* why it is stored although tests of the whole set fail; empty: it is not */
+    const struct policy_route *routes; /* whose names the files' rules are held against */
+    size_t route_count;                /* 0: nothing is known of them */
+    bool despite_tests, despite_strays; /* it is stored although tests of the whole set fail, or routes are missing */
+    struct span despite;             /* why so */
     policy_test_fn failed;           /* told of each test of the set that fails */
     int64_t now_us;
     void (*tell)(void *context, struct span name, enum policy_store_fate fate); /* by name; after all went well */
     void *context;
 };
 
-/* Runs the `tests:` of the whole set that would be stored. Returns: CODE_OK with *version; CODE_INVALID with faults;
- * CODE_DENIED where tests fail and `despite` is empty, or where --yes is missing; CODE_NOT_FOUND for the name to remove; else
+/* Runs the `tests:` of the whole set that would be stored. What its new files forbid, hold or redact for upstreams that no
+ * route has is a fault, in what stays a warning. Returns: CODE_OK with *version; CODE_INVALID with faults;
+ * CODE_DENIED where tests fail and may not, or where --yes is missing; CODE_NOT_FOUND for the name to remove; else
  * the store's failure. Warnings may be NULL. */
 enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
                              struct faults *faults, struct faults *warnings, struct why *why) MUST_USE;

@@ -1,60 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/warn_priv.h"
 
-#define PAIRS_MAX 1000000 /* of permits and forbids that are compared */
-
-/* ---- permits that a forbid covers ---- */
-
-static bool name_covers(const struct match_name *outer, const struct match_name *inner)
-{
-    struct regex_budget budget;
-
-    if (outer->kind == NAME_GLOB && span_is(outer->text, "*"))
-        return true;
-    if (outer->kind == inner->kind && span_equals(outer->text, inner->text) && outer->whole == inner->whole)
-        return true;
-    if (inner->kind != NAME_LITERAL)
-        return false;
-    regex_budget_init(&budget);
-    return policy_name_matches(outer, false, inner->text, &budget) == TRUTH_TRUE;
-}
-
-static bool holds(const struct names *names, const struct match_name *name)
-{
-    for (uint32_t i = 0; i < names->count; i++)
-        if (name_covers(&names->name[i], name))
-            return true;
-    return false;
-}
-
-/* Whether every call in `inner` is in `outer`, as far as can be read off the names. */
-static bool covers(const struct match *outer, const struct match *inner)
-{
-    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
-        if (!outer->by[d].given)
-            continue;
-        if (!inner->by[d].given)
-            return false;
-        for (uint32_t i = 0; i < inner->by[d].count; i++)
-            if (!holds(&outer->by[d], &inner->by[d].name[i]))
-                return false;
-    }
-    return true;
-}
-
-static void warn_covered(const struct policy *policy, const struct rule *permit, struct faults *warnings)
-{
-    for (uint32_t i = 0; i < policy->rule_count && policy->rules[i].effect == EFFECT_FORBID; i++) {
-        const struct rule *forbid = &policy->rules[i];
-
-        if (forbid->when == NULL && !forbid->monitor && covers(&forbid->match, &permit->match)) {
-            faults_add(warnings, permit->source->path_text, permit->line, permit->column,
-                       "the permit `%.*s` never decides: the forbid `%.*s` covers all its calls; drop one of them",
-                       SPAN_ARG(permit->id), SPAN_ARG(forbid->id));
-            return;
-        }
-    }
-}
+#define PAIRS_MAX 1000000 /* of rules that are compared */
 
 /* ---- tools without the beginning of a session ---- */
 
@@ -76,7 +23,7 @@ static bool overlap(const struct names *a, const struct names *b)
     for (uint32_t i = 0; i < a->count; i++)
         for (uint32_t j = 0; j < b->count; j++)
             if ((a->name[i].kind != NAME_LITERAL && b->name[j].kind != NAME_LITERAL) ||
-                name_covers(&a->name[i], &b->name[j]) || name_covers(&b->name[j], &a->name[i]))
+                warn__name_covers(&a->name[i], &b->name[j]) || warn__name_covers(&b->name[j], &a->name[i]))
                 return true;
     return false;
 }
@@ -175,18 +122,13 @@ static void warn_expected(const struct policy *policy, struct faults *warnings)
 }
 
 /* The most frequent one comes last: only so many warnings are told. */
-enum code warn_policy(const struct policy *policy, struct faults *warnings)
+enum code warn_policy(const struct policy *policy, size_t route_count, struct faults *warnings)
 {
-    uint32_t forbids = 0;
     enum code code;
 
-    while (forbids < policy->rule_count && policy->rules[forbids].effect == EFFECT_FORBID)
-        forbids++;
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
+    for (uint32_t i = 0; i < policy->rule_count; i++)
         warn__never(&policy->rules[i], warnings);
-        if (policy->rules[i].effect == EFFECT_PERMIT && (uint64_t)forbids * policy->rule_count <= PAIRS_MAX)
-            warn_covered(policy, &policy->rules[i], warnings);
-    }
+    warn__wide(policy, route_count, warnings);
     warn_protocol(policy, warnings);
     warn_expected(policy, warnings);
     code = warn__names(policy, warnings);

@@ -11,7 +11,8 @@
 
 #include "policy/policy.h"
 
-/* Takes: warnings: behind those of policy_compile, of which the most frequent kind comes last: only so many are told. */
-enum code warn_policy(const struct policy *policy, struct faults *warnings) MUST_USE;
+/* Takes: route_count: of a configuration, if there is one at hand, or 0; warnings: behind those of policy_compile, of which the
+ * most frequent kind comes last: only so many are told. */
+enum code warn_policy(const struct policy *policy, size_t route_count, struct faults *warnings) MUST_USE;
 
 #endif

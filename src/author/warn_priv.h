@@ -12,6 +12,9 @@
 #include "policy/snapshot.h"
 #include "policy/walk.h"
 
+/* What of it holds everywhere, or nowhere. */
+void warn__wide(const struct policy *policy, size_t route_count, struct faults *warnings);
+bool warn__name_covers(const struct match_name *outer, const struct match_name *inner);
 void warn__never(const struct rule *rule, struct faults *warnings);                            /* no call fulfils it */
 enum code warn__names(const struct policy *policy, struct faults *warnings) MUST_USE;          /* names that look alike */
 

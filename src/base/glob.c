@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/glob.h"
 
+#include <string.h>
+
+#define MEET_MAX 128
+
 bool glob_is_literal(struct span pattern)
 {
     for (size_t i = 0; i < pattern.len; i++)
@@ -53,4 +57,28 @@ bool glob_matches(struct span pattern, struct span text)
     while (p < pattern.len && pattern.at[p] == '*')
         p++;
     return p == pattern.len;
+}
+
+/* meets[j]: the rest of `a` from i on and that of `b` from j on have a text in common; from the ends backwards. */
+bool glob_meets(struct span a, struct span b)
+{
+    bool meets[MEET_MAX + 1] = {false}, below[MEET_MAX + 1];
+
+    if (b.len > MEET_MAX || span_find(a, '\\') < a.len || span_find(b, '\\') < b.len)
+        return true;
+    for (size_t i = a.len + 1; i-- > 0;) {
+        memcpy(below, meets, sizeof meets);
+        for (size_t j = b.len + 1; j-- > 0;) {
+            bool a_star = i < a.len && a.at[i] == '*', b_star = j < b.len && b.at[j] == '*';
+
+            if (a_star || b_star)
+                meets[j] = (a_star && (below[j] || (j < b.len && meets[j + 1]))) ||
+                           (b_star && (meets[j + 1] || (i < a.len && below[j])));
+            else if (i < a.len && j < b.len)
+                meets[j] = below[j + 1] && (a.at[i] == '?' || b.at[j] == '?' || a.at[i] == b.at[j]);
+            else
+                meets[j] = i == a.len && j == b.len;
+        }
+    }
+    return meets[0];
 }

@@ -14,6 +14,10 @@
 /* Takes: both valid UTF-8. */
 bool glob_matches(struct span pattern, struct span text);
 
+/* Whether some text matches both, as far as can be told: of more than 128 bytes, and where a `\` stands in one, it is said that
+ * they do; `?` is one byte. */
+bool glob_meets(struct span a, struct span b);
+
 /* Whether the pattern has no `*`, `?` or `\`: then it is a name and matches itself alone. */
 bool glob_is_literal(struct span pattern);
 

@@ -24,6 +24,10 @@ struct case_earlier {
     int64_t ago_us;
 };
 
+/* What the tenant, principal and upstream, and the method, of a call are that does not say them: a span that begins at this
+ * very place was written by nobody. */
+extern const char policy_unsaid_name[], policy_unsaid_method[];
+
 /* One of `tests:`. */
 struct policy_case {
     const struct policy_source *source;

@@ -62,6 +62,8 @@ static void compile_target(struct compiler *c, const struct yaml_node *call, str
         question->resource = uri->text;
 }
 
+const char policy_unsaid_name[] = "test", policy_unsaid_method[] = "tools/call";
+
 static void compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
@@ -71,8 +73,10 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
         const char *key, *usual;
         struct span *text;
     } texts[] = {
-        {"tenant", "test", &question->tenant}, {"principal", "test", &question->principal},
-        {"upstream", "test", &question->upstream}, {"method", "tools/call", &question->method},
+        {"tenant", policy_unsaid_name, &question->tenant},
+        {"principal", policy_unsaid_name, &question->principal},
+        {"upstream", policy_unsaid_name, &question->upstream},
+        {"method", policy_unsaid_method, &question->method},
         {"session", "test", &question->session}, {"correlation", "test", &question->correlation},
         {"answers", "", &question->answers}, {"path", "", &question->path}, {"query", "", &question->query},
         {"client", "", &question->client},

@@ -119,6 +119,7 @@ void policy__check_cases(struct compiler *c); /* that the rules exist that they 
 
 /* compile_warn.c: what is legal but hardly meant. */
 void policy__warn_file(struct compiler *c);
+void policy__warn_rule(struct compiler *c, const struct yaml_node *node);
 void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 /* Whether variables stand in it, if it is a string; a doubt about what looks like one. */
 bool policy__varies(struct compiler *c, const struct yaml_node *text);

@@ -137,6 +137,7 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     rule->limit = policy__compile_limit(c, yaml_member(node, "limit"));
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
+    policy__warn_rule(c, node);
 }
 
 /* Takes: list NULL: there is none. */
@@ -173,7 +174,7 @@ void policy__compile_redaction(struct compiler *c, const struct yaml_node *node,
     const struct yaml_node *query = yaml_member(node, "query");
     bool any = query != NULL;
 
-    *redaction = (struct redaction){.query = false};
+    *redaction = (struct redaction){.source = c->source, .line = node->line, .column = node->column};
     if (!policy__is_map_of(c, node, known, "a redaction"))
         return;
     c->slow_allowed = false;

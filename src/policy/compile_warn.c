@@ -2,6 +2,8 @@
 #include "policy/compile_priv.h"
 #include "policy/variable.h"
 
+#include <ctype.h>
+
 /* What is seen of one place while it is read; what takes the whole set is author/warn.c's. */
 
 #define WARN(c, node, ...) \
@@ -17,12 +19,62 @@ static void warn_unused(struct compiler *c, const struct part *part)
                        "the %s `%.*s` is used by no rule; use it or leave it out", part->word, SPAN_ARG(member->key));
 }
 
+/* Where in the text `${name}` stands, which another program would put something in place of; empty: nowhere. */
+static struct span shell_variable(struct span text)
+{
+    for (size_t at = 0; at + 3 < text.len; at++) {
+        size_t end = at + 2;
+
+        if (text.at[at] != '$' || text.at[at + 1] != '{')
+            continue;
+        while (end < text.len && (isalnum((unsigned char)text.at[end]) || memchr("_.:-", text.at[end], 4) != NULL))
+            end++;
+        if (end > at + 2 && end < text.len && text.at[end] == '}')
+            return span_part(text, at, end + 1 - at);
+    }
+    return SPAN_NONE;
+}
+
+/* In a regex braces and `$` mean something. */
+static bool is_regex(struct span key)
+{
+    return span_is(key, "matches") || span_is(key, "not_matches") || span_is(key, "regex");
+}
+
+static void warn_variables(struct compiler *c, const struct yaml_node *node)
+{
+    struct span found = node->type == YAML_STRING && !is_regex(node->key) ? shell_variable(node->text) : SPAN_NONE;
+
+    if (found.len > 0)
+        WARN(c, node, "`%.*s` looks like a variable and stands for itself: nothing is put in its place; write the value out",
+             SPAN_ARG(span_part(found, 0, 60)));
+    for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
+        warn_variables(c, member);
+}
+
 void policy__warn_file(struct compiler *c)
 {
     if (c->warnings == NULL)
         return;
     warn_unused(c, &c->patterns);
     warn_unused(c, &c->lists);
+    if (c->lists.map != NULL)
+        warn_variables(c, c->lists.map);
+}
+
+void policy__warn_rule(struct compiler *c, const struct yaml_node *node)
+{
+    const struct yaml_node *match = yaml_member(node, "match"), *when = yaml_member(node, "when");
+
+    if (c->warnings == NULL)
+        return;
+    if (c->effect == EFFECT_PERMIT && (match == NULL || (match->type == YAML_MAP && match->count == 0)))
+        WARN(c, node, "a permit without a `match` is for every tool of every server and for everybody%s; name upstreams, "
+             "tools or callers", when != NULL ? " whose call meets its `when`" : "");
+    if (match != NULL)
+        warn_variables(c, match);
+    if (when != NULL)
+        warn_variables(c, when);
 }
 
 /* `..` looks everywhere; that it finds nothing is no absent argument. */

@@ -45,6 +45,8 @@ struct redaction {
         uint32_t count;
     } of[REDACT_PART_COUNT];
     bool query;
+    const struct policy_source *source;
+    int line, column;
 };
 
 #endif

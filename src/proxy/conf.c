@@ -287,7 +287,7 @@ static enum code check_names(struct proxy_conf *conf, struct why *why)
         if (i > 0 && span_equals(names[i - 1].glob, names[i].glob) && names[i - 1].route != names[i].route)
             code = say_clash(why, &names[i - 1], &names[i]);
         for (size_t n = 0; n < count && code == CODE_OK && !names[i].is_literal; n++)
-            if (names[n].route != names[i].route && slug_globs_meet(names[i].glob, names[n].glob))
+            if (names[n].route != names[i].route && glob_meets(names[i].glob, names[n].glob))
                 code = say_clash(why, &names[n], &names[i]);
     }
     mem_free(names);

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define MEET_MAX 128
 
 static bool is_plain(char c)
 {
@@ -143,28 +142,4 @@ size_t slug_put(struct span template, struct span slug, char *out, size_t size)
         len += parts[i].len;
     }
     return len;
-}
-
-/* meets[j]: the rest of `a` from i on and that of `b` from j on have a text in common; from the ends backwards. */
-bool slug_globs_meet(struct span a, struct span b)
-{
-    bool meets[MEET_MAX + 1] = {false}, below[MEET_MAX + 1];
-
-    if (b.len > MEET_MAX)
-        return true; /* unknown counts as a clash */
-    for (size_t i = a.len + 1; i-- > 0;) {
-        memcpy(below, meets, sizeof meets);
-        for (size_t j = b.len + 1; j-- > 0;) {
-            bool a_star = i < a.len && a.at[i] == '*', b_star = j < b.len && b.at[j] == '*';
-
-            if (a_star || b_star)
-                meets[j] = (a_star && (below[j] || (j < b.len && meets[j + 1]))) ||
-                           (b_star && (meets[j + 1] || (i < a.len && below[j])));
-            else if (i < a.len && j < b.len)
-                meets[j] = below[j + 1] && (a.at[i] == '?' || b.at[j] == '?' || a.at[i] == b.at[j]);
-            else
-                meets[j] = i == a.len && j == b.len;
-        }
-    }
-    return meets[0];
 }

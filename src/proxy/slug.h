@@ -43,7 +43,4 @@ bool slug_resembles(struct span template, struct span path, bool below);
 /* The template with the slug in its place. Returns: its length; SIZE_MAX where it is longer than `size`. */
 size_t slug_put(struct span template, struct span slug, char *out, size_t size);
 
-/* Whether some text matches both globs (of `*`, `?` and bytes that stand for themselves, 128 at most). */
-bool slug_globs_meet(struct span a, struct span b);
-
 #endif

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     code = policy_compile(&file, 1, len <= 256 && len % 16 == 3 ? 0 : 1, &policy, &faults, &warnings);
     BUG_ON((code == CODE_OK) != (policy != NULL) || (code == CODE_INVALID) != (faults.count > 0));
     check_faults(&faults, lines);
-    BUG_ON(policy != NULL && warn_policy(policy, &warnings) == CODE_INVALID);
+    BUG_ON(policy != NULL && warn_policy(policy, 2, &warnings) == CODE_INVALID);
     check_faults(&warnings, lines);
     if (policy == NULL || policy_scratch_new(&scratch) != CODE_OK)
         return 0;

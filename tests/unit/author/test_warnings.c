@@ -363,9 +363,108 @@ static void test_memory(void **state)
     assert_int_equal(warnings.count, 2);
 }
 
+/* 7.3: a permit that bounds nothing, since a wider one takes all its calls; one without a match; what looks like a variable. */
+static void test_wide(void **state)
+{
+#define WIDE(more) "  - {id: w, effect: permit, " more "}\n"
+    static const char *const swallowed[][2] = {
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t, u]}")},
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: ['*']}")},
+        {PERMIT("match: {tools: [t]}, limit: {calls: 5, per: minute}"), WIDE("match: {tools: [t]}")},
+        {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}")},
+        {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}, only_args: [a, b]")},
+        {PERMIT("match: {tools: [t], tenants: [x], upstreams: [up]}, only_args: [a], when: [{arg: a, max: 5}]"),
+         WIDE("match: {tools: [t], upstreams: ['u*']}, only_args: [b, a]")},
+    };
+    static const char *const narrow[][2] = {
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t]}, when: [{arg: b, max: 5}]")},
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t], tenants: [x]}")},
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t]}, mode: monitor")},
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t]}, limit: {calls: 1, per: day}")},
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t]}, only_args: [a]")},
+        {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}, only_args: [b]")},
+        {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}, only_args: [a]")},
+        {PERMIT("match: {tools: [{regex: t+}]}, only_args: [a]"), WIDE("match: {tools: [t, tt]}")},
+        {PERMIT("match: {tools: [t]}"), WIDE("match: {tools: [t, u]}")}, /* says no bound */
+        {FORBID("match: {tools: [t]}, when: [{arg: a, min: 5, absent: ignored}]"), WIDE("match: {tools: [t]}")},
+    };
+    char text[1024];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof swallowed / sizeof *swallowed; i++) {
+        snprintf(text, sizeof text, HEAD "%s%s", swallowed[i][0], swallowed[i][1]);
+        expect_warning(text, AT, "the permit `r` bounds nothing: `w` (p.yaml:5) permits all its calls");
+    }
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        snprintf(text, sizeof text, HEAD "%s%s", narrow[i][0], narrow[i][1]);
+        expect_none(text);
+    }
+    expect_warning(HEAD PERMIT("match: {}"), AT, "a permit without a `match` is for every tool of every server");
+    expect_warning(HEAD PERMIT("when: [{arg: a, max: 5}]"), AT, "for everybody whose call meets its `when`");
+    expect_none(HEAD FORBID("match: {}, when: [{arg: a, min: 5, absent: ignored}]") WIDE("match: {tools: [t]}"));
+    expect_none(HEAD PERMIT("match: {methods: ['*']}"));
+}
+
+static void test_variables(void **state)
+{
+    static const char *const fires[] = {
+        WHEN("{arg: a, equals: '${USER}'}"), WHEN("{arg: a, under: ['/home/${user.name}/']}"), WHEN("{any: [{arg: a, glob: 'x${A}*'}]}"),
+        WHEN("{arg: a, contains: '${HOST:-x}'}"), PERMIT("match: {tools: [t], tenants: ['${T}']}"),
+        WHEN("{arg: a, in: [b, '${c}']}"), FORBID("when: [{arg: a, starts_with: '${HOME}', absent: ignored}]"),
+    };
+    static const char *const passes[] = {
+        WHEN("{arg: a, matches: 'a\\${b}'}"), WHEN("{arg: a, equals: '$USER'}"), WHEN("{arg: a, equals: '${'}"),
+        WHEN("{arg: a, equals: '${}'}"), WHEN("{arg: a, equals: '${a b}'}"), WHEN("{arg: a, contains: '$ {'}"),
+        PERMIT("match: {tools: [{regex: 'a\\${b}'}]}"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fires / sizeof *fires; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text, HEAD "%s", fires[i]);
+        expect_warning(text, AT, "looks like a variable and stands for itself");
+    }
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text, HEAD "%s", passes[i]);
+        expect_none(text);
+    }
+    expect_warning("policy: p\nlists:\n  l: ['${X}']\nrules:\n  - {id: p, effect: permit, match: {methods: [protocol]}}\n"
+                   "  - {id: r, effect: permit, match: {tools: [t]}, when: [{arg: a, in: {list: l}}]}\n", 3, "`${X}`");
+}
+
+/* Where a configuration has many routes, permits name theirs. */
+static void test_everywhere(void **state)
+{
+    static const char text[] = HEAD PERMIT("match: {tools: [t]}") WIDE("match: {tools: [u], upstreams: ['*']}");
+    struct policy_file file = {.path = SPAN_LIT("p.yaml"), .text = span_text(text)};
+    struct policy *policy;
+    struct faults faults;
+
+    (void)state;
+    for (size_t routes = 0; routes < 3; routes++) {
+        unsigned found = 0;
+
+        faults_init(&faults);
+        faults_init(&warnings);
+        assert_int_equal(policy_compile(&file, 1, 0, &policy, &faults, &warnings), CODE_OK);
+        assert_int_equal(warn_policy(policy, routes, &warnings), CODE_OK);
+        for (size_t i = 0; i < warnings.count; i++)
+            found += strstr(warnings.fault[i].text, "`r` names no upstreams, so that it holds on all 2 routes") != NULL;
+        assert_int_equal(found, routes > 1);
+        assert_int_equal(warnings.count, 3 + (routes > 1)); /* the rest: no tests */
+        policy_unref(&policy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_everywhere),
         cmocka_unit_test(test_never),   cmocka_unit_test(test_covered),    cmocka_unit_test(test_unused),
         cmocka_unit_test(test_absence), cmocka_unit_test(test_look_alike), cmocka_unit_test(test_methods),
         cmocka_unit_test(test_protocol), cmocka_unit_test(test_untested),  cmocka_unit_test(test_order),

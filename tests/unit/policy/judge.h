@@ -41,7 +41,7 @@ static inline enum code compile_text(const char *text, struct policy **policy, s
         faults_init(warnings);
     code = policy_compile(&file, 1, 0, policy, faults, warnings);
     if (code == CODE_OK && warnings != NULL)
-        code = warn_policy(*policy, warnings);
+        code = warn_policy(*policy, 0, warnings);
     if (code != CODE_OK)
         policy_unref(policy);
     return code;

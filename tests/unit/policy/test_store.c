@@ -76,7 +76,8 @@ static enum code load_despite(struct shop *shop, const char *text, const char *d
     struct policy_file file = {SPAN_LIT("1.yaml"), span_text(text)};
 
     return change(shop, (struct policy_store_change){.files = &file, .file_count = 1, .activate = true,
-                                                     .despite = span_text(despite), .failed = note_failed});
+                                                     .despite = span_text(despite), .despite_tests = despite != NULL,
+                                                     .failed = note_failed});
 }
 
 static uint64_t active(struct shop *shop)
@@ -239,7 +240,7 @@ static void test_failing_tests(void **state)
     assert_int_equal(active(shop), 2);
     /* Nothing fails, so the reason for it is not kept. */
     assert_int_equal(change(shop, (struct policy_store_change){.remove = SPAN_LIT("b"), .activate = true,
-                                                               .despite = SPAN_LIT("no need")}), CODE_OK);
+                                                               .despite = SPAN_LIT("no need"), .despite_tests = true}), CODE_OK);
     assert_int_equal(policy_store_list(shop->db, note_despite, text, &shop->why), CODE_OK);
     assert_string_equal(text, "3 0 ;2 1 an attack is under way;1 0 ;");
     /* Taking a policy away is a change like any other. */
@@ -247,6 +248,36 @@ static void test_failing_tests(void **state)
                                         "tests: [{name: u, call: {tool: y}, expect: {verdict: permit, rule: a.1}}]\n", NULL), CODE_OK);
     assert_int_equal(change(shop, (struct policy_store_change){.remove = SPAN_LIT("a"), .activate = true}), CODE_DENIED);
     assert_int_equal(active(shop), 4);
+}
+
+/* 7.2: what new files forbid where no route is, is refused; what was active already, or may be so, is told. */
+static void test_strays(void **state)
+{
+    static const struct policy_route routes[] = {{.name = "shop"}, {.name = "dojo-*"}};
+    static const char stray[] = "policy: s\nrules: [{id: s.1, effect: forbid, match: {upstreams: [shpo]}}]\n";
+    static const char fine[] = "policy: f\nrules: [{id: f.1, effect: forbid, match: {upstreams: [dojo-7, shop]}}]\n";
+    struct shop *shop = *state;
+    const struct policy_file files[] = {{SPAN_LIT("s.yaml"), span_text(stray)}, {SPAN_LIT("f.yaml"), span_text(fine)}};
+    struct policy_store_change one = {.files = files, .file_count = 1, .activate = true, .routes = routes, .route_count = 2};
+    char text[256] = "";
+
+    assert_int_equal(change(shop, one), CODE_INVALID);
+    assert_int_equal(shop->faults.count, 1);
+    assert_non_null(strstr(shop->faults.fault[0].text, "the forbid `s.1` names the upstream `shpo`, which no route has"));
+    assert_non_null(strstr(shop->faults.fault[0].text, "did you mean `shop`?"));
+    assert_non_null(strstr(shop->why.text, "--despite-unknown-upstreams with --why"));
+    assert_int_equal(active(shop), 0);
+    one.despite_strays = true;
+    one.despite = SPAN_LIT("the route comes tonight");
+    assert_int_equal(change(shop, one), CODE_OK);
+    one = (struct policy_store_change){.files = files + 1, .file_count = 1, .activate = true, .routes = routes, .route_count = 2};
+    assert_int_equal(change(shop, one), CODE_OK); /* the other one was there */
+    assert_int_equal(active(shop), 2);
+    assert_int_equal(policy_store_list(shop->db, note_despite, text, &shop->why), CODE_OK);
+    assert_string_equal(text, "2 0 ;1 0 the route comes tonight;");
+    one.files = files;
+    one.route_count = 0; /* nothing is known of routes */
+    assert_int_equal(change(shop, one), CODE_OK);
 }
 
 /* 2.7: what was in force when, by whom and why; a rollback says why like a load does, in one line of plain text. */
@@ -401,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_activate, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_why, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_strays, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_immutable, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_changed, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_the_reason_is_told, open_shop, close_shop),
