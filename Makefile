@@ -410,7 +410,7 @@ install: $(BIN) $(GATE_BIN) $(BIN:=.1)
 	install -m 0644 README.md SECURITY.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DESTDIR)$(DOC)
 	for d in $(wildcard schema policies); do \
 	    (cd $$d && find . -type f -exec install -D -m 0644 '{}' $(DESTDIR)$(DATA)/$$d/'{}' \;) || exit 1; done
-	install -m 0755 tools/verify-audit $(DESTDIR)$(DATA)/verify-audit
+	install -m 0755 tools/verify-audit tools/dist/notify-chat $(DESTDIR)$(DATA)
 	install -D -m 0644 $(B)/callgate.1 $(DESTDIR)$(PREFIX)/share/man/man1/callgate.1
 	for d in src tests; do find $$d -name '*.md' -exec install -D -m 0644 '{}' $(DESTDIR)$(DOC)/'{}' \; || exit 1; done
 	for d in schema policies; do ln -sfn ../../callgate/$$d $(DESTDIR)$(DOC)/$$d || exit 1; done

@@ -140,6 +140,7 @@ static enum code store_all(struct serve *serve, int64_t now_us, struct why *why)
         return code;
     serve->owes_events = serve->owes_events || mine->use_count > 0 || mine->ask_count > 0;
     mine->recount = true;
+    serve->notify.is_due = serve->notify.is_due || mine->ask_count > 0;
     if (confirms)
         mine->confirmed_us = now_us;
     forget_stored(serve);

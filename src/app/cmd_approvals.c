@@ -79,13 +79,13 @@ int cmd_approvals__find(struct db *db, const char *decision, char **operands, in
 
 /* ---- words ---- */
 
-static struct span subject_of(const struct store_approval *approval)
+struct span cmd_approvals__subject(const struct store_approval *approval)
 {
     return approval->tool.len > 0 ? approval->tool : approval->method;
 }
 
 /* "40 s", "5 min", "3 h", "2 d" */
-static const char *age_of(int64_t since_us, int64_t now_us, char text[32])
+const char *cmd_approvals__age(int64_t since_us, int64_t now_us, char text[32])
 {
     int64_t s = now_us > since_us ? (now_us - since_us) / 1000000 : 0;
 
@@ -132,143 +132,12 @@ static void add_object(struct doc *doc, const struct store_approval *approval, i
         doc_null(doc, "used_decision");
 }
 
-static enum code print_json(const struct store_approval *approval, int64_t now_us)
+enum code cmd_approvals__print_json(const struct store_approval *approval, int64_t now_us)
 {
     struct doc *doc = doc_object();
 
     add_object(doc, approval, now_us);
     return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
-}
-
-/* ---- list ---- */
-
-enum { LIST_NUMBER = 0, LIST_AGE, LIST_STATE, LIST_TENANT, LIST_PRINCIPAL, LIST_TOOL, LIST_RULE, LIST_ARGUMENTS, LIST_COLUMNS };
-
-#define LIST_TEXT_BYTES 1024 /* of a text, before it is fitted into its column */
-
-struct listing {
-    bool as_json, all;
-    const char *tenant;
-    int64_t now_us;
-    size_t count;
-    struct buf line, safe;
-};
-
-static enum code add_cell(struct listing *listing, struct span text, size_t cells)
-{
-    enum code code;
-
-    buf_clear(&listing->safe);
-    code = terminal_add(&listing->safe, text);
-    if (code == CODE_OK)
-        code = terminal_add_cell(&listing->line, buf_peek(&listing->safe), cells, true);
-    return code == CODE_OK ? buf_add_text(&listing->line, "  ") : code;
-}
-
-#define NARROW 20 /* cells of the arguments at least */
-#define WIDE 60   /* where nobody says how wide the terminal is */
-
-/* One line, of names or of values; the arguments take what is left of the terminal. */
-static enum code add_line(struct listing *listing, const struct span values[LIST_COLUMNS])
-{
-    static const size_t widths[LIST_COLUMNS] = {6, 7, 8, 12, 16, 20, 22, 0};
-    size_t width = terminal_width(), left = WIDE;
-    enum code code = CODE_OK;
-
-    buf_clear(&listing->line);
-    for (int i = 0; i < LIST_COLUMNS && code == CODE_OK; i++) {
-        if (i == LIST_STATE && !listing->all)
-            continue;
-        if (i == LIST_ARGUMENTS && width > 0)
-            left = width > terminal_cells(buf_peek(&listing->line)) + NARROW
-                       ? width - terminal_cells(buf_peek(&listing->line))
-                       : NARROW;
-        code = add_cell(listing, span_part(values[i], 0, LIST_TEXT_BYTES), widths[i] > 0 ? widths[i] : left);
-    }
-    while (code == CODE_OK && span_ends_with(buf_peek(&listing->line), SPAN_LIT(" ")))
-        buf_truncate(&listing->line, buf_len(&listing->line) - 1);
-    if (code == CODE_OK)
-        printf("%.*s\n", SPAN_ARG(buf_peek(&listing->line)));
-    return code;
-}
-
-static enum code list_line(struct listing *listing, const struct store_approval *approval)
-{
-    enum store_approval_state state = store_approval_state(approval, listing->now_us);
-    char number[24], age[32];
-    const struct span values[LIST_COLUMNS] = {
-        [LIST_NUMBER] = span_of(number, (size_t)snprintf(number, sizeof number, "%" PRId64, approval->id)),
-        [LIST_AGE] = span_text(age_of(approval->asked_us, listing->now_us, age)),
-        [LIST_STATE] = span_text(store_approval_state_text(state)), [LIST_TENANT] = approval->tenant,
-        [LIST_PRINCIPAL] = approval->principal, [LIST_TOOL] = subject_of(approval), [LIST_RULE] = approval->rule,
-        [LIST_ARGUMENTS] = approval->arguments,
-    };
-
-    return add_line(listing, values);
-}
-
-static enum code list_one(void *context, const struct store_approval *approval)
-{
-    static const struct span names[LIST_COLUMNS] = {
-        {"number", 6}, {"age", 3}, {"state", 5}, {"tenant", 6}, {"principal", 9}, {"tool", 4}, {"rule", 4}, {"arguments", 9},
-    };
-    struct listing *listing = context;
-    enum code code = CODE_OK;
-
-    if (listing->tenant != NULL && !span_is(approval->tenant, listing->tenant))
-        return CODE_OK;
-    if (listing->count++ == 0 && !listing->as_json)
-        code = add_line(listing, names);
-    if (code != CODE_OK)
-        return code;
-    return listing->as_json ? print_json(approval, listing->now_us) : list_line(listing, approval);
-}
-
-static void end_list(const struct listing *listing)
-{
-    if (listing->as_json)
-        return;
-    if (listing->count == 0)
-        printf("nothing waits for a person\n");
-    else
-        printf("\nlook at one:  callgate approvals show NUMBER\n"
-               "decide:       callgate approvals approve NUMBER --why TEXT\n"
-               "              callgate approvals refuse NUMBER --why TEXT\n");
-}
-
-static int run_list(int argc, char **argv)
-{
-    struct store_place place = {0};
-    struct listing listing = {.now_us = clock_wall_us()};
-    const struct option options[] = {
-        {.name = "all", .help = "also what is decided, used or over", .flag = &listing.all},
-        {.name = "tenant", .takes = "NAME", .help = "only this tenant's", .value = &listing.tenant},
-        {.name = "json", .help = "one JSON object a line", .flag = &listing.as_json},
-        STORE_OPTIONS(&place),
-        {0},
-    };
-    const struct usage usage = {"callgate approvals list [OPTIONS]",
-                                "Lists the calls that a require_approval rule holds until a person decides.", options, 0, 0};
-    struct why why = {0};
-    struct db *db = NULL;
-    int operands, status = options_read(&usage, argc, argv, &operands);
-    enum code code;
-
-    if (status != OPTIONS_GO)
-        return status;
-    buf_init(&listing.line, TEXT_BYTES);
-    buf_init(&listing.safe, TEXT_BYTES);
-    code = store_find(&place, DB_READ, &db, &why);
-    if (code == CODE_OK)
-        code = store_approvals_each(db, listing.all ? APPROVALS_ALL : APPROVALS_WAITING, 0, listing.now_us, list_one, &listing,
-                                    &why);
-    db_close(&db);
-    buf_fini(&listing.line);
-    buf_fini(&listing.safe);
-    if (code != CODE_OK)
-        return complain_why(code, &why);
-    end_list(&listing);
-    return STATUS_DONE;
 }
 
 /* ---- show ---- */
@@ -441,9 +310,10 @@ static void show_story(const struct store_approval *approval, int64_t now_us)
         printf(": ");
         print_safe(approval->rule_reason);
     }
-    printf("\nasked    %s, %s ago, decision %" PRId64, asked, age_of(approval->asked_us, now_us, age), approval->decision);
+    printf("\nasked    %s, %s ago, decision %" PRId64, asked,
+           cmd_approvals__age(approval->asked_us, now_us, age), approval->decision);
     if (approval->times > 1)
-        printf("; last %s ago", age_of(approval->seen_us, now_us, age));
+        printf("; last %s ago", cmd_approvals__age(approval->seen_us, now_us, age));
     printf("\n");
     print_answer(approval);
     print_hints(approval, state);
@@ -478,7 +348,7 @@ static enum code show_one(void *context, const struct store_approval *approval)
     if (showing->count++ > 0 && !showing->as_json)
         printf("\n");
     if (showing->as_json)
-        return print_json(approval, showing->now_us);
+        return cmd_approvals__print_json(approval, showing->now_us);
     show_story(approval, showing->now_us);
     print_change(showing, approval);
     return CODE_OK;
@@ -552,11 +422,13 @@ static int run_show(int argc, char **argv)
 }
 
 static const struct command subs[] = {
-    {"list", "the calls that wait for a person", run_list, NULL},
+    {"list", "the calls that wait for a person", cmd_approvals__list, NULL},
+    {"watch", "the same, and further ones as they come", cmd_approvals__watch, NULL},
     {"show", "one of them, with its arguments, as a story", run_show, NULL},
     {"approve", "permit exactly that call, once", cmd_approvals__approve, NULL},
     {"refuse", "deny exactly that call for a while", cmd_approvals__refuse, NULL},
     {NULL, NULL, NULL, NULL},
 };
 
-const struct command cmd_approvals = {"approvals", "calls that a person decides: list, show, approve, refuse", NULL, subs};
+const struct command cmd_approvals = {"approvals", "calls that a person decides: list, watch, show, approve, refuse", NULL,
+                                      subs};

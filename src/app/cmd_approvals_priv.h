@@ -10,6 +10,8 @@
 
 #include "app/store_approvals.h"
 
+int cmd_approvals__list(int argc, char **argv);
+int cmd_approvals__watch(int argc, char **argv);
 int cmd_approvals__approve(int argc, char **argv);
 int cmd_approvals__refuse(int argc, char **argv);
 
@@ -22,5 +24,10 @@ struct approvals_meant {
 
 /* Takes: decision NULL: none was named. Returns: OPTIONS_GO, or an exit status after a word on stderr. */
 int cmd_approvals__find(struct db *db, const char *decision, char **operands, int count, struct approvals_meant *meant);
+
+/* Words of a call: what it is about; "40 s", "5 min", "3 h", "2 d". */
+struct span cmd_approvals__subject(const struct store_approval *approval);
+const char *cmd_approvals__age(int64_t since_us, int64_t now_us, char text[32]);
+enum code cmd_approvals__print_json(const struct store_approval *approval, int64_t now_us);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/conf_priv.h"
 #include "base/mem.h"
+#include "crypto/secret.h"
 #include "os/file.h"
 #include "os/thread.h"
 
@@ -147,6 +148,7 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     read_admin(reader, root, &conf->admin);
     conf__check_pipe(reader, root, &conf->pipe);
     conf__people_of(reader, root, &conf->people);
+    conf__notification(reader, yaml_member(root, "notify"), &conf->notify);
     reader->arena = &proxy->arena;
     proxy->host_count = conf__texts(reader, root, "hosts", MAX_HOSTS, conf__host, &proxy->hosts);
     read_trusted_proxies(reader, root);
@@ -250,6 +252,8 @@ void conf_free(struct conf **conf)
         proxy_conf_unref(&(*conf)->proxy);
         runner_commands_unref(&(*conf)->commands);
         proxy_upstream_fini(&(*conf)->audit.checkpoint_server);
+        proxy_upstream_fini(&(*conf)->notify.server);
+        secret_free((void *)(uintptr_t)(*conf)->notify.secret.at, (*conf)->notify.secret.len);
         arena_fini(&(*conf)->arena);
     }
     mem_free(*conf);

@@ -33,6 +33,12 @@ struct conf_admin {
     uint32_t tenants;              /* that have a label in callgate_calls_total; 0: none has */
 };
 
+struct conf_notify {
+    struct proxy_upstream server;  /* host == NULL: none */
+    struct span secret;            /* signs; among the secrets */
+    struct proxy_upstream program; /* a command of this name is run; host == NULL: none */
+};
+
 struct conf_pipe {
     const char *socket;            /* callgate.sock */
     uint32_t linger_ms;            /* 10 s: a gate that a pipe started ends so long after its last connection */
@@ -64,6 +70,7 @@ struct conf {
     uint32_t drain_ms;             /* 30 s */
     struct conf_audit audit;
     struct conf_admin admin;
+    struct conf_notify notify;
     struct conf_pipe pipe;
     struct conf_people people;
     struct proxy_conf *proxy;      /* sealed */

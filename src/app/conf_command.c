@@ -65,9 +65,9 @@ static const char *find_program(struct conf_reader *reader, const char *name)
     return NULL;
 }
 
-static const char *const *read_words(struct conf_reader *reader, const struct yaml_node *map)
+static const char *const *read_words(struct conf_reader *reader, const struct yaml_node *map, const char *key)
 {
-    const struct yaml_node *list = conf__list(reader, map, "command", WORDS_MOST);
+    const struct yaml_node *list = conf__list(reader, map, key, WORDS_MOST);
     const char **words = list != NULL ? arena_zalloc(&reader->commands->arena, (list->count + 1) * sizeof *words) : NULL;
     size_t count = 0;
 
@@ -188,6 +188,30 @@ static uint64_t line_bytes(struct conf_reader *reader, const struct yaml_node *r
     return limits != NULL && limits->type == YAML_MAP ? conf__size(&quiet, limits, "event", 1024, (uint64_t)1 << 30) : 0;
 }
 
+#define NOTIFY_COMMAND "(notify)"
+#define NOTIFY_MOST 2 /* one that has just been killed may still be there */
+#define NOTIFY_MEMORY_BYTES ((uint64_t)256 << 20)
+
+void conf__notify_program(struct conf_reader *reader, const struct yaml_node *map, struct proxy_upstream *out)
+{
+    struct runner_command *command = add_command(reader);
+
+    if (command == NULL) {
+        reader->out_of_memory = true;
+        return;
+    }
+    *command = (struct runner_command){.route = NOTIFY_COMMAND, .kind = PIPE_ONCE, .per = RUNNER_GATE, .idle_ms = 60000,
+                                       .most = NOTIFY_MOST, .memory_bytes = NOTIFY_MEMORY_BYTES, .is_told = true};
+    command->argv = read_words(reader, map, "run");
+    command->environment = read_environment(reader, map);
+    if (command->argv == NULL || command->environment == NULL)
+        return;
+    reader->commands->count++;
+    *out = (struct proxy_upstream){.command = SPAN_LIT(NOTIFY_COMMAND), .path = SPAN_LIT("/"),
+                                   .authority = SPAN_LIT("command")};
+    out->host = conf__copy(reader, span_text(command->argv[0])).at;
+}
+
 void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,
                    struct proxy_route *route)
 {
@@ -212,7 +236,7 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
     *command = read;
     command->route = dup_text(reader, route->name);
     command->line_bytes = line_bytes(reader, yaml_route);
-    command->argv = read_words(reader, map);
+    command->argv = read_words(reader, map, "command");
     command->environment = read_environment(reader, map);
     if (yaml_member(map, "cwd") != NULL)
         command->folder = read_folder(reader, map);

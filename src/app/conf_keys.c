@@ -87,6 +87,22 @@ const struct conf_key conf__server[] = {
     KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
     {.name = NULL}};
 
+const struct conf_key conf__notify_secret[] = {
+    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; nobody but its owner may read it."), {.name = NULL}};
+
+const struct conf_key conf__notify[] = {
+    KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where each call that waits for a person is posted, as JSON."),
+    KEY("secret", MAP, BY_HAND, 0, 0, NULL, "Signs what is posted, with HMAC-SHA256.", IN(conf__notify_secret, "`secret`")),
+    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of the server's certificate."),
+    KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),
+    KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),
+    KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),
+    KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
+    KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
+    KEY("run", WORDS, BY_HAND, 0, 0, NULL, "A program, and its arguments, that is run for each, with that JSON on its "
+        "standard input; within 10 s it ends with status 0."),
+    {.name = NULL}};
+
 /* ---- a route ---- */
 
 static const struct conf_key route_times[] = {
@@ -226,6 +242,7 @@ const struct conf_key conf__top[] = {
     KEY("store", FILE, AT(conf, store), 0, 0, "callgate.db", "Keys, policies and approvals."),
     KEY("audit", MAP, AT(conf, audit), 0, 0, NULL, "The record.", IN(audit, "`audit`")),
     KEY("admin", MAP, BY_HAND, 0, 0, "(off)", "Health and metrics.", IN(conf__admin, "`admin`")),
+    KEY("notify", MAP, BY_HAND, 0, 0, "(nobody)", "Who is told of calls that wait for a person.", IN(conf__notify, "`notify`")),
     KEY("drain", TIME, AT(conf, drain_ms), 1, HOUR, "30s", "How long open calls have at SIGTERM."),
     KEY("limits", MAP, BY_HAND, 0, 0, NULL, "Bounds of the whole gate.", IN(conf__limits, "`limits`")),
     KEY("user", NAME, AT(conf, user), 0, 0, NULL, "Whom a gate of root's becomes."),

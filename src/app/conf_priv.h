@@ -71,7 +71,7 @@ struct conf_key {
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
     conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__source[],
-    conf__nobody[], conf__pipes[], conf__people[];
+    conf__nobody[], conf__pipes[], conf__people[], conf__notify[], conf__notify_secret[];
 
 /* ---- conf_value.c: `map` may be anything, `key` its member ---- */
 
@@ -142,6 +142,9 @@ struct span conf__secret(struct conf_reader *reader, const struct yaml_node *map
 #define CONF_SECRET_BYTES 8192
 /* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);
+void conf__notification(struct conf_reader *reader, const struct yaml_node *node, struct conf_notify *notify);
+/* `notify: {run:}`, whose command no route can be named like. */
+void conf__notify_program(struct conf_reader *reader, const struct yaml_node *map, struct proxy_upstream *out);
 /* After path and upstream were read, and after the slugs. */
 void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);

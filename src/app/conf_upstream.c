@@ -227,6 +227,54 @@ void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, b
     read_server(reader, map, conf__need(reader, map, "url", "'https://shop.internal/mcp'"), subtree, out);
 }
 
+static void check_path(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_upstream *server)
+{
+    if (slug_is_in(server->path))
+        CONF_FAULT(reader, node, "`%s` has no meaning here; write the whole path", SLUG_MARK);
+}
+
+static struct span read_signing(struct conf_reader *reader, const struct yaml_node *map)
+{
+    struct span secret = SPAN_NONE;
+    struct buf text;
+    void *kept;
+
+    buf_init(&text, CONF_SECRET_BYTES);
+    if (conf__map(reader, map, conf__notify_secret, "`secret`") && conf__need(reader, map, "file", "notify.secret") != NULL)
+        secret = conf__secret(reader, map, &text);
+    kept = secret.len > 0 ? secret_copy(secret.at, secret.len) : NULL;
+    reader->out_of_memory = reader->out_of_memory || (kept == NULL && secret.len > 0);
+    mem_wipe(text.block, text.size);
+    buf_fini(&text);
+    return span_of(kept, kept != NULL ? secret.len : 0);
+}
+
+void conf__notification(struct conf_reader *reader, const struct yaml_node *node, struct conf_notify *notify)
+{
+    const struct yaml_node *url;
+
+    if (node == NULL || !conf__map(reader, node, conf__notify, "`notify`"))
+        return;
+    url = yaml_member(node, "url");
+    if (url == NULL && yaml_member(node, "run") == NULL)
+        CONF_FAULT(reader, node, "nobody is told; write `url: 'https://...'` with `secret: {file: notify.secret}`, or `run: "
+                   "[PROGRAM]`");
+    if (yaml_member(node, "secret") != NULL)
+        notify->secret = read_signing(reader, yaml_member(node, "secret"));
+    if (yaml_member(node, "run") != NULL)
+        conf__notify_program(reader, node, &notify->program);
+    if (url == NULL) {
+        read_server(reader, node, NULL, false, &notify->server); /* its headers, as far as they are right */
+        for (const struct yaml_node *other = node->child; other != NULL; other = other->next)
+            if (!span_is(other->key, "run"))
+                CONF_FAULT(reader, other, "`%.*s` has no meaning without `url`; leave it out", SPAN_ARG(other->key));
+        return;
+    }
+    (void)conf__need(reader, node, "secret", "{file: notify.secret}");
+    read_server(reader, node, url, false, &notify->server);
+    check_path(reader, url, &notify->server);
+}
+
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
 {
     if (node == NULL)
@@ -239,7 +287,6 @@ bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node 
     } else {
         return false;
     }
-    if (slug_is_in(out->path))
-        CONF_FAULT(reader, node, "`%s` has no meaning here; write the whole path", SLUG_MARK);
+    check_path(reader, node, out);
     return true;
 }

@@ -86,6 +86,8 @@ static enum code write_headers(struct post *post, size_t len)
         code = http_write_header(out, SPAN_LIT("Mcp-Method"), span_text(dialogue->method));
     for (size_t i = 0; i < dialogue->upstream->header_count && code == CODE_OK; i++)
         code = http_write_header(out, dialogue->upstream->headers[i].name, dialogue->upstream->headers[i].value);
+    for (size_t i = 0; i < dialogue->more_count && code == CODE_OK; i++)
+        code = http_write_header(out, dialogue->more[i].name, dialogue->more[i].value);
     return code == CODE_OK && !post->is_get ? http_write_header_u64(out, SPAN_LIT("Content-Length"), len) : code;
 }
 
@@ -125,9 +127,11 @@ static enum code wait_for(const struct post *post, enum io io, struct why *why)
 static enum code open_stream(struct post *post, struct why *why)
 {
     const struct proxy_upstream *upstream = post->dialogue->upstream;
-    int fd = -1;
+    int fd = post->dialogue->connected;
     enum io io;
-    enum code code = sock_connect(&post->dialogue->address, &fd);
+    enum code code = fd > 0 ? CODE_OK : sock_connect(&post->dialogue->address, &fd);
+
+    post->dialogue->connected = 0;
 
     if (code == CODE_OK)
         code = upstream->tls != NULL ? tls_connect(upstream->tls, fd, upstream->host, &post->stream)

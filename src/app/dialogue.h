@@ -24,6 +24,9 @@ struct dialogue {
     struct post *stream;  /* HTTP+SSE: on which answers come; NULL: they come to the posts */
     struct buf endpoint;  /* HTTP+SSE: where it has posts go */
     int64_t wait_us;      /* at most so long for each message; 0: 15 s */
+    const struct proxy_header *more; /* headers besides the upstream's; borrowed */
+    size_t more_count;
+    int connected;        /* a socket that leads to it already, which the next post takes; 0: none */
 };
 
 void dialogue_init(struct dialogue *dialogue, const struct proxy_upstream *upstream, const struct sock_address *address);

@@ -77,7 +77,7 @@ static enum code measure(void *context, struct buf *out)
 {
     const struct serve *serve = context;
     struct audit_gauges audit;
-    struct poster_gauges poster;
+    struct poster_gauges poster = {0}, notified = {0};
     struct proxy_gauges proxy;
     struct runner_gauges runner;
     struct tally_stats state;
@@ -85,6 +85,8 @@ static enum code measure(void *context, struct buf *out)
 
     audit_gauges(serve->audit, &audit);
     poster_gauges(serve->poster, &poster);
+    for (size_t i = 0; i < SERVE_POSTERS; i++)
+        poster_gauges(serve->notify.posters[i], &notified);
     gate_state_stats(gate_state_of(serve->shared), &state);
     proxy_gauges(serve->proxy, &proxy);
     runner_gauges(serve->runner, &runner);
@@ -123,6 +125,10 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_checkpoint_posts_failed_total", "Attempts to post a checkpoint that failed.", "counter", poster.failed},
         {"callgate_checkpoints_dropped_total", "Checkpoints that were given up, since later ones say as much.", "counter",
          poster.dropped},
+        {"callgate_notifications_posted_total", "Calls that wait of which somebody was told.", "counter", notified.posted},
+        {"callgate_notification_posts_failed_total", "Attempts to tell somebody that failed.", "counter", notified.failed},
+        {"callgate_notifications_dropped_total", "Calls that wait of which nobody was told, after all attempts.", "counter",
+         notified.dropped},
         {"callgate_audit_rotations_total", "Files of the audit that were sealed since the start.", "counter", audit.rotations},
         {"callgate_disk_free_bytes", "Room on the audit's disk.", "gauge", room_bytes},
         {"callgate_disk_hours_left", "Hours until it is full, as it fills now; 87600: no end in sight.", "gauge",

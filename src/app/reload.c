@@ -16,12 +16,10 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-static bool same_checkpoints(const struct conf_audit *old, const struct conf_audit *fresh)
+static bool same_place(const struct proxy_upstream *a, const struct proxy_upstream *b)
 {
-    const struct proxy_upstream *a = &old->checkpoint_server, *b = &fresh->checkpoint_server;
-
-    return same_text(old->checkpoints, fresh->checkpoints) && same_text(a->host, b->host) && a->port == b->port &&
-           span_equals(a->path, b->path) && (a->tls == NULL) == (b->tls == NULL);
+    return same_text(a->host, b->host) && a->port == b->port && span_equals(a->path, b->path) &&
+           (a->tls == NULL) == (b->tls == NULL);
 }
 
 /* What is opened once at the start. Taking it silently would leave a configuration that says something else than is so. */
@@ -35,13 +33,17 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
         what = "audit: database";
     else if (strcmp(old->audit.redact_key, fresh->audit.redact_key) != 0)
         what = "audit: redact_key";
-    else if (!same_checkpoints(&old->audit, &fresh->audit))
+    else if (!same_text(old->audit.checkpoints, fresh->audit.checkpoints) ||
+             !same_place(&old->audit.checkpoint_server, &fresh->audit.checkpoint_server))
         what = "audit: checkpoints";
     else if (strcmp(old->audit.checkpoint_key, fresh->audit.checkpoint_key) != 0)
         what = "audit: checkpoint_key";
     else if (old->audit.checkpoint_interval_ms != fresh->audit.checkpoint_interval_ms ||
              old->audit.checkpoint_rows != fresh->audit.checkpoint_rows)
         what = "audit: checkpoint_interval and checkpoint_rows";
+    else if (!same_place(&old->notify.server, &fresh->notify.server) ||
+             (old->notify.program.host == NULL) != (fresh->notify.program.host == NULL))
+        what = "notify";
     else if (old->audit.arguments_max_bytes != fresh->audit.arguments_max_bytes)
         what = "audit: arguments";
     else if (!same_text(old->user, fresh->user))

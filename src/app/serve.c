@@ -21,6 +21,7 @@
 #define TRIM_CONNECTIONS 1000 /* that are gone since the most there were: about 10 MiB */
 #define TRIM_BYTES (32u << 20)
 #define TRIM_PAUSE_US 10000000
+#define POST_WAIT_US 5000000
 #define ANSWERS_WAITING 256 /* as large as a route keeps them, in the ring of a worker */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
 #define LOCK_PAUSE_MS 50
@@ -121,7 +122,12 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
     node[sizeof node - 1] = '\0';
     conf.checkpoints.signer = serve->signer;
     if (code == CODE_OK && serve->conf->audit.checkpoint_server.host != NULL) {
-        code = poster_new(&serve->conf->audit.checkpoint_server, &serve->poster, why);
+        const struct poster_conf post = {
+            .what = "checkpoint", .server = &serve->conf->audit.checkpoint_server, .media = "text/plain; charset=utf-8",
+            .keeps_newest = true, .wait_us = POST_WAIT_US,
+        };
+
+        code = poster_new(&post, &serve->poster, why);
         conf.checkpoints.publish = poster_put;
         conf.checkpoints.context = serve->poster;
     }
@@ -216,6 +222,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     if (code == CODE_OK)
         code = serve__open_audit(serve, (int64_t)conf_take->drain_ms * 1000, why);
     if (code == CODE_OK)
+        code = serve__open_notify(serve, why);
+    if (code == CODE_OK)
         code = open_gates(serve);
     if (code == CODE_OK)
         code = open_proxy(serve, why);
@@ -248,6 +256,8 @@ static enum code start_threads(struct serve *serve, struct why *why)
     code = serve__confine(serve, why);
     if (code == CODE_OK && serve->poster != NULL)
         code = poster_start(serve->poster, why);
+    if (code == CODE_OK)
+        code = serve__start_notify(serve, why);
     if (code == CODE_OK)
         code = audit_start(serve->audit, why);
     if (code == CODE_OK)
@@ -343,6 +353,7 @@ static void poll_store(void *context)
     give_memory_back(serve);
     serve__follow_store(serve);
     serve__mind_approvals(serve);
+    serve__notify(serve);
     serve__tell_audit(serve);
     serve__attend(serve);
     serve__watch_disk(serve);
@@ -475,6 +486,7 @@ void serve_close(struct serve *serve)
     admin_close(&serve->admin);
     resolver_free(&serve->resolver);
     proxy_stop(&serve->proxy);
+    serve__close_notify(serve); /* one of them asks the runner */
     runner_close(&serve->runner);
     metrics_free(&serve->metrics);
     if (serve->shared != NULL && serve->ring != NULL) {

@@ -47,6 +47,15 @@ struct serve_approvals {
     unsigned busy;            /* looks in a row that found the store locked */
 };
 
+#define SERVE_POSTERS 2
+
+struct serve_notify {            /* who is told of what waits: a server, a program */
+    struct poster *posters[SERVE_POSTERS]; /* NULL: not configured */
+    int64_t offered[SERVE_POSTERS]; /* up to which ask */
+    int64_t told;                /* up to which all were told, as the store has it */
+    bool is_due;                 /* there may be more to offer */
+};
+
 struct serve_attending {         /* to what people ask of the audit */
     struct store_audit_request request; /* the one that is under way; its id 0: none */
     bool is_over;                /* but not answered yet */
@@ -84,6 +93,7 @@ struct serve {
 
     struct serve_approvals approvals;
     struct serve_attending attending;
+    struct serve_notify notify;
 
     struct gate_shared *shared;
     struct gate **gates;         /* one a worker */

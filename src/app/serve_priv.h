@@ -55,6 +55,12 @@ void serve__drop_asks(struct serve *serve);
 /* After the workers have ended: the last uses; what was not used is left to other gates. */
 void serve__close_approvals(struct serve *serve);
 
+/* Whom the configuration has told of calls that wait. Opened after the runner, started with the threads. */
+enum code serve__open_notify(struct serve *serve, struct why *why) MUST_USE;
+enum code serve__start_notify(struct serve *serve, struct why *why) MUST_USE;
+void serve__notify(struct serve *serve);
+void serve__close_notify(struct serve *serve);
+
 /* Puts what the store knows and the audit does not yet into the audit. */
 void serve__tell_audit(struct serve *serve);
 

@@ -111,11 +111,11 @@ static const struct call calls[] = {
 #endif
     /* the network */
     {SYS_socket, WORKER | POSTER, TCP}, {SYS_socket, RESOLVER, NAMES}, {SYS_socket, MAIN, LOCAL},
-    {SYS_socketpair, WORKER, LOCAL}, /* to the children of a command: who starts them gets the other end */
+    {SYS_socketpair, WORKER | POSTER, LOCAL}, /* to the children of a command: who starts them gets the other end */
     {SYS_connect, NETS, FREE}, {SYS_getsockopt, MAIN | NETS, FREE}, {SYS_setsockopt, MAIN | NETS, FREE},
     {SYS_getsockname, MAIN | NETS, FREE}, {SYS_getpeername, MAIN | NETS, FREE}, {SYS_shutdown, MAIN | NETS, FREE},
     {SYS_recvfrom, MAIN | NETS, FREE}, {SYS_recvmsg, MAIN | NETS, FREE}, {SYS_sendto, WORKER | POSTER, CONNECTED},
-    {SYS_sendto, MAIN | RESOLVER, SENT_TO}, {SYS_sendmsg, MAIN | WORKER | RESOLVER, SENT}, {SYS_sendmmsg, RESOLVER, SENT_TO},
+    {SYS_sendto, MAIN | RESOLVER, SENT_TO}, {SYS_sendmsg, MAIN | NETS, SENT}, {SYS_sendmmsg, RESOLVER, SENT_TO},
     {SYS_recvmmsg, RESOLVER, FREE}, {SYS_bind, RESOLVER, FREE}, {SYS_accept4, MAIN | WORKER, FREE},
     {SYS_epoll_ctl, MAIN | WORKER, FREE}, {SYS_epoll_pwait, MAIN | WORKER, FREE}, {SYS_eventfd2, MAIN, FREE},
 #ifdef SYS_epoll_wait

@@ -180,6 +180,10 @@ static void answer_run(struct pipe_child *run)
     run->caller = NULL;
     if (talk == NULL)
         return;
+    if (run->conf.is_told && is_good) {
+        talk__accept(talk);
+        return;
+    }
     buf_init(&canonical, SIZE_MAX / 2);
     code = line_read(text, &canonical, &line); /* CODE_INVALID is said of what is good JSON, too: it is no JSON-RPC */
     if (!is_good || text.len > run->conf.line_bytes || buf_is_empty(&canonical) || (code != CODE_OK && code != CODE_INVALID)) {
@@ -298,7 +302,7 @@ static enum code start_process(struct pipe_child *child, struct why *why)
         (!conf->inherits_stderr && pipe2(ends.err, O_CLOEXEC) != 0))
         code = why_set(why, CODE_IO, "%s cannot be started: %s", conf->argv[0], strerror(errno));
     program.in = ends.in[0];
-    program.out = ends.out[1];
+    program.out = conf->is_told ? ends.err[1] : ends.out[1];
     program.err = ends.err[1];
     if (code == CODE_OK)
         code = process_start(&program, &child->pid, &exits, why);

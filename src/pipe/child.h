@@ -39,6 +39,7 @@ struct pipe_child_conf {
     uint64_t memory_bytes;             /* that each of its processes may write to; 0: any */
     uint64_t line_bytes;               /* 0: PIPE_LINE_BYTES */
     bool inherits_stderr;              /* else its lines go to the log */
+    bool is_told;                      /* PIPE_ONCE: its exit status is its answer; what it writes goes to the log */
     bool is_shared;                    /* by several sessions: initialize is asked once, and answered to all */
     bool refuses_questions;            /* it has no one whom it could ask: its requests are answered with an error */
     void (*ended)(void *context, int wait_status); /* once, when all that it wrote is answered. NULL: nobody listens */

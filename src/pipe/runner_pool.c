@@ -165,7 +165,7 @@ static struct member *member_new(struct pool *pool, struct lot *lot, bool is_alo
         .loop = pool->desk.loop, .kind = command->kind, .name = lot->route, .argv = command->argv,
         .environment = command->environment, .folder = command->folder, .memory_bytes = command->memory_bytes,
         .line_bytes = command->line_bytes, .is_shared = !is_alone,
-        .refuses_questions = command->per == RUNNER_GATE, .ended = has_ended, .context = member,
+        .refuses_questions = command->per == RUNNER_GATE, .is_told = command->is_told, .ended = has_ended, .context = member,
     };
     struct why why = {""};
 
