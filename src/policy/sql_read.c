@@ -10,8 +10,8 @@
 #define NAMES_MAX 256
 #define TREE_BYTES ((size_t)24 << 20)
 
-const char *const sql_statement_text[] = {"select", "select_into", "select_for_update", "insert", "update", "delete", "merge",
-                                          "explain", "show", NULL};
+const char *const sql_statement_text[] = {"select", "select_into", "select_for_update", "insert", "update", "update_all",
+                                          "delete", "delete_all", "merge", "explain", "show", NULL};
 
 struct cte {
     struct span name;
@@ -216,11 +216,30 @@ static void look_select(struct walk *walk, const struct json_node *fields)
         add_statement(walk, #word);                                                 \
     }
 STATEMENT(insert)
-STATEMENT(update)
-STATEMENT(delete)
 STATEMENT(merge)
 STATEMENT(explain)
 STATEMENT(show)
+
+/* Without WHERE it is about all rows. */
+static void look_update(struct walk *walk, const struct json_node *fields)
+{
+    add_statement(walk, "update");
+    if (json_member(fields, SPAN_LIT("whereClause")) == NULL)
+        add_statement(walk, "update_all");
+}
+
+static void look_delete(struct walk *walk, const struct json_node *fields)
+{
+    add_statement(walk, "delete");
+    if (json_member(fields, SPAN_LIT("whereClause")) == NULL)
+        add_statement(walk, "delete_all");
+}
+
+static void look_conflict(struct walk *walk, const struct json_node *fields)
+{
+    if (!span_is(text_of(fields, "action"), "ONCONFLICT_NOTHING"))
+        add_statement(walk, "update");
+}
 
 /* ---- shapes ---- */
 
@@ -277,7 +296,7 @@ static const struct shape shapes[] = {
     {"DeleteStmt", "relation:Target usingClause whereClause returningList", look_delete},
     {"MergeStmt", "relation:Target sourceRelation joinCondition mergeWhenClauses", look_merge},
     {"MergeWhenClause", "matched:- commandType:- override:- condition targetList values", NULL},
-    {"OnConflictClause", "action:- infer:InferClause targetList whereClause", NULL},
+    {"OnConflictClause", "action:- infer:InferClause targetList whereClause", look_conflict},
     {"InferClause", "indexElems whereClause conname:-", NULL},
     {"IndexElem", "name:- expr ordering:- nulls_ordering:-", NULL},
     {"SetToDefault", "", NULL},

@@ -225,9 +225,10 @@ static const struct row sql_rows[] = {
     {SHOP_SQL, "5", 'U', 'U'},
     {SHOP_SQL, "{\"a\":\"select 1\"}", 'U', 'U'},
     {SHOP_SQL ", decode: [percent]", "\"select '%27, pg_sleep(1), %27'\"", 'T', 'U'},
-    {DELETES, "\"delete from t\"", 'T', 'T'},
-    {DELETES, "\"delete from public.t\"", 'U', 'U'},
-    {DELETES, "\"delete from pg_class\"", 'U', 'U'},
+    {DELETES, "\"delete from t where a\"", 'T', 'T'},
+    {DELETES, "\"delete from t\"", 'U', 'U'},
+    {DELETES, "\"delete from public.t where a\"", 'U', 'U'},
+    {DELETES, "\"delete from pg_class where a\"", 'U', 'U'},
     {DELETES, "\"select 1 from t\"", 'U', 'U'},
 };
 

@@ -79,14 +79,15 @@ static const struct row work[] = {
     {"select f(b => 1, variadic c), s.g(distinct a order by b), percentile_cont(0.5) within group (order by x)",
      "select! f() s.g() percentile_cont()"},
     {"EXPLAIN (ANALYZE, FORMAT JSON) SELECT 1", "explain! select!"},
-    {"explain analyze delete from t", "explain! delete! t"},
+    {"explain analyze delete from t", "explain! delete! delete_all! t"},
     {"SHOW server_version", "show!"},
     {"insert into t (a) values (f(1)) on conflict (a) do update set b = excluded.b where g() returning h()",
-     "insert! t select! f() g() h()"},
+     "insert! t select! f() update! g() h()"},
     {"update t set (a, b) = (select 1, 2), c = default from u where exists (select 1 from v)", "update! t select! v u"},
     {"delete from only s.t using u where f(t.a) returning *", "delete! s.t u f()"},
     {"merge into t using u on t.a = u.a when matched then delete when not matched then insert values (f(u.a))", "merge! t u f()"},
-    {"select 1; delete from t", "select! delete! t"},
+    {"select 1; delete from t", "select! delete! delete_all! t"},
+    {"with a as (update t set b = 1) insert into t values (1) on conflict do nothing", "insert! update! update_all! t select!"},
 };
 
 /* What is called has a name, in whatever form it is written. */
@@ -122,8 +123,8 @@ static const struct row with[] = {
     {"(with a as (select 1) select 1) union select * from a", "select! a"},
     {"with a as (select 1) select (select 1 from a) union select 1 from a, (with a as (select 1 from b) select 1 from a) q", "select! b"},
     {"with a as (select 1) insert into a select * from a", "insert! select! a"},
-    {"with a as (select 1) delete from a using a as b", "delete! select! a"},
-    {"with a as (delete from t returning *) select * from a", "select! delete! t"},
+    {"with a as (select 1) delete from a using a as b", "delete! delete_all! select! a"},
+    {"with a as (delete from t returning *) select * from a", "select! delete! delete_all! t"},
     {"with a as (select 1) select 1; select 1 from a", "select! a"},
     {"with \"A\" as (select 1) select 1 from a, \"A\"", "select! a"},
 };
