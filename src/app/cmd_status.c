@@ -2,7 +2,7 @@
 /* callgate status: why is everything denied? The answer in words, from the files and the network, whether a gate runs or
  * not: configuration, policy, audit, disk, upstreams. */
 #include "app/commands.h"
-#include "app/conf.h"
+#include "app/control.h"
 #include "app/disk.h"
 #include "app/route_names.h"
 #include "app/store.h"
@@ -12,8 +12,11 @@
 #include "json/doc.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/local.h"
 #include "os/resolve.h"
+#include "os/sock.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -388,6 +391,25 @@ static int print_json(struct doc *root, unsigned bad)
     return code == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");
 }
 
+static void look_at_people(struct report *report, const struct conf_people *people)
+{
+    struct control_people groups;
+    struct why why = {""};
+    int fd = -1;
+    enum code code = control_people_find(people, &groups, &why);
+
+    if (!people->is_on)
+        return;
+    if (code != CODE_OK)
+        find(report, "people", false, "%s", why.text);
+    else if ((code = local_connect(people->socket, &fd)) == CODE_OK)
+        find(report, "people", true, "commands of %zu groups are taken on %s", groups.count, people->socket);
+    else
+        find(report, "people", false, "nobody takes people's commands on %s: %s", people->socket,
+             code == CODE_NOT_FOUND ? "no gate runs, or its process for them has ended; restart it" : strerror(errno));
+    sock_close(&fd);
+}
+
 static int tell_status(const struct conf *conf, bool as_json)
 {
     struct doc *root = as_json ? doc_object() : NULL;
@@ -399,6 +421,7 @@ static int tell_status(const struct conf *conf, bool as_json)
     find(&report, "conf", true, "%s is good, %zu routes", conf->path, conf->proxy->route_count);
     look_at_policy(&report, conf);
     look_at_approvals(&report, conf);
+    look_at_people(&report, &conf->people);
     look_at_audit(&report, conf);
     look_at_disk(&report, conf);
     look_at_listeners(&report, conf->proxy);

@@ -33,6 +33,7 @@
 #define WORDS_BYTES ((size_t)1 << 20)   /* likewise of its standard error */
 #define MEMORY_BYTES ((rlim_t)512 << 20)
 #define LOOK_MS 250
+#define PLACE_MS 1000      /* between looks whether another gate has left the socket's place */
 #define BECOMES SANDBOX_BIT(SANDBOX_MAIN)
 
 struct desk {
@@ -368,9 +369,10 @@ static bool hear_gate(struct desk *desk)
 {
     struct why why = {""};
     char word;
+    ssize_t got = recv(CONTROL_GATE_FD, &word, 1, MSG_DONTWAIT);
 
-    if (recv(CONTROL_GATE_FD, &word, 1, MSG_DONTWAIT) <= 0)
-        return errno == EAGAIN || errno == EINTR;
+    if (got <= 0)
+        return got < 0 && (errno == EAGAIN || errno == EINTR);
     if (read_people(desk, &why) != CODE_OK)
         log_error("control", "the old groups of `people:` stay: %s", why.text);
     return true;
@@ -386,8 +388,7 @@ static void serve(struct desk *desk)
         struct pollfd waits[] = {{.fd = CONTROL_GATE_FD, .events = POLLIN},
                                  {.fd = desk->count < ASKERS_MAX ? desk->listener : -1, .events = POLLIN}};
 
-        errno = 0;
-        (void)poll(waits, 2, desk->count > 0 || desk->listener < 0 ? LOOK_MS : -1);
+        (void)poll(waits, 2, desk->listener < 0 ? PLACE_MS : desk->count > 0 ? LOOK_MS : -1);
         reap(desk);
         if (waits[0].revents != 0)
             goes_on = hear_gate(desk);
