@@ -225,10 +225,15 @@ static uint64_t hash_past(const struct policy_case *kase)
         hash = hash_mix(hash, (uint64_t)kase->hints[i]);
     for (uint32_t i = 0; i < kase->approved_count; i++)
         hash = hash_mix(hash, hash_span(kase->approved[i].rule));
-    for (uint32_t i = 0; i < kase->spent_count; i++)
-        hash = hash_mix(hash_mix(hash, hash_span(kase->spent[i].rule)), kase->spent[i].calls);
-    for (uint32_t i = 0; i < kase->earlier_count; i++)
+    for (uint32_t i = 0; i < kase->spent_count; i++) {
+        hash = hash_mix(hash, hash_span(kase->spent[i].rule));
+        for (uint32_t at = 0; at < kase->spent[i].spent_count; at++)
+            hash = hash_mix(hash, kase->spent[i].spent[at]);
+    }
+    for (uint32_t i = 0; i < kase->earlier_count; i++) {
         hash = hash_mix(hash_mix(hash, hash_call(&kase->earlier[i].question)), (uint64_t)kase->earlier[i].ago_us);
+        hash = hash_mix(hash, hash_span(kase->earlier[i].met.id));
+    }
     return hash;
 }
 

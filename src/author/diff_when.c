@@ -4,7 +4,7 @@
 
 static bool is_bound(struct span key, bool *upper)
 {
-    *upper = span_starts_with(key, SPAN_LIT("max")) || span_is(key, "calls");
+    *upper = span_starts_with(key, SPAN_LIT("max")) || span_is(key, "calls") || span_is(key, "at_most");
     return *upper || span_is(key, "min") || span_starts_with(key, SPAN_LIT("min_"));
 }
 

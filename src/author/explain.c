@@ -90,12 +90,10 @@ static void tell_rule(struct trace *heard, const struct rule *rule, enum truth m
         SAY(telling, " or not: %s is undecided", policy_dimension_text[undecided]);
         doc_text(doc, "match_undecided", span_text(policy_dimension_text[undecided]));
     }
+    words_limits(&telling->text, rule->limit);
+    if (rule->limit != NULL)
+        tell_text(telling, "\n  ", doc, "limit");
     SAY(telling, "\n");
-    if (rule->limit != NULL) {
-        words_limit(&telling->text, rule->limit);
-        tell_text(telling, "  ", doc, "limit");
-        SAY(telling, "\n");
-    }
 }
 
 static void tell_applies(struct trace *heard, const struct rule *rule, enum truth truth, bool applies)
@@ -127,13 +125,15 @@ static void tell_granted(struct trace *heard, enum policy_known granted)
     doc_bool(telling->levels[0].self, "granted", granted == POLICY_YES);
 }
 
-static void tell_limit(struct trace *heard, const struct rule *rule, bool has_room)
+static void tell_limit(struct trace *heard, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits)
 {
     struct telling *telling = telling_of(heard);
 
-    SAY(telling, "     limit of %" PRIu64 " calls: %s\n", rule->limit->calls,
-        has_room ? "one more fits" : "used up, so the permit does not apply");
-    doc_bool(telling->levels[0].self, "has_room", has_room);
+    telling->has_room = fits && (limit->at == 0 || telling->has_room);
+    if (limit->next == NULL)
+        doc_bool(telling->levels[0].self, "has_room", telling->has_room);
+    if (telling->out != NULL)
+        words_taken(telling->out, limit, known, amount, fits);
 }
 
 static void tell_hidden(struct trace *heard)
@@ -476,10 +476,9 @@ static void tell_missed(struct telling *telling, const struct rule *rule, enum d
 {
     struct doc *doc = put_rule(telling, rule, TRUTH_FALSE);
 
-    if (rule->limit != NULL) {
-        words_limit(&telling->text, rule->limit);
+    words_limits(&telling->text, rule->limit);
+    if (rule->limit != NULL)
         tell_text(telling, NULL, doc, "limit");
-    }
     SAY(telling, "%s %.*s (%s:%d): its match misses by %s", effect_text(rule->effect), SPAN_ARG(rule->id),
         rule->source->path_text, rule->line, policy_dimension_text[missed]);
     doc_text(doc, "misses_by", span_text(policy_dimension_text[missed]));

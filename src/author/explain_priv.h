@@ -32,6 +32,7 @@ struct telling {
     struct buf text;           /* what words.c says for a document */
     enum code code;            /* of a document */
     unsigned depth;
+    bool has_room;             /* under the limits of the rule so far */
     unsigned values;           /* shown of the leaf at hand */
     const struct op *failed;   /* the operator that decided the value at hand */
     struct trace_level levels[TRACE_DEPTH_MAX + 1]; /* the rule, and the conditions down to the one at hand */

@@ -137,16 +137,51 @@ void words_fact(struct buf *out, const struct fact *fact)
     say_raw(out, fact->written);
 }
 
-void words_limit(struct buf *out, const struct policy_limit *limit)
+static void say_limit(struct buf *out, const struct policy_limit *limit)
 {
     const char *before = " by ";
 
-    buf_addf(out, "limit of %" PRIu64 " calls in %" PRId64 " s", limit->calls, limit->per_us / 1000000);
+    if (limit->sum != NULL) {
+        buf_add_text(out, "limit of ");
+        policy_write_millionths(out, limit->most);
+        buf_addf(out, " of the sum of %.*s", SPAN_ARG(limit->sum_text));
+    } else {
+        buf_addf(out, "limit of %" PRIu64 " calls", limit->most);
+    }
+    buf_addf(out, " in %" PRId64 " s", limit->per_us / 1000000);
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
         if ((limit->by >> by & 1) != 0) {
             buf_addf(out, "%s%s", before, policy_by_text[by]);
             before = ", ";
         }
+    if (limit->asks)
+        buf_add_text(out, ", over it a person is asked");
+}
+
+void words_limits(struct buf *out, const struct policy_limit *first)
+{
+    for (const struct policy_limit *limit = first; limit != NULL; limit = limit->next) {
+        buf_add_text(out, limit == first ? "" : "; ");
+        say_limit(out, limit);
+    }
+}
+
+void words_taken(struct buf *out, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits)
+{
+    buf_add_text(out, "     ");
+    say_limit(out, limit);
+    buf_add_text(out, ": ");
+    if (known == TRUTH_FALSE) {
+        buf_add_text(out, "a value is absent");
+    } else if (known == TRUTH_UNDECIDED) {
+        buf_add_text(out, "the sum cannot be counted exactly");
+    } else if (limit->sum == NULL) {
+        buf_add_text(out, fits ? "one more fits" : "used up");
+    } else {
+        policy_write_millionths(out, amount);
+        buf_add_text(out, fits ? " fits" : " does not fit");
+    }
+    buf_add_text(out, fits || (known == TRUTH_TRUE && limit->asks) ? "\n" : ", so the permit does not apply\n");
 }
 
 void words_ops(struct buf *out, const struct condition *leaf)

@@ -17,7 +17,9 @@ const char *words_kind(const struct condition *condition); /* "leaf", "any" ... 
 /* What the leaf's operators made of the value's text; nothing where there is nothing to tell. */
 void words_made(struct buf *out, const struct condition *leaf, const struct json_node *value);
 void words_fact(struct buf *out, const struct fact *fact);       /* "client [...]" */
-void words_limit(struct buf *out, const struct policy_limit *limit); /* "limit of 5 calls in 60 s" */
+void words_limits(struct buf *out, const struct policy_limit *first); /* "limit of 5 calls in 60 s" */
+/* What a call made of one, in a line. Takes: as trace->limit. */
+void words_taken(struct buf *out, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits);
 void words_ops(struct buf *out, const struct condition *leaf);   /* "is integer, max 100" */
 /* What the leaf's variables stand for in the call: "{principal} is bob; ". Takes: out, doc: NULL takes nothing. */
 void words_variables(struct buf *out, struct doc *doc, const struct condition *leaf, const struct question *question);

@@ -312,8 +312,9 @@ static bool folds(struct gate *gate, const struct gate_message *message, int64_t
 
 void gate_decision_init(struct gate_decision *decision)
 {
-    /* All but the two long lists, which their counts guard. */
+    /* All but the long lists, which their counts guard. */
     memset(decision, 0, offsetof(struct gate_decision, approvals.mark));
+    decision->token.state = NULL;
     memset(&decision->verdict, 0, offsetof(struct verdict, rules));
 }
 
@@ -451,10 +452,11 @@ static void note(struct gate *gate, const struct gate_message *message, const st
     if (watches(decision->policy) || watches(latest)) {
         struct question question = gate__question_of(message);
         struct gate_moment moment = moment_of(gate, message);
+        struct policy_met met = gate_met(&decision->verdict);
 
-        gate_state_note(&moment, decision->policy, &question);
+        gate_state_note(&moment, decision->policy, &question, &met);
         if (latest != decision->policy)
-            gate_state_note(&moment, latest, &question);
+            gate_state_note(&moment, latest, &question, &met);
     }
     if (is_behind)
         policy_unref(&latest);

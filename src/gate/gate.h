@@ -80,12 +80,12 @@ struct gate_decision {
     struct gate_snapshot *held; /* which keeps it, and counts for one gate alone */
     int64_t judge_us;
     uint64_t ticket;            /* 0: not recorded (audit down, folded) */
-    struct gate_token token;    /* of the deciding permit's limit, until the call goes on */
     uint64_t asked;             /* held and settled: the decision by whose number people find the call */
     bool folded;                /* one of a flood of refusals before identity or over a rate: counted in an event, no row */
     const struct gate *by;      /* in whose scratch the parts to redact lie, */
     uint64_t serial;            /* and of which evaluation it must be */
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
+    struct gate_token token;    /* of the deciding permit's limits, until the call goes on */
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };
 

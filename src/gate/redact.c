@@ -35,7 +35,30 @@ void gate__record_text_fini(struct record_text *text)
     buf_fini(&text->named);
 }
 
-static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
+/* What sums count of the call: a start reads it here, since arguments may be cut, redacted or erased. One path once. */
+static void add_spent(struct buf *out, const struct verdict_spent *spent)
+{
+    const char *before = ",\"spent\":{";
+
+    for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
+        const struct policy_limit *first = spent->limit;
+
+        while (first != limit && !span_equals(first->sum_text, limit->sum_text))
+            first = first->next;
+        if (limit->sum == NULL || first != limit)
+            continue;
+        buf_add_text(out, before);
+        json_write_string(out, limit->sum_text);
+        buf_add_byte(out, ':');
+        policy_write_millionths(out, spent->amount[limit->at]);
+        before = ",";
+    }
+    if (*before == ',' && before[1] == '\0')
+        buf_add_byte(out, '}');
+}
+
+/* Takes: spent: NULL: it takes nothing. */
+static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval, const struct verdict_spent *spent)
 {
     buf_add_text(out, buf_len(out) > 1 ? ",{\"id\":" : "{\"id\":");
     json_write_string(out, rule->id);
@@ -46,6 +69,8 @@ static enum code add_rule(struct buf *out, const struct verdict_rule *rule, int6
         buf_add_text(out, ",\"limited\":true");
     if (approval != 0)
         buf_addf(out, ",\"approval\":%lld", (long long)approval);
+    if (spent != NULL)
+        add_spent(out, spent);
     return buf_add_byte(out, '}');
 }
 
@@ -60,29 +85,42 @@ static int64_t approval_of(const struct verdict *verdict, const struct approval_
     return 0;
 }
 
+/* Whether the rule's limits are taken. */
+static bool spends(const struct verdict *verdict, struct span rule)
+{
+    return verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL && span_equals(verdict->rule, rule);
+}
+
 #define RULES_TAIL_BYTES 32 /* `,{"more":4294967295}]` */
 
 /* Returns: whether it was written; where it does not fit, nothing of it is. */
-static bool write_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval)
+static bool write_rule(struct buf *out, const struct verdict_rule *rule, int64_t approval, const struct verdict_spent *spent)
 {
     struct buf_mark before = buf_mark(out);
 
-    if (add_rule(out, rule, approval) == CODE_OK && buf_room(out) >= RULES_TAIL_BYTES)
+    if (add_rule(out, rule, approval, spent) == CODE_OK && buf_room(out) >= RULES_TAIL_BYTES)
         return true;
     buf_rewind(out, before);
     return false;
 }
 
-/* Those that a person approved come first: that an approval is used up is known by this text alone, should the gate die. */
-static uint32_t write_approved(struct buf *out, const struct verdict *verdict, const struct approval_marks *taken)
+/* Those that a person approved come first, and whose limits are taken: that an approval is used up, or an amount spent, is
+ * known by this text alone, should the gate die. */
+static uint32_t write_taken(struct buf *out, const struct verdict *verdict, const struct approval_marks *taken)
 {
     uint32_t written = 0;
 
     for (uint32_t i = 0; i < verdict->approval_count; i++) {
-        const struct verdict_rule rule = {.id = verdict->approvals[i].rule, .effect = EFFECT_REQUIRE_APPROVAL};
+        struct verdict_rule rule = {.id = verdict->approvals[i].rule, .effect = EFFECT_REQUIRE_APPROVAL};
         int64_t approval = approval_of(verdict, taken, rule.id);
 
-        written += approval != 0 && write_rule(out, &rule, approval);
+        if (approval != 0 && !spends(verdict, rule.id))
+            written += write_rule(out, &rule, approval, NULL);
+    }
+    if (spends(verdict, verdict->rule)) {
+        struct verdict_rule rule = {.id = verdict->rule, .effect = EFFECT_PERMIT, .limited = verdict->spent.beyond};
+
+        written += write_rule(out, &rule, approval_of(verdict, taken, rule.id), &verdict->spent);
     }
     return written;
 }
@@ -96,13 +134,13 @@ struct span gate__rules_text(struct record_text *text, const struct verdict *ver
     buf_clear(out);
     if (buf_add_byte(out, '[') != CODE_OK)
         return SPAN_LIT("[]");
-    written = write_approved(out, verdict, taken);
+    written = write_taken(out, verdict, taken);
     for (uint32_t i = 0; i < named; i++) {
         const struct verdict_rule *rule = &verdict->rules[i];
 
-        if (approval_of(verdict, taken, rule->id) != 0)
+        if (approval_of(verdict, taken, rule->id) != 0 || spends(verdict, rule->id))
             continue;
-        if (!write_rule(out, rule, 0))
+        if (!write_rule(out, rule, 0, NULL))
             break;
         written++;
     }

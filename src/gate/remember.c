@@ -2,30 +2,92 @@
 #include "gate/remember.h"
 
 #include "audit/trail.h"
+#include "base/mem.h"
 #include "base/num.h"
 #include "crypto/digest.h"
 #include "db/db.h"
 #include "gate/gate_priv.h"
 #include "gate/recorded_range.h"
 
-enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE };
+enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES };
 
 #define SELECT \
-    "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule FROM decision " \
-    "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND verdict = 'permit' ORDER BY seq"
+    "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
+    "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND verdict = 'permit' "
+#define ALL "ORDER BY seq"
+#define SUMS "AND instr(rules, '\"spent\":') > 0 ORDER BY seq"
 
 struct counting {
     struct gate_moment moment;
     const struct policy *policy;
     struct remembered *remembered;
     int64_t now_us;
-    bool only_watches;
+    bool only_watches, only_sums;
+    bool has_sums;
+    struct arena arena; /* one row's rules */
+    struct buf canonical;
 };
 
-static void see(void *context, const struct policy_watch *watch)
+static void see(void *context, const struct policy_watch *watch, bool is_sure)
 {
     (void)watch;
+    (void)is_sure;
     *(bool *)context = true;
+}
+
+/* ---- what the row says of its rules ---- */
+
+/* What sums counted, by their paths; NULL: nothing. */
+static const struct json_node *read_rules(struct counting *counting, struct span text, struct span deciding,
+                                          struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
+{
+    const struct json_node *root = NULL, *spent = NULL;
+    struct json_fault fault;
+
+    *met = (struct policy_met){.rules = named, .deciding = deciding};
+    arena_reset(&counting->arena);
+    buf_clear(&counting->canonical);
+    /* Without memory, or damaged: whatever is asked may have been. */
+    if (text.at != NULL && (counting->has_sums || policy_watches(counting->policy)) &&
+        json_read(text, &json_file_rules, &counting->canonical, &counting->arena, &root, &fault) != CODE_OK)
+        met->count = VERDICT_RULES_MAX + 1;
+    for (const struct json_node *rule = root != NULL ? root->child : NULL; rule != NULL; rule = rule->next) {
+        const struct json_node *id = json_member(rule, SPAN_LIT("id"));
+
+        if (id == NULL || met->count >= VERDICT_RULES_MAX) {
+            met->count = VERDICT_RULES_MAX + 1; /* there are more */
+            continue;
+        }
+        named[met->count++] =
+            (struct verdict_rule){.id = id->text, .limited = json_member(rule, SPAN_LIT("limited")) != NULL};
+        spent = spent != NULL ? spent : json_member(rule, SPAN_LIT("spent"));
+    }
+    return spent;
+}
+
+/* A sum that the row does not have was not asked for then, and counts from now on. Returns: whether there is any to count. */
+static bool spent_of(const struct policy_limit *limit, const struct json_node *recorded, bool only_sums,
+                     struct verdict_spent *spent, struct policy_limit counted[POLICY_LIMITS_MAX])
+{
+    uint32_t count = 0;
+
+    *spent = (struct verdict_spent){.limit = NULL};
+    for (; limit != NULL; limit = limit->next) {
+        const struct json_node *amount = json_member(recorded, limit->sum_text);
+        uint64_t value = 1;
+
+        if (limit->sum == NULL ? only_sums : amount == NULL || amount->type != JSON_NUMBER ||
+                                 json_number_scaled(amount->raw, POLICY_SUM_PLACES, &value) != CODE_OK)
+            continue;
+        counted[count] = *limit;
+        counted[count].at = count;
+        counted[count].next = NULL;
+        if (count > 0)
+            counted[count - 1].next = &counted[count];
+        spent->amount[count++] = value;
+    }
+    spent->limit = count > 0 ? counted : NULL;
+    return count > 0;
 }
 
 static void count_row(struct counting *counting, struct db_stmt *row)
@@ -37,7 +99,14 @@ static void count_row(struct counting *counting, struct db_stmt *row)
         .method = db_text(row, C_METHOD), .client = db_text(row, C_CLIENT), .correlation = db_text(row, C_CORRELATION),
         .time_us = db_int(row, C_TIME),
     };
-    const struct policy_limit *limit = counting->only_watches ? NULL : policy_limit_of(counting->policy, db_text(row, C_RULE));
+    struct span rule = db_text(row, C_RULE);
+    struct verdict_rule named[VERDICT_RULES_MAX];
+    struct policy_limit limits[POLICY_LIMITS_MAX];
+    struct verdict_spent spent = {.limit = NULL};
+    struct policy_met met;
+    const struct json_node *recorded = read_rules(counting, db_text(row, C_RULES), rule, named, &met);
+    bool counts = !counting->only_watches &&
+                  spent_of(policy_limit_of(counting->policy, rule), recorded, counting->only_sums, &spent, limits);
     bool is_watched = false;
 
     if (session.len == DIGEST_BYTES) {
@@ -47,18 +116,20 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     gate_aim(&question, db_text(row, C_TOOL));
     /* A clock that was set back since makes no calls of the future. */
     counting->moment.now_us = question.time_us < counting->now_us ? question.time_us : counting->now_us;
-    policy_each_watch(counting->policy, &question, see, &is_watched);
-    if (limit != NULL)
-        gate_state_count(&counting->moment, &question, limit);
+    if (!counting->only_sums)
+        policy_each_watch(counting->policy, &question, &met, see, &is_watched);
+    if (counts)
+        gate_state_count(&counting->moment, &question, &spent);
     if (is_watched)
-        gate_state_note(&counting->moment, counting->policy, &question);
-    counting->remembered->calls += limit != NULL || is_watched;
+        gate_state_note(&counting->moment, counting->policy, &question, &met);
+    counting->remembered->calls += counts || is_watched;
 }
 
 static enum code count_rows(struct counting *counting, struct db *db, int64_t first, int64_t last, int64_t since_us)
 {
     struct db_stmt *row;
-    enum code code = db_select(db, SELECT, DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(since_us)), &row);
+    enum code code = db_select(db, counting->only_sums ? SELECT SUMS : SELECT ALL,
+                               DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(since_us)), &row);
 
     while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
         count_row(counting, row);
@@ -66,7 +137,15 @@ static enum code count_rows(struct counting *counting, struct db *db, int64_t fi
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* The rows of one file from `first` to `last`, as far as they lie in the windows. */
+static enum code count_between(struct counting *counting, struct db *db, int64_t first, int64_t last, bool only_sums,
+                               int64_t since_us)
+{
+    counting->only_sums = only_sums;
+    return first <= last ? count_rows(counting, db, first, last, since_us) : CODE_OK;
+}
+
+/* The rows of one file from `first` to `last`, as far as they lie in the windows; of those before them the sums, since no
+ * restart may give a budget back. */
 static enum code count_file(struct counting *counting, const char *path, int64_t first, int64_t last, struct why *why)
 {
     struct recorded_range range = {.since_us = counting->now_us - policy_memory_us(counting->policy)};
@@ -78,8 +157,11 @@ static enum code count_file(struct counting *counting, const char *path, int64_t
         return code;
     code = recorded_range_bounds(db, &range, &from, &to);
     counting->remembered->is_cut |= from < first && first > 1 && to >= from;
+    last = to < last ? to : last;
+    if (code == CODE_OK && counting->has_sums)
+        code = count_between(counting, db, from, last < first ? last : first - 1, true, range.since_us);
     if (code == CODE_OK)
-        code = count_rows(counting, db, from > first ? from : first, to < last ? to : last, range.since_us);
+        code = count_between(counting, db, from > first ? from : first, last, false, range.since_us);
     if (code != CODE_OK)
         why_set(why, code, "%s cannot be read: %s", path, db_error(db));
     db_close(&db);
@@ -98,12 +180,17 @@ static enum code count_trail(struct counting *counting, const char *path, int64_
     code = trail_find(path, true, &trail, why);
     if (code != CODE_OK)
         return code;
+    counting->has_sums = !counting->only_watches && policy_sums(counting->policy);
+    arena_init(&counting->arena, (size_t)1 << 24);
+    buf_init(&counting->canonical, (size_t)1 << 24);
     last = trail.count > 0 ? trail.files[trail.count - 1].last_seq : 0;
     last = last < before_seq ? last : before_seq - 1;
     first = last > rows_max ? last - rows_max + 1 : 1;
     for (size_t i = 0; i < trail.count && code == CODE_OK; i++)
-        if (trail.files[i].last_seq >= first && trail.files[i].before_seq < last)
+        if ((trail.files[i].last_seq >= first || counting->has_sums) && trail.files[i].before_seq < last)
             code = count_file(counting, trail.files[i].path, first, last, why);
+    buf_fini(&counting->canonical);
+    arena_fini(&counting->arena);
     trail_fini(&trail);
     return code;
 }

@@ -109,15 +109,25 @@ static struct tally_key limit_key(const struct gate_moment *moment, const struct
     struct digest digest;
 
     digest_init(&digest);
-    add_part(&digest, SPAN_LIT("limit"));
+    add_part(&digest, limit->sum != NULL ? SPAN_LIT("sum") : SPAN_LIT("limit"));
     add_part(&digest, limit->rule);
-    add_number(&digest, limit->calls);
+    if (limit->sum != NULL)
+        add_part(&digest, limit->sum_text); /* a budget that is raised keeps what was spent of it */
+    else
+        add_number(&digest, limit->most);
     add_number(&digest, (uint64_t)limit->per_us);
     add_number(&digest, limit->by);
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++)
         if (limit->by & UINT32_C(1) << by)
             add_value(&digest, moment, question, by);
     return key_of(&digest, limit->by & UINT32_C(1) << POLICY_BY_TENANT ? question->tenant : SPAN_NONE);
+}
+
+static struct tally_take take_of(const struct gate_moment *moment, const struct question *question,
+                                 const struct policy_limit *limit, uint64_t amount)
+{
+    return (struct tally_take){
+        .key = limit_key(moment, question, limit), .most = limit->most, .amount = amount, .per_us = limit->per_us};
 }
 
 /* A session is one of a principal on a route; a correlation goes through all that a tenant's agents do. */
@@ -142,12 +152,12 @@ static struct tally_key watch_key(const struct gate_moment *moment, const struct
 /* ---- what evaluation asks ---- */
 
 static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  int64_t *wait_us)
+                                  uint64_t amount, int64_t *wait_us)
 {
     const struct gate_moment *moment = context;
-    struct tally_key key = limit_key(moment, question, limit);
+    struct tally_take take = take_of(moment, question, limit, amount);
 
-    return tally_has_room(moment->state->tally, &key, limit->calls, limit->per_us, moment->now_us, wait_us);
+    return tally_has_room(moment->state->tally, &take, moment->now_us, wait_us);
 }
 
 /* Who belongs to no session cannot be asked what was called in it. */
@@ -195,31 +205,30 @@ struct policy_state gate_moment_view(struct gate_moment *moment)
 
 /* ---- what becomes of a verdict ---- */
 
-static enum code take(const struct gate_moment *moment, const struct question *question, const struct policy_limit *limit,
-                      struct gate_token *token)
+/* Takes: is_past: it counts, whatever the limits say. */
+static enum code take(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent,
+                      bool is_past, struct gate_token *token)
 {
-    struct tally_key key = limit_key(moment, question, limit);
-    int64_t taken_us;
-    enum code code = tally_take(moment->state->tally, &key, limit->calls, limit->per_us, moment->now_us, &taken_us);
+    enum code code;
 
-    if (code == CODE_OK)
-        *token = (struct gate_token){moment->state, key, taken_us};
+    token->count = 0;
+    for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
+        struct tally_take *one = &token->takes[token->count++];
+
+        *one = take_of(moment, question, limit, spent->amount[limit->at]);
+        one->beyond = is_past || (spent->beyond && limit->asks);
+    }
+    code = tally_take(moment->state->tally, token->takes, token->count, moment->now_us);
+    token->state = code == CODE_OK ? moment->state : NULL;
     return code;
 }
 
-void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct policy_limit *limit)
+void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent)
 {
     struct gate_token token;
 
-    if (take(moment, question, limit, &token) == CODE_OK)
+    if (take(moment, question, spent, true, &token) == CODE_OK)
         gate_token_spend(&token);
-}
-
-/* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
-static void take_monitored(const struct gate_moment *moment, const struct question *question, const struct verdict *verdict)
-{
-    if (verdict->monitor_limit != NULL)
-        gate_state_count(moment, question, verdict->monitor_limit);
 }
 
 static void deny(struct verdict *verdict, enum reason reason)
@@ -227,7 +236,7 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->kind = VERDICT_DENY;
     verdict->reason = reason;
     verdict->rule = verdict->rule_reason = verdict->say = SPAN_NONE;
-    verdict->limit = NULL;
+    verdict->spent.limit = NULL;
     verdict->wait_us = 1000000;
 }
 
@@ -235,21 +244,24 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, c
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token)
 {
     struct question asked = *question;
+    struct gate_token monitored;
     enum code code = CODE_OK;
 
     asked.state = gate_moment_view(moment);
-    *token = (struct gate_token){.state = NULL};
+    token->state = NULL;
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         policy_eval(policy, &asked, timed, scratch, verdict);
         code = CODE_OK;
-        if (verdict->kind == VERDICT_PERMIT && verdict->limit != NULL)
-            code = take(moment, question, verdict->limit, token);
+        if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
+            code = take(moment, question, &verdict->spent, false, token);
         if (code == CODE_OK)
             break;
     }
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_MEMORY);
-    take_monitored(moment, question, verdict);
+    /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
+    if (verdict->monitor_spent.limit != NULL && take(moment, question, &verdict->monitor_spent, false, &monitored) == CODE_OK)
+        gate_token_spend(&monitored);
 }
 
 void gate_token_spend(struct gate_token *token)
@@ -259,8 +271,8 @@ void gate_token_spend(struct gate_token *token)
 
 void gate_token_give_back(struct gate_token *token)
 {
-    if (token->state != NULL)
-        tally_give_back(token->state->tally, &token->key, token->taken_us);
+    for (uint32_t i = 0; token->state != NULL && i < token->count; i++)
+        tally_give_back(token->state->tally, &token->takes[i]);
     token->state = NULL;
 }
 
@@ -271,7 +283,7 @@ struct noting {
     const struct question *question;
 };
 
-static void note_watch(void *context, const struct policy_watch *watch)
+static void note_watch(void *context, const struct policy_watch *watch, bool is_sure)
 {
     const struct noting *noting = context;
 
@@ -281,14 +293,20 @@ static void note_watch(void *context, const struct policy_watch *watch)
         if (!(watch->by & UINT32_C(1) << by) || question_value(noting->question, by).len == 0)
             continue;
         key = watch_key(noting->moment, noting->question, watch, by);
-        tally_note(noting->moment->state->tally, &key, noting->moment->now_us, watch->longest_us);
+        (is_sure ? tally_note : tally_doubt)(noting->moment->state->tally, &key, noting->moment->now_us, watch->longest_us);
     }
 }
 
-void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question)
+struct policy_met gate_met(const struct verdict *verdict)
+{
+    return (struct policy_met){verdict->rules, verdict->rule_count, verdict->rule};
+}
+
+void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
+                     const struct policy_met *met)
 {
     struct noting noting = {moment, question};
 
     if (policy != NULL)
-        policy_each_watch(policy, question, note_watch, &noting);
+        policy_each_watch(policy, question, met, note_watch, &noting);
 }

@@ -3,7 +3,8 @@
  * has one for all its workers; tests, explain and replay make one of their own and say the time themselves.
  *
  * Nothing of it is stored beside the audit: a gate that starts counts anew what the audit has of the last windows (remember.h).
- * A rule keeps its count through a reload as long as its id and its limit are the same words.
+ * A rule keeps its count through a reload as long as its id and its limit are the same words; a sum also where its bound
+ * changes.
  *
  * Threads: any; a struct gate_moment belongs to one.
  * Owns: copies of what it was told.
@@ -39,26 +40,28 @@ struct gate_moment {
 /* For question.state; asks, and changes nothing. Lifetime: the moment's. */
 struct policy_state gate_moment_view(struct gate_moment *moment);
 
-/* A token that was taken for a call. */
+/* What was taken of a permit's limits for a call: of all of them. */
 struct gate_token {
-    struct gate_state *state; /* NULL: none */
-    struct tally_key key;
-    int64_t taken_us;
+    struct gate_state *state; /* NULL: nothing */
+    uint32_t count;
+    struct tally_take takes[POLICY_LIMITS_MAX];
 };
 
-/* Judges, under what the state says at the moment, and takes the token that a permit asks for: *token. Where others took the
- * last one between the question and the taking, it is judged again, and after some rounds denied.
+/* Judges, under what the state says at the moment, and takes what a permit's limits ask for: *token. Where others took the
+ * last of it between the question and the taking, it is judged again, and after some rounds denied.
  * Takes: question: its own `state` is not looked at; timed: as policy_eval. */
 void gate_state_judge(struct gate_moment *moment, const struct policy *policy, const struct question *question, bool timed,
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token);
 void gate_token_spend(struct gate_token *token);     /* the call goes on */
 void gate_token_give_back(struct gate_token *token); /* it does not */
 
-/* A call that was permitted by the limit's rule, and whose token nobody holds any more. */
-void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct policy_limit *limit);
+/* A call that was permitted by the limits' rule, and whose token nobody holds any more: it counts, room or not. */
+void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent);
 
-/* The call was permitted, and goes on: whoever watches its tool will find it. */
-void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question);
+/* The call was permitted, and goes on: whoever watches its tool, or a rule that it met, will find it. */
+void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
+                     const struct policy_met *met);
+struct policy_met gate_met(const struct verdict *verdict);
 
 /* What an upstream says of a tool in a tools/list that passes by. */
 void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,

@@ -15,10 +15,10 @@
 #define BLOCK_BYTES 16  /* what the heap adds to a block, about */
 #define FIRST_ROOM 4    /* marks */
 
-/* Tokens that come back together. */
+/* What comes back together. */
 struct mark {
-    int64_t time_us; /* of the last of them */
-    uint64_t count;
+    int64_t time_us; /* of the last of it */
+    uint64_t amount;
 };
 
 struct entry {
@@ -139,9 +139,14 @@ void tally_free(struct tally **tally)
     mem_free(gone);
 }
 
+static struct shard *shard_of(struct tally *tally, const struct tally_key *key)
+{
+    return &tally->shards[number_of(key) % SHARDS];
+}
+
 static struct shard *lock_shard(struct tally *tally, const struct tally_key *key)
 {
-    struct shard *shard = &tally->shards[number_of(key) % SHARDS];
+    struct shard *shard = shard_of(tally, key);
 
     BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
     return shard;
@@ -223,8 +228,8 @@ static struct mark *mark_at(const struct entry *entry, uint32_t at)
 
 static void forget_old_marks(struct entry *entry, int64_t per_us, int64_t now_us)
 {
-    while (entry->count > 0 && (mark_at(entry, 0)->time_us <= now_us - per_us || mark_at(entry, 0)->count == 0)) {
-        entry->total -= mark_at(entry, 0)->count;
+    while (entry->count > 0 && (mark_at(entry, 0)->time_us <= now_us - per_us || mark_at(entry, 0)->amount == 0)) {
+        entry->total -= mark_at(entry, 0)->amount;
         entry->first = (entry->first + 1) % entry->room;
         entry->count--;
     }
@@ -243,23 +248,26 @@ static size_t growth_bytes(const struct entry *entry)
     return marks * sizeof *entry->marks + BLOCK_BYTES;
 }
 
-static bool is_same_stretch(const struct entry *entry, uint64_t calls, int64_t per_us, int64_t now_us)
+static bool is_same_stretch(int64_t per_us, int64_t a_us, int64_t b_us)
 {
-    int64_t last_us, stretch_us = calls > TALLY_EXACT ? per_us / TALLY_EXACT : 1;
-
-    if (entry->count == 0)
-        return false;
-    last_us = mark_at(entry, entry->count - 1)->time_us;
-    return last_us / stretch_us == now_us / stretch_us;
+    return a_us / (per_us / TALLY_EXACT) == b_us / (per_us / TALLY_EXACT);
 }
 
-/* Given back, a token leaves an empty mark: without them there are no more marks than tokens, or stretches of the window. */
+/* Whether what is taken now goes to the last mark. */
+static bool joins(const struct entry *entry, int64_t per_us, int64_t now_us)
+{
+    int64_t last_us = entry->count > 0 ? mark_at(entry, entry->count - 1)->time_us : now_us - 1;
+
+    return last_us == now_us || (entry->count >= TALLY_EXACT && is_same_stretch(per_us, last_us, now_us));
+}
+
+/* Given back, an amount leaves an empty mark: without them there are no more marks than amounts, or stretches of the window. */
 static void close_gaps(struct entry *entry)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < entry->count; i++)
-        if (mark_at(entry, i)->count > 0)
+        if (mark_at(entry, i)->amount > 0)
             *mark_at(entry, kept++) = *mark_at(entry, i);
     entry->count = kept;
 }
@@ -288,90 +296,154 @@ static bool grow(struct tally *tally, struct shard *shard, struct entry *entry, 
     return true;
 }
 
-static enum policy_known has_room(struct tally *tally, struct shard *shard, const struct tally_key *key, uint64_t calls,
-                                  int64_t per_us, int64_t now_us, int64_t *wait_us)
+static bool fits(uint64_t total, const struct tally_take *take)
 {
-    struct entry *entry = *place_of(shard, key);
+    return total <= take->most && take->amount <= take->most - total;
+}
+
+/* Until so much has come back that it fits; what is more than all can never be, and is told the whole window. */
+static int64_t wait_for(const struct entry *entry, const struct tally_take *take, int64_t now_us)
+{
+    uint64_t total = entry->total;
+
+    for (uint32_t i = 0; i < entry->count; i++) {
+        total -= mark_at(entry, i)->amount;
+        if (fits(total, take))
+            return mark_at(entry, i)->time_us + take->per_us - now_us;
+    }
+    return take->per_us;
+}
+
+static enum policy_known has_room(struct tally *tally, struct shard *shard, const struct tally_take *take, int64_t now_us,
+                                  int64_t *wait_us)
+{
+    static const struct entry nobody;
+    struct entry *entry = *place_of(shard, &take->key);
 
     *wait_us = 1000000;
-    if (entry == NULL)
-        return makes_room(tally, shard, NULL, key->owner, FIRST_BYTES, now_us) ? POLICY_YES : POLICY_UNKNOWN;
-    now_us = time_for(entry, now_us);
-    forget_old_marks(entry, per_us, now_us);
-    if (entry->total >= calls) {
-        *wait_us = mark_at(entry, 0)->time_us + per_us - now_us;
+    if (entry != NULL) {
+        now_us = time_for(entry, now_us);
+        forget_old_marks(entry, take->per_us, now_us);
+    }
+    if (!take->beyond && !fits(entry != NULL ? entry->total : 0, take)) {
+        *wait_us = wait_for(entry != NULL ? entry : &nobody, take, now_us);
         return POLICY_NO;
     }
-    if (entry->count < entry->room || is_same_stretch(entry, calls, per_us, now_us))
+    if (entry == NULL)
+        return makes_room(tally, shard, NULL, take->key.owner, FIRST_BYTES, now_us) ? POLICY_YES : POLICY_UNKNOWN;
+    if (entry->count < entry->room || joins(entry, take->per_us, now_us))
         return POLICY_YES;
     return makes_room(tally, shard, entry, entry->key.owner, growth_bytes(entry), now_us) ? POLICY_YES : POLICY_UNKNOWN;
 }
 
-enum policy_known tally_has_room(struct tally *tally, const struct tally_key *key, uint64_t calls, int64_t per_us,
-                                 int64_t now_us, int64_t *wait_us)
+enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t *wait_us)
 {
-    struct shard *shard = lock_shard(tally, key);
-    enum policy_known known = has_room(tally, shard, key, calls, per_us, now_us, wait_us);
+    struct shard *shard = lock_shard(tally, &take->key);
+    enum policy_known known = has_room(tally, shard, take, now_us, wait_us);
 
     unlock_shard(shard);
     return known;
 }
 
-static enum code take(struct tally *tally, struct shard *shard, const struct tally_key *key, uint64_t calls, int64_t per_us,
-                      int64_t now_us, int64_t *taken_us)
+static enum code take_one(struct tally *tally, struct shard *shard, struct tally_take *take, int64_t now_us)
 {
-    struct entry *entry = *place_of(shard, key);
+    struct entry *entry = *place_of(shard, &take->key);
 
     if (entry == NULL)
-        entry = add_entry(tally, shard, key, now_us);
+        entry = add_entry(tally, shard, &take->key, now_us);
     if (entry == NULL)
         return CODE_NOMEM;
     now_us = time_for(entry, now_us);
-    forget_old_marks(entry, per_us, now_us);
-    if (entry->total >= calls)
+    take->taken_us = now_us;
+    forget_old_marks(entry, take->per_us, now_us);
+    if ((!take->beyond && !fits(entry->total, take)) || take->amount > UINT64_MAX - entry->total)
         return CODE_LIMIT;
-    if (!is_same_stretch(entry, calls, per_us, now_us)) {
+    if (take->amount == 0)
+        return CODE_OK;
+    if (!joins(entry, take->per_us, now_us)) {
         if (entry->count == entry->room && !grow(tally, shard, entry, now_us))
             return CODE_NOMEM;
         entry->count++;
-        *mark_at(entry, entry->count - 1) = (struct mark){.count = 0};
+        *mark_at(entry, entry->count - 1) = (struct mark){.amount = 0};
     }
     mark_at(entry, entry->count - 1)->time_us = now_us;
-    mark_at(entry, entry->count - 1)->count++;
-    entry->total++;
+    mark_at(entry, entry->count - 1)->amount += take->amount;
+    entry->total += take->amount;
     entry->latest_us = now_us;
-    entry->expires_us = now_us + per_us;
-    *taken_us = now_us;
+    if (entry->expires_us < now_us + take->per_us)
+        entry->expires_us = now_us + take->per_us;
     return CODE_OK;
 }
 
-enum code tally_take(struct tally *tally, const struct tally_key *key, uint64_t calls, int64_t per_us, int64_t now_us,
-                     int64_t *taken_us)
+/* Its mark is the first that is not older: a mark's time is that of the last that it holds. */
+static void give_back(struct shard *shard, const struct tally_take *take)
 {
-    struct shard *shard = lock_shard(tally, key);
-    enum code code = take(tally, shard, key, calls, per_us, now_us, taken_us);
+    struct entry *entry = *place_of(shard, &take->key);
+    uint32_t at = entry != NULL ? entry->count : 0;
 
+    while (at > 0 && mark_at(entry, at - 1)->time_us >= take->taken_us)
+        at--;
+    if (entry != NULL && at < entry->count && is_same_stretch(take->per_us, mark_at(entry, at)->time_us, take->taken_us) &&
+        mark_at(entry, at)->amount >= take->amount) {
+        mark_at(entry, at)->amount -= take->amount;
+        entry->total -= take->amount;
+    }
+}
+
+void tally_give_back(struct tally *tally, const struct tally_take *take)
+{
+    struct shard *shard = lock_shard(tally, &take->key);
+
+    give_back(shard, take);
     unlock_shard(shard);
+}
+
+/* Their shards, each once, in the order in which all threads lock them. Returns: how many. */
+static uint32_t shards_of(struct tally *tally, const struct tally_take *takes, uint32_t count, struct shard **shards)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct shard *shard = shard_of(tally, &takes[i].key);
+        uint32_t at = found;
+
+        while (at > 0 && shards[at - 1] > shard)
+            at--;
+        if (at > 0 && shards[at - 1] == shard)
+            continue;
+        memmove(&shards[at + 1], &shards[at], (found - at) * sizeof(struct shard *));
+        shards[at] = shard;
+        found++;
+    }
+    return found;
+}
+
+enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t count, int64_t now_us)
+{
+    struct shard *shards[TALLY_TAKES_MAX + 1];
+    uint32_t locked = shards_of(tally, takes, count, shards), taken = 0;
+    enum code code = CODE_OK;
+
+    for (uint32_t i = 0; i < locked; i++)
+        BUG_ON(pthread_mutex_lock(&shards[i]->lock) != 0);
+    while (taken < count && code == CODE_OK) {
+        code = take_one(tally, shard_of(tally, &takes[taken].key), &takes[taken], now_us);
+        taken += code == CODE_OK;
+    }
+    for (uint32_t i = 0; i < taken && code != CODE_OK; i++)
+        give_back(shard_of(tally, &takes[i].key), &takes[i]);
+    for (uint32_t i = 0; i < locked; i++)
+        unlock_shard(shards[i]);
     return code;
 }
 
-/* Its mark is the first that is not older: a mark's time is that of its last token. */
-void tally_give_back(struct tally *tally, const struct tally_key *key, int64_t taken_us)
-{
-    struct shard *shard = lock_shard(tally, key);
-    struct entry *entry = *place_of(shard, key);
-    uint32_t at = entry != NULL ? entry->count : 0;
-
-    while (at > 0 && mark_at(entry, at - 1)->time_us >= taken_us)
-        at--;
-    if (entry != NULL && at < entry->count && mark_at(entry, at)->count > 0) {
-        mark_at(entry, at)->count--;
-        entry->total--;
-    }
-    unlock_shard(shard);
-}
-
 /* ---- notes ---- */
+
+static void doubt(struct shard *shard, const struct tally_key *key, int64_t now_us, int64_t keep_us)
+{
+    if (shard->lost_until_us[key->owner] <= now_us + keep_us)
+        shard->lost_until_us[key->owner] = now_us + keep_us + 1;
+}
 
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us)
 {
@@ -384,9 +456,17 @@ void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us
         entry->latest_us = time_for(entry, now_us);
         if (entry->expires_us <= entry->latest_us + keep_us)
             entry->expires_us = entry->latest_us + keep_us + 1;
-    } else if (shard->lost_until_us[key->owner] <= now_us + keep_us) {
-        shard->lost_until_us[key->owner] = now_us + keep_us + 1;
+    } else {
+        doubt(shard, key, now_us, keep_us);
     }
+    unlock_shard(shard);
+}
+
+void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us)
+{
+    struct shard *shard = lock_shard(tally, key);
+
+    doubt(shard, key, now_us, keep_us);
     unlock_shard(shard);
 }
 

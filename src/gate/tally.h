@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls leave behind for later ones: how many in a stretch of time, and when the last one was; by key, for all workers.
+/* What calls leave behind for later ones: how much in a stretch of time, and when the last one was; by key, for all workers.
  *
- * A limit is a sliding window: a token may be taken at t where fewer than `calls` were taken in (t - per, t]. Up to
- * TALLY_EXACT calls that is exact to the microsecond; of a larger limit, tokens that were taken in the same 256th of the
- * window come back together, with the last of them: never more than `calls` in any window, each at most per/256 late.
+ * A limit is a sliding window: an amount may be taken at t where what was taken in (t - per, t] leaves room for it under
+ * `most`; where calls are counted, each takes 1. Up to TALLY_EXACT takings in a window that is exact to the microsecond; of
+ * more, those in the same 256th of the window come back together, with the last of them: never more than `most` in any window,
+ * each at most per/256 late.
  *
  * Threads: any; sharded, one short lock a shard, as in question_table.h.
  * Owns: its entries.
@@ -36,17 +37,29 @@ enum code tally_new(size_t cap_bytes, struct tally **tally) MUST_USE;
 void tally_free(struct tally **tally);
 void tally_clear(struct tally *tally); /* nothing happened yet */
 
-/* Whether a token could be taken; *wait_us: where not, after how long (at least 1). */
-enum policy_known tally_has_room(struct tally *tally, const struct tally_key *key, uint64_t calls, int64_t per_us,
-                                 int64_t now_us, int64_t *wait_us);
+/* An amount under one limit. */
+struct tally_take {
+    struct tally_key key;
+    uint64_t most;
+    uint64_t amount;
+    int64_t per_us;
+    int64_t taken_us; /* when it was taken; by this it is given back */
+    bool beyond;     /* it is taken even where there is no room under `most` */
+};
 
-/* Takes one: CODE_OK with *taken_us, by which it is given back; CODE_LIMIT, CODE_NOMEM. */
-enum code tally_take(struct tally *tally, const struct tally_key *key, uint64_t calls, int64_t per_us, int64_t now_us,
-                     int64_t *taken_us) MUST_USE;
-void tally_give_back(struct tally *tally, const struct tally_key *key, int64_t taken_us);
+/* Whether it could be taken; *wait_us: where not, after how long (at least 1). */
+enum policy_known tally_has_room(struct tally *tally, const struct tally_take *take, int64_t now_us, int64_t *wait_us);
+
+/* Takes all, or none: CODE_OK; CODE_LIMIT, CODE_NOMEM. Takes: different keys. */
+#define TALLY_TAKES_MAX POLICY_LIMITS_MAX
+enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t count, int64_t now_us) MUST_USE;
+void tally_give_back(struct tally *tally, const struct tally_take *take);
 
 /* It happened now, and is remembered for so long at least. */
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
+
+/* It may have happened now: for so long, who asks for the key is told that nobody knows. */
+void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
 
 /* Whether it was noted within so long: a note at t counts up to t + within, both included. */
 enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us);

@@ -138,6 +138,10 @@ bool json_number_is_integer(struct span lexeme);
 /* Whether a lexeme is an integer outside +-(2^53-1). */
 bool json_number_is_unsafe(struct span lexeme);
 
+/* *value: the lexeme's value times 10^places, exactly. CODE_INVALID: it is negative, or has more places than that; CODE_LIMIT:
+ * it does not fit. */
+enum code json_number_scaled(struct span lexeme, unsigned places, uint64_t *value) MUST_USE;
+
 /* Equal values: types equal, numbers by decimal value, strings byte for byte, arrays in order, objects as sets of
  * members. Cost is linear where members stand in the same order, else members of `a` times members of `b`. */
 bool json_equal(const struct json_node *a, const struct json_node *b);

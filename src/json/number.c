@@ -153,6 +153,31 @@ bool json_number_is_integer(struct span lexeme)
     return d.shift + exponent_difference(&d, &none) >= significant;
 }
 
+enum code json_number_scaled(struct span lexeme, unsigned places, uint64_t *value)
+{
+    static const struct decimal none;
+    struct decimal d = decimal_of(lexeme);
+    int64_t point;
+    uint64_t scaled = 0;
+
+    *value = 0;
+    if (d.zero)
+        return CODE_OK;
+    if (d.negative)
+        return CODE_INVALID;
+    point = d.shift + exponent_difference(&d, &none) + places; /* digits that stand before it */
+    for (int64_t i = 0; i < point || d.digits.len > 0; i++) {
+        int digit = next_digit(&d.digits) - '0';
+
+        if (i >= point && digit != 0)
+            return CODE_INVALID;
+        if (i < point && (__builtin_mul_overflow(scaled, 10, &scaled) || __builtin_add_overflow(scaled, digit, &scaled)))
+            return CODE_LIMIT;
+    }
+    *value = scaled;
+    return CODE_OK;
+}
+
 bool json_number_is_unsafe(struct span lexeme)
 {
     struct span magnitude = span_part(lexeme, lexeme.len > 0 && lexeme.at[0] == '-', SIZE_MAX);

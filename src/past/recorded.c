@@ -28,12 +28,14 @@ void recorded_init(struct recorded *recorded)
     arena_init(&recorded->arena, TREE_MAX_BYTES);
     buf_init(&recorded->canonical, CANONICAL_MAX_BYTES);
     buf_init(&recorded->others, CANONICAL_MAX_BYTES);
+    buf_init(&recorded->applied, CANONICAL_MAX_BYTES);
 }
 
 void recorded_fini(struct recorded *recorded)
 {
     buf_fini(&recorded->canonical);
     buf_fini(&recorded->others);
+    buf_fini(&recorded->applied);
     arena_fini(&recorded->arena);
 }
 
@@ -90,6 +92,9 @@ static enum code copy_text(struct recorded *recorded, struct db_stmt *row, int c
     return text->at != NULL ? CODE_OK : CODE_NOMEM;
 }
 
+/* Behind the id of a permit that a person has let go beyond its limit. */
+#define OVER_APPROVED "\",\"effect\":\"permit\",\"monitor\":false,\"limited\":true,\"approval\":"
+
 static bool holds(struct span text, const char *part)
 {
     return text.len > 0 && memmem(text.at, text.len, part, strlen(part)) != NULL;
@@ -127,10 +132,11 @@ static enum code copy_texts(struct recorded *recorded, struct db_stmt *row)
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && code == CODE_OK; i++)
         code = copy_text(recorded, row, texts[i].column, texts[i].text);
-    if (code == CODE_OK && holds(db_text(row, C_RULES), "\"require_approval\""))
+    if (code == CODE_OK)
         code = copy_text(recorded, row, C_RULES, &recorded->rules);
     recorded->approved = recorded->verdict == VERDICT_PERMIT &&
-                         holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false");
+                         (holds(recorded->rules, "\"effect\":\"require_approval\",\"monitor\":false") ||
+                          holds(recorded->rules, OVER_APPROVED));
     gate_aim(question, recorded->target);
     return code;
 }
@@ -248,6 +254,21 @@ static void read_query(struct recorded *recorded, struct db_stmt *row)
         question->query = SPAN_NONE;
 }
 
+/* What sums counted then, though the values may be lost. */
+static enum code read_spent(struct recorded *recorded)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault;
+    enum code code = CODE_OK;
+
+    if (holds(recorded->rules, "\"spent\":"))
+        code = json_read(recorded->rules, &json_file_rules, &recorded->applied, &recorded->arena, &root, &fault);
+    for (const struct json_node *rule = root != NULL ? root->child : NULL; rule != NULL && recorded->hidden.spent == NULL;
+         rule = rule->next)
+        recorded->hidden.spent = json_member(rule, SPAN_LIT("spent"));
+    return code == CODE_NOMEM ? code : CODE_OK;
+}
+
 static void settle_hidden(struct recorded *recorded)
 {
     struct question *question = &recorded->question;
@@ -292,13 +313,15 @@ static enum code find_answered(struct recorded *recorded, struct db *db, struct 
 enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt *row)
 {
     struct arena arena = recorded->arena;
-    struct buf canonical = recorded->canonical, others = recorded->others;
+    struct buf canonical = recorded->canonical, others = recorded->others, applied = recorded->applied;
     enum code code;
 
     arena_reset(&arena);
     buf_clear(&canonical);
     buf_clear(&others);
-    *recorded = (struct recorded){.arena = arena, .canonical = canonical, .others = others, .arguments_bytes = -1};
+    buf_clear(&applied);
+    *recorded = (struct recorded){
+        .arena = arena, .canonical = canonical, .others = others, .applied = applied, .arguments_bytes = -1};
     recorded->seq = (uint64_t)db_int(row, C_SEQ);
     recorded->question.time_us = db_int(row, C_TIME);
     recorded->from_server = span_is(db_text(row, C_DIRECTION), "server");
@@ -310,6 +333,8 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
         code = read_arguments(recorded, row);
     if (code == CODE_OK)
         code = read_params(recorded, row);
+    if (code == CODE_OK)
+        code = read_spent(recorded);
     if (code != CODE_OK)
         return code;
     read_query(recorded, row);
@@ -336,10 +361,10 @@ enum code recorded_find(struct recorded *recorded, struct db *db, uint64_t seq, 
     return code;
 }
 
-/* Whether a rule was among those that held a call; ids need no escape in JSON. */
-static bool was_asked(const struct recorded *recorded, struct span rule)
+/* Whether the rule applied with these words behind its id, which needs no escape in JSON. */
+static bool applied_as(const struct recorded *recorded, struct span rule, const char *after)
 {
-    static const char before[] = "{\"id\":\"", after[] = "\",\"effect\":\"require_approval\",\"monitor\":false";
+    static const char before[] = "{\"id\":\"";
     struct span rest = recorded->rules;
     const char *found;
 
@@ -351,10 +376,18 @@ static bool was_asked(const struct recorded *recorded, struct span rule)
     return false;
 }
 
+/* A rule that permitted as a permit was approved by nobody, but for what was over its limit. */
+static bool was_granted(const struct recorded *recorded, struct span rule)
+{
+    return applied_as(recorded, rule, "\",\"effect\":\"require_approval\",\"monitor\":false") ||
+           applied_as(recorded, rule, OVER_APPROVED) ||
+           (span_equals(recorded->rule, rule) && !applied_as(recorded, rule, "\",\"effect\":\"permit\""));
+}
+
 enum policy_known recorded_granted(const struct recorded *recorded, struct span rule)
 {
     if (recorded->verdict == VERDICT_PERMIT)
-        return span_equals(recorded->rule, rule) || was_asked(recorded, rule) ? POLICY_YES : POLICY_UNKNOWN;
+        return was_granted(recorded, rule) ? POLICY_YES : POLICY_UNKNOWN;
     return recorded->reason == REASON_APPROVAL_REFUSED && span_equals(recorded->rule, rule) ? POLICY_NO : POLICY_UNKNOWN;
 }
 

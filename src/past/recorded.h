@@ -49,7 +49,7 @@ struct recorded {
     enum reason reason;         /* UNSET: a reason that this build does not know */
     struct span reason_text;
     struct span rule;           /* at == NULL: none */
-    struct span rules;          /* all that applied, as the row has them; only where a person's word was among them */
+    struct span rules;          /* all that applied, as the row has them */
     bool approved;              /* it passed because a person had said so */
     uint64_t policy_version;    /* 0: none was active */
     /* what was asked */
@@ -61,7 +61,7 @@ struct recorded {
     int64_t arguments_bytes;    /* of the whole; -1: there were none */
     /* its own */
     struct arena arena;
-    struct buf canonical, others; /* others: the other members of params */
+    struct buf canonical, others, applied; /* others: the other members of params; applied: rules */
 };
 
 /* Whether the row was written by who writes down all of params, so that what it lacks was not there: files know that from

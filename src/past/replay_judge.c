@@ -4,12 +4,12 @@
 /* ---- the past, as the record has it ---- */
 
 static enum policy_known ask_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  int64_t *wait_us)
+                                  uint64_t amount, int64_t *wait_us)
 {
     struct rejudge *rejudge = context;
     struct policy_state view = gate_moment_view(&rejudge->moment);
 
-    return view.past->has_room(view.context, question, limit, wait_us);
+    return view.past->has_room(view.context, question, limit, amount, wait_us);
 }
 
 static enum policy_known ask_called(void *context, const struct question *question, const struct policy_watch *watch,
@@ -90,13 +90,14 @@ static enum replay_fate fate_of(struct rejudge *rejudge, struct recorded *record
 static void act(struct rejudge *rejudge, const struct recorded *recorded, enum replay_fate fate)
 {
     const struct verdict *verdict = fate == REPLAY_UNKNOWN ? &rejudge->high : &rejudge->low;
+    struct policy_met met;
 
     if ((fate == REPLAY_UNKNOWN ? recorded->verdict : verdict->kind) != VERDICT_PERMIT)
         return;
-    gate_state_note(&rejudge->moment, rejudge->policy, &recorded->question);
-    /* It had room a moment ago, and nobody else takes. */
-    if (verdict->kind == VERDICT_PERMIT && verdict->limit != NULL)
-        gate_state_count(&rejudge->moment, &recorded->question, verdict->limit);
+    met = gate_met(verdict);
+    gate_state_note(&rejudge->moment, rejudge->policy, &recorded->question, &met);
+    if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
+        gate_state_count(&rejudge->moment, &recorded->question, &verdict->spent);
 }
 
 enum code rejudge__row(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate *fate, bool *lossy)

@@ -57,22 +57,26 @@ static enum policy_known was_called(void *context, const struct question *questi
     for (uint32_t i = 0; i < kase->earlier_count; i++) {
         const struct case_earlier *earlier = &kase->earlier[i];
 
+        const struct policy_met met = {.rules = &earlier->met, .count = earlier->met.id.at != NULL};
+
         if (earlier->ago_us <= within_us && is_same(&earlier->question, question, by) &&
-            policy__is_watched(policy__watch_of(watch), &earlier->question))
+            policy__is_watched(policy__watch_of(watch), &earlier->question, &met) == POLICY_YES)
             return POLICY_YES;
     }
     return POLICY_NO;
 }
 
 static enum policy_known has_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  int64_t *wait_us)
+                                  uint64_t amount, int64_t *wait_us)
 {
     const struct policy_case *kase = context;
+    uint64_t scale = limit->sum != NULL ? 1 : 1000000;
 
     (void)question;
     *wait_us = limit->per_us;
     for (uint32_t i = 0; i < kase->spent_count; i++)
-        if (span_equals(kase->spent[i].rule, limit->rule) && kase->spent[i].calls >= limit->calls)
+        if (span_equals(kase->spent[i].rule, limit->rule) && limit->at < kase->spent[i].spent_count &&
+            kase->spent[i].spent[limit->at] / scale + amount > limit->most)
             return POLICY_NO;
     return POLICY_YES;
 }

@@ -14,13 +14,15 @@
 /* A rule that a test names. */
 struct case_rule {
     struct span rule;
-    uint64_t calls; /* `spent`: that count under its limit */
+    uint64_t spent[POLICY_LIMITS_MAX]; /* what counts under each of its limits, calls also in millionths */
+    uint32_t spent_count;
     int line, column;
 };
 
 /* A call that was permitted before; what it does not say is as in the call that is tested. */
 struct case_earlier {
     struct question question;
+    struct verdict_rule met; /* a rule that applied to it; id.at == NULL: none is known */
     int64_t ago_us;
 };
 

@@ -97,11 +97,11 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
 
 /* ---- the past: earlier calls, limits that are spent, approvals ---- */
 
-/* The name of a tool, or a map where more of the earlier call is not as in this one. */
+/* The name of a tool, or a map where more of the earlier call is not as in this one, or the rule is named that it met. */
 static void compile_earlier(struct compiler *c, const struct yaml_node *node, const struct question *now,
                             struct case_earlier *earlier)
 {
-    static const char *const known[] = {"tool", "upstream", "principal", "session", "correlation", "ago", NULL};
+    static const char *const known[] = {"tool", "met", "upstream", "principal", "session", "correlation", "ago", NULL};
     struct question *question = &earlier->question;
     const struct {
         const char *key;
@@ -123,8 +123,12 @@ static void compile_earlier(struct compiler *c, const struct yaml_node *node, co
         return;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i].text = text_or(c, node, texts[i].key, texts[i].usual);
-    if (question->tool.len == 0)
-        FAULT(c, node, "a call of `after` names its `tool`; write a name, or {tool: NAME, ago: 5min}");
+    earlier->met.id = text_or(c, node, "met", SPAN_NONE);
+    if (question->tool.len == 0 && earlier->met.id.at == NULL)
+        FAULT(c, node, "a call of `after` names its `tool`, or a rule that it `met`; write a name, {tool: NAME, ago: 5min} or "
+              "{met: RULE}");
+    if (earlier->met.id.at != NULL)
+        policy__name_rule(c, yaml_member(node, "met"), earlier->met.id);
     if (ago != NULL && (ago->type != YAML_STRING || num_duration(ago->text, &ms) != CODE_OK || ms > INT32_MAX))
         FAULT(c, ago, "`ago` is a time; write one such as 30s or 10min");
     earlier->ago_us = (int64_t)(ms > INT32_MAX ? 0 : ms * 1000);
@@ -139,6 +143,19 @@ static void compile_after(struct compiler *c, const struct yaml_node *list, stru
         compile_earlier(c, member, &kase->question, &earlier[kase->earlier_count++]);
 }
 
+/* A number, or a list of them, one for each of the rule's limits. */
+static bool compile_amounts(const struct yaml_node *node, struct case_rule *spent)
+{
+    bool is_list = node->type == YAML_LIST;
+
+    if (is_list && (node->count == 0 || node->count > POLICY_LIMITS_MAX))
+        return false;
+    for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL)
+        if (!policy__millionths(one, &spent->spent[spent->spent_count++]))
+            return false;
+    return true;
+}
+
 static void compile_spent(struct compiler *c, const struct yaml_node *map, struct policy_case *kase)
 {
     struct case_rule *spent = policy__is_map(c, map) ? policy__alloc(c, map->count, sizeof *spent) : NULL;
@@ -148,8 +165,9 @@ static void compile_spent(struct compiler *c, const struct yaml_node *map, struc
         struct case_rule *one = &spent[kase->spent_count++];
 
         *one = (struct case_rule){.rule = policy__copy(c, member->key), .line = member->key_line, .column = member->key_column};
-        if (member->type != YAML_INT || num_u64(member->json, &one->calls) != CODE_OK)
-            FAULT(c, member, "`spent` says how many calls of a rule count under its limit; write {RULE: 100}");
+        if (!compile_amounts(member, one))
+            FAULT(c, member, "`spent` says how many calls, or how much, counts under a rule's limit; write {RULE: 100}, or a "
+                  "number for each of its limits, as in {RULE: [100, 499.5]}");
     }
 }
 
@@ -174,20 +192,27 @@ static void check_approved(struct compiler *c, const struct policy_case *kase, c
     if (rule == NULL)
         FAULT_OF(c, kase, approved, "there is no rule `%.*s` to approve; name the id of a require_approval",
                  SPAN_ARG(approved->rule));
-    else if (rule->effect != EFFECT_REQUIRE_APPROVAL)
-        FAULT_OF(c, kase, approved, "`%.*s` is a %s, which nobody approves; name the id of a require_approval",
+    else if (rule->effect != EFFECT_REQUIRE_APPROVAL && !rule->asks)
+        FAULT_OF(c, kase, approved, "`%.*s` is a %s, which nobody approves; name the id of a require_approval, or of a permit "
+                 "with a limit that has `over: require_approval`",
                  SPAN_ARG(approved->rule), effect_text(rule->effect));
 }
 
 static void check_spent(struct compiler *c, const struct policy_case *kase, const struct case_rule *spent)
 {
     const struct rule *rule = policy_rule_by_id(c->policy, spent->rule);
+    uint32_t count = 0;
 
     if (rule == NULL)
         FAULT_OF(c, kase, spent, "there is no rule `%.*s` with a limit to be spent; name the id of a permit",
                  SPAN_ARG(spent->rule));
     else if (rule->limit == NULL)
         FAULT_OF(c, kase, spent, "`%.*s` has no limit that could be spent; name a permit with a `limit`",
+                 SPAN_ARG(spent->rule));
+    for (const struct policy_limit *limit = rule != NULL ? rule->limit : NULL; limit != NULL; limit = limit->next)
+        count++;
+    if (rule != NULL && rule->limit != NULL && count != spent->spent_count)
+        FAULT_OF(c, kase, spent, "`spent` has a number for each limit of `%.*s`, in their order; write a list of as many",
                  SPAN_ARG(spent->rule));
 }
 

@@ -4,9 +4,11 @@
 #include "base/glob.h"
 #include "base/num.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define CALLS_MAX 1000000
+#define SUM_TEXT_MAX 128
 #define WITHIN_MAX_US (INT64_C(86400) * 1000000)
 #define WATCHES_MAX 1024 /* every permitted call looks at each */
 
@@ -33,7 +35,7 @@ static uint32_t compile_by(struct compiler *c, const struct yaml_node *list)
     return by;
 }
 
-/* A correlation id is the agent's own choice: counted by it, a limit would limit nobody. */
+/* A correlation id is the agent's own choice, and so is when a session ends: counted by it, a limit would limit nobody. */
 static void compile_limit_by(struct compiler *c, const struct yaml_node *list, struct policy_limit *limit)
 {
     if (list == NULL)
@@ -41,26 +43,82 @@ static void compile_limit_by(struct compiler *c, const struct yaml_node *list, s
     limit->by = compile_by(c, list);
     if (limit->by & BIT(POLICY_BY_CORRELATION))
         FAULT(c, list, "agents choose their correlation ids, and counting by them limits nobody; write principal or session");
+    if (limit->sum != NULL && (limit->by & BIT(POLICY_BY_SESSION)))
+        FAULT(c, list, "an agent begins as many sessions as it likes, each with a sum of its own; write principal or tenant");
 }
 
-const struct policy_limit *policy__compile_limit(struct compiler *c, const struct yaml_node *node)
+static void compile_calls(struct compiler *c, const struct yaml_node *node, struct policy_limit *limit)
 {
-    static const char *const known[] = {"calls", "per", "by", NULL};
+    const struct yaml_node *calls = yaml_member(node, "calls"), *most = yaml_member(node, "at_most");
+
+    if (calls == NULL || calls->type != YAML_INT || num_u64(calls->json, &limit->most) != CODE_OK || limit->most < 1 ||
+        limit->most > CALLS_MAX)
+        FAULT(c, calls ? calls : node, "a limit counts `calls`, or a `sum` that is `at_most` so much; write a whole number of "
+              "calls from 1 to %d", CALLS_MAX);
+    if (most != NULL)
+        FAULT_KEY(c, most, "`at_most` goes with `sum`; for a number of calls write `calls: N` alone");
+}
+
+bool policy__millionths(const struct yaml_node *node, uint64_t *amount)
+{
+    return (node->type == YAML_INT || node->type == YAML_FLOAT) &&
+           json_number_scaled(node->json, POLICY_SUM_PLACES, amount) == CODE_OK && *amount <= POLICY_SUM_MAX;
+}
+
+static void compile_sum(struct compiler *c, const struct yaml_node *node, const struct yaml_node *sum,
+                        struct policy_limit *limit)
+{
+    const struct yaml_node *most = yaml_member(node, "at_most");
+    struct path *path = policy__alloc(c, 1, sizeof *path);
+    char text[SUM_TEXT_MAX + 3];
+
+    if (path == NULL || !policy__is_string(c, sum))
+        return;
+    if (yaml_member(node, "calls") != NULL)
+        FAULT_KEY(c, sum, "a limit counts `calls` or a `sum`; write two limits, as in limit: [{calls: ...}, {sum: ...}]");
+    if (!c->needs_arguments)
+        FAULT(c, sum, "a sum adds up an argument of tools; name the `tools` in the rule's `match`");
+    if (sum->text.len > SUM_TEXT_MAX)
+        FAULT(c, sum, "a path of more than %d bytes; every record of such a call would hold it", SUM_TEXT_MAX);
+    policy__path(c, sum, path);
+    limit->sum = path;
+    (void)snprintf(text, sizeof text, "%s%.*s", sum->text.len > 0 && sum->text.at[0] == '$' ? "" : "$.",
+                   SPAN_ARG(span_part(sum->text, 0, SUM_TEXT_MAX)));
+    limit->sum_text = policy__copy(c, span_text(text));
+    if (most == NULL || !policy__millionths(most, &limit->most) || limit->most == 0)
+        FAULT(c, most ? most : node, "a sum has its bound in `at_most`; write a number above 0, up to 10^12, with at most six "
+              "decimals, as in at_most: 500");
+}
+
+static void compile_over(struct compiler *c, const struct yaml_node *over, struct policy_limit *limit)
+{
+    static const char *const words[] = {"deny", "require_approval", NULL};
+
+    limit->asks = over != NULL && policy__word(c, over, words) == 1;
+}
+
+/* Two that would be counted in one place, of which the larger says nothing. */
+static bool is_same_count(const struct policy_limit *a, const struct policy_limit *b)
+{
+    return (a->sum == NULL) == (b->sum == NULL) && span_equals(a->sum_text, b->sum_text) && a->per_us == b->per_us &&
+           a->by == b->by;
+}
+
+static struct policy_limit *compile_one_limit(struct compiler *c, const struct yaml_node *node)
+{
+    static const char *const known[] = {"calls", "sum", "at_most", "per", "by", "over", NULL};
     static const char *const periods[] = {"second", "minute", "hour", "day", NULL};
     static const int64_t seconds[] = {1, 60, 3600, 86400};
-    const struct yaml_node *calls = yaml_member(node, "calls"), *per = yaml_member(node, "per");
-    struct policy_limit *limit = node != NULL ? policy__alloc(c, 1, sizeof *limit) : NULL;
+    const struct yaml_node *sum = yaml_member(node, "sum"), *per = yaml_member(node, "per");
+    struct policy_limit *limit = policy__alloc(c, 1, sizeof *limit);
     int period;
 
-    if (limit == NULL)
-        return NULL;
-    if (c->effect != EFFECT_PERMIT)
-        FAULT_KEY(c, node, "`limit` is for permits: over it the permit does not apply; leave it out here");
-    if (!policy__is_map_of(c, node, known, "a limit"))
-        return NULL;
-    if (calls == NULL || calls->type != YAML_INT || num_u64(calls->json, &limit->calls) != CODE_OK || limit->calls < 1 ||
-        limit->calls > CALLS_MAX)
-        FAULT(c, calls ? calls : node, "a limit counts `calls`; write a whole number from 1 to %d", CALLS_MAX);
+    if (limit == NULL || !policy__is_map_of(c, node, known, "a limit"))
+        return limit;
+    if (sum != NULL)
+        compile_sum(c, node, sum, limit);
+    else
+        compile_calls(c, node, limit);
     if (per == NULL) {
         FAULT(c, node, "a limit has no `per`; write second, minute, hour or day");
     } else {
@@ -68,8 +126,38 @@ const struct policy_limit *policy__compile_limit(struct compiler *c, const struc
         limit->per_us = seconds[period < 0 ? 0 : period] * 1000000;
     }
     compile_limit_by(c, yaml_member(node, "by"), limit);
+    compile_over(c, yaml_member(node, "over"), limit);
     limit->rule = c->rule_id;
     return limit;
+}
+
+const struct policy_limit *policy__compile_limit(struct compiler *c, const struct yaml_node *node)
+{
+    struct policy_limit *first = NULL, *last = NULL;
+    bool is_list = node != NULL && node->type == YAML_LIST;
+
+    if (node != NULL && c->effect != EFFECT_PERMIT)
+        FAULT_KEY(c, node, "`limit` is for permits: over it the permit does not apply; leave it out here");
+    if (is_list && (node->count == 0 || node->count > POLICY_LIMITS_MAX)) {
+        FAULT(c, node, "a list of limits holds 1 to %d; leave the line out, or put more into another rule", POLICY_LIMITS_MAX);
+        return NULL;
+    }
+    for (const struct yaml_node *one = is_list ? node->child : node; one != NULL; one = is_list ? one->next : NULL) {
+        struct policy_limit *limit = compile_one_limit(c, one);
+
+        if (limit == NULL)
+            return NULL;
+        for (const struct policy_limit *other = first; other != NULL; other = other->next)
+            if (is_same_count(other, limit))
+                FAULT(c, one, "another limit of this rule counts the same, `per` and `by` the same; leave the larger one out");
+        limit->at = last != NULL ? last->at + 1 : 0;
+        if (last != NULL)
+            last->next = limit;
+        else
+            first = limit;
+        last = limit;
+    }
+    return first;
 }
 
 /* ---- session ---- */
@@ -88,7 +176,7 @@ static void take_name(struct compiler *c, const struct yaml_node *text, void *pa
 }
 
 /* Names and globs; in byte order, so that the order in which they are written makes no other watch. */
-static void compile_names(struct compiler *c, const struct yaml_node *list, struct names *names)
+static void compile_names(struct compiler *c, const struct yaml_node *list, policy__take_fn take, struct names *names)
 {
     struct match_name *name;
 
@@ -99,7 +187,7 @@ static void compile_names(struct compiler *c, const struct yaml_node *list, stru
         FAULT(c, list, "an empty list of names never matches; name at least one");
         return;
     }
-    names->name = name = policy__texts(c, list, sizeof *name, take_name, &names->count);
+    names->name = name = policy__texts(c, list, sizeof *name, take, &names->count);
     if (names->count > 0)
         qsort(name, names->count, sizeof *name, by_bytes);
 }
@@ -133,6 +221,12 @@ static const struct watch *keep_watch(struct compiler *c, const struct yaml_node
     return watch;
 }
 
+static void take_rule(struct compiler *c, const struct yaml_node *text, void *part)
+{
+    *(struct match_name *)part = (struct match_name){.kind = NAME_LITERAL, .text = policy__copy(c, text->text)};
+    policy__name_rule(c, text, ((struct match_name *)part)->text);
+}
+
 static void compile_watch(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
     struct watch *fresh = policy__alloc(c, 1, sizeof *fresh);
@@ -140,11 +234,13 @@ static void compile_watch(struct compiler *c, const struct yaml_node *node, stru
 
     if (fresh == NULL)
         return;
-    compile_names(c, yaml_member(node, "called"), &fresh->tools);
-    compile_names(c, yaml_member(node, "upstreams"), &fresh->upstreams);
+    compile_names(c, yaml_member(node, "called"), take_name, &fresh->tools);
+    compile_names(c, yaml_member(node, "upstreams"), take_name, &fresh->upstreams);
+    compile_names(c, yaml_member(node, "met"), take_rule, &fresh->rules);
     buf_init(&key, (size_t)16 << 20);
     add_names(&key, 't', &fresh->tools);
     add_names(&key, 'u', &fresh->upstreams);
+    add_names(&key, 'r', &fresh->rules);
     c->no_memory |= buf_code(&key) != CODE_OK;
     if (!c->no_memory) {
         fresh->view.key = policy__copy(c, buf_peek(&key));
@@ -169,10 +265,10 @@ static void compile_within(struct compiler *c, const struct yaml_node *node, con
 
 void policy__compile_session(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
-    static const char *const known[] = {"called", "upstreams", "within", "by", NULL};
+    static const char *const known[] = {"called", "upstreams", "met", "within", "by", NULL};
     const uint32_t usable =
         BIT(POLICY_BY_TENANT) | BIT(POLICY_BY_PRINCIPAL) | BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
-    const struct yaml_node *by = yaml_member(node, "by");
+    const struct yaml_node *by = yaml_member(node, "by"), *met = yaml_member(node, "met");
 
     if (!policy__is_map_of(c, node, known, "`session`"))
         return;
@@ -180,8 +276,45 @@ void policy__compile_session(struct compiler *c, const struct yaml_node *node, s
     if (fact->by & ~usable)
         FAULT(c, by, "`session` asks by session, correlation, principal or tenant; write one or several of them");
     compile_within(c, node, yaml_member(node, "within"), fact);
-    if (yaml_member(node, "called") == NULL)
-        FAULT(c, node, "`session` has no `called`; name the tools, as in {session: {called: [read_secret], within: 10min}}");
+    if (met == NULL && yaml_member(node, "called") == NULL)
+        FAULT(c, node, "`session` has no `called`; name the tools, as in {session: {called: [read_secret], within: 10min}}, or "
+              "rules that were `met`");
+    else if (met != NULL && node->count > (by != NULL) + 2U)
+        FAULT_KEY(c, met, "`met` goes with `within` and `by` alone; ask for tools that were `called` in another condition");
     else
         compile_watch(c, node, fact);
+}
+
+/* ---- rules that are named ---- */
+
+void policy__name_rule(struct compiler *c, const struct yaml_node *node, struct span id)
+{
+    struct named_rule *named = policy__alloc(c, 1, sizeof *named);
+
+    if (named == NULL)
+        return;
+    *named = (struct named_rule){c->named_rules, id, c->source, node->line, node->column};
+    c->named_rules = named;
+}
+
+#define FAULT_AT(c, named, ...) faults_add((c)->faults, (named)->source->path_text, (named)->line, (named)->column, __VA_ARGS__)
+
+void policy__check_named(struct compiler *c)
+{
+    const char **ids = policy__alloc(c, c->policy->rule_count + 1, sizeof *ids);
+
+    for (uint32_t i = 0; ids != NULL && i < c->policy->rule_count; i++)
+        ids[i] = c->policy->rules[i].id.at;
+    for (const struct named_rule *named = c->named_rules; ids != NULL && named != NULL; named = named->next) {
+        const struct rule *rule = policy_rule_by_id(c->policy, named->id);
+        const char *near = rule == NULL ? why_nearest(named->id.at, named->id.len, ids) : NULL;
+
+        if (rule == NULL)
+            FAULT_AT(c, named, "no rule of the version is called `%.*s`; %s%s%s", SPAN_ARG(span_part(named->id, 0, 128)),
+                     near != NULL ? "did you mean `" : "name the id of a rule", near != NULL ? near : "",
+                     near != NULL ? "`?" : "");
+        else if (rule->effect == EFFECT_FORBID && !rule->monitor)
+            FAULT_AT(c, named, "`%.*s` is a forbid, which no call meets that passes; name a permit or a require_approval",
+                     SPAN_ARG(named->id));
+    }
 }

@@ -20,6 +20,13 @@ struct part {
     bool *used;                  /* by their place in the map */
 };
 
+struct named_rule { /* by a condition or a test */
+    struct named_rule *next;
+    struct span id;
+    const struct policy_source *source;
+    int line, column;
+};
+
 struct compiler {
     struct policy *policy;
     struct faults *faults;
@@ -37,6 +44,7 @@ struct compiler {
     bool needs_arguments; /* it names tools or prompts: `$` of what it is about is params.arguments */
     /* the whole set so far */
     uint32_t rule_count, case_count, redaction_count;
+    struct named_rule *named_rules; /* that must exist */
 };
 
 #define FAULT(c, node, ...) \
@@ -92,7 +100,12 @@ void policy__compile_during(struct compiler *c, const struct yaml_node *node, st
 
 /* compile_past.c: what asks for earlier calls. Takes: node: the value of `session:`, `limit:`. */
 void policy__compile_session(struct compiler *c, const struct yaml_node *node, struct fact *fact);
-const struct policy_limit *policy__compile_limit(struct compiler *c, const struct yaml_node *node);
+const struct policy_limit *policy__compile_limit(struct compiler *c, const struct yaml_node *node); /* the first, or NULL */
+bool policy__millionths(const struct yaml_node *node, uint64_t *amount); /* false: it is no such number */
+
+/* That there is such a rule, which a passing call may meet, is looked at with all rules there. */
+void policy__name_rule(struct compiler *c, const struct yaml_node *node, struct span id);
+void policy__check_named(struct compiler *c);
 
 /* operator_cidr.c */
 const struct address_range *policy__compile_ranges(struct compiler *c, const struct yaml_node *node, uint32_t *count);

@@ -126,8 +126,6 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     compile_id(c, node, rule);
     compile_effect(c, node, rule);
     c->effect = rule->effect;
-    if (rule->effect == EFFECT_REQUIRE_APPROVAL)
-        policy__hash_rule(c, node, rule->hash);
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
@@ -135,6 +133,10 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     rule->when = policy__compile_when(c, yaml_member(node, "when"));
     compile_only_args(c, yaml_member(node, "only_args"), rule);
     rule->limit = policy__compile_limit(c, yaml_member(node, "limit"));
+    for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
+        rule->asks |= limit->asks;
+    if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks)
+        policy__hash_rule(c, node, rule->hash);
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
     policy__warn_rule(c, node);

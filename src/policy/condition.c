@@ -105,14 +105,19 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     return true;
 }
 
-/* Now and then, so that a long walk is not only found too costly at its end. */
+bool policy__look(struct rule_walk *walk, struct path_walk *path)
+{
+    uint64_t left = walk->visits_left;
+
+    path->look_at = left > VISITS_EACH ? left - VISITS_EACH : 0;
+    return policy__spend_visits(walk);
+}
+
 static bool look(struct path_walk *path)
 {
     struct leaf_walk *leaf = path->context;
-    uint64_t left = leaf->walk->visits_left;
 
-    path->look_at = left > VISITS_EACH ? left - VISITS_EACH : 0;
-    return policy__spend_visits(leaf->walk);
+    return policy__look(leaf->walk, path);
 }
 
 bool policy_asks_query(const struct policy *policy)

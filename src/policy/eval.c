@@ -37,13 +37,15 @@ const char *policy_truth_text(enum truth truth)
 struct applying {
     const struct rule *rule; /* NULL: does not apply */
     struct span undecided;   /* label, or the empty span */
-    enum policy_known granted; /* require_approval: what a person said */
-    const struct rule *limited; /* a permit that only its limit keeps from applying; or NULL */
-    int64_t wait_us;            /* until that has room */
+    enum policy_known granted; /* require_approval, or over: what a person said */
+    bool over;                 /* a permit over a limit that asks */
+    struct verdict_spent *spent; /* of a permit with limits */
+    const struct rule *limited; /* a permit that only its limits keep from applying; or NULL */
+    int64_t wait_us;            /* until they have room */
 };
 
-/* What an applying rule comes to, what beats all others first (Meaning 1 and 11). */
-enum weight { WEIGHT_FORBIDS = 0, WEIGHT_REFUSED, WEIGHT_HOLDS, WEIGHT_GRANTED, WEIGHT_PERMITS, WEIGHT_NONE };
+/* What an applying rule comes to, what beats all others first (Meaning 1, 11 and 12). */
+enum weight { WEIGHT_FORBIDS = 0, WEIGHT_REFUSED, WEIGHT_HOLDS, WEIGHT_GRANTED, WEIGHT_PERMITS, WEIGHT_OVER, WEIGHT_NONE };
 
 struct judging {
     const struct policy *policy;
@@ -61,7 +63,7 @@ static enum weight weight_of(const struct applying *applying)
         return WEIGHT_NONE;
     switch (applying->rule->effect) {
     case EFFECT_FORBID: return WEIGHT_FORBIDS;
-    case EFFECT_PERMIT: return WEIGHT_PERMITS;
+    case EFFECT_PERMIT: return applying->over ? WEIGHT_OVER : WEIGHT_PERMITS;
     case EFFECT_REQUIRE_APPROVAL: break;
     }
     switch (applying->granted) {
@@ -72,27 +74,39 @@ static enum weight weight_of(const struct applying *applying)
     return WEIGHT_HOLDS;
 }
 
-static enum verdict_kind kind_of(enum weight weight)
+/* As what it decides: over a limit a person's word counts as under a require_approval. */
+static enum weight deciding_weight(const struct applying *applying)
 {
-    switch (weight) {
+    static const enum weight said[] = {
+        [POLICY_UNKNOWN] = WEIGHT_HOLDS, [POLICY_NO] = WEIGHT_REFUSED, [POLICY_YES] = WEIGHT_GRANTED};
+    enum weight weight = weight_of(applying);
+
+    return weight == WEIGHT_OVER ? said[applying->granted] : weight;
+}
+
+static enum verdict_kind kind_of(const struct applying *applying)
+{
+    switch (deciding_weight(applying)) {
     case WEIGHT_HOLDS: return VERDICT_HOLD;
     case WEIGHT_GRANTED:
     case WEIGHT_PERMITS: return VERDICT_PERMIT;
     case WEIGHT_FORBIDS:
     case WEIGHT_REFUSED:
+    case WEIGHT_OVER:
     case WEIGHT_NONE: break;
     }
     return VERDICT_DENY;
 }
 
-static enum reason reason_of(enum weight weight)
+static enum reason reason_of(const struct applying *applying)
 {
-    switch (weight) {
+    switch (deciding_weight(applying)) {
     case WEIGHT_REFUSED: return REASON_APPROVAL_REFUSED;
     case WEIGHT_HOLDS: return REASON_APPROVAL_REQUIRED;
     case WEIGHT_GRANTED:
     case WEIGHT_PERMITS: return REASON_PERMITTED;
     case WEIGHT_FORBIDS:
+    case WEIGHT_OVER:
     case WEIGHT_NONE: break;
     }
     return REASON_FORBIDDEN;
@@ -136,21 +150,54 @@ static enum policy_known ask_granted(struct judging *judging, const struct quest
     return granted;
 }
 
-/* Meaning 12: over its limit a permit does not apply. */
-static bool has_room(struct judging *judging, const struct question *question, const struct rule *rule, int64_t *wait_us)
+static bool has_room(const struct question *question, const struct policy_limit *limit, uint64_t amount, int64_t *wait_us)
 {
     const struct policy_state *state = &question->state;
-    bool has;
 
-    *wait_us = 0;
-    if (rule->limit == NULL || state->past == NULL || state->past->has_room == NULL)
-        return true;
-    has = state->past->has_room(state->context, question, rule->limit, wait_us) == POLICY_YES;
-    if (!has && *wait_us <= 0)
-        *wait_us = 1;
-    if (judging->trace != NULL)
-        judging->trace->limit(judging->trace, rule, has);
-    return has;
+    *wait_us = limit->per_us;
+    if (amount > limit->most)
+        return false;
+    return state->past == NULL || state->past->has_room == NULL ||
+           state->past->has_room(state->context, question, limit, amount, wait_us) == POLICY_YES;
+}
+
+/* Meaning 12: over a limit a permit does not apply, or asks a person where all those limits say so. Returns: what the limits
+ * make of the permit. */
+static enum truth limits_truth(struct judging *judging, struct rule_walk *walk, const struct rule *rule,
+                               struct applying *applying)
+{
+    struct verdict_spent *spent = arena_zalloc(&judging->scratch->arena, sizeof *spent);
+    enum truth known, truth = TRUTH_TRUE;
+    bool asks = true, over = false;
+
+    applying->spent = spent;
+    if (spent == NULL) {
+        judging->no_memory = true;
+        return TRUTH_FALSE;
+    }
+    spent->limit = rule->limit;
+    for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next) {
+        uint64_t *amount = &spent->amount[limit->at];
+        int64_t wait_us = 0;
+        bool fits;
+
+        known = policy__amount(walk, judging->verdict, limit, amount);
+        truth = truth_and(truth, known);
+        fits = known == TRUTH_TRUE && has_room(walk->question, limit, *amount, &wait_us);
+        if (judging->trace != NULL)
+            judging->trace->limit(judging->trace, limit, known, *amount, fits);
+        if (known != TRUTH_TRUE || fits)
+            continue;
+        over = true;
+        asks &= limit->asks;
+        applying->wait_us = wait_us > applying->wait_us ? wait_us : applying->wait_us;
+    }
+    if (truth != TRUTH_TRUE || !over)
+        return truth;
+    applying->over = asks;
+    applying->limited = rule;
+    applying->wait_us += applying->wait_us <= 0;
+    return truth_of(asks);
 }
 
 /* Meaning 3: an undecided rule applies if it closes. */
@@ -165,13 +212,10 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
     if (judging->trace != NULL)
         judging->trace->rule(judging->trace, rule, candidate->match, candidate->undecided);
     truth = truth_and(candidate->match, policy__rule_conditions(walk, rule, &undecided));
-    applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
     *applying = (struct applying){.limited = NULL};
-    if (applies && !has_room(judging, walk->question, rule, &applying->wait_us)) {
-        applying->limited = rule;
-        applies = false;
-        truth = TRUTH_FALSE;
-    }
+    if (truth == TRUTH_TRUE && rule->limit != NULL)
+        truth = limits_truth(judging, walk, rule, applying);
+    applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
     if (judging->trace != NULL)
         judging->trace->applies(judging->trace, rule, truth, applies);
     applying->rule = applies ? rule : NULL;
@@ -211,7 +255,8 @@ static void judge_rules(struct judging *judging, const struct question *question
 static void note_rule(struct verdict *verdict, const struct rule *rule, bool limited)
 {
     if (verdict->rule_count < VERDICT_RULES_MAX)
-        verdict->rules[verdict->rule_count] = (struct verdict_rule){rule->id, rule->effect, rule->monitor, limited};
+        verdict->rules[verdict->rule_count] = (struct verdict_rule){
+            .id = rule->id, .effect = rule->effect, .monitor = rule->monitor, .limited = limited, .asks = rule->asks};
     verdict->rule_count++;
 }
 
@@ -219,46 +264,55 @@ static void decide(struct verdict *verdict, const struct applying *applying)
 {
     const struct rule *rule = applying->rule;
 
-    verdict->kind = kind_of(weight_of(applying));
-    verdict->reason = reason_of(weight_of(applying));
+    verdict->kind = kind_of(applying);
+    verdict->reason = reason_of(applying);
     verdict->rule = rule->id;
     verdict->rule_reason = rule->reason;
     verdict->say = rule->say;
     verdict->undecided = applying->undecided;
-    verdict->limit = rule->limit;
+    if (applying->spent != NULL && verdict->kind == VERDICT_PERMIT) {
+        verdict->spent = *applying->spent;
+        verdict->spent.beyond = applying->over;
+    }
 }
 
 /* The shortest wait is the one that counts: after it some permit applies again. */
 static void note_limited(struct verdict *verdict, const struct applying *applying)
 {
     note_rule(verdict, applying->limited, true);
-    if (!applying->limited->monitor && (verdict->wait_us == 0 || applying->wait_us < verdict->wait_us))
+    if (!applying->limited->monitor && !applying->over && (verdict->wait_us == 0 || applying->wait_us < verdict->wait_us))
         verdict->wait_us = applying->wait_us;
 }
 
-/* Candidates come by effect and then id, so that of equal weight the first that applies decides (Meaning 2). */
-static void combine(struct judging *judging, struct verdict *verdict)
+/* Candidates come by effect and then id, so that of equal weight the first that applies decides (Meaning 2). A person is asked
+ * about a limit only where nothing else decides. */
+static void combine(struct judging *judging, const struct question *question, struct verdict *verdict)
 {
-    const struct applying *first = NULL, *first_monitored = NULL;
+    struct applying *first = NULL;
+    const struct applying *first_monitored = NULL;
 
     for (uint32_t i = 0; i < judging->candidates.rule_count; i++) {
-        const struct applying *applying = &judging->applying[i];
+        struct applying *applying = &judging->applying[i];
 
         if (applying->limited != NULL)
             note_limited(verdict, applying);
         if (applying->rule == NULL)
             continue;
-        note_rule(verdict, applying->rule, false);
+        if (!applying->over)
+            note_rule(verdict, applying->rule, false);
         verdict->has_monitor |= applying->rule->monitor;
         if (first_monitored == NULL || weight_of(applying) < weight_of(first_monitored))
             first_monitored = applying;
         if (!applying->rule->monitor && (first == NULL || weight_of(applying) < weight_of(first)))
             first = applying;
     }
+    if (first != NULL && first->over)
+        first->granted = ask_granted(judging, question, first->rule);
     if (first_monitored != NULL) {
-        verdict->monitor_kind = kind_of(weight_of(first_monitored));
+        verdict->monitor_kind = kind_of(first_monitored);
         verdict->monitor_rule = first_monitored->rule->id;
-        verdict->monitor_limit = first_monitored->rule->monitor ? first_monitored->rule->limit : NULL;
+        if (first_monitored->rule->monitor && first_monitored->spent != NULL && !first_monitored->over)
+            verdict->monitor_spent = *first_monitored->spent;
     }
     if (first != NULL)
         decide(verdict, first);
@@ -270,7 +324,7 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->reason = reason;
     verdict->rule = verdict->rule_reason = verdict->say = verdict->undecided = verdict->monitor_rule = SPAN_NONE;
     verdict->approval_count = 0;
-    verdict->limit = verdict->monitor_limit = NULL;
+    verdict->spent.limit = verdict->monitor_spent.limit = NULL;
 }
 
 /* Says why nothing permits: a limit, a method that no rule names, or no rule. A call of a tool is never told that its method is
@@ -306,6 +360,9 @@ static enum code judge(struct judging *judging, const struct question *question,
     judging->applying = arena_zalloc(&judging->scratch->arena, judging->candidates.rule_count * sizeof *judging->applying);
     if (judging->applying == NULL)
         return CODE_NOMEM;
+    code = policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
+    if (code != CODE_OK)
+        return code;
     judging->spent = judging->candidates.spent;
     judging->monitor_spent = judging->candidates.monitor_spent;
     judge_rules(judging, question, budget, false);
@@ -318,7 +375,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     verdict->guessed = judging->guessed;
     if (judging->no_memory)
         return CODE_NOMEM;
-    combine(judging, verdict);
+    combine(judging, question, verdict);
     if (verdict->rule.at == NULL)
         name_default(judging->policy, question, verdict);
     if (judging->monitor_spent) {
@@ -328,7 +385,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     }
     if (judging->spent)
         deny(verdict, REASON_TOO_COSTLY);
-    return policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
+    return CODE_OK;
 }
 
 /* Whether the question asks for the description of one tool that no list would show. It is denied like a tool that is not

@@ -95,7 +95,7 @@ static enum truth session_truth(struct rule_walk *walk, const struct fact *fact)
         asked = true;
         if (state->past != NULL && state->past->was_called != NULL)
             known = state->past->was_called(state->context, walk->question, &fact->watch->view, by, fact->within_us);
-        saw(walk, "called before, by %s: %s", policy_by_text[by],
+        saw(walk, "%s before, by %s: %s", fact->watch->rules.given ? "met" : "called", policy_by_text[by],
             known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known");
         truth = truth_or(truth, truth_known(known));
     }
@@ -118,9 +118,20 @@ const struct watch *policy__watch_of(const struct policy_watch *view)
     return (const struct watch *)(const void *)((const char *)view - offsetof(struct watch, view));
 }
 
-bool policy__is_watched(const struct watch *watch, const struct question *question)
+static enum policy_known is_met(const struct names *rules, const struct policy_met *met)
 {
-    return is_named(&watch->tools, question->tool) && is_named(&watch->upstreams, question->upstream);
+    for (uint32_t i = 0; i < met->count && i < VERDICT_RULES_MAX; i++)
+        if ((!met->rules[i].limited || span_equals(met->rules[i].id, met->deciding)) && is_named(rules, met->rules[i].id))
+            return POLICY_YES;
+    return met->count > VERDICT_RULES_MAX ? POLICY_UNKNOWN : POLICY_NO;
+}
+
+enum policy_known policy__is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met)
+{
+    if (watch->rules.given)
+        return is_met(&watch->rules, met);
+    return question->tool.len > 0 && is_named(&watch->tools, question->tool) &&
+           is_named(&watch->upstreams, question->upstream) ? POLICY_YES : POLICY_NO;
 }
 
 bool policy_watches(const struct policy *policy)
@@ -128,14 +139,15 @@ bool policy_watches(const struct policy *policy)
     return policy->watches != NULL;
 }
 
-void policy_each_watch(const struct policy *policy, const struct question *question,
-                       void (*told)(void *context, const struct policy_watch *watch), void *context)
+void policy_each_watch(const struct policy *policy, const struct question *question, const struct policy_met *met,
+                       void (*told)(void *context, const struct policy_watch *watch, bool is_sure), void *context)
 {
-    if (question->tool.len == 0)
-        return;
-    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
-        if (policy__is_watched(watch, question))
-            told(context, &watch->view);
+    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next) {
+        enum policy_known known = policy__is_watched(watch, question, met);
+
+        if (known != POLICY_NO)
+            told(context, &watch->view, known == POLICY_YES);
+    }
 }
 
 static enum truth client_truth(struct rule_walk *walk, const struct fact *fact)

@@ -10,13 +10,14 @@
 
 #include "policy/address.h"
 #include "policy/match.h"
+#include "policy/verdict.h"
 #include "policy/zone.h"
 
-/* Tools that some `session` watches; one for each set of names. */
+/* Tools that some `session` watches, or rules; one for each set of names. */
 struct watch {
     struct watch *next;
     struct policy_watch view;
-    struct names tools, upstreams;
+    struct names tools, upstreams, rules;
 };
 
 struct hours { /* of the local day, in minutes; from > to: past midnight, of the day on which it begins */
@@ -51,9 +52,10 @@ struct rule_walk;
 
 enum truth policy__fact(struct rule_walk *walk, const struct fact *fact);
 
-/* Whether a name of `called` or its `upstreams` holds; both are names and globs only, which need no budget. */
+/* Whether a name of `called` or its `upstreams` holds, which are names and globs only and need no budget, or a rule of `met` is
+ * among those that the call met. */
 const struct watch *policy__watch_of(const struct policy_watch *view);
-bool policy__is_watched(const struct watch *watch, const struct question *question);
+enum policy_known policy__is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met);
 
 /* operator_cidr.c */
 enum truth policy__in_ranges(const struct address_range *ranges, uint32_t count, struct span text);

@@ -36,6 +36,7 @@ enum truth policy__guess(struct rule_walk *walk, bool opening)
 /* Which kinds of rules apply under one guess. */
 struct applying_kinds {
     bool forbids, refused, holds, granted, permits;
+    bool asks; /* a permit that, over a limit, a person may permit or refuse */
 };
 
 /* What a person said of an applying require_approval: all but the refused ones are named, as long as there is room. */
@@ -53,11 +54,12 @@ static void note_approval(const struct verdict *verdict, struct span rule, struc
 
 static struct applying_kinds kinds_of(const struct verdict *verdict)
 {
-    struct applying_kinds kinds = {false, false, false, false, false};
+    struct applying_kinds kinds = {.asks = false};
 
     for (uint32_t i = 0; i < verdict->rule_count && i < VERDICT_RULES_MAX; i++) {
         const struct verdict_rule *rule = &verdict->rules[i];
 
+        kinds.asks |= rule->asks && !rule->monitor;
         if (rule->monitor || rule->limited)
             continue;
         switch (rule->effect) {
@@ -80,9 +82,9 @@ unsigned policy_possible(const struct verdict *against, const struct verdict *fa
         return against->kind == favouring->kind ? 1U << against->kind : POLICY_ALL_POSSIBLE;
     if (most.forbids || most.refused || (!least.holds && !least.granted && !most.permits))
         possible |= 1U << VERDICT_DENY;
-    if (most.holds && !is_denied)
+    if ((most.holds || least.asks) && !is_denied)
         possible |= 1U << VERDICT_HOLD;
-    if ((most.granted || least.permits) && !is_denied && !least.holds)
+    if ((most.granted || least.permits || least.asks) && !is_denied && !least.holds)
         possible |= 1U << VERDICT_PERMIT;
     return possible;
 }

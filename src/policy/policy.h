@@ -32,18 +32,22 @@ uint64_t policy_version(const struct policy *policy);
 struct span policy_hash(const struct policy *policy); /* of the set: names and texts, length-prefixed, in byte order of names */
 size_t policy_rule_count(const struct policy *policy);
 
-/* What an approval under this require_approval is bound to; at == NULL where there is no such rule. */
+/* What an approval under this require_approval, or over a limit of this permit, is bound to; at == NULL: there is none. */
 struct span policy_approval_hash(const struct policy *policy, struct span rule_id);
 
 /* Whether some rule names this tool letter by letter: of such names there are as many as the authors wrote, however many
  * agents make up. */
 bool policy_names_tool(const struct policy *policy, struct span tool);
 
-/* The limit of the rule with this id; or NULL. */
+/* The limits of the rule with this id, the first; or NULL. */
 const struct policy_limit *policy_limit_of(const struct policy *policy, struct span rule);
 
 /* How far back limits and watches ask; 0: nothing of the past is asked. */
 int64_t policy_memory_us(const struct policy *policy);
+
+/* As a number, without zeros behind its last place. */
+void policy_write_millionths(struct buf *out, uint64_t amount);
+bool policy_sums(const struct policy *policy); /* whether some limit is a sum */
 
 /* Whether `policy` watches all that `other` watches, by all of it and as long. */
 bool policy_watches_all_of(const struct policy *policy, const struct policy *other);
@@ -57,9 +61,10 @@ bool policy_asks_all_meta(const struct policy *policy, const struct question *qu
 
 bool policy_watches(const struct policy *policy); /* whether there is any watch */
 
-/* Calls `told` for each watch (question.h) that the call of a tool is one of: so many that a version may have 1,024. */
-void policy_each_watch(const struct policy *policy, const struct question *question,
-                       void (*told)(void *context, const struct policy_watch *watch), void *context);
+/* Calls `told` for each watch (question.h) that a permitted call is one of, or may be (is_sure false): so many that a version
+ * may have 1,024. */
+void policy_each_watch(const struct policy *policy, const struct question *question, const struct policy_met *met,
+                       void (*told)(void *context, const struct policy_watch *watch, bool is_sure), void *context);
 
 /* The `policy:` name of one file's text, for load and remove. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;

@@ -25,15 +25,26 @@ enum policy_by {
     POLICY_BY_CORRELATION, POLICY_BY_COUNT
 };
 
-/* A permit's limit (Meaning 12). The same rule with the same limit is the same limit in every snapshot. */
+/* A permit's limit (Meaning 12): so many calls, or a sum over an argument in millionths. The same rule with the same limit is
+ * the same limit in every snapshot; of a sum `most` and `asks` may differ. */
+#define POLICY_LIMITS_MAX 8 /* of one permit */
+#define POLICY_SUM_PLACES 6
+#define POLICY_SUM_MAX UINT64_C(1000000000000000000) /* millionths; of one limit, and of one call */
+struct path;
 struct policy_limit {
     struct span rule; /* its id */
-    uint64_t calls;
+    const struct policy_limit *next; /* of the same permit; or NULL */
+    uint32_t at;      /* its place among them */
+    const struct path *sum; /* NULL: calls */
+    struct span sum_text;
+    uint64_t most;
     int64_t per_us;
     uint32_t by;      /* bits: 1 << enum policy_by */
+    bool asks;        /* over it a person is asked */
 };
 
-/* Tools whose calls a `session` condition asks for. The same names are the same watch in every snapshot. */
+/* Tools whose calls a `session` condition asks for, or rules that were met. The same names are the same watch in every
+ * snapshot. */
 struct policy_watch {
     struct span key; /* the names, unambiguously */
     uint32_t by;     /* bits: by what some condition asks */
@@ -47,10 +58,12 @@ enum policy_hint { POLICY_READ_ONLY = 0, POLICY_DESTRUCTIVE, POLICY_IDEMPOTENT, 
  * spends the approval, notes the call. Within one evaluation the same question gets the same answer, or the loser of a race
  * finds out when it takes. A member may be NULL: of that nothing is known, as of a first call. */
 struct policy_past {
-    /* Whether one more call fits under the limit; POLICY_UNKNOWN counts as no. *wait_us: where not, how long it lasts. */
+    /* Whether the call's amount (1 where calls are counted) fits under the limit; POLICY_UNKNOWN counts as no. *wait_us: where
+     * not, how long it lasts. */
     enum policy_known (*has_room)(void *context, const struct question *question, const struct policy_limit *limit,
-                                  int64_t *wait_us);
-    /* Whether one of the watched tools was permitted within so long, in the same session, correlation ... */
+                                  uint64_t amount, int64_t *wait_us);
+    /* Whether one of the watched tools was permitted, or one of the watched rules met, within so long, in the same session,
+     * correlation ... */
     enum policy_known (*was_called)(void *context, const struct question *question, const struct policy_watch *watch,
                                     enum policy_by by, int64_t within_us);
     /* Whether a person has granted what this require_approval holds. POLICY_NO: a person has refused it; POLICY_UNKNOWN:
@@ -72,6 +85,7 @@ struct question_hidden {
     uint32_t count;
     bool meta;                            /* nothing is known of params._meta */
     bool hints;                           /* nor of what the server said of the tool, but for what `state` knows */
+    const struct json_node *spent;        /* what sums counted of the call, by their paths; or NULL */
     bool favours_permit;
 };
 

@@ -30,8 +30,9 @@ struct rule {
     struct condition only_args;   /* for its label and line */
     const struct span *args;      /* in byte order */
     uint32_t arg_count;
-    unsigned char hash[DIGEST_BYTES]; /* REQUIRE_APPROVAL: of what the author wrote */
-    const struct policy_limit *limit; /* of a permit, or NULL */
+    bool asks;                    /* a permit with a limit over which a person is asked */
+    unsigned char hash[DIGEST_BYTES]; /* of what the author wrote, where a person may be asked */
+    const struct policy_limit *limit; /* of a permit, the first; or NULL */
     const struct policy_source *source;
     int line, column;
 };

@@ -45,20 +45,26 @@ int64_t policy_memory_us(const struct policy *policy)
 
     for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
         longest_us = longest_us > watch->view.longest_us ? longest_us : watch->view.longest_us;
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
-        const struct policy_limit *limit = policy->rules[i].limit;
-
-        if (limit != NULL && limit->per_us > longest_us)
-            longest_us = limit->per_us;
-    }
+    for (uint32_t i = 0; i < policy->rule_count; i++)
+        for (const struct policy_limit *limit = policy->rules[i].limit; limit != NULL; limit = limit->next)
+            longest_us = limit->per_us > longest_us ? limit->per_us : longest_us;
     return longest_us;
+}
+
+bool policy_sums(const struct policy *policy)
+{
+    for (uint32_t i = 0; i < policy->rule_count; i++)
+        for (const struct policy_limit *limit = policy->rules[i].limit; limit != NULL; limit = limit->next)
+            if (limit->sum != NULL)
+                return true;
+    return false;
 }
 
 struct span policy_approval_hash(const struct policy *policy, struct span rule_id)
 {
     const struct rule *rule = policy_rule_by_id(policy, rule_id);
 
-    if (rule == NULL || rule->effect != EFFECT_REQUIRE_APPROVAL || rule->monitor)
+    if (rule == NULL || (rule->effect != EFFECT_REQUIRE_APPROVAL && !rule->asks) || rule->monitor)
         return SPAN_NONE;
     return span_of(rule->hash, sizeof rule->hash);
 }
@@ -163,6 +169,7 @@ static void sort_rules(struct compiler *c)
     qsort(policy->by_id, policy->rule_count, sizeof(struct rule *), by_id);
     check_ids(c);
     policy__check_cases(c);
+    policy__check_named(c);
 }
 
 void policy__hash_file(struct digest *digest, struct span name, struct span text)

@@ -24,7 +24,7 @@ struct trace_reading {
 /* The first member of what the listener is; all are set. */
 struct trace {
     void (*rule)(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
-    void (*limit)(struct trace *trace, const struct rule *rule, bool has_room);
+    void (*limit)(struct trace *trace, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits);
     void (*applies)(struct trace *trace, const struct rule *rule, enum truth truth, bool applies);
     void (*granted)(struct trace *trace, enum policy_known granted);
     void (*hidden)(struct trace *trace); /* the tool that is described */

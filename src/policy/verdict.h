@@ -10,11 +10,10 @@
 
 #include "base/reason.h"
 #include "base/span.h"
+#include "policy/question.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct policy_limit;
 
 enum verdict_kind { VERDICT_DENY = 0, VERDICT_HOLD, VERDICT_PERMIT };
 
@@ -26,10 +25,25 @@ struct verdict_rule {
     struct span id;
     enum effect effect;
     bool monitor; /* would have applied; changed nothing */
-    bool limited; /* a permit that would have applied, were it not over its limit */
+    bool limited; /* a permit that would have applied, were it not over a limit */
+    bool asks;    /* a permit that has a limit over which a person is asked */
 };
 
-/* A require_approval that applies. */
+/* The rules that a permitted call met: that applied to it, also those that are only monitored. */
+struct policy_met {
+    const struct verdict_rule *rules;
+    uint32_t count;       /* as verdict.rule_count; beyond VERDICT_RULES_MAX nobody knows which */
+    struct span deciding; /* it is met, though it be over a limit */
+};
+
+/* What is taken of a permit's limits where its call goes on. */
+struct verdict_spent {
+    const struct policy_limit *limit; /* the first; NULL: none */
+    uint64_t amount[POLICY_LIMITS_MAX];
+    bool beyond; /* a person has approved it: those limits that ask are taken even where they have no room */
+};
+
+/* A require_approval that applies, or a permit over a limit that asks. */
 #define VERDICT_APPROVALS_MAX 8 /* a call that more of them hold is held whatever people say */
 struct verdict_approval {
     struct span rule;
@@ -47,8 +61,8 @@ struct verdict {
     struct span say;                  /* the author's `say:`, for the agent */
     struct span undecided;            /* "rule-id: condition" of the deciding rule's first undecided condition; or empty */
     uint32_t rule_count;              /* of rules; may exceed VERDICT_RULES_MAX */
-    const struct policy_limit *limit; /* of the deciding permit: who lets the call go takes one token; NULL: none */
-    const struct policy_limit *monitor_limit; /* of monitor_rule, where that is a monitored permit; NULL: none */
+    struct verdict_spent spent;       /* of the deciding permit: who lets the call go takes it */
+    struct verdict_spent monitor_spent; /* of monitor_rule, where that is a monitored permit */
     int64_t wait_us;                  /* RATE_LIMITED: until one of the limits has room again */
     enum verdict_kind monitor_kind;   /* what the verdict would be were monitored rules active */
     struct span monitor_rule;

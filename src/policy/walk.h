@@ -33,6 +33,9 @@ struct rule_walk {
 /* Spends the visits from the budget. Returns: false where the call became too costly. */
 bool policy__spend_visits(struct rule_walk *walk);
 
+/* For path_walk.look: now and then, so that a long walk is not only found too costly at its end. */
+bool policy__look(struct rule_walk *walk, struct path_walk *path);
+
 /* Counts what costs more than one visit. Returns: as policy__spend_visits. */
 bool policy__charge(struct rule_walk *walk, uint64_t visits);
 
@@ -40,6 +43,11 @@ struct rule;
 
 /* *undecided: the label of the first undecided condition, where the result is undecided. */
 enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided);
+
+/* limit.c: what the call takes of a limit. Takes: verdict: with its redactions. Returns: TRUE; FALSE: a sum has no value;
+ * UNDECIDED: it cannot be counted exactly. */
+enum truth policy__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
+                          uint64_t *amount);
 
 /* hidden.c: what a condition asks of a hidden value. Marks the walk. */
 enum truth policy__guess(struct rule_walk *walk, bool opening);

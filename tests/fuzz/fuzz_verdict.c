@@ -97,9 +97,10 @@ static enum policy_known known(const struct json_node *past, bool is_so)
 }
 
 static enum policy_known has_room(void *context, const struct question *question, const struct policy_limit *limit,
-                                  int64_t *wait_us)
+                                  uint64_t amount, int64_t *wait_us)
 {
     (void)question;
+    BUG_ON(amount > limit->most || (limit->sum == NULL && amount != 1));
     *wait_us = limit->per_us;
     return known(context, !is_in(context, "spent", limit->rule));
 }
@@ -143,7 +144,8 @@ static void check_same(const struct verdict *a, const struct verdict *b)
     BUG_ON(a->rule_count != b->rule_count || a->redact_count != b->redact_count || a->redact_all != b->redact_all);
     BUG_ON(!span_equals(a->undecided, b->undecided) || a->has_monitor != b->has_monitor || a->monitor_kind != b->monitor_kind);
     BUG_ON(!span_equals(a->monitor_rule, b->monitor_rule));
-    BUG_ON(a->limit != b->limit || a->wait_us != b->wait_us || a->approval_count != b->approval_count);
+    BUG_ON(a->spent.limit != b->spent.limit || a->spent.beyond != b->spent.beyond);
+    BUG_ON(a->wait_us != b->wait_us || a->approval_count != b->approval_count);
     for (uint32_t i = 0; i < a->rule_count && i < VERDICT_RULES_MAX; i++)
         BUG_ON(!span_equals(a->rules[i].id, b->rules[i].id) || a->rules[i].effect != b->rules[i].effect);
 }
@@ -161,7 +163,8 @@ static void check_reason(const struct verdict *verdict)
     BUG_ON(by_rule != has_rule);
     BUG_ON(verdict->undecided.len > 0 && !has_rule);
     BUG_ON(verdict->reason == REASON_RATE_LIMITED && verdict->wait_us <= 0);
-    BUG_ON(verdict->limit != NULL && verdict->kind != VERDICT_PERMIT);
+    BUG_ON(verdict->spent.limit != NULL && verdict->kind != VERDICT_PERMIT);
+    BUG_ON(verdict->spent.beyond && verdict->approval_count != 1);
 }
 
 static enum effect effect_of(enum reason reason, enum effect named)
@@ -183,18 +186,21 @@ static void check_rules(const struct verdict *verdict)
         return;
     for (uint32_t i = 0; i < verdict->rule_count; i++) {
         const struct verdict_rule *rule = &verdict->rules[i];
-        bool counts = !rule->monitor && !rule->limited;
+        /* Over a limit a permit may hold, once nothing else decides. */
+        bool is_over = rule->limited && rule->asks && !rule->monitor && span_equals(rule->id, verdict->rule);
+        bool counts = !rule->monitor && (!rule->limited || is_over);
 
+        BUG_ON(rule->asks && rule->effect != EFFECT_PERMIT);
         BUG_ON(rule->monitor && !rule->limited && !verdict->has_monitor);
         BUG_ON(rule->limited && rule->effect != EFFECT_PERMIT);
         BUG_ON(i > 0 && (rule[-1].effect > rule->effect ||
                          (rule[-1].effect == rule->effect && span_compare(rule[-1].id, rule->id) >= 0)));
         forbids |= counts && rule->effect == EFFECT_FORBID;
-        holds |= counts && rule->effect == EFFECT_REQUIRE_APPROVAL;
+        holds |= counts && (rule->effect == EFFECT_REQUIRE_APPROVAL || is_over);
         limited |= rule->limited && !rule->monitor;
         if (counts && span_equals(rule->id, verdict->rule)) {
             found = true;
-            BUG_ON(rule->effect != effect_of(verdict->reason, rule->effect));
+            BUG_ON(!is_over && rule->effect != effect_of(verdict->reason, rule->effect));
         }
     }
     BUG_ON(found != (verdict->rule.at != NULL));

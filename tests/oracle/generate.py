@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 
-from meaning import DECODED_OPERATORS, VARYING, WILD, Number, Several, descends, type_of
+from meaning import DECODED_OPERATORS, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
 
 TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
@@ -113,6 +113,8 @@ class Generator:
         self.wanted = set()     # what the rules ask of strings
         self.named = []         # strings that stand in rules, so that calls may hide them
         self.wanted_facts = set()
+        self.met = []           # conditions that ask for rules
+        self.summed = False     # some limit is a sum
         self.drills = True
         self.past = False       # whether calls leave something behind for later ones
         self.focused = random.random() < 0.4  # on few paths and flat arguments, so that operators see many values
@@ -273,9 +275,12 @@ class Generator:
                     value["hours"] = hours if self.maybe(0.5) else hours[0]
         elif word == "session":
             value = {"called": sample(TOOLS + ["re*", "*"], self.random.randrange(1, 3)), "within": choice(["1s", "5s", "1min", "1h", "24h"])}
+            if "limit" not in self.without and self.maybe(0.4):
+                value = {"met": [], "within": value["within"]}
+                self.met.append(value)  # the rules are named when they are there
             if self.maybe(0.5):
                 value["by"] = sample(["session", "correlation", "principal", "tenant"], self.random.randrange(1, 3))
-            if self.maybe(0.2):
+            if "called" in value and self.maybe(0.2):
                 value["upstreams"] = choice([["shop"], ["test", "s*"], ["*"]])
         elif word == "client":
             value = choice(RANGES) if self.maybe(0.5) else sample(RANGES, 2)
@@ -320,6 +325,33 @@ class Generator:
         redaction = {"effect": "redact", "match": match, **{word: [self.steps() for _ in range(self.random.choice([1, 1, 2]))] for word in words}}
         return {**redaction, "query": True} if "meta" not in self.without and self.maybe(0.2) else redaction
 
+    def limit(self, sums):
+        limit = {"calls": Number(self.random.choice(["1", "1", "2", "3", "5"]))}
+        by = ["tenant", "principal", "upstream", "tool", "client"]
+        if sums and self.maybe(0.6):
+            self.summed = True
+            limit = {"sum": self.random.choice([["a"], ["a"], ["b"], [WILD], ["list", WILD], [("..", "a")], ["a", WILD, "b"]]),
+                     "at_most": Number(self.random.choice(["1", "10.5", "20", "0.3", "5e1", "100.000001"]))}
+        else:
+            by.append("session")
+        limit["per"] = self.random.choice(["second", "second", "minute", "hour", "day"])
+        if self.maybe(0.5):
+            by = self.random.sample(by, self.random.randrange(1, 3))
+            limit["by"] = by if self.maybe(0.7) else by[0]
+        if self.maybe(0.3):
+            limit["over"] = self.random.choice(["require_approval", "require_approval", "deny"])
+        return limit
+
+    def limits(self, sums):
+        """One, or several that count different things."""
+        if self.maybe(0.6):
+            return self.limit(sums)
+        found = {}
+        for _ in range(self.random.randrange(1, 4)):
+            limit = self.limit(sums)
+            found[repr(limit.get("sum")), limit["per"], repr(sorted(listed(limit.get("by", []))))] = limit
+        return list(found.values())
+
     def rule(self, number):
         effect = self.random.choice(EFFECTS + ["permit"] * (4 * self.past))
         rule = {"id": self.random.choice("abAB_") + str(number), "effect": effect, "match": {}}
@@ -334,11 +366,7 @@ class Generator:
         if self.maybe(0.4 if self.past else 0.75):
             rule["when"] = [self.condition(effect, 2) for _ in range(self.random.choice([1, 1, 1, 2]))]
         if effect == "permit" and "limit" not in self.without and self.maybe(0.6 if self.past else 0.15):
-            rule["limit"] = {"calls": Number(self.random.choice(["1", "1", "2", "3", "5"])),
-                             "per": self.random.choice(["second", "second", "minute", "hour", "day"])}
-            if self.maybe(0.5):
-                by = self.random.sample(["tenant", "principal", "upstream", "tool", "session", "client"], self.random.randrange(1, 3))
-                rule["limit"]["by"] = by if self.maybe(0.7) else by[0]
+            rule["limit"] = self.limits("tools" in rule["match"] or "prompts" in rule["match"])
         if effect == "permit" and self.maybe(0.15):
             rule["only_args"] = self.random.sample(KEYS, 3)
         if self.maybe(0.1):
@@ -351,17 +379,22 @@ class Generator:
                 "upstream": self.random.choice(["shop", "test"]), "method": method}
         if method == "tools/call":
             call["tool"] = self.random.choice(TOOLS)
-        self.circumstances(call)
-        held = [rule["id"] for rule in rules if rule["effect"] == "require_approval"]
+        self.circumstances(call, rules)
+        held = [rule["id"] for rule in rules
+                if rule["effect"] == "require_approval" or any(one.get("over") == "require_approval" for one in limits_of(rule))]
         if held and "approved" not in self.without and self.maybe(0.8 if self.past else 0.3):
             call["approved"] = self.random.sample(held, self.random.randrange(1, len(held) + 1))
         limited = [rule for rule in rules if "limit" in rule]
         if limited and not self.past and self.maybe(0.5):
-            call["spent"] = {rule["id"]: self.random.randrange(1, 7) for rule in limited if self.maybe(0.7)}
+            call["spent"] = {rule["id"]: self.spent(rule) for rule in limited if self.maybe(0.7)}
         if method == "response":
             call["answers"] = self.random.choice(METHODS[1:-1])
         if self.maybe(0.95) and method != "response":
             call["root"] = {key: self.value(self.random.randrange(2)) for key in "ab"} if self.focused else self.object(3)
+        if self.summed and "root" in call and self.maybe(0.7):
+            amount = lambda: Number(self.random.choice(["0", "0.1", "0.2", "1", "1.5", "5", "9.99", "10", "10.500000", "2e1", "0.000001", "1E-7", "-0"]))
+            call["root"].update({"a": amount(), "b": amount(), "list": [amount(), amount()]} if self.maybe(0.7) else
+                                {"a": [{"b": amount()}, {"b": amount()} if self.maybe(0.7) else {}]})
         if method.startswith("resources/") and self.maybe(0.9):
             call.setdefault("root", {})["uri"] = self.random.choice(URIS) if self.maybe(0.9) else self.value(1)
         if method == "prompts/get" and self.maybe(0.9):
@@ -376,18 +409,25 @@ class Generator:
             call["param"] = self.object(2)
         return call
 
-    def earlier(self):
+    def spent(self, rule):
+        numbers = [Number(str(self.random.randrange(0, 7)) if "calls" in one else self.random.choice(["0", "0.1", "9.999999", "10", "19", "40", "99.1"]))
+                   for one in limits_of(rule)]
+        return numbers if isinstance(rule["limit"], list) else numbers[0]
+
+    def earlier(self, rules):
         """A call that was permitted before."""
         if self.maybe(0.3):
             return self.random.choice(TOOLS)
         earlier = {"tool": self.random.choice(TOOLS)}
+        if self.met and self.maybe(0.5):
+            earlier = {"met": self.random.choice(meetable(rules))} if self.maybe(0.7) else {**earlier, "met": self.random.choice(meetable(rules))}
         for word, pool in (("upstream", ["shop", "test"]), ("principal", ["bot", "test"]), ("session", ["s1", "s2", ""]),
                            ("correlation", ["c1", "c2", ""]), ("ago", ["0s", "1s", "2s", "5s", "6s", "1min", "61s", "1h", "24h", "25h"])):
             if self.maybe(0.3):
                 earlier[word] = self.random.choice(pool)
         return earlier
 
-    def circumstances(self, call):
+    def circumstances(self, call, rules):
         """Who calls from where and when, in whose company."""
         if "facts" in self.without:
             return
@@ -400,14 +440,14 @@ class Generator:
         if self.maybe(0.6):
             call["correlation"] = self.random.choice(["c1", "c2"])
         if "session" in self.wanted_facts and not self.past:
-            call["after"] = [self.earlier() for _ in range(self.random.randrange(3))]
+            call["after"] = [self.earlier(rules) for _ in range(self.random.randrange(3))]
         if "annotations" in self.wanted_facts:
             call["annotations"] = {hint: self.maybe(0.5) for hint in HINTS if self.maybe(0.6)}
 
     def history(self, calls):
         """Calls one after the other, which share most of what they have, so that what they leave behind matters."""
         self.past, self.focused, self.drills = True, True, False
-        rules, made = self.case(calls)
+        rules, made = self.spending(calls) if "limit" not in self.without and self.maybe(0.3) else self.case(calls)
         now = self.random.choice(MOMENTS) * 1000000
         for at in range(1, len(made)):
             if self.maybe(0.4):  # an agent tries again
@@ -436,6 +476,17 @@ class Generator:
                 call.pop(word, None)
         return rules, made
 
+    def spending(self, calls):
+        """Permits with sums, which most calls ask for and some fill."""
+        rules = [{"id": f"{self.random.choice('ab')}{number}", "effect": "permit", "match": {"tools": self.random.choice([["*"], ["*"], ["re*"]])},
+                  "limit": self.limits(True)} for number in range(self.random.randrange(1, 4))]
+        rules += [self.rule(9)] * self.maybe(0.5) + [self.redaction()] * self.maybe(0.2)
+        for value in self.met:
+            value["met"] = [rules[0]["id"]]
+        self.summed = True
+        made = [{**self.call(rules), "method": "tools/call", "tool": self.random.choice(TOOLS)} for _ in range(calls)]
+        return rules, [{word: value for word, value in call.items() if word not in ("answers", "prompt")} for call in made]
+
     def targets(self, calls):
         """Resources alone, by few names and globs that begin and end alike: what a list leaves out wrongly is permitted here."""
         uris = ["".join(self.random.choice("ab") for _ in range(self.random.randrange(1, 5))) for _ in range(6)]
@@ -451,11 +502,22 @@ class Generator:
     def case(self, calls):
         if self.drills and self.maybe(0.25):
             return self.drill(calls)
+        if self.drills and "limit" not in self.without and self.maybe(0.1):
+            return self.spending(calls)
         if self.drills and "resources" not in self.without and self.maybe(0.15):
             return self.targets(calls)
         rules = [self.rule(number) for number in range(self.random.randrange(1, 7))]
+        if self.met and not meetable(rules):
+            rules.append({"id": "m9", "effect": "permit", "match": {}})
+        for value in self.met:
+            value["met"] = self.random.sample(meetable(rules), 1)
         rules += [self.redaction() for _ in range(self.random.choice([0, 0, 1, 2]))]
         return rules, [self.call(rules) for _ in range(calls)]
+
+
+def meetable(rules):
+    """The ids of rules that a call may meet which passes."""
+    return [rule["id"] for rule in rules if rule["effect"] in ("permit", "require_approval")]
 
 
 # ---- as text: JSON, which is YAML ----
@@ -535,7 +597,14 @@ def plain_modes(rules, name):
                                {**rule, "mode": "enforce"} for rule in rules]
 
 
+def plain_limit(limit):
+    return {**limit, "sum": path_of(limit["sum"])} if "sum" in limit else limit
+
+
 def plain_rule(rule, named):
+    if "limit" in rule:
+        limit = rule["limit"]
+        rule = {**rule, "limit": list(map(plain_limit, limit)) if isinstance(limit, list) else plain_limit(limit)}
     return {**rule, "when": [plain_condition(one, named) for one in rule["when"]]} if "when" in rule else rule
 
 

@@ -317,6 +317,7 @@ static void judge_remembering(const struct judging *judging, const struct policy
 {
     struct question question = kase->question;
     struct gate_moment moment = {.state = judging->state, .now_us = question.time_us, .approvals = judging->approvals};
+    struct policy_met met;
     struct gate_token token;
     bool says = false;
 
@@ -337,7 +338,8 @@ static void judge_remembering(const struct judging *judging, const struct policy
         hold(judging, kase, verdict);
     if (verdict->kind == VERDICT_PERMIT) {
         pass(judging, kase, verdict);
-        gate_state_note(&moment, judging->policy, &question);
+        met = gate_met(verdict);
+        gate_state_note(&moment, judging->policy, &question, &met);
     }
 }
 

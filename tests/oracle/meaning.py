@@ -392,9 +392,12 @@ def session_truth(fact, call):
     if not by:
         return UNDECIDED
     for earlier in call["past"].permitted:
-        if (earlier["method"] == "tools/call" and any(glob(name, earlier["tool"]) for name in fact["called"])
-                and ("upstreams" not in fact or any(glob(name, earlier["upstream"]) for name in fact["upstreams"]))
-                and call.get("time", 0) - us_of(seconds_of(fact["within"])) <= earlier["time"]
+        if "met" in fact:  # 7.4: a rule that applied to a call which was permitted
+            asked = any(rule in earlier["met"] for rule in listed(fact["met"]))
+        else:
+            asked = (earlier["method"] == "tools/call" and earlier["tool"] != "" and any(glob(name, earlier["tool"]) for name in fact["called"])
+                     and ("upstreams" not in fact or any(glob(name, earlier["upstream"]) for name in fact["upstreams"])))
+        if (asked and call.get("time", 0) - us_of(seconds_of(fact["within"])) <= earlier["time"]
                 and any(all(earlier.get(word) == call.get(word) for word in BY[one]) for one in by)):
             return TRUE
     return FALSE
@@ -530,7 +533,7 @@ def places(steps, value, place=()):
     return found
 
 
-def redacted(redactions, call, roots):
+def redacted_places(redactions, call, roots):
     """Redactions stand among the rules, with the effect `redact`, and match like a forbid. The values that the audit leaves out, in the order in which they stand; those inside others go with them. What could not
     be decided leaves out all. Takes: roots: what the paths of `args` and `params` lead into; or those of `answer`, for which the call's own root stands."""
     found, query = {}, False
@@ -546,6 +549,15 @@ def redacted(redactions, call, roots):
             return "all"
         for _, root, steps in paths:
             found.update(((root != "root", *place), value) for place, value in places(steps, call[root])) if root in call else None
+    return found, query
+
+
+def redacted(redactions, call, roots):
+    """What the record leaves out, as it is printed."""
+    left_out = redacted_places(redactions, call, roots)
+    if left_out == "all":
+        return "all"
+    found, query = left_out
     return [plain(found[place]) for place in sorted(found)
             if not any(place[:length] in found for length in range(1, len(place)))] + ["?"] * query
 
@@ -574,18 +586,25 @@ class Past:
         self.granted = {}  # until when, by what an approval is bound to
         self.hints = {}    # by upstream and tool
 
-    def tokens(self, rule, call):
-        by = listed(rule["limit"].get("by", []))
-        key = (rule["id"], repr(plain_limit(rule["limit"])), *((one, call.get(one, "")) for one in sorted(by)))
+    def taken_of(self, rule, limit, call):
+        by = listed(limit.get("by", []))
+        key = (rule["id"], repr(plain_limit(limit)), *((one, call.get(one, "")) for one in sorted(by)))
         return self.taken.setdefault(key, [])
 
-    def wait_us(self, rule, call):
-        """12: how long until the permit has room; 0 where it has. A call fits at t where fewer than `calls` tokens were taken
-        in (t - per, t]."""
-        limit, now = rule["limit"], call["time"]
-        calls, per = int(limit["calls"].lexeme), PERIODS[limit["per"]]
-        inside = [at for at in self.tokens(rule, call) if at > now - per]
-        return 0 if len(inside) < calls else sorted(inside)[-calls] + per - now
+    def wait_us(self, rule, at, amount, call):
+        """12: how long until the limit has room; 0 where it has. An amount fits at t where it and what was taken in (t - per, t]
+        are at most the bound together."""
+        limit, now = limits_of(rule)[at], call["time"]
+        per = PERIODS[limit["per"]]
+        inside = sorted((one for one in self.taken_of(rule, limit, call) if one[0] > now - per), key=lambda one: one[0])
+        total = sum(taken for _, taken in inside) + amount
+        if total <= bound_of(limit):
+            return 0
+        for time, taken in inside:
+            total -= taken
+            if total <= bound_of(limit):
+                return time + per - now
+        return per
 
     def bound_to(self, rule, call):
         """11: tenant, principal, upstream, tool (and what else the message is about), the canonical arguments, the rule."""
@@ -595,12 +614,11 @@ class Past:
     def is_granted(self, rule, call):
         return self.granted.get(self.bound_to(rule, call), 0) > call["time"]
 
-    def settle(self, verdict, rules, call):
-        """A permitted call counts for those that ask what was called, and uses its approvals up; one that is held is looked at
-        by a person."""
-        asking = [rule for rule in rules if rule["effect"] == "require_approval" and rule.get("mode") != "monitor"]
+    def settle(self, verdict, asking, met, call):
+        """A permitted call counts for those that ask what was called or met, and uses its approvals up; one that is held is looked
+        at by a person."""
         if verdict == "permit":
-            self.permitted.append(call)
+            self.permitted.append({**call, "met": met})
             for rule in asking:
                 self.granted.pop(self.bound_to(rule, call), None)
         if verdict == "hold":
@@ -616,9 +634,9 @@ class Past:
             self.hints[call["upstream"], call["tool"]] = call["annotations"]
         return self.hints.get((call["upstream"], call["tool"]), {})
 
-    def take(self, rule, call):
-        if "limit" in rule and rule["effect"] == "permit":
-            self.tokens(rule, call).append(call["time"])
+    def take(self, rule, amounts, call):
+        for limit, amount in zip(limits_of(rule), amounts):
+            self.taken_of(rule, limit, call).append((call["time"], amount))
 
 
 class Told(Past):
@@ -629,25 +647,28 @@ class Told(Past):
         super().__init__()
         self.spent = call.get("spent", {})
         for earlier in call.get("after", []):
-            earlier = {"tool": earlier} if isinstance(earlier, str) else earlier
+            earlier = {"tool": earlier} if isinstance(earlier, str) else {"tool": "", **earlier}
+            earlier["met"] = listed(earlier.get("met", []))
             time = call.get("time", 0) - us_of(seconds_of(earlier.get("ago", "0s")))
             self.permitted.append({**call, **earlier, "method": "tools/call", "time": time})
 
     def is_granted(self, rule, call):
         return rule["id"] in call.get("approved", [])
 
-    def settle(self, verdict, rules, call):
+    def settle(self, verdict, asking, met, call):
         pass
 
     def said_of(self, call):
         return call.get("annotations", {})
 
-    def take(self, rule, call):
+    def take(self, rule, amounts, call):
         pass
 
-    def wait_us(self, rule, call):
-        limit = rule["limit"]
-        return PERIODS[limit["per"]] if self.spent.get(rule["id"], 0) >= int(limit["calls"].lexeme) else 0
+    def wait_us(self, rule, at, amount, call):
+        """A test names a number for each limit, in their order."""
+        limit, spent = limits_of(rule)[at], self.spent.get(rule["id"], 0)
+        spent = spent[at] if isinstance(spent, list) else spent
+        return PERIODS[limit["per"]] if (spent.value if isinstance(spent, Number) else spent) + amount > bound_of(limit) else 0
 
 
 def canonical(value):
@@ -662,22 +683,61 @@ def canonical(value):
 
 
 def plain_limit(limit):
-    return limit["calls"].lexeme, limit["per"], sorted(listed(limit.get("by", [])))
+    return (limit["calls"].lexeme if "calls" in limit else limit["sum"]), limit["per"], sorted(listed(limit.get("by", [])))
+
+
+def limits_of(rule):
+    return listed(rule["limit"]) if rule["effect"] == "permit" and "limit" in rule else []
+
+
+def bound_of(limit):
+    return limit["calls"].value if "calls" in limit else limit["at_most"].value
+
+
+def amount_of(limit, call, redactions):
+    """12: what the call takes of the limit; None where it cannot be said exactly. All selected values are added; each is a number
+    from 0 on with at most six places, together at most 10^12, and none of them is left out of the record."""
+    if "calls" in limit:
+        return 1
+    root = call.get("root", ABSENT)
+    found = [] if root is ABSENT else select(limit["sum"], root, True, False, lambda value: False)
+    left_out = redacted_places(redactions, call, roots_of(call))
+    if not found or any(one is ABSENT or not isinstance(one, Number) for one in found) or left_out == "all":
+        return None
+    if any((False, *place)[:length] in left_out[0] for place, _ in places(limit["sum"], root)
+           for length in range(1, len(place) + 2)):
+        return None
+    if any(one.value < 0 or one.value * 10**6 % 1 != 0 for one in found) or sum(one.value for one in found) > 10**12:
+        return None
+    return sum(one.value for one in found)
+
+
+def roots_of(call):
+    return {"args": "root", "params": "param" if call["method"] in ("tools/call", "prompts/get") else "root"}
 
 
 # ---- verdicts ----
 
 ORDER = ["forbid", "require_approval", "permit"]
-FORBIDS, HOLDS, GRANTED, PERMITS = range(4)  # what an applying rule comes to; the first beats the others
+FORBIDS, HOLDS, GRANTED, PERMITS, OVER = range(5)  # what an applying rule comes to; the first beats the others
 KINDS = {FORBIDS: ("deny", "forbidden"), HOLDS: ("hold", "approval_required"), GRANTED: ("permit", "permitted"),
          PERMITS: ("permit", "permitted")}
 
 
-def weight(rule, call):
-    """11: once granted, a require_approval permits by itself; what is only monitored nobody is asked to approve."""
+def weight(rule, call, over):
+    """11: once granted, a require_approval permits by itself; what is only monitored nobody is asked to approve. 12: a permit over
+    a limit that asks holds where nothing else decides."""
+    if over:
+        return OVER
     if rule["effect"] == "require_approval":
         return GRANTED if rule.get("mode") != "monitor" and call["past"].is_granted(rule, call) else HOLDS
     return FORBIDS if rule["effect"] == "forbid" else PERMITS
+
+
+def kind_of(heaviest, rule, call):
+    if heaviest != OVER:
+        return KINDS[heaviest]
+    return KINDS[GRANTED if rule.get("mode") != "monitor" and call["past"].is_granted(rule, call) else HOLDS]
 
 
 def named(rule, more=""):
@@ -695,27 +755,34 @@ def judge(rules, call, past=None):
     for rule in rules:
         value, place = rule_truth(rule, call)
         order = (ORDER.index(rule["effect"]), rule["id"].encode())
-        if value == TRUE or (value == UNDECIDED and rule["effect"] != "permit"):
-            wait = past.wait_us(rule, call) if "limit" in rule else 0
-            found.append((order, named(rule, ",limited" if wait else "")))
-            if wait and rule.get("mode") != "monitor":
-                waits.append(wait)
-            if not wait:
-                applying.append((weight(rule, call), order, place, rule))
+        if not (value == TRUE or (value == UNDECIDED and rule["effect"] != "permit")):
+            continue
+        amounts = [amount_of(limit, call, redactions) for limit in limits_of(rule)]
+        if None in amounts:
+            continue
+        over = {at: past.wait_us(rule, at, amount, call) for at, amount in enumerate(amounts)}
+        over = {at: wait for at, wait in over.items() if wait}
+        asks = bool(over) and all(limits_of(rule)[at].get("over") == "require_approval" for at in over)
+        found.append((order, named(rule, ",limited" if over else ""), rule["id"] if not over else None))
+        if over and not asks and rule.get("mode") != "monitor":
+            waits.append(max(over.values()))
+        if not over or asks:
+            applying.append((weight(rule, call, asks), order, place, rule, amounts))
     applying.sort(key=lambda one: one[:2])
     enforced = [one for one in applying if one[3].get("mode") != "monitor"]
     would = applying[0] if len(enforced) != len(applying) else None
-    if would and would[3].get("mode") == "monitor":
-        past.take(would[3], call)
-    rest = (KINDS[would[0]][0], would[3]["id"]) if would else ("-", "-")
-    roots = {"args": "root", "params": "param" if call["method"] in ("tools/call", "prompts/get") else "root"}
-    names = (redacted(redactions, call, roots), *(name for _, name in sorted(found)), redacted(redactions, call, {"answer": "root"}))
+    if would and would[3].get("mode") == "monitor" and would[0] != OVER:
+        past.take(would[3], would[4], call)
+    rest = (kind_of(would[0], would[3], call)[0], would[3]["id"]) if would else ("-", "-")
+    names = (redacted(redactions, call, roots_of(call)), *(name for _, name, _ in sorted(found)), redacted(redactions, call, {"answer": "root"}))
     if enforced:
-        heaviest, _, place, rule = enforced[0]
-        if KINDS[heaviest][0] == "permit":
-            past.take(rule, call)
-        past.settle(KINDS[heaviest][0], [one[3] for one in applying], call)
-        return (*KINDS[heaviest], rule["id"], place, *rest, "-", *names)
+        heaviest, _, place, rule, amounts = enforced[0]
+        kind = kind_of(heaviest, rule, call)
+        if kind[0] == "permit":
+            past.take(rule, amounts, call)
+        asking = [rule] if heaviest == OVER else [one[3] for one in enforced if one[3]["effect"] == "require_approval"]
+        past.settle(kind[0], asking, [rule["id"]] + [met for _, _, met in found if met], call)
+        return (*kind, rule["id"], place, *rest, "-", *names)
     if waits:
         return ("deny", "rate_limited", "-", "-", *rest, str(min(waits)), *names)
     unknown = call["method"] != "tools/call" and not names_method(rules, call)

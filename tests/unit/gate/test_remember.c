@@ -26,7 +26,14 @@ static const char text[] =
     "  - {id: leak, effect: forbid, match: {tools: [send_mail]}, when: [{session: {called: ['read_*'], within: 2h}}]}\n"
     "  - {id: docs, effect: permit, match: {resources: ['a:*']}, limit: {calls: 1, per: day, by: [principal]}}\n"
     "  - {id: plain, effect: permit, match: {tools: [plain]}}\n"
-    "  - {id: gone, effect: forbid, match: {tools: [plain], principals: [other]}}\n";
+    "  - {id: gone, effect: forbid, match: {tools: [plain], principals: [other]}}\n"
+    "  - {id: pay, effect: permit, match: {tools: [pay]}, limit: [{sum: amount, at_most: 500, per: day, by: [principal]}, "
+    "{sum: '$.fee[*]', at_most: 10, per: hour, by: [tenant]}, {calls: 10, per: day}]}\n"
+    "  - {id: pay.large, effect: permit, match: {tools: [pay]}, when: [{arg: amount, min: 100}, {arg: amount, max: 0}]}\n"
+    "  - {id: pay.small, effect: permit, mode: monitor, match: {tools: [pay]}, when: [{arg: amount, max: 10}]}\n"
+    "  - {id: pay.no, effect: forbid, match: {tools: [plain]}, when: [{session: {met: [pay.small], within: 2h, by: principal}}]}\n"
+    "redact:\n"
+    "  - {match: {tools: [pay]}, args: [secret, '$.hidden.fee']}\n";
 
 struct house {
     char folder[64], path[96];
@@ -260,6 +267,104 @@ static void test_what_is_left_in_the_air_counts(void **state)
     call(house, "read_secret", "s1", 0, REASON_RATE_LIMITED);
 }
 
+/* ---- 7.4 ---- */
+
+static void pay(struct house *house, const char *arguments, int64_t ago_us, enum reason reason)
+{
+    struct gate_message message = ask("tools/call", "pay", "s1", ago_us);
+    struct json_fault fault;
+    struct arena arena;
+    struct buf canonical;
+
+    arena_init(&arena, (size_t)1 << 24);
+    buf_init(&canonical, (size_t)1 << 24);
+    assert_int_equal(json_read(span_text(arguments), &json_request_rules, &canonical, &arena, &message.root, &fault), CODE_OK);
+    assert_string_equal(reason_name(make(house, &message)), reason_name(reason));
+    buf_fini(&canonical);
+    arena_fini(&arena);
+}
+
+/* What a budget has lost no restart brings back, whatever the record has lost of the arguments. */
+static void test_a_restart_gives_no_budget_back(void **state)
+{
+    static char large[100000];
+    struct house *house = *state;
+
+    (void)snprintf(large, sizeof large, "{\"text\":\"%090000d\",\"amount\":199.99,\"fee\":[0]}", 7);
+    pay(house, "{\"amount\":200.01,\"fee\":[6.5]}", 61 * MINUTE, REASON_PERMITTED);
+    pay(house, "{\"amount\":100,\"fee\":[1,2.5],\"secret\":1}", 30 * MINUTE, REASON_PERMITTED); /* redacted beside it */
+    pay(house, large, 0, REASON_PERMITTED);                                                         /* cut in the record */
+    pay(house, "{\"amount\":0.01,\"fee\":[0]}", 0, REASON_RATE_LIMITED);
+    remember(house, true);
+    pay(house, "{\"amount\":0.01,\"fee\":[0]}", 0, REASON_RATE_LIMITED);
+    pay(house, "{\"amount\":0,\"fee\":[6.5]}", 0, REASON_PERMITTED); /* the hour is over for one of the fees */
+    pay(house, "{\"amount\":0,\"fee\":[0.000001]}", 0, REASON_RATE_LIMITED);
+    remember(house, true);
+    pay(house, "{\"amount\":0,\"fee\":[0.000001]}", 0, REASON_RATE_LIMITED);
+    pay(house, "{\"amount\":0,\"fee\":[0]}", 0, REASON_PERMITTED);
+}
+
+/* What is redacted the record may not name, so that it is no part of a sum. */
+static void test_what_is_redacted_is_in_no_sum(void **state)
+{
+    struct house *house = *state;
+
+    gate_publish_policy(house->shared, compile("policy: test\nrules:\n"
+                                               "  - {id: pay, effect: permit, match: {tools: [pay]}, limit: {sum: $..fee, "
+                                               "at_most: 10, per: day}}\n"
+                                               "redact:\n  - {match: {tools: [pay]}, args: [hidden, '$.b[1]']}\n"));
+    pay(house, "{\"fee\":1}", 0, REASON_PERMITTED);
+    pay(house, "{\"fee\":1,\"hidden\":{\"fe\":5}}", 0, REASON_PERMITTED);
+    pay(house, "{\"fee\":1,\"hidden\":{\"fee\":5}}", 0, REASON_NO_RULE);
+    pay(house, "{\"b\":[{\"fee\":1},2,{\"fee\":1}]}", 0, REASON_PERMITTED);
+    pay(house, "{\"b\":[{\"fee\":1},{\"fee\":1}]}", 0, REASON_NO_RULE);
+    pay(house, "{\"fee\":6}", 0, REASON_PERMITTED);
+    pay(house, "{\"fee\":0.5}", 0, REASON_RATE_LIMITED);
+}
+
+/* A sum that is new counts from now on; one whose bound changes keeps what was spent. */
+static void test_a_budget_that_is_raised_keeps_what_was_spent(void **state)
+{
+    static const char *const texts[] = {
+        "policy: test\nrules:\n  - {id: pay, effect: permit, match: {tools: [pay]}}\n",
+        "policy: test\nrules:\n  - {id: pay, effect: permit, match: {tools: [pay]}, limit: {sum: a, at_most: 10, per: day}}\n",
+        "policy: test\nrules:\n  - {id: pay, effect: permit, match: {tools: [pay]}, limit: {sum: $.a, at_most: 15, per: day}}\n",
+    };
+    struct house *house = *state;
+    struct remembered remembered;
+    struct why why = {0};
+
+    gate_publish_policy(house->shared, compile(texts[0]));
+    pay(house, "{\"a\":9}", 0, REASON_PERMITTED);
+    gate_publish_policy(house->shared, compile(texts[1]));
+    pay(house, "{\"a\":9}", 0, REASON_PERMITTED);
+    pay(house, "{\"a\":2}", 0, REASON_RATE_LIMITED);
+    gate_publish_policy(house->shared, compile(texts[2]));
+    pay(house, "{\"a\":7}", 0, REASON_RATE_LIMITED);
+    pay(house, "{\"a\":6}", 0, REASON_PERMITTED);
+    gate_publish_policy(house->shared, compile(texts[1])); /* and one that is lowered has none left */
+    pay(house, "{\"a\":0.000001}", 0, REASON_RATE_LIMITED);
+    stop(house);
+    start(house);
+    gate_publish_policy(house->shared, compile(texts[2]));
+    assert_int_equal(gate_remember(house->shared, house->path, clock_wall_us(), &remembered, &why), CODE_OK);
+    assert_int_equal(remembered.calls, 2);
+    pay(house, "{\"a\":0.000001}", 0, REASON_RATE_LIMITED);
+}
+
+static void test_a_rule_that_was_met_is_known_again(void **state)
+{
+    struct house *house = *state;
+
+    pay(house, "{\"amount\":11,\"fee\":[0]}", 0, REASON_PERMITTED);
+    remember(house, true);
+    call(house, "plain", "s1", 0, REASON_PERMITTED);
+    pay(house, "{\"amount\":10,\"fee\":[0]}", 0, REASON_PERMITTED);
+    call(house, "plain", "s1", 0, REASON_FORBIDDEN);
+    remember(house, true);
+    call(house, "plain", "s2", 0, REASON_FORBIDDEN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +373,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_new_watch_knows_the_calls_before, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_is_not_recorded_costs_nothing, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_is_left_in_the_air_counts, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_a_restart_gives_no_budget_back, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_what_is_redacted_is_in_no_sum, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_a_budget_that_is_raised_keeps_what_was_spent, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_a_rule_that_was_met_is_known_again, open_house, close_house),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

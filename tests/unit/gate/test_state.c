@@ -220,8 +220,11 @@ static void make_call(struct room *room, struct question question, int64_t now_u
 {
     struct gate_moment moment = {.state = room->state, .now_us = now_us};
 
+    struct policy_met met;
+
     assert_int_equal(judge(room, &question, now_us)->kind, VERDICT_PERMIT);
-    gate_state_note(&moment, room->policy, &question);
+    met = gate_met(room->verdict);
+    gate_state_note(&moment, room->policy, &question, &met);
 }
 
 #define SEQUENCE(terms) \
@@ -351,7 +354,7 @@ static void test_without_memory_nothing_opens(void **state)
             mem_fail_at(nth, sticky);
             for (int i = 0; i < 5; i++)
                 permits += judge(&room, &few, SECOND)->kind == VERDICT_PERMIT;
-            gate_state_note(&moment, room.policy, &secret);
+            gate_state_note(&moment, room.policy, &secret, &(struct policy_met){.count = 0});
             mem_fail_at(0, 0);
             assert_true(permits <= 2);
             assert_int_equal(judge(&room, &mail, 2 * SECOND)->reason, REASON_FORBIDDEN);

@@ -267,6 +267,33 @@ static void compares_values(void **state)
     assert_false(equal_texts("{\"a\":1,\"b\":2}", "{\"a\":1,\"c\":2}"));
 }
 
+/* 7.4: sums are exact, or there is none. */
+static void test_scaled(void **state)
+{
+    static const struct {
+        const char *lexeme;
+        enum code code;
+        uint64_t value;
+    } rows[] = {
+        {"0", CODE_OK, 0}, {"-0", CODE_OK, 0}, {"-0.0e9", CODE_OK, 0}, {"1", CODE_OK, 1000000}, {"19.99", CODE_OK, 19990000},
+        {"0.1", CODE_OK, 100000}, {"0.3", CODE_OK, 300000}, {"1e-6", CODE_OK, 1}, {"1E+1", CODE_OK, 10000000},
+        {"10.0000000000", CODE_OK, 10000000}, {"0.0000010", CODE_OK, 1}, {"123e-2", CODE_OK, 1230000},
+        {"0.00001e5", CODE_OK, 1000000}, {"18446744073709.551615", CODE_OK, UINT64_MAX},
+        {"18446744073709.551616", CODE_LIMIT, 0}, {"1e14", CODE_LIMIT, 0}, {"1e99999999999999999999", CODE_LIMIT, 0},
+        {"1e-7", CODE_INVALID, 0}, {"0.30000000000000004", CODE_INVALID, 0}, {"1e-99999999999999999999", CODE_INVALID, 0},
+        {"-1", CODE_INVALID, 0}, {"-1e-9", CODE_INVALID, 0}, {"100.0000001", CODE_INVALID, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t value = 7;
+
+        assert_int_equal(json_number_scaled(span_text(rows[i].lexeme), 6, &value), rows[i].code);
+        if (rows[i].code == CODE_OK)
+            assert_int_equal(value, rows[i].value);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +304,7 @@ int main(void)
         cmocka_unit_test(compares_decimals),
         cmocka_unit_test(knows_integers),
         cmocka_unit_test(compares_values),
+        cmocka_unit_test(test_scaled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 static const char text[] =
     "policy: p\n"
     "rules:\n"
-    "  - {id: all, effect: permit, match: {tools: ['*']}, limit: {calls: 3, per: minute}}\n"
+    "  - {id: all, effect: permit, match: {upstreams: [test, vault], tools: ['*']}, limit: {calls: 3, per: minute}}\n"
     "  - {id: docs, effect: permit, match: {resources: ['file:///docs/*', {regex: 'db://[a-z]+'}]}}\n"
     "  - {id: ask, effect: permit, match: {prompts: [review]}, when: [{arg: depth, max: 3}]}\n"
     "  - {id: leak, effect: forbid, match: {tools: [mail]}, when: [{session: {called: ['read_*'], upstreams: [vault], within: 5min}}]}\n"
@@ -16,7 +16,31 @@ static const char text[] =
     "  - {id: far, effect: forbid, match: {tools: [admin]}, when: [{not: {client: 10.0.0.0/8}}]}\n"
     "  - {id: harm, effect: require_approval, match: {tools: [wipe]}, when: [{annotations: {destructiveHint: true}}]}\n"
     "  - {id: secret, effect: forbid, match: {resources: ['*secret*']}}\n"
+    /* 7.4 */
+    "  - {id: pay, effect: permit, match: {upstreams: [bank], tools: ['*']}, limit: [{calls: 5, per: hour}, "
+    "{sum: '$.of[*].amount', at_most: 100.5, per: day, by: [principal], over: require_approval}]}\n"
+    "  - {id: no-other, effect: forbid, match: {upstreams: [bank], tools: [mail]}, when: [{session: {met: [docs], within: 1h}}]}\n"
     "tests:\n"
+    "  - {name: 1a, call: {tool: pay, upstream: bank, arguments: {of: [{amount: 100}, {amount: 0.5}]}}, expect: {verdict: permit}}\n"
+    "  - {name: 1b, call: {tool: pay, upstream: bank, arguments: {of: [{amount: 100}, {amount: 0.6}]}}, expect: {verdict: hold, "
+    "rule: pay, reason: approval_required}}\n"
+    "  - {name: 1c, call: {tool: pay, upstream: bank, approved: [pay], arguments: {of: [{amount: 101}]}}, expect: {verdict: permit, "
+    "rule: pay}}\n"
+    "  - {name: 1d, call: {tool: pay, upstream: bank, arguments: {of: [{amount: 1}, {}]}}, expect: {verdict: deny, reason: no_rule}}\n"
+    "  - {name: 1e, call: {tool: pay, upstream: bank, arguments: {of: [{amount: -1}]}}, expect: {verdict: deny, reason: no_rule}}\n"
+    "  - {name: 1f, call: {tool: pay, upstream: bank, arguments: {of: [{amount: '1'}]}}, expect: {verdict: deny, reason: no_rule}}\n"
+    "  - {name: 1g, call: {tool: pay, upstream: bank, arguments: {of: []}}, expect: {verdict: deny, reason: no_rule}}\n"
+    "  - {name: 1h, call: {tool: pay, upstream: bank}, expect: {verdict: deny, reason: no_rule}}\n"
+    "  - {name: 1i, call: {tool: pay, upstream: bank, spent: {pay: [4, 100]}, arguments: {of: [{amount: 0.5}]}}, expect: "
+    "{verdict: permit}}\n"
+    "  - {name: 1j, call: {tool: pay, upstream: bank, spent: {pay: [4, 100.4]}, arguments: {of: [{amount: 0.2}]}}, expect: "
+    "{verdict: hold}}\n"
+    "  - {name: 1k, call: {tool: pay, upstream: bank, approved: [pay], spent: {pay: [5, 100.4]}, arguments: {of: [{amount: 0.2}]}}, "
+    "expect: {verdict: deny, reason: rate_limited, rule: null}}\n"
+    "  - {name: 1l, call: {tool: mail, upstream: bank, after: [{met: docs, ago: 5min}], arguments: {of: [{amount: 1}]}}, "
+    "expect: {verdict: deny, rule: no-other}}\n"
+    "  - {name: 1m, call: {tool: mail, upstream: bank, after: [{met: pay}, {tool: docs}], arguments: {of: [{amount: 1}]}}, "
+    "expect: {verdict: permit}}\n"
     "  - {name: a, call: {tool: mail}, expect: {verdict: permit, rule: all}}\n"
     "  - {name: b, call: {tool: mail, after: [read_x]}, expect: {verdict: permit}}\n"
     "  - {name: c, call: {tool: mail, upstream: vault, after: [read_x]}, expect: {verdict: deny, rule: leak}}\n"
@@ -62,7 +86,7 @@ static void test_cases_with_a_past(void **state)
     court_open(&court, text);
     assert_int_equal(policy_test(court.policy, court.scratch, told, &count, &passed, &failed), CODE_OK);
     assert_int_equal(failed, 0);
-    assert_int_equal(passed, 27);
+    assert_int_equal(passed, 40);
     assert_int_equal(count, passed);
     court_close(&court);
 }
@@ -91,6 +115,10 @@ static const struct {
     {"{tool: x, spent: {nobody: 1}}", "no rule `nobody`"},
     {"{tool: x, spent: {plain: 1}}", "has no limit"},
     {"{tool: x, spent: {limited: many}}", "{RULE: 100}"},
+    {"{tool: x, spent: {limited: [1, 2]}}", "a number for each limit"},
+    {"{tool: x, spent: {limited: -1}}", "{RULE: 100}"},
+    {"{tool: x, after: [{met: limitd}]}", "did you mean `limited`"},
+    {"{tool: x, approved: [limited]}", "over: require_approval"},
     {"{tool: x, annotations: {destructiveHint: 1}}", "true or false"},
     {"{tool: x, method: ping}", "tools/list"}, /* where a description is asked for */
     {"{tool: x, prompt: y}", "goes with the method prompts/get"},

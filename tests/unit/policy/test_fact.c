@@ -159,9 +159,10 @@ static void test_session(void **state)
     assert_int_equal(truth(plain, question), 'F'); /* a first call */
 }
 
-static void watched(void *context, const struct policy_watch *watch)
+static void watched(void *context, const struct policy_watch *watch, bool is_sure)
 {
     (void)watch;
+    assert_true(is_sure);
     ++*(int *)context;
 }
 
@@ -176,7 +177,7 @@ static int watches(const char *conditions, const char *tool, const char *upstrea
     court_open(&court, text);
     question.tool = span_text(tool);
     question.upstream = span_text(upstream);
-    policy_each_watch(court.policy, &question, watched, &count);
+    policy_each_watch(court.policy, &question, &(struct policy_met){.count = 0}, watched, &count);
     court_close(&court);
     return count;
 }
