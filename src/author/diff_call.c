@@ -288,6 +288,19 @@ static void vary_leaf(struct making *m, const struct json_node *base, const stru
     put_changed(m, base, &leaf->path, SPAN_NONE);
 }
 
+/* The call at the edges of some time. */
+static void put_around(struct making *m, const struct json_node *base, int64_t time_us)
+{
+    struct question kept = m->base;
+    struct diff_tree *tree = tree_of(m, base);
+
+    for (int i = -1; i <= 0 && time_us > 1 && m->code == CODE_OK; i++) {
+        m->base.time_us = time_us + i;
+        put_tree(m, &m->base, tree);
+    }
+    m->base = kept;
+}
+
 static void vary_fact(struct making *m, const struct json_node *base, const struct fact *fact)
 {
     static const char *const clients[] = {"10.1.2.3", "192.168.1.1", "127.0.0.1", "203.0.113.77", "2001:db8::77"};
@@ -297,6 +310,13 @@ static void vary_fact(struct making *m, const struct json_node *base, const stru
     for (int i = 0; fact->kind == FACT_DURING && i < 7 * 24 && m->code == CODE_OK; i++) {
         m->base.time_us = DIFF_TIME_US + i * HOUR_US;
         put_tree(m, &m->base, tree);
+    }
+    m->base = kept;
+    for (uint32_t i = 0; i < fact->date_count && m->code == CODE_OK; i++) {
+        if (fact->dates[i].from_s != INT64_MIN)
+            put_around(m, base, zone_moment(fact->zone, fact->dates[i].from_s) * 1000000);
+        if (fact->dates[i].to_s != INT64_MAX)
+            put_around(m, base, zone_moment(fact->zone, fact->dates[i].to_s) * 1000000);
     }
     for (size_t i = 0; fact->kind == FACT_CLIENT && i < sizeof clients / sizeof *clients && m->code == CODE_OK; i++) {
         m->base.client = span_text(clients[i]);
@@ -415,6 +435,7 @@ static void vary_base(struct making *m, const struct json_node *base)
 
     if (tree != NULL)
         put_tree(m, &m->base, tree);
+    put_around(m, base, m->rule->until_us);
     if (m->code == CODE_OK && m->rule->when != NULL)
         vary(m, base, m->rule->when);
     for (uint32_t i = 0; i < m->rule->arg_count && i < NAMES_MAX && m->code == CODE_OK; i++)

@@ -202,6 +202,8 @@ static enum diff_way other_way(const struct diff_telling *t, struct span key, co
             return DIFF_NOTHING;
     if (before == NULL || after == NULL)
         return diff__way_of(t->pair, after == NULL);
+    if (span_is(key, "until"))
+        return diff__way_of(t->pair, t->pair->after.rule->until_us > t->pair->before.rule->until_us);
     return diff__is_one_way(t, before, after, &wider) ? diff__way_of(t->pair, wider) : diff__either(t->pair);
 }
 

@@ -94,6 +94,7 @@ static void tell_rule(struct trace *heard, const struct rule *rule, enum truth m
     if (rule->limit != NULL)
         tell_text(telling, "\n  ", doc, "limit");
     SAY(telling, "\n");
+    words_until(telling->out, doc, rule, telling->question);
 }
 
 static void tell_applies(struct trace *heard, const struct rule *rule, enum truth truth, bool applies)

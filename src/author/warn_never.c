@@ -2,6 +2,7 @@
 #include "author/warn_priv.h"
 
 #include "base/glob.h"
+#include "os/clock.h"
 
 /* Conditions that no call can fulfil. Only what is certain is told: of each doubt the answer is "it may hold". */
 
@@ -213,6 +214,12 @@ void warn__never(const struct rule *rule, struct faults *warnings)
     const struct condition *never = NULL;
     enum dimension missed = misses_its_method(rule);
 
+    if (rule->until_us != 0 && rule->until_us <= clock_wall_us()) {
+        faults_add(warnings, rule->source->path_text, rule->line, rule->column,
+                   "the rule `%.*s` has ended by its `until` and %s; take it out, or give it another end", SPAN_ARG(rule->id),
+                   rule->effect == EFFECT_PERMIT ? "permits nothing any more" : "no longer stops a call");
+        return;
+    }
     if (missed != DIM_COUNT) {
         faults_add(warnings, rule->source->path_text, rule->line, rule->column,
                    "the rule `%.*s` can never apply: it names %s, but its methods are not %s; drop one of them",

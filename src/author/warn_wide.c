@@ -52,7 +52,7 @@ static void warn_covered(const struct policy *policy, const struct rule *permit,
     for (uint32_t i = 0; i < policy->rule_count && policy->rules[i].effect == EFFECT_FORBID; i++) {
         const struct rule *forbid = &policy->rules[i];
 
-        if (forbid->when == NULL && !forbid->monitor && covers(&forbid->match, &permit->match)) {
+        if (forbid->when == NULL && forbid->until_us == 0 && !forbid->monitor && covers(&forbid->match, &permit->match)) {
             faults_add(warnings, permit->source->path_text, permit->line, permit->column,
                        "the permit `%.*s` never decides: the forbid `%.*s` covers all its calls; drop one of them",
                        SPAN_ARG(permit->id), SPAN_ARG(forbid->id));
@@ -88,7 +88,7 @@ static bool is_bounded(const struct rule *rule)
 /* What the narrow one asks, the wide one does not: whoever fails it is permitted all the same. */
 static bool swallows(const struct rule *wide, const struct rule *narrow)
 {
-    return wide != narrow && !wide->monitor && wide->when == NULL && wide->limit == NULL && takes_all_args(wide, narrow) &&
+    return wide != narrow && !wide->monitor && wide->when == NULL && wide->limit == NULL && wide->until_us == 0 && takes_all_args(wide, narrow) &&
            (narrow->when != NULL || narrow->limit != NULL || !takes_all_args(narrow, wide)) &&
            covers(&wide->match, &narrow->match);
 }

@@ -2,6 +2,7 @@
 #include "author/words.h"
 
 #include "base/utf8.h"
+#include "os/clock.h"
 #include "policy/variable.h"
 
 #include <ctype.h>
@@ -182,6 +183,19 @@ void words_taken(struct buf *out, const struct policy_limit *limit, enum truth k
         buf_add_text(out, fits ? " fits" : " does not fit");
     }
     buf_add_text(out, fits || (known == TRUTH_TRUE && limit->asks) ? "\n" : ", so the permit does not apply\n");
+}
+
+void words_until(struct buf *out, struct doc *doc, const struct rule *rule, const struct question *question)
+{
+    static const char *const says[] = {": it has ended", ": the time of the call is not known", ""};
+    char time[CLOCK_TEXT_BYTES];
+
+    if (rule->until_us == 0)
+        return;
+    clock_text(rule->until_us, time);
+    doc_text(doc, "until", span_text(time));
+    if (out != NULL)
+        buf_addf(out, "  until %.19sZ%s\n", time, question != NULL ? says[rule_lasts(rule, question) - TRUTH_FALSE] : "");
 }
 
 void words_ops(struct buf *out, const struct condition *leaf)

@@ -3,6 +3,8 @@
 
 #include "base/num.h"
 
+#include <stdio.h>
+
 #define EVERY_DAY 0x7f
 #define DAY_MINUTES (24 * 60)
 
@@ -102,47 +104,141 @@ static void compile_hours(struct compiler *c, const struct yaml_node *node, stru
         read_hours(c, member, hours++);
 }
 
-static void compile_zone(struct compiler *c, const struct yaml_node *node, struct fact *fact)
+/* Returns: NULL with a fault. */
+static const struct known_zone *compile_zone(struct compiler *c, const struct yaml_node *node)
 {
     struct known_zone *known = c->policy->zones;
     const char *wrong = "";
     enum code code;
 
     if (!policy__is_string(c, node))
-        return;
+        return NULL;
     while (known != NULL && !span_equals(known->name, node->text))
         known = known->next;
-    if (known == NULL) {
-        known = policy__alloc(c, 1, sizeof *known);
-        if (known == NULL)
-            return;
-        known->name = policy__copy(c, node->text);
-        code = zone_load(node->text, &c->policy->arena, &known->zone, &wrong);
-        c->no_memory |= code == CODE_NOMEM;
-        if (code == CODE_INVALID)
-            FAULT(c, node, "`%.*s`: %s", SPAN_ARG(span_part(node->text, 0, 64)), wrong);
-        if (code != CODE_OK)
-            return;
-        known->next = c->policy->zones;
-        c->policy->zones = known;
+    if (known != NULL)
+        return known;
+    known = policy__alloc(c, 1, sizeof *known);
+    if (known == NULL)
+        return NULL;
+    known->name = policy__copy(c, node->text);
+    code = zone_load(node->text, &c->policy->arena, &known->zone, &wrong);
+    c->no_memory |= code == CODE_NOMEM;
+    if (code == CODE_INVALID)
+        FAULT(c, node, "`%.*s`: %s", SPAN_ARG(span_part(node->text, 0, 64)), wrong);
+    if (code != CODE_OK)
+        return NULL;
+    known->next = c->policy->zones;
+    c->policy->zones = known;
+    return known;
+}
+
+/* ---- dates ---- */
+
+#define DAY_S INT64_C(86400)
+
+/* 2026-12-24 or 2026-12-24T18:00. Takes: end: a day is meant to its end. Returns: whether it is one, and *is_day. */
+static bool read_local(struct span text, bool end, int64_t *local_s, bool *is_day)
+{
+    int minutes = 0;
+
+    *is_day = text.len == 10;
+    if (!policy__date(span_part(text, 0, 10), local_s))
+        return false;
+    *local_s = (*local_s + (*is_day && end)) * DAY_S;
+    if (!*is_day && (text.at[10] != 'T' || !read_clock(span_part(text, 11, SIZE_MAX), &minutes)))
+        return false;
+    *local_s += minutes * INT64_C(60);
+    return true;
+}
+
+/* A day, or FROM..TO, of which one may be left out. */
+static bool read_dates(struct span text, struct dates *dates)
+{
+    const char *dots = text.len > 0 ? memmem(text.at, text.len, "..", 2) : NULL;
+    struct span from = dots != NULL ? span_part(text, 0, (size_t)(dots - text.at)) : text;
+    struct span to = dots != NULL ? span_part(text, from.len + 2, SIZE_MAX) : text;
+    bool is_day = true;
+
+    *dates = (struct dates){INT64_MIN, INT64_MAX};
+    return (from.len == 0 || read_local(from, false, &dates->from_s, &is_day)) &&
+           (to.len == 0 || read_local(to, true, &dates->to_s, &is_day)) && from.len + to.len > 0 && (dots != NULL || is_day);
+}
+
+static void compile_dates(struct compiler *c, const struct yaml_node *list, struct fact *fact)
+{
+    struct dates *dates;
+
+    if (list == NULL || !policy__is_list(c, list))
+        return;
+    if (list->count == 0)
+        FAULT(c, list, "an empty list of dates never comes; name one, as in [2026-12-20..2027-01-06]");
+    fact->dates = dates = policy__alloc(c, list->count, sizeof *dates);
+    for (const struct yaml_node *one = list->child; dates != NULL && one != NULL; one = one->next, dates++) {
+        fact->date_count++;
+        if (!policy__is_string(c, one))
+            continue;
+        if (!read_dates(one->text, dates))
+            FAULT(c, one, "`%.*s` are no dates; write 2026-12-24, 2026-12-20..2027-01-06, 2026-12-24T18:00..2026-12-27T06:00, "
+                  "or 2026-12-20.. for what has no end", SPAN_ARG(span_part(one->text, 0, 48)));
+        else if (dates->from_s >= dates->to_s)
+            FAULT(c, one, "these dates end before they begin; write the earlier one first");
     }
-    fact->zone = known->zone;
-    fact->zone_name = known->name;
 }
 
 void policy__compile_during(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
-    static const char *const known[] = {"days", "hours", "zone", NULL};
+    static const char *const known[] = {"days", "hours", "dates", "zone", NULL};
     const struct yaml_node *days = yaml_member(node, "days"), *hours = yaml_member(node, "hours");
-    const struct yaml_node *zone = yaml_member(node, "zone");
+    const struct yaml_node *dates = yaml_member(node, "dates"), *zone = yaml_member(node, "zone");
+    const struct known_zone *found;
 
     if (!policy__is_map_of(c, node, known, "`during`"))
         return;
-    if (days == NULL && hours == NULL)
-        FAULT(c, node, "`during` says neither `days` nor `hours`; write at least one");
+    if (days == NULL && hours == NULL && dates == NULL)
+        FAULT(c, node, "`during` says neither `days` nor `hours` nor `dates`; write at least one");
     if (zone == NULL)
         FAULT(c, node, "`during` has no `zone`; write whose clock is meant, as in Europe/Berlin or UTC");
     compile_days(c, days, fact);
     compile_hours(c, hours, fact);
-    compile_zone(c, zone, fact);
+    compile_dates(c, dates, fact);
+    found = compile_zone(c, zone);
+    if (found == NULL)
+        return;
+    fact->zone = found->zone;
+    fact->zone_name = found->name;
+}
+
+/* ---- until ---- */
+
+static bool read_until(struct compiler *c, const struct yaml_node *node, int64_t *until_us)
+{
+    static const char *const known[] = {"at", "zone", NULL};
+    const struct yaml_node *at = yaml_member(node, "at"), *zone = yaml_member(node, "zone");
+    const struct known_zone *found;
+    int64_t local_s;
+    bool is_day;
+
+    if (node->type == YAML_STRING)
+        return policy__date_time(node->text, until_us);
+    if (!policy__is_map_of(c, node, known, "`until`") || at == NULL || zone == NULL || at->type != YAML_STRING ||
+        !read_local(at->text, true, &local_s, &is_day))
+        return false;
+    found = compile_zone(c, zone);
+    *until_us = found != NULL ? zone_moment(found->zone, local_s) * 1000000 : 0;
+    return true;
+}
+
+void policy__compile_until(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+{
+    char label[160];
+    int len = snprintf(label, sizeof label, "%.*s: until", SPAN_ARG(span_part(rule->id, 0, 128)));
+
+    if (node == NULL)
+        return;
+    if (!read_until(c, node, &rule->until_us))
+        FAULT(c, node, "`until` is when the rule ends, with its zone; write '2026-12-31T18:00:00+01:00' or "
+              "{zone: Europe/Berlin, at: 2026-12-31}, which is that day's end");
+    if (rule->until_us <= 0)
+        rule->until_us = 1; /* long ago */
+    rule->until_label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }

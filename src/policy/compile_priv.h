@@ -97,6 +97,8 @@ bool policy__absent_applies(struct compiler *c, const struct yaml_node *absent);
 
 /* compile_during.c */
 void policy__compile_during(struct compiler *c, const struct yaml_node *node, struct fact *fact);
+/* Takes: node NULL: the rule has no end. */
+void policy__compile_until(struct compiler *c, const struct yaml_node *node, struct rule *rule);
 
 /* compile_past.c: what asks for earlier calls. Takes: node: the value of `session:`, `limit:`. */
 void policy__compile_session(struct compiler *c, const struct yaml_node *node, struct fact *fact);
@@ -119,6 +121,7 @@ enum code policy__call_text(struct span text, struct buf *out) MUST_USE;
 
 /* operator_format.c: RFC 3339. Returns: false for anything else. */
 bool policy__date_time(struct span text, int64_t *time_us);
+bool policy__date(struct span text, int64_t *days); /* since 1970-01-01 */
 
 /* compile_hash.c: a text behind its length in eight bytes, big end first. */
 void policy__hash_text(struct digest *digest, struct span text);

@@ -116,7 +116,7 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
 void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
-                                        "limit", "during", "session", "client", "annotations", NULL};
+                                        "limit", "until", "during", "session", "client", "annotations", NULL};
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
@@ -137,6 +137,7 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
         rule->asks |= limit->asks;
     if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks)
         policy__hash_rule(c, node, rule->hash);
+    policy__compile_until(c, yaml_member(node, "until"), rule);
     rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
     policy__warn_rule(c, node);

@@ -261,10 +261,18 @@ static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rul
 
 enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
 {
-    enum truth truth = TRUTH_TRUE, args;
+    enum truth truth = rule_lasts(rule, walk->question), args;
+    struct span inner = SPAN_NONE;
 
-    if (rule->when != NULL)
-        truth = group_truth(walk, rule->when, undecided);
+    if (truth == TRUTH_UNDECIDED)
+        *undecided = rule->until_label;
+    if (rule->when != NULL && truth != TRUTH_FALSE) {
+        enum truth when = group_truth(walk, rule->when, &inner);
+
+        if (when == TRUTH_UNDECIDED && truth == TRUTH_TRUE)
+            *undecided = inner;
+        truth = truth_and(truth, when);
+    }
     if (!rule->restricts_args || truth == TRUTH_FALSE)
         return truth;
     if (walk->trace != NULL)

@@ -469,6 +469,8 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
 
         if (rule->monitor || (rule->effect == EFFECT_FORBID && rule->when != NULL) || (rule->effect != EFFECT_FORBID && could))
             continue;
+        if (rule_lasts(rule, question) < (rule->effect == EFFECT_FORBID ? TRUTH_TRUE : TRUTH_UNDECIDED))
+            continue;
         if (!concerns(rule, &candidates.rules[i], question))
             continue;
         if (rule->effect == EFFECT_FORBID)
@@ -489,7 +491,7 @@ bool policy_permits_all(const struct policy *policy, const struct question *ques
         const struct rule *rule = &policy->rules[candidates.rules[i].at];
 
         if (rule->effect != EFFECT_PERMIT || candidates.rules[i].match != TRUTH_TRUE || rule->when != NULL ||
-            rule->restricts_args || rule->limit != NULL || rule->monitor)
+            rule->restricts_args || rule->limit != NULL || rule->monitor || rule->until_us != 0)
             return false;
     }
     return candidates.rule_count > 0;

@@ -4,6 +4,7 @@
 #include "policy/trace.h"
 
 #include "base/glob.h"
+#include "os/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,19 +47,31 @@ static bool holds_at(const struct fact *fact, int weekday, int minute)
     return false;
 }
 
+static bool is_dated(const struct fact *fact, int64_t local_s)
+{
+    for (uint32_t i = 0; i < fact->date_count; i++)
+        if (local_s >= fact->dates[i].from_s && local_s < fact->dates[i].to_s)
+            return true;
+    return fact->date_count == 0;
+}
+
 static enum truth during_truth(struct rule_walk *walk, const struct fact *fact)
 {
     static const char *const names[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+    int64_t time_s = walk->question->time_us / 1000000, local_s;
+    char date[CLOCK_TEXT_BYTES];
     int weekday, minute;
 
     if (walk->question->time_us <= 0) {
         saw(walk, "the time of the call is not known");
         return TRUTH_UNDECIDED;
     }
-    zone_clock(fact->zone, walk->question->time_us / 1000000, &weekday, &minute);
-    saw(walk, "%s %02d:%02d in %.*s", names[weekday], minute / 60, minute % 60,
-        SPAN_ARG(fact->zone_name));
-    return truth_of(holds_at(fact, weekday, minute));
+    zone_clock(fact->zone, time_s, &weekday, &minute);
+    local_s = time_s + zone_offset_s(fact->zone, time_s);
+    if (walk->trace != NULL)
+        clock_text(local_s * 1000000, date);
+    saw(walk, "%s %.10s %02d:%02d in %.*s", names[weekday], date, minute / 60, minute % 60, SPAN_ARG(fact->zone_name));
+    return truth_of(is_dated(fact, local_s) && holds_at(fact, weekday, minute));
 }
 
 /* ---- session ---- */

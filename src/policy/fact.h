@@ -24,6 +24,10 @@ struct hours { /* of the local day, in minutes; from > to: past midnight, of the
     int from, to;
 };
 
+struct dates { /* of the local clock, in seconds as if it were UTC; `to` is outside */
+    int64_t from_s, to_s;
+};
+
 enum fact_kind { FACT_DURING = 0, FACT_SESSION, FACT_CLIENT, FACT_ANNOTATIONS, FACT_COUNT };
 
 extern const char *const policy_fact_text[FACT_COUNT];        /* "during" ... */
@@ -35,6 +39,8 @@ struct fact {
     uint32_t days;                 /* DURING: bits, 0 is Sunday */
     const struct hours *hours;     /* DURING */
     uint32_t count;                /* of hours or ranges */
+    const struct dates *dates;     /* DURING */
+    uint32_t date_count;           /* 0: any */
     const struct zone *zone;       /* DURING */
     struct span zone_name;
     const struct watch *watch;     /* SESSION */

@@ -106,6 +106,14 @@ static bool is_date_time(struct span text)
     return second < 60 || (second == 60 && (hour * 60 + minute - ahead + 2 * day) % day == day - 1);
 }
 
+bool policy__date(struct span text, int64_t *days)
+{
+    if (!is_date(text))
+        return false;
+    *days = zone_days(number_at(text, 0, 4), number_at(text, 5, 2), number_at(text, 8, 2));
+    return true;
+}
+
 bool policy__date_time(struct span text, int64_t *time_us)
 {
     struct span rest = span_part(text, 19, SIZE_MAX);

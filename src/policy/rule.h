@@ -33,9 +33,19 @@ struct rule {
     bool asks;                    /* a permit with a limit over which a person is asked */
     unsigned char hash[DIGEST_BYTES]; /* of what the author wrote, where a person may be asked */
     const struct policy_limit *limit; /* of a permit, the first; or NULL */
+    int64_t until_us;                 /* from then on it does not apply; 0: it has no end */
+    struct span until_label;
     const struct policy_source *source;
     int line, column;
 };
+
+/* Whether the rule has not ended yet. */
+static inline enum truth rule_lasts(const struct rule *rule, const struct question *question)
+{
+    if (rule->until_us == 0)
+        return TRUTH_TRUE;
+    return question->time_us <= 0 ? TRUTH_UNDECIDED : truth_of(question->time_us < rule->until_us);
+}
 
 enum redaction_part { REDACT_ARGS, REDACT_PARAMS, REDACT_ANSWER, REDACT_PART_COUNT };
 

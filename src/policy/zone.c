@@ -210,6 +210,14 @@ int64_t zone_offset_s(const struct zone *zone, int64_t time_s)
     return from == 0 ? zone->before : zone->offsets[from - 1];
 }
 
+int64_t zone_moment(const struct zone *zone, int64_t local_s)
+{
+    int64_t before_s = zone_offset_s(zone, local_s - ZONE_DAY_S), behind_s = zone_offset_s(zone, local_s + ZONE_DAY_S);
+    bool is_behind = zone_offset_s(zone, local_s - before_s) != before_s && zone_offset_s(zone, local_s - behind_s) == behind_s;
+
+    return local_s - (is_behind ? behind_s : before_s);
+}
+
 void zone_clock(const struct zone *zone, int64_t time_s, int *weekday, int *minute)
 {
     int64_t local_s = time_s + zone_offset_s(zone, time_s), days = zone__floor(local_s, ZONE_DAY_S);

@@ -28,6 +28,10 @@ int64_t zone_offset_s(const struct zone *zone, int64_t time_s);
 /* What a clock there shows: the day of the week, 0 is Sunday, and the minute of the day. */
 void zone_clock(const struct zone *zone, int64_t time_s, int *weekday, int *minute);
 
+/* When a clock there shows this time, counted like seconds since 1970 in UTC: of two moments the first; a time that the clock
+ * skips is counted on from before. */
+int64_t zone_moment(const struct zone *zone, int64_t local_s);
+
 /* Days since 1970-01-01 in the Gregorian calendar; month and day from 1. */
 int64_t zone_days(int64_t year, int month, int day);
 

@@ -7,6 +7,7 @@ import html.entities
 import json
 import re
 import zlib
+import zoneinfo
 
 from meaning import DECODED_OPERATORS, VARYING, WILD, Number, Several, descends, limits_of, listed, type_of
 
@@ -258,6 +259,25 @@ class Generator:
                 self.named += [text for text in (one if isinstance(one, list) else [one]) if isinstance(text, str)] * 5
         return {"kind": "leaf", "steps": steps, "on": on, "operators": operators, "options": options}
 
+    def day(self, timed):
+        """Of a moment at which some call may be made, by some clock."""
+        moment = datetime.datetime.fromtimestamp(self.random.choice(MOMENTS) + 86400 * self.random.choice([0, 0, 0, -1, 2]),
+                                                 zoneinfo.ZoneInfo(self.random.choice(ZONES[:3])))
+        return moment.strftime("%Y-%m-%dT%H:%M" if timed and self.maybe(0.4) else "%Y-%m-%d")
+
+    def dates(self):
+        if self.maybe(0.3):
+            return self.day(False)
+        begin, end = sorted([self.day(True), self.day(True)])
+        begin, end = self.random.choice([(begin, end), (begin, end), (begin, ""), ("", end)])
+        return f"{begin}..{end}" if begin[:10] != end[:10] else begin[:10]  # a day that ends where it begins is none
+
+    def until(self):
+        if self.maybe(0.4):
+            offset = self.random.choice(["Z", "+01:00", "-05:30"])
+            return self.day(False) + "T" + self.random.choice(["00:00:00", "09:30:00", "23:59:59.5"]) + offset
+        return {"zone": self.random.choice(ZONES[:4]), "at": self.day(True)}
+
     def fact(self, effect):
         """A condition beyond arguments."""
         choice, sample = self.random.choice, self.random.sample
@@ -270,6 +290,8 @@ class Generator:
             while len(value) == 1:
                 if self.maybe(0.5):
                     value["days"] = sample(["mon", "tue", "wed-fri", "fri-mon", "sat-sun", "sun"], self.random.randrange(1, 3))
+                if self.maybe(0.3):
+                    value["dates"] = [self.dates() for _ in range(self.random.randrange(1, 4))]
                 if self.maybe(0.6):
                     hours = sample(HOURS, self.random.randrange(1, 3))
                     value["hours"] = hours if self.maybe(0.5) else hours[0]
@@ -369,6 +391,8 @@ class Generator:
             rule["limit"] = self.limits("tools" in rule["match"] or "prompts" in rule["match"])
         if effect == "permit" and self.maybe(0.15):
             rule["only_args"] = self.random.sample(KEYS, 3)
+        if "facts" not in self.without and self.maybe(0.1):
+            rule["until"] = self.until()
         if self.maybe(0.1):
             rule["mode"] = self.random.choice(["monitor", "enforce"])
         return rule

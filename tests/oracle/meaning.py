@@ -4,7 +4,7 @@ leave a choice, from "What the words mean exactly" in src/README.md, and from no
 
 import re
 import zoneinfo
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 import values
@@ -370,10 +370,41 @@ def minutes_of(clock):
     return int(clock[:2]) * 60 + int(clock[3:])
 
 
+def local_time(text, end):
+    """A day, which as an end is meant to its own, or a day and a time of it; without a zone."""
+    day = datetime.strptime(text[:10], "%Y-%m-%d")
+    return day + (timedelta(days=1 if end else 0) if len(text) == 10 else timedelta(minutes=minutes_of(text[11:])))
+
+
+def is_dated(dates, local):
+    """By the clocks of the zone: a day, or what lies from one on and before the end of another."""
+    for one in dates:
+        begin, dots, end = one.partition("..")
+        end = end if dots else begin
+        if (not begin or local_time(begin, False) <= local) and (not end or local < local_time(end, True)):
+            return True
+    return False
+
+
+def lasts(rule, call):
+    """`until`: the rule applies before it. Where the time of the call is not known that is undecided."""
+    if "time" not in call:
+        return UNDECIDED
+    until = rule["until"]
+    if isinstance(until, str):
+        end = datetime.fromisoformat(until)
+    else:  # the first of two such moments; one that is skipped is counted on from before
+        end = local_time(until["at"], True).replace(tzinfo=zoneinfo.ZoneInfo(until["zone"]))
+    since = end.astimezone(timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return truth(call["time"] < since // timedelta(microseconds=1))
+
+
 def during_truth(fact, call):
     if "time" not in call:
         return UNDECIDED
     moment = datetime.fromtimestamp(call["time"] // 1000000, zoneinfo.ZoneInfo(fact["zone"]))
+    if "dates" in fact and not is_dated(fact["dates"], moment.replace(tzinfo=None)):
+        return FALSE
     days = days_of(fact.get("days", DAYS))
     today, minute = moment.weekday(), moment.hour * 60 + moment.minute
     for hours in listed(fact.get("hours", "00:00-24:00")):
@@ -467,7 +498,8 @@ def rule_truth(rule, call):
     """Returns: the truth, and the place of the first undecided condition or "-"."""
     root, closes = call.get("root", ABSENT), rule["effect"] != "permit"
     matched, when = match_truths(rule, call), rule.get("when", [])
-    truths = list(matched.values()) + [condition_truth(one, call, closes, 0) for one in when]
+    ending = [lasts(rule, call)] if "until" in rule else []
+    truths = list(matched.values()) + ending + [condition_truth(one, call, closes, 0) for one in when]
     if "only_args" in rule and root is not ABSENT:
         truths.append(truth(set(root) <= set(rule["only_args"])))
     if all_of(truths) != UNDECIDED:
@@ -475,7 +507,9 @@ def rule_truth(rule, call):
     at = truths.index(UNDECIDED)
     if at < len(matched):
         return UNDECIDED, f"match.{list(matched)[at]}"
-    at -= len(matched)
+    if ending and at == len(matched):
+        return UNDECIDED, "until"
+    at -= len(matched) + len(ending)
     return UNDECIDED, undecided_place(when[at], call, closes, 0, f"when[{at}]")
 
 

@@ -52,6 +52,18 @@ struct row {
 };
 
 static const struct row rows[] = {
+    /* 7.4: the calls that are tried are of somebody */
+    {PERMIT("when: [{arg: n, under: '/h/{principal}'}]"), PERMIT("when: [{arg: n, under: '/srv/{principal}'}]"),
+     DIFF_EITHER, "under [\"/srv/{principal}\"]", true},
+    {PERMIT("when: [{arg: n, equals: '{tenant}'}]"), PERMIT("when: [{arg: n, in: ['{tenant}', '{principal}-1']}]"),
+     DIFF_EITHER, "{principal}-1", true},
+    /* 7.4: a rule that ends later, earlier, or at all, and other dates */
+    {PERMIT("until: 2026-12-31T18:00:00Z"), PERMIT("until: {zone: UTC, at: 2026-12-31}"), DIFF_PERMITS, "`until` is now ", true},
+    {PERMIT("until: 2026-12-31T18:00:00Z"), PERMIT("until: 2026-12-31T17:00:00Z"), DIFF_DENIES, "it was ", true},
+    {FORBID("until: 2026-12-31T18:00:00Z"), FORBID("until: 2026-12-31T17:00:00Z"), DIFF_PERMITS, "`until` is now ", true},
+    {PERMIT("when: [{arg: n, max: 5}]"), PERMIT("when: [{arg: n, max: 5}], until: 2027-01-01T00:00:00Z"), DIFF_DENIES, "`until`", true},
+    {PERMIT("when: [{during: {zone: UTC, dates: [2026-12-24]}}]"), PERMIT("when: [{during: {zone: UTC, dates: [2026-12-25]}}]"),
+     DIFF_EITHER, "2026-12-25", true},
     /* bounds and conditions */
     {PERMIT("when: [{arg: n, max: 5}]"), PERMIT("when: [{arg: n, max: 7}]"), DIFF_PERMITS, "asks `n`: max 7; it asked `n`: max 5", true},
     {PERMIT("when: [{arg: n, max: 7}]"), PERMIT("when: [{arg: n, max: 5}]"), DIFF_DENIES, "asks `n`: max 5; it asked `n`: max 7", true},

@@ -121,7 +121,7 @@ static void test_facts(void **state)
     holds(words, "when[0] client (opening)\n    asks: client [\"10.0.0.0/8\"]\n");
     holds(words, "when[1].not session (closing)\n      asks: session {\"called\":[\"secret\"],\"within\":\"1h\"}\n");
     holds(words, "when[2] during (opening)\n    asks: during {\"days\":[\"mon\"],\"hours\":[\"08:00-18:00\"]");
-    holds(words, "    Monday 11:30 in Europe/Berlin\n    = true\n");
+    holds(words, "    Monday 2026-07-06 11:30 in Europe/Berlin\n    = true\n");
     holds(words, "n under (closing, any value)\n    asks: under [\"/srv\"]; absent: false\n    \"/srv/../etc\": false\n");
     holds(words, "verdict: permit (permitted) by a");
     buf_fini(&out);

@@ -129,6 +129,16 @@ static void test_decode(void **state)
     expect_none(HEAD WHEN("{arg: a, decode: [html], is: string, in: [b]}"));
 }
 
+/* 7.4: a rule that has ended says nothing any more; one that will end covers nothing for good. */
+static void test_until(void **state)
+{
+    (void)state;
+    expect_warning(HEAD PERMIT("match: {tools: [t]}, until: 2001-01-01T00:00:00Z"), AT, "permits nothing any more");
+    expect_warning(HEAD FORBID("match: {tools: [t]}, until: {zone: UTC, at: 2001-01-01}"), AT, "no longer stops a call");
+    expect_none(HEAD PERMIT("match: {tools: [t]}, until: 2101-01-01T00:00:00Z"));
+    expect_none(HEAD PERMIT("match: {tools: [t]}") "  - {id: f, effect: forbid, match: {tools: [t]}, until: 2101-01-01T00:00:00Z}\n");
+}
+
 /* 7.4: what looks like a variable and is none. */
 static void test_braces(void **state)
 {
@@ -468,7 +478,9 @@ int main(void)
         cmocka_unit_test(test_never),   cmocka_unit_test(test_covered),    cmocka_unit_test(test_unused),
         cmocka_unit_test(test_absence), cmocka_unit_test(test_look_alike), cmocka_unit_test(test_methods),
         cmocka_unit_test(test_protocol), cmocka_unit_test(test_untested),  cmocka_unit_test(test_order),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_braces), cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_until),
+        cmocka_unit_test(test_braces),
+        cmocka_unit_test(test_ports),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
