@@ -88,8 +88,8 @@ static bool is_bounded(const struct rule *rule)
 /* What the narrow one asks, the wide one does not: whoever fails it is permitted all the same. */
 static bool swallows(const struct rule *wide, const struct rule *narrow)
 {
-    return wide != narrow && !wide->monitor && wide->when == NULL && wide->limit == NULL && wide->until_us == 0 && takes_all_args(wide, narrow) &&
-           (narrow->when != NULL || narrow->limit != NULL || !takes_all_args(narrow, wide)) &&
+    return wide != narrow && !wide->monitor && wide->when == NULL && wide->limit == NULL && wide->until_us == 0 &&
+           takes_all_args(wide, narrow) && (narrow->when != NULL || narrow->limit != NULL || !takes_all_args(narrow, wide)) &&
            covers(&wide->match, &narrow->match);
 }
 

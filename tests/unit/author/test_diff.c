@@ -54,7 +54,7 @@ struct row {
 static const struct row rows[] = {
     /* 7.4: the calls that are tried are of somebody */
     {PERMIT("when: [{arg: n, under: '/h/{principal}'}]"), PERMIT("when: [{arg: n, under: '/srv/{principal}'}]"),
-     DIFF_EITHER, "under [\"/srv/{principal}\"]", true},
+     DIFF_EITHER, "under '/srv/{principal}'", true},
     {PERMIT("when: [{arg: n, equals: '{tenant}'}]"), PERMIT("when: [{arg: n, in: ['{tenant}', '{principal}-1']}]"),
      DIFF_EITHER, "{principal}-1", true},
     /* 7.4: a rule that ends later, earlier, or at all, and other dates */
