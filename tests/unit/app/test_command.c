@@ -122,6 +122,46 @@ static void wrong_use_is_told(void **state)
     assert_non_null(strstr(said, "missing"));
 }
 
+static const char *asked_for;
+
+static enum code read_for_guest(const char *path, size_t max_bytes, struct buf *out, struct why *why)
+{
+    (void)max_bytes;
+    (void)out;
+    asked_for = path;
+    return why_set(why, CODE_IO, "not today");
+}
+
+/* 7.9: who gives a command over the gate's socket names no file of it, in whatever way, and is recorded by the name that it is told. */
+static void a_guest_names_no_file(void **state)
+{
+    const struct command_guest guest = {.name = "ada", .operands_max = 1, .read = read_for_guest};
+    const char *path = NULL;
+    const struct option options[] = {{.name = "output", .takes = "FILE", .help = "a file", .value = &path}, {0}};
+    const struct usage usage = {"callgate test", "Tests.", options, 0, -1};
+    char name[ACTOR_BYTES], word[] = "--output=/etc/passwd", *argv[] = {word, NULL};
+    struct given given;
+    struct why why = {""};
+    FILE *file;
+    int saved, operands, status;
+
+    (void)state;
+    command_serve(&guest);
+    file = listen_to(&saved, STDERR_FILENO);
+    status = options_read(&usage, 1, argv, &operands);
+    hear(file, saved, STDERR_FILENO);
+    assert_int_equal(status, STATUS_USAGE);
+    assert_null(path);
+    assert_int_equal(read_words(&given, WORDS("--name", "bot", "one"), 0, -1), OPTIONS_GO);
+    assert_int_equal(read_words(&given, WORDS("one", "two"), 0, -1), STATUS_USAGE);
+    assert_int_equal(command_file("/etc/hostname", 64, NULL, &why), CODE_IO);
+    assert_string_equal(asked_for, "/etc/hostname");
+    actor_name(name);
+    assert_string_equal(name, "ada");
+    command_serve(NULL);
+    assert_int_equal(read_words(&given, WORDS("one", "two"), 0, -1), OPTIONS_GO);
+}
+
 static int ran;
 
 static int run_leaf(int argc, char **argv)
@@ -209,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_and_operands_mix),
         cmocka_unit_test(wrong_use_is_told),
+        cmocka_unit_test(a_guest_names_no_file),
         cmocka_unit_test(commands_are_found_or_guessed),
         cmocka_unit_test(help_is_given_of_what_is_named),
     };
