@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#define SQL_MAX_BYTES ((size_t)32 << 10) /* 2 MiB of stack, and 20 ms, at the worst: test_sql_read.c has the worst */
+#define SQL_MAX_BYTES ((size_t)32 << 10) /* 2 MiB of stack, and 8 ms, at the worst: test_sql_read.c has the worst */
 
 /* Appends the parse tree as JSON. Takes: text: valid UTF-8; conforming: what the server has for standard_conforming_strings.
  * Returns: CODE_OK; CODE_INVALID: no SQL to such a server, which runs nothing of it; CODE_UNDECIDED: it is not parsed;
