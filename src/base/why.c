@@ -2,6 +2,7 @@
 #include "base/why.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,12 +93,15 @@ const char *why_nearest(const char *word, size_t len, const char *const *words)
 
 void why_list(const char *const *words, const char *last, char *out, size_t size)
 {
-    size_t len = 0;
+    size_t len = 0, count = 0;
 
+    while (words[count] != NULL && words[count][0] != '\0')
+        count++;
     out[0] = '\0';
-    for (size_t i = 0; words[i] != NULL && len < size; i++) {
-        int more = words[i + 1] != NULL || i == 0 ? snprintf(out + len, size - len, "%s`%s`", i == 0 ? "" : ", ", words[i])
-                                                  : snprintf(out + len, size - len, " %s `%s`", last, words[i]);
+    for (size_t i = 0; i < count && len < size; i++) {
+        const char *before = i == 0 ? "" : i + 1 < count ? ", " : " ";
+        bool is_last = i > 0 && i + 1 == count;
+        int more = snprintf(out + len, size - len, "%s%s%s`%s`", before, is_last ? last : "", is_last ? " " : "", words[i]);
 
         len += more > 0 ? (size_t)more : 0;
     }

@@ -27,7 +27,7 @@ struct fault {
     char file[256];
     int line;   /* from 1; 0: the file as a whole */
     int column; /* from 1, in bytes */
-    char text[512]; /* "what is wrong; what to write instead" */
+    char text[1024]; /* "what is wrong; what to write instead" */
 };
 
 struct faults {
@@ -42,7 +42,8 @@ void faults_add(struct faults *faults, const char *file, int line, int column, c
 /* "did you mean": the nearest of `words` (NULL-terminated) within two edits, or NULL. */
 const char *why_nearest(const char *word, size_t len, const char *const *words);
 
-/* "`a`, `b` and `c`", as far as there is room. Takes: last: the word before the last one: "and", "or". */
+/* "`a`, `b` and `c`", as far as there is room. Takes: words: up to NULL or an empty one; last: the word before the last one:
+ * "and", "or". */
 void why_list(const char *const *words, const char *last, char *out, size_t size);
 
 #endif

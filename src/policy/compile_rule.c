@@ -116,7 +116,7 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
 void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
-                                        "limit", "until", "during", "session", "client", "annotations", NULL};
+                                        "limit", "until", "", "during", "session", "client", "annotations", NULL};
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};

@@ -500,7 +500,7 @@ const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults)
 {
-    char words[400];
+    char words[800];
 
     for (const struct yaml_node *child = map->child; child != NULL; child = child->next) {
         const char *const *word = known;

@@ -45,7 +45,8 @@ const char *yaml_file(const struct yaml_tree *tree);
 /* The member of a map with exactly this key, or NULL. */
 const struct yaml_node *yaml_member(const struct yaml_node *map, const char *key);
 
-/* Adds a fault for each key of `map` that `known` (NULL-terminated) does not hold, with "did you mean" and what it holds. */
+/* Adds a fault for each key of `map` that `known` (NULL-terminated) does not hold, with "did you mean" and what it holds:
+ * up to an empty word, behind which stand those that are refused elsewhere, in other words. */
 void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, const char *const *known,
                      const char *what, struct faults *faults);
 
