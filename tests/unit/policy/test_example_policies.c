@@ -53,7 +53,7 @@ static size_t check_version(char *const *paths, size_t count, size_t *ran)
     if (policy_compile(files, count, 0, &policy, &faults, &warnings) != CODE_OK)
         policy = NULL;
     if (policy != NULL)
-        assert_int_equal(warn_policy(policy, 0, &warnings), CODE_OK);
+        assert_int_equal(warn_policy(policy, 9, &warnings), CODE_OK);
     wrong = tell("fault", &faults) + tell("warning", &warnings);
     if (policy != NULL) {
         assert_int_equal(policy_scratch_new(&scratch), CODE_OK);
