@@ -173,7 +173,7 @@ void words_taken(struct buf *out, const struct policy_limit *limit, enum truth k
     say_limit(out, limit);
     buf_add_text(out, ": ");
     if (known == TRUTH_FALSE) {
-        buf_add_text(out, "a value is absent");
+        buf_add_text(out, "a value is absent, or lost");
     } else if (known == TRUTH_UNDECIDED) {
         buf_add_text(out, "the sum cannot be counted exactly");
     } else if (limit->sum == NULL) {

@@ -196,12 +196,12 @@ static enum code count_trail(struct counting *counting, const char *path, int64_
 }
 
 enum code gate_state_remember(struct gate_state *state, const struct policy *policy, const char *path, int64_t now_us,
-                              int64_t before_seq, struct remembered *remembered, struct why *why)
+                              int64_t before_seq, int64_t rows_max, struct remembered *remembered, struct why *why)
 {
     struct counting counting = {
         .moment = {.state = state, .is_recorded = true}, .policy = policy, .remembered = remembered, .now_us = now_us};
 
-    return count_trail(&counting, path, before_seq, REMEMBER_ROWS_MAX, why);
+    return count_trail(&counting, path, before_seq, rows_max, why);
 }
 
 enum code gate_remember_watches(struct gate_shared *shared, const struct policy *coming, const char *path, int64_t now_us,
@@ -222,5 +222,6 @@ enum code gate_remember(struct gate_shared *shared, const char *path, int64_t no
     *remembered = (struct remembered){.calls = 0};
     if (shared->policy == NULL)
         return CODE_OK;
-    return gate_state_remember(shared->state, shared->policy, path, now_us, INT64_MAX, remembered, why);
+    return gate_state_remember(shared->state, shared->policy, path, now_us, INT64_MAX, REMEMBER_ROWS_MAX, remembered,
+                               why);
 }

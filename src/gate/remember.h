@@ -21,9 +21,9 @@ struct remembered {
 };
 
 /* Takes: path: of an audit.db, sealed files beside it included; now_us: UTC; before_seq: only rows with smaller numbers,
- * INT64_MAX for all. */
+ * INT64_MAX for all; rows_max: of the last ones; of those before them the sums count, however many there are. */
 enum code gate_state_remember(struct gate_state *state, const struct policy *policy, const char *path, int64_t now_us,
-                              int64_t before_seq, struct remembered *remembered, struct why *why) MUST_USE;
+                              int64_t before_seq, int64_t rows_max, struct remembered *remembered, struct why *why) MUST_USE;
 
 /* All rows, for a gate's own state and the policy that is published. Threads: main, before there are workers. */
 enum code gate_remember(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,

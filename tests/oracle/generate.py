@@ -110,7 +110,7 @@ def disguise(random, text):
 class Generator:
     def __init__(self, random, without=()):
         self.random = random
-        self.without = without  # words of the language that are left out
+        self.without = set(without)  # words of the language that are left out
         self.wanted = set()     # what the rules ask of strings
         self.named = []         # strings that stand in rules, so that calls may hide them
         self.wanted_facts = set()
@@ -297,7 +297,7 @@ class Generator:
                     value["hours"] = hours if self.maybe(0.5) else hours[0]
         elif word == "session":
             value = {"called": sample(TOOLS + ["re*", "*"], self.random.randrange(1, 3)), "within": choice(["1s", "5s", "1min", "1h", "24h"])}
-            if "limit" not in self.without and self.maybe(0.4):
+            if not self.without & {"limit", "met"} and self.maybe(0.4):
                 value = {"met": [], "within": value["within"]}
                 self.met.append(value)  # the rules are named when they are there
             if self.maybe(0.5):

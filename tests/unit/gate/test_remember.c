@@ -2,6 +2,8 @@
 /* What a gate that starts counts again out of its audit. Number: 2.1 */
 #include "gate/remember.h"
 
+#include "gate/gate_priv.h"
+
 #include "audit/writer.h"
 #include "base/mem.h"
 #include "os/clock.h"
@@ -352,6 +354,28 @@ static void test_a_budget_that_is_raised_keeps_what_was_spent(void **state)
     pay(house, "{\"a\":0.000001}", 0, REASON_RATE_LIMITED);
 }
 
+/* Where there are more rows than a start looks at, the sums are looked for in all of them. */
+static void test_sums_count_however_long_ago(void **state)
+{
+    struct house *house = *state;
+    struct remembered remembered;
+    struct why why = {0};
+
+    for (int i = 0; i < 3; i++)
+        pay(house, "{\"amount\":100,\"fee\":[0]}", 0, REASON_PERMITTED);
+    for (int i = 0; i < 3; i++)
+        call(house, "read_secret", "s1", 0, REASON_PERMITTED);
+    stop(house);
+    start(house);
+    assert_int_equal(gate_state_remember(gate_state_of(house->shared), house->shared->policy, house->path, clock_wall_us(),
+                                         INT64_MAX, 2, &remembered, &why), CODE_OK);
+    assert_true(remembered.is_cut);
+    assert_int_equal(remembered.calls, 3); /* the last numbers are of the end and the start */
+    call(house, "read_secret", "s1", 0, REASON_PERMITTED); /* calls are looked for in the last rows alone */
+    pay(house, "{\"amount\":200.01,\"fee\":[0]}", 0, REASON_RATE_LIMITED);
+    pay(house, "{\"amount\":200,\"fee\":[0]}", 0, REASON_PERMITTED);
+}
+
 static void test_a_rule_that_was_met_is_known_again(void **state)
 {
     struct house *house = *state;
@@ -376,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_restart_gives_no_budget_back, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_is_redacted_is_in_no_sum, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_a_budget_that_is_raised_keeps_what_was_spent, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_sums_count_however_long_ago, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_a_rule_that_was_met_is_known_again, open_house, close_house),
     };
 

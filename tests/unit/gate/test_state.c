@@ -480,6 +480,79 @@ static void test_workers_get_exactly_the_limit(void **state)
     leave(&shared);
 }
 
+/* ---- 7.4: over a limit a person is asked ---- */
+
+static enum policy_known say_yes(const struct recorded *recorded, struct span rule)
+{
+    (void)recorded;
+    return span_is(rule, "pay") ? POLICY_YES : POLICY_UNKNOWN;
+}
+
+static const char over[] =
+    "policy: t\nrules:\n"
+    "  - {id: pay, effect: permit, match: {tools: [pay]}, limit: [{calls: 2, per: minute, by: [principal], over: require_approval}, "
+    "{calls: 4, per: hour}]}\n"
+    "  - {id: zoo, effect: permit, match: {tools: [pay], principals: [keeper]}}\n";
+
+static void test_what_a_person_lets_pass_counts(void **state)
+{
+    struct question pay = ask("bot", "pay"), keeper = ask("keeper", "pay");
+    struct gate_moment moment;
+    struct gate_token token;
+    struct room room;
+
+    (void)state;
+    enter(&room, over);
+    moment = (struct gate_moment){.state = room.state, .now_us = SECOND, .granted = say_yes};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(judge(&room, &pay, SECOND)->kind, VERDICT_PERMIT);
+    for (int i = 0; i < 5; i++) /* what is held takes nothing */
+        assert_int_equal(judge(&room, &pay, SECOND)->reason, REASON_APPROVAL_REQUIRED);
+    assert_int_equal(room.verdict->approval_count, 1);
+    assert_int_equal(room.verdict->rule_count, 1);
+    assert_true(room.verdict->rules[0].limited);
+    for (int i = 0; i < 2; i++) { /* approved, one that is given back and one that goes up */
+        gate_state_judge(&moment, room.policy, &pay, false, room.scratch, room.verdict, &token);
+        assert_int_equal(room.verdict->kind, VERDICT_PERMIT);
+        assert_true(room.verdict->spent.beyond);
+        if (i == 0)
+            gate_token_give_back(&token);
+        else
+            gate_token_spend(&token);
+    }
+    /* Both limits have it: after a minute two of the three are back, and the hour has one left. */
+    assert_int_equal(judge(&room, &pay, SECOND + MINUTE - 1)->reason, REASON_APPROVAL_REQUIRED);
+    assert_int_equal(judge(&room, &pay, SECOND + MINUTE)->kind, VERDICT_PERMIT);
+    gate_state_judge(&moment, room.policy, &pay, false, room.scratch, room.verdict, &token);
+    assert_int_equal(room.verdict->reason, REASON_RATE_LIMITED); /* over the hour nobody is asked */
+    assert_int_equal(room.verdict->approval_count, 0);
+    assert_true(span_is(judge(&room, &keeper, SECOND + MINUTE)->rule, "zoo")); /* nor where another permit applies */
+    leave(&room);
+}
+
+/* Where there is no room to count, a person may be asked, and whom he lets pass must be counted. */
+static void test_a_full_table_asks_or_denies(void **state)
+{
+    struct question pay = ask("bot", "pay");
+    struct gate_moment moment;
+    struct gate_token token;
+    struct room room;
+
+    (void)state;
+    enter(&room, "policy: t\nrules:\n"
+                 "  - {id: pay, effect: permit, match: {tools: [pay]}, limit: {calls: 2, per: minute, over: require_approval}}\n"
+                 "  - {id: plain, effect: permit, match: {tools: [plain]}, limit: {calls: 2, per: minute}}\n");
+    gate_state_free(&room.state);
+    assert_int_equal(gate_state_new(64, &room.state), CODE_OK);
+    moment = (struct gate_moment){.state = room.state, .now_us = SECOND, .granted = say_yes};
+    expect(&room, "bot", "plain", SECOND, REASON_RATE_LIMITED, NULL);
+    expect(&room, "bot", "pay", SECOND, REASON_APPROVAL_REQUIRED, "pay");
+    gate_state_judge(&moment, room.policy, &pay, false, room.scratch, room.verdict, &token);
+    assert_int_equal(room.verdict->reason, REASON_MEMORY);
+    assert_null(token.state);
+    leave(&room);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,7 +569,8 @@ int main(void)
         cmocka_unit_test(test_only_after),
         cmocka_unit_test(test_without_memory_nothing_opens),
         cmocka_unit_test(test_hints_are_learned_by_upstream_and_tool), cmocka_unit_test(test_made_up_upstreams_give_way),
-        cmocka_unit_test(test_workers_get_exactly_the_limit),
+        cmocka_unit_test(test_workers_get_exactly_the_limit), cmocka_unit_test(test_what_a_person_lets_pass_counts),
+        cmocka_unit_test(test_a_full_table_asks_or_denies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
