@@ -71,6 +71,8 @@ static void take_nodes(struct side *side)
             rule->node = node;
             rule->patterns = yaml_member(root, "patterns");
             rule->lists = yaml_member(root, "lists");
+            rule->trees = side->trees;
+            rule->tree_count = side->policy->source_count;
         }
     }
 }

@@ -7,11 +7,17 @@
 
 const struct yaml_node *diff__definition(const struct diff_rule *rule, const struct yaml_node *node)
 {
-    const struct yaml_node *map = span_is(node->key, "pattern") ? rule->patterns
-                                  : span_is(node->key, "list")  ? rule->lists
-                                                                : NULL;
+    bool is_pattern = span_is(node->key, "pattern");
+    bool is_named = node->type == YAML_STRING && (is_pattern || span_is(node->key, "list"));
+    const struct yaml_node *map = is_pattern ? rule->patterns : rule->lists, *found = NULL;
 
-    return map != NULL && node->type == YAML_STRING ? diff__member(map, node->text) : NULL;
+    if (is_named && map != NULL)
+        found = diff__member(map, node->text);
+    for (uint32_t i = 0; i < rule->tree_count && is_named && found == NULL; i++) {
+        map = policy__shared(yaml_root(rule->trees[i]), is_pattern ? "patterns" : "lists");
+        found = map != NULL ? diff__member(map, node->text) : NULL;
+    }
+    return found;
 }
 
 const struct yaml_node *diff__member(const struct yaml_node *map, struct span key)

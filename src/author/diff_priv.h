@@ -21,6 +21,8 @@ struct diff_rule {
     const struct rule *rule; /* NULL: there is none on this side */
     const struct yaml_node *node;
     const struct yaml_node *patterns, *lists; /* of its file; maps, or NULL */
+    struct yaml_tree *const *trees;           /* of all files, some of which may share theirs */
+    uint32_t tree_count;
 };
 
 /* What of a rule a change is about: a call that flips is counted where this differs for it. */

@@ -3,7 +3,8 @@
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode", "patterns", "lists", "rules", "redact", "tests", NULL};
+static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "rules", "redact", "tests",
+                                    NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -67,7 +68,9 @@ static void compile_patterns(struct compiler *c)
 static void check_lists(struct compiler *c)
 {
     for (const struct yaml_node *member = c->lists.map ? c->lists.map->child : NULL; member != NULL; member = member->next)
-        (void)policy__is_list(c, member);
+        if (policy__is_list(c, member))
+            for (const struct yaml_node *one = member->child; one != NULL; one = one->next)
+                (void)policy__varies(c, one); /* for its doubts */
 }
 
 void policy__compile_name(struct compiler *c)
@@ -77,12 +80,32 @@ void policy__compile_name(struct compiler *c)
     c->source->name = policy__copy(c, name ? name->text : SPAN_NONE);
 }
 
+/* What is shared has one meaning in all files. */
+static void check_clashes(struct compiler *c, const struct part *part)
+{
+    const struct yaml_node *root = yaml_root(c->tree);
+
+    for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next)
+        for (uint32_t i = 0; i < c->shared_count; i++) {
+            const struct shared_file *shared = &c->shared[i];
+            const struct yaml_node *other = shared->root;
+
+            if (other == root || policy__shared(other, part->key) == NULL)
+                continue;
+            for (other = policy__shared(other, part->key)->child; other != NULL; other = other->next)
+                if (span_equals(other->key, member->key))
+                    FAULT_KEY(c, member, "the %s `%.*s` is also shared by %s:%d; give one of them another name", part->word,
+                              SPAN_ARG(member->key), shared->path, other->key_line);
+        }
+}
+
 static struct part compile_part(struct compiler *c, const char *word, const char *key)
 {
     const struct yaml_node *map = yaml_member(yaml_root(c->tree), key);
-    struct part part = {.word = word, .map = policy__is_map(c, map) ? map : NULL};
+    struct part part = {.word = word, .key = key, .map = policy__is_map(c, map) ? map : NULL};
 
     part.used = policy__alloc(c, part.map ? part.map->count : 0, sizeof *part.used);
+    check_clashes(c, &part);
     return part;
 }
 
@@ -108,7 +131,7 @@ void policy__count_parts(const struct yaml_tree *tree, struct policy *policy)
 void policy__compile_file(struct compiler *c)
 {
     const struct yaml_node *root = yaml_root(c->tree), *mode = yaml_member(root, "mode");
-    const struct yaml_node *rules, *redact, *tests;
+    const struct yaml_node *rules, *redact, *tests, *shared = yaml_member(root, "shared");
 
     if (root->type != YAML_MAP)
         return;
@@ -117,6 +140,10 @@ void policy__compile_file(struct compiler *c)
     c->lists = compile_part(c, "list", "lists");
     if (c->no_memory)
         return;
+    c->shares = shared != NULL && shared->truth;
+    if (shared != NULL && shared->type != YAML_BOOL)
+        FAULT(c, shared, "`shared` is true where all files of the set may name what this one defines%s",
+              yaml_bool_words(shared));
     if (mode != NULL)
         c->source->monitor = policy__word(c, mode, modes) == 1;
     (void)policy__is_string(c, yaml_member(root, "description"));

@@ -17,15 +17,9 @@ void policy__hash_text(struct digest *digest, struct span text)
 /* The entry of `patterns:` or `lists:` that a member names by its value; NULL for all others. */
 static const struct yaml_node *named_by(const struct compiler *c, const struct yaml_node *node)
 {
-    const struct yaml_node *map = span_is(node->key, "pattern") ? c->patterns.map : span_is(node->key,
-                                                                                            "list") ? c->lists.map : NULL;
+    const struct part *part = span_is(node->key, "pattern") ? &c->patterns : span_is(node->key, "list") ? &c->lists : NULL;
 
-    if (map == NULL || node->type != YAML_STRING)
-        return NULL;
-    for (const struct yaml_node *member = map->child; member != NULL; member = member->next)
-        if (span_equals(member->key, node->text))
-            return member;
-    return NULL;
+    return part != NULL && node->type == YAML_STRING ? policy__definition(c, part, node->text) : NULL;
 }
 
 /* Types, keys and texts: blanks, comments and the manner of quoting are not what a rule says. */

@@ -201,32 +201,74 @@ void policy__path(struct compiler *c, const struct yaml_node *node, struct path 
         FAULT(c, node, "the path `%.*s` at its byte %zu: %s", SPAN_ARG(node->text), offset + 1, why.text);
 }
 
-const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part)
+const struct yaml_node *policy__shared(const struct yaml_node *root, const char *key)
 {
-    const struct yaml_node *node = yaml_member(map, part->word);
-    const char *names[65], *nearest;
-    size_t count = 0, at = 0;
+    const struct yaml_node *shared = yaml_member(root, "shared"), *map = yaml_member(root, key);
+    bool shares = shared != NULL && shared->type == YAML_BOOL && shared->truth;
 
-    if (node == NULL || map->count != 1)
-        FAULT(c, map, "a map here names a %s of this file; write {%s: name}", part->word, part->word);
-    if (node == NULL || map->count != 1 || !policy__is_string(c, node))
-        return NULL;
-    for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next, at++) {
-        if (span_equals(member->key, node->text)) {
-            part->used[at] = true;
-            return member;
-        }
-        if (count < 64 && member->key.at != NULL && member->key.len <= 64)
+    return shares && map != NULL && map->type == YAML_MAP ? map : NULL;
+}
+
+static const struct yaml_node *member_of(const struct yaml_node *map, struct span name)
+{
+    const struct yaml_node *member = map != NULL ? map->child : NULL;
+
+    while (member != NULL && !span_equals(member->key, name))
+        member = member->next;
+    return member;
+}
+
+const struct yaml_node *policy__definition(const struct compiler *c, const struct part *part, struct span name)
+{
+    const struct yaml_node *found = member_of(part->map, name);
+
+    for (uint32_t i = 0; i < c->shared_count && found == NULL; i++)
+        found = member_of(policy__shared(c->shared[i].root, part->key), name);
+    return found;
+}
+
+#define NAMES_TRIED 64
+
+static size_t add_names(const struct yaml_node *map, const char **names, size_t count)
+{
+    for (const struct yaml_node *member = map != NULL ? map->child : NULL; member != NULL && count < NAMES_TRIED;
+         member = member->next)
+        if (member->key.at != NULL && member->key.len <= 64)
             names[count++] = member->key.at; /* which ends in a NUL */
-    }
+    return count;
+}
+
+static void fault_unnamed(struct compiler *c, const struct yaml_node *node, const struct part *part)
+{
+    const char *names[NAMES_TRIED + 1], *nearest;
+    size_t count = add_names(part->map, names, 0);
+
+    for (uint32_t i = 0; i < c->shared_count; i++)
+        count = add_names(policy__shared(c->shared[i].root, part->key), names, count);
     names[count] = NULL;
     nearest = why_nearest(node->text.at, node->text.len, names);
     if (nearest != NULL)
         FAULT(c, node, "this file has no %s `%.*s`; did you mean `%s`?", part->word, SPAN_ARG(node->text), nearest);
     else
-        FAULT(c, node, "this file has no %s `%.*s`; define it in this file under `%ss:`", part->word, SPAN_ARG(node->text),
-              part->word);
-    return NULL;
+        FAULT(c, node, "this file has no %s `%.*s`, and none that says `shared: true` is there to have it; define it here "
+              "under `%s:`, or keep the file that shares it in the set", part->word, SPAN_ARG(node->text), part->key);
+}
+
+const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part)
+{
+    const struct yaml_node *node = yaml_member(map, part->word), *found;
+    size_t at = 0;
+
+    if (node == NULL || map->count != 1)
+        FAULT(c, map, "a map here names a %s; write {%s: name}", part->word, part->word);
+    if (node == NULL || map->count != 1 || !policy__is_string(c, node))
+        return NULL;
+    found = policy__definition(c, part, node->text);
+    if (found == NULL)
+        fault_unnamed(c, node, part);
+    for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next, at++)
+        part->used[at] |= member == found;
+    return found;
 }
 
 void *policy__texts(struct compiler *c, const struct yaml_node *node, size_t bytes, policy__take_fn take, uint32_t *count)

@@ -15,7 +15,7 @@
 
 /* What a file defines for its rules under `patterns:` or `lists:`. */
 struct part {
-    const char *word;            /* "pattern", "list" */
+    const char *word, *key;      /* "pattern", "patterns"; "list", "lists" */
     const struct yaml_node *map; /* or NULL */
     bool *used;                  /* by their place in the map */
 };
@@ -25,6 +25,11 @@ struct named_rule { /* by a condition or a test */
     struct span id;
     const struct policy_source *source;
     int line, column;
+};
+
+struct shared_file {
+    const struct yaml_node *root;
+    const char *path;
 };
 
 struct compiler {
@@ -37,6 +42,10 @@ struct compiler {
     struct policy_source *source;
     struct yaml_tree *tree;
     struct part patterns, lists;
+    bool shares; /* what it defines is for all files */
+    /* the files of the set that share what they define */
+    const struct shared_file *shared;
+    uint32_t shared_count;
     /* the rule at hand */
     struct span rule_id;
     enum effect effect;
@@ -77,6 +86,8 @@ void policy__path(struct compiler *c, const struct yaml_node *node, struct path 
  * Returns: as many structs of `bytes` bytes as *count says. */
 typedef void (*policy__take_fn)(struct compiler *c, const struct yaml_node *text, void *part);
 void *policy__texts(struct compiler *c, const struct yaml_node *node, size_t bytes, policy__take_fn take, uint32_t *count);
+/* The definition of this name, in the file at hand or in one that shares it; NULL: there is none. */
+const struct yaml_node *policy__definition(const struct compiler *c, const struct part *part, struct span name);
 /* The definition that {pattern: NAME} or {list: NAME} names, which is marked as used; NULL with a fault. */
 const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part);
 

@@ -54,7 +54,7 @@ static void warn_variables(struct compiler *c, const struct yaml_node *node)
 
 void policy__warn_file(struct compiler *c)
 {
-    if (c->warnings == NULL)
+    if (c->warnings == NULL || c->shares)
         return;
     warn_unused(c, &c->patterns);
     warn_unused(c, &c->lists);

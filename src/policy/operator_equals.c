@@ -60,6 +60,7 @@ static int by_sort_and_text(const void *a, const void *b)
 
 static void compile_in(struct compiler *c, const struct yaml_node *node, struct op *op)
 {
+    const struct yaml_node *use = node;
     const struct json_node **values;
     const struct json_node *list;
 
@@ -70,7 +71,7 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
     if (node == NULL || node->type != YAML_LIST)
         return;
     if (node->count == 0)
-        FAULT(c, node, "nothing is in an empty list; name at least one value");
+        FAULT(c, use, "nothing is in an empty list; name at least one value");
     list = policy__value(c, node);
     op->values = values = list != NULL ? policy__alloc(c, list->count, sizeof *values) : NULL;
     if (values == NULL)
@@ -80,8 +81,9 @@ static void compile_in(struct compiler *c, const struct yaml_node *node, struct 
         op->string_count += sort_of(value) == 0;
         op->varying_count += sort_of(value) == 1;
     }
-    for (const struct yaml_node *one = node->child; one != NULL; one = one->next)
-        op->varies |= policy__varies(c, one);
+    op->varies = op->varying_count > 0;
+    for (const struct yaml_node *one = use->type == YAML_LIST ? use->child : NULL; one != NULL; one = one->next)
+        (void)policy__varies(c, one); /* for its doubts; those of a list that has a name are told there */
     qsort(values, op->value_count, sizeof *values, by_sort_and_text);
 }
 

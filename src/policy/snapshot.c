@@ -225,12 +225,26 @@ static void check_names(struct compiler *c, const struct parsed *parsed, size_t 
                        SPAN_ARG(parsed[i].source.name), parsed[i - 1].source.path_text);
 }
 
+static void find_shared(struct compiler *c, const struct parsed *parsed, size_t count)
+{
+    struct shared_file *shared = policy__alloc(c, count, sizeof *shared);
+
+    c->shared = shared;
+    for (size_t i = 0; i < count && shared != NULL; i++) {
+        const struct yaml_node *root = parsed[i].tree != NULL ? yaml_root(parsed[i].tree) : NULL;
+
+        if (root != NULL && (policy__shared(root, "patterns") != NULL || policy__shared(root, "lists") != NULL))
+            shared[c->shared_count++] = (struct shared_file){root, parsed[i].source.path_text};
+    }
+}
+
 static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
 {
     struct policy *policy = c->policy;
 
     qsort(parsed, count, sizeof *parsed, by_name);
     check_names(c, parsed, count);
+    find_shared(c, parsed, count);
     policy->sources = policy__alloc(c, count, sizeof *policy->sources);
     policy->rules = policy__alloc(c, policy->rule_count, sizeof *policy->rules);
     policy->redactions = policy__alloc(c, policy->redaction_count, sizeof *policy->redactions);

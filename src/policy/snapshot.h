@@ -72,4 +72,9 @@ const struct rule *policy_rule_by_id(const struct policy *policy, struct span id
 /* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
 void policy__hash_file(struct digest *digest, struct span name, struct span text);
 
+struct yaml_node;
+
+/* compile_part.c: a file's `patterns` or `lists`, where all files of the set may name them; or NULL. */
+const struct yaml_node *policy__shared(const struct yaml_node *root, const char *key);
+
 #endif
