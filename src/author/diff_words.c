@@ -145,22 +145,30 @@ static bool moves_methods(const struct diff_telling *t, const char *what)
            (rule->effect == EFFECT_PERMIT && (strcmp(what, "match.resources") == 0 || strcmp(what, "match.prompts") == 0));
 }
 
+/* With another argument a permit does not apply, and a require_approval denies. */
+static enum diff_way list_way(const struct diff_telling *t, const char *what, bool wider)
+{
+    bool bars = strcmp(what, "only_args") == 0 && t->pair->after.rule->effect == EFFECT_REQUIRE_APPROVAL;
+
+    return bars ? diff__either(t->pair) : diff__way_of(t->pair, wider);
+}
+
 static void compare_list(struct diff_telling *t, const char *what, const struct yaml_node *before,
                          const struct yaml_node *after)
 {
     if (before == NULL || after == NULL) {
         SAY(t, before == NULL ? "%s is now " : "%s is left out; it was ", what);
         diff__say(&t->text, before ? before : after);
-        diff__keep(t, moves_methods(t, what) ? diff__either(t->pair) : diff__way_of(t->pair, after == NULL));
+        diff__keep(t, moves_methods(t, what) ? diff__either(t->pair) : list_way(t, what, after == NULL));
         return;
     }
     SAY(t, "%s also takes ", what);
     if (say_missing(t, after, before, true) > 0)
-        diff__keep(t, diff__way_of(t->pair, true));
+        diff__keep(t, list_way(t, what, true));
     buf_clear(&t->text);
     SAY(t, "%s no longer takes ", what);
     if (say_missing(t, before, after, false) > 0)
-        diff__keep(t, diff__way_of(t->pair, false));
+        diff__keep(t, list_way(t, what, false));
     buf_clear(&t->text);
 }
 

@@ -238,6 +238,9 @@ void warn__never(const struct rule *rule, struct faults *warnings)
     never = rule->restricts_args ? needs_unlisted(rule, rule->when) : NULL;
     if (never != NULL)
         faults_add(warnings, rule->source->path_text, never->line, rule->column,
-                   "the rule can never apply: `%.*s` needs an argument that `only_args` does not list; add it there",
+                   rule->effect == EFFECT_PERMIT
+                       ? "the rule can never apply: `%.*s` needs an argument that `only_args` does not list; add it there"
+                       : "nobody can ever approve what the rule holds: `%.*s` needs an argument that `only_args` does not "
+                         "list; add it there",
                    SPAN_ARG(never->label));
 }

@@ -95,8 +95,8 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
 
     if (list == NULL)
         return;
-    if (rule->effect != EFFECT_PERMIT)
-        FAULT_KEY(c, list, "`only_args` is for permits; in a forbid name the unwanted argument with {arg: NAME, exists: true}");
+    if (rule->effect == EFFECT_FORBID)
+        FAULT_KEY(c, list, "a forbid has no `only_args`; name the unwanted argument with {arg: NAME, exists: true}");
     if (!policy__is_list(c, list))
         return;
     rule->restricts_args = true;

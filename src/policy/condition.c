@@ -259,6 +259,20 @@ static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rul
     return TRUTH_TRUE;
 }
 
+enum truth policy__only_args(struct rule_walk *walk, const struct rule *rule)
+{
+    enum truth truth;
+
+    if (!rule->restricts_args)
+        return TRUTH_TRUE;
+    if (walk->trace != NULL)
+        walk->trace->enter(walk->trace, &rule->only_args);
+    truth = only_args_truth(walk, rule);
+    if (walk->trace != NULL)
+        walk->trace->leave(walk->trace, &rule->only_args, truth);
+    return truth;
+}
+
 enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
 {
     enum truth truth = rule_lasts(rule, walk->question), args;
@@ -273,13 +287,9 @@ enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *ru
             *undecided = inner;
         truth = truth_and(truth, when);
     }
-    if (!rule->restricts_args || truth == TRUTH_FALSE)
+    if (rule->effect != EFFECT_PERMIT || truth == TRUTH_FALSE)
         return truth;
-    if (walk->trace != NULL)
-        walk->trace->enter(walk->trace, &rule->only_args);
-    args = only_args_truth(walk, rule);
-    if (walk->trace != NULL)
-        walk->trace->leave(walk->trace, &rule->only_args, args);
+    args = policy__only_args(walk, rule);
     if (args == TRUTH_UNDECIDED && truth == TRUTH_TRUE)
         *undecided = rule->only_args.label;
     return truth_and(truth, args);

@@ -39,6 +39,7 @@ struct applying {
     struct span undecided;   /* label, or the empty span */
     enum policy_known granted; /* require_approval, or over: what a person said */
     bool over;                 /* a permit over a limit that asks */
+    bool barred;               /* require_approval: the call has arguments that nobody may approve */
     struct verdict_spent *spent; /* of a permit with limits */
     const struct rule *limited; /* a permit that only its limits keep from applying; or NULL */
     int64_t wait_us;            /* until they have room */
@@ -66,6 +67,8 @@ static enum weight weight_of(const struct applying *applying)
     case EFFECT_PERMIT: return applying->over ? WEIGHT_OVER : WEIGHT_PERMITS;
     case EFFECT_REQUIRE_APPROVAL: break;
     }
+    if (applying->barred)
+        return WEIGHT_FORBIDS;
     switch (applying->granted) {
     case POLICY_YES: return WEIGHT_GRANTED;
     case POLICY_NO: return WEIGHT_REFUSED;
@@ -216,10 +219,11 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
     if (truth == TRUTH_TRUE && rule->limit != NULL)
         truth = limits_truth(judging, walk, rule, applying);
     applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
+    applying->barred = applies && rule->effect == EFFECT_REQUIRE_APPROVAL && policy__only_args(walk, rule) != TRUTH_TRUE;
     if (judging->trace != NULL)
         judging->trace->applies(judging->trace, rule, truth, applies);
     applying->rule = applies ? rule : NULL;
-    if (applies && rule->effect == EFFECT_REQUIRE_APPROVAL && !rule->monitor) {
+    if (applies && rule->effect == EFFECT_REQUIRE_APPROVAL && !rule->monitor && !applying->barred) {
         applying->granted = ask_granted(judging, walk->question, rule);
         if (judging->trace != NULL)
             judging->trace->granted(judging->trace, applying->granted);
@@ -252,11 +256,12 @@ static void judge_rules(struct judging *judging, const struct question *question
     judging->guessed |= walk.guessed;
 }
 
-static void note_rule(struct verdict *verdict, const struct rule *rule, bool limited)
+static void note_rule(struct verdict *verdict, const struct rule *rule, bool limited, bool barred)
 {
     if (verdict->rule_count < VERDICT_RULES_MAX)
         verdict->rules[verdict->rule_count] = (struct verdict_rule){
-            .id = rule->id, .effect = rule->effect, .monitor = rule->monitor, .limited = limited, .asks = rule->asks};
+            .id = rule->id, .effect = rule->effect, .monitor = rule->monitor, .limited = limited, .asks = rule->asks,
+            .barred = barred};
     verdict->rule_count++;
 }
 
@@ -279,7 +284,7 @@ static void decide(struct verdict *verdict, const struct applying *applying)
 /* The shortest wait is the one that counts: after it some permit applies again. */
 static void note_limited(struct verdict *verdict, const struct applying *applying)
 {
-    note_rule(verdict, applying->limited, true);
+    note_rule(verdict, applying->limited, true, false);
     if (!applying->limited->monitor && !applying->over && (verdict->wait_us == 0 || applying->wait_us < verdict->wait_us))
         verdict->wait_us = applying->wait_us;
 }
@@ -299,7 +304,7 @@ static void combine(struct judging *judging, const struct question *question, st
         if (applying->rule == NULL)
             continue;
         if (!applying->over)
-            note_rule(verdict, applying->rule, false);
+            note_rule(verdict, applying->rule, false, applying->barred);
         verdict->has_monitor |= applying->rule->monitor;
         if (first_monitored == NULL || weight_of(applying) < weight_of(first_monitored))
             first_monitored = applying;

@@ -36,6 +36,7 @@ enum truth policy__guess(struct rule_walk *walk, bool opening)
 /* Which kinds of rules apply under one guess. */
 struct applying_kinds {
     bool forbids, refused, holds, granted, permits;
+    bool barred; /* by `only_args`, where a person would be asked otherwise */
     bool asks; /* a permit that, over a limit, a person may permit or refuse */
 };
 
@@ -62,6 +63,9 @@ static struct applying_kinds kinds_of(const struct verdict *verdict)
         kinds.asks |= rule->asks && !rule->monitor;
         if (rule->monitor || rule->limited)
             continue;
+        kinds.barred |= rule->barred;
+        if (rule->barred)
+            continue;
         switch (rule->effect) {
         case EFFECT_FORBID: kinds.forbids = true; break;
         case EFFECT_REQUIRE_APPROVAL: note_approval(verdict, rule->id, &kinds); break;
@@ -74,17 +78,17 @@ static struct applying_kinds kinds_of(const struct verdict *verdict)
 unsigned policy_possible(const struct verdict *against, const struct verdict *favouring)
 {
     struct applying_kinds most = kinds_of(against), least = kinds_of(favouring); /* of permits it is the other way round */
-    bool is_denied = least.forbids || least.refused;
+    bool is_denied = least.forbids || least.refused || least.barred;
     unsigned possible = 0;
 
     if (against->reason == REASON_TOO_COSTLY || favouring->reason == REASON_TOO_COSTLY ||
         against->rule_count > VERDICT_RULES_MAX || favouring->rule_count > VERDICT_RULES_MAX)
         return against->kind == favouring->kind ? 1U << against->kind : POLICY_ALL_POSSIBLE;
-    if (most.forbids || most.refused || (!least.holds && !least.granted && !most.permits))
+    if (most.forbids || most.refused || most.barred || (!least.holds && !least.granted && !most.permits))
         possible |= 1U << VERDICT_DENY;
-    if ((most.holds || least.asks) && !is_denied)
+    if ((most.holds || least.holds || most.barred || least.asks) && !is_denied)
         possible |= 1U << VERDICT_HOLD;
-    if ((most.granted || least.permits || least.asks) && !is_denied && !least.holds)
+    if ((most.granted || least.granted || most.barred || least.permits || least.asks) && !is_denied && !least.holds)
         possible |= 1U << VERDICT_PERMIT;
     return possible;
 }

@@ -27,6 +27,7 @@ struct verdict_rule {
     bool monitor; /* would have applied; changed nothing */
     bool limited; /* a permit that would have applied, were it not over a limit */
     bool asks;    /* a permit that has a limit over which a person is asked */
+    bool barred;  /* a require_approval that denies: the call has arguments which it does not list */
 };
 
 /* The rules that a permitted call met: that applied to it, also those that are only monitored. */

@@ -41,8 +41,12 @@ bool policy__charge(struct rule_walk *walk, uint64_t visits);
 
 struct rule;
 
-/* *undecided: the label of the first undecided condition, where the result is undecided. */
+/* What `when` says, and in a permit `only_args`. *undecided: the label of the first undecided condition, where the result is
+ * undecided. */
 enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided);
+
+/* Whether the call has no argument but those that the rule lists; true where it lists none. */
+enum truth policy__only_args(struct rule_walk *walk, const struct rule *rule);
 
 /* limit.c: what the call takes of a limit. Takes: verdict: with its redactions. Returns: TRUE; FALSE: a sum has no value;
  * UNDECIDED: it cannot be counted exactly. */

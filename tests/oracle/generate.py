@@ -389,7 +389,7 @@ class Generator:
             rule["when"] = [self.condition(effect, 2) for _ in range(self.random.choice([1, 1, 1, 2]))]
         if effect == "permit" and "limit" not in self.without and self.maybe(0.6 if self.past else 0.15):
             rule["limit"] = self.limits("tools" in rule["match"] or "prompts" in rule["match"])
-        if effect == "permit" and self.maybe(0.15):
+        if effect != "forbid" and self.maybe(0.15):
             rule["only_args"] = self.random.sample(KEYS, 3)
         if "facts" not in self.without and self.maybe(0.1):
             rule["until"] = self.until()

@@ -494,14 +494,19 @@ def match_truths(rule, call):
             for word in MATCHED if match.get(word) is not None}
 
 
+def only_args_truth(rule, call):
+    root = call.get("root", ABSENT)
+    return TRUE if "only_args" not in rule or root is ABSENT else truth(set(root) <= set(rule["only_args"]))
+
+
 def rule_truth(rule, call):
     """Returns: the truth, and the place of the first undecided condition or "-"."""
     root, closes = call.get("root", ABSENT), rule["effect"] != "permit"
     matched, when = match_truths(rule, call), rule.get("when", [])
     ending = [lasts(rule, call)] if "until" in rule else []
     truths = list(matched.values()) + ending + [condition_truth(one, call, closes, 0) for one in when]
-    if "only_args" in rule and root is not ABSENT:
-        truths.append(truth(set(root) <= set(rule["only_args"])))
+    if not closes:
+        truths.append(only_args_truth(rule, call))
     if all_of(truths) != UNDECIDED:
         return all_of(truths), "-"
     at = truths.index(UNDECIDED)
@@ -764,6 +769,8 @@ def weight(rule, call, over):
     if over:
         return OVER
     if rule["effect"] == "require_approval":
+        if only_args_truth(rule, call) != TRUE:
+            return FORBIDS  # nobody may approve it
         return GRANTED if rule.get("mode") != "monitor" and call["past"].is_granted(rule, call) else HOLDS
     return FORBIDS if rule["effect"] == "forbid" else PERMITS
 

@@ -131,6 +131,45 @@ static void refused_denies(void **state)
 }
 
 /* 2.2: what more rules hold than a verdict names stays held, whatever people say. */
+static const char bounded_policy[] =
+    "policy: mail\n"
+    "rules:\n"
+    "  - {id: all, effect: permit, match: {tools: [mail]}}\n"
+    "  - {id: ask, effect: require_approval, match: {tools: [mail]}, when: [{arg: to, not_matches: 'a@b'}], only_args: [to]}\n"
+    "  - {id: more, effect: require_approval, match: {tools: [mail]}, when: [{arg: big, exists: true}]}\n"
+    "  - {id: watched, effect: require_approval, mode: monitor, match: {tools: [mail]}, only_args: [to]}\n";
+
+/* 7.10: what a rule lists is kept before anybody is asked, and whatever anybody said; and it opens nothing: a call with another
+ * argument is not let through by the permit that the rule stands above. */
+static void arguments_that_nobody_may_approve(void **state)
+{
+    struct people nobody = {.granted = {NULL}}, everybody = {.grant_all = true};
+    struct people *people[] = {&nobody, &everybody};
+    struct court court;
+    const struct verdict *verdict;
+
+    (void)state;
+    court_open(&court, bounded_policy);
+    verdict = judge_mail(&court, &nobody, SPAN_LIT("{\"to\":\"x@y\"}"));
+    expect(verdict, VERDICT_HOLD, REASON_APPROVAL_REQUIRED, "ask");
+    verdict = judge_mail(&court, &everybody, SPAN_LIT("{\"to\":\"x@y\"}"));
+    expect(verdict, VERDICT_PERMIT, REASON_PERMITTED, "ask");
+    for (size_t i = 0; i < 2; i++) {
+        verdict = judge_mail(&court, people[i], SPAN_LIT("{\"to\":\"x@y\",\"bcc\":1}"));
+        expect(verdict, VERDICT_DENY, REASON_FORBIDDEN, "ask");
+        assert_int_equal(verdict->approval_count, 0);
+        assert_int_equal(people[i]->asked, 0);
+        verdict = judge_mail(&court, people[i], SPAN_LIT("{\"to\":\"x@y\",\"big\":1}"));
+        expect(verdict, VERDICT_DENY, REASON_FORBIDDEN, "ask"); /* though another rule would ask */
+        verdict = judge_mail(&court, people[i], SPAN_LIT("[1]"));
+        expect(verdict, VERDICT_PERMIT, REASON_PERMITTED, "all"); /* its conditions hold it not */
+    }
+    verdict = judge_mail(&court, &nobody, SPAN_LIT("{\"to\":\"a@b\",\"bcc\":1}"));
+    expect(verdict, VERDICT_PERMIT, REASON_PERMITTED, "all");
+    assert_int_equal(verdict->monitor_kind, VERDICT_DENY);
+    court_close(&court);
+}
+
 static void more_than_can_be_named_stays_held(void **state)
 {
     struct people all = {.grant_all = true};
@@ -249,6 +288,7 @@ int main(void)
         cmocka_unit_test(granted_permits_by_itself),
         cmocka_unit_test(a_forbid_beats_it_and_every_rule_needs_its_own),
         cmocka_unit_test(refused_denies),
+        cmocka_unit_test(arguments_that_nobody_may_approve),
         cmocka_unit_test(more_than_can_be_named_stays_held),
         cmocka_unit_test(the_hash_is_of_what_the_rule_says),
         cmocka_unit_test(tests_can_say_what_is_approved),

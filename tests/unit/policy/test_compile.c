@@ -160,7 +160,7 @@ static const struct row rows[] = {
     {WHEN("{any: {}}"), 3, 42, "write a list"},
     {WHEN("{not: {arg: a, equals: 1}, arg: b}"), 3, 36, "stand alone"},
     {WHEN("{arg: a, equals: {list: [\"\\ud800\"]}}"), 3, 0, ""},
-    {FORBID("only_args: [a]"), 3, 29, "`only_args` is for permits"},
+    {FORBID("only_args: [a]"), 3, 29, "a forbid has no `only_args`"},
     {RULE("only_args: a"), 3, 40, "write a list"},
     {RULE("only_args: [5]"), 3, 41, "write a string"},
     {RULE("say: ''"), 3, 34, "says nothing"},
