@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/local.h"
 #include "os/person.h"
@@ -264,6 +265,18 @@ static size_t askers_of(const struct desk *desk, uid_t uid)
     return count;
 }
 
+/* Once a second at most: whoever comes again and again fills no disk. */
+static void tell_stranger(const struct person *person)
+{
+    static int64_t told_us;
+    int64_t now_us = clock_monotonic_us();
+
+    if (told_us != 0 && now_us - told_us < 1000000)
+        return;
+    told_us = now_us;
+    log_warn("control", "somebody of no group of `people:` would give a command: uid %lu", (unsigned long)person->uid);
+}
+
 static void admit(struct desk *desk, int fd)
 {
     struct person person;
@@ -273,6 +286,8 @@ static void admit(struct desk *desk, int fd)
     if (person_of_peer(fd, &person) != CODE_OK)
         return;
     roles = roles_of(desk, &person);
+    if (roles == 0)
+        tell_stranger(&person);
     if (roles == 0)
         refuse(fd, "you are in none of the groups that `people:` of the gate's configuration names; a new membership counts "
                "from the next login on");
