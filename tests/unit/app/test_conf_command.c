@@ -164,10 +164,46 @@ static void test_faults(void **state)
 }
 
 /* Whatever fails for want of memory leaves nothing behind; the sanitizers see it. */
+#define ROUTE "routes: [{name: a, path: /a, upstream: {url: 'http://127.0.0.1:1/'}, identity: [{api_key: X-API-Key}]}]\n"
+
+/* 7.10: a program that is told of held calls is a command of a name that no route can have, whose exit status is its answer. */
+static void test_notified(void **state)
+{
+    struct conf *conf = load(ROUTE "notify: {run: [sh, -c, exit], url: 'https://ops.example:8443/held', secret: {file: shop.token}}\n");
+    const struct runner_command *command = conf->commands->commands;
+
+    (void)state;
+    assert_int_equal(conf->commands->count, 1);
+    assert_true(span_equals(span_text(command->route), conf->notify.program.command));
+    assert_int_equal(command->kind, PIPE_ONCE);
+    assert_true(command->is_told && command->most == 2 && command->memory_bytes == 256 << 20);
+    assert_true(span_starts_with(span_text(command->environment[0]), SPAN_LIT("PATH=")));
+    assert_null(command->environment[1]);
+    assert_true(span_is(conf->notify.secret, "s3cret-token"));
+    assert_string_equal(conf->notify.server.host, "ops.example");
+    assert_int_equal(conf->notify.server.port, 8443);
+    assert_true(span_is(conf->notify.server.path, "/held") && conf->notify.server.tls != NULL);
+    assert_int_equal(conf->name_count, 1); /* workers resolve and reach the upstream, and not who is told */
+    conf_free(&conf);
+}
+
+static void test_no_route_is_named_like_it(void **state)
+{
+    struct faults faults;
+    struct conf *conf;
+
+    (void)state;
+    put_file("callgate.yaml", "routes: [{name: (notify), path: /a, upstream: {command: [sh]}, identity: [{api_key: X-API-Key}]}]\n",
+             0644);
+    faults_init(&faults);
+    assert_int_equal(conf_load(conf_path, &conf, &faults, NULL), CODE_INVALID);
+}
+
 static void test_out_of_memory(void **state)
 {
     static const char text[] = "routes: [{name: a, path: /a, identity: [{api_key: X-API-Key}],\n"
-                               "  upstream: {command: [sh, -c, x], env: {A: {file: shop.token}}}}]\n";
+                               "  upstream: {command: [sh, -c, x], env: {A: {file: shop.token}}}}]\n"
+                               "notify: {run: [sh], url: 'http://127.0.0.1:1/x', secret: {file: shop.token}}\n";
     enum code code = CODE_NOMEM;
     uint64_t nth = 0;
 
@@ -193,6 +229,8 @@ int main(void)
         cmocka_unit_test(test_everything),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_notified),
+        cmocka_unit_test(test_no_route_is_named_like_it),
         cmocka_unit_test(test_out_of_memory),
     };
 
