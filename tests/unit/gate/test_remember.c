@@ -314,13 +314,14 @@ static void test_what_is_redacted_is_in_no_sum(void **state)
     gate_publish_policy(house->shared, compile("policy: test\nrules:\n"
                                                "  - {id: pay, effect: permit, match: {tools: [pay]}, limit: {sum: $..fee, "
                                                "at_most: 10, per: day}}\n"
-                                               "redact:\n  - {match: {tools: [pay]}, args: [hidden, '$.b[1]']}\n"));
+                                               "redact:\n  - {match: {tools: [pay]}, args: ['$..hidden', '$.b[1]']}\n"));
     pay(house, "{\"fee\":1}", 0, REASON_PERMITTED);
     pay(house, "{\"fee\":1,\"hidden\":{\"fe\":5}}", 0, REASON_PERMITTED);
     pay(house, "{\"fee\":1,\"hidden\":{\"fee\":5}}", 0, REASON_NO_RULE);
     pay(house, "{\"b\":[{\"fee\":1},2,{\"fee\":1}]}", 0, REASON_PERMITTED);
     pay(house, "{\"b\":[{\"fee\":1},{\"fee\":1}]}", 0, REASON_NO_RULE);
-    pay(house, "{\"fee\":6}", 0, REASON_PERMITTED);
+    pay(house, "{\"a\":[0,{\"hidden\":1,\"fee\":0}],\"hidden\":2,\"c\":{\"fee\":1}}", 0, REASON_PERMITTED); /* between two */
+    pay(house, "{\"fee\":5}", 0, REASON_PERMITTED);
     pay(house, "{\"fee\":0.5}", 0, REASON_RATE_LIMITED);
 }
 

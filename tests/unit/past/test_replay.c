@@ -214,6 +214,39 @@ static void test_what_a_person_said(void **state)
     assert_int_equal(replay(house, held).fates[REPLAY_SAME], 2);
 }
 
+/* 7.4: what a sum counted is in the record, whatever is lost of the arguments; and whether a person let more than it pass. */
+static void test_sums_are_known_by_what_they_counted(void **state)
+{
+#define PAY(at_most, over) \
+    "  - {id: pay, effect: permit, match: {tools: [search_products]}, limit: {sum: amount, at_most: " at_most ", per: day" over "}}\n"
+#define ASKS ", over: require_approval"
+    static char big[70000];
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+    struct replay_sum sum;
+
+    (void)snprintf(big, sizeof big, "{\"text\":\"%066000d\",\"amount\":30}", 7);
+    call.arguments = span_text(big);
+    call.rule = SPAN_LIT("pay");
+    call.rules = SPAN_LIT("[{\"id\":\"pay\",\"effect\":\"permit\",\"monitor\":false,\"spent\":{\"$.amount\":30}}]");
+    (void)put(house, &call);
+    call.rules = SPAN_LIT("[{\"id\":\"pay\",\"effect\":\"permit\",\"monitor\":false,\"limited\":true,\"approval\":3,"
+                          "\"spent\":{\"$.amount\":30}}]");
+    settle(house, put(house, &call));
+    assert_int_equal(replay(house, PAY("60", "")).fates[REPLAY_SAME], 2);
+    sum = replay(house, PAY("59.999999", ""));
+    assert_int_equal(sum.fates[REPLAY_SAME], 1);
+    assert_int_equal(sum.fates[REPLAY_FLIPS], 1); /* nothing of it is guessed */
+    assert_int_equal(house->last.is.kind, VERDICT_DENY);
+    assert_int_equal(replay(house, PAY("59.999999", ASKS)).fates[REPLAY_SAME], 2); /* as a person said then */
+    sum = replay(house, PAY("29", ASKS));
+    assert_int_equal(sum.fates[REPLAY_FLIPS], 1); /* nobody was asked about the first */
+    assert_int_equal(house->last.is.kind, VERDICT_HOLD);
+    sum = replay(house, "  - {id: pay, effect: permit, match: {tools: [search_products]}, limit: {sum: fee, at_most: 1, per: day}}\n");
+    assert_int_equal(sum.fates[REPLAY_UNKNOWN], 2); /* another sum was not counted then */
+    assert_int_equal(replay(house, "  - {id: pay, effect: require_approval, match: {tools: [search_products]}}\n").fates[REPLAY_FLIPS], 1);
+}
+
 static void test_what_several_persons_said(void **state)
 {
     static const char both[] = "  - {id: ask, effect: require_approval, match: {tools: [search_products]}}\n"
@@ -480,6 +513,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_was_never_asked, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_lost_values_count_apart, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_a_person_said, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_sums_are_known_by_what_they_counted, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_several_persons_said, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_ranges, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_threads_agree, open_house, close_house),
