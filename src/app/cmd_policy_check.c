@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callgate policy check: what authors ask before anything is stored. */
 #include "app/cmd_policy_priv.h"
+#include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/print.h"
 #include "app/route_names.h"
 #include "author/warn.h"
+#include "policy/store_set.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +38,8 @@ static void print_github(const struct faults *faults, const char *kind)
     if (faults->count > FAULTS_MAX)
         printf("::%s::and %zu more\n", kind, faults->count - FAULTS_MAX);
 }
+
+#define FILE_NAME_BYTES 4096
 
 struct check {
     bool as_json, github, strict;
@@ -83,10 +87,56 @@ static int tell_check(const struct check *check)
 
 static struct check check;
 
+static bool is_given(const struct policy_files *files, struct span name)
+{
+    bool is = false;
+
+    for (size_t i = 0; i < files->count && !is; i++) {
+        static struct faults faults; /* told when the files are compiled */
+        struct buf own;
+
+        faults_init(&faults);
+        buf_init(&own, FILE_NAME_BYTES);
+        is = policy_name_of(files->files[i].text, "", &own, &faults) == CODE_OK && span_equals(buf_peek(&own), name);
+        buf_fini(&own);
+    }
+    return is;
+}
+
+/* The files, and those of the active version that share what they define and are not among them. Without a store, or a right to
+ * read it, there are none: what is missing then is told where it is named. */
+static enum code read_shared(const struct policy_files *files, struct policy_set *set)
+{
+    const struct store_place place = {.config = check.config};
+    char hash[2 * DIGEST_BYTES];
+    uint64_t active = 0;
+    struct db *db = NULL;
+    struct why why;
+    enum code code = CODE_OK;
+
+    if (check.config != NULL && store_find(&place, DB_READ, &db, &why) == CODE_OK &&
+        policy_store_active(db, &active, &why) == CODE_OK && active != 0 &&
+        policy_set_read(db, active, set, hash, &why) != CODE_OK)
+        set->count = 0;
+    db_close(&db);
+    for (size_t i = 0; i < set->count; i++)
+        if (is_given(files, set->members[i].name) || !policy_shares(set->members[i].text))
+            set->members[i].fate = POLICY_REMOVED;
+    for (size_t i = 0; i < files->count && code == CODE_OK; i++)
+        code = policy_set_add(set, SPAN_NONE, files->files[i].path, files->files[i].text, POLICY_ADDED);
+    return code;
+}
+
 static enum code compile(const struct policy_files *files, const struct route_names *names, struct policy **policy)
 {
-    enum code code = policy_compile(files->files, files->count, 0, policy, &check.faults, &check.warnings);
+    struct policy_set set;
+    enum code code;
 
+    policy_set_init(&set);
+    code = read_shared(files, &set);
+    if (code == CODE_OK)
+        code = policy_set_compile(&set, 0, policy, &check.faults, &check.warnings);
+    policy_set_fini(&set);
     if (code == CODE_OK)
         route_names_check(*policy, names, &check.faults, &check.warnings);
     return code == CODE_OK ? warn_policy(*policy, names->count, &check.warnings) : code;
@@ -97,7 +147,7 @@ int cmd_policy__check(int argc, char **argv)
     const struct option options[] = {
         {.name = "json", .help = "the answer as JSON", .flag = &check.as_json},
         {.name = "github", .help = "as annotations of a GitHub workflow", .flag = &check.github},
-        {.name = "config", .takes = "FILE", .help = "holds names of upstreams against the routes of this configuration",
+        {.name = "config", .takes = "FILE", .help = "holds names of upstreams against its routes; with what its version shares",
          .value = &check.config},
         {.name = "strict", .help = "warnings give exit status 1", .flag = &check.strict},
         {0},

@@ -51,6 +51,20 @@ enum code policy_name_of(struct span text, const char *path, struct buf *name, s
     return code;
 }
 
+bool policy_shares(struct span text)
+{
+    struct faults faults;
+    struct yaml_tree *tree;
+    bool shares;
+
+    faults_init(&faults);
+    if (yaml_read(text, "", &tree, &faults) != CODE_OK)
+        return false;
+    shares = policy__shared(yaml_root(tree), "patterns") != NULL || policy__shared(yaml_root(tree), "lists") != NULL;
+    yaml_tree_free(&tree);
+    return shares;
+}
+
 /* Regexes are compiled where they are defined, so that an unused one is told too. Cost is asked where they are used:
  * `slow_regex` stands at the rule. */
 static void compile_patterns(struct compiler *c)
