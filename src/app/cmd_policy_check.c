@@ -4,7 +4,7 @@
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/print.h"
-#include "app/route_names.h"
+#include "app/store_tools.h"
 #include "author/warn.h"
 #include "policy/store_set.h"
 
@@ -127,6 +127,18 @@ static enum code read_shared(const struct policy_files *files, struct policy_set
     return code;
 }
 
+/* What servers have listed, if there is a store yet that knows. */
+static void take_tools(struct route_names *names)
+{
+    const struct store_place place = {.config = check.config};
+    struct why why = {""};
+    struct db *db = NULL;
+
+    if (store_find(&place, DB_READ, &db, &why) != CODE_OK || store_tools_take(db, names, &why) != CODE_OK)
+        why.text[0] = '\0'; /* names of tools are not held against anything then */
+    db_close(&db);
+}
+
 static enum code compile(const struct policy_files *files, const struct route_names *names, struct policy **policy)
 {
     struct policy_set set;
@@ -174,6 +186,8 @@ int cmd_policy__check(int argc, char **argv)
     route_names_init(&names);
     if (check.config != NULL)
         status = route_names_take(check.config, &names);
+    if (check.config != NULL && status == OPTIONS_GO)
+        take_tools(&names);
     code = status == OPTIONS_GO ? compile(&files, &names, &policy) : CODE_OK;
     check.files = files.count;
     check.rules = policy != NULL ? policy_rule_count(policy) : 0;

@@ -4,7 +4,7 @@
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/print.h"
-#include "app/route_names.h"
+#include "app/store_tools.h"
 #include "app/conf.h"
 
 #include "author/store_change.h"
@@ -41,6 +41,7 @@ struct storing {
     struct store_place place;
     bool only, yes, no_activate, as_json, despite_tests, despite_strays;
     const char *message, *why;
+    struct route_names *names; /* of load; where none are known it has none */
     size_t failed;
     struct doc *doc, *policies, *failures; /* --json */
 };
@@ -135,6 +136,8 @@ static int store_change(struct storing *storing, struct policy_store_change *cha
     change->now_us = clock_wall_us();
     change->tell = tell_fate;
     change->context = storing;
+    if (storing->names != NULL && code == CODE_OK)
+        code = store_tools_take(db, storing->names, &why);
     storing->doc = storing->as_json ? doc_object() : NULL;
     storing->policies = doc_add_array(storing->doc, "policies");
     if (code == CODE_OK)
@@ -184,6 +187,7 @@ int cmd_policy__load(int argc, char **argv)
     route_names_init(&names);
     if (storing.place.store == NULL || storing.place.config != NULL)
         status = route_names_take(conf_find(storing.place.config), &names);
+    storing.names = &names;
     change.routes = names.routes;
     change.route_count = names.count;
     if (status == OPTIONS_GO)

@@ -7,6 +7,7 @@
 #include "app/route_names.h"
 #include "app/store.h"
 #include "app/store_approvals.h"
+#include "app/store_tools.h"
 #include "audit/writer.h"
 
 #include "json/doc.h"
@@ -62,12 +63,13 @@ static void tell_stray(void *context, const struct policy_stray *stray)
 }
 
 /* What the version names and no route has, since either of them changed. */
-static void look_at_names(struct report *report, const struct conf *conf, const struct policy *policy)
+static void look_at_names(struct report *report, const struct conf *conf, const struct policy *policy, struct db *store)
 {
     struct route_names names;
+    struct why why = {0};
 
     route_names_init(&names);
-    if (route_names_of(conf->proxy, &names) == CODE_OK)
+    if (route_names_of(conf->proxy, &names) == CODE_OK && store_tools_take(store, &names, &why) == CODE_OK)
         policy_strays(policy, names.routes, names.count, tell_stray, report);
     route_names_fini(&names);
 }
@@ -97,7 +99,7 @@ static void look_at_policy(struct report *report, const struct conf *conf)
     else
         find(report, "policy", true, "version %" PRIu64 " is active, with %zu rules", version, policy_rule_count(policy));
     if (policy != NULL)
-        look_at_names(report, conf, policy);
+        look_at_names(report, conf, policy, store);
     policy_unref(&policy);
     db_close(&store);
 }

@@ -3,6 +3,7 @@
 
 #include "app/route_names.h"
 #include "app/store.h"
+#include "app/store_tools.h"
 #include "base/log.h"
 #include "gate/remember.h"
 #include "os/clock.h"
@@ -47,6 +48,18 @@ static void recall(const struct serve *serve, const struct policy *coming)
     if (coming != NULL && serve->policy_active != 0 &&
         gate_remember_watches(serve->shared, coming, serve->conf->audit.database, clock_wall_us(), &why) != CODE_OK)
         log_warn("app", "%s; new rules that ask for earlier calls know none", why.text);
+}
+
+/* Where somebody else writes the store it is tried again at the next look. */
+void serve__keep_listed(struct serve *serve)
+{
+    struct why why = {0};
+
+    if (buf_len(&serve->listed) == 0)
+        gate_state_listed(gate_state_of(serve->shared), &serve->listed);
+    if (buf_code(&serve->listed) != CODE_OK || (buf_len(&serve->listed) > 0 &&
+        store_tools_put(serve->store, buf_peek(&serve->listed), &why) == CODE_OK))
+        buf_clear(&serve->listed);
 }
 
 static void log_stray(void *context, const struct policy_stray *stray)

@@ -21,6 +21,9 @@ struct route_names {
 
 void route_names_init(struct route_names *names);
 void route_names_fini(struct route_names *names);
+enum code route_names_add(struct route_names *names, struct span name) MUST_USE;
+/* Takes: name: with the mark of a slug. */
+enum code route_names_add_slug(struct route_names *names, struct span name, struct span glob) MUST_USE;
 enum code route_names_of(const struct proxy_conf *conf, struct route_names *names) MUST_USE;
 /* Reads nothing but the names out of the file, so that whoever may read it alone can. */
 enum code route_names_read(const char *config, struct route_names *names, struct faults *faults) MUST_USE;

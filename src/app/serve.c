@@ -24,6 +24,7 @@
 #define POST_WAIT_US 5000000
 #define ANSWERS_WAITING 256 /* as large as a route keeps them, in the ring of a worker */
 #define RING_MAX_BYTES ((uint64_t)32 << 20)
+#define LISTED_MAX_BYTES ((size_t)16 << 20)
 #define LOCK_PAUSE_MS 50
 #define STORE_WAIT_MS 20 /* signals and the admin port wait behind the store; a held one is asked again at the next look */
 
@@ -204,6 +205,7 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
 
     *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .attending = {.store_seen = -1},
                              .continue_why = continue_why};
+    buf_init(&serve->listed, LISTED_MAX_BYTES);
     list_init(&serve->approvals.asks);
     actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
     code = serve__prepare(serve, why);
@@ -353,6 +355,7 @@ static void poll_store(void *context)
     give_memory_back(serve);
     serve__follow_store(serve);
     serve__mind_approvals(serve);
+    serve__keep_listed(serve);
     serve__notify(serve);
     serve__tell_audit(serve);
     serve__attend(serve);
@@ -511,6 +514,7 @@ void serve_close(struct serve *serve)
     if (serve->loop != NULL)
         loop_free(&serve->loop);
     buf_fini(&serve->confined);
+    buf_fini(&serve->listed);
     conf_free(&serve->conf);
 }
 

@@ -68,6 +68,7 @@ struct serve_attending {         /* to what people ask of the audit */
 struct serve {
     struct conf *conf;
     struct buf confined;         /* what holds, as JSON */
+    struct buf listed;           /* tools that the store is to be told of */
     struct loop *loop;
     struct signals signals;
     bool has_signals;

@@ -38,6 +38,9 @@ enum code serve__tell_checkpoint_key(const struct serve *serve, struct why *why)
 /* Takes the active policy and the valid keys out of the store, if the store has changed. */
 void serve__follow_store(struct serve *serve);
 
+/* Tells the store which tools servers have listed, when they are others. */
+void serve__keep_listed(struct serve *serve);
+
 /* Says what the version in force names and no route has. */
 void serve__tell_strays(const struct serve *serve);
 

@@ -4,6 +4,7 @@
 #include "app/command.h"
 #include "app/store_approvals.h"
 #include "app/store_audit.h"
+#include "app/store_tools.h"
 #include "os/file.h"
 #include "policy/store.h"
 
@@ -65,6 +66,8 @@ static const char *const steps[] = {
     store_approvals_schema_unseen,
     /* 9 */
     store_approvals_schema_held,
+    /* 10 */
+    store_tools_schema,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

@@ -26,7 +26,7 @@ struct server {
     struct server *next;
     struct list by_age;
     struct tool *buckets[BUCKETS];
-    bool is_minted;
+    bool is_minted, is_new; /* new: it has listed what nobody was told of yet */
     size_t count, len;
     char name[];
 };
@@ -174,15 +174,8 @@ static struct tool *add_tool(struct server *server, struct span name)
     *place_of(server, name) = tool;
     list_append(&server->by_age, &tool->by_age);
     server->count++;
+    server->is_new = true;
     return tool;
-}
-
-static bool says_anything(const enum policy_known said[POLICY_HINT_COUNT])
-{
-    for (int i = 0; i < POLICY_HINT_COUNT; i++)
-        if (said[i] != POLICY_UNKNOWN)
-            return true;
-    return false;
 }
 
 void hints_learn(struct hints *hints, struct span upstream, bool is_minted, struct span name,
@@ -192,8 +185,7 @@ void hints_learn(struct hints *hints, struct span upstream, bool is_minted, stru
     struct server *server = find_server(shard, upstream);
     struct tool *tool = server != NULL ? *place_of(server, name) : NULL;
 
-    /* Nothing said and nothing known look alike. */
-    if (tool == NULL && says_anything(said) && upstream.len > 0 && name.len > 0) {
+    if (tool == NULL && upstream.len > 0 && name.len > 0) {
         if (server == NULL)
             server = add_server(shard, upstream, is_minted);
         tool = server != NULL ? add_tool(server, name) : NULL;
@@ -203,6 +195,32 @@ void hints_learn(struct hints *hints, struct span upstream, bool is_minted, stru
     if (tool != NULL)
         memcpy(tool->said, said, sizeof tool->said);
     unlock_shard(shard);
+}
+
+static void add_listed(const struct server *server, struct buf *out)
+{
+    for (const struct list *at = server->by_age.next; at != &server->by_age; at = at->next) {
+        const struct tool *tool = LIST_ENTRY(at, const struct tool, by_age);
+
+        buf_add(out, server->name, server->len);
+        buf_add_byte(out, '\0');
+        buf_add(out, tool->name, tool->len);
+        buf_add_byte(out, '\0');
+    }
+}
+
+void hints_listed(struct hints *hints, struct buf *out)
+{
+    for (size_t i = 0; i < SHARDS; i++) {
+        struct shard *shard = lock_shard(hints, i);
+
+        for (struct server *server = shard->servers; server != NULL; server = server->next) {
+            if (server->is_new && !server->is_minted)
+                add_listed(server, out);
+            server->is_new = false;
+        }
+        unlock_shard(shard);
+    }
 }
 
 enum policy_known hints_ask(struct hints *hints, struct span upstream, struct span name, enum policy_hint hint)

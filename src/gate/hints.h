@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What servers say of their tools in tools/list: four hints by upstream and tool, untrusted, for closing rules only.
+/* What servers say of their tools in tools/list: which there are, for whoever writes policies, and four hints by upstream and
+ * tool, untrusted, for closing rules only.
  *
  * Threads: any; one short lock a shard of upstreams.
  * Owns: copies of the names.
@@ -10,7 +11,7 @@
 #ifndef GATE_HINTS_H
 #define GATE_HINTS_H
 
-#include "base/code.h"
+#include "base/buf.h"
 #include "policy/question.h"
 
 struct hints;
@@ -23,6 +24,9 @@ void hints_clear(struct hints *hints);
  * choice, within what some glob takes: no number of them pushes out what is known of others. */
 void hints_learn(struct hints *hints, struct span upstream, bool is_minted, struct span tool,
                  const enum policy_known said[POLICY_HINT_COUNT]);
+/* Adds each tool, as "upstream NUL tool NUL", of the upstreams that have listed something new since this was asked last;
+ * not of minted ones. Where that is too much for `out`, its code sticks. */
+void hints_listed(struct hints *hints, struct buf *out);
 enum policy_known hints_ask(struct hints *hints, struct span upstream, struct span tool, enum policy_hint hint);
 
 #endif

@@ -195,6 +195,11 @@ void gate_state_learn(struct gate_state *state, struct span upstream, bool is_mi
     hints_learn(state->hints, upstream, is_minted, tool, said);
 }
 
+void gate_state_listed(struct gate_state *state, struct buf *out)
+{
+    hints_listed(state->hints, out);
+}
+
 struct policy_state gate_moment_view(struct gate_moment *moment)
 {
     static const struct policy_past past = {.has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted,

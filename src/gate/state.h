@@ -67,6 +67,9 @@ struct policy_met gate_met(const struct verdict *verdict);
 void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
                       const enum policy_known said[POLICY_HINT_COUNT]);
 
+/* As hints_listed. */
+void gate_state_listed(struct gate_state *state, struct buf *out);
+
 void gate_state_stats(struct gate_state *state, struct tally_stats *stats);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/store.h"
+#include "app/store_tools.h"
 
 #include "base/mem.h"
 
@@ -223,6 +224,30 @@ static void survives_no_memory(void **state)
     db_close(&db);
 }
 
+/* 7.2: the last list of an upstream takes the place of the one before; a route for slugs has the tools of all of them. */
+static void keeps_what_servers_listed(void **state)
+{
+    struct policy_route routes[] = {{.name = "shop"}, {.name = "dojo-*"}, {.name = "new"}};
+    struct route_names names = {.routes = routes, .count = 3};
+    struct db *db = open_store(DB_CREATE);
+    struct why why = {0};
+
+    (void)state;
+    arena_init(&names.arena, 1 << 20);
+    assert_int_equal(store_tools_put(db, SPAN_LIT("shop\0old\0dojo-a\0x\0dojo-b\0y\0other\0z\0"), &why), CODE_OK);
+    assert_int_equal(store_tools_put(db, SPAN_LIT("shop\0search\0shop\0get\0shop\0get\0"), &why), CODE_OK);
+    assert_int_equal(store_tools_take(db, &names, &why), CODE_OK);
+    assert_string_equal(routes[0].tools[0], "get");
+    assert_string_equal(routes[0].tools[1], "search");
+    assert_null(routes[0].tools[2]);
+    assert_string_equal(routes[1].tools[0], "x");
+    assert_string_equal(routes[1].tools[1], "y");
+    assert_null(routes[1].tools[2]);
+    assert_null(routes[2].tools);
+    arena_fini(&names.arena);
+    db_close(&db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_newer_and_foreign_files, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(keys_are_made_listed_and_revoked, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(tells_how_far_the_audit_knows, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(keeps_what_servers_listed, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(survives_no_memory, make_folder, drop_folder),
     };
 

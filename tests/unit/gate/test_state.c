@@ -410,6 +410,28 @@ static void test_hints_are_learned_by_upstream_and_tool(void **state)
     leave(&room);
 }
 
+/* 7.2: what was listed is told once, whether or not hints came with it; of made-up upstreams nothing is. */
+static void test_listed(void **state __attribute__((unused)))
+{
+    const enum policy_known nothing[POLICY_HINT_COUNT] = {POLICY_UNKNOWN};
+    struct room room;
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    enter(&room, "policy: t\nrules: []\n");
+    learn(&room, "wipe", POLICY_UNKNOWN);
+    learn(&room, "read", POLICY_YES);
+    gate_state_learn(room.state, SPAN_LIT("minted"), true, SPAN_LIT("wipe"), nothing);
+    gate_state_listed(room.state, &out);
+    assert_true(span_equals(buf_peek(&out), SPAN_LIT("shop\0wipe\0shop\0read\0")));
+    buf_clear(&out);
+    learn(&room, "wipe", POLICY_YES);
+    gate_state_listed(room.state, &out);
+    assert_int_equal(buf_len(&out), 0);
+    buf_fini(&out);
+    leave(&room);
+}
+
 /* 5.8: who makes up slugs grows no memory by them, and pushes out what is known of made-up ones alone. */
 static void test_made_up_upstreams_give_way(void **state)
 {
@@ -568,6 +590,7 @@ int main(void)
         cmocka_unit_test(test_a_reload_keeps_what_was_called),
         cmocka_unit_test(test_only_after),
         cmocka_unit_test(test_without_memory_nothing_opens),
+        cmocka_unit_test(test_listed),
         cmocka_unit_test(test_hints_are_learned_by_upstream_and_tool), cmocka_unit_test(test_made_up_upstreams_give_way),
         cmocka_unit_test(test_workers_get_exactly_the_limit), cmocka_unit_test(test_what_a_person_lets_pass_counts),
         cmocka_unit_test(test_a_full_table_asks_or_denies),
