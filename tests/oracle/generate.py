@@ -408,7 +408,7 @@ class Generator:
                 if rule["effect"] == "require_approval" or any(one.get("over") == "require_approval" for one in limits_of(rule))]
         if held and "approved" not in self.without and self.maybe(0.8 if self.past else 0.3):
             call["approved"] = self.random.sample(held, self.random.randrange(1, len(held) + 1))
-        limited = [rule for rule in rules if "limit" in rule]
+        limited = [rule for rule in rules if limits_of(rule)]
         if limited and not self.past and self.maybe(0.5):
             call["spent"] = {rule["id"]: self.spent(rule) for rule in limited if self.maybe(0.7)}
         if method == "response":
