@@ -8,6 +8,7 @@
 #include "sql/sql.h"
 
 #define NAMES_MAX 256
+#define ROWS_MAX 64 /* functions in FROM that are in sight at once */
 #define TREE_BYTES ((size_t)24 << 20)
 
 const char *const sql_statement_text[] = {"select", "select_into", "select_for_update", "insert", "update", "update_all",
@@ -18,12 +19,22 @@ struct cte {
     const struct cte *next;
 };
 
+/* A function in FROM. Its row may be a plain value, which any function of one argument takes as `row.function`. */
+struct rows {
+    struct span name;
+    const struct json_node *columns; /* as the text names them, or NULL */
+    bool names_column;               /* a column without a name of its own has the row's */
+    uint32_t depth;
+    const struct rows *next;
+};
+
 struct walk {
     struct arena *arena;
     struct sql_reading *reading;
     struct why *why;
     enum code code;         /* the first failure; nothing is walked after it */
     const struct cte *ctes; /* in sight, the innermost first */
+    const struct rows *rows;
 };
 
 struct shape {
@@ -115,6 +126,43 @@ static void look_call(struct walk *walk, const struct json_node *fields)
 static void look_sample(struct walk *walk, const struct json_node *fields)
 {
     add_called(walk, json_member(fields, SPAN_LIT("method")));
+}
+
+static const struct json_node *list_of(const struct json_node *fields, const char *member)
+{
+    const struct json_node *list = json_member(fields, span_text(member));
+
+    return list != NULL && list->type == JSON_ARRAY ? list->child : NULL;
+}
+
+/* Whatever stands before it, `(x).f` is f(x) where x has no field f: ('/etc/passwd'::text).pg_read_file */
+static void look_field(struct walk *walk, const struct json_node *fields)
+{
+    for (const struct json_node *at = list_of(fields, "indirection"); at != NULL; at = at->next)
+        if (json_member(at, SPAN_LIT("String")) != NULL)
+            add(walk, SQL_FUNCTION, SPAN_NONE, text_of(json_member(at, SPAN_LIT("String")), "sval"));
+}
+
+static bool has_column(const struct rows *rows, struct span name)
+{
+    for (const struct json_node *at = rows->columns; at != NULL; at = at->next)
+        if (span_equals(text_of(json_member(at, SPAN_LIT("String")), "sval"), name))
+            return true;
+    return rows->names_column && span_equals(rows->name, name);
+}
+
+/* SYSTEM_USER is a function's own word from PostgreSQL 16 on. */
+static void look_column(struct walk *walk, const struct json_node *fields)
+{
+    struct span before, name;
+
+    if (!split(json_member(fields, SPAN_LIT("fields")), &before, &name))
+        return; /* `t.*`, or a table's by its schema */
+    if (before.len == 0 && span_is(name, "system_user"))
+        add(walk, SQL_FUNCTION, SPAN_NONE, name);
+    for (const struct rows *rows = walk->rows; rows != NULL; rows = rows->next)
+        if (span_equals(rows->name, before) && !has_column(rows, name))
+            add(walk, SQL_FUNCTION, SPAN_NONE, name);
 }
 
 /* SVFOP_CURRENT_TIME_N is current_time(n). */
@@ -245,7 +293,7 @@ static void look_conflict(struct walk *walk, const struct json_node *fields)
 
 static const struct shape shapes[] = {
     {"A_Const", "ival:- fval:- sval:- bsval:- boolval:- isnull:-", NULL},
-    {"ColumnRef", "fields:-", NULL},
+    {"ColumnRef", "fields:-", look_column},
     {"ResTarget", "name:- indirection val", NULL},
     {"RangeVar", "schemaname:- relname:- inh:- relpersistence:- alias:-", look_table},
     {"Target", "schemaname:- relname:- inh:- relpersistence:- alias:-", add_table}, /* never a CTE, whatever is in sight */
@@ -279,7 +327,7 @@ static const struct shape shapes[] = {
     {"ParamRef", "number:-", NULL},
     {"RowExpr", "args row_format:-", NULL},
     {"A_ArrayExpr", "elements", NULL},
-    {"A_Indirection", "arg indirection", NULL},
+    {"A_Indirection", "arg indirection", look_field},
     {"A_Indices", "is_slice:- lidx uidx", NULL},
     {"A_Star", "", NULL},
     {"String", "sval:-", NULL},
@@ -374,9 +422,54 @@ static void walk_with(struct walk *walk, const struct json_node *with)
         }
 }
 
+/* Takes: node: a node of FROM, or a list of them. Brings the functions of it in sight. */
+static void see_rows(struct walk *walk, const struct json_node *node)
+{
+    static const char *const named_by_row[] = {"generate_series", "unnest"};
+    const struct json_node *joined, *function, *alias, *call;
+    struct span schema, name = SPAN_NONE;
+    struct rows *rows;
+
+    for (const struct json_node *at = node->type == JSON_ARRAY ? node->child : NULL; at != NULL; at = at->next)
+        see_rows(walk, at);
+    if (node->type != JSON_OBJECT)
+        return;
+    joined = json_member(node, SPAN_LIT("JoinExpr"));
+    if (joined != NULL) {
+        see_rows(walk, json_member(joined, SPAN_LIT("larg")));
+        see_rows(walk, json_member(joined, SPAN_LIT("rarg")));
+    }
+    function = json_member(node, SPAN_LIT("RangeFunction"));
+    if (function == NULL || walk->code != CODE_OK || json_member(function, SPAN_LIT("coldeflist")) != NULL ||
+        json_member(function, SPAN_LIT("ordinality")) != NULL)
+        return; /* with columns of its own, or a count, it is a record */
+    alias = json_member(function, SPAN_LIT("alias"));
+    call = json_at(list_of(function, "functions"), "List", "items", NULL);
+    call = call != NULL && call->type == JSON_ARRAY ? json_at(call->child, "FuncCall", "funcname", NULL) : NULL;
+    if (call != NULL && !split(call, &schema, &name))
+        return; /* it is not read */
+    rows = arena_alloc(walk->arena, sizeof *rows);
+    if (rows == NULL) {
+        walk->code = CODE_NOMEM;
+        return;
+    }
+    *rows = (struct rows){.name = alias != NULL ? text_of(alias, "aliasname") : name, .next = walk->rows,
+                          .columns = alias != NULL ? list_of(alias, "colnames") : NULL,
+                          .depth = walk->rows != NULL ? walk->rows->depth + 1 : 1};
+    for (size_t i = 0; rows->columns == NULL && i < sizeof named_by_row / sizeof *named_by_row; i++)
+        rows->names_column |= span_is(name, named_by_row[i]);
+    walk->rows = rows;
+    if (rows->name.len == 0)
+        refuse(walk, "what stands in FROM without a name of its own,", call != NULL ? call->raw : SPAN_NONE);
+    else if (rows->depth > ROWS_MAX)
+        refuse(walk, "more than 64 functions in FROM; the next one,", rows->name);
+}
+
 static void walk_fields(struct walk *walk, const struct shape *shape, const struct json_node *fields)
 {
+    static const char *const from[] = {"fromClause", "usingClause", "sourceRelation"};
     const struct cte *before = walk->ctes;
+    const struct rows *rows = walk->rows;
     const struct json_node *with;
 
     if (fields->type != JSON_OBJECT) {
@@ -388,6 +481,9 @@ static void walk_fields(struct walk *walk, const struct shape *shape, const stru
         shape->look(walk, fields);
     if (with != NULL)
         walk_with(walk, with);
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++)
+        if (json_member(fields, span_text(from[i])) != NULL)
+            see_rows(walk, json_member(fields, span_text(from[i])));
     for (const struct json_node *at = fields->child; at != NULL && walk->code == CODE_OK; at = at->next) {
         const struct shape *typed;
         struct span kind;
@@ -405,6 +501,7 @@ static void walk_fields(struct walk *walk, const struct shape *shape, const stru
         }
     }
     walk->ctes = before;
+    walk->rows = rows;
 }
 
 static enum code walk_tree(const struct json_node *tree, struct arena *arena, struct sql_reading *reading, struct why *why)

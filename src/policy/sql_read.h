@@ -4,7 +4,7 @@
  * The reading is by allow-list: a kind of node, or a member of one, that the walk does not know makes the whole text unread, so
  * that nothing can be missed. So does a text that reads otherwise where a server has standard_conforming_strings off.
  *
- * What a raw parse cannot tell: a column `t.f` or `(t).f` may be a function of one argument, t's row; a view, a rule, a
+ * What a raw parse cannot tell: a column `t.f` of a table may be a function of one argument, t's row; a view, a rule, a
  * trigger, an operator or a type's own functions may do anything. That is up to who made them on the server.
  *
  * Threads: as sql/sql.h.
@@ -23,8 +23,9 @@
 enum sql_kind {
     SQL_STATEMENT = 0, /* a word of sql_statement_text */
     SQL_TABLE,         /* any relation: a view, a sequence; a name of WITH is none where it is in sight */
-    SQL_FUNCTION       /* what is called: also TABLESAMPLE's method, current_user and its like, and a type that is cast to
-                        * where it is no plain one, since a cast is a call */
+    SQL_FUNCTION       /* what is called, or may be: also a field of a value, a column that what a function in FROM returns may
+                        * lack, TABLESAMPLE's method, current_user and its like, and a type that is cast to where it is no
+                        * plain one, since a cast is a call */
 };
 
 struct sql_name {

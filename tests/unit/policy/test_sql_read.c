@@ -72,7 +72,7 @@ static const struct row work[] = {
     {"select rank() over w, sum(a) filter (where b) over (partition by c order by d rows 1 preceding) from t window w as (order by x)",
      "select! rank() sum() t"},
     {"select case a when 1 then b else c end, coalesce(a, b), nullif(a, b), greatest(a, b), a is null, a is not true, a in (1, 2), "
-     "a between 1 and 2, not a, row(1, 2), array[1, 2], a[1:2], (b).c, array(select 1), a = any(array[1])", "select!"},
+     "a between 1 and 2, not a, row(1, 2), array[1, 2], a[1:2], (b).c, array(select 1), a = any(array[1])", "select! c()"},
     {"select a, count(*) from t group by grouping sets ((a), ()), rollup (b) having grouping(a) = 0", "select! count() t"},
     {"select * from t join lateral (select max(x) from u where u.id = t.id) m on true left join v using (id)", "select! t max() u v"},
     {"select a from t order by a collate \"C\" desc nulls last fetch first 3 rows with ties", "select! t"},
@@ -108,6 +108,26 @@ static const struct row called[] = {
      "select! pg_sleep() dblink() pg_authid"},
     {"select U&\"p\\0067_sleep\"(1) from u&\"\\0074\"", "select! pg_sleep() t"},
     {"select pg_catalog/**/./**/\"pg_sleep\"(1)", "select! pg_catalog.pg_sleep()"},
+    /* A field of a value is a function of it where it has no such field. */
+    {"select ('/etc/passwd'::text).pg_read_file, (a.b).\"F\".g from a", "select! pg_read_file() F() g() a"},
+    {"select (f(1)).*, (a)[1], a.b, s.a.b from a", "select! f() a"},
+    {"select f.pg_read_file from unnest(array['x']) f", "select! pg_read_file() unnest()"},
+    {"select f.pg_sleep from cast(1 as float8) f", "select! pg_sleep()"},
+    {"select lower.pg_read_file, x.a from pg_catalog.lower('x'), x", "select! pg_read_file() pg_catalog.lower() x"},
+    {"select 1 from coalesce('x'::text)", NULL},
+    {"select 1 from a join (b cross join f() g) on (select g.h)", "select! a b f() h()"},
+    {"select (select g.h from a where g.i), g.j from f() g, f() k where k.g", "select! h() a i() j() f() g()"},
+    {"select 1 from (select 1 from f() g) h where g.i", "select! f()"},
+    {"update a set b = 1 from f() g where a.c returning g.h", "update! a f() h()"},
+    {"delete from a using f() g where g.h", "delete! a f() h()"},
+    {"merge into a using f() g on g.h when matched then do nothing", "merge! a f() h()"},
+    /* A column is none: named, or by the row; but a function with a name for what it returns has that instead. */
+    {"select g.h, g.i from f() as g(h, i)", "select! f()"},
+    {"select d.d, u.u from generate_series(1, 2) d, unnest(a) u", "select! generate_series() unnest()"},
+    {"select d.d from generate_series(1, 2) d(e)", "select! d() generate_series()"},
+    {"select f.f from jsonb_array_elements_text('[]') f", "select! f() jsonb_array_elements_text()"},
+    {"select g.h, i.j from f() as g(h int), k() with ordinality i", "select! f() k()"},
+    {"select system_user, a.system_user from a", "select! system_user() a"}, /* a word of PostgreSQL 16 */
     {"SELECT PG_SLEEP(1), \"Lower\"(a)", "select! pg_sleep() Lower()"},
     {"select $$ pg_sleep(1) $$, $a$ ' $a$, f($1)", "select! f()"},
 };
