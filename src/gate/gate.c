@@ -256,7 +256,7 @@ static struct gate_moment moment_of(const struct gate *gate, const struct gate_m
 {
     return (struct gate_moment){
         .state = gate->shared->state, .approvals = message->from_server ? NULL : gate->shared->approvals,
-        .now_us = message->began_us + gate->shared->clock_us,
+        .now_us = message->read_us + gate->shared->clock_us,
     };
 }
 

@@ -54,8 +54,9 @@ void gate_tick(struct gate_shared *shared, struct audit_ring *ring, int64_t now_
 
 /* One message as its transport read it. All spans are borrowed. */
 struct gate_message {
-    int64_t time_us;            /* UTC, when its head was complete */
-    int64_t began_us;           /* monotonic, likewise */
+    int64_t time_us;            /* UTC, when it had been read and was judged; of what never is, when its head was complete */
+    int64_t read_us;            /* monotonic, likewise */
+    int64_t began_us;           /* monotonic, when its head was complete */
     struct span tenant, principal, authentication, client;
     struct span home;           /* the credential's own tenant, by which floods are told apart */
     struct span session, correlation, correlation_replaced, trace;

@@ -135,6 +135,8 @@ void batch__decide(struct exchange *exchange, struct gate *gate)
         struct call *member = &batch->members[i];
 
         member->asked.expects_outcome = true;
+        member->asked.time_us = exchange->call->asked.time_us;
+        member->asked.read_us = exchange->call->asked.read_us;
         if (exchange->call->asked.refused != REASON_UNSET)
             member->asked.refused = exchange->call->asked.refused;
         gate_judge(gate, &member->asked, &member->decision);

@@ -295,10 +295,13 @@ static void judge_items(struct exchange *exchange, struct gate *gate)
     }
 }
 
+/* The time of a call is this: who keeps many heads waiting for their bodies gets no room under limits of times gone by. */
 void exchange__decide(struct exchange *exchange, struct gate *gate)
 {
     struct call *call = exchange->call;
 
+    call->asked.time_us = clock_wall_us();
+    call->asked.read_us = clock_monotonic_us();
     if (exchange->batch != NULL) {
         batch__decide(exchange, gate);
         return;

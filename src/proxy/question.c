@@ -86,7 +86,7 @@ static void aim(struct pair *pair, struct server_question *question)
     *message = exchange->call->asked;
     message->from_server = true;
     message->time_us = clock_wall_us();
-    message->began_us = pair__now_us(pair);
+    message->began_us = message->read_us = pair__now_us(pair);
     message->answers = message->tool = message->target = message->query = SPAN_NONE;
     message->rpc_id = reply->id;
     message->params = NULL;

@@ -112,7 +112,7 @@ static int close_house(void **state)
 static struct gate_message call_of(struct house *house, const char *tool, const char *arguments)
 {
     struct gate_message message = {
-        .time_us = clock_wall_us(), .began_us = clock_monotonic_us(),
+        .time_us = clock_wall_us(), .read_us = clock_monotonic_us(),
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .authentication = SPAN_LIT("api_key"),
         .client = SPAN_LIT("192.0.2.1"), .correlation = SPAN_LIT("c-1"), .upstream = SPAN_LIT("shop"),
         .dialect = SPAN_LIT("mcp"), .method = SPAN_LIT("tools/call"), .rpc_id = SPAN_LIT("1"),

@@ -113,7 +113,7 @@ static int close_house(void **state)
 static struct gate_message ask(const char *method, const char *target, const char *session, int64_t ago_us)
 {
     struct gate_message message = {
-        .time_us = clock_wall_us() - ago_us, .began_us = clock_monotonic_us() - ago_us,
+        .time_us = clock_wall_us() - ago_us, .read_us = clock_monotonic_us() - ago_us,
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .authentication = SPAN_LIT("api_key"),
         .client = SPAN_LIT("192.0.2.1"), .correlation = SPAN_LIT("c-1"), .upstream = SPAN_LIT("shop"),
         .dialect = SPAN_LIT("mcp"), .method = span_text(method), .rpc_id = SPAN_LIT("1"), .target = span_text(target),
