@@ -263,7 +263,7 @@ static bool is_invisible(uint32_t before, uint32_t point, struct span after)
         return !(before == 0xa9 || before == 0xae || (before >= 0x203c && before <= 0x2bff) ||
                  (before >= 0x3030 && before <= 0x303d) || before == 0x3297 || before == 0x3299 ||
                  (before >= 0x1f000 && before <= 0x1faff) || next == 0x20e3);
-    return point == 0x2065 || (point >= 0xfe00 && point < 0xfe0e) || (point >= 0xfff0 && point <= 0xfff8) || point == 0x16fe4;
+    return point >= 0xfe00 && point < 0xfe0e;
 }
 
 /* A name that a person sees as what it is: nothing in it or at its ends is invisible. */

@@ -50,12 +50,12 @@ bool unicode_is_utf8(struct span text)
 #define VARIATION_16 0xfe0fu
 
 /* Code points that no font shows and that utf8proc does not count among format characters (Cf), which hold the bidi
- * controls, zero-width marks, tags, soft hyphen and interlinear marks. */
+ * controls, zero-width marks, tags, soft hyphen and interlinear marks. Some are not assigned, and ignored as Unicode says. */
 static bool is_blank_letter(uint32_t point)
 {
     return point == 0x034f || point == 0x115f || point == 0x1160 || point == 0x17b4 || point == 0x17b5 ||
-           point == 0x3164 || point == 0xffa0 || (point >= 0x180b && point <= 0x180f) ||
-           (point >= 0xe0000 && point <= 0xe0fff);
+           (point >= 0x180b && point <= 0x180f) || point == 0x2065 || point == 0x3164 || point == 0xffa0 ||
+           (point >= 0xfff0 && point <= 0xfff8) || point == 0x16fe4 || (point >= 0xe0000 && point <= 0xe0fff);
 }
 
 /* Format characters with a shape or a place in ordinary words: Arabic number and ayah signs, Syriac abbreviation,
@@ -89,6 +89,14 @@ static bool is_variation(uint32_t point)
     return point >= 0xfe00 && point <= VARIATION_16;
 }
 
+/* Of ASCII only the digits, `#` and `*` of keycaps have two looks: one variation behind each letter is a message. */
+static bool variation_is_seen(uint32_t before, uint32_t point)
+{
+    bool is_keycap = (before >= '0' && before <= '9') || before == '#' || before == '*';
+
+    return before < 0x80 ? is_keycap && point >= VARIATION_16 - 1 : !is_variation(before);
+}
+
 /* Which nobody sees, whatever stands around it; a joiner and a variation depend on that. */
 static bool is_hidden(uint32_t point)
 {
@@ -116,7 +124,7 @@ bool unicode_deceives(uint32_t before, uint32_t point, struct span after)
 {
     if (point == ZWJ || point == ZWNJ)
         return !joiner_is_needed(point, before, after);
-    return is_hidden(point) || (is_variation(point) && (before == 0 || is_variation(before)));
+    return is_hidden(point) || (is_variation(point) && !variation_is_seen(before, point));
 }
 
 bool unicode_is_deceptive(struct span text)

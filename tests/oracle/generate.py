@@ -80,7 +80,7 @@ MOMENTS = [1700000000, 1711846800, 1711843200, 1729990800, 1729994400, 173061360
 UNSEEN = ["a\u200bb", "a\u202eb", "\u2066x\u2069", "\u00ad", "x\U000e0041", "a\u0001b", "\u007f", "\u0085", "\t\r\n", "a\u2028b", "\ufeffx",
           "\u0628\u200c\u0628", "\u0915\u094d\u200d\u0937", "a\u200db", "\U0001f468\u200d\U0001f469", "\U0001f468\u200c\U0001f469",
           "\u200d\u0628", "\u0628\u200d", "\u0628\u200d\u200d\u0628", "\u2764\ufe0f", "\ufe0f", "a\ufe0f\ufe0f", "\u0600\u0661", "\u115f",
-          "\u3164", "\u00a0", "\u2063", "\U0001f3f3\ufe0f\u200d\U0001f308", "\u180e", "\u0301", "x"]
+          "\u3164", "\u2065", "\ufff0", "a\ufe00b", "1\ufe0f", "1\ufe01", "\u00a0", "\u2063", "\U0001f3f3\ufe0f\u200d\U0001f308", "\u180e", "\u0301", "x"]
 ENTITIES = sorted(name for name in html.entities.html5 if name.endswith(";"))
 DECODERS = ["percent", "base64", "unicode", "html", "json"]
 DECODED = {*DECODED_OPERATORS, "not_matches"}

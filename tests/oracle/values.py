@@ -259,9 +259,11 @@ def has_format(name, text):
 
 # What no font shows though Unicode counts it among letters and marks, and what it counts among format characters though fonts
 # show it: signs around numbers, an abbreviation's mark, joiners of hieroglyphs.
-BLANK = {0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x3164, 0xffa0, *range(0x180b, 0x1810), *range(0xe0000, 0xe1000)}
+BLANK = {0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2065, 0x3164, 0xffa0, *range(0x180b, 0x1810), *range(0xfff0, 0xfff9), 0x16fe4,
+         *range(0xe0000, 0xe1000)}
 SHOWN = {*range(0x600, 0x606), 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *range(0x13430, 0x13439)}
 JOINERS, VARIATIONS = "\u200c\u200d", [chr(code) for code in range(0xfe00, 0xfe10)]
+KEYCAPS = set("0123456789#*")
 JOINED = ("ARABIC", "SYRIAC", "MONGOLIAN", "DEVANAGARI", "BENGALI", "TAMIL", "MALAYALAM", "SINHALA", "KHMER", "TIBETAN")
 
 
@@ -275,7 +277,7 @@ def unseen(c):
 
 def hides(text):
     """A joiner is seen by what it joins: letters of scripts that need it, or, if it is wide, emoji. One variation chooses how the
-    character before it looks; a run of them is a message."""
+    character before it looks, of ASCII only that of keycaps; a run of them is a message."""
     for at, c in enumerate(text):
         before, after = text[at - 1] if at > 0 else "", text[at + 1:at + 2]
         if c in JOINERS:
@@ -283,6 +285,8 @@ def hides(text):
             emoji = c == "\u200d" and all(one and (ord(one) >= 0x1f300 or one == "\ufe0f") for one in (before, after))
             if not scripts and not emoji:
                 return True
-        elif unseen(c) or (c in VARIATIONS and (not before or before in VARIATIONS)):
+        elif unseen(c):
+            return True
+        elif c in VARIATIONS and (before in VARIATIONS or (before < "\x80" and (before not in KEYCAPS or c not in VARIATIONS[14:]))):
             return True
     return False
