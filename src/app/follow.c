@@ -71,8 +71,9 @@ static void log_stray(void *context, const struct policy_stray *stray)
 }
 
 /* A version may have come before its routes, or they may have gone; calls go on. */
-static void tell_strays(const struct serve *serve, const struct policy *policy)
+void serve__tell_strays(const struct serve *serve)
 {
+    struct policy *policy = gate_policy(serve->shared);
     struct route_names names;
     unsigned told = 0;
 
@@ -82,15 +83,6 @@ static void tell_strays(const struct serve *serve, const struct policy *policy)
     if (told > FAULTS_MAX)
         log_warn("app", "and %u names more that no route has; `callgate status` tells of them", told - FAULTS_MAX);
     route_names_fini(&names);
-}
-
-void serve__tell_strays(const struct serve *serve)
-{
-    struct policy *policy = NULL;
-    struct why why = {0};
-
-    if (serve->policy_active != 0 && store_compile_policy(serve->store, serve->policy_active, &policy, &why) == CODE_OK)
-        tell_strays(serve, policy);
     policy_unref(&policy);
 }
 
@@ -111,7 +103,6 @@ static enum code take_policy(struct serve *serve, struct why *why)
     if (code != CODE_OK)
         return code;
     recall(serve, policy);
-    tell_strays(serve, policy);
     gate_publish_policy(serve->shared, policy);
     serve->policy_active = version;
     serve->policy_refused = 0;
@@ -119,6 +110,7 @@ static enum code take_policy(struct serve *serve, struct why *why)
         log_info("app", "policy version %" PRIu64 " is in force", version);
     else
         log_warn("app", "no policy is active; everything is denied");
+    serve__tell_strays(serve);
     return CODE_OK;
 }
 

@@ -158,8 +158,7 @@ static bool is_current(const struct gate *gate)
     return atomic_load_explicit(&gate->shared->generation, memory_order_acquire) == gate->generation;
 }
 
-/* Returns: a reference; NULL where no policy is published. */
-static struct policy *latest_of(struct gate_shared *shared)
+struct policy *gate_policy(struct gate_shared *shared)
 {
     struct policy *policy;
 
@@ -447,7 +446,7 @@ static void note(struct gate *gate, const struct gate_message *message, const st
 {
     bool is_behind = !is_current(gate);
     /* Not followed: that takes memory, and may fail. */
-    struct policy *latest = is_behind ? latest_of(gate->shared) : gate->policy;
+    struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
 
     if (watches(decision->policy) || watches(latest)) {
         struct question question = gate__question_of(message);

@@ -34,6 +34,9 @@ void gate_shared_free(struct gate_shared **shared);
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);
 
+/* Returns: a reference to the policy in force; NULL where none is. Threads: any. */
+struct policy *gate_policy(struct gate_shared *shared);
+
 struct gate_state *gate_state_of(struct gate_shared *shared);
 
 /* What people are asked and what they said; for main's verbs. */
