@@ -55,6 +55,8 @@ void dialogue_fini(struct dialogue *dialogue)
 {
     if (dialogue->stream != NULL)
         close_post(dialogue->stream);
+    if (dialogue->connected > 0)
+        sock_close(&dialogue->connected);
     mem_free(dialogue->stream);
     dialogue->stream = NULL;
     buf_fini(&dialogue->endpoint);

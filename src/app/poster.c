@@ -133,7 +133,8 @@ static bool add(struct poster *poster, struct span text, int64_t number)
     (void)pthread_mutex_lock(&poster->lock);
     if (poster->count == QUEUE_TEXTS && poster->conf.keeps_newest && bytes != NULL)
         drop(poster, take_first(poster));
-    fits = bytes != NULL && poster->count < QUEUE_TEXTS;
+    /* Of what must not fall out, the one under way has a place to come back to. */
+    fits = bytes != NULL && poster->count + !poster->conf.keeps_newest < QUEUE_TEXTS;
     if (fits)
         poster->queue[(poster->first + poster->count++) % QUEUE_TEXTS] = (struct text){span_of(bytes, text.len), number, 0};
     (void)pthread_cond_signal(&poster->changed);
