@@ -16,10 +16,15 @@ static bool same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-static bool same_place(const struct proxy_upstream *a, const struct proxy_upstream *b)
+static bool same_server(const struct proxy_upstream *a, const struct proxy_upstream *b)
 {
-    return same_text(a->host, b->host) && a->port == b->port && span_equals(a->path, b->path) &&
-           (a->tls == NULL) == (b->tls == NULL);
+    if (!same_text(a->host, b->host) || a->port != b->port || !span_equals(a->path, b->path) ||
+        (a->tls == NULL) != (b->tls == NULL) || a->header_count != b->header_count)
+        return false;
+    for (size_t i = 0; i < a->header_count; i++)
+        if (!span_equals(a->headers[i].name, b->headers[i].name) || !span_equals(a->headers[i].value, b->headers[i].value))
+            return false;
+    return true;
 }
 
 /* What is opened once at the start. Taking it silently would leave a configuration that says something else than is so. */
@@ -34,14 +39,15 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
     else if (strcmp(old->audit.redact_key, fresh->audit.redact_key) != 0)
         what = "audit: redact_key";
     else if (!same_text(old->audit.checkpoints, fresh->audit.checkpoints) ||
-             !same_place(&old->audit.checkpoint_server, &fresh->audit.checkpoint_server))
+             !same_server(&old->audit.checkpoint_server, &fresh->audit.checkpoint_server))
         what = "audit: checkpoints";
     else if (strcmp(old->audit.checkpoint_key, fresh->audit.checkpoint_key) != 0)
         what = "audit: checkpoint_key";
     else if (old->audit.checkpoint_interval_ms != fresh->audit.checkpoint_interval_ms ||
              old->audit.checkpoint_rows != fresh->audit.checkpoint_rows)
         what = "audit: checkpoint_interval and checkpoint_rows";
-    else if (!same_place(&old->notify.server, &fresh->notify.server) ||
+    else if (!same_server(&old->notify.server, &fresh->notify.server) ||
+             !span_equals(old->notify.secret, fresh->notify.secret) ||
              (old->notify.program.host == NULL) != (fresh->notify.program.host == NULL))
         what = "notify";
     else if (old->audit.arguments_max_bytes != fresh->audit.arguments_max_bytes)
@@ -54,6 +60,8 @@ static enum code check_fixed(const struct conf *old, const struct conf *fresh, s
         what = "workers";
     else if (old->admin.is_on != fresh->admin.is_on || !sock_equals(&old->admin.address, &fresh->admin.address))
         what = "admin: address";
+    else if (old->admin.tenants != fresh->admin.tenants)
+        what = "admin: tenants";
     else if (old->people.is_on != fresh->people.is_on || !same_text(old->people.socket, fresh->people.socket))
         what = "people: socket";
     if (what == NULL)
