@@ -43,6 +43,38 @@ static size_t value_begin(const struct yaml_slip *slip, size_t at)
     return SIZE_MAX;
 }
 
+/* Behind the brackets that open in front of a value: in [/home/{a}] it is /home/{a}. */
+static size_t behind_opening(const struct yaml_slip *slip, size_t begin)
+{
+    while (begin < slip->at && (is_blank(byte_at(slip, begin)) || memchr("[{", byte_at(slip, begin), 2) != NULL))
+        begin++;
+    return begin;
+}
+
+/* The text of the line above, where that is no `key: value` although it looks as if it were meant: `- id:x`, `policy:x`.
+ * Returns: SIZE_MAX: it is one, or something else. */
+static size_t keyless_above(const struct yaml_slip *slip)
+{
+    size_t end = slip->at, begin;
+    bool is_entry, has_colon = false;
+
+    while (end > 0 && byte_at(slip, end - 1) != '\n')
+        end--;
+    end -= end > 0;
+    for (begin = end; begin > 0 && byte_at(slip, begin - 1) != '\n';)
+        begin--;
+    while (begin < end && is_blank(byte_at(slip, begin)))
+        begin++;
+    is_entry = byte_at(slip, begin) == '-' && is_blank(byte_at(slip, begin + 1));
+    begin += is_entry ? 2 : 0;
+    for (size_t i = begin; i < end; i++) {
+        has_colon |= byte_at(slip, i) == ':';
+        if (byte_at(slip, i) == ':' && (is_blank(byte_at(slip, i + 1)) || ends_line(byte_at(slip, i + 1))))
+            return SIZE_MAX;
+    }
+    return begin < end && byte_at(slip, begin) != '#' && (is_entry || has_colon) ? begin : SIZE_MAX;
+}
+
 /* To the end of the line, or in brackets to what ends a text there that holds pairs of them. */
 static struct span value_from(const struct yaml_slip *slip, size_t begin)
 {
@@ -74,6 +106,15 @@ static void say_quote(struct yaml_slip *slip, const char *what, size_t begin)
         SAY(slip, "%s; quote it: '%.*s'", what, SPAN_ARG(value));
 }
 
+#define INNER_BRACKET "a bracket or brace inside of [...] or {...} ends a text without quotes"
+
+/* Whether what begins at `at` stands behind a bracket within a word, as the `*` of `$.to[*]`. */
+static bool in_word(const struct yaml_slip *slip, size_t at)
+{
+    return slip->in_brackets && at > 1 && byte_at(slip, at - 1) == '[' && !is_blank(byte_at(slip, at - 2)) &&
+           memchr(":,[{\n", byte_at(slip, at - 2), 5) == NULL;
+}
+
 /* What is no beginning of a value. */
 static bool in_token(struct yaml_slip *slip)
 {
@@ -81,6 +122,9 @@ static bool in_token(struct yaml_slip *slip)
 
     if (strstr(slip->problem, "tab character") != NULL || first == '\t') {
         SAY(slip, "a tab, by which YAML cannot tell what belongs to what; indent with blanks alone");
+    } else if (strstr(slip->about, "scanning an a") != NULL && in_word(slip, slip->context)) {
+        slip->at = slip->context - 1;
+        say_quote(slip, INNER_BRACKET, behind_opening(slip, value_begin(slip, slip->at)));
     } else if (strstr(slip->about, "scanning an alias") != NULL || strstr(slip->about, "scanning an anchor") != NULL ||
                strstr(slip->about, "block scalar") != NULL || strstr(slip->about, "directive") != NULL) {
         slip->at = slip->context;
@@ -135,7 +179,7 @@ static bool in_brackets(struct yaml_slip *slip)
     if (first == ':' && value_begin(slip, slip->at) != SIZE_MAX)
         say_quote(slip, "a second `: ` in one value", value_begin(slip, slip->at));
     else if ((first == '[' || first == '{') && slip->at > 0 && !is_blank(byte_at(slip, slip->at - 1)))
-        say_quote(slip, "a bracket or brace inside of [...] or {...} ends a text without quotes", value_begin(slip, slip->at));
+        say_quote(slip, INNER_BRACKET, behind_opening(slip, value_begin(slip, slip->at)));
     else if (behind_value(slip))
         return true;
     else
@@ -147,17 +191,21 @@ static bool in_brackets(struct yaml_slip *slip)
 static bool in_block(struct yaml_slip *slip)
 {
     char first = byte_at(slip, slip->at);
+    bool is_value = strstr(slip->problem, "mapping values are not allowed") != NULL;
+    bool is_keyless = strstr(slip->about, "simple key") != NULL;
+    size_t above = is_value || is_keyless ? keyless_above(slip) : SIZE_MAX;
 
-    if (strstr(slip->problem, "mapping values are not allowed") != NULL && value_begin(slip, slip->at) != SIZE_MAX)
+    if (is_value && value_begin(slip, slip->at) != SIZE_MAX) {
         say_quote(slip, "a second `: ` in one value", value_begin(slip, slip->at));
-    else if (strstr(slip->problem, "mapping values are not allowed") != NULL)
+    } else if (above != SIZE_MAX || is_keyless) {
+        slip->at = above != SIZE_MAX ? above : slip->at;
+        SAY(slip, "a blank is missing behind the `:`, or the `:` itself; write `key: value`");
+    } else if (is_value)
         SAY(slip, "this line is indented deeper than the one above it, whose value it goes on; begin it in the same column");
     else if (strstr(slip->problem, "block sequence entries") != NULL)
         SAY(slip, "a list with `-` begins on a line of its own; write it below its key or as [a, b], or quote the text");
     else if (strstr(slip->problem, "expected node content") != NULL)
         SAY(slip, "a value is missing here, or the bracket that closes; write it, or '' for an empty text");
-    else if (strstr(slip->about, "simple key") != NULL)
-        SAY(slip, "a blank is missing behind the `:`, or the `:` itself; write `key: value`");
     else if (strstr(slip->problem, "expected key") == NULL && strstr(slip->problem, "'-' indicator") == NULL &&
              strstr(slip->problem, "document start") == NULL)
         return false;

@@ -505,15 +505,20 @@ void yaml_check_keys(const struct yaml_tree *tree, const struct yaml_node *map, 
     for (const struct yaml_node *child = map->child; child != NULL; child = child->next) {
         const char *const *word = known;
         const char *nearest;
+        bool spaced;
 
         while (*word != NULL && !span_is(child->key, *word))
             word++;
         if (*word != NULL)
             continue;
-        nearest = why_nearest(child->key.at, child->key.len, known);
+        spaced = memchr(child->key.at, ':', child->key.len) == NULL; /* {id:x} is one key */
+        nearest = spaced ? why_nearest(child->key.at, child->key.len, known) : NULL;
         why_list(known, "and", words, sizeof words);
         faults_add(faults, tree->file, child->key_line, child->key_column, "%s knows no `%.*s`; %s%s%s It knows %s.", what,
-                   SPAN_ARG(utf8_cut(child->key, KEY_SHOWN_MAX)), nearest ? "did you mean `" : "leave it out.",
+                   SPAN_ARG(utf8_cut(child->key, KEY_SHOWN_MAX)),
+                   nearest  ? "did you mean `"
+                   : spaced ? "leave it out."
+                            : "write a blank behind the `:`.",
                    nearest ? nearest : "", nearest ? "`?" : "", words);
     }
 }
