@@ -147,6 +147,10 @@ static void test_braces(void **state)
     expect_warning(HEAD WHEN("{arg: a, in: [x, '{user}']}"), AT, "variables are {principal}, {tenant} and {upstream}");
     expect_warning(HEAD WHEN("{arg: a, under: '/{home}'}"), AT, "stands for itself");
     expect_none(HEAD WHEN("{arg: a, equals: '{principal}'}"));
+    expect_warning(HEAD WHEN("{arg: a, equals: {principal}}"), AT, "a map in YAML, and no variable; quote it: '{principal}'");
+    expect_warning(HEAD WHEN("{arg: a, in: [x, {tenant}]}"), AT, "{tenant} without quotes");
+    expect_none(HEAD WHEN("{arg: a, equals: {principal: x}}"));
+    expect_none(HEAD WHEN("{arg: a, equals: {principle}}"));
     expect_none(HEAD WHEN("{arg: a, equals: '{{principal}} {} {\"a\":1} {{user}} {A}'}"));
 }
 
