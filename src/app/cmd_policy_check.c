@@ -45,7 +45,7 @@ struct check {
     bool as_json, github, strict;
     const char *config;
     struct faults faults, warnings;
-    size_t files, rules;
+    size_t files, active, rules; /* active: files of the active version that others lean on */
 };
 
 static int print_check_json(const struct check *check, int status)
@@ -78,9 +78,12 @@ static int tell_check(const struct check *check)
     }
     print_faults(&check->faults, "");
     print_faults(&check->warnings, "warning: ");
+    if (check->faults.count == 0 && check->active > 0)
+        printf("%zu %s and %zu of the active version, ", check->files, check->files == 1 ? "file" : "files", check->active);
+    else if (check->faults.count == 0)
+        printf("%zu %s, ", check->files, check->files == 1 ? "file" : "files");
     if (check->faults.count == 0)
-        printf("%zu %s, %zu %s: no errors, %zu %s\n", check->files, check->files == 1 ? "file" : "files", check->rules,
-               check->rules == 1 ? "rule" : "rules", check->warnings.count,
+        printf("%zu %s: no errors, %zu %s\n", check->rules, check->rules == 1 ? "rule" : "rules", check->warnings.count,
                check->warnings.count == 1 ? "warning" : "warnings");
     return status;
 }
@@ -122,9 +125,27 @@ static enum code read_shared(const struct policy_files *files, struct policy_set
     for (size_t i = 0; i < set->count; i++)
         if (is_given(files, set->members[i].name) || !policy_shares(set->members[i].text))
             set->members[i].fate = POLICY_REMOVED;
+        else
+            check.active++;
     for (size_t i = 0; i < files->count && code == CODE_OK; i++)
         code = policy_set_add(set, SPAN_NONE, files->files[i].path, files->files[i].text, POLICY_ADDED);
     return code;
+}
+
+/* Of files of the active version nobody asked. */
+static void keep_own(const struct policy_files *files, struct faults *warnings)
+{
+    size_t told = warnings->count < FAULTS_MAX ? warnings->count : FAULTS_MAX, kept = 0;
+
+    for (size_t i = 0; i < told; i++) {
+        bool is_own = false;
+
+        for (size_t f = 0; f < files->count && !is_own; f++)
+            is_own = span_starts_with(files->files[f].path, span_text(warnings->fault[i].file)); /* cut where it is long */
+        if (is_own)
+            warnings->fault[kept++] = warnings->fault[i];
+    }
+    warnings->count -= told - kept;
 }
 
 /* What servers have listed, if there is a store yet that knows. */
@@ -151,7 +172,10 @@ static enum code compile(const struct policy_files *files, const struct route_na
     policy_set_fini(&set);
     if (code == CODE_OK)
         route_names_check(*policy, names, &check.faults, &check.warnings);
-    return code == CODE_OK ? warn_policy(*policy, names->count, &check.warnings) : code;
+    if (code == CODE_OK)
+        code = warn_policy(*policy, names->count, &check.warnings);
+    keep_own(files, &check.warnings);
+    return code;
 }
 
 int cmd_policy__check(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include "app/store_approvals.h"
 #include "app/store_tools.h"
 #include "audit/writer.h"
+#include "author/warn.h"
 
 #include "json/doc.h"
 #include "os/clock.h"
@@ -74,6 +75,17 @@ static void look_at_names(struct report *report, const struct conf *conf, const 
     route_names_fini(&names);
 }
 
+/* A version that was good when it was loaded comes to hold rules that stop nothing any more. */
+static void look_at_ends(struct report *report, const struct policy *policy)
+{
+    static struct faults ended;
+
+    faults_init(&ended);
+    warn_ended(policy, &ended);
+    for (size_t i = 0; i < ended.count && i < FAULTS_MAX; i++)
+        find(report, "policy", true, "warning: %s:%d: %s", ended.fault[i].file, ended.fault[i].line, ended.fault[i].text);
+}
+
 static void look_at_policy(struct report *report, const struct conf *conf)
 {
     struct why why = {0};
@@ -97,7 +109,10 @@ static void look_at_policy(struct report *report, const struct conf *conf)
         find(report, "policy", false,
              "no version is active: everything is denied, reason no_policy; `callgate policy load FILES`");
     else
-        find(report, "policy", true, "version %" PRIu64 " is active, with %zu rules", version, policy_rule_count(policy));
+        find(report, "policy", true, "version %" PRIu64 " is active, with %zu rule%s", version, policy_rule_count(policy),
+             policy_rule_count(policy) == 1 ? "" : "s");
+    if (policy != NULL)
+        look_at_ends(report, policy);
     if (policy != NULL)
         look_at_names(report, conf, policy, store);
     policy_unref(&policy);
@@ -115,7 +130,8 @@ static void look_at_approvals(struct report *report, const struct conf *conf)
     if (code == CODE_OK)
         code = store_approvals_count(store, clock_wall_us(), &waiting, &why);
     if (code == CODE_OK && waiting > 0)
-        find(report, "approvals", true, "%" PRId64 " calls wait for a person: `callgate approvals list` shows them", waiting);
+        find(report, "approvals", true, "%" PRId64 " call%s for a person: `callgate approvals list` shows %s", waiting,
+             waiting == 1 ? " waits" : "s wait", waiting == 1 ? "it" : "them");
     else if (code != CODE_OK && code != CODE_NOT_FOUND) /* without a store, what is said of the policy says it */
         find(report, "approvals", false, "%s", why.text);
     db_close(&store);
@@ -420,7 +436,8 @@ static int tell_status(const struct conf *conf, bool as_json)
     int status = STATUS_DONE;
     enum code code;
 
-    find(&report, "conf", true, "%s is good, %zu routes", conf->path, conf->proxy->route_count);
+    find(&report, "conf", true, "%s is good, %zu route%s", conf->path, conf->proxy->route_count,
+         conf->proxy->route_count == 1 ? "" : "s");
     look_at_policy(&report, conf);
     look_at_approvals(&report, conf);
     look_at_people(&report, &conf->people);

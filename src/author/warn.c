@@ -126,6 +126,7 @@ enum code warn_policy(const struct policy *policy, size_t route_count, struct fa
 {
     enum code code;
 
+    warn_ended(policy, warnings);
     for (uint32_t i = 0; i < policy->rule_count; i++)
         warn__never(&policy->rules[i], warnings);
     warn__wide(policy, route_count, warnings);

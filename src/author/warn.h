@@ -15,4 +15,7 @@
  * most frequent kind comes last: only so many are told. */
 enum code warn_policy(const struct policy *policy, size_t route_count, struct faults *warnings) MUST_USE;
 
+/* Rules whose `until` is over, among those warnings: a version may come to hold some long after it was loaded. */
+void warn_ended(const struct policy *policy, struct faults *warnings);
+
 #endif

@@ -209,17 +209,31 @@ static enum dimension misses_its_method(const struct rule *rule)
     return DIM_COUNT;
 }
 
+static bool has_ended(const struct rule *rule)
+{
+    return rule->until_us != 0 && rule->until_us <= clock_wall_us();
+}
+
+void warn_ended(const struct policy *policy, struct faults *warnings)
+{
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        const struct rule *rule = &policy->rules[i];
+
+        if (has_ended(rule))
+            faults_add(warnings, rule->source->path_text, rule->line, rule->column,
+                       "the rule `%.*s` has ended by its `until` and %s; take it out, or give it another end",
+                       SPAN_ARG(rule->id),
+                       rule->effect == EFFECT_PERMIT ? "permits nothing any more" : "no longer stops a call");
+    }
+}
+
 void warn__never(const struct rule *rule, struct faults *warnings)
 {
     const struct condition *never = NULL;
     enum dimension missed = misses_its_method(rule);
 
-    if (rule->until_us != 0 && rule->until_us <= clock_wall_us()) {
-        faults_add(warnings, rule->source->path_text, rule->line, rule->column,
-                   "the rule `%.*s` has ended by its `until` and %s; take it out, or give it another end", SPAN_ARG(rule->id),
-                   rule->effect == EFFECT_PERMIT ? "permits nothing any more" : "no longer stops a call");
-        return;
-    }
+    if (has_ended(rule))
+        return; /* warn_ended tells it */
     if (missed != DIM_COUNT) {
         faults_add(warnings, rule->source->path_text, rule->line, rule->column,
                    "the rule `%.*s` can never apply: it names %s, but its methods are not %s; drop one of them",

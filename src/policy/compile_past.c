@@ -311,8 +311,8 @@ void policy__check_named(struct compiler *c)
 
         if (rule == NULL)
             FAULT_AT(c, named, "no rule of the version is called `%.*s`; %s%s%s", SPAN_ARG(span_part(named->id, 0, 128)),
-                     near != NULL ? "did you mean `" : "name the id of a rule", near != NULL ? near : "",
-                     near != NULL ? "`?" : "");
+                     near != NULL ? "did you mean `" : "name the id of a rule, and give the file that has it, too",
+                     near != NULL ? near : "", near != NULL ? "`?" : "");
         else if (rule->effect == EFFECT_FORBID && !rule->monitor)
             FAULT_AT(c, named, "`%.*s` is a forbid, which no call meets that passes; name a permit or a require_approval",
                      SPAN_ARG(named->id));

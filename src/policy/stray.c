@@ -95,7 +95,7 @@ static void tell_upstream(const struct straying *s, const struct match_name *nam
     for (size_t i = 0; i < s->count && i < NEAR_MAX; i++)
         known[i] = s->routes[i].name;
     say_whose(s, whose, sizeof whose);
-    say_instead(known, "there are", name->text, instead, sizeof instead);
+    say_instead(known, s->count == 1 ? "there is" : "there are", name->text, instead, sizeof instead);
     (void)snprintf(text, sizeof text, "%s names %s `%.*s`, which no route has, and does nothing there%s", whose,
                    kinds[name->kind], SPAN_ARG(utf8_cut(name->text, NAME_SHOWN)), instead);
     tell(s, is_lost, text);
