@@ -8,7 +8,7 @@
 #include "sql/sql.h"
 
 #define NAMES_MAX 256
-#define ROWS_MAX 64 /* functions in FROM that are in sight at once */
+#define ROWS_MAX 256 /* functions in FROM that are in sight at once, and their columns */
 #define TREE_BYTES ((size_t)24 << 20)
 
 const char *const sql_statement_text[] = {"select", "select_into", "select_for_update", "insert", "update", "update_all",
@@ -24,7 +24,7 @@ struct rows {
     struct span name;
     const struct json_node *columns; /* as the text names them, or NULL */
     bool names_column;               /* a column without a name of its own has the row's */
-    uint32_t depth;
+    size_t count; /* with all behind it */
     const struct rows *next;
 };
 
@@ -455,14 +455,16 @@ static void see_rows(struct walk *walk, const struct json_node *node)
     }
     *rows = (struct rows){.name = alias != NULL ? text_of(alias, "aliasname") : name, .next = walk->rows,
                           .columns = alias != NULL ? list_of(alias, "colnames") : NULL,
-                          .depth = walk->rows != NULL ? walk->rows->depth + 1 : 1};
+                          .count = walk->rows != NULL ? walk->rows->count + 1 : 1};
+    for (const struct json_node *at = rows->columns; at != NULL; at = at->next)
+        rows->count++;
     for (size_t i = 0; rows->columns == NULL && i < sizeof named_by_row / sizeof *named_by_row; i++)
         rows->names_column |= span_is(name, named_by_row[i]);
     walk->rows = rows;
     if (rows->name.len == 0)
         refuse(walk, "what stands in FROM without a name of its own,", call != NULL ? call->raw : SPAN_NONE);
-    else if (rows->depth > ROWS_MAX)
-        refuse(walk, "more than 64 functions in FROM; the next one,", rows->name);
+    else if (rows->count > ROWS_MAX)
+        refuse(walk, "more than 256 functions and columns of theirs in FROM; the next one,", rows->name);
 }
 
 static void walk_fields(struct walk *walk, const struct shape *shape, const struct json_node *fields)

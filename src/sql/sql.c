@@ -48,6 +48,8 @@ static const char *wrong_with(struct span text)
     for (size_t i = 0; i < text.len; i++) {
         if (text.at[i] == '\0')
             return "it holds NUL";
+        if (text.at[i] == '\\' && i > 0 && (unsigned char)text.at[i - 1] >= 0x80)
+            return "it holds a backslash behind a character that is none of ASCII's, which some encodings take for its end";
         run = strchr("~!@#^&|`?+-*/%<>=", text.at[i]) != NULL ? run + 1 : 0;
         if (run > RUN_MAX)
             return "it holds over 256 characters of operators in a row";
@@ -76,7 +78,9 @@ enum code sql_parse(struct span text, bool conforming, struct buf *tree, struct 
     result = pg_query_parse(ended);
     standard_conforming_strings = true;
     mem_free(ended);
-    if (result.error != NULL)
+    if (result.error != NULL && strcmp(result.error->message, "out of memory") == 0)
+        code = CODE_NOMEM; /* a server that has some would read it */
+    else if (result.error != NULL)
         code = why_set(why, CODE_INVALID, "PostgreSQL's parser: %.200s", result.error->message);
     else
         code = result.parse_tree != NULL ? buf_add_text(tree, result.parse_tree) : CODE_NOMEM;

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 struct row {
     const char *text, *names; /* statements `!`, functions `()`; NULL: not read */
@@ -204,6 +205,8 @@ static const struct row unread[] = {
     {"select '\\'' from a; --' from b", NULL},
     {"select E'\\'' from a", "select! a"},
     {"select '\\d+' from a", "select! a"},
+    {"select E'\xe4\xbd\xa0\\' , pg_sleep(60) --'", NULL}, /* 0xa0 0x5c is a character of GBK's */
+    {"select E'\xe4\xbd\xa0 \\' , pg_sleep(60) --'", "select!"},
     {"select U&'\\0061' from a", "select! a"},
 };
 
@@ -267,6 +270,8 @@ static const char *const worst[][3] = {
     {"select ", "*****************************************************************************************************************"
                 "*********************************************************************************************** ", "1"},
     {"insert into t values (1)", ",(1)", ""}, {"select 1 from t group by cube(a", ",a", ")"}, {"select $1", "||f($1)", ""},
+    {"select 1 from f() a", ",f() a", ""},
+    {"select ", "a.a,", "1 from f() a(a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a)"},
 };
 
 /* What the header says of the worst: 2 MiB of stack; time is told in the tests' own way, with room for a busy machine. */
@@ -330,6 +335,38 @@ static void test_names_are_bounded(void **state)
     assert_int_equal(read_text(span_of(text, at), names, sizeof names, &why), CODE_UNDECIDED);
 }
 
+static void test_functions_in_from_are_bounded(void **state)
+{
+    char text[8192] = "select 1 from f() a(b)", names[8192];
+    size_t at = strlen(text);
+    struct why why;
+
+    (void)state;
+    for (int i = 0; i < 254; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, ",f()");
+    assert_int_equal(read_text(span_of(text, at), names, sizeof names, &why), CODE_OK);
+    at += (size_t)snprintf(text + at, sizeof text - at, ",f()");
+    assert_int_equal(read_text(span_of(text, at), names, sizeof names, &why), CODE_UNDECIDED);
+}
+
+/* The library may be built to put a pipe in the place of stderr while it reads, whatever other threads log. */
+static void test_descriptors(void **state)
+{
+    struct rlimit before, none;
+    struct why why = {""};
+    char names[64];
+    enum code code;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    code = read_text(SPAN_LIT("select 1"), names, sizeof names, &why);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (code != CODE_OK)
+        fail_msg("%s; build libpg_query with -DDEBUG", why.text);
+}
+
 static void test_memory(void **state)
 {
     struct why why;
@@ -374,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_work),   cmocka_unit_test(test_called),  cmocka_unit_test(test_with),
         cmocka_unit_test(test_writing), cmocka_unit_test(test_unread), cmocka_unit_test(test_worst),
         cmocka_unit_test(test_length), cmocka_unit_test(test_names_are_bounded), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_functions_in_from_are_bounded), cmocka_unit_test(test_descriptors),
         cmocka_unit_test(test_threads),
     };
 
