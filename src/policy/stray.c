@@ -26,6 +26,15 @@ struct straying {
 
 /* ---- upstreams ---- */
 
+static struct span plain_head(struct span glob)
+{
+    size_t len = 0;
+
+    while (len < glob.len && memchr("*?\\", glob.at[len], 3) == NULL)
+        len++;
+    return span_part(glob, 0, len);
+}
+
 static bool meets_route(const struct match_name *name, const struct policy_route *route)
 {
     struct span known = span_text(route->name);
@@ -36,7 +45,9 @@ static bool meets_route(const struct match_name *name, const struct policy_route
     case NAME_GLOB: return glob_meets(name->text, known);
     case NAME_REGEX:
         regex_budget_init(&budget);
-        return !glob_is_literal(known) || policy_name_matches(name, false, known, &budget) != TRUTH_FALSE;
+        if (!glob_is_literal(known)) /* of a slug, all that is certain is how the name begins */
+            return regex_may_begin(name->regex, plain_head(known), name->whole, &budget) != REGEX_NO_MATCH;
+        return policy_name_matches(name, false, known, &budget) != TRUTH_FALSE;
     case NAME_PROTOCOL: break;
     }
     return true;

@@ -196,12 +196,12 @@ static bool check_utf8(struct run *run, struct span subject)
     return true;
 }
 
-enum regex_result regex__match(const struct regex *regex, struct span subject, bool whole,
-                               const struct regex__limits *limits, struct regex_budget *budget)
+static enum regex_result match_as(const struct regex *regex, struct span subject, uint32_t how,
+                                  const struct regex__limits *limits, struct regex_budget *budget)
 {
-    struct run run = {.regex = regex, .budget = budget, .search_rate = whole ? 0 : regex->search_rate};
+    struct run run = {.regex = regex, .budget = budget, .search_rate = how & PCRE2_ANCHORED ? 0 : regex->search_rate};
     struct scratch *scratch;
-    uint32_t options = PCRE2_NO_UTF_CHECK | (whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0);
+    uint32_t options = PCRE2_NO_UTF_CHECK | how;
     int result;
 
     /* The subject is read once to check its UTF-8, and once for where a match may begin: at two bytes a unit. */
@@ -224,7 +224,14 @@ enum regex_result regex__match(const struct regex *regex, struct span subject, b
     }
     if (result == PCRE2_ERROR_NOMATCH)
         return REGEX_NO_MATCH;
-    return result >= 0 ? REGEX_MATCH : REGEX_UNDECIDED; /* 0: more groups than the one we keep places for */
+    /* 0: more groups than the one we keep places for */
+    return result >= 0 || result == PCRE2_ERROR_PARTIAL ? REGEX_MATCH : REGEX_UNDECIDED;
+}
+
+enum regex_result regex__match(const struct regex *regex, struct span subject, bool whole,
+                               const struct regex__limits *limits, struct regex_budget *budget)
+{
+    return match_as(regex, subject, whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0, limits, budget);
 }
 
 void regex_budget_init(struct regex_budget *budget)
@@ -250,13 +257,27 @@ static bool is_too_short(const struct regex *regex, struct span subject)
     return utf8_check(subject, 0, subject.len, &is_ascii) != SIZE_MAX; /* else it is undecided */
 }
 
+static struct regex__limits limits_of(size_t len)
+{
+    return (struct regex__limits){.match_limit = (uint32_t)(MATCH_LIMIT_PRODUCT / (len > 0 ? len : 1)) + MATCH_LIMIT_LEAST,
+                                  .max_work = MATCH_WORK + (uint64_t)MATCH_WORK_PER_BYTE * len};
+}
+
 enum regex_result regex_match(const struct regex *regex, struct span subject, bool whole, struct regex_budget *budget)
 {
-    size_t len = subject.len > 0 ? subject.len : 1;
-    struct regex__limits limits = {.match_limit = (uint32_t)(MATCH_LIMIT_PRODUCT / len) + MATCH_LIMIT_LEAST,
-                                   .max_work = MATCH_WORK + (uint64_t)MATCH_WORK_PER_BYTE * subject.len};
+    struct regex__limits limits = limits_of(subject.len);
 
     if (is_too_short(regex, subject))
         return regex_budget_spend(budget, SHORT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
     return regex__match(regex, subject, whole, &limits, budget);
+}
+
+enum regex_result regex_may_begin(const struct regex *regex, struct span beginning, bool whole, struct regex_budget *budget)
+{
+    struct regex__limits limits = limits_of(beginning.len);
+    uint32_t options = 0;
+
+    if (!whole && (pcre2_pattern_info(regex->code, PCRE2_INFO_ALLOPTIONS, &options) != 0 || !(options & PCRE2_ANCHORED)))
+        return REGEX_MATCH; /* it may be found in what follows */
+    return match_as(regex, beginning, PCRE2_PARTIAL_HARD | (whole ? PCRE2_ANCHORED : 0), &limits, budget);
 }

@@ -75,6 +75,9 @@ bool regex_budget_spend(struct regex_budget *budget, uint64_t work);
  * Takes: a subject that is checked for valid UTF-8; others are undecided. */
 enum regex_result regex_match(const struct regex *regex, struct span subject, bool whole, struct regex_budget *budget);
 
+/* The same of all subjects that begin so: no match where none of them could. */
+enum regex_result regex_may_begin(const struct regex *regex, struct span beginning, bool whole, struct regex_budget *budget);
+
 /* Pumps the pattern with hostile subjects of 8 KiB, used as a whole or anywhere. Returns: false where its cost grows
  * faster than the subject; *example says on what, and is static. Takes some milliseconds. */
 bool regex_is_affordable(const struct regex *regex, bool whole, const char **example);

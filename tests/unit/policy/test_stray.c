@@ -68,6 +68,12 @@ static void test_upstreams(void **state)
         look(rows[i].text, NULL, 0, &told); /* nothing is known */
         assert_int_equal(told.count, 0);
     }
+    look(RULE("forbid", "upstreams: [{regex: '^zzz$'}, {regex: 'dojo', anchor: whole}, {regex: 'dojo-b.*', anchor: whole}, "
+              "{regex: '^dojob'}]"), routes, 3, &told); /* slugs begin otherwise; `dojo` is the beginning of some */
+    assert_int_equal(told.lost, 3);
+    look(RULE("forbid", "upstreams: [{regex: 'dojo-ab', anchor: whole}, {regex: '^dojo-a[b-z]$'}, {regex: zzz}, {regex: 'zzz$'}]"),
+         routes, 3, &told);
+    assert_int_equal(told.lost, 0);
     look(RULE("forbid", "upstreams: [{regex: zzz}]"), routes, 1, &told); /* of names alone a regex is asked */
     assert_true(told.lost == 1 && strstr(told.text, "; there is `shop`") != NULL);
     assert_true(policy_route_exists(routes, 3, SPAN_LIT("dojo-abc")) && !policy_route_exists(routes, 3, SPAN_LIT("dojo")));
