@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/policy_files.h"
 #include "app/print.h"
+#include "app/store.h"
 #include "app/store_tools.h"
 #include "app/conf.h"
 
@@ -217,6 +218,41 @@ int cmd_policy__remove(int argc, char **argv)
 
 /* ---- activate ---- */
 
+/* What goes back in a hurry is not refused for a route that has gone since, but that is said. */
+static void find_strays(struct db *db, const struct store_place *place, uint64_t version, struct faults *warnings)
+{
+    struct policy *policy = NULL;
+    struct route_names names;
+    struct faults unread;
+    struct why why = {""};
+
+    faults_init(&unread);
+    route_names_init(&names);
+    if ((place->store == NULL || place->config != NULL) &&
+        route_names_read(conf_find(place->config), &names, &unread) == CODE_OK &&
+        store_compile_policy(db, version, &policy, &why) == CODE_OK)
+        route_names_check(policy, &names, warnings, warnings);
+    policy_unref(&policy);
+    route_names_fini(&names);
+}
+
+static int tell_active(uint64_t version, bool as_json, const struct faults *warnings)
+{
+    struct doc *doc;
+
+    if (!as_json) {
+        print_faults(warnings, "warning: ");
+        printf("version %" PRIu64 " is active\n", version);
+        return STATUS_DONE;
+    }
+    doc = doc_object();
+    doc_int(doc, "version", (int64_t)version);
+    doc_bool(doc, "active", true);
+    if (warnings->count > 0)
+        policy_faults_doc(warnings, doc_add_array(doc, "warnings"));
+    return print_doc(&doc);
+}
+
 int cmd_policy__activate(int argc, char **argv)
 {
     static struct faults faults;
@@ -230,7 +266,8 @@ int cmd_policy__activate(int argc, char **argv)
         {0},
     };
     const struct usage usage = {"callgate policy activate VERSION [OPTIONS]",
-                                "Makes a stored version the active one; an old one is how a change is rolled back.",
+                                "Makes a stored version the active one; an old one is how a change is rolled back. Warns of\n"
+                                "upstreams of its rules that no route has.",
                                 options, 1, 1};
     char actor[ACTOR_BYTES];
     struct why why = {""};
@@ -254,8 +291,8 @@ int cmd_policy__activate(int argc, char **argv)
     } else if (code != CODE_OK) {
         status = complain_store(db != NULL, code, NULL, &why);
     } else {
-        printf(as_json ? "{\"version\":%" PRIu64 ",\"active\":true}\n" : "version %" PRIu64 " is active\n", version);
-        status = STATUS_DONE;
+        find_strays(db, &place, version, &faults);
+        status = tell_active(version, as_json, &faults);
     }
     db_close(&db);
     return status;
