@@ -114,6 +114,13 @@ static bool is_plain_name(struct span name)
     return name.len > 0 && name.len <= 100;
 }
 
+/* By the ids of our own rules, and by those of tools that got another for it. */
+static bool is_taken(struct span name)
+{
+    return span_is(name, "protocol") || span_starts_with(name, SPAN_LIT("offers.")) ||
+           span_starts_with(name, SPAN_LIT("tool."));
+}
+
 /* A tool that the server itself does not call read-only is for a person to permit. */
 static enum code write_tool(struct init *init, const struct json_node *tool)
 {
@@ -121,6 +128,7 @@ static enum code write_tool(struct init *init, const struct json_node *tool)
     const bool is_read_only = hint != NULL && hint->type == JSON_TRUE;
     const struct json_node *name = json_member(tool, SPAN_LIT("name"));
     const struct json_node *about = json_member(tool, SPAN_LIT("description"));
+    const char *tool_part;
 
     if (name == NULL || !is_plain_name(name->text)) {
         init->left_out++;
@@ -130,8 +138,9 @@ static enum code write_tool(struct init *init, const struct json_node *tool)
     init->read_only += is_read_only;
     if (about != NULL)
         write_summary(&init->policy_text, about->text);
-    return buf_addf(&init->policy_text, "  %s- {id: %s.%.*s, effect: permit, match: {upstreams: ['%s'], tools: ['%.*s']}}\n",
-                    is_read_only ? "" : "# ", init->name, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
+    tool_part = is_taken(name->text) ? "tool." : "";
+    return buf_addf(&init->policy_text, "  %s- {id: %s.%s%.*s, effect: permit, match: {upstreams: ['%s'], tools: ['%.*s']}}\n",
+                    is_read_only ? "" : "# ", init->name, tool_part, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
 }
 
 static enum code write_policy_head(struct init *init)
