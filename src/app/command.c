@@ -171,17 +171,14 @@ static int read_option(const struct usage *usage, char **argv, int argc, int *at
     return store_value(usage, option, argv[++*at], given);
 }
 
-/* Also of a failure that the words before it make. */
-static bool wants_json(const struct usage *usage, int argc, char **argv)
+/* Also of a failure that the words before it make, and where the command has no answer in JSON. */
+static bool wants_json(int argc, char **argv)
 {
-    const struct option *option = usage->options;
-    bool is_asked = false;
+    int i = 0;
 
-    while (option->name != NULL && (option->flag == NULL || strcmp(option->name, "json") != 0))
-        option++;
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        is_asked = is_asked || strcmp(argv[i], "--json") == 0;
-    return is_asked && option->name != NULL;
+    while (i < argc && strcmp(argv[i], "--json") != 0 && strcmp(argv[i], "--") != 0)
+        i++;
+    return i < argc && strcmp(argv[i], "--json") == 0;
 }
 
 int options_read(const struct usage *usage, int argc, char **argv, int *operands)
@@ -190,7 +187,7 @@ int options_read(const struct usage *usage, int argc, char **argv, int *operands
     bool options_over = false;
     uint64_t given = 0;
 
-    print_failures_as_json(wants_json(usage, argc, argv));
+    print_failures_as_json(wants_json(argc, argv));
     *operands = 0;
     for (int i = 0; i < argc; i++) {
         int status;
@@ -256,6 +253,7 @@ int command_run(const struct command *commands, const char *path, int argc, char
     const char *word = helps ? argv[1] : argv[0];
     char deeper[128];
 
+    print_failures_as_json(wants_json(argc, argv));
     if (argc == 0 || (helps && argc == 1)) {
         print_commands(helps ? stdout : stderr, commands, path);
         return helps ? STATUS_DONE : STATUS_USAGE;
