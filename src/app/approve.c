@@ -312,7 +312,6 @@ static enum code mind(struct serve *serve, int64_t now_us, struct why *why)
 
     if (code == CODE_OK)
         code = forget_lapsed(serve, now_us, why);
-
     if (code == CODE_OK && serve->approvals.recount)
         code = store_approvals_count(serve->store, now_us, &serve->approvals.waiting, why);
     if (code == CODE_OK)

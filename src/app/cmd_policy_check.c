@@ -123,7 +123,7 @@ static enum code read_shared(const struct policy_files *files, struct policy_set
         set->count = 0;
     db_close(&db);
     for (size_t i = 0; i < set->count; i++)
-        if (is_given(files, set->members[i].name) || !policy_shares(set->members[i].text))
+        if (!policy_shares(set->members[i].text) || is_given(files, set->members[i].name))
             set->members[i].fate = POLICY_REMOVED;
         else
             check.active++;
@@ -132,12 +132,14 @@ static enum code read_shared(const struct policy_files *files, struct policy_set
     return code;
 }
 
-/* Of files of the active version nobody asked. */
+/* Of files of the active version nobody asked. Where there are more than are kept, all of these stay. */
 static void keep_own(const struct policy_files *files, struct faults *warnings)
 {
-    size_t told = warnings->count < FAULTS_MAX ? warnings->count : FAULTS_MAX, kept = 0;
+    size_t kept = 0;
 
-    for (size_t i = 0; i < told; i++) {
+    if (warnings->count > FAULTS_MAX)
+        return;
+    for (size_t i = 0; i < warnings->count; i++) {
         bool is_own = false;
 
         for (size_t f = 0; f < files->count && !is_own; f++)
@@ -145,18 +147,17 @@ static void keep_own(const struct policy_files *files, struct faults *warnings)
         if (is_own)
             warnings->fault[kept++] = warnings->fault[i];
     }
-    warnings->count -= told - kept;
+    warnings->count = kept;
 }
 
-/* What servers have listed, if there is a store yet that knows. */
+/* What servers have listed, if there is a store yet that knows; else names of tools are not held against anything. */
 static void take_tools(struct route_names *names)
 {
     const struct store_place place = {.config = check.config};
     struct why why = {""};
     struct db *db = NULL;
 
-    if (store_find(&place, DB_READ, &db, &why) != CODE_OK || store_tools_take(db, names, &why) != CODE_OK)
-        why.text[0] = '\0'; /* names of tools are not held against anything then */
+    (void)(store_find(&place, DB_READ, &db, &why) == CODE_OK && store_tools_take(db, names, &why) == CODE_OK);
     db_close(&db);
 }
 

@@ -100,7 +100,7 @@ static void read_admin(struct conf_reader *reader, const struct yaml_node *root,
         *shown[conf__word(reader, page, "public", pages)] = true;
 }
 
-void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people)
+static void people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people)
 {
     const struct yaml_node *node = yaml_member(root, "people");
 
@@ -147,7 +147,7 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     check_files(reader, root, conf);
     read_admin(reader, root, &conf->admin);
     conf__check_pipe(reader, root, &conf->pipe);
-    conf__people_of(reader, root, &conf->people);
+    people_of(reader, root, &conf->people);
     conf__notification(reader, yaml_member(root, "notify"), &conf->notify);
     reader->arena = &proxy->arena;
     proxy->host_count = conf__texts(reader, root, "hosts", MAX_HOSTS, conf__host, &proxy->hosts);
@@ -302,7 +302,7 @@ enum code conf_people(const char *path, struct arena *arena, struct conf_people 
     if (code != CODE_OK)
         return code;
     reader.tree = tree;
-    conf__people_of(&reader, yaml_root(tree), out);
+    people_of(&reader, yaml_root(tree), out);
     yaml_tree_free(&tree);
     return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
 }

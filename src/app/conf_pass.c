@@ -7,7 +7,8 @@
 
 #define MAX_LIST 256
 
-bool conf__path_is_plain(struct span path)
+/* It begins with '/', and has no `%`, `..`, `//`, `;`, `\`, query or fragment. */
+static bool is_plain(struct span path)
 {
     if (path.len == 0 || path.at[0] != '/')
         return false;
@@ -29,12 +30,12 @@ bool conf__path_is_template(struct span path)
     struct span before, behind;
 
     if (path.len == 0 || mark == NULL)
-        return conf__path_is_plain(path);
+        return is_plain(path);
     before = span_of(path.at, (size_t)(mark - path.at));
     behind = span_part(path, before.len + sizeof SLUG_MARK - 1, SIZE_MAX);
     return span_ends_with(before, SPAN_LIT("/")) &&
-           (span_is(before, "/") || conf__path_is_plain(span_part(before, 0, before.len - 1))) &&
-           (span_is_empty(behind) || conf__path_is_plain(behind));
+           (span_is(before, "/") || is_plain(span_part(before, 0, before.len - 1))) &&
+           (span_is_empty(behind) || is_plain(behind));
 }
 
 /* ---- slugs ---- */

@@ -101,7 +101,6 @@ bool conf__bool(struct conf_reader *reader, const struct yaml_node *map, const c
 size_t conf__choice(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *const *words);
 size_t conf__word(struct conf_reader *reader, const struct yaml_node *node, const char *key, const char *const *words);
 uint64_t conf__size(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint64_t min, uint64_t max);
-uint32_t conf__duration(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max_ms);
 uint32_t conf__number(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max);
 /* A header's name that nothing but this key decides on. */
 struct span conf__header_name(struct conf_reader *reader, const struct yaml_node *node);
@@ -121,7 +120,6 @@ struct span conf__host(struct conf_reader *reader, const struct yaml_node *node)
 /* The file as a map; a missing or unreadable one is a fault like any other. */
 enum code conf__tree(const char *path, struct yaml_tree **tree, struct faults *faults) MUST_USE;
 
-bool conf__path_is_plain(struct span path); /* begins with '/', no `%`, `..`, `//`, `;`, `\`, query or fragment */
 bool conf__path_is_template(struct span path); /* likewise, perhaps with one segment that is a slug's mark */
 /* Warns where a revocation list has run out: nothing that it speaks of is accepted. A fault would keep an older
  * configuration, and with it what newer lists revoke. */
@@ -131,7 +129,6 @@ void conf__routes(struct conf_reader *reader, const struct yaml_node *root);
 const struct dialect *conf__dialect(struct conf_reader *reader, const struct yaml_node *route); /* or the default */
 bool conf__is_pipe(const struct yaml_node *route); /* a route with a dialect, and with neither path nor upstream */
 bool conf__has_pipes(const struct yaml_node *root, bool alone); /* some route is for pipes; alone: all are */
-void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people);
 void conf__check_pipe(struct conf_reader *reader, const struct yaml_node *root, const struct conf_pipe *pipe);
 void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, bool subtree, struct proxy_upstream *out);
 /* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */

@@ -218,7 +218,7 @@ uint64_t conf__size(struct conf_reader *reader, const struct yaml_node *map, con
     return bytes;
 }
 
-uint32_t conf__duration(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max_ms)
+static uint32_t duration_of(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max_ms)
 {
     const struct yaml_node *node = yaml_member(map, key);
     uint64_t ms;
@@ -337,7 +337,7 @@ static void read_key(struct conf_reader *reader, const struct yaml_node *map, co
         *(uint64_t *)at = bytes != 0 ? bytes : usual(key, num_size);
         break;
     case CONF_TIME:
-        number = conf__duration(reader, map, key->name, (uint32_t)key->max);
+        number = duration_of(reader, map, key->name, (uint32_t)key->max);
         *(uint32_t *)at = number != 0 ? number : (uint32_t)usual(key, num_duration);
         break;
     case CONF_COUNT:

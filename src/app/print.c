@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "os/clock.h"
 
-void print_safely_v(FILE *out, const char *format, va_list args)
+static void print_safely_v(FILE *out, const char *format, va_list args)
 {
     va_list again;
     struct buf safe;

@@ -18,7 +18,6 @@
 /* As printf, for files, messages and names that somebody else wrote: what is no visible character, line ends too, stands as
  * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. */
 void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
-void print_safely_v(FILE *out, const char *format, va_list args);
 
 /* Whether from here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status}
  * or, of a place in a file, {"error" or "warning": text, "file":, "line":, "column":}. */

@@ -83,14 +83,14 @@ uint64_t approvals__scope(struct span tenant, struct span principal)
     return hash_mix(hash_span(tenant), hash_span(principal));
 }
 
-struct approval **approvals__bucket(struct approval_shard *shard, uint64_t scope)
+static struct approval **bucket_of(struct approval_shard *shard, uint64_t scope)
 {
     return &shard->buckets[(scope >> 8) % APPROVAL_BUCKETS];
 }
 
 struct approval *approvals__find(struct approval_shard *shard, uint64_t scope, const unsigned char digest[DIGEST_BYTES])
 {
-    struct approval *approval = *approvals__bucket(shard, scope);
+    struct approval *approval = *bucket_of(shard, scope);
 
     while (approval != NULL && (approval->scope != scope || memcmp(approval->digest, digest, DIGEST_BYTES) != 0))
         approval = approval->next;
@@ -101,7 +101,7 @@ static uint32_t count_asked(struct approval_shard *shard, uint64_t scope)
 {
     uint32_t count = 0;
 
-    for (struct approval *approval = *approvals__bucket(shard, scope); approval != NULL; approval = approval->next)
+    for (struct approval *approval = *bucket_of(shard, scope); approval != NULL; approval = approval->next)
         count += approval->scope == scope && approval->state == APPROVAL_ASKED;
     return count;
 }
@@ -118,7 +118,7 @@ void approvals__set_state(struct approvals *approvals, struct approval *approval
 
 struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, const unsigned char digest[DIGEST_BYTES])
 {
-    struct approval *approval = mem_zalloc(sizeof *approval), **bucket = approvals__bucket(shard, scope);
+    struct approval *approval = mem_zalloc(sizeof *approval), **bucket = bucket_of(shard, scope);
 
     if (approval == NULL)
         return NULL;
@@ -131,7 +131,7 @@ struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, co
 
 void approvals__unlink(struct approval_shard *shard, struct approval *approval)
 {
-    struct approval **at = approvals__bucket(shard, approval->scope);
+    struct approval **at = bucket_of(shard, approval->scope);
 
     while (*at != approval)
         at = &(*at)->next;

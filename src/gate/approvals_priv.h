@@ -64,7 +64,6 @@ struct approvals {
 struct approval_shard *approvals__lock(struct approvals *approvals, uint64_t scope);
 void approvals__unlock(struct approval_shard *shard);
 uint64_t approvals__scope(struct span tenant, struct span principal);
-struct approval **approvals__bucket(struct approval_shard *shard, uint64_t scope);
 struct approval *approvals__find(struct approval_shard *shard, uint64_t scope, const unsigned char digest[DIGEST_BYTES]);
 struct approval *approvals__add(struct approval_shard *shard, uint64_t scope, const unsigned char digest[DIGEST_BYTES]);
 void approvals__unlink(struct approval_shard *shard, struct approval *approval);

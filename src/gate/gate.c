@@ -383,13 +383,6 @@ void gate__renew(struct gate *gate, const struct gate_message *message, struct g
         redact_again(gate, message, decision);
 }
 
-struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
-                            bool *redacted)
-{
-    gate__renew(gate, message, decision);
-    return gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, &decision->verdict, redacted);
-}
-
 static enum audit_verdict recorded_verdict(enum verdict_kind kind)
 {
     switch (kind) {
@@ -408,8 +401,10 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
 {
     const struct verdict *verdict = &decision->verdict;
     bool permits = verdict->kind == VERDICT_PERMIT, redacted;
-    struct span arguments = gate__arguments(gate, message, decision, &redacted); /* first: it may renew the verdict's texts */
+    struct span arguments;
 
+    gate__renew(gate, message, decision);
+    arguments = gate__arguments_text(&gate->text, gate->shared->redact_key, message->root, verdict, &redacted);
     *record = (struct audit_decision){
         .time_us = message->time_us,
         .tenant = message->tenant, .principal = message->principal, .authentication = message->authentication,

@@ -108,10 +108,6 @@ struct question gate__question_of(const struct gate_message *message);
 /* What the verdict says is to be redacted lies in the scratch; where that has been used since, it is found again. */
 void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
 
-/* The arguments as they may be recorded, also then. */
-struct span gate__arguments(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
-                            bool *redacted);
-
 /* people.c: takes the approvals that the verdict is due to, or notes what it waits for. Returns: false: somebody was faster,
  * the call is to be judged again. */
 bool gate__mind_approvals(struct gate *gate, const struct question *question, struct gate_decision *decision);

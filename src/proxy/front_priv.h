@@ -24,7 +24,6 @@ struct place {
     struct span rest; /* below a subtree or wildcard, from its '/' on */
 };
 enum reason route__lead(struct pair *pair, const struct place *place); /* the call goes there: its names and paths */
-bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address);
 void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
 struct span route__correlation_name(const struct exchange *exchange);
 uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
