@@ -102,7 +102,9 @@ const char store_approvals_schema_held[] =
     "  params    TEXT) STRICT;"
     "INSERT INTO approval_held SELECT ask, 0, arguments, query, params FROM approval_shown ORDER BY ask;"
     "DROP TABLE approval_shown;"
-    VIEW(", a.target, t.query, t.params, a.redacted", "approval_held");
+    /* what was asked before is kept as the audit shows it, and nobody knows of which part */
+    VIEW(", a.target, t.query, t.params, coalesce(a.redacted, iif(a.arguments_redacted, '[\"$\"]', NULL)) AS redacted",
+         "approval_held");
 
 /* Whether who granted it said that not all of it could be looked at. */
 const char store_approvals_schema_unseen[] =

@@ -113,7 +113,7 @@ struct seen {
     int64_t id, times, seen_decision, used_decision;
     enum store_approval_state state;
     int64_t now_us;
-    bool has_arguments;
+    bool has_arguments, is_redacted;
     char claimed_by[16], used_by[16];
 };
 
@@ -128,6 +128,7 @@ static enum code note(void *context, const struct store_approval *approval)
     seen->used_decision = approval->used_decision;
     seen->state = store_approval_state(approval, seen->now_us);
     seen->has_arguments = approval->arguments.at != NULL;
+    seen->is_redacted = approval->redacted.at != NULL;
     snprintf(seen->claimed_by, sizeof seen->claimed_by, "%.*s", SPAN_ARG(approval->claimed_by));
     snprintf(seen->used_by, sizeof seen->used_by, "%.*s", SPAN_ARG(approval->used_by));
     return CODE_OK;
@@ -502,6 +503,67 @@ static void arguments_are_erased(void **state)
         assert_false(look(APPROVALS_ONE, number, NOW + 60).has_arguments);
 }
 
+/* As 0.3.0 left it, with one call that waits and one that was approved; the view was another one, too. */
+static void make_older(void)
+{
+    struct why why = {0};
+
+    ask(ONE, 'a', 1, NOW);
+    ask(ONE, 'b', 2, NOW);
+    must(answer(2, true, NOW, MINUTE, &why), &why);
+    must(db_exec(db, "DROP VIEW approval; DROP TABLE approval_held; DROP TABLE listed_tool; DROP TRIGGER approval_ask_stays;"
+                     "UPDATE approval_ask SET arguments_redacted = 1;"
+                     "ALTER TABLE approval_ask DROP COLUMN redacted;"
+                     "CREATE TRIGGER approval_ask_stays BEFORE UPDATE ON approval_ask"
+                     "  BEGIN SELECT raise(ABORT, 'asks are append-only'); END;"
+                     "CREATE TABLE approval_shown(ask INTEGER PRIMARY KEY REFERENCES approval_ask(id), arguments TEXT,"
+                     "  query TEXT, params TEXT) STRICT;"
+                     "INSERT INTO approval_shown VALUES (1, '{\"to\":\"still-asked\"}', NULL, NULL),"
+                     "  (2, '{\"to\":\"decided-long-ago\"}', 'a=1', NULL);"
+                     "CREATE VIEW approval AS SELECT * FROM approval_ask;"
+                     "PRAGMA user_version = 8"), &why);
+    db_close(&db);
+}
+
+static bool stands_in_file(const char *text)
+{
+    struct buf bytes;
+    struct why why = {0};
+    bool stands;
+
+    buf_init(&bytes, (size_t)1 << 24);
+    must(file_read(path, FILE_ANY, (size_t)1 << 24, &bytes, &why), &why);
+    stands = memmem(buf_peek(&bytes).at, buf_len(&bytes), text, strlen(text)) != NULL;
+    buf_fini(&bytes);
+    return stands;
+}
+
+/* 7.8: a store of 0.3.0 keeps what waits, as it was kept, and forgets what is decided. */
+static void older_stores_are_taken_over(void **state)
+{
+    struct why why = {0};
+    struct seen seen;
+
+    (void)state;
+    make_older();
+    must(store_open(path, DB_WRITE, &db, &why), &why);
+    seen = look(APPROVALS_ONE, 1, NOW);
+    assert_true(seen.has_arguments && seen.is_redacted);
+    assert_int_equal(seen.state, APPROVAL_IS_WAITING);
+    assert_int_equal(look(APPROVALS_ONE, 2, NOW).state, APPROVAL_IS_APPROVED);
+    ask(ONE, 'c', 3, NOW);
+    assert_false(look(APPROVALS_ONE, 3, NOW).is_redacted);
+    must(store_approvals_begin(db, &why), &why);
+    must(store_approvals_forget(db, NOW, &why), &why);
+    must(store_approvals_commit(db, &why), &why);
+    assert_true(look(APPROVALS_ONE, 1, NOW).has_arguments);
+    assert_false(look(APPROVALS_ONE, 2, NOW).has_arguments);
+    assert_true(stands_in_file("still-asked"));
+    assert_false(stands_in_file("decided-long-ago"));
+    must(answer(1, true, NOW, MINUTE, &why), &why);
+    assert_false(stands_in_file("still-asked"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +576,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(decided_bytes_are_overwritten, open_it, close_it),
         cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, open_it, close_it),
         cmocka_unit_test_setup_teardown(arguments_are_erased, open_it, close_it),
+        cmocka_unit_test_setup_teardown(older_stores_are_taken_over, open_it, close_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
