@@ -64,7 +64,7 @@ BROKEN = ["%", "%2", "%zz", "%c3", "%c3%a4", "&lt", "&nope;", "&#0;", "&#xd800;"
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "America/St_Johns"]
 HOURS = ["08:00-17:30", "22:00-06:00", "00:00-24:00", "18:00-24:00", "00:00-00:01", "23:59-00:00", "02:00-03:00", "12:00-11:59"]
 # People whose names mean something where they are put, and what says them.
-PEOPLE = ["bot", "test", "a", "a*b", "..", "a/b", "x?", "a%b", "xy", "\\", "Ada", "a.b", "a b", "a\u200bb"]
+PEOPLE = ["bot", "test", "a", "a*b", "..", "a/b", "x?", "a%b", "a/..", "%2e.\\b", "a/.../b", "xy", "\\", "Ada", "a.b", "a b", "a\u200bb"]
 SAYING = ["{principal}", "{principal}", "{tenant}", "x{principal}", "{principal}y", "{upstream}{principal}", "{{principal}}", "{{tenant}",
           "{user}", "{", "{principal", "a{{{tenant}}}", "{}"]
 SAYING_OF = {"glob": ["{principal}*", "\\{principal}", "\\\\{principal}*", "?{tenant}", "*{principal}*"], "under": ["/srv/{principal}", "/{tenant}/", "/srv/{tenant}{principal}/a"],

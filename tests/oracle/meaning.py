@@ -98,7 +98,8 @@ def say(text, call, name):
             said += "{" + found[1] + "}"
             continue
         stands = call.get(found[2], "")
-        if stands in ("", ".", "..") or values.hides(stands) or any(c < " " for c in stands):
+        steps = re.split(r"[/\\]", re.sub("%2[eE]", ".", stands))
+        if stands == "" or {".", ".."} & set(steps) or values.hides(stands) or any(c < " " for c in stands):
             return None
         if (name == "under" and set(stands) & set("/\\%")) or (name == "url" and not re.fullmatch("[a-z0-9_-]+", stands, re.ASCII)):
             return None

@@ -68,6 +68,13 @@ static const struct row rows[] = {
     {"ada", "contains: '<{principal}>'", "\"Ada <ada>\"", 'T', 'T'},
     {"ada", "contains: '{principal}'", "[\"bob\",\"ada\"]", 'T', 'T'},
     {"..", "contains: '{principal}'", "[\"bob\"]", 'U', 'U'},
+    /* steps that lead out of where the name stands, in each spelling of which a server may walk them */
+    {"ada/../bob", "starts_with: '/h/{principal}/'", "\"/h/ada/../bob/x\"", 'U', 'U'},
+    {"../bob", "equals: '/h/{principal}/x'", "\"/h/../bob/x\"", 'U', 'U'},
+    {"ada/%2E%2e/bob", "glob: '/h/{principal}/*'", "\"/h/ada/%2E%2e/bob/x\"", 'U', 'U'},
+    {"ada\\.%2e", "in: ['/h/{principal}']", "\"/h/ada\\\\.%2e\"", 'U', 'U'},
+    {"ada/.", "ends_with: '/{principal}'", "\"/h/ada/.\"", 'U', 'U'},
+    {"spiffe://td/a..b/...", "equals: '{principal}'", "\"spiffe://td/a..b/...\"", 'T', 'T'},
     /* hosts: what a label may be, as it is written in lower case */
     {"ada", HOST, "\"https://ada.example.com/x\"", 'T', 'T'},
     {"ada", HOST, "\"https://ADA.EXAMPLE.com/x\"", 'T', 'T'},
