@@ -8,7 +8,8 @@
 #include "sql/sql.h"
 
 #define NAMES_MAX 256
-#define ROWS_MAX 256 /* functions in FROM that are in sight at once, and their columns */
+#define ROWS_MAX 128 /* functions in FROM that are in sight at once, and their columns */
+#define CTES_MAX 256 /* in sight at once; those of WITH RECURSIVE count twice */
 #define TREE_BYTES ((size_t)24 << 20)
 
 const char *const sql_statement_text[] = {"select", "select_into", "select_for_update", "insert", "update", "update_all",
@@ -16,6 +17,7 @@ const char *const sql_statement_text[] = {"select", "select_into", "select_for_u
 
 struct cte {
     struct span name;
+    size_t count; /* with all behind it */
     const struct cte *next;
 };
 
@@ -417,8 +419,11 @@ static void walk_with(struct walk *walk, const struct json_node *with)
             }
             if (round == 1)
                 walk_node(walk, at);
-            *cte = (struct cte){.name = name->text, .next = walk->ctes};
+            *cte = (struct cte){.name = name->text, .next = walk->ctes,
+                                .count = walk->ctes != NULL ? walk->ctes->count + 1 : 1};
             walk->ctes = cte;
+            if (cte->count > CTES_MAX)
+                refuse(walk, "more than 256 names of WITH; the next one,", cte->name);
         }
 }
 
@@ -464,7 +469,7 @@ static void see_rows(struct walk *walk, const struct json_node *node)
     if (rows->name.len == 0)
         refuse(walk, "what stands in FROM without a name of its own,", call != NULL ? call->raw : SPAN_NONE);
     else if (rows->count > ROWS_MAX)
-        refuse(walk, "more than 256 functions and columns of theirs in FROM; the next one,", rows->name);
+        refuse(walk, "more than 128 functions and columns of theirs in FROM; the next one,", rows->name);
 }
 
 static void walk_fields(struct walk *walk, const struct shape *shape, const struct json_node *fields)

@@ -335,18 +335,27 @@ static void test_names_are_bounded(void **state)
     assert_int_equal(read_text(span_of(text, at), names, sizeof names, &why), CODE_UNDECIDED);
 }
 
-static void test_functions_in_from_are_bounded(void **state)
+/* `unit` as often as may be in sight at once, and once more. */
+static void check_bound(const char *head, const char *unit, const char *tail, size_t most)
 {
-    char text[8192] = "select 1 from f() a(b)", names[8192];
-    size_t at = strlen(text);
+    char text[8192], names[64];
     struct why why;
 
+    for (size_t count = most; count <= most + 1; count++) {
+        size_t size = strlen(head) + count * strlen(unit) + strlen(tail);
+
+        assert_true(size <= sizeof text);
+        assert_int_equal(read_text(filled(text, size, head, unit, tail), names, sizeof names, &why),
+                         count == most ? CODE_OK : CODE_UNDECIDED);
+    }
+}
+
+static void test_what_is_in_sight_is_bounded(void **state)
+{
     (void)state;
-    for (int i = 0; i < 254; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, ",f()");
-    assert_int_equal(read_text(span_of(text, at), names, sizeof names, &why), CODE_OK);
-    at += (size_t)snprintf(text + at, sizeof text - at, ",f()");
-    assert_int_equal(read_text(span_of(text, at), names, sizeof names, &why), CODE_UNDECIDED);
+    check_bound("select 1 from f() a(b)", ",f()", "", 126);
+    check_bound("with a as (select)", ",b as (select)", " select", 255);
+    check_bound("with recursive a as (select)", ",b as (select)", " select", 127);
 }
 
 /* The library may be built to put a pipe in the place of stderr while it reads, whatever other threads log. */
@@ -411,7 +420,7 @@ int main(void)
         cmocka_unit_test(test_work),   cmocka_unit_test(test_called),  cmocka_unit_test(test_with),
         cmocka_unit_test(test_writing), cmocka_unit_test(test_unread), cmocka_unit_test(test_worst),
         cmocka_unit_test(test_length), cmocka_unit_test(test_names_are_bounded), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_functions_in_from_are_bounded), cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_what_is_in_sight_is_bounded), cmocka_unit_test(test_descriptors),
         cmocka_unit_test(test_threads),
     };
 
