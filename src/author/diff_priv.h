@@ -26,7 +26,7 @@ struct diff_rule {
 };
 
 /* What of a rule a change is about: a call that flips is counted where this differs for it. */
-enum diff_part { DIFF_WHOLE = 0, DIFF_NAMES, DIFF_WHEN, DIFF_ARGS, DIFF_LIMIT };
+enum diff_part { DIFF_WHOLE = 0, DIFF_NAMES, DIFF_WHEN, DIFF_ARGS, DIFF_LIMIT, DIFF_UNTIL };
 
 /* A rule that a change is in. */
 struct diff_site {

@@ -157,6 +157,8 @@ static bool made_the_difference(struct probing *p, const struct diff_change *cha
 {
     if (site->part == DIFF_WHOLE)
         return may_become(change->way, p->after->kind);
+    if (site->part == DIFF_UNTIL)
+        return rule_lasts(site->rules[0], question) != rule_lasts(site->rules[1], question);
     if (site->part == DIFF_LIMIT)
         return is_over_limit(p->before, site->rules[0]) || is_over_limit(p->after, site->rules[1]);
     return lets_apply(p, site, 0, question) != lets_apply(p, site, 1, question);

@@ -228,7 +228,7 @@ static void compare_other(struct diff_telling *t, const struct yaml_node *before
         SAY(t, after != NULL ? "; it was " : "is left out; it was ");
         diff__say(&t->text, before);
     }
-    t->part = span_is(key, "limit") ? DIFF_LIMIT : DIFF_WHOLE;
+    t->part = span_is(key, "limit") ? DIFF_LIMIT : span_is(key, "until") ? DIFF_UNTIL : DIFF_WHOLE;
     diff__keep(t, other_way(t, key, before, after));
 }
 

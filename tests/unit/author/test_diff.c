@@ -213,6 +213,11 @@ static void test_several(void **state)
     EXPECT(PERMIT("when: [{arg: n, min: 2}, {arg: n, max: 5}]"), PERMIT("when: [{arg: n, min: 1}, {arg: n, max: 6}]"),
            {"asks `n`: min 1; it asked `n`: min 2", DIFF_PERMITS, true, true},
            {"asks `n`: max 6; it asked `n`: max 5", DIFF_PERMITS, true, true});
+    /* an end, which made no call flip that comes before it */
+    EXPECT(RULE("permit", "match: {tools: [t]}, until: 2101-01-01T00:00:00Z"),
+           RULE("permit", "match: {tools: [t, u]}, until: 2101-02-01T00:00:00Z"),
+           {"`until` is now '2101-02-01T00:00:00Z'; it was '2101-01-01T00:00:00Z'", DIFF_PERMITS, true, true},
+           {"match.tools also takes u", DIFF_PERMITS, true, true});
     /* in one entry, all one way; or both ways */
     EXPECT(PERMIT("when: [{arg: n, min: 2, max: 5}]"), PERMIT("when: [{arg: n, min: 1, max: 6}]"),
            {"asks `n`: min 1, max 6; it asked `n`: min 2, max 5", DIFF_PERMITS, true, false});
