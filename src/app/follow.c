@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define LISTED_PAUSE_US 10000000
+
 /* The store is asked four times a second: one sentence is logged once, not four times a second. */
 static void tell_fault(struct serve *serve, enum code code, const struct why *why)
 {
@@ -50,13 +52,18 @@ static void recall(const struct serve *serve, const struct policy *coming)
         log_warn("app", "%s; new rules that ask for earlier calls know none", why.text);
 }
 
-/* Where somebody else writes the store it is tried again at the next look. */
+/* Where somebody else writes the store it is tried again at the next look. A server may list other tools each time, and all of
+ * its tools are written anew. */
 void serve__keep_listed(struct serve *serve)
 {
+    int64_t now_us = clock_monotonic_us();
     struct why why = {0};
 
-    if (buf_len(&serve->listed) == 0)
+    if (buf_len(&serve->listed) == 0 && now_us >= serve->listed_next_us) {
         gate_state_listed(gate_state_of(serve->shared), &serve->listed);
+        if (buf_len(&serve->listed) > 0)
+            serve->listed_next_us = now_us + LISTED_PAUSE_US;
+    }
     if (buf_code(&serve->listed) != CODE_OK || (buf_len(&serve->listed) > 0 &&
         store_tools_put(serve->store, buf_peek(&serve->listed), &why) == CODE_OK))
         buf_clear(&serve->listed);

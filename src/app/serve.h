@@ -69,6 +69,7 @@ struct serve {
     struct conf *conf;
     struct buf confined;         /* what holds, as JSON */
     struct buf listed;           /* tools that the store is to be told of */
+    int64_t listed_next_us;      /* not before then of further ones */
     struct loop *loop;
     struct signals signals;
     bool has_signals;
