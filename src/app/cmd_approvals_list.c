@@ -25,6 +25,7 @@ struct listing {
     const char *tenant;
     int64_t now_us;
     size_t count;
+    int64_t last; /* that was looked at */
     struct buf line, safe;
 };
 
@@ -110,6 +111,32 @@ static void end_list(const struct listing *listing)
                "              callgate approvals refuse NUMBER --why TEXT\n");
 }
 
+/* One at a time, since it is written when the store is not being read: whoever reads slowly locks nobody out. */
+static enum code list_next(void *context, const struct store_approval *approval)
+{
+    struct listing *listing = context;
+    size_t before = listing->count;
+    enum code code;
+
+    listing->last = approval->id;
+    code = list_one(listing, approval);
+    return code == CODE_OK && listing->count > before ? CODE_LIMIT : code;
+}
+
+/* CODE_DOWN: nobody reads it. */
+static enum code list_each(struct db *db, enum store_approvals which, store_approval_fn next, struct listing *listing,
+                           struct why *why)
+{
+    enum code code = CODE_LIMIT;
+
+    while (code == CODE_LIMIT) {
+        code = store_approvals_each(db, which, listing->last, listing->now_us, next, listing, why);
+        if (fflush(stdout) != 0)
+            return CODE_DOWN;
+    }
+    return code;
+}
+
 int cmd_approvals__list(int argc, char **argv)
 {
     struct store_place place = {0};
@@ -134,12 +161,11 @@ int cmd_approvals__list(int argc, char **argv)
     buf_init(&listing.safe, TEXT_BYTES);
     code = store_find(&place, DB_READ, &db, &why);
     if (code == CODE_OK)
-        code = store_approvals_each(db, listing.all ? APPROVALS_ALL : APPROVALS_WAITING, 0, listing.now_us, list_one, &listing,
-                                    &why);
+        code = list_each(db, listing.all ? APPROVALS_AFTER : APPROVALS_WAITING, list_next, &listing, &why);
     db_close(&db);
     buf_fini(&listing.line);
     buf_fini(&listing.safe);
-    if (code != CODE_OK)
+    if (code != CODE_OK && code != CODE_DOWN)
         return complain_why(code, &why);
     end_list(&listing);
     return STATUS_DONE;
@@ -148,22 +174,18 @@ int cmd_approvals__list(int argc, char **argv)
 /* ---- watch ---- */
 
 struct watching {
-    struct listing listing;
-    int64_t last; /* that was looked at */
+    struct listing listing; /* first */
     bool is_first;
 };
 
-/* One at a time, since it is written when the store is not being read: whoever reads slowly locks nobody out. */
-static enum code watch_one(void *context, const struct store_approval *approval)
+static enum code watch_next(void *context, const struct store_approval *approval)
 {
     struct watching *watching = context;
-    size_t before = watching->listing.count;
-    enum code code = CODE_OK;
 
-    watching->last = approval->id;
     if (!watching->is_first || store_approval_state(approval, watching->listing.now_us) == APPROVAL_IS_WAITING)
-        code = list_one(&watching->listing, approval);
-    return code == CODE_OK && watching->listing.count > before ? CODE_LIMIT : code;
+        return list_next(&watching->listing, approval);
+    watching->listing.last = approval->id;
+    return CODE_OK;
 }
 
 static volatile sig_atomic_t is_interrupted;
@@ -183,17 +205,13 @@ static bool is_wanted(void)
            !is_interrupted;
 }
 
-/* All that came since the last look. CODE_DOWN: nobody reads it. A store that somebody writes is read at the next. */
+/* All that came since the last look. A store that somebody writes is read at the next. */
 static enum code look(struct db *db, struct watching *watching, struct why *why)
 {
-    enum code code = CODE_LIMIT;
+    enum code code;
 
-    while (code == CODE_LIMIT) {
-        watching->listing.now_us = clock_wall_us();
-        code = store_approvals_each(db, APPROVALS_AFTER, watching->last, watching->listing.now_us, watch_one, watching, why);
-        if (fflush(stdout) != 0)
-            return CODE_DOWN;
-    }
+    watching->listing.now_us = clock_wall_us();
+    code = list_each(db, APPROVALS_AFTER, watch_next, &watching->listing, why);
     watching->is_first = watching->is_first && code != CODE_OK;
     return code == CODE_BUSY ? CODE_OK : code;
 }
@@ -222,7 +240,6 @@ int cmd_approvals__watch(int argc, char **argv)
     (void)sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
     (void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = interrupt}, NULL);
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-    (void)setvbuf(stdout, NULL, _IOFBF, 2 * TEXT_BYTES);
     buf_init(&watching.listing.line, TEXT_BYTES);
     buf_init(&watching.listing.safe, TEXT_BYTES);
     code = store_find(&place, DB_READ, &db, &why);

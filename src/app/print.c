@@ -131,6 +131,16 @@ void print_time(struct doc *doc, const char *key, int64_t time_us)
     doc_text(doc, key, span_text(text));
 }
 
+#define HOLD_BYTES ((size_t)32 << 20)
+
+void print_hold(void)
+{
+    static char *buffer; /* stdout's to the end; pages that nothing is written to take no memory */
+
+    if (buffer == NULL && (buffer = mem_array(HOLD_BYTES, 1)) != NULL)
+        (void)setvbuf(stdout, buffer, _IOFBF, HOLD_BYTES);
+}
+
 int print_doc(struct doc **doc)
 {
     return print_line(stdout, doc) == CODE_OK ? STATUS_DONE : complain(STATUS_CANNOT, "not enough memory");

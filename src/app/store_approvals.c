@@ -165,13 +165,11 @@ static struct store_approval approval_of_row(struct db_stmt *row)
 static enum code find_rows(struct db *db, enum store_approvals which, int64_t number, int64_t now_us, struct db_stmt **rows)
 {
     const char *sql = SELECT_APPROVALS "id > ?1 ORDER BY id";
-    int64_t first = 0;
+    int64_t first = 0, second = which == APPROVALS_WAITING ? number : now_us;
 
     switch (which) {
-    case APPROVALS_ALL:
-        break;
     case APPROVALS_WAITING:
-        sql = SELECT_APPROVALS IS_ASKED " ORDER BY id";
+        sql = SELECT_APPROVALS IS_ASKED " AND id > ?2 ORDER BY id";
         first = now_us - APPROVAL_FORGET_US;
         break;
     case APPROVALS_OPEN:
@@ -180,7 +178,7 @@ static enum code find_rows(struct db *db, enum store_approvals which, int64_t nu
               "(SELECT ask FROM approval_answer WHERE until_us > ?2) AND until_us > ?2 AND used_us IS NULL";
         first = now_us - APPROVAL_FORGET_US;
         break;
-    case APPROVALS_AFTER: /* as APPROVALS_ALL, from there on */
+    case APPROVALS_AFTER:
         first = number;
         break;
     case APPROVALS_ONE:
@@ -192,8 +190,8 @@ static enum code find_rows(struct db *db, enum store_approvals which, int64_t nu
         first = number;
         break;
     }
-    return db_select(db, sql, (const struct db_value[]){db_of_int(first), db_of_int(now_us)}, which == APPROVALS_OPEN ? 2 : 1,
-                     rows);
+    return db_select(db, sql, (const struct db_value[]){db_of_int(first), db_of_int(second)},
+                     which == APPROVALS_OPEN || which == APPROVALS_WAITING ? 2 : 1, rows);
 }
 
 enum code store_approvals_each(struct db *db, enum store_approvals which, int64_t number, int64_t now_us,

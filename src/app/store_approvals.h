@@ -45,13 +45,12 @@ struct store_approval {
 const char *store_approval_state_text(enum store_approval_state state); /* "waiting", "approved" ... */
 enum store_approval_state store_approval_state(const struct store_approval *approval, int64_t now_us);
 
-/* Which are wanted: those that wait; those that wait or have an answer in force that is not used, without their arguments;
- * all; one; those that a decision asked for; those after a number. */
-enum store_approvals { APPROVALS_WAITING = 0, APPROVALS_OPEN, APPROVALS_ALL, APPROVALS_ONE, APPROVALS_OF_DECISION,
-                       APPROVALS_AFTER };
+/* Which are wanted: those after a number that wait; those that wait or have an answer in force that is not used, without their
+ * arguments; one; those that a decision asked for; all after a number. */
+enum store_approvals { APPROVALS_WAITING = 0, APPROVALS_OPEN, APPROVALS_ONE, APPROVALS_OF_DECISION, APPROVALS_AFTER };
 
 typedef enum code (*store_approval_fn)(void *context, const struct store_approval *approval);
-/* By number. Takes: number: of APPROVALS_ONE or APPROVALS_AFTER, or of the decision. */
+/* By number. Takes: number: of the one, or before the first, or of the decision. */
 enum code store_approvals_each(struct db *db, enum store_approvals which, int64_t number, int64_t now_us,
                                store_approval_fn each, void *context, struct why *why) MUST_USE;
 enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting, struct why *why) MUST_USE;

@@ -2,6 +2,7 @@
 #include "app/commands.h"
 
 #include "app/conf.h"
+#include "app/print.h"
 #include "app/store.h"
 #include "base/mem.h"
 
@@ -13,6 +14,7 @@ enum code store_find(const struct store_place *place, enum db_mode mode, struct 
     enum code code;
 
     *db = NULL;
+    print_hold();
     if (place->store != NULL)
         return store_open(place->store, mode, db, why);
     faults_init(&faults);

@@ -185,16 +185,15 @@ static enum code check_names(const struct policy_store_change *change, struct po
                    "where their routes come later");
 }
 
-/* Reads what is active, changes it, compiles it. Takes: lost: how much its new files name in vain. */
-static enum code compile_change(struct db *db, const struct policy_store_change *change, struct policy_set *set,
-                                struct policy **policy, struct faults *faults, struct faults *warnings, size_t *lost,
-                                struct why *why)
+/* Changes the active version and compiles it. Takes: lost: how much its new files name in vain. */
+static enum code compile_change(struct db *db, const struct policy_store_change *change, uint64_t active,
+                                struct policy_set *set, struct policy **policy, struct faults *faults,
+                                struct faults *warnings, size_t *lost, struct why *why)
 {
     char hash[2 * DIGEST_BYTES];
-    uint64_t active = 0;
-    enum code code = policy_store_active(db, &active, why);
+    enum code code = CODE_OK;
 
-    if (code == CODE_OK && active != 0)
+    if (active != 0)
         code = policy_set_read(db, active, set, hash, why);
     if (code == CODE_INVALID && change->only && change->may_remove) { /* nothing of it stays, so its text does not matter */
         set->count = 0;
@@ -244,43 +243,80 @@ static enum code run_tests(const struct policy_store_change *change, const struc
                    "or say --despite-failing-tests with --why", *failing, passed + *failing);
 }
 
-/* Inside the transaction. */
-static enum code apply(struct db *db, const struct policy_store_change *change, struct policy_set *set, uint64_t *version,
-                       struct faults *faults, struct faults *warnings, struct why *why)
+/* What is to be stored, made without a lock: whoever loads what takes long to compile or to test keeps nobody from the store. */
+struct made {
+    uint64_t onto; /* the version that was active */
+    struct policy_set set;
+    struct policy *policy;
+    size_t failing, lost;
+};
+
+static void made_fini(struct made *made)
 {
-    struct policy *policy = NULL;
-    size_t failing = 0, lost = 0;
-    enum code code = compile_change(db, change, set, &policy, faults, warnings, &lost, why);
+    policy_unref(&made->policy);
+    policy_set_fini(&made->set);
+}
+
+static enum code make(struct db *db, const struct policy_store_change *change, struct made *made, struct faults *faults,
+                      struct faults *warnings, struct why *why)
+{
+    enum code code = policy_store_active(db, &made->onto, why);
 
     if (code == CODE_OK)
-        code = run_tests(change, policy, &failing, why);
+        code = compile_change(db, change, made->onto, &made->set, &made->policy, faults, warnings, &made->lost, why);
+    return code == CODE_OK ? run_tests(change, made->policy, &made->failing, why) : code;
+}
+
+/* Returns: CODE_EXISTS: another version became active meanwhile. */
+static enum code store_made(struct db *db, const struct policy_store_change *change, const struct made *made, uint64_t *version,
+                            struct why *why)
+{
+    uint64_t active = 0;
+    enum code code = db_begin(db);
+
+    if (code != CODE_OK)
+        return policy_store_why(why, code, db, "locking the store");
+    code = policy_store_active(db, &active, why);
+    if (code == CODE_OK && active != made->onto)
+        code = why_set(why, CODE_EXISTS, "other versions became active while this one was compiled and tested; look at them, and "
+                       "give the command again");
     if (code == CODE_OK)
-        code = store_set(db, change, set, policy, failing, lost > 0, version, why);
-    policy_unref(&policy);
+        code = store_set(db, change, &made->set, made->policy, made->failing, made->lost > 0, version, why);
+    if (code != CODE_OK)
+        db_rollback(db);
     return code;
 }
+
+#define MAKE_TRIES 8
 
 enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
                              struct faults *faults, struct faults *warnings, struct why *why)
 {
-    struct policy_set set;
     enum code code = check_message(change->message, why);
+    struct made made;
+    bool again;
 
     if (code == CODE_OK)
         code = check_message(change->despite, why);
     *version = 0;
     if (code != CODE_OK)
         return code;
-    code = db_begin(db);
-    if (code != CODE_OK)
-        return policy_store_why(why, code, db, "locking the store");
-    policy_set_init(&set);
-    code = apply(db, change, &set, version, faults, warnings, why);
-    if (code != CODE_OK)
-        db_rollback(db);
-    for (size_t i = 0; i < set.count && code == CODE_OK && change->tell != NULL; i++)
-        change->tell(change->context, set.members[i].name, set.members[i].fate);
-    policy_set_fini(&set);
+    for (int tries = 1;; tries++) {
+        made = (struct made){.policy = NULL};
+        policy_set_init(&made.set);
+        if (warnings != NULL)
+            faults_init(warnings); /* of the try before */
+        code = make(db, change, &made, faults, warnings, why);
+        if (code == CODE_OK)
+            code = store_made(db, change, &made, version, why);
+        again = code == CODE_EXISTS && tries < MAKE_TRIES && made.failing == 0; /* what failed has been told */
+        if (!again)
+            break;
+        made_fini(&made);
+    }
+    for (size_t i = 0; i < made.set.count && code == CODE_OK && change->tell != NULL; i++)
+        change->tell(change->context, made.set.members[i].name, made.set.members[i].fate);
+    made_fini(&made);
     return code;
 }
 
@@ -289,11 +325,13 @@ enum code policy_store_preview(struct db *db, const struct policy_store_change *
 {
     struct policy_set set;
     size_t lost;
-    enum code code;
+    uint64_t active;
+    enum code code = policy_store_active(db, &active, why);
 
     *policy = NULL;
     policy_set_init(&set);
-    code = compile_change(db, change, &set, policy, faults, NULL, &lost, why);
+    if (code == CODE_OK)
+        code = compile_change(db, change, active, &set, policy, faults, NULL, &lost, why);
     policy_set_fini(&set);
     return code;
 }

@@ -215,7 +215,7 @@ static void answers_hold_for_their_time(void **state)
     assert_int_equal(look(APPROVALS_ONE, 1, NOW + 3).state, APPROVAL_IS_APPROVED);
     assert_int_equal(look(APPROVALS_OPEN, 0, NOW + 3).count, 1);
     ask(ONE, 'a', 8, NOW + 4);
-    assert_int_equal(look(APPROVALS_ALL, 0, NOW).count, 1);
+    assert_int_equal(look(APPROVALS_AFTER, 0, NOW).count, 1);
     assert_int_equal(answer(1, true, NOW + 2 + MINUTE, MINUTE, &why), CODE_DENIED);
     assert_non_null(strstr(why.text, "is over"));
     /* What is over is asked for anew. */

@@ -211,6 +211,40 @@ static enum code note_activation(void *context, const struct policy_store_activa
 
 #define PASSES "tests: [{name: t, call: {tool: x}, expect: {verdict: permit, rule: a.1}}]\n"
 
+struct beside {
+    struct shop *shop;
+    bool is_done;
+};
+
+/* Somebody else's, in the middle of the tests. */
+static void load_beside(void *context, const struct policy_test_result *result)
+{
+    struct beside *beside = context;
+    struct shop other = {.db = beside->shop->db};
+
+    (void)result;
+    if (!beside->is_done)
+        assert_int_equal(load(&other, "policy: c\nrules: [{id: c.1, effect: permit}]\n", NULL), CODE_OK);
+    beside->is_done = true;
+}
+
+/* 7.9: whoever compiles and tests for long holds no lock, and what he stores is what he tested. */
+static void test_tests_hold_no_lock(void **state)
+{
+    struct shop *shop = *state;
+    const struct policy_file file = {SPAN_LIT("a.yaml"), SPAN_LIT(A1 "tests: [{name: t, call: {tool: x}, expect: {verdict: deny}}]\n")};
+    struct beside beside = {shop, false};
+    struct policy_store_change change = {.files = &file, .file_count = 1, .activate = true, .author = SPAN_LIT("ada"), .now_us = 1,
+                                         .despite = SPAN_LIT("why"), .despite_tests = true, .failed = load_beside, .context = &beside};
+
+    faults_init(&shop->faults);
+    assert_int_equal(policy_store_apply(shop->db, &change, &shop->version, &shop->faults, NULL, &shop->why), CODE_EXISTS);
+    assert_non_null(strstr(shop->why.text, "other versions became active"));
+    assert_int_equal(active(shop), 1);
+    assert_int_equal(policy_store_apply(shop->db, &change, &shop->version, &shop->faults, NULL, &shop->why), CODE_OK);
+    assert_int_equal(active(shop), 2);
+}
+
 static enum code note_despite(void *context, const struct policy_store_version *version)
 {
     char *text = context;
@@ -427,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_failing_tests, open_shop, close_shop),
+        cmocka_unit_test_setup_teardown(test_tests_hold_no_lock, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_load, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_only_and_remove, open_shop, close_shop),
         cmocka_unit_test_setup_teardown(test_broken, open_shop, close_shop),
