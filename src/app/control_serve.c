@@ -30,8 +30,7 @@
 #define ASKERS_MAX 32      /* at once */
 #define ASKERS_OF_ONE 8    /* of one account */
 #define ASK_SECONDS 60     /* for a command that does not last */
-#define OUTPUT_BYTES ((size_t)32 << 20) /* of one, before anything is written: a slow terminal holds no lock of the store */
-#define WORDS_BYTES ((size_t)1 << 20)   /* likewise of its standard error */
+#define WORDS_BYTES ((size_t)1 << 20) /* of its standard error, before anything is written */
 #define MEMORY_BYTES ((rlim_t)512 << 20)
 #define LOOK_MS 250
 #define PLACE_MS 1000      /* between looks whether another gate has left the socket's place */
@@ -59,16 +58,16 @@ static struct {
     struct command_guest guest;
 } asker;
 
-/* Each second: whoever has gone, or takes too long, ends it. */
+/* Each second: whoever has gone, whatever he has left unread, or takes too long, ends it. */
 static void look(int number)
 {
+    struct pollfd person = {.fd = asker.fd, .events = POLLRDHUP};
     int error = errno;
-    char byte;
 
     (void)number;
     if (asker.seconds > 0 && --asker.seconds == 0)
         _exit(STATUS_CANNOT);
-    if (recv(asker.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+    if (poll(&person, 1, 0) != 0)
         _exit(STATUS_CANNOT);
     errno = error;
 }
@@ -175,11 +174,12 @@ static void refuse(int fd, const char *text)
     (void)send(fd, bytes, sizeof head + head.len, MSG_NOSIGNAL | MSG_DONTWAIT); /* it never makes us wait */
 }
 
-static bool hold_output(FILE *file, size_t bytes)
+/* As print_hold, which the commands of the store call themselves, for what is said of failures. */
+static bool hold_failures(void)
 {
-    char *buffer = mem_array(bytes, 1); /* pages that nothing is written to take no memory */
+    static char buffer[WORDS_BYTES];
 
-    return buffer != NULL && setvbuf(file, buffer, _IOFBF, bytes) == 0;
+    return setvbuf(stderr, buffer, _IOFBF, sizeof buffer) == 0;
 }
 
 static int run(const struct desk *desk, unsigned roles, int argc, char **argv)
@@ -197,7 +197,7 @@ static int run(const struct desk *desk, unsigned roles, int argc, char **argv)
     asker.guest.read = ask_file;
     if (command->lasts)
         asker.seconds = 0;
-    if (!command->is_of_audit && (!hold_output(stdout, OUTPUT_BYTES) || !hold_output(stderr, WORDS_BYTES)))
+    if (!command->is_of_audit && !hold_failures())
         return STATUS_CANNOT;
     command_serve(&asker.guest);
     return command_run(desk->commands, "callgate", argc, argv);
@@ -283,8 +283,10 @@ static void admit(struct desk *desk, int fd)
     unsigned roles;
     pid_t parent = getpid(), pid = -1;
 
-    if (person_of_peer(fd, &person) != CODE_OK)
+    if (person_of_peer(fd, &person) != CODE_OK) {
+        refuse(fd, "who you are cannot be known: the process that connected has to wait for the answer");
         return;
+    }
     roles = roles_of(desk, &person);
     if (roles == 0)
         tell_stranger(&person);

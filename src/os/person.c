@@ -32,23 +32,22 @@ uid_t person_login(void)
     return read_login("/proc/self/loginuid");
 }
 
-/* The number of a process that has ended may be another's: only one that still lives behind the socket is looked at. Kernels
- * before 6.5 do not say, and then nobody is. */
-static uid_t login_of_peer(int fd, pid_t pid)
+/* The number of a process that has ended may be another's: only one that still lives behind the socket is looked at. One that
+ * connects and ends, and leaves its end to others, would hide who logged in. Kernels before 6.5 do not say, and then nobody is. */
+static enum code read_login_of_peer(int fd, pid_t pid, uid_t *login)
 {
     char path[64];
     struct pollfd process = {.fd = -1, .events = POLLIN};
     socklen_t len = sizeof process.fd;
-    uid_t login = PERSON_UNKNOWN;
+    bool lives;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process.fd, &len) != 0)
-        return PERSON_UNKNOWN;
+        return errno == ENOPROTOOPT ? CODE_OK : CODE_IO;
     (void)snprintf(path, sizeof path, "/proc/%d/loginuid", (int)pid);
-    login = read_login(path);
-    if (poll(&process, 1, 0) != 0)
-        login = PERSON_UNKNOWN;
+    *login = read_login(path);
+    lives = poll(&process, 1, 0) == 0;
     (void)close(process.fd);
-    return login;
+    return lives ? CODE_OK : CODE_NOT_FOUND;
 }
 
 static enum code read_groups(int fd, gid_t own, struct person *person)
@@ -77,8 +76,9 @@ enum code person_of_peer(int fd, struct person *person)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
         return CODE_IO;
     person->uid = peer.uid;
-    person->login = login_of_peer(fd, peer.pid);
-    code = read_groups(fd, peer.gid, person);
+    code = read_login_of_peer(fd, peer.pid, &person->login);
+    if (code == CODE_OK)
+        code = read_groups(fd, peer.gid, person);
     if (code != CODE_OK)
         person_fini(person);
     return code;

@@ -67,9 +67,12 @@ static bool log_in(void)
     return login != NULL && fputs("61234", login) >= 0 && fclose(login) == 0;
 }
 
+enum stay { STAYS, IS_NOT_WAITED_FOR, IS_GONE };
+
 /* A process with a login of its own that connects, and then stays or ends. */
-static uid_t login_of_peer(const char *path, bool stays)
+static enum code login_of_peer(const char *path, enum stay stay, uid_t *login)
 {
+    enum code code;
     struct person person;
     siginfo_t ended;
     int listener, fd;
@@ -80,29 +83,33 @@ static uid_t login_of_peer(const char *path, bool stays)
     if (child == 0) {
         if (!log_in() || local_connect(path, &fd) != CODE_OK)
             _exit(1);
-        if (stays)
+        if (stay == STAYS)
             (void)pause();
         _exit(0);
     }
-    if (!stays) /* and it is left a number that nobody waits for */
-        assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    if (stay != STAYS)
+        assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | (stay == IS_GONE ? 0 : WNOWAIT)), 0);
     while ((fd = accept(listener, NULL, NULL)) < 0)
         (void)usleep(1000);
-    assert_int_equal(person_of_peer(fd, &person), CODE_OK);
+    code = person_of_peer(fd, &person);
     person_fini(&person);
-    (void)kill(child, SIGKILL);
-    assert_int_equal(waitpid(child, NULL, 0), child);
+    if (stay == STAYS)
+        (void)kill(child, SIGKILL);
+    if (stay != IS_GONE)
+        assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(close(fd) | close(listener) | unlink(path), 0);
-    return person.login;
+    *login = person.login;
+    return code;
 }
 
-/* The number of who has ended may be another's by now. */
-static void a_peer_that_has_ended_has_no_login(void **state)
+/* The number of who has ended may be another's by now; and who could leave his end to others would hide his login. */
+static void a_peer_that_has_ended_is_nobody(void **state)
 {
     char folder[] = "/tmp/callgate-person-XXXXXX", path[64];
     pid_t child = fork();
     int status;
     uid_t login;
+    enum code ended;
 
     (void)state;
     if (child == 0)
@@ -114,9 +121,12 @@ static void a_peer_that_has_ended_has_no_login(void **state)
     }
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/s", folder);
-    login = login_of_peer(path, true);
-    assert_true(login == 61234 || login == PERSON_UNKNOWN); /* a kernel that does not tell */
-    assert_int_equal(login_of_peer(path, false), PERSON_UNKNOWN);
+    assert_int_equal(login_of_peer(path, STAYS, &login), CODE_OK);
+    assert_true(login == 61234 || login == PERSON_UNKNOWN);
+    ended = login == 61234 ? CODE_NOT_FOUND : CODE_OK; /* where the kernel does not tell, nobody's */
+    assert_int_equal(login_of_peer(path, IS_NOT_WAITED_FOR, &login), ended);
+    assert_true(ended != CODE_OK || login == PERSON_UNKNOWN);
+    assert_true(login_of_peer(path, IS_GONE, &login) != CODE_OK || (ended == CODE_OK && login == PERSON_UNKNOWN));
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -144,7 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_peer_is_known_by_uid_groups_and_login),
         cmocka_unit_test(groups_are_the_peers_and_not_ours),
-        cmocka_unit_test(a_peer_that_has_ended_has_no_login),
+        cmocka_unit_test(a_peer_that_has_ended_is_nobody),
         cmocka_unit_test(nobody_is_no_name),
     };
 
