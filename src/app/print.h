@@ -28,8 +28,8 @@ void print_failure(int status, const char *format, va_list args);
 /* Up to 20 of them on stderr, each as `file:line:column: text`. Takes: before: what stands in front of the text. */
 void print_faults(const struct faults *faults, const char *before);
 
-/* Keeps what is printed on stdout in memory, up to 32 MiB, until it is flushed or the program ends: a terminal or a pager that takes
- * nothing is not to hold a lock. Where there is no memory it is printed at once. */
+/* Keeps what is printed on stdout in memory, up to 32 MiB, until it is flushed or the program ends: a terminal or a pager that
+ * takes nothing is not to hold a lock. Where there is no memory it is printed at once. */
 void print_hold(void);
 
 /* One line on stdout; frees the document and wipes the text, which may hold a key. Returns: an exit status. */

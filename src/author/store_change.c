@@ -243,7 +243,7 @@ static enum code run_tests(const struct policy_store_change *change, const struc
                    "or say --despite-failing-tests with --why", *failing, passed + *failing);
 }
 
-/* What is to be stored, made without a lock: whoever loads what takes long to compile or to test keeps nobody from the store. */
+/* What is to be stored, made without a lock: whoever loads what takes long to compile or to test keeps nobody out. */
 struct made {
     uint64_t onto; /* the version that was active */
     struct policy_set set;
@@ -278,8 +278,8 @@ static enum code store_made(struct db *db, const struct policy_store_change *cha
         return policy_store_why(why, code, db, "locking the store");
     code = policy_store_active(db, &active, why);
     if (code == CODE_OK && active != made->onto)
-        code = why_set(why, CODE_EXISTS, "other versions became active while this one was compiled and tested; look at them, and "
-                       "give the command again");
+        code = why_set(why, CODE_EXISTS, "other versions became active while this one was compiled and tested; look at them, "
+                       "and give the command again");
     if (code == CODE_OK)
         code = store_set(db, change, &made->set, made->policy, made->failing, made->lost > 0, version, why);
     if (code != CODE_OK)

@@ -35,8 +35,9 @@ struct policy_store_change {
 
 /* Runs the `tests:` of the whole set that would be stored; as long as it compiles and tests, it locks nothing. What its new
  * files forbid, hold or redact for upstreams that no route has is a fault, in what stays a warning. Returns: CODE_OK with
- * *version; CODE_INVALID with faults; CODE_DENIED where tests fail and may not, or where --yes is missing; CODE_NOT_FOUND for the
- * name to remove; CODE_EXISTS where others' versions became active meanwhile; else the store's failure. Warnings may be NULL. */
+ * *version; CODE_INVALID with faults; CODE_DENIED where tests fail and may not, or where --yes is missing; CODE_NOT_FOUND for
+ * the name to remove; CODE_EXISTS where others' versions became active meanwhile; else the store's failure. Warnings may be
+ * NULL. */
 enum code policy_store_apply(struct db *db, const struct policy_store_change *change, uint64_t *version,
                              struct faults *faults, struct faults *warnings, struct why *why) MUST_USE;
 

@@ -33,7 +33,7 @@ uid_t person_login(void)
 }
 
 /* The number of a process that has ended may be another's: only one that still lives behind the socket is looked at. One that
- * connects and ends, and leaves its end to others, would hide who logged in. Kernels before 6.5 do not say, and then nobody is. */
+ * connects and ends, and leaves its end to others, would hide who logged in. Kernels before 6.5 do not say: then nobody is. */
 static enum code read_login_of_peer(int fd, pid_t pid, uid_t *login)
 {
     char path[64];

@@ -4,7 +4,8 @@
  * Threads: main; names are asked of the system's name service, so before a process is confined.
  * Owns: the groups of a struct person.
  * Lifetime: person_fini.
- * Errors: CODE_IO, CODE_NOMEM; CODE_NOT_FOUND: the process that connected has ended; what is not known stands as PERSON_UNKNOWN. */
+ * Errors: CODE_IO, CODE_NOMEM; CODE_NOT_FOUND: the process that connected has ended; what is not known stands as
+ * PERSON_UNKNOWN. */
 #ifndef OS_PERSON_H
 #define OS_PERSON_H
 
