@@ -278,7 +278,7 @@ static void print_place(const struct store_approval *approval)
         printf(" with the query ");
         print_safe(approval->query);
     }
-    if (approval->params.len > 0) {
+    if (approval->params.at != NULL) {
         printf(" and beside its arguments ");
         print_safe(approval->params);
         if (!store_approval_shows_params(approval))

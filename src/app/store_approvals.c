@@ -106,7 +106,7 @@ const char store_approvals_schema_held[] =
     VIEW(", a.target, t.query, t.params, coalesce(a.redacted, iif(a.arguments_redacted, '[\"$\"]', NULL)) AS redacted",
          "approval_held");
 
-/* Whether who granted it said that not all of it could be looked at. */
+/* Whether not all of it could be looked at, which who granted it said. */
 const char store_approvals_schema_unseen[] =
     "ALTER TABLE approval_answer ADD COLUMN unseen INTEGER NOT NULL DEFAULT 0 CHECK (unseen IN (0, 1));";
 
@@ -269,8 +269,8 @@ static enum code check_seen(const struct found *found, const struct store_answer
     if (!answer->is_granted || answer->is_unseen || found->is_whole)
         return CODE_OK;
     if (!found->shows_params)
-        return why_set(why, CODE_DENIED, "approval %lld: of what stands in `params` beside its arguments only the beginning is "
-                       "kept; let the agent send less, or say --unseen to approve it all the same", number);
+        return why_set(why, CODE_DENIED, "approval %lld: of its query, or what stands in `params` beside its arguments, only the "
+                       "beginning is kept; let the agent send less, or say --unseen to approve it all the same", number);
     if (found->kept_bytes == 0)
         return why_set(why, CODE_DENIED, "approval %lld: its arguments of %llu bytes are not kept any longer, so that nobody "
                        "can see what would be approved; if the agent tries again they are, or say --unseen", number,
@@ -282,18 +282,29 @@ static enum code check_seen(const struct found *found, const struct store_answer
 }
 
 /* Its arguments went when it was refused: what was kept in part then is still not approved by the way. */
-static enum code check_again(const struct found *found, const struct store_answer *answer, struct why *why)
+static enum code check_again(struct db *db, const struct found *found, const struct store_answer *answer, struct why *why)
 {
+    int64_t unseen = 0; /* as its first answer says */
+    struct db_stmt *first = NULL;
+    enum code code;
+
     if (!answer->is_granted)
         return CODE_OK;
     if (!answer->is_again)
         return why_set(why, CODE_DENIED, "approval %lld was refused; read by whom and why (`callgate approvals show %lld`), "
                        "and say --again to approve it all the same", (long long)answer->ask, (long long)answer->ask);
-    if (answer->is_unseen || found->arguments_bytes <= APPROVAL_ARGUMENTS_BYTES)
+    code = db_find(db, "SELECT unseen FROM approval_answer WHERE ask = ?1 ORDER BY id LIMIT 1",
+                   DB_VALUES(db_of_int(answer->ask)), &first);
+    if (code == CODE_OK)
+        unseen = db_int(first, 0);
+    db_finalize(&first);
+    if (code != CODE_OK)
+        return store_why(why, code, db, "reading the approvals");
+    if (answer->is_unseen || (unseen == 0 && found->arguments_bytes <= APPROVAL_ARGUMENTS_BYTES))
         return CODE_OK;
-    return why_set(why, CODE_DENIED, "approval %lld: of its %llu bytes of arguments nobody could see more than the first %d; "
+    return why_set(why, CODE_DENIED, "approval %lld: when it was refused nobody could see all of it (%llu bytes of arguments); "
                    "say --unseen, too, to approve it all the same", (long long)answer->ask,
-                   (unsigned long long)found->arguments_bytes, APPROVAL_ARGUMENTS_BYTES);
+                   (unsigned long long)found->arguments_bytes);
 }
 
 /* What is over stays over: the agent's next call asks anew, and the newer ask is the one that somebody looks at. */
@@ -312,7 +323,7 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
     case APPROVAL_IS_APPROVED: /* once more, or for longer: somebody has seen it */
         return CODE_OK;
     case APPROVAL_IS_REFUSED:
-        return check_again(found, answer, why);
+        return check_again(db, found, answer, why);
     case APPROVAL_IS_LAPSED:
         return why_set(why, CODE_DENIED, "approval %lld has not been asked for in a day; if the agent tries again, a new one "
                        "waits", number);
@@ -332,7 +343,7 @@ static enum code add_answer(struct db *db, const struct store_answer *answer, bo
                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                      DB_VALUES(db_of_int(answer->ask), db_of_int(answer->is_granted), db_of_int(answer->given_us),
                                db_of_int(answer->until_us), db_of_text(answer->by), db_of_text(answer->login),
-                               db_of_text(answer->why), db_of_int(answer->is_granted && !is_whole)));
+                               db_of_text(answer->why), db_of_int(!is_whole)));
 }
 
 enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why)

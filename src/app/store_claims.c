@@ -54,8 +54,11 @@ static enum code add_held(struct db *db, int64_t id, const struct approval_ask *
 
     if (ask->arguments.at == NULL && ask->query.at == NULL && ask->params.at == NULL)
         return CODE_OK;
-    return db_change(db, "INSERT INTO approval_held(ask, bytes, arguments, query, params) SELECT ?1, ?2, ?3, ?4, ?5 "
-                     "WHERE (SELECT coalesce(sum(bytes), 0) FROM approval_held) + ?2 <= ?6",
+    /* An empty text in place of a query or params that find no room: somebody has to say --unseen. */
+    return db_change(db, "INSERT INTO approval_held(ask, bytes, arguments, query, params) SELECT ?1, iif(fits, ?2, 0), "
+                     "iif(fits, ?3, NULL), iif(fits, ?4, NULL), iif(fits, ?5, '') FROM "
+                     "(SELECT coalesce(sum(bytes), 0) + ?2 <= ?6 AS fits FROM approval_held) "
+                     "WHERE fits OR ?4 IS NOT NULL OR ?5 IS NOT NULL",
                      DB_VALUES(db_of_int(id), db_of_int((int64_t)bytes), db_of_text(ask->arguments), db_of_text(ask->query),
                                db_of_text(ask->params), db_of_int(HELD_BYTES)));
 }

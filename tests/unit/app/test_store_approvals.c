@@ -245,11 +245,13 @@ static void what_nobody_can_see_needs_a_word(void **state)
     assert_non_null(strstr(why.text, "--unseen"));
     assert_int_equal(look(APPROVALS_ONE, 3, NOW).state, APPROVAL_IS_WAITING);
     must(answer(3, false, NOW, MINUTE, &why), &why); /* refusing needs no look */
-    assert_int_equal(count("SELECT sum(unseen) FROM approval_answer"), 0);
-    is_unseen = says_again = true;
+    assert_int_equal(count("SELECT sum(unseen) FROM approval_answer WHERE granted = 1"), 0);
+    says_again = true;
+    assert_int_equal(answer(3, true, NOW, MINUTE, &why), CODE_DENIED);
+    is_unseen = true;
     must(answer(3, true, NOW, MINUTE, &why), &why);
     is_unseen = says_again = false;
-    assert_int_equal(count("SELECT sum(unseen) FROM approval_answer"), 1);
+    assert_int_equal(count("SELECT sum(unseen) FROM approval_answer WHERE granted = 1"), 1);
     assert_int_equal(look(APPROVALS_ONE, 3, NOW).state, APPROVAL_IS_APPROVED);
 }
 
@@ -378,13 +380,15 @@ static void look_at_bytes(const bool *waits, int64_t last)
 #define CALLS 600
 
 /* One whose arguments are a word of its own, written often. */
+static struct span query; /* of the next */
+
 static void ask_marked(int64_t number, size_t bytes)
 {
     static char text[APPROVAL_ARGUMENTS_BYTES];
     struct approval_ask asked = {
         .tenant = SPAN_LIT("acme"), .principal = SPAN_LIT("bot"), .upstream = SPAN_LIT("shop"), .method = SPAN_LIT("m"),
         .arguments = span_of(text, bytes), .arguments_bytes = bytes, .rule = SPAN_LIT("r"), .rule_hash = SPAN_LIT("h"),
-        .decision = (uint64_t)number, .asked_us = NOW,
+        .decision = (uint64_t)number, .asked_us = NOW, .query = query,
     };
     struct why why = {0};
 
@@ -449,9 +453,11 @@ static void decided_bytes_are_overwritten(void **state)
 /* 7.8: what finds no room is asked for without arguments, and approved by a word alone. */
 static void what_is_kept_is_bounded(void **state)
 {
+    static char text[65536];
     struct why why = {0};
 
     (void)state;
+    memset(text, 'q', sizeof text);
     assert_int_equal(db_exec(db, "PRAGMA synchronous = OFF"), CODE_OK);
     for (int64_t i = 1; i <= 520; i++) /* 516 of them are 32 MiB */
         ask_marked(i, 65000);
@@ -461,6 +467,20 @@ static void what_is_kept_is_bounded(void **state)
     assert_false(look(APPROVALS_ONE, 517, NOW).has_arguments);
     assert_int_equal(answer(517, true, NOW, MINUTE, &why), CODE_DENIED);
     assert_non_null(strstr(why.text, "--unseen"));
+    query = SPAN_LIT("all=yes"); /* and no arguments that could be missed */
+    for (int64_t i = 521; i <= 524; i++) {
+        ask_marked(i, 0);
+        query = span_of(text, sizeof text);
+    }
+    query = SPAN_NONE;
+    must(answer(521, true, NOW, MINUTE, &why), &why);
+    assert_int_equal(answer(524, true, NOW, MINUTE, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "query"));
+    must(answer(524, false, NOW, MINUTE, &why), &why); /* nor once it was refused */
+    says_again = true;
+    assert_int_equal(answer(524, true, NOW, MINUTE, &why), CODE_DENIED);
+    assert_non_null(strstr(why.text, "--unseen, too"));
+    says_again = false;
 }
 
 static void erase_acme(const char *tenant, int64_t before_us, int64_t now_us)
