@@ -269,8 +269,8 @@ static enum code check_seen(const struct found *found, const struct store_answer
     if (!answer->is_granted || answer->is_unseen || found->is_whole)
         return CODE_OK;
     if (!found->shows_params)
-        return why_set(why, CODE_DENIED, "approval %lld: of its query, or what stands in `params` beside its arguments, only the "
-                       "beginning is kept; let the agent send less, or say --unseen to approve it all the same", number);
+        return why_set(why, CODE_DENIED, "approval %lld: of its query, or what stands in `params` beside its arguments, only "
+                       "the beginning is kept; let the agent send less, or say --unseen to approve it all the same", number);
     if (found->kept_bytes == 0)
         return why_set(why, CODE_DENIED, "approval %lld: its arguments of %llu bytes are not kept any longer, so that nobody "
                        "can see what would be approved; if the agent tries again they are, or say --unseen", number,

@@ -203,6 +203,7 @@ static void run_ended(struct pipe_child *run)
     be_dead(run);
     of->status = run->status;
     of->runs--;
+    run->desk->run_has_ended = true;
     of->used_us = loop_now_us(of->conf.loop);
     desk__stir(run->desk);
 }

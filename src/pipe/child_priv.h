@@ -53,6 +53,7 @@ struct desk {
     struct list talks, children;
     choose_fn choose;
     void *context;
+    bool run_has_ended; /* of PIPE_ONCE, since it was looked */
 };
 
 /* Of a child, by an asker. Invariants: talk == NULL: whoever asked has gone. */

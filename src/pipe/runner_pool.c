@@ -486,6 +486,9 @@ static void beat(void *context)
                 end_idle(pool, member);
             }
         }
+    if (pool->desk.run_has_ended)
+        pool->looks = LOOKS_AFTER;
+    pool->desk.run_has_ended = false;
     mind_strays(pool);
     if (loop_timer_arm(pool->desk.loop, &pool->beat, BEAT_US) != CODE_OK)
         pool->is_over = true; /* nobody would look after the children */
