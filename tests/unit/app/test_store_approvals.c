@@ -80,10 +80,8 @@ static enum code answer(int64_t number, bool is_granted, int64_t given_us, int64
 {
     const struct store_answer said = {
         .ask = number, .is_granted = is_granted, .given_us = given_us, .until_us = given_us + for_us, .by = SPAN_LIT("ada"),
-        .login = SPAN_LIT("root"), .why = SPAN_LIT("fine"), .is_unseen = is_unseen,
-        .is_again = says_again,
+        .login = SPAN_LIT("root"), .why = SPAN_LIT("fine"), .is_unseen = is_unseen, .is_again = says_again,
     };
-
     enum code code;
 
     must(store_approvals_begin(db, why), why);
@@ -381,7 +379,6 @@ static void look_at_bytes(const bool *waits, int64_t last)
 
 /* One whose arguments are a word of its own, written often. */
 static struct span query; /* of the next */
-
 static void ask_marked(int64_t number, size_t bytes)
 {
     static char text[APPROVAL_ARGUMENTS_BYTES];
@@ -453,11 +450,10 @@ static void decided_bytes_are_overwritten(void **state)
 /* 7.8: what finds no room is asked for without arguments, and approved by a word alone. */
 static void what_is_kept_is_bounded(void **state)
 {
-    static char text[65536];
+    static const char text[65536] = "all=no";
     struct why why = {0};
 
     (void)state;
-    memset(text, 'q', sizeof text);
     assert_int_equal(db_exec(db, "PRAGMA synchronous = OFF"), CODE_OK);
     for (int64_t i = 1; i <= 520; i++) /* 516 of them are 32 MiB */
         ask_marked(i, 65000);
