@@ -98,7 +98,11 @@ def shown_on(terminal):
 
 
 def main(scenario):
-    """Runs a scenario function and turns its end into an exit status."""
+    """Runs a scenario function and turns its end into an exit status. What it starts is to hear each signal, also where a shell's
+    background or nohup had this process ignore it."""
+    for signo in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(signo) == signal.SIG_IGN:
+            signal.signal(signo, signal.SIG_DFL)
     try:
         scenario()
     except Failed as failure:
