@@ -193,9 +193,10 @@ static void rotate(struct audit *audit)
     }
     rotation->begins = true;
     rotation->wanted = false;
-    if (audit->erasing.phase != ERASE_IDLE) {
+    if (audit->erasing.phase != ERASE_IDLE) { /* with the first rows of the file: a start looks for it there alone */
         audit->erasing.phase = ERASE_RECORD;
         audit->erasing.due_us = 0;
+        erase__turn(audit);
     }
     rotation->waits_for[0] = '\0';
     atomic_fetch_add(&audit->rotations, 1);
