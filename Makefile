@@ -80,19 +80,20 @@ LINK_tsan     := -fsanitize=thread
 LINK_cover    := --coverage
 LINK_fuzz     := -fsanitize=address,undefined
 
-PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc
+PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
 NEEDS_NO_PACKAGES := help clean deps test demo
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done) \
-           $(shell echo '#include <pg_query.h>' | $(CC) -E - >/dev/null 2>&1 || echo libpg_query)
+           $(shell for h in pg_query.h cjose/cjose.h; do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done)
 MISSING := $(strip $(MISSING))
 ifneq ($(MISSING),)
 $(error these libraries are missing: $(MISSING); run tools/install-deps)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
-# libpg_query has no file for pkg-config; last, since it has functions of common names.
-PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lpg_query
+# cjose's file for pkg-config asks for headers of jansson, which we never see; its package for other processors has no link to link with.
+# libpg_query has no such file; last, since it has functions of common names.
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -l:libcjose.so.0 -lpg_query
 endif
 
 # llhttp: Debian's node-llhttp ships C sources, which go into our library compiled strict. Where that package does not

@@ -4,15 +4,17 @@
 #include "crypto/digest.h"
 #include "db/db.h"
 #include "http/selftest.h"
+#include "jose/jose.h"
 #include "json/doc.h"
 #include "regex/regex.h"
 #include "sql/sql.h"
 #include "unicode/unicode.h"
+#include "web/web.h"
 #include "yaml/yaml.h"
 
 #include <stdio.h>
 
-#define LIBRARIES 8
+#define LIBRARIES 10
 
 static int print_json(bool verbose, const char *const libraries[LIBRARIES])
 {
@@ -47,7 +49,7 @@ static int run_version(int argc, char **argv)
     const struct usage usage = {"callgate version [--verbose] [--json]", "Says which build this is.", options, 0, 0};
     const char *const libraries[LIBRARIES] = {
         crypto_library(), http_library(), json_library(), db_library(), regex_library(), yaml_library(), unicode_library(),
-        sql_library(),
+        sql_library(), web_library(), jose_library(),
     };
     int operands, status = options_read(&usage, argc, argv, &operands);
 
