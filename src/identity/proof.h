@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Proofs of possession (DPoP, RFC 9449): who shows a token that is bound to a key proves for each request that he has it.
+ *
+ * Threads: identity_proof_check any; a table of used proofs is shared, one short lock a shard.
+ * Owns: the table its entries.
+ * Lifetime: identity_proofs_new to identity_proofs_free.
+ * Errors: enum identity_fault; no I/O, no clock. */
+#ifndef IDENTITY_PROOF_H
+#define IDENTITY_PROOF_H
+
+#include "identity/token.h"
+
+#define IDENTITY_PROOF_BYTES_MAX 8192
+
+struct identity_proofs; /* those that were used, for as long as they could be used again */
+
+enum code identity_proofs_new(int64_t now_us, struct identity_proofs **proofs) MUST_USE;
+void identity_proofs_free(struct identity_proofs **proofs);
+
+struct identity_proof_request {
+    struct span proof;       /* the header DPoP's value; at == NULL: absent */
+    struct span method;
+    struct span url;         /* of the request as the agent wrote it: scheme, host, path */
+    struct span token;       /* its bytes as they came */
+    bool by_dpop;            /* the scheme in Authorization was DPoP, not Bearer */
+    int64_t now_us;
+    int64_t leeway_us;       /* how old a proof may be, and how far ahead: 60 s */
+};
+
+/* Checks what a token's `cnf.jkt` asks, and uses the proof up. A token that is bound to no key passes where the scheme was
+ * Bearer. */
+enum identity_fault identity_proof_check(const struct identity_token *token, const struct identity_proof_request *request,
+                                         struct identity_proofs *proofs) MUST_USE;
+
+#endif
