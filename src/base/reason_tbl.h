@@ -38,6 +38,8 @@
     /* identity */                                                                                                             \
     X(CREDENTIAL_MISSING, "credential_missing", AGENT, 401, 0, NONE, "A credential is required.")                              \
     X(CREDENTIAL_WRONG, "credential_wrong", AGENT, 401, 0, NONE, "The credential is not valid.")                               \
+    X(IDENTITY_UNAVAILABLE, "identity_unavailable", GATE, 503, 5030, UNAVAILABLE,                                              \
+      "Who asks cannot be verified at the moment: the identity provider does not answer.")                                     \
     X(SESSION_FOREIGN, "session_foreign", AGENT, 404, 0, NONE, "The session is not known.")                                    \
     /* HTTP, front */                                                                                                          \
     X(HTTP_MALFORMED, "http_malformed", AGENT, 400, 0, MALFORMED, "The HTTP request is malformed.")                            \

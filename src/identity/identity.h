@@ -59,6 +59,7 @@ struct identity {
     struct span authentication; /* "api_key", "bearer", "certificate", "none" */
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */
+    uint64_t ticket;            /* not 0: it is not known yet; ask again when `wanted` has settled this */
     unsigned char key_digest[DIGEST_BYTES];
 };
 

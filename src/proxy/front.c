@@ -142,6 +142,8 @@ static enum reason identify(struct pair *pair)
                                          &exchange->identity);
     bool is_home;
 
+    if (exchange->identity.ticket != 0)
+        return REASON_UNSET;
     if (exchange->identity.consumed != NULL)
         http_head_wipe(&pair->asks.head, span_text(exchange->identity.consumed));
     if (reason == REASON_PERMITTED && !lane__certificate_holds(pair->lane, pair))
@@ -289,9 +291,9 @@ static enum reason enter(struct pair *pair)
     return exchange->slot_taken ? REASON_UNSET : REASON_PRINCIPAL_LIMIT;
 }
 
-/* Everything that is settled before a byte of the body is read.
+/* What is asked of whom, before it is looked at who asks.
  * Returns: UNSET to go on, PREFLIGHT to answer one, anything else is a refusal. */
-static enum reason settle_head(struct pair *pair)
+static enum reason settle_place(struct pair *pair)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
@@ -320,9 +322,20 @@ static enum reason settle_head(struct pair *pair)
         reason = check_method(pair);
     if (reason == REASON_UNSET && exchange->pass != NULL)
         reason = check_body(pair);
-    if (reason != REASON_UNSET || exchange->pass != NULL)
-        return reason != REASON_UNSET ? reason : belong(pair);
-    reason = identify(pair);
+    return reason == REASON_UNSET && exchange->pass != NULL ? belong(pair) : reason;
+}
+
+/* Who asks, and what follows from that: all that is settled then before a byte of the body is read. Where it is not known yet
+ * nothing is done, and the pair waits. Returns: UNSET to go on, anything else is a refusal. */
+static enum reason settle_who(struct pair *pair, bool *waits)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason = identify(pair);
+
+    *waits = exchange->identity.ticket != 0;
+    if (*waits)
+        return REASON_UNSET;
     if (reason == REASON_UNSET)
         reason = limit_principal(pair);
     if (reason == REASON_UNSET)
@@ -353,23 +366,13 @@ static enum reason open_message(struct pair *pair)
     return reason;
 }
 
-static void head_done(struct pair *pair)
+/* The end of HEAD, and of WHO. */
+static void go_on(struct pair *pair, enum reason reason)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    enum reason reason, opened = REASON_UNSET;
+    enum reason opened = exchange->route != NULL ? open_message(pair) : REASON_UNSET;
 
-    exchange__begin(pair);
-    exchange->method = head->method;
-    pair->close_after = !head->keep_alive || (pair->is_pipe && pair->back.stream == NULL);
-    route__client(pair, head);
-    reason = settle_head(pair);
-    if (reason == REASON_PREFLIGHT) {
-        deny__preflight(pair);
-        return;
-    }
-    if (exchange->route != NULL)
-        opened = open_message(pair);
     if (reason == REASON_UNSET)
         reason = opened;
     if (reason != REASON_UNSET) {
@@ -384,6 +387,46 @@ static void head_done(struct pair *pair)
     pair__set_state(pair, STATE_BODY);
     if (head->expect_continue && buf_add_text(&pair->front.out, "HTTP/1.1 100 Continue\r\n\r\n") != CODE_OK)
         pair__close(pair, REASON_MEMORY);
+}
+
+bool front__who(struct pair *pair)
+{
+    enum reason reason = REASON_IDENTITY_UNAVAILABLE;
+    bool waits = false;
+
+    if (!pair->timed_out)
+        reason = settle_who(pair, &waits);
+    if (waits) {
+        lane__want(pair, pair->exchange.identity.ticket);
+        return false;
+    }
+    pair__stop_waiting(pair);
+    go_on(pair, reason);
+    return true;
+}
+
+static void head_done(struct pair *pair)
+{
+    const struct http_head *head = &pair->asks.head;
+    struct exchange *exchange = &pair->exchange;
+    enum reason reason;
+    bool waits = false;
+
+    exchange__begin(pair);
+    exchange->method = head->method;
+    pair->close_after = !head->keep_alive || (pair->is_pipe && pair->back.stream == NULL);
+    route__client(pair, head);
+    reason = settle_place(pair);
+    if (reason == REASON_PREFLIGHT) {
+        deny__preflight(pair);
+        return;
+    }
+    if (reason == REASON_UNSET && exchange->pass == NULL)
+        reason = settle_who(pair, &waits);
+    if (waits)
+        pair__set_state(pair, STATE_WHO);
+    else
+        go_on(pair, reason);
 }
 
 /* What the reader refused has no route; only the status line of an answer is known. */

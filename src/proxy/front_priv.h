@@ -11,6 +11,7 @@
 #include "proxy/pair_priv.h"
 
 bool front__head(struct pair *pair);
+bool front__who(struct pair *pair);
 bool front__body(struct pair *pair);
 struct span head__value(const struct http_head *head, struct span name); /* at == NULL: absent */
 bool route__origin_is_allowed(const struct pair *pair, const struct proxy_route *route, struct span origin);

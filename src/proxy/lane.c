@@ -34,8 +34,39 @@ void lane__wait_for_room(struct pair *pair)
         pair__deadline(pair, AUDIT_WAIT_US);
 }
 
+void lane__want(struct pair *pair, uint64_t ticket)
+{
+    pair->awaited = ticket;
+    if (!list_is_linked(&pair->waits))
+        list_append(&pair->lane->wanting, &pair->waits);
+    if (pair->deadline_us == 0)
+        pair__deadline(pair, WANTED_WAIT_US);
+    if (wanted_is_settled(pair->lane->wanted, ticket))
+        pair__stir(pair); /* between its asking and its standing here */
+}
+
+/* What comes from outside comes in any order. */
+static void look_outside(struct lane *lane)
+{
+    uint64_t settled = lane->wanted != NULL ? wanted_settled(lane->wanted) : 0;
+
+    if (settled == lane->wanted_seen)
+        return;
+    lane->wanted_seen = settled;
+    for (struct list *link = lane->wanting.next, *next; link != &lane->wanting; link = next) {
+        struct pair *pair = LIST_ENTRY(link, struct pair, waits);
+
+        next = link->next;
+        if (!wanted_is_settled(lane->wanted, pair->awaited))
+            continue;
+        pair__stop_waiting(pair);
+        pair__stir(pair);
+    }
+}
+
 void lane__woken(struct lane *lane)
 {
+    look_outside(lane);
     /* Tickets settle in their order, and pairs stand in theirs: the first that still waits ends the walk. */
     while (!list_is_empty(&lane->waiting)) {
         struct pair *pair = LIST_ENTRY(lane->waiting.next, struct pair, waits);
@@ -261,6 +292,7 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget)
     memset(lane, 0, sizeof *lane);
     list_init(&lane->waiting);
     list_init(&lane->stuck);
+    list_init(&lane->wanting);
     list_init(&lane->spares);
     judge__init(&lane->judge);
     loop_timer_init(&lane->beat, beat, lane);

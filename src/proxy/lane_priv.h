@@ -9,6 +9,7 @@
 #define PROXY_LANE_PRIV_H
 
 #include "gate/gate.h"
+#include "identity/wanted.h"
 #include "link/listener.h"
 #include "link/rate.h"
 #include "os/inbox.h"
@@ -57,6 +58,9 @@ struct lane {
     size_t listener_count;
     struct list waiting;  /* pairs whose record is not settled, in the order of their tickets */
     struct list stuck;    /* pairs that found the ring full */
+    struct list wanting;  /* pairs that wait for something from outside */
+    struct wanted *wanted; /* of all workers; NULL: the configuration names nothing outside */
+    uint64_t wanted_seen; /* wanted_settled at the last look */
     struct judge judge;   /* of large calls */
     struct list spares;   /* spare.c */
     unsigned spare_count;
@@ -101,5 +105,8 @@ enum code lane__dial(void *context, const struct proxy_upstream *upstream, const
 /* Whether the pair's record (ticket) has a fate; waits in the lane's list while it has none. */
 enum audit_fate lane__fate(struct pair *pair, uint64_t ticket, uint64_t *seq);
 void lane__wait_for_room(struct pair *pair);
+/* The pair is stirred when the ticket of `wanted` is settled, and within WANTED_WAIT_US in any case: then it has timed out. */
+void lane__want(struct pair *pair, uint64_t ticket);
+#define WANTED_WAIT_US INT64_C(15000000)
 
 #endif

@@ -53,8 +53,8 @@ void pair__check(const struct pair *pair)
            (exchange->progress != CALL_DURABLE || !call->is_permitted || exchange->route == NULL));
     BUG_ON(pair->state == STATE_CONNECT && (exchange->progress != CALL_DURABLE || !call->is_permitted));
     BUG_ON(pair->state == STATE_HEAD && (call->owes_outcome || exchange->slot_taken));
-    BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && exchange->question == NULL &&
-           list_is_linked(&pair->waits));
+    BUG_ON(pair->state != STATE_AUDIT && pair->state != STATE_JUDGE && pair->state != STATE_WHO &&
+           pair->state != STATE_CONNECT && exchange->question == NULL && list_is_linked(&pair->waits));
     BUG_ON(pair->state != STATE_HEAD && pair->state != STATE_CLOSING && exchange->progress == CALL_NONE);
 }
 
@@ -240,9 +240,10 @@ static bool step_closing(struct pair *pair)
 }
 
 static bool (*const steps[STATE_COUNT])(struct pair *pair) = {
-    [STATE_HEAD] = front__head,          [STATE_BODY] = front__body,       [STATE_JUDGE] = exchange__judge,
-    [STATE_AUDIT] = exchange__audit,     [STATE_CONNECT] = upstream__connect, [STATE_SEND] = upstream__send,
-    [STATE_REPLY] = reply__step,         [STATE_DENY] = deny__step,        [STATE_CLOSING] = step_closing,
+    [STATE_HEAD] = front__head,       [STATE_WHO] = front__who,             [STATE_BODY] = front__body,
+    [STATE_JUDGE] = exchange__judge,  [STATE_AUDIT] = exchange__audit,      [STATE_CONNECT] = upstream__connect,
+    [STATE_SEND] = upstream__send,    [STATE_REPLY] = reply__step,          [STATE_DENY] = deny__step,
+    [STATE_CLOSING] = step_closing,
 };
 
 static void note_movement(struct pair *pair)
@@ -276,6 +277,7 @@ static bool needs_agent(const struct pair *pair)
         return false;
     case STATE_AUDIT:
         return pair->exchange.call->is_permitted;
+    case STATE_WHO:
     case STATE_CONNECT:
     case STATE_SEND:
         return true;
@@ -289,9 +291,9 @@ static bool needs_agent(const struct pair *pair)
 
 static bool agent_left(struct pair *pair)
 {
-    bool is_gone = pair->front.is_broken && pair->state > STATE_BODY && pair->state != STATE_CLOSING;
+    bool asks_reader = pair->state == STATE_HEAD || pair->state == STATE_BODY || pair->state == STATE_CLOSING;
 
-    if (!is_gone && !(pair->front.is_eof && needs_agent(pair)))
+    if ((asks_reader || !pair->front.is_broken) && !(pair->front.is_eof && needs_agent(pair)))
         return false;
     pair__close(pair, REASON_AGENT_GONE);
     return true;

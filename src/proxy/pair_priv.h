@@ -36,7 +36,7 @@ bool state__may_follow(enum state from, enum state to);
  * turn finds its pair in none of the nearer caches (link/worker.h, WORKER_AHEAD_BYTES). Invariants: pair__check. */
 struct pair {
     struct connection connection; /* first */
-    struct list waits;        /* in lane->waiting or lane->stuck */
+    struct list waits;        /* in lane->waiting, lane->stuck or lane->wanting */
     uint64_t awaited;         /* the ticket that it waits for there */
     struct lane *lane;
     enum state state;

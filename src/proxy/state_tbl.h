@@ -18,8 +18,9 @@ static inline bool state_row_leads(const struct state_row *row, unsigned to)
 }
 
 #define STATE_TABLE(X, TO)                                                                                                \
-    X(HEAD, "head", TO(BODY) | TO(JUDGE) | TO(DENY) | TO(CLOSING),                                                         \
+    X(HEAD, "head", TO(WHO) | TO(BODY) | TO(JUDGE) | TO(DENY) | TO(CLOSING),                                               \
       "a request's head; ends with route, Host, Origin and identity settled")                                              \
+    X(WHO, "who", TO(BODY) | TO(JUDGE) | TO(CLOSING), "what a provider says of who asks; ends as HEAD would have")         \
     X(BODY, "body", TO(JUDGE) | TO(CLOSING), "the whole body; ends with the message read")                                 \
     X(JUDGE, "judge", TO(AUDIT) | TO(DENY) | TO(CLOSING), "room in the audit ring; ends with the verdict recorded")        \
     X(AUDIT, "audit", TO(CONNECT) | TO(DENY) | TO(CLOSING), "the record on disk; a connection upstream may begin meanwhile") \

@@ -10,8 +10,8 @@
 
 /* The drawing of src/README.md, "States of a pair", written down a second time. */
 static const char *const legal[] = {
-    "head body", "head judge", "head deny", "body judge", "judge audit", "judge deny", "audit connect", "audit deny",
-    "connect send", "connect deny", "send reply", "send deny", "reply head", "reply deny", "deny head", NULL,
+    "head who", "head body", "head judge", "head deny", "who body", "who judge", "body judge", "judge audit", "judge deny",
+    "audit connect", "audit deny", "connect send", "connect deny", "send reply", "send deny", "reply head", "reply deny", "deny head", NULL,
 };
 
 static bool is_legal(enum state from, enum state to)

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/wanted.h"
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define SHARDS 64
+#define SHARD_ENTRIES 256
+#define SHARD_BYTES ((size_t)1 << 20)
+#define PLACES 8 /* of the shard, in which an entry may stand */
+
+/* Invariants: is_used where a result is known, one is awaited or a failure is remembered. */
+struct entry {
+    struct wanted_key key;
+    void *result;                 /* NULL: nothing is known */
+    size_t bytes;
+    int64_t until_us, renew_us;
+    int64_t asked_us;             /* for the last time; 0: never */
+    int64_t failed_until_us;
+    enum reason reason;           /* of the failure */
+    uint64_t ticket;              /* it is under way; 0: it is not */
+    bool is_used;
+};
+
+struct shard {
+    pthread_mutex_t lock;
+    struct entry *entries; /* NULL until the first */
+    size_t bytes;
+};
+
+/* One that is under way. A ticket's low bits are its slot's number. */
+struct slot {
+    atomic_uint_fast64_t ticket; /* 0: free */
+    struct wanted_work work;
+    bool is_taken;
+    uint32_t next;
+};
+
+struct wanted {
+    struct wanted_conf conf;
+    struct shard shards[SHARDS];
+    pthread_mutex_t lock; /* what follows */
+    struct slot slots[WANTED_PENDING_MAX];
+    uint64_t serial;
+    uint32_t first_free, first, last; /* numbers plus one; 0: none. `first`: wanted, and taken by nobody yet */
+    atomic_uint_fast64_t pending, refused, settled;
+};
+
+static void lock(pthread_mutex_t *mutex)
+{
+    BUG_ON(pthread_mutex_lock(mutex) != 0);
+}
+
+static void unlock(pthread_mutex_t *mutex)
+{
+    BUG_ON(pthread_mutex_unlock(mutex) != 0);
+}
+
+enum code wanted_new(const struct wanted_conf *conf, struct wanted **out)
+{
+    struct wanted *wanted = mem_zalloc(sizeof *wanted);
+
+    *out = wanted;
+    if (wanted == NULL)
+        return CODE_NOMEM;
+    wanted->conf = *conf;
+    BUG_ON(pthread_mutex_init(&wanted->lock, NULL) != 0);
+    for (size_t i = 0; i < SHARDS; i++)
+        BUG_ON(pthread_mutex_init(&wanted->shards[i].lock, NULL) != 0);
+    for (uint32_t i = 0; i < WANTED_PENDING_MAX; i++)
+        wanted->slots[i].next = i + 1 < WANTED_PENDING_MAX ? i + 2 : 0;
+    wanted->first_free = 1;
+    return CODE_OK;
+}
+
+void wanted_work_fini(struct wanted_work *work)
+{
+    void *payload = (void *)(uintptr_t)work->payload.at;
+
+    if (payload != NULL)
+        mem_wipe(payload, work->payload.len);
+    mem_free(payload);
+    work->payload = SPAN_NONE;
+}
+
+/* ---- entries, under their shard's lock ---- */
+
+/* What is hashed is a digest already. */
+static struct shard *shard_of(struct wanted *wanted, const struct wanted_key *key)
+{
+    return &wanted->shards[key->digest[0] % SHARDS];
+}
+
+static struct entry *place_of(const struct shard *shard, const struct wanted_key *key, size_t i)
+{
+    return &shard->entries[(key->digest[1] + i) % SHARD_ENTRIES];
+}
+
+static struct entry *find(const struct shard *shard, const struct wanted_key *key)
+{
+    for (size_t i = 0; shard->entries != NULL && i < PLACES; i++) {
+        struct entry *entry = place_of(shard, key, i);
+
+        if (entry->is_used && entry->key.kind == key->kind && memcmp(entry->key.digest, key->digest, DIGEST_BYTES) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+/* One that may give way: neither under way nor pinned. */
+static bool may_go(const struct entry *entry)
+{
+    return entry->ticket == 0 && entry->key.kind != WANTED_KEYS;
+}
+
+static int64_t over_us(const struct entry *entry)
+{
+    return entry->result != NULL ? entry->until_us : entry->failed_until_us;
+}
+
+static void *ref(const struct wanted *wanted, const struct entry *entry)
+{
+    return wanted->conf.types[entry->key.kind].ref(entry->result);
+}
+
+static void unref(const struct wanted *wanted, enum wanted_kind kind, void *result)
+{
+    if (result != NULL)
+        wanted->conf.types[kind].unref(result);
+}
+
+static void drop_result(const struct wanted *wanted, struct shard *shard, struct entry *entry)
+{
+    shard->bytes -= entry->bytes;
+    entry->bytes = 0;
+    unref(wanted, entry->key.kind, entry->result);
+    entry->result = NULL;
+}
+
+static void drop(const struct wanted *wanted, struct shard *shard, struct entry *entry)
+{
+    drop_result(wanted, shard, entry);
+    *entry = (struct entry){.is_used = false};
+}
+
+/* An entry for the key, new where there is none. NULL: no room. */
+static struct entry *make(const struct wanted *wanted, struct shard *shard, const struct wanted_key *key)
+{
+    struct entry *entry = find(shard, key), *into = NULL;
+
+    if (entry != NULL)
+        return entry;
+    if (shard->entries == NULL)
+        shard->entries = mem_array(SHARD_ENTRIES, sizeof *shard->entries);
+    for (size_t i = 0; shard->entries != NULL && i < PLACES; i++) {
+        entry = place_of(shard, key, i);
+        if (entry->is_used && !may_go(entry))
+            continue;
+        if (into == NULL || !entry->is_used || (into->is_used && over_us(entry) < over_us(into)))
+            into = entry;
+    }
+    if (into == NULL)
+        return NULL;
+    drop(wanted, shard, into);
+    into->key = *key;
+    into->is_used = true;
+    return into;
+}
+
+static void make_room(const struct wanted *wanted, struct shard *shard, size_t bytes, const struct entry *keep)
+{
+    while (shard->bytes > 0 && shard->bytes + bytes > SHARD_BYTES) {
+        struct entry *soonest = NULL;
+
+        for (size_t i = 0; i < SHARD_ENTRIES; i++) {
+            struct entry *entry = &shard->entries[i];
+
+            if (entry->result != NULL && entry != keep && may_go(entry) &&
+                (soonest == NULL || entry->until_us < soonest->until_us))
+                soonest = entry;
+        }
+        if (soonest == NULL)
+            return;
+        drop(wanted, shard, soonest);
+    }
+}
+
+void wanted_free(struct wanted **out)
+{
+    struct wanted *wanted = *out;
+
+    for (size_t i = 0; wanted != NULL && i < WANTED_PENDING_MAX; i++)
+        wanted_work_fini(&wanted->slots[i].work);
+    for (size_t i = 0; wanted != NULL && i < SHARDS; i++) {
+        for (size_t at = 0; wanted->shards[i].entries != NULL && at < SHARD_ENTRIES; at++)
+            drop(wanted, &wanted->shards[i], &wanted->shards[i].entries[at]);
+        mem_free(wanted->shards[i].entries);
+        pthread_mutex_destroy(&wanted->shards[i].lock);
+    }
+    if (wanted != NULL)
+        pthread_mutex_destroy(&wanted->lock);
+    mem_free(wanted);
+    *out = NULL;
+}
+
+/* ---- what is under way ---- */
+
+/* Under the queue's lock, as all that changes slots. */
+static void free_slot(struct wanted *wanted, struct slot *slot)
+{
+    slot->next = wanted->first_free;
+    wanted->first_free = (uint32_t)(slot - wanted->slots) + 1;
+}
+
+static struct slot *new_slot(struct wanted *wanted, struct wanted_work work)
+{
+    uint32_t number = wanted->first_free;
+    struct slot *slot = number != 0 ? &wanted->slots[number - 1] : NULL;
+
+    if (slot == NULL)
+        return NULL;
+    wanted->first_free = slot->next;
+    slot->next = 0;
+    slot->work = work;
+    slot->is_taken = false;
+    atomic_store(&slot->ticket, ++wanted->serial * WANTED_PENDING_MAX + number - 1);
+    if (wanted->last != 0)
+        wanted->slots[wanted->last - 1].next = number;
+    else
+        wanted->first = number;
+    wanted->last = number;
+    return slot;
+}
+
+static bool enqueue(struct wanted *wanted, struct entry *entry, struct span payload, int64_t now_us)
+{
+    char *copy = payload.len <= WANTED_PAYLOAD_MAX ? mem_dup(payload.len > 0 ? payload.at : "", payload.len) : NULL;
+    struct slot *slot;
+
+    lock(&wanted->lock);
+    slot = copy != NULL ? new_slot(wanted, (struct wanted_work){entry->key, span_of(copy, payload.len)}) : NULL;
+    unlock(&wanted->lock);
+    if (slot == NULL) {
+        mem_free(copy);
+        atomic_fetch_add(&wanted->refused, 1);
+        return false;
+    }
+    entry->ticket = atomic_load(&slot->ticket);
+    entry->asked_us = now_us;
+    atomic_fetch_add(&wanted->pending, 1);
+    return true;
+}
+
+static void end_ticket(struct wanted *wanted, struct entry *entry)
+{
+    struct slot *slot = &wanted->slots[entry->ticket % WANTED_PENDING_MAX];
+
+    if (entry->ticket == 0)
+        return;
+    lock(&wanted->lock);
+    BUG_ON(atomic_load(&slot->ticket) != entry->ticket);
+    atomic_store(&slot->ticket, 0);
+    if (slot->is_taken)
+        free_slot(wanted, slot); /* else whoever takes it finds that it is over */
+    unlock(&wanted->lock);
+    atomic_fetch_sub(&wanted->pending, 1);
+    atomic_fetch_add(&wanted->settled, 1);
+    entry->ticket = 0;
+}
+
+bool wanted_is_settled(const struct wanted *wanted, uint64_t ticket)
+{
+    return atomic_load(&wanted->slots[ticket % WANTED_PENDING_MAX].ticket) != ticket;
+}
+
+uint64_t wanted_settled(const struct wanted *wanted)
+{
+    return atomic_load(&wanted->settled);
+}
+
+bool wanted_take(struct wanted *wanted, struct wanted_work *work)
+{
+    bool is_taken = false;
+
+    lock(&wanted->lock);
+    while (wanted->first != 0 && !is_taken) {
+        struct slot *slot = &wanted->slots[wanted->first - 1];
+
+        wanted->first = slot->next;
+        wanted->last = wanted->first != 0 ? wanted->last : 0;
+        is_taken = slot->is_taken = atomic_load(&slot->ticket) != 0;
+        *work = slot->work;
+        slot->work.payload = SPAN_NONE;
+        if (is_taken)
+            continue;
+        wanted_work_fini(work);
+        free_slot(wanted, slot);
+    }
+    unlock(&wanted->lock);
+    return is_taken;
+}
+
+/* ---- asking ---- */
+
+static bool is_known(const struct entry *entry, int64_t now_us)
+{
+    return entry != NULL && entry->result != NULL && now_us < entry->until_us;
+}
+
+void *wanted_find(struct wanted *wanted, const struct wanted_key *key, int64_t now_us)
+{
+    struct shard *shard = shard_of(wanted, key);
+    void *result = NULL;
+    struct entry *entry;
+
+    lock(&shard->lock);
+    entry = find(shard, key);
+    if (is_known(entry, now_us))
+        result = ref(wanted, entry);
+    unlock(&shard->lock);
+    return result;
+}
+
+/* Under the shard's lock. Takes: entry: may be NULL. Sets *is_new: the fetching thread has something to do. */
+static enum wanted_state want(struct wanted *wanted, struct shard *shard, const struct wanted_key *key, struct span payload,
+                              int64_t now_us, struct wanted_answer *answer, bool *is_new)
+{
+    struct entry *entry = make(wanted, shard, key);
+
+    if (entry != NULL && entry->ticket == 0)
+        *is_new = enqueue(wanted, entry, payload, now_us);
+    if (entry == NULL || entry->ticket == 0) {
+        if (entry != NULL && entry->result == NULL && entry->failed_until_us == 0)
+            drop(wanted, shard, entry);
+        answer->reason = REASON_IDENTITY_UNAVAILABLE;
+        return WANTED_FAILED;
+    }
+    answer->ticket = entry->ticket;
+    return WANTED_PENDING;
+}
+
+enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key, struct span payload, int64_t now_us,
+                             struct wanted_answer *answer)
+{
+    struct shard *shard = shard_of(wanted, key);
+    enum wanted_state state = WANTED_READY;
+    bool is_new = false, is_due;
+    struct entry *entry;
+
+    *answer = (struct wanted_answer){.reason = REASON_UNSET};
+    lock(&shard->lock);
+    entry = find(shard, key);
+    is_due = entry == NULL || now_us >= entry->failed_until_us;
+    if (is_known(entry, now_us)) {
+        answer->result = ref(wanted, entry);
+        if (entry->renew_us != 0 && now_us >= entry->renew_us && is_due && entry->ticket == 0)
+            is_new = enqueue(wanted, entry, payload, now_us);
+    } else if (!is_due && entry->ticket == 0) {
+        answer->reason = entry->reason;
+        state = WANTED_FAILED;
+    } else {
+        state = want(wanted, shard, key, payload, now_us, answer, &is_new);
+    }
+    unlock(&shard->lock);
+    if (is_new)
+        wanted->conf.work(wanted->conf.context);
+    return state;
+}
+
+enum wanted_state wanted_ask_newer(struct wanted *wanted, const struct wanted_key *key, struct span payload, int64_t now_us,
+                                   int64_t gap_us, struct wanted_answer *answer)
+{
+    struct shard *shard = shard_of(wanted, key);
+    enum wanted_state state;
+    bool is_new = false;
+    struct entry *entry;
+
+    *answer = (struct wanted_answer){.reason = REASON_CREDENTIAL_WRONG};
+    lock(&shard->lock);
+    entry = find(shard, key);
+    if (entry != NULL && entry->ticket == 0 && now_us >= entry->asked_us && now_us - entry->asked_us < gap_us)
+        state = WANTED_FAILED;
+    else
+        state = want(wanted, shard, key, payload, now_us, answer, &is_new);
+    unlock(&shard->lock);
+    if (is_new)
+        wanted->conf.work(wanted->conf.context);
+    return state;
+}
+
+/* ---- answering ---- */
+
+/* Who waited is told only where somebody may. */
+static void settle(struct wanted *wanted, struct shard *shard, struct entry *entry)
+{
+    bool was_awaited = entry->ticket != 0;
+
+    end_ticket(wanted, entry);
+    unlock(&shard->lock);
+    if (was_awaited)
+        wanted->conf.settled(wanted->conf.context);
+}
+
+void wanted_put(struct wanted *wanted, const struct wanted_key *key, void *result, size_t bytes, int64_t renew_us,
+                int64_t until_us)
+{
+    struct shard *shard = shard_of(wanted, key);
+    void *old;
+    struct entry *entry;
+
+    lock(&shard->lock);
+    entry = make(wanted, shard, key);
+    if (entry == NULL) {
+        unlock(&shard->lock);
+        unref(wanted, key->kind, result);
+        return;
+    }
+    make_room(wanted, shard, bytes, entry);
+    shard->bytes += bytes - entry->bytes;
+    old = entry->result;
+    entry->result = result;
+    entry->bytes = bytes;
+    entry->renew_us = renew_us;
+    entry->until_us = until_us;
+    entry->failed_until_us = 0;
+    settle(wanted, shard, entry);
+    unref(wanted, key->kind, old); /* outside the lock: large ones take their time */
+}
+
+void wanted_fail(struct wanted *wanted, const struct wanted_key *key, enum reason reason, int64_t until_us)
+{
+    struct shard *shard = shard_of(wanted, key);
+    struct entry *entry;
+
+    lock(&shard->lock);
+    entry = make(wanted, shard, key);
+    if (entry == NULL) {
+        unlock(&shard->lock);
+        return;
+    }
+    entry->reason = reason;
+    entry->failed_until_us = until_us;
+    settle(wanted, shard, entry);
+}
+
+void wanted_forget(struct wanted *wanted, enum wanted_kind kind)
+{
+    for (size_t i = 0; i < SHARDS; i++) {
+        struct shard *shard = &wanted->shards[i];
+
+        lock(&shard->lock);
+        for (size_t at = 0; shard->entries != NULL && at < SHARD_ENTRIES; at++) {
+            struct entry *entry = &shard->entries[at];
+
+            if (!entry->is_used || entry->key.kind != kind)
+                continue;
+            if (entry->ticket != 0) { /* what is under way is answered still */
+                drop_result(wanted, shard, entry);
+                entry->failed_until_us = 0;
+            } else {
+                drop(wanted, shard, entry);
+            }
+        }
+        unlock(&shard->lock);
+    }
+}
+
+void wanted_stats(struct wanted *wanted, struct wanted_stats *stats)
+{
+    *stats = (struct wanted_stats){.pending = atomic_load(&wanted->pending), .refused = atomic_load(&wanted->refused)};
+    for (size_t i = 0; i < SHARDS; i++) {
+        struct shard *shard = &wanted->shards[i];
+
+        lock(&shard->lock);
+        stats->bytes += shard->bytes;
+        for (size_t at = 0; shard->entries != NULL && at < SHARD_ENTRIES; at++)
+            if (shard->entries[at].result != NULL)
+                stats->known[shard->entries[at].key.kind]++;
+        unlock(&shard->lock);
+    }
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls want from outside (a provider's keys, what a provider says of a token, a token for an upstream), and what was
+ * learned of it: workers ask here and never wait for a network; one thread of app/ takes what is wanted, fetches it and
+ * answers. So too are verified tokens kept, by what they hash to.
+ *
+ * Threads: any; sharded, one short lock a shard, and one for the queue behind it. No I/O. Both callbacks are called without a
+ *   lock held, on whatever thread wants or answers.
+ * Owns: its entries, a reference to each result, copies of what is wanted (wiped when they are answered).
+ * Lifetime: wanted_new to wanted_free, after all threads that ask or answer. A result lives as long as it is referred to.
+ * Errors: WANTED_FAILED with the reason that the call ends with. Bounded: of what is kept the soonest over gives way, and what
+ *   is pinned never; where more than WANTED_PENDING_MAX are under way, who wants one more is told IDENTITY_UNAVAILABLE. */
+#ifndef IDENTITY_WANTED_H
+#define IDENTITY_WANTED_H
+
+#include "base/reason.h"
+#include "base/span.h"
+#include "crypto/digest.h"
+
+#define WANTED_PENDING_MAX 1024
+#define WANTED_PAYLOAD_MAX 65536
+
+/* What is wanted; each has a function in app/outside.c that fetches it. */
+enum wanted_kind {
+    WANTED_KEYS = 0,      /* a provider's key set: struct identity_key_set; pinned */
+    WANTED_TOKEN,         /* who shows this token: struct identity_token; fetched only where it is opaque */
+    WANTED_KIND_COUNT
+};
+
+struct wanted_key {
+    enum wanted_kind kind;
+    unsigned char digest[DIGEST_BYTES]; /* of all that the answer depends on */
+};
+
+/* What is learned is counted by whoever made it. */
+struct wanted_type {
+    void *(*ref)(void *result);
+    void (*unref)(void *result);
+};
+
+struct wanted;
+
+/* `work` is called when there is something to take, `settled` when something was answered. */
+struct wanted_conf {
+    void (*work)(void *context);
+    void (*settled)(void *context);
+    void *context;
+    struct wanted_type types[WANTED_KIND_COUNT];
+};
+
+enum code wanted_new(const struct wanted_conf *conf, struct wanted **wanted) MUST_USE;
+void wanted_free(struct wanted **wanted);
+
+enum wanted_state { WANTED_READY, WANTED_PENDING, WANTED_FAILED };
+
+struct wanted_answer {
+    void *result;       /* READY: the caller's reference */
+    uint64_t ticket;    /* PENDING: wanted_is_settled says when to ask again */
+    enum reason reason; /* FAILED */
+};
+
+/* Takes: payload: what the fetching thread needs besides the key; copied where it is asked for. now_us: wall clock.
+ * READY too where it is being fetched anew meanwhile: what is known goes on until it is over. */
+enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key, struct span payload, int64_t now_us,
+                             struct wanted_answer *answer);
+/* The same of something newer than what is known. FAILED (CREDENTIAL_WRONG): it was fetched less than gap_us ago. */
+enum wanted_state wanted_ask_newer(struct wanted *wanted, const struct wanted_key *key, struct span payload, int64_t now_us,
+                                   int64_t gap_us, struct wanted_answer *answer);
+/* What is known now; fetches nothing. NULL: nothing. Else the caller's reference. */
+void *wanted_find(struct wanted *wanted, const struct wanted_key *key, int64_t now_us);
+bool wanted_is_settled(const struct wanted *wanted, uint64_t ticket);
+uint64_t wanted_settled(const struct wanted *wanted); /* how many were, so that who waits looks no oftener */
+
+/* ---- the thread that fetches ---- */
+
+struct wanted_work {
+    struct wanted_key key;
+    struct span payload; /* the taker's: wanted_work_fini */
+};
+bool wanted_take(struct wanted *wanted, struct wanted_work *work); /* false: nothing is wanted at the moment */
+void wanted_work_fini(struct wanted_work *work);
+
+/* What is known from now on; asked for again from renew_us on (0: never before it is over). Takes: bytes: that it holds.
+ * Without memory it is not kept, and who waits asks again. */
+void wanted_put(struct wanted *wanted, const struct wanted_key *key, void *result_take, size_t bytes, int64_t renew_us,
+                int64_t until_us);
+/* It could not be learned, and is not asked for before until_us. What was known stays until it is over. */
+void wanted_fail(struct wanted *wanted, const struct wanted_key *key, enum reason reason, int64_t until_us);
+void wanted_forget(struct wanted *wanted, enum wanted_kind kind); /* all that is known of it */
+
+struct wanted_stats {
+    uint64_t known[WANTED_KIND_COUNT];
+    uint64_t bytes;
+    uint64_t pending;
+    uint64_t refused; /* for want of room, since the start */
+};
+void wanted_stats(struct wanted *wanted, struct wanted_stats *stats);
+
+#endif

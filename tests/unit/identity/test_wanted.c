@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/wanted.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+/* A result that counts how many hold it. */
+struct thing {
+    int held;
+};
+
+static void *ref(void *result)
+{
+    ((struct thing *)result)->held++;
+    return result;
+}
+
+static void unref(void *result)
+{
+    ((struct thing *)result)->held--;
+}
+
+struct heard {
+    int work, settled;
+};
+
+static void hear_work(void *context)
+{
+    ((struct heard *)context)->work++;
+}
+
+static void hear_settled(void *context)
+{
+    ((struct heard *)context)->settled++;
+}
+
+static struct wanted *wanted_with(struct heard *heard)
+{
+    struct wanted_conf conf = {.work = hear_work, .settled = hear_settled, .context = heard};
+    struct wanted *wanted;
+
+    for (int kind = 0; kind < WANTED_KIND_COUNT; kind++)
+        conf.types[kind] = (struct wanted_type){ref, unref};
+    assert_int_equal(wanted_new(&conf, &wanted), CODE_OK);
+    return wanted;
+}
+
+static struct wanted_key key_of(enum wanted_kind kind, unsigned number)
+{
+    struct wanted_key key = {.kind = kind};
+
+    digest_of(span_of(&number, sizeof number), key.digest);
+    return key;
+}
+
+static struct wanted_work take(struct wanted *wanted)
+{
+    struct wanted_work work;
+
+    assert_true(wanted_take(wanted, &work));
+    return work;
+}
+
+/* 8.1 */
+static void it_is_fetched_once_and_known_until_it_is_over(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_key key = key_of(WANTED_TOKEN, 1);
+    struct wanted_answer first, second;
+    struct wanted_work work;
+    struct thing thing = {1};
+
+    (void)state;
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("opaque"), 1000, &first), WANTED_PENDING);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("opaque"), 1001, &second), WANTED_PENDING);
+    assert_int_equal(first.ticket, second.ticket);
+    assert_false(wanted_is_settled(wanted, first.ticket));
+    work = take(wanted);
+    assert_true(span_is(work.payload, "opaque"));
+    assert_memory_equal(work.key.digest, key.digest, DIGEST_BYTES);
+    wanted_work_fini(&work);
+    assert_false(wanted_take(wanted, &work));
+    wanted_put(wanted, &key, &thing, 10, 0, 2000);
+    assert_true(wanted_is_settled(wanted, first.ticket));
+    assert_int_equal(heard.work, 1);
+    assert_int_equal(heard.settled, 1);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 1999, &second), WANTED_READY);
+    assert_ptr_equal(second.result, &thing);
+    assert_int_equal(thing.held, 2);
+    unref(second.result);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 2000, &second), WANTED_PENDING);
+    assert_null(wanted_find(wanted, &key, 2000));
+    wanted_free(&wanted);
+    assert_int_equal(thing.held, 0);
+}
+
+/* 8.1: who knows the old one is not slowed while a newer one is fetched, and nobody is asked for it before its time. */
+static void a_newer_one_is_asked_for_once_in_a_while(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_key key = key_of(WANTED_KEYS, 1);
+    struct wanted_answer answer;
+    struct wanted_work work;
+    struct thing old = {1}, fresh = {1};
+
+    (void)state;
+    wanted_put(wanted, &key, &old, 10, 0, 1000000);
+    assert_int_equal(wanted_ask_newer(wanted, &key, SPAN_NONE, 100, 30, &answer), WANTED_PENDING);
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(wanted_ask_newer(wanted, &key, SPAN_NONE, 101, 30, &answer), WANTED_PENDING);
+    assert_int_equal(heard.work, 1);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 101, &answer), WANTED_READY);
+    unref(answer.result);
+    work = take(wanted);
+    wanted_work_fini(&work);
+    wanted_put(wanted, &key, &fresh, 10, 0, 1000000);
+    assert_int_equal(old.held, 0);
+    assert_int_equal(wanted_ask_newer(wanted, &key, SPAN_NONE, 129, 30, &answer), WANTED_FAILED);
+    assert_int_equal(answer.reason, REASON_CREDENTIAL_WRONG);
+    assert_int_equal(wanted_ask_newer(wanted, &key, SPAN_NONE, 130, 30, &answer), WANTED_PENDING);
+    wanted_free(&wanted);
+    assert_int_equal(fresh.held, 0);
+}
+
+static void what_fails_is_not_asked_for_again_at_once(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_key key = key_of(WANTED_TOKEN, 1);
+    struct wanted_answer answer;
+    struct wanted_work work;
+    struct thing thing = {1};
+
+    (void)state;
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 100, &answer), WANTED_PENDING);
+    work = take(wanted);
+    wanted_work_fini(&work);
+    wanted_fail(wanted, &key, REASON_IDENTITY_UNAVAILABLE, 200);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 199, &answer), WANTED_FAILED);
+    assert_int_equal(answer.reason, REASON_IDENTITY_UNAVAILABLE);
+    assert_int_equal(heard.work, 1);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 200, &answer), WANTED_PENDING);
+    /* What was known stays, and is renewed no sooner. */
+    wanted_put(wanted, &key, &thing, 10, 300, 1000);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 300, &answer), WANTED_READY);
+    unref(answer.result);
+    assert_int_equal(heard.work, 3);
+    wanted_fail(wanted, &key, REASON_IDENTITY_UNAVAILABLE, 400);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 399, &answer), WANTED_READY);
+    unref(answer.result);
+    assert_int_equal(heard.work, 3);
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_NONE, 400, &answer), WANTED_READY);
+    unref(answer.result);
+    assert_int_equal(heard.work, 4);
+    wanted_free(&wanted);
+    assert_int_equal(thing.held, 0);
+}
+
+/* 8.1: an attacker's tokens fill no memory, and drive out no provider's keys. */
+static void what_is_kept_is_bounded(void **state)
+{
+    static struct thing things[100000];
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_key keys = key_of(WANTED_KEYS, 0);
+    struct wanted_stats stats;
+    struct thing set = {1};
+    int held = 0;
+
+    (void)state;
+    wanted_put(wanted, &keys, &set, 100, 0, 10);
+    for (unsigned i = 0; i < 100000; i++) {
+        struct wanted_key key = key_of(WANTED_TOKEN, i + 1);
+
+        things[i].held = 1;
+        wanted_put(wanted, &key, &things[i], 16384, 0, 1000 + i);
+    }
+    wanted_stats(wanted, &stats);
+    assert_true(stats.bytes <= (uint64_t)64 << 20);
+    assert_int_equal(stats.known[WANTED_KEYS], 1);
+    for (size_t i = 0; i < 100000; i++)
+        held += things[i].held;
+    assert_int_equal(held, stats.known[WANTED_TOKEN]);
+    assert_true(held > 3000);
+    assert_non_null(wanted_find(wanted, &keys, 9));
+    unref(&set);
+    wanted_forget(wanted, WANTED_TOKEN);
+    wanted_stats(wanted, &stats);
+    assert_int_equal(stats.known[WANTED_TOKEN], 0);
+    assert_int_equal(stats.bytes, 100);
+    wanted_free(&wanted);
+    assert_int_equal(set.held, 0);
+}
+
+static void what_is_under_way_is_bounded(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_answer answer;
+    struct wanted_work work;
+    unsigned pending = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 4 * WANTED_PENDING_MAX; i++) {
+        struct wanted_key key = key_of(WANTED_TOKEN, i);
+        enum wanted_state got = wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer);
+
+        pending += got == WANTED_PENDING;
+        if (got == WANTED_FAILED)
+            assert_int_equal(answer.reason, REASON_IDENTITY_UNAVAILABLE);
+    }
+    assert_true(pending > WANTED_PENDING_MAX / 2 && pending <= WANTED_PENDING_MAX);
+    while (wanted_take(wanted, &work)) {
+        wanted_fail(wanted, &work.key, REASON_CREDENTIAL_WRONG, 2);
+        wanted_work_fini(&work);
+        pending--;
+    }
+    assert_int_equal(pending, 0);
+    /* One that was answered before it was taken is not taken any more, and its place is free again. */
+    for (unsigned i = 0; i < 3 * WANTED_PENDING_MAX; i++) {
+        struct wanted_key key = key_of(WANTED_TOKEN, i);
+
+        assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("x"), 5 + i, &answer), WANTED_PENDING);
+        wanted_fail(wanted, &key, REASON_CREDENTIAL_WRONG, 0);
+        assert_true(wanted_is_settled(wanted, answer.ticket));
+        if (i % 7 == 0)
+            assert_false(wanted_take(wanted, &work));
+    }
+    wanted_free(&wanted);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_fetched_once_and_known_until_it_is_over),
+        cmocka_unit_test(a_newer_one_is_asked_for_once_in_a_while),
+        cmocka_unit_test(what_fails_is_not_asked_for_again_at_once),
+        cmocka_unit_test(what_is_kept_is_bounded),
+        cmocka_unit_test(what_is_under_way_is_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
