@@ -124,7 +124,8 @@ static const char *read_variable(struct conf_reader *reader, const struct yaml_n
     if (!conf__map(reader, node, known, "a variable") || conf__need(reader, node, "file", "shop.token") == NULL)
         return "";
     buf_init(&secret, CONF_SECRET_BYTES);
-    text = pair_of(reader, node->key, conf__secret(reader, node, &secret));
+    text = pair_of(reader, node->key, conf__secret(reader, yaml_member(node, "file"), conf__path(reader, node, "file", NULL),
+                                                   &secret));
     mem_wipe(secret.block, secret.size);
     buf_fini(&secret);
     return text;
@@ -217,6 +218,11 @@ void conf__command(struct conf_reader *reader, const struct yaml_node *map, cons
 {
     struct runner_command read = {0}, *command;
 
+    if (yaml_member(map, "authorization") != NULL) {
+        CONF_FAULT(reader, yaml_member(map, "authorization"), "a command gets no headers; what it "
+                   "authenticates with stands in its environment: write `env: {TOKEN: {file: shop.token}}`");
+        return;
+    }
     if (!conf__read(reader, map, conf__program, "an `upstream` with a command", &read))
         return;
     if (route->subtree)

@@ -55,6 +55,12 @@ const struct conf_key conf__header[] = {
     KEY("prefix", TEXT, BY_HAND, 0, 0, NULL, "What stands before it, as 'Bearer '."),
     {.name = NULL}};
 
+const struct conf_key conf__outgoing[] = {
+    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; 'tokens/{tenant}.token' or 'tokens/{tenant}/{principal}.token': "
+        "one for each, listed when the configuration is read."),
+    KEY("prefix", TEXT, BY_HAND, 0, 0, "'Bearer '", "What stands before it."),
+    {.name = NULL}};
+
 const struct conf_key conf__url[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The server: 'https://HOST:PORT/PATH'."),
     KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of its certificate."),
@@ -64,6 +70,8 @@ const struct conf_key conf__url[] = {
     KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
     KEY("preserve_host", BOOL, AT(proxy_upstream, preserve_host), 0, 0, "false", "The agent's Host goes up, not the URL's."),
     KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
+    KEY("authorization", MAP, BY_HAND, 0, 0, NULL, "What goes up in Authorization, in place of the agent's.",
+        IN(conf__outgoing, "`authorization`")),
     KEY("command", WORDS, BY_HAND, 0, 0, NULL, "A program that the gate runs, in place of `url`."),
     {.name = NULL}};
 

@@ -70,8 +70,8 @@ struct conf_key {
 #define BY_HAND SIZE_MAX
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
-    conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__source[],
-    conf__nobody[], conf__pipes[], conf__people[], conf__notify[], conf__notify_secret[];
+    conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__outgoing[],
+    conf__source[], conf__nobody[], conf__pipes[], conf__people[], conf__notify[], conf__notify_secret[];
 
 /* ---- conf_value.c: `map` may be anything, `key` its member ---- */
 
@@ -93,6 +93,7 @@ struct span conf__copy(struct conf_reader *reader, struct span text);
 struct span conf__lower(struct conf_reader *reader, struct span text);
 /* A file beside the configuration; `otherwise` where the key is absent (NULL gives NULL). */
 const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, const char *key, const char *otherwise);
+const char *conf__beside(struct conf_reader *reader, struct span text); /* likewise; at == NULL gives NULL */
 /* A list of such files, NULL at its end; NULL where the key is absent or nothing in it can be read. */
 const char *const *conf__paths(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max);
 #define CONF_MAX_LISTS 64 /* files of revoked certificates */
@@ -134,8 +135,16 @@ void conf__upstream(struct conf_reader *reader, const struct yaml_node *route, b
 /* `upstream: {command:}`. Takes: map: the upstream's; route: whose name it has. */
 void conf__command(struct conf_reader *reader, const struct yaml_node *map, const struct yaml_node *yaml_route,
                    struct proxy_route *route);
-/* One line of a file that only its owner may read. Returns: empty, with a fault. Takes: text: empty; wiped by the caller. */
-struct span conf__secret(struct conf_reader *reader, const struct yaml_node *map, struct buf *text);
+/* `upstream: {authorization:}`, after the headers; and whether the identity of the route lets it be. */
+void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct proxy_upstream *out);
+void conf__check_authorization(struct conf_reader *reader, const struct yaml_node *map, const struct proxy_route *route);
+/* One line of a file that only its owner may read. Returns: empty, with a fault at `node`. Takes: path NULL: there was a fault;
+ * text: empty; wiped by the caller. */
+struct span conf__secret(struct conf_reader *reader, const struct yaml_node *node, const char *path, struct buf *text);
+/* Likewise with what stands before it, as a header's value among the secrets. */
+struct span conf__prefix(struct conf_reader *reader, const struct yaml_node *map, const char *otherwise);
+struct span conf__prefixed_secret(struct conf_reader *reader, const struct yaml_node *node, const char *path,
+                                  struct span prefix);
 #define CONF_SECRET_BYTES 8192
 /* Whether `checkpoints` names a server: a URL, or a map with one. Otherwise it is a file. */
 bool conf__checkpoint_server(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out);

@@ -260,6 +260,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     if (yaml_member(map, "limits") != NULL)
         read_rates(reader, yaml_member(map, "limits"), &route->limits);
     conf__identity(reader, map, route);
+    conf__check_authorization(reader, map, route);
     read_header_names(reader, map, route);
     route->origin_count = conf__texts(reader, map, "origins", MAX_LIST, read_origin, &route->origins);
     route->param_count = conf__texts(reader, map, "params", MAX_LIST, conf__text, &route->params);

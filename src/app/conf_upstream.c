@@ -113,50 +113,22 @@ static struct span secret_of(const struct buf *text)
     return secret;
 }
 
-struct span conf__secret(struct conf_reader *reader, const struct yaml_node *map, struct buf *text)
+struct span conf__secret(struct conf_reader *reader, const struct yaml_node *node, const char *path, struct buf *text)
 {
-    const char *path = conf__path(reader, map, "file", NULL);
     struct why why = {""};
     struct span secret;
 
     if (path == NULL)
         return SPAN_NONE;
     if (file_read(path, FILE_SECRET, CONF_SECRET_BYTES, text, &why) != CODE_OK) {
-        CONF_FAULT(reader, yaml_member(map, "file"), "%s", why.text);
+        CONF_FAULT(reader, node, "%s", why.text);
         return SPAN_NONE;
     }
     secret = secret_of(text);
     if (secret.len > 0 && http_value_is_writable(secret))
         return secret;
-    CONF_FAULT(reader, yaml_member(map, "file"), "%s does not hold one line of visible ASCII; put the bare value into it",
-               path);
+    CONF_FAULT(reader, node, "%s does not hold one line of visible ASCII; put the bare value into it", path);
     return SPAN_NONE;
-}
-
-static void read_secret(struct conf_reader *reader, const struct yaml_node *map, struct proxy_header *header)
-{
-    struct span prefix = conf__text_of(reader, map, "prefix"), secret;
-    struct buf text;
-    char *value;
-
-    buf_init(&text, CONF_SECRET_BYTES);
-    secret = conf__secret(reader, map, &text);
-    if (secret.len == 0)
-        goto out;
-    value = secret_new(prefix.len + secret.len);
-    if (value == NULL) {
-        reader->out_of_memory = true;
-        goto out;
-    }
-    if (prefix.len > 0)
-        memcpy(value, prefix.at, prefix.len);
-    memcpy(value + prefix.len, secret.at, secret.len);
-    header->value = span_of(value, prefix.len + secret.len);
-    if (!http_value_is_writable(header->value))
-        CONF_FAULT(reader, yaml_member(map, "prefix"), "a prefix is visible ASCII and blanks; write 'Bearer '");
-out:
-    mem_wipe(text.block, text.size);
-    buf_fini(&text);
 }
 
 static void read_headers(struct conf_reader *reader, const struct yaml_node *node, struct proxy_upstream *out)
@@ -188,7 +160,8 @@ static void read_headers(struct conf_reader *reader, const struct yaml_node *nod
         }
         (void)conf__map(reader, child, conf__header, "a header");
         if (conf__need(reader, child, "file", "shop.token") != NULL)
-            read_secret(reader, child, headers);
+            headers->value = conf__prefixed_secret(reader, yaml_member(child, "file"), conf__path(reader, child, "file", NULL),
+                                                   conf__prefix(reader, child, NULL));
     }
 }
 
@@ -201,6 +174,7 @@ static void read_server(struct conf_reader *reader, const struct yaml_node *map,
 
     if (yaml_member(map, "headers") != NULL)
         read_headers(reader, yaml_member(map, "headers"), out);
+    conf__authorization(reader, map, out);
     if (node == NULL || conf__text(reader, node).at == NULL)
         return;
     fault = split_url(node->text, &url);
@@ -241,7 +215,7 @@ static struct span read_signing(struct conf_reader *reader, const struct yaml_no
 
     buf_init(&text, CONF_SECRET_BYTES);
     if (conf__map(reader, map, conf__notify_secret, "`secret`") && conf__need(reader, map, "file", "notify.secret") != NULL)
-        secret = conf__secret(reader, map, &text);
+        secret = conf__secret(reader, yaml_member(map, "file"), conf__path(reader, map, "file", NULL), &text);
     kept = secret.len > 0 ? secret_copy(secret.at, secret.len) : NULL;
     reader->out_of_memory = reader->out_of_memory || (kept == NULL && secret.len > 0);
     mem_wipe(text.block, text.size);

@@ -116,8 +116,7 @@ static void note_file(struct conf_reader *reader, struct span path)
         reader->file_count++;
 }
 
-/* Takes: text: at == NULL gives NULL. */
-static const char *path_of(struct conf_reader *reader, struct span text)
+const char *conf__beside(struct conf_reader *reader, struct span text)
 {
     char *beside;
     struct span copy;
@@ -139,7 +138,7 @@ const char *conf__path(struct conf_reader *reader, const struct yaml_node *map, 
 {
     const struct yaml_node *node = yaml_member(map, key);
 
-    return path_of(reader, node != NULL ? conf__text(reader, node) : span_text(otherwise));
+    return conf__beside(reader, node != NULL ? conf__text(reader, node) : span_text(otherwise));
 }
 
 const char *const *conf__paths(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max)
@@ -149,7 +148,7 @@ const char *const *conf__paths(struct conf_reader *reader, const struct yaml_nod
     size_t count = 0;
 
     for (const struct yaml_node *node = paths != NULL ? list->child : NULL; node != NULL; node = node->next) {
-        paths[count] = path_of(reader, conf__text(reader, node));
+        paths[count] = conf__beside(reader, conf__text(reader, node));
         count += paths[count] != NULL;
     }
     return count > 0 ? paths : NULL;

@@ -96,6 +96,9 @@
     X(UPSTREAM_UNREACHABLE, "upstream_unreachable", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream cannot be reached.")       \
     X(UPSTREAM_TLS, "upstream_tls", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's certificate or TLS is not acceptable.")  \
     X(UPSTREAM_CONNECT_TIMEOUT, "upstream_connect_timeout", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream did not accept the connection in time.") \
+    X(OUTGOING_MISSING, "outgoing_missing", GATE, 403, 4030, POLICY, "The gate has no credential of this caller for the upstream.") \
+    X(UPSTREAM_UNAUTHORIZED, "upstream_unauthorized", UPSTREAM, 502, 5030, UNAVAILABLE,                                        \
+      "The upstream does not take the gate's credential.")                                                                    \
     X(UPSTREAM_SILENT, "upstream_silent", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream did not answer in time.")            \
     X(UPSTREAM_CLOSED, "upstream_closed", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream closed the connection before its answer was complete.") \
     X(UPSTREAM_MALFORMED, "upstream_malformed", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's HTTP answer is malformed.")  \

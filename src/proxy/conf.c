@@ -35,6 +35,7 @@ void proxy_upstream_fini(struct proxy_upstream *upstream)
     for (size_t i = 0; i < upstream->header_count; i++)
         secret_free((void *)(uintptr_t)upstream->headers[i].value.at, upstream->headers[i].value.len);
     upstream->header_count = 0;
+    outgoing_fini(&upstream->outgoing);
 }
 
 void proxy_conf_unref(struct proxy_conf **conf)

@@ -14,6 +14,7 @@
 #include "base/why.h"
 #include "http/reader.h"
 #include "identity/identity.h"
+#include "identity/outgoing.h"
 #include "mcp/dialect.h"
 #include "link/rate.h"
 #include "os/sock.h"
@@ -48,6 +49,7 @@ struct proxy_upstream {
     bool preserve_host;             /* the agent's Host instead */
     const struct proxy_header *headers;
     size_t header_count;
+    struct outgoing outgoing;       /* in Authorization; then `headers` holds none */
 };
 void proxy_upstream_fini(struct proxy_upstream *upstream); /* TLS and secrets; the rest is some arena's */
 

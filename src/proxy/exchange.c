@@ -415,7 +415,8 @@ bool exchange__audit(struct pair *pair)
     struct call *call = exchange->call;
 
     /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
-    if (call->is_permitted && pair->back.stream == NULL && !upstream__begin(pair))
+    if (call->is_permitted && pair->back.stream == NULL && outgoing__settle(pair, false) == REASON_UNSET &&
+        !upstream__begin(pair))
         pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
     switch (fate_of(pair)) {
     case AUDIT_DURABLE:

@@ -100,6 +100,7 @@ struct exchange {
     bool is_list_costly;
     uint32_t server_requests, server_notifications, server_denied;
     struct identity identity;
+    struct span authorization; /* of the gate's own, that goes up; at == NULL: none, or not yet */
     struct mcp_session session;
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */

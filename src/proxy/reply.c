@@ -334,6 +334,8 @@ static bool head_done(struct pair *pair)
         reason = REASON_UPSTREAM_ENCODED;
     else if (head->status >= 300 && head->status < 400 && !discovery__may_redirect(pair))
         reason = REASON_UPSTREAM_REDIRECT;
+    else if (head->status == 401 && exchange->authorization.at != NULL)
+        reason = REASON_UPSTREAM_UNAUTHORIZED; /* it is not the agent's that it does not take, and no agent can mend it */
     else if (exchange->pass != NULL)
         return pass__begin(pair);
     else if (head->status >= 400)

@@ -35,6 +35,7 @@ static uint64_t whose(const struct pair *pair)
     uint64_t hash = hash_mix(hash_span(exchange->call->asked.upstream), hash_span(exchange->identity.tenant));
 
     hash = hash_mix(hash, hash_span(exchange->identity.principal));
+    hash = hash_mix(hash, hash_span(exchange->authorization));
     hash = hash_mix(hash, hash_span(exchange->call->asked.query));
     if (exchange->dialect->write_path == NULL)
         hash = hash_mix(hash, hash_span(exchange->call->asked.path));
@@ -59,9 +60,16 @@ static bool speaks_for_itself(struct span authorization)
            span_equals_nocase(scheme, SPAN_LIT("Basic"));
 }
 
+/* What goes up in it: the agent's, or the gate's own in its place. */
+static struct span authorization_of(const struct pair *pair)
+{
+    return pair->exchange.route->upstream.outgoing.kind != OUTGOING_NONE
+               ? pair->exchange.authorization : http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION);
+}
+
 static uint64_t shown(const struct pair *pair)
 {
-    struct span authorization = http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION);
+    struct span authorization = authorization_of(pair);
 
     return speaks_for_itself(authorization) ? hash_span(authorization) | 1 : 0;
 }
@@ -73,7 +81,7 @@ void spare__begin_call(struct pair *pair)
 
     line->is_kept = false;
     line->is_bound = line->is_bound || (line->whose != 0 && line->whose != who) ||
-                     !speaks_for_itself(http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION));
+                     !speaks_for_itself(authorization_of(pair));
     line->whose = who;
     line->who = pair->exchange.who;
     line->shown = shown(pair);

@@ -177,7 +177,13 @@ bool upstream__connect(struct pair *pair)
 {
     struct leg *back = &pair->back;
     bool is_first = pair->deadline_us == 0 && !pair->timed_out;
+    enum reason refusal = outgoing__settle(pair, true);
 
+    if (refusal != REASON_UNSET) {
+        exchange__settle(pair, OUTCOME_NOT_SENT, refusal);
+        deny__answer(pair, refusal);
+        return true;
+    }
     if (is_first)
         pair__deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
     if (back->stream != NULL && back->is_ready && is_usable(pair))
@@ -249,7 +255,7 @@ static void list_credentials(const struct proxy_route *route, struct except_list
 }
 
 /* Who posts, or reads what the operator did not name path by path, does it with what he has himself. */
-static bool takes_credentials(const struct proxy_pass *pass)
+bool upstream__takes_credentials(const struct proxy_pass *pass)
 {
     return pass == NULL || !(pass->is_post || pass->is_wild);
 }
@@ -270,8 +276,10 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         list->except.known |= HTTP_EXCEPT(LAST_EVENT_ID);
     if (is_ours)
         list->except.known |= HTTP_EXCEPT(ACCEPT) | HTTP_EXCEPT(LAST_EVENT_ID);
-    for (size_t i = 0; i < upstream->header_count && takes_credentials(exchange->pass); i++)
+    for (size_t i = 0; i < upstream->header_count && upstream__takes_credentials(exchange->pass); i++)
         add_except(list, upstream->headers[i].name);
+    if (upstream->outgoing.kind != OUTGOING_NONE)
+        list->except.known |= HTTP_EXCEPT(AUTHORIZATION);
     if (exchange->pass != NULL)
         list_credentials(exchange->route, list);
 }
@@ -351,8 +359,10 @@ static void write_judged(const struct pair *pair, struct buf *out)
         http_write_header(out, route->tenant_header, asked->tenant);
     if (exchange__has_session(exchange))
         http_write_line(out, SPAN_LIT("Mcp-Session-Id: "), exchange->session.upstream_id);
-    for (size_t i = 0; i < route->upstream.header_count && takes_credentials(exchange->pass); i++)
+    for (size_t i = 0; i < route->upstream.header_count && upstream__takes_credentials(exchange->pass); i++)
         http_write_header(out, route->upstream.headers[i].name, route->upstream.headers[i].value);
+    if (exchange->authorization.at != NULL)
+        http_write_line(out, SPAN_LIT("Authorization: "), exchange->authorization);
     if (route->forwarded) {
         http_write_line(out, SPAN_LIT("X-Forwarded-For: "), span_text(pair->client));
         http_write_line(out, SPAN_LIT("X-Forwarded-Proto: "), span_text(pair->is_tls ? "https" : "http"));

@@ -15,6 +15,11 @@
 COLD void upstream__tell(struct pair *pair, enum reason reason, const char *detail); /* a line in the log */
 size_t upstream__addresses(const struct pair *pair, const struct sock_address **addresses);
 bool upstream__begin(struct pair *pair);                 /* starts connecting where there is no connection */
+/* Whether what the gate shows upstreams goes up on a declared path, too (NULL: a call). */
+bool upstream__takes_credentials(const struct proxy_pass *pass);
+/* Finds what goes up in Authorization. Takes: is_told: whether a line in the log says what is missing. Returns: UNSET, or why
+ * nothing goes up. */
+enum reason outgoing__settle(struct pair *pair, bool is_told);
 bool upstream__connect(struct pair *pair);
 bool upstream__send(struct pair *pair);
 /* Takes: body_len SIZE_MAX: without a body; is_ours: for a message of the gate's own in the same session. */

@@ -93,6 +93,56 @@ static void by_identity(void)
     assert_connections(3);
 }
 
+/* 8.6: the gate's own credential goes up in the place of the agent's, whatever that sends; a connection that one went up on is
+ * another's no more, and a reload that brings a new one makes a new connection. */
+static void by_outgoing(void)
+{
+    struct outgoing_entry entries[] = {{.tenant = SPAN_LIT("acme"), .value = SPAN_LIT("Bearer of-acme")},
+                                       {.tenant = SPAN_LIT("other"), .value = SPAN_LIT("Bearer of-other")}};
+    struct outgoing *outgoing = &sim->route->upstream.outgoing;
+    const char *heard;
+
+    *outgoing = (struct outgoing){.kind = OUTGOING_FILE, .per_tenant = true, .file = "{tenant}.token", .entries = entries, .count = 2};
+    sim_agent_posts(sim, CALL, "Authorization: Bearer agents\r\nauthorization-x: 1\r\n");
+    heard = sim_upstream_hears(sim, 0);
+    has(heard, "\r\nAuthorization: Bearer of-acme\r\n");
+    has_not(heard, "agents");
+    sim_upstream_says(sim, 0, OK WHOLE);
+    (void)sim_agent_hears(sim);
+    sim->identity[0].tenant = "other"; /* on one connection, behind a proxy */
+    sim_agent_posts(sim, CALL, "");
+    has(sim_upstream_hears(sim, 1), "Bearer of-other");
+    sim_upstream_says(sim, 1, OK WHOLE);
+    (void)sim_agent_hears(sim);
+    sim_agent_leaves(sim);
+    visit("", 1, OK WHOLE);
+    entries[1].value = SPAN_LIT("Bearer anew");
+    visit("", 2, OK WHOLE);
+    sim->identity[0].tenant = "../acme";
+    sim_connect(sim);
+    sim_agent_posts(sim, CALL, "Authorization: Bearer agents\r\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 ");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_OUTGOING_MISSING);
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_NOT_SENT);
+    assert_connections(3);
+    *outgoing = (struct outgoing){0};
+}
+
+/* 8.6: an upstream that does not take it says so to the gate; the agent's own credential is not what it speaks of. */
+static void unauthorized(void)
+{
+    struct outgoing_entry entry = {.value = SPAN_LIT("Bearer ours")};
+
+    sim->route->upstream.outgoing = (struct outgoing){.kind = OUTGOING_FILE, .entries = &entry, .count = 1};
+    sim_agent_posts(sim, CALL, "");
+    has(sim_upstream_hears(sim, 0), "Bearer ours");
+    sim_upstream_says(sim, 0, "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer error=\"invalid_token\"\r\n"
+                      "Content-Length: 0\r\n\r\n");
+    has_not(sim_agent_hears(sim), "WWW-Authenticate");
+    assert_int_equal(sim_last_outcome(sim)->reason, REASON_UPSTREAM_UNAUTHORIZED);
+    sim->route->upstream.outgoing = (struct outgoing){0};
+}
+
 /* What one connection of an agent was used for with two credentials is nobody's. */
 static void of_two(void)
 {
@@ -165,6 +215,8 @@ static void test_to_nobody_else(void **state)
     (void)state;
     in_every_weather(by_headers);
     in_every_weather(by_identity);
+    in_every_weather(by_outgoing);
+    in_every_weather(unauthorized);
     in_every_weather(by_target);
     in_every_weather(on_one_connection);
     in_every_weather(of_two);
