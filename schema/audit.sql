@@ -94,6 +94,21 @@ ALTER TABLE decision ADD COLUMN params_digest BLOB;
 ALTER TABLE decision ADD COLUMN params TEXT;
 ALTER TABLE decision ADD COLUMN query TEXT;
 
+-- Of version 5, in the chain. What an access token or a certificate said of who asks, JSON arrays of strings: what does not fit
+-- into 8 KiB is counted in a number at the end. NULL: it has none. Who issued the token, and the id of the key that signed it.
+ALTER TABLE decision ADD COLUMN groups TEXT;
+ALTER TABLE decision ADD COLUMN scopes TEXT;
+ALTER TABLE decision ADD COLUMN issuer TEXT;
+ALTER TABLE decision ADD COLUMN token_key TEXT;
+-- Of claims those that the policy's rules ask for, and no others: their size, SHA-256(salt || claims), and outside the chain
+-- themselves or their beginning. An object of paths, each with a list of what is there, which is empty or has one value.
+ALTER TABLE decision ADD COLUMN claims_bytes INTEGER;
+ALTER TABLE decision ADD COLUMN claims_digest BLOB;
+ALTER TABLE decision ADD COLUMN claims TEXT;
+-- The intent plan that the call is a step of: the SHA-256 of its signed text, in hexadecimal, and which step.
+ALTER TABLE decision ADD COLUMN plan TEXT;
+ALTER TABLE decision ADD COLUMN plan_step TEXT;
+
 -- What came of each permit. Written when the reply was delivered; `unknown` is written at the next start for those that
 -- a crash left open.
 CREATE TABLE outcome (
@@ -165,7 +180,8 @@ CREATE TRIGGER decision_update BEFORE UPDATE OF
     correlation_replaced, trace, upstream, dialect, protocol_version, direction, method, tool, rpc_id, arguments_bytes,
     arguments_digest, arguments_cut, arguments_redacted, begin_digest, body_bytes, body_digest, query_bytes, query_digest,
     verdict, reason, rule, rule_reason, rules, undecided, monitor, policy_version, policy_hash, judge_us, status,
-    latency_us, expects_outcome, hash, target, params_bytes, params_digest ON decision
+    latency_us, expects_outcome, hash, target, params_bytes, params_digest, groups, scopes, issuer, token_key, claims_bytes,
+    claims_digest, plan, plan_step ON decision
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 CREATE TRIGGER outcome_update BEFORE UPDATE OF
@@ -175,9 +191,9 @@ BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 -- An erasure empties all values of a row at once, after an event `erased` of the row's tenant that names a later
 -- number and a later time: {"before_us": ...}. A sealed file takes no event: `erasure` says which of a later file's it is.
-CREATE TRIGGER decision_erase BEFORE UPDATE OF salt, arguments, arguments_begin, params, query ON decision
+CREATE TRIGGER decision_erase BEFORE UPDATE OF salt, arguments, arguments_begin, params, query, claims ON decision
 WHEN NEW.salt IS NOT NULL OR NEW.arguments IS NOT NULL OR NEW.arguments_begin IS NOT NULL
-  OR NEW.params IS NOT NULL OR NEW.query IS NOT NULL
+  OR NEW.params IS NOT NULL OR NEW.query IS NOT NULL OR NEW.claims IS NOT NULL
   OR NOT EXISTS (SELECT 1 FROM erasure AS l
                  WHERE l.tenant IS OLD.tenant AND l.seq > OLD.seq AND OLD.time_us < l.before_us)
  AND NOT EXISTS (SELECT 1 FROM event AS e CROSS JOIN json_each(e.detail) AS j
@@ -243,7 +259,8 @@ CREATE VIEW call AS
            d.authentication, d.client, nullif(lower(hex(d.session)), '') AS session, d.node, d.direction, d.protocol_version,
            d.rpc_id, d.trace, d.correlation_replaced, d.arguments_bytes, d.arguments_cut, d.arguments_redacted,
            d.arguments_begin, d.body_bytes, d.query_bytes, nullif(lower(hex(d.policy_hash)), '') AS policy_hash,
-           d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes
+           d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes,
+           d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step
     FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq;
 
 -- What was not permitted.

@@ -57,7 +57,15 @@
     NUMBER(EXPECTS_OUTCOME, expects_outcome) \
     TEXT(TARGET, target) \
     SIZE(PARAMS_BYTES, params_bytes, has_params) \
-    DIGEST(PARAMS_DIGEST, params_digest, has_params)
+    DIGEST(PARAMS_DIGEST, params_digest, has_params) \
+    JSON(GROUPS, groups) \
+    JSON(SCOPES, scopes) \
+    TEXT(ISSUER, issuer) \
+    TEXT(TOKEN_KEY, token_key) \
+    SIZE(CLAIMS_BYTES, claims_bytes, has_claims) \
+    DIGEST(CLAIMS_DIGEST, claims_digest, has_claims) \
+    TEXT(PLAN, plan) \
+    TEXT(PLAN_STEP, plan_step)
 
 /* Outside the chain, so that it can be erased: the salt of the digests, and texts that they vouch for. */
 #define DECISION_OUTSIDE_TABLE(OWN, KEPT) \
@@ -65,6 +73,7 @@
     KEPT(ARGUMENTS, arguments) \
     KEPT(BEGIN, arguments_begin) \
     KEPT(PARAMS, params) \
-    KEPT(QUERY, query)
+    KEPT(QUERY, query) \
+    KEPT(CLAIMS, claims)
 
 #endif

@@ -12,12 +12,42 @@
 #define RETRY_US 1000000
 #define LOOK_US 20000    /* for the finisher's end */
 
-static enum code empty_values(struct db *db, const char *sql, const struct erase_what *what, int64_t at, int64_t count)
+/* "UPDATE ... " of what a slice's rows have outside the chain, NUL behind it; empty: this version of the file has nothing there. */
+static enum code add_update(struct db *db, const struct row_shape *shape, struct buf *sql)
 {
-    struct db_stmt *stmt;
-    enum code code = db_prepare(db, sql, &stmt);
+    struct buf is_there;
+    enum code code;
 
-    if (code != CODE_OK)
+    buf_init(&is_there, SIZE_MAX / 2);
+    for (int i = 0; i < shape->outside; i++) {
+        const char *name = shape->outside_columns[i];
+
+        if (!audit__has_column(db, shape->name, name))
+            continue;
+        (void)buf_addf(sql, buf_len(sql) == 0 ? "UPDATE %s SET %s = NULL" : ", %s%s = NULL", buf_len(sql) == 0 ? shape->name : "",
+                       name);
+        (void)buf_addf(&is_there, "%s%s IS NOT NULL", buf_len(&is_there) == 0 ? "" : " OR ", name);
+    }
+    code = buf_code(&is_there);
+    if (buf_len(sql) > 0)
+        (void)buf_addf(sql, " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND (%.*s)",
+                       SPAN_ARG(buf_peek(&is_there)));
+    buf_fini(&is_there);
+    return code == CODE_OK ? buf_add_byte(sql, '\0') : code;
+}
+
+static enum code empty_values(struct db *db, enum row_table table, const struct erase_what *what, int64_t at, int64_t count)
+{
+    struct db_stmt *stmt = NULL;
+    struct buf sql;
+    enum code code;
+
+    buf_init(&sql, SIZE_MAX / 2);
+    code = add_update(db, row__shape(table), &sql);
+    if (code == CODE_OK && buf_len(&sql) > 1)
+        code = db_prepare(db, buf_peek(&sql).at, &stmt);
+    buf_fini(&sql);
+    if (stmt == NULL)
         return code;
     db_bind_int(stmt, 1, at);
     db_bind_int(stmt, 2, at + count);
@@ -29,26 +59,16 @@ static enum code empty_values(struct db *db, const char *sql, const struct erase
     return code;
 }
 
-#define OF_SLICE " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND "
-
 /* A sealed file of an older version has fewer columns. */
 enum code erase__slice(struct db *db, const struct erase_what *what, int64_t at, int64_t count, int64_t *rows)
 {
-    static const char decided[] = "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL, params = NULL, "
-        "query = NULL" OF_SLICE "(salt IS NOT NULL OR arguments IS NOT NULL OR arguments_begin IS NOT NULL OR "
-        "params IS NOT NULL OR query IS NOT NULL)";
-    static const char decided_before_3[] = "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL" OF_SLICE
-        "(salt IS NOT NULL OR arguments IS NOT NULL OR arguments_begin IS NOT NULL)";
-    static const char answered[] = "UPDATE outcome SET answer_salt = NULL, answer = NULL" OF_SLICE
-        "(answer_salt IS NOT NULL OR answer IS NOT NULL)";
-    bool is_older = !audit__has_column(db, "decision", "params");
     int64_t changed = 0;
-    enum code code = empty_values(db, is_older ? decided_before_3 : decided, what, at, count);
+    enum code code = empty_values(db, ROW_DECISION, what, at, count);
 
     if (code == CODE_OK)
         code = db_number(db, "SELECT changes()", &changed);
     *rows += changed;
-    return code == CODE_OK && !is_older ? empty_values(db, answered, what, at, count) : code;
+    return code == CODE_OK ? empty_values(db, ROW_OUTCOME, what, at, count) : code;
 }
 
 enum code erase__note(struct db *db, const struct erase_what *what)

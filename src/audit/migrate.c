@@ -4,6 +4,8 @@
  * `audit verify` checks. */
 #include "audit/schema.h"
 
+#include "audit/row.h"
+
 #include <stdio.h>
 
 /* steps[n] leads from version n + 1 to n + 2. Never edited once released, only added; each has its test in
@@ -20,14 +22,12 @@ static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
     /* 4: ordinary indices, once a file is sealed, instead of tables by which rows were found */
     "DROP VIEW by_correlation; DROP VIEW by_tenant; DROP VIEW by_tool; DROP VIEW IF EXISTS lookup_print; DROP TABLE lookup;"
     "DROP TABLE part; DROP TABLE tenant_head;",
-};
-
-/* What a table of an older version lacks, and the view that stands before it. */
-static const struct { const char *table, *column, *view; } lacks[] = {
-    {"decision", "target", "CREATE TEMP VIEW decision AS SELECT *, NULL AS target, NULL AS params_bytes, "
-                           "NULL AS params_digest, NULL AS params, NULL AS query FROM main.decision"},
-    {"outcome", "answer_bytes", "CREATE TEMP VIEW outcome AS SELECT *, NULL AS answer_bytes, NULL AS answer_digest, "
-                                "NULL AS answer_salt, NULL AS answer FROM main.outcome"},
+    /* 5: groups, scopes and claims of who asks, and the plan */
+    "ALTER TABLE decision ADD COLUMN groups TEXT; ALTER TABLE decision ADD COLUMN scopes TEXT;"
+    "ALTER TABLE decision ADD COLUMN issuer TEXT; ALTER TABLE decision ADD COLUMN token_key TEXT;"
+    "ALTER TABLE decision ADD COLUMN claims_bytes INTEGER; ALTER TABLE decision ADD COLUMN claims_digest BLOB;"
+    "ALTER TABLE decision ADD COLUMN claims TEXT; ALTER TABLE decision ADD COLUMN plan TEXT;"
+    "ALTER TABLE decision ADD COLUMN plan_step TEXT;",
 };
 
 bool audit__has_column(struct db *db, const char *table, const char *column)
@@ -39,13 +39,39 @@ bool audit__has_column(struct db *db, const char *table, const char *column)
     return db_number(db, sql, &count) == CODE_OK && count > 0;
 }
 
+/* Appends ", NULL AS name" for each of the columns that the table lacks. */
+static int add_lacking(struct db *db, const char *table, const char *const *columns, int count, struct buf *sql)
+{
+    int lacking = 0;
+
+    for (int i = 0; i < count; i++)
+        if (!audit__has_column(db, table, columns[i])) {
+            (void)buf_addf(sql, ", NULL AS %s", columns[i]);
+            lacking++;
+        }
+    return lacking;
+}
+
 enum code audit__complete(struct db *db)
 {
     enum code code = CODE_OK;
+    struct buf sql;
 
-    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0] && code == CODE_OK; i++)
-        if (!audit__has_column(db, lacks[i].table, lacks[i].column))
-            code = db_exec(db, lacks[i].view);
+    buf_init(&sql, SIZE_MAX / 2);
+    for (int table = ROW_DECISION; table < ROW_TABLES && code == CODE_OK; table++) {
+        const struct row_shape *shape = row__shape(table);
+        int lacking;
+
+        buf_clear(&sql);
+        (void)buf_addf(&sql, "CREATE TEMP VIEW %s AS SELECT *", shape->name);
+        lacking = add_lacking(db, shape->name, shape->columns, shape->count, &sql) +
+                  add_lacking(db, shape->name, shape->outside_columns, shape->outside, &sql);
+        (void)buf_addf(&sql, " FROM main.%s", shape->name);
+        code = buf_add_byte(&sql, '\0');
+        if (code == CODE_OK && lacking > 0)
+            code = db_exec(db, buf_peek(&sql).at);
+    }
+    buf_fini(&sql);
     return code;
 }
 

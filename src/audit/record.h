@@ -5,7 +5,7 @@
  * Owns: nothing; all spans are borrowed until the record has been put into the ring.
  * Lifetime: one call of audit_put_*.
  * Errors: none. A span with at == NULL is SQL NULL; an empty span with at != NULL is the empty text. Texts over
- * AUDIT_TEXT_BYTES (but arguments, rules and monitor) are cut at a character and end with U+2026; the body's digest
+ * AUDIT_TEXT_BYTES (but arguments, claims and JSON) are cut at a character and end with U+2026; the body's digest
  * covers the whole. */
 #ifndef AUDIT_RECORD_H
 #define AUDIT_RECORD_H
@@ -17,9 +17,10 @@
 #include <stdint.h>
 
 #define AUDIT_TEXT_BYTES 4096
-#define AUDIT_JSON_BYTES 65536 /* rules, monitor and an event's detail; longer ones are the JSON string "too long" */
+#define AUDIT_JSON_BYTES 65536 /* rules, monitor, groups, scopes and an event's detail; longer ones are the JSON string "too long" */
 
 #define AUDIT_ANSWER_BYTES 262144 /* more of an answer is not kept */
+#define AUDIT_CLAIMS_BYTES 16384 /* more of claims is not kept */
 #define AUDIT_QUERY_BYTES 16384 /* none is longer than an HTTP head */
 
 enum audit_verdict { AUDIT_DENY = 0, AUDIT_HOLD, AUDIT_PERMIT };
@@ -40,6 +41,9 @@ struct audit_decision {
     struct span tenant, principal;
     struct span authentication; /* "api_key", "bearer", "certificate", "none"; NULL before identity */
     struct span client;         /* address as text */
+    struct span groups, scopes; /* JSON arrays of the names, the last member the number of those left out; or NULL */
+    struct span issuer, token_key; /* of an access token, and its key's id; or NULL */
+    struct span claims;         /* JSON object of those that the policy asks for, or NULL */
     struct span session;        /* the agent's session id as sent; only its SHA-256 is stored */
     /* what */
     struct span correlation, correlation_replaced; /* the second: what an unfit one was, cut to 128 and escaped; else NULL */
@@ -55,6 +59,7 @@ struct audit_decision {
     struct span target;         /* the path below the route; NULL: the route is exact and no query came */
     struct span params;         /* canonical JSON of what stands in params beside name and arguments, redactions
                                  * applied; or NULL */
+    struct span plan, plan_step; /* hexadecimal digest of the intent plan, and its step; or NULL */
     /* verdict */
     enum audit_verdict verdict;
     enum reason reason;

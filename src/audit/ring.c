@@ -16,11 +16,13 @@
 #define CUT_MARK "\xe2\x80\xa6"   /* U+2026 */
 #define CUT_MARK_BYTES (sizeof CUT_MARK - 1)
 #define RING_BYTES_MIN 65536
+#define JSON_TEXTS (TEXT_ARGUMENTS - TEXT_RULES) /* they stand between these */
 
 size_t ring__record_max(const struct ring_shared *shared)
 {
     size_t values = 2 * (size_t)shared->arguments_max_bytes;
-    size_t texts = TEXT_RULES * (size_t)AUDIT_TEXT_BYTES + 2 * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES + AUDIT_QUERY_BYTES;
+    size_t texts = TEXT_RULES * (size_t)AUDIT_TEXT_BYTES + JSON_TEXTS * (size_t)AUDIT_JSON_BYTES + BEGIN_BYTES +
+                   AUDIT_CLAIMS_BYTES + AUDIT_QUERY_BYTES;
 
     return sizeof(struct ring_head) + sizeof(struct ring_decision) + TEXT_COUNT * sizeof(uint32_t) + texts +
            (values > AUDIT_ANSWER_BYTES ? values : AUDIT_ANSWER_BYTES) + 8;
@@ -230,15 +232,15 @@ static void gather_texts(const struct audit_decision *from, struct texts *texts)
 }
 
 /* What is too long is kept as its beginning, and the digest is of what is kept: the whole is in the body's. */
-static void gather_params(struct span params, uint64_t max, struct ring_decision *fixed, struct texts *texts)
+static bool gather_begun(struct span value, uint64_t max, const struct ring_decision *fixed, unsigned char digest[DIGEST_BYTES],
+                         struct texts *texts, int at)
 {
-    fixed->has_params = params.at != NULL;
-    fixed->params_bytes = params.len;
-    if (params.len > max)
-        params = utf8_cut(params, BEGIN_BYTES);
-    if (fixed->has_params)
-        salted(fixed->salt, params, fixed->params_digest);
-    set_text(texts, TEXT_PARAMS, params);
+    if (value.len > max)
+        value = utf8_cut(value, BEGIN_BYTES);
+    if (value.at != NULL)
+        salted(fixed->salt, value, digest);
+    set_text(texts, at, value);
+    return value.at != NULL;
 }
 
 static void gather_values(struct audit_ring *ring, const struct audit_decision *from, struct ring_decision *fixed,
@@ -262,7 +264,10 @@ static void gather_values(struct audit_ring *ring, const struct audit_decision *
     }
     set_text(texts, TEXT_ARGUMENTS, arguments);
     set_text(texts, TEXT_BEGIN, begin);
-    gather_params(from->params, max, fixed, texts);
+    fixed->params_bytes = from->params.len;
+    fixed->has_params = gather_begun(from->params, max, fixed, fixed->params_digest, texts, TEXT_PARAMS);
+    fixed->claims_bytes = from->claims.len;
+    fixed->has_claims = gather_begun(from->claims, AUDIT_CLAIMS_BYTES, fixed, fixed->claims_digest, texts, TEXT_CLAIMS);
     fixed->has_body = from->body.at != NULL;
     fixed->body_bytes = from->body.len;
     if (fixed->has_body)

@@ -31,12 +31,12 @@ struct ring_decision {
     uint64_t ticket;
     int64_t time_us, judge_us, latency_us;
     uint64_t policy_version;
-    uint64_t arguments_bytes, body_bytes, query_bytes, params_bytes;
+    uint64_t arguments_bytes, body_bytes, query_bytes, params_bytes, claims_bytes;
     int32_t status;
     enum audit_verdict verdict;
     enum reason reason;
     bool has_session, has_arguments, arguments_cut, arguments_redacted, has_body, has_query, has_policy_hash;
-    bool has_params, expects_outcome;
+    bool has_params, has_claims, expects_outcome;
     unsigned char salt[ROW_SALT_BYTES];
     unsigned char session[DIGEST_BYTES];
     unsigned char arguments_digest[DIGEST_BYTES];
@@ -44,6 +44,7 @@ struct ring_decision {
     unsigned char body_digest[DIGEST_BYTES];
     unsigned char query_digest[DIGEST_BYTES];
     unsigned char params_digest[DIGEST_BYTES];
+    unsigned char claims_digest[DIGEST_BYTES];
     unsigned char policy_hash[DIGEST_BYTES];
 };
 

@@ -20,15 +20,18 @@ static const char *const columns[] = {
     "arguments_cut", "arguments_redacted", "verdict", "reason", "rule", "rule_reason", "rules", "undecided", "monitor",
     "policy_version", "policy_hash", "judge_us", "expects_outcome", "decision", "outcome", "status", "error_code",
     "response_bytes", "latency_us", "upstream_us", "server_requests", "server_notifications", "server_denied", "event", "actor",
-    "detail", "hash", "target", "query", "params", "params_bytes", "answer", "answer_bytes", NULL,
+    "detail", "hash", "target", "query", "params", "params_bytes", "answer", "answer_bytes",
+    "groups", "scopes", "issuer", "token_key", "claims", "claims_bytes", "plan", "plan_step", NULL,
 };
+
+#define WHO "d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step"
 
 /* What a decision was made of, and how: for readers who want one row a call. */
 #define JUDGED \
     "d.authentication, nullif(lower(hex(d.session)), '') AS session, d.direction, d.arguments, d.arguments_bytes, " \
     "d.arguments_cut, d.arguments_redacted, d.verdict, d.rule, d.rule_reason, d.rules, d.undecided, d.monitor, " \
     "d.policy_version, nullif(lower(hex(d.policy_hash)), '') AS policy_hash, d.judge_us, d.target, d.query, d.params, " \
-    "d.params_bytes"
+    "d.params_bytes, " WHO
 
 #define OUTCOMES(more) \
     "o.seq, 'outcome' AS kind, " TIME("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, d.node, d.correlation, " \
@@ -52,7 +55,7 @@ static const char *const statements[STREAMS] = {
         "d.undecided, d.monitor, d.policy_version, "
         "nullif(lower(hex(d.policy_hash)), '') AS policy_hash, "
         "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash, "
-        "d.target, d.query, d.params, d.params_bytes FROM decision AS d WHERE d.seq > ?1",
+        "d.target, d.query, d.params, d.params_bytes, " WHO " FROM decision AS d WHERE d.seq > ?1",
     [ENTRY_OUTCOME] = OUTCOMES("") OF_THIS_FILE,
     [ENTRY_EVENT] =
         "d.seq, 'event' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, "

@@ -3,7 +3,7 @@
 
 #include "audit/reader.h"
 
-#define COLUMNS_MAX 64
+#define COLUMNS_MAX 72
 
 /* As schema/audit.sql has them; tests/unit/audit/test_query.c holds the two together. */
 static const char *const columns[] = {
@@ -13,7 +13,7 @@ static const char *const columns[] = {
     "undecided", "monitor", "judge_us", "authentication", "client", "session", "node", "direction", "protocol_version",
     "rpc_id", "trace", "correlation_replaced", "arguments_bytes", "arguments_cut", "arguments_redacted", "arguments_begin",
     "body_bytes", "query_bytes", "policy_hash", "expects_outcome", "time_us", "target", "query", "params", "params_bytes",
-    "answer", "answer_bytes", NULL,
+    "answer", "answer_bytes", "groups", "scopes", "issuer", "token_key", "claims", "claims_bytes", "plan", "plan_step", NULL,
 };
 
 const char *const *audit_columns(void)

@@ -271,6 +271,9 @@ static struct verify_values check_decided(const struct walk_row *row)
     if (!is_kept(&row->outside[OUTSIDE_PARAMS], row->values[D_PARAMS_BYTES].kind == ROW_INT,
                  &row->values[D_PARAMS_DIGEST], salt))
         return (struct verify_values){"params", "they or their salt are not what was written", false};
+    if (!is_kept(&row->outside[OUTSIDE_CLAIMS], row->values[D_CLAIMS_BYTES].kind == ROW_INT,
+                 &row->values[D_CLAIMS_DIGEST], salt))
+        return (struct verify_values){"claims", "they or their salt are not what was written", false};
     if (!is_kept(&row->outside[OUTSIDE_QUERY],
                  row->values[D_TARGET].kind == ROW_TEXT && row->values[D_QUERY_BYTES].kind == ROW_INT,
                  &row->values[D_QUERY_DIGEST], salt))

@@ -226,6 +226,8 @@ struct question gate__question_of(const struct gate_message *message)
 {
     struct question question = {
         .tenant = message->tenant, .principal = message->principal, .upstream = message->upstream,
+        .groups = message->groups, .group_count = message->group_count, .scopes = message->scopes,
+        .scope_count = message->scope_count, .claims = message->claims,
         .method = message->method, .answers = message->answers,
         .root = message->root, .meta = message->meta, .time_us = message->time_us, .client = message->client,
         .session = message->session, .correlation = message->correlation, .path = message->path, .query = message->query,
@@ -408,7 +410,8 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
     *record = (struct audit_decision){
         .time_us = message->time_us,
         .tenant = message->tenant, .principal = message->principal, .authentication = message->authentication,
-        .client = message->client, .session = message->session,
+        .client = message->client, .session = message->session, .issuer = message->issuer, .token_key = message->token_key,
+        .plan = message->plan, .plan_step = message->plan_step,
         .correlation = message->correlation, .correlation_replaced = message->correlation_replaced,
         .trace = message->trace, .upstream = message->upstream, .dialect = message->dialect,
         .protocol_version = message->protocol_version,

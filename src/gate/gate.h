@@ -61,6 +61,11 @@ struct gate_message {
     int64_t read_us;            /* monotonic, likewise */
     int64_t began_us;           /* monotonic, when its head was complete */
     struct span tenant, principal, authentication, client;
+    const struct span *groups, *scopes; /* as in policy/question.h */
+    uint32_t group_count, scope_count;
+    const struct json_node *claims;
+    struct span issuer, token_key; /* of the access token, and its key's id; for the record alone */
+    struct span plan, plan_step; /* hexadecimal digest of the intent plan that the call is a step of, and which; or NULL */
     struct span home;           /* the credential's own tenant, by which floods are told apart */
     struct span session, correlation, correlation_replaced, trace;
     struct span upstream, dialect, protocol_version;

@@ -96,6 +96,9 @@ bool question_hides(const struct question_hidden *hidden, const struct json_node
 struct question {
     struct span tenant;
     struct span principal;
+    const struct span *groups, *scopes; /* what the identity has of them, each once or more; NULL: none */
+    uint32_t group_count, scope_count;
+    const struct json_node *claims; /* of an access token, an object; NULL: it has none */
     struct span upstream;          /* the route's name */
     struct span method;            /* or a pseudo-name: stream/open, session/end, response, stream/message */
     struct span answers;           /* method `response`: the method that is answered; otherwise empty */

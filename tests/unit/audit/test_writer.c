@@ -49,7 +49,8 @@ static void test_every_field_of_a_decision(void **state)
         "arguments_cut, arguments_redacted, body_bytes, query_bytes, verdict, reason, rule, rule_reason, rules, undecided, "
         "monitor, policy_version, hex(policy_hash), judge_us, status, latency_us, expects_outcome, length(hash), "
         "length(salt), "
-        "arguments, arguments_begin, target, params_bytes, params, query) FROM decision";
+        "arguments, arguments_begin, target, params_bytes, params, query, groups, scopes, issuer, token_key, claims_bytes, claims, "
+        "plan, plan_step) FROM decision";
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
     struct audit_decision decision = {
@@ -61,6 +62,8 @@ static void test_every_field_of_a_decision(void **state)
             .arguments = SPAN_LIT("{\"a\":1}"),
         .arguments_redacted = true, .body = SPAN_LIT("body!"), .query = SPAN_LIT("q=1"), .verdict = AUDIT_HOLD,
         .target = SPAN_LIT("/v1"), .params = SPAN_LIT("{}"),
+        .groups = SPAN_LIT("[\"g\",3]"), .scopes = SPAN_LIT("[]"), .issuer = SPAN_LIT("i"), .token_key = SPAN_LIT("k"), /* 8.4 */
+        .claims = SPAN_LIT("{\"$\":[1]}"), .plan = SPAN_LIT("ff"), .plan_step = SPAN_LIT("2"),
         .reason = REASON_APPROVAL_REQUIRED, .rule = SPAN_LIT("r"), .rule_reason = SPAN_LIT("because"),
         .undecided = SPAN_LIT("r: a"), .rules = SPAN_LIT("[]"), .monitor = SPAN_LIT("{}"), .policy_version = 9,
         .policy_hash = SPAN_LIT("BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), .judge_us = 3,
@@ -78,7 +81,8 @@ static void test_every_field_of_a_decision(void **state)
            "\"approval_required\","
            "\"r\",\"because\",\"[]\",\"r: a\",\"{}\",9,"
            "\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\",3,403,"
-           "77,0,32,16,\"{\\\"a\\\":1}\",null,\"/v1\",2,\"{}\",\"q=1\"]");
+           "77,0,32,16,\"{\\\"a\\\":1}\",null,\"/v1\",2,\"{}\",\"q=1\","
+           "\"[\\\"g\\\",3]\",\"[]\",\"i\",\"k\",9,\"{\\\"$\\\":[1]}\",\"ff\",\"2\"]");
 }
 
 /* 1.24: what is not there is NULL, and NULL is not the empty text */
@@ -95,8 +99,8 @@ static void test_absent_fields(void **state)
     audit_close(&audit);
     expect(file, "SELECT json_array(tenant, session, correlation, arguments_bytes, body_bytes, body_digest, query_digest, "
                  "policy_version, policy_hash, status, tenant_previous, arguments, verdict, length(arguments_digest), "
-                 "target, params_bytes, params_digest, params, query) FROM decision",
-           "[null,null,\"\",null,null,null,null,null,null,null,null,null,\"deny\",32,null,null,null,null,null]");
+                 "target, params_bytes, params_digest, params, query, groups, claims_bytes, claims, plan) FROM decision",
+           "[null,null,\"\",null,null,null,null,null,null,null,null,null,\"deny\",32,null,null,null,null,null,null,null,null,null]");
 }
 
 /* 1.24 */
@@ -408,7 +412,8 @@ static void test_triggers(void **state)
         "UPDATE decision SET salt = NULL, arguments = NULL, arguments_begin = NULL", "UPDATE decision SET arguments = '{}'",
         "UPDATE decision SET target = '/x'", "UPDATE decision SET params_bytes = 1", "UPDATE decision SET params = '{}'",
         "UPDATE decision SET query = NULL", "UPDATE outcome SET answer_bytes = 1", "UPDATE outcome SET answer = 'x'",
-        "UPDATE outcome SET answer_salt = NULL, answer = NULL",
+        "UPDATE outcome SET answer_salt = NULL, answer = NULL", "UPDATE decision SET groups = '[]'",
+        "UPDATE decision SET scopes = '[]'", "UPDATE decision SET plan = 'x'", "UPDATE decision SET claims = '{}'", /* 8.4 */
     };
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);

@@ -62,7 +62,7 @@ static void rehash(const struct bench *bench, const char *path, int64_t kept)
 {
     struct db *db = open_for_writing(path);
     struct tenant tenants[TENANTS_MAX] = {{.name = ""}}, *own;
-    unsigned char hash[DIGEST_BYTES], digest[3][DIGEST_BYTES];
+    unsigned char hash[DIGEST_BYTES], digest[4][DIGEST_BYTES];
     struct db_stmt *stmt;
     struct walk_row row;
     struct walk walk;
@@ -83,6 +83,8 @@ static void rehash(const struct bench *bench, const char *path, int64_t kept)
             salt_anew(db, &row, cut ? OUTSIDE_BEGIN : OUTSIDE_ARGUMENTS, cut ? D_BEGIN_DIGEST : D_ARGUMENTS_DIGEST, digest[0]);
             if (row.values[D_PARAMS_BYTES].kind == ROW_INT)
                 salt_anew(db, &row, OUTSIDE_PARAMS, D_PARAMS_DIGEST, digest[1]);
+            if (row.values[D_CLAIMS_BYTES].kind == ROW_INT)
+                salt_anew(db, &row, OUTSIDE_CLAIMS, D_CLAIMS_DIGEST, digest[3]);
             if (row.values[D_TARGET].kind == ROW_TEXT)
                 salt_anew(db, &row, OUTSIDE_QUERY, D_QUERY_DIGEST, digest[2]);
         }
@@ -194,13 +196,17 @@ static void test_erasures(void **state)
 #define QUERY "UPDATE decision SET target = '/a', query_bytes = 3, query = 'a=b' WHERE correlation = 'c-2'"
 #define PARAMS "UPDATE decision SET params_bytes = 2, params = '{}' WHERE correlation = 'c-2'"
 
-/* 4.9, 4.10, 4.19: what stands behind the columns of earlier versions. */
+#define CLAIMS "UPDATE decision SET claims_bytes = 2, claims = '{}' WHERE correlation = 'c-2'"
+
+/* 4.9, 4.10, 4.19, 8.4: what stands behind the columns of earlier versions. */
 static void test_later_columns(void **state)
 {
     static const struct rule rules[] = {
         {QUERY "; UPDATE decision SET query = NULL WHERE correlation = 'c-2'", "decision", "query", "not what was written", NULL},
         {"UPDATE decision SET query = 'a=b' WHERE correlation = 'c-2'", "decision", "query", "not what was written", NULL},
         {PARAMS "; UPDATE decision SET params = NULL WHERE correlation = 'c-2'", "decision", "params", "not what", NULL},
+        {CLAIMS "; UPDATE decision SET claims = NULL WHERE correlation = 'c-2'", "decision", "claims", "not what", NULL},
+        {"UPDATE decision SET claims = '{}' WHERE correlation = 'c-2'", "decision", "claims", "not what", NULL},
         {"UPDATE decision SET params = '{}' WHERE correlation = 'c-2'", "decision", "params", "not what", NULL},
         {"UPDATE decision SET salt = NULL, arguments = NULL, query = 'a' WHERE correlation = 'c-0'", "decision", "salt",
          "not what", NULL},
@@ -225,6 +231,7 @@ static void test_later_columns_whole(void **state)
 
     expect(bench, &(struct rule){.sql = QUERY});
     expect(bench, &(struct rule){.sql = PARAMS});
+    expect(bench, &(struct rule){.sql = CLAIMS});
     expect(bench, &(struct rule){.sql = ANSWER CALL_4});
     expect(bench, &(struct rule){.sql = "UPDATE outcome SET answer_bytes = 9, time_us = 1700000000000000 WHERE decision = "
                                         OLD_CALL}); /* its erasure is recorded */
