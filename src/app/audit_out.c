@@ -103,6 +103,7 @@ static void add_json(struct buf *line, struct span text)
 static bool is_json_column(struct span name)
 {
     return span_is(name, "arguments") || span_is(name, "rules") || span_is(name, "monitor") || span_is(name, "rpc_id") ||
+           span_is(name, "groups") || span_is(name, "scopes") ||
            span_is(name, "detail");
 }
 
