@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define AUDIT_TEXT_BYTES 4096
-#define AUDIT_JSON_BYTES 65536 /* rules, monitor, groups, scopes and an event's detail; longer ones are the JSON string "too long" */
+#define AUDIT_JSON_BYTES 65536 /* rules, monitor, groups, scopes, an event's detail; longer: the string "too long" */
 
 #define AUDIT_ANSWER_BYTES 262144 /* more of an answer is not kept */
 #define AUDIT_CLAIMS_BYTES 16384 /* more of claims is not kept */
