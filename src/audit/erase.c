@@ -12,7 +12,7 @@
 #define RETRY_US 1000000
 #define LOOK_US 20000    /* for the finisher's end */
 
-/* "UPDATE ..." of what a slice's rows have outside the chain, NUL behind it; empty: files of this version have nothing there. */
+/* Appends the UPDATE that empties what a slice's rows have outside the chain, and NUL; NUL alone: this version has nothing there. */
 static enum code add_update(struct db *db, const struct row_shape *shape, struct buf *sql)
 {
     struct buf is_there;
@@ -24,7 +24,10 @@ static enum code add_update(struct db *db, const struct row_shape *shape, struct
 
         if (!audit__has_column(db, shape->name, name))
             continue;
-        (void)(buf_len(sql) == 0 ? buf_addf(sql, "UPDATE %s SET %s = NULL", shape->name, name) : buf_addf(sql, ", %s = NULL", name));
+        if (buf_len(sql) == 0)
+            (void)buf_addf(sql, "UPDATE %s SET %s = NULL", shape->name, name);
+        else
+            (void)buf_addf(sql, ", %s = NULL", name);
         (void)buf_addf(&is_there, "%s%s IS NOT NULL", buf_len(&is_there) == 0 ? "" : " OR ", name);
     }
     code = buf_code(&is_there);
