@@ -12,7 +12,7 @@
 #define RETRY_US 1000000
 #define LOOK_US 20000    /* for the finisher's end */
 
-/* Appends the UPDATE that empties what a slice's rows have outside the chain, and NUL; NUL alone: this version has nothing there. */
+/* The UPDATE that empties what rows of a slice have outside the chain, and NUL; NUL alone: this version has nothing there. */
 static enum code add_update(struct db *db, const struct row_shape *shape, struct buf *sql)
 {
     struct buf is_there;
