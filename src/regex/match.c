@@ -99,7 +99,7 @@ static struct scratch *scratch_get(void)
     if (general == NULL)
         return NULL;
     if (scratch->match_data == NULL)
-        scratch->match_data = pcre2_match_data_create(1, general);
+        scratch->match_data = pcre2_match_data_create(1 + REGEX_GROUPS_MAX, general);
     if (scratch->context == NULL)
         scratch->context = pcre2_match_context_create(general);
     pcre2_general_context_free(general);
@@ -224,7 +224,7 @@ static enum regex_result match_as(const struct regex *regex, struct span subject
     }
     if (result == PCRE2_ERROR_NOMATCH)
         return REGEX_NO_MATCH;
-    /* 0: more groups than the one we keep places for */
+    /* 0: more groups than we keep places for */
     return result >= 0 || result == PCRE2_ERROR_PARTIAL ? REGEX_MATCH : REGEX_UNDECIDED;
 }
 
@@ -270,6 +270,35 @@ enum regex_result regex_match(const struct regex *regex, struct span subject, bo
     if (is_too_short(regex, subject))
         return regex_budget_spend(budget, SHORT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
     return regex__match(regex, subject, whole, &limits, budget);
+}
+
+bool regex_has_group(const struct regex *regex, const char *name)
+{
+    int number = pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name);
+
+    return number > 0 && number <= REGEX_GROUPS_MAX;
+}
+
+enum regex_result regex_match_group(const struct regex *regex, struct span subject, const char *name, struct span *found)
+{
+    struct regex_budget budget;
+    enum regex_result result;
+    size_t at = 2 * (size_t)pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name), begin, end;
+    const PCRE2_SIZE *places;
+
+    regex_budget_init(&budget);
+    result = regex_match(regex, subject, true, &budget);
+    if (result != REGEX_MATCH)
+        return result;
+    if (scratch_here->match_data == NULL) /* given back after a match that took much */
+        return REGEX_UNDECIDED;
+    places = pcre2_get_ovector_pointer(scratch_here->match_data);
+    begin = places[at];
+    end = places[at + 1];
+    if (begin == PCRE2_UNSET || end < begin)
+        return REGEX_UNDECIDED;
+    *found = span_part(subject, begin, end - begin);
+    return REGEX_MATCH;
 }
 
 enum regex_result regex_may_begin(const struct regex *regex, struct span beginning, bool whole, struct regex_budget *budget)

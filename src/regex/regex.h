@@ -78,6 +78,12 @@ enum regex_result regex_match(const struct regex *regex, struct span subject, bo
 /* The same of all subjects that begin so: no match where none of them could. */
 enum regex_result regex_may_begin(const struct regex *regex, struct span beginning, bool whole, struct regex_budget *budget);
 
+/* Matches the whole subject under a budget of its own, and finds what a named group took: one of the first nine, as
+ * regex_has_group says. Undecided where the group took no part. */
+#define REGEX_GROUPS_MAX 9
+bool regex_has_group(const struct regex *regex, const char *name);
+enum regex_result regex_match_group(const struct regex *regex, struct span subject, const char *name, struct span *found);
+
 /* Pumps the pattern with hostile subjects of 8 KiB, used as a whole or anywhere. Returns: false where its cost grows
  * faster than the subject; *example says on what, and is static. Takes some milliseconds. */
 bool regex_is_affordable(const struct regex *regex, bool whole, const char **example);

@@ -361,6 +361,26 @@ static void test_groups_by_number(void **state)
 }
 
 /* 1.21: what runs on ASCII without UTF says what it says with UTF. */
+/* 8.5: what a group of a name took, of the whole subject. */
+static void test_named_group(void **state)
+{
+    struct regex *regex = compile("a(?<x>b*)(?:c(?<tenant>[a-z]+))?d");
+    struct regex *tenth = compile("(?<a>1)(?<b>2)(?<c>3)(?<d>4)(?<e>5)(?<f>6)(?<g>7)(?<h>8)(?<i>9)(?<tenant>x)");
+    struct span found = SPAN_NONE;
+
+    (void)state;
+    assert_true(regex_has_group(regex, "tenant"));
+    assert_false(regex_has_group(regex, "other"));
+    assert_false(regex_has_group(tenth, "tenant")); /* places are kept for nine */
+    assert_int_equal(regex_match_group(regex, SPAN_LIT("abcacmed"), "tenant", &found), REGEX_MATCH);
+    assert_true(span_is(found, "acme"));
+    assert_int_equal(regex_match_group(regex, SPAN_LIT("abcacmede"), "tenant", &found), REGEX_NO_MATCH);
+    assert_int_equal(regex_match_group(regex, SPAN_LIT("abd"), "tenant", &found), REGEX_UNDECIDED); /* took no part */
+    assert_int_equal(regex_match_group(regex, SPAN_LIT("abc\xff""d"), "tenant", &found), REGEX_UNDECIDED);
+    regex_free(&regex);
+    regex_free(&tenth);
+}
+
 static void test_ascii_code_agrees(void **state)
 {
     static const char *const patterns[] = {
@@ -517,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_call_budget),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_invalid_utf8_is_undecided),
+        cmocka_unit_test(test_named_group),
         cmocka_unit_test(test_ascii_code_agrees), cmocka_unit_test(test_groups_by_number),
         cmocka_unit_test(test_ordinary_patterns_search_a_mib),
         cmocka_unit_test(test_affordable),
