@@ -40,7 +40,7 @@ static void read_api_key(struct conf_reader *reader, const struct yaml_node *nod
 
 static void read_source(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source)
 {
-    static const char *const bearers[] = {"key", NULL}, *const subjects[] = {"subject", NULL};
+    static const char *const bearers[] = {"key", NULL};
     int kind = conf__read(reader, node, conf__source, "an identity", source) ? kind_of(reader, node) : -1;
 
     if (kind < 0)
@@ -54,9 +54,7 @@ static void read_source(struct conf_reader *reader, const struct yaml_node *node
         (void)conf__choice(reader, node, "bearer", bearers);
         break;
     case IDENTITY_CERTIFICATE:
-        (void)conf__choice(reader, node, "certificate", subjects);
-        if (!reader->has_client_ca)
-            CONF_FAULT(reader, node, "no listener asks for client certificates; give one `tls: {client_ca: agents-ca.pem}`");
+        conf__source_certificate(reader, node, source);
         break;
     case IDENTITY_NONE:
         read_none(reader, yaml_member(node, "none"), source);
@@ -71,7 +69,9 @@ static bool is_same(const struct identity_source *a, const struct identity_sourc
 {
     if (a->kind != b->kind)
         return false;
-    return a->kind != IDENTITY_API_KEY ||
+    if (a->kind == IDENTITY_CERTIFICATE && (a->header == NULL || b->header == NULL))
+        return a->header == b->header;
+    return (a->kind != IDENTITY_API_KEY && a->kind != IDENTITY_CERTIFICATE) ||
            (a->header != NULL && b->header != NULL && span_equals_nocase(span_text(a->header), span_text(b->header)));
 }
 

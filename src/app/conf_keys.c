@@ -30,6 +30,8 @@ const struct conf_key conf__tls[] = {
     KEY("key", FILE, AT(tls_server_conf, key), 0, 0, NULL, "Its private key, PEM."),
     KEY("client_ca", FILE, AT(tls_server_conf, client_ca), 0, 0, NULL, "Authorities whose client certificates are accepted."),
     KEY("client_crl", FILES, AT(tls_server_conf, client_crls), 0, 0, NULL, "Lists of revoked client certificates."),
+    KEY("ocsp", FILE, AT(tls_server_conf, ocsp), 0, 0, NULL, "The authority's word that its certificate is good, DER: an "
+        "OCSP response that agents get with it."),
     KEY("client_certificate", FLAG, AT(tls_server_conf, client_required), 0, 0, "optional",
         "Whether an agent must show a certificate.", WORDS("optional", "required")),
     {.name = NULL}};
@@ -65,6 +67,8 @@ const struct conf_key conf__url[] = {
     KEY("url", TEXT, BY_HAND, 0, 0, NULL, "The server: 'https://HOST:PORT/PATH'."),
     KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of its certificate."),
     KEY("crl", FILES, BY_HAND, 0, 0, NULL, "Lists of revoked certificates of that authority."),
+    KEY("ocsp", FLAG, BY_HAND, 0, 0, "off", "Whether it must send its authority's word that its certificate is good.",
+        WORDS("off", "require")),
     KEY("certificate", FILE, BY_HAND, 0, 0, NULL, "The gate's own certificate towards it."),
     KEY("key", FILE, BY_HAND, 0, 0, NULL, "Its private key."),
     KEY("insecure", BOOL, BY_HAND, 0, 0, "false", "Plain http to it off loopback all the same."),
@@ -159,10 +163,25 @@ const struct conf_key conf__nobody[] = {
     KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "For whom everybody acts."),
     {.name = NULL}};
 
+const struct conf_key conf__certificate_tenant[] = {
+    KEY("o", BOOL, BY_HAND, 0, 0, NULL, "The subject's only O."),
+    KEY("uri", TEXT, BY_HAND, 0, 0, NULL, "A regex over the whole of the only URI, whose group `tenant` is the tenant."),
+    {.name = NULL}};
+
+const struct conf_key conf__certificate[] = {
+    KEY("principal", WORD, AT(identity_source, name), 0, 0, "cn", "Which name is the principal, the only one of its kind.",
+        WORDS("cn", "uri", "dns", "email")),
+    KEY("tenant", TEXT, BY_HAND, 0, 0, "(the subject's O)", "The tenant of everybody, or where in the certificate it stands.",
+        IN(conf__certificate_tenant, "`tenant`")),
+    KEY("from", WORD, BY_HAND, 0, 0, "(this connection)", "The header in which a trusted proxy hands on what it verified.",
+        WORDS("X-Forwarded-Client-Cert", "Client-Cert")),
+    {.name = NULL}};
+
 const struct conf_key conf__source[] = {
     KEY("api_key", TEXT, BY_HAND, 0, 0, NULL, "The header that a key comes in."),
     KEY("bearer", WORD, BY_HAND, 0, 0, NULL, "A key in Authorization.", WORDS("key")),
-    KEY("certificate", WORD, BY_HAND, 0, 0, NULL, "The client certificate's subject.", WORDS("subject")),
+    KEY("certificate", TEXT, BY_HAND, 0, 0, NULL, "A client certificate; `subject`: its CN and O.",
+        IN(conf__certificate, "`certificate`")),
     KEY("none", MAP, BY_HAND, 0, 0, NULL, "No identity is asked for.", IN(conf__nobody, "`none`")),
     KEY("forward", BOOL, AT(identity_source, forward), 0, 0, "false", "The credential goes up, too."),
     {.name = NULL}};

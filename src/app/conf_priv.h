@@ -71,7 +71,8 @@ struct conf_key {
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
     conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__outgoing[],
-    conf__source[], conf__nobody[], conf__pipes[], conf__people[], conf__notify[], conf__notify_secret[];
+    conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__pipes[], conf__people[],
+    conf__notify[], conf__notify_secret[];
 
 /* ---- conf_value.c: `map` may be anything, `key` its member ---- */
 
@@ -156,5 +157,6 @@ void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct
 void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__public_url(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
+void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 
 #endif

@@ -85,6 +85,10 @@ static void make_tls(struct conf_reader *reader, const struct yaml_node *map, co
     if (yaml_member(map, "crl") != NULL && (!tls || conf.ca == NULL))
         CONF_FAULT(reader, yaml_member(map, "crl"), "`crl` has no meaning without https and `ca`, whose lists it names; write "
                    "`ca: authority.pem` beside it");
+    if (yaml_member(map, "ocsp") != NULL && !tls)
+        CONF_FAULT(reader, yaml_member(map, "ocsp"), "`ocsp` has no meaning for plain http; write https, or leave it out");
+    else if (yaml_member(map, "ocsp") != NULL)
+        conf.needs_staple = conf__choice(reader, map, "ocsp", (const char *const[]){"off", "require", NULL}) == 1;
     if ((conf.certificate == NULL) != (conf.key == NULL))
         CONF_FAULT(reader, place, "`certificate` and `key` come together; write both, or none");
     if (!tls || reader->out_of_memory || (conf.certificate == NULL) != (conf.key == NULL) ||

@@ -43,6 +43,7 @@ static const struct known beginnings[] = {
     {SPAN_LIT("Remote-"), HTTP__DROP_REQUEST},
     {SPAN_LIT("X-Remote-"), HTTP__DROP_REQUEST},
     {SPAN_LIT("X-Client-Cert"), HTTP__DROP_REQUEST},
+    {SPAN_LIT("Client-Cert"), HTTP__DROP_REQUEST}, /* RFC 9440: also Client-Cert-Chain */
     {SPAN_LIT("X-SSL-"), HTTP__DROP_REQUEST},
     {SPAN_LIT("X-Callgate-"), HTTP__HOP},
     {SPAN_LIT("Access-Control-"), HTTP__DROP_REPLY},

@@ -2,14 +2,14 @@
 #include "identity/identity.h"
 
 #include "base/glob.h"
+#include "identity/certificate_priv.h"
 #include "identity/keys_priv.h"
 
-#define NAME_BYTES_MAX 128
 
 /* Tenants come from the network here: what is recorded and sent on must be one printable word. */
 static bool is_tenant_name(struct span name)
 {
-    if (name.len == 0 || name.len > NAME_BYTES_MAX)
+    if (name.len == 0 || name.len > IDENTITY_NAME_MAX)
         return false;
     for (size_t i = 0; i < name.len; i++)
         if (name.at[i] <= ' ' || name.at[i] > '~')
@@ -78,68 +78,12 @@ static bool bearer_token(struct span value, struct span *token)
     return rest.len > 0;
 }
 
-/* Takes one `TYPE=value` off the subject. */
-static bool next_attribute(struct span *subject, struct span *type, struct span *value)
-{
-    size_t end = 0;
-
-    while (end < subject->len && subject->at[end] != ',') {
-        unsigned char c = (unsigned char)subject->at[end];
-
-        if (c < ' ' || c > '~' || c == '"' || c == '+')
-            return false;
-        end += c == '\\' ? 2 : 1; /* behind a last backslash nothing is taken */
-    }
-    *type = span_trim(span_cut(span_part(*subject, 0, end), '=', value));
-    *subject = span_part(*subject, end + 1, subject->len);
-    return type->len > 0;
-}
-
-/* An escape is refused rather than decoded: two spellings of one name would be two names in a policy. */
-static bool is_plain_value(struct span value)
-{
-    if (value.len == 0 || value.len > NAME_BYTES_MAX)
-        return false;
-    for (size_t i = 0; i < value.len; i++)
-        if (strchr("\\<>;", value.at[i]) != NULL)
-            return false;
-    return value.at[0] != ' ' && value.at[0] != '#' && value.at[value.len - 1] != ' ';
-}
-
-static bool subject_names(struct span subject, struct span *principal, struct span *tenant)
-{
-    *principal = *tenant = SPAN_NONE;
-    while (subject.len > 0) {
-        struct span type, value, *into;
-
-        if (!next_attribute(&subject, &type, &value))
-            return false;
-        into = span_equals_nocase(type, SPAN_LIT("CN")) ? principal
-               : span_equals_nocase(type, SPAN_LIT("O")) ? tenant : NULL;
-        if (into == NULL)
-            continue;
-        if (into->at != NULL || !is_plain_value(value))
-            return false;
-        *into = value;
-    }
-    return principal->at != NULL && tenant->at != NULL;
-}
-
-static enum reason decide_certificate(const struct identity_request *request, struct identity *identity)
-{
-    struct span principal, tenant;
-
-    if (!subject_names(request->certificate_subject, &principal, &tenant))
-        return REASON_CREDENTIAL_WRONG;
-    identity->principal = principal;
-    return settle_tenant(tenant, NULL, request->claimed_tenant, identity);
-}
-
 /* Sets *present; where it is false the next source is asked. */
 static enum reason decide_one(const struct identity_source *source, bool alone, const struct identity_keys *keys,
                               const struct identity_request *request, struct identity *identity, bool *present)
 {
-    struct span value, token;
+    struct span value, token, tenant;
+    enum reason reason;
 
     *present = true;
     switch (source->kind) {
@@ -160,10 +104,11 @@ static enum reason decide_one(const struct identity_source *source, bool alone, 
             return REASON_CREDENTIAL_WRONG;
         return decide_key(token, keys, request, identity);
     case IDENTITY_CERTIFICATE:
-        if (request->certificate_subject.at == NULL)
+        reason = identity__certificate(source, request, identity, &tenant, present);
+        if (!*present)
             break;
         identity->authentication = SPAN_LIT("certificate");
-        return decide_certificate(request, identity);
+        return reason == REASON_PERMITTED ? settle_tenant(tenant, NULL, request->claimed_tenant, identity) : reason;
     case IDENTITY_NONE:
         /* Beside others it would let anybody in who simply leaves the credential out. */
         if (!alone)

@@ -12,18 +12,27 @@
 #include "base/span.h"
 #include "base/why.h"
 #include "crypto/digest.h"
+#include "regex/regex.h"
+#include "tls/tls.h"
 
-/* A verified client certificate names principal and tenant by its subject: exactly one CN is the principal, exactly one O
- * the tenant. Names of 1 to 128 characters that RFC 4514 need not escape; any other subject is CREDENTIAL_WRONG. */
 enum identity_kind { IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_CERTIFICATE, IDENTITY_NONE };
+
+/* Which of a certificate's names is the principal. There must be exactly one of that kind, and one that has no second spelling:
+ * a CN that RFC 4514 need not escape, a URI of visible ASCII (of scheme spiffe: as SPIFFE-ID, 2 has it), a DNS name in lower
+ * case without a wildcard, an address with a domain in lower case. Anything else is CREDENTIAL_WRONG. */
+enum identity_name { IDENTITY_CN = 0, IDENTITY_URI, IDENTITY_DNS, IDENTITY_EMAIL };
+#define IDENTITY_NAME_MAX 128
+#define IDENTITY_URI_MAX 255
 
 /* One entry of a route's `identity:` list (schema/callgate.md). */
 struct identity_source {
     enum identity_kind kind;
-    const char *header;    /* API_KEY: the header's name */
+    const char *header;    /* API_KEY: the header's name; CERTIFICATE: the one in which a trusted proxy hands it on, or NULL */
     bool forward;          /* keep the credential for the upstream */
     const char *principal; /* NONE: fixed */
-    const char *tenant;    /* NONE: fixed */
+    const char *tenant;    /* NONE: fixed; CERTIFICATE: fixed, or NULL: exactly one O of the subject */
+    enum identity_name name;          /* CERTIFICATE: who is the principal */
+    struct regex *tenant_regex;       /* CERTIFICATE: over its only URI; the group `tenant` is the tenant; or NULL */
 };
 
 /* One agent's key as the store holds it. */
@@ -46,7 +55,9 @@ void identity_keys_unref(struct identity_keys **table);
 struct identity_request {
     struct span (*header)(const void *context, const char *name); /* value, or at == NULL */
     const void *context;
-    struct span certificate_subject; /* verified client certificate's subject (RFC 4514 text), or at == NULL */
+    const struct tls_names *certificate; /* of this connection, verified; NULL: none */
+    bool is_from_proxy;             /* the peer is a trusted proxy */
+    struct arena *arena;            /* for what is read out of a header; lives as long as the identity is used */
     struct span claimed_tenant;      /* of the tenant header, or at == NULL */
     int64_t now_us;
 };

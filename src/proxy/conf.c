@@ -47,8 +47,14 @@ void proxy_conf_unref(struct proxy_conf **conf)
         return;
     for (size_t i = 0; i < gone->listen_count; i++)
         tls_unref(&gone->listens[i].tls);
-    for (size_t i = 0; i < gone->route_count; i++)
+    for (size_t i = 0; i < gone->route_count; i++) {
+        for (size_t j = 0; j < gone->routes[i].identity_count; j++) {
+            struct regex *regex = gone->routes[i].identity[j].tenant_regex;
+
+            regex_free(&regex);
+        }
         proxy_upstream_fini(&gone->routes[i].upstream);
+    }
     arena_fini(&gone->arena);
     mem_free(gone);
 }
@@ -317,7 +323,7 @@ static enum code list_once(struct proxy_conf *conf, struct proxy_route *route, s
     if (!span_is_empty(route->tenant_header))
         (void)add_name(own, &once->count, route->tenant_header);
     for (size_t i = 0; i < route->identity_count; i++)
-        if (route->identity[i].kind == IDENTITY_API_KEY)
+        if (route->identity[i].header != NULL)
             (void)add_name(own, &once->count, span_text(route->identity[i].header));
     for (size_t i = 0; i < route->upstream.header_count; i++)
         (void)add_name(own, &once->count, route->upstream.headers[i].name);

@@ -78,15 +78,18 @@ static struct span header_of(const void *context, const char *name)
     return head__value(context, span_text(name));
 }
 
-struct identity_request exchange__identity_request(const struct pair *pair, const struct exchange *exchange)
+struct identity_request exchange__identity_request(struct pair *pair)
 {
+    struct exchange *exchange = &pair->exchange;
     const struct http_head *head = &pair->asks.head;
     struct span tenant = exchange->route->tenant_header;
 
     return (struct identity_request){
         .header = header_of,
         .context = head,
-        .certificate_subject = pair->is_tls ? tls_peer_subject(pair->front.stream) : SPAN_NONE,
+        .certificate = pair->is_tls ? tls_peer_names(pair->front.stream) : NULL,
+        .is_from_proxy = !pair->is_pipe && route__is_trusted(pair->conf, &pair->peer),
+        .arena = &exchange->arena,
         .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : head__value(head, tenant),
         .now_us = clock_wall_us(),
     };

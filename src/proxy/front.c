@@ -137,7 +137,7 @@ static enum reason identify(struct pair *pair)
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
     const struct proxy_route *route = exchange->route;
-    struct identity_request request = exchange__identity_request(pair, exchange);
+    struct identity_request request = exchange__identity_request(pair);
     enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
                                          &exchange->identity);
     bool is_home;

@@ -27,6 +27,7 @@ struct place {
 enum reason route__lead(struct pair *pair, const struct place *place); /* the call goes there: its names and paths */
 void route__client(struct pair *pair, const struct http_head *head);    /* head NULL: it could not be read */
 struct span route__correlation_name(const struct exchange *exchange);
+bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address); /* a trusted proxy */
 uint32_t route__connections_max(const struct pair *pair, const struct sock_address *address); /* of who shows no identity */
 void route__correlate(struct pair *pair, const struct http_head *head); /* head NULL: it could not be read */
 void route__correlate_body(struct exchange *exchange); /* by the message's _meta.traceparent, where no header said it */

@@ -217,7 +217,7 @@ enum reason route__find(struct pair *pair)
 
 /* ---- who and what, as it is recorded ---- */
 
-static bool is_trusted(const struct proxy_conf *conf, const struct sock_address *address)
+bool route__is_trusted(const struct proxy_conf *conf, const struct sock_address *address)
 {
     for (size_t i = 0; i < conf->trusted_proxy_count; i++)
         if (sock_net_holds(&conf->trusted_proxies[i], address))
@@ -230,7 +230,7 @@ uint32_t route__connections_max(const struct pair *pair, const struct sock_addre
 {
     uint32_t share = budget_connection_share(pair->lane->worker.budget), most = pair->conf->connections_per_address;
 
-    return most > share || pair->is_pipe || sock_is_loopback(address) || is_trusted(pair->conf, address) ? share : most;
+    return most > share || pair->is_pipe || sock_is_loopback(address) || route__is_trusted(pair->conf, address) ? share : most;
 }
 
 /* The last address of a list, which is cut off it. */
@@ -260,7 +260,7 @@ static void find_client(struct pair *pair, const struct http_head *head)
         while (!span_is_empty(list)) {
             struct span last = cut_last(&list);
 
-            if (!is_trusted(pair->conf, &address) || sock_parse_ip(last, 0, &address) != CODE_OK)
+            if (!route__is_trusted(pair->conf, &address) || sock_parse_ip(last, 0, &address) != CODE_OK)
                 return;
             sock_ip_text(&address, pair->client);
             pair->client_address = address;

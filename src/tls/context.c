@@ -223,6 +223,8 @@ enum code tls_server_new(const struct tls_server_conf *conf, struct tls_context 
         code = load_chain(context->ctx, conf->certificate, why);
     if (code == CODE_OK)
         code = load_key(context->ctx, conf->key, why);
+    if (code == CODE_OK && conf->ocsp != NULL)
+        code = tls__staple(context, conf->ocsp, why);
     if (code == CODE_OK && conf->client_ca != NULL) {
         code = tls__trust(context, conf->client_ca, conf->client_crls, conf->client_required, why);
         /* A resumed session would bring its certificate along unasked: here each connection shows it anew. */
@@ -247,10 +249,12 @@ enum code tls_client_new(const struct tls_client_conf *conf, struct tls_context 
         return code;
     SSL_CTX_set_verify(context->ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_session_cache_mode(context->ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    if (conf->crls == NULL) /* a resumed session is not verified again */
+    if (conf->crls == NULL && !conf->needs_staple) /* a resumed session is not verified again */
         SSL_CTX_sess_set_new_cb(context->ctx, tls__new_session);
     if (SSL_CTX_set_alpn_protos(context->ctx, alpn_http, sizeof alpn_http - 1) != 0)
         code = why_set(why, CODE_NOMEM, "OpenSSL takes no protocol list");
+    if (code == CODE_OK && conf->needs_staple && !tls__ask_staple(context))
+        code = why_set(why, CODE_NOMEM, "OpenSSL asks for no OCSP response");
     if (code == CODE_OK && conf->ca == NULL && SSL_CTX_set_default_verify_paths(context->ctx) != 1)
         code = why_set(why, CODE_IO, "the system's certificate authorities cannot be read; name a file with `ca:`");
     if (code == CODE_OK)
@@ -282,6 +286,7 @@ void tls_unref(struct tls_context **context)
     for (unsigned i = 0; i < TLS_TICKETS; i++)
         tls__ticket_free(atomic_exchange(&gone->tickets[i], NULL));
     sk_X509_CRL_pop_free(gone->lists, X509_CRL_free);
+    mem_free((void *)gone->staple.at);
     SSL_CTX_free(gone->ctx);
     mem_free(gone);
 }

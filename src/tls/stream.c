@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SUBJECT_MAX_BYTES 1024
+#define NAMES_MAX_BYTES 65536
 #define RECORDS_A_READ 16
 
 struct tls_stream {
@@ -25,7 +25,8 @@ struct tls_stream {
     bool is_connecting;
     bool is_shaken;
     bool has_failed;      /* OpenSSL forbids any further call but SSL_free */
-    char *subject;
+    const struct tls_names *names; /* of its certificate, once somebody has asked; in the arena */
+    struct arena arena;
     struct tls_accepted accepted; /* the peer's certificate, where it showed one */
     char fault[200];
 };
@@ -240,7 +241,7 @@ static void tls_free(struct tls_stream *tls)
 {
     ERR_clear_error();
     SSL_free(tls->ssl);
-    OPENSSL_free(tls->subject);
+    arena_fini(&tls->arena);
     mem_free(tls->host);
     tls_unref(&tls->context);
     mem_free(tls);
@@ -274,6 +275,7 @@ static struct tls_stream *new_stream(struct tls_context *context, int fd)
         return NULL;
     tls->stream.ops = &tls_ops;
     tls->stream.fd = fd;
+    arena_init(&tls->arena, NAMES_MAX_BYTES);
     tls->context = tls_ref(context);
     tls->ssl = SSL_new(context->ctx);
     if (tls->ssl == NULL || SSL_set_fd(tls->ssl, fd) != 1) {
@@ -339,34 +341,20 @@ struct span tls_server_name(const struct stream *stream)
     return span_text(SSL_get_servername(((const struct tls_stream *)stream)->ssl, TLSEXT_NAMETYPE_host_name));
 }
 
-/* A subject that cannot be written whole is none: half a name could be another's. */
-static char *subject_text(X509 *certificate)
-{
-    BIO *bio = BIO_new(BIO_s_mem());
-    char *text = NULL;
-    char *at;
-    long len;
-
-    if (bio == NULL)
-        return NULL;
-    /* RFC 2253's flags are RFC 4514's, but for octets above 127, which stay UTF-8. */
-    if (X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0 &&
-        (len = BIO_get_mem_data(bio, &at)) > 0 && len <= SUBJECT_MAX_BYTES && memchr(at, '\0', (size_t)len) == NULL)
-        text = OPENSSL_strndup(at, (size_t)len);
-    BIO_free(bio);
-    return text;
-}
-
-struct span tls_peer_subject(const struct stream *stream)
+const struct tls_names *tls_peer_names(const struct stream *stream)
 {
     struct tls_stream *tls = tls_of((struct stream *)stream);
     X509 *certificate;
 
-    if (tls->subject == NULL && SSL_get_verify_result(tls->ssl) == X509_V_OK &&
-        (certificate = SSL_get0_peer_certificate(tls->ssl)) != NULL)
-        tls->subject = subject_text(certificate);
+    if (tls->names == NULL && SSL_get_verify_result(tls->ssl) == X509_V_OK &&
+        (certificate = SSL_get0_peer_certificate(tls->ssl)) != NULL) {
+        struct tls_names *names = arena_alloc(&tls->arena, sizeof *names);
+
+        if (names != NULL && tls__names(certificate, &tls->arena, names))
+            tls->names = names;
+    }
     ERR_clear_error();
-    return span_text(tls->subject);
+    return tls->names;
 }
 
 bool tls_peer_holds(struct stream *stream, const struct tls_context *context)

@@ -18,6 +18,7 @@
 #ifndef TLS_TLS_H
 #define TLS_TLS_H
 
+#include "base/mem.h"
 #include "base/span.h"
 #include "base/why.h"
 #include "os/stream.h"
@@ -30,12 +31,14 @@ struct tls_server_conf {
     const char *key;
     const char *client_ca;   /* NULL: client certificates are not asked for */
     const char *const *client_crls; /* PEM or DER, NULL at the end; NULL: revocation is not asked */
+    const char *ocsp;        /* DER, or NULL: the authority's word of `certificate`, shown until it runs out */
     bool client_required;    /* a handshake without one fails */
 };
 
 struct tls_client_conf {
     const char *ca;          /* NULL: the system's */
     const char *const *crls; /* as client_crls */
+    bool needs_staple;       /* a server is accepted only with its authority's word that it is good (RFC 6066, 8) */
     const char *certificate; /* our own, or NULL */
     const char *key;
 };
@@ -52,13 +55,30 @@ enum code tls_accept(struct tls_context *context, int fd, struct stream **stream
  * sent as server name. */
 enum code tls_connect(struct tls_context *context, int fd, const char *host, struct stream **stream) MUST_USE;
 
+/* One kind of subjectAltName (RFC 5280, 4.2.1.6): bytes as they stand in it, which may be any. */
+struct tls_name {
+    struct span text; /* of the first; at == NULL: there is none, or no memory */
+    unsigned count;
+};
+
+struct tls_names {
+    struct span subject; /* RFC 4514; at == NULL: none that can be written */
+    struct tls_name uri, dns, email;
+    unsigned char digest[32]; /* SHA-256 of the certificate, which RFC 8705, 3.1 calls x5t#S256 */
+};
+
+/* Of one certificate in DER, or the first in a PEM text, whoever signed it and whenever it ends. Texts go into the arena.
+ * Returns: false: it cannot be read. */
+bool tls_names_read(struct span der, struct arena *arena, struct tls_names *names) MUST_USE;
+bool tls_names_read_pem(struct span pem, struct arena *arena, struct tls_names *names) MUST_USE;
+
 /* Where OpenSSL looks for authorities where no `ca:` is named; the environment may say it (SSL_CERT_FILE, SSL_CERT_DIR). */
 const char *tls_trust_file(void);
 const char *tls_trust_folder(void);
 
 /* After the handshake. Takes: a stream made here. */
 struct span tls_server_name(const struct stream *stream);  /* what the agent asked for; empty: nothing */
-struct span tls_peer_subject(const struct stream *stream); /* RFC 4514, of a verified certificate; at == NULL: none */
+const struct tls_names *tls_peer_names(const struct stream *stream); /* of a verified certificate; NULL: none */
 bool tls_is_resumed(const struct stream *stream);
 
 /* Whether `context`, which may be newer than the one the stream was made with, would accept the peer's certificate now: it
@@ -70,6 +90,7 @@ bool tls_asks_certificate(const struct tls_context *context);
  * and of those of an upstream, up to its authority, as the last full handshake met them. */
 int64_t tls_shown_until_us(const struct tls_context *context);
 int64_t tls_met_until_us(const struct tls_context *context);
+int64_t tls_staple_until_us(const struct tls_context *context); /* likewise the OCSP response that is shown */
 int64_t tls_lists_until_us(const struct tls_context *context); /* when the first list runs out; INT64_MAX: there is none */
 
 /* Whether the socket below was connected: what failed then was TLS. */

@@ -35,6 +35,8 @@ struct tls_context {
     bool needs_certificate;      /* a peer that shows none is not accepted */
     STACK_OF(X509_CRL) *lists;   /* of revoked certificates; NULL: there are none */
     unsigned char trust[TLS_TRUST_BYTES]; /* SHA-256 over authorities and lists: contexts with the same accept the same */
+    struct span staple;          /* the OCSP response that is shown; ours; at == NULL: none */
+    int64_t staple_until_us;     /* its nextUpdate */
     atomic_uint refs;
     atomic_uint kept;            /* tickets, over its life */
     _Atomic int64_t met_until_us; /* of an upstream: 0: not met yet */
@@ -60,6 +62,15 @@ int64_t tls__chain_until_us(STACK_OF(X509) *chain); /* when the first of them en
 void tls__accepted(const struct tls_context *context, STACK_OF(X509) *chain, struct tls_accepted *accepted);
 /* Verifies the peer of `ssl` once more. Returns: X509_V_OK, or what is wrong with it. */
 int tls__verify_again(const struct tls_context *context, SSL *ssl, struct tls_accepted *accepted);
+
+int64_t tls__time_us(const ASN1_TIME *time); /* 0: it is none */
+
+/* ---- ocsp.c ---- */
+enum code tls__staple(struct tls_context *context, const char *path, struct why *why) MUST_USE;
+bool tls__ask_staple(struct tls_context *context) MUST_USE; /* and accept no server without one that says it is good */
+
+/* ---- names.c ---- */
+bool tls__names(const X509 *certificate, struct arena *arena, struct tls_names *names) MUST_USE;
 
 /* ---- files: on failure text and bio are still to be closed ---- */
 enum code tls__open_pem(const char *path, enum file_kind kind, struct buf *text, BIO **bio, struct why *why) MUST_USE;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t time_us(const ASN1_TIME *time)
+int64_t tls__time_us(const ASN1_TIME *time)
 {
     struct tm parts;
 
@@ -149,7 +149,7 @@ int64_t tls_lists_until_us(const struct tls_context *context)
     int64_t first = INT64_MAX;
 
     for (int i = 0; i < sk_X509_CRL_num(context->lists); i++) {
-        int64_t until = time_us(X509_CRL_get0_nextUpdate(sk_X509_CRL_value(context->lists, i)));
+        int64_t until = tls__time_us(X509_CRL_get0_nextUpdate(sk_X509_CRL_value(context->lists, i)));
 
         first = until < first ? until : first;
     }
@@ -161,7 +161,7 @@ int64_t tls__chain_until_us(STACK_OF(X509) *chain)
     int64_t first = INT64_MAX;
 
     for (int i = 0; i < sk_X509_num(chain); i++) {
-        int64_t until = time_us(X509_get0_notAfter(sk_X509_value(chain, i)));
+        int64_t until = tls__time_us(X509_get0_notAfter(sk_X509_value(chain, i)));
 
         first = until < first ? until : first;
     }
@@ -176,7 +176,7 @@ int64_t tls_shown_until_us(const struct tls_context *context)
 
     (void)SSL_CTX_get0_chain_certs(context->ctx, &chain);
     first = tls__chain_until_us(chain);
-    until = own != NULL ? time_us(X509_get0_notAfter(own)) : INT64_MAX;
+    until = own != NULL ? tls__time_us(X509_get0_notAfter(own)) : INT64_MAX;
     return until < first ? until : first;
 }
 
@@ -194,7 +194,7 @@ void tls__accepted(const struct tls_context *context, STACK_OF(X509) *chain, str
     memcpy(accepted->trust, context->trust, sizeof accepted->trust);
     accepted->until_us = tls__chain_until_us(chain);
     for (int i = 0; i < sk_X509_CRL_num(context->lists); i++) {
-        int64_t until = time_us(X509_CRL_get0_nextUpdate(sk_X509_CRL_value(context->lists, i)));
+        int64_t until = tls__time_us(X509_CRL_get0_nextUpdate(sk_X509_CRL_value(context->lists, i)));
 
         if (until > now && until < accepted->until_us) /* one that has run out already was not needed */
             accepted->until_us = until;

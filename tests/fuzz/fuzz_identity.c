@@ -92,14 +92,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct span value = span_cut(rest, '\n', &rest); /* no header holds a line's end */
     struct shown shown = {choice % 3 == 0 ? "X-API-Key" : choice % 3 == 1 ? "Authorization" : "", value};
     struct identity_request request = {.header = find, .context = &shown, .now_us = 1};
+    struct tls_names names = {0};
     struct identity_keys *keys = make_keys();
     struct identity identity;
     enum reason reason;
 
     if (choice & 128)
         request.claimed_tenant = claimed = rest;
+    names.subject = value;
     if (choice % 3 == 2)
-        request.certificate_subject = value;
+        request.certificate = &names;
     reason = identity_decide(sources, 3, keys, &request, &identity);
     if (reason == REASON_PERMITTED && choice % 3 == 2)
         check_subject(&identity, value, claimed);

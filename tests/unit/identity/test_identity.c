@@ -206,14 +206,15 @@ static void certificates(void **state)
     };
     const struct identity_source source = {.kind = IDENTITY_CERTIFICATE};
     struct headers headers = {0};
-    struct identity_request request = {.header = find_header, .context = &headers};
+    struct tls_names names = {0};
+    struct identity_request request = {.header = find_header, .context = &headers, .certificate = &names};
     struct identity identity;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bool fits;
 
-        request.certificate_subject = span_text(cases[i].subject);
+        names.subject = span_text(cases[i].subject);
         fits = identity_decide(&source, 1, NULL, &request, &identity) == REASON_PERMITTED;
         if (fits != (cases[i].principal != NULL))
             fail_msg("subject %s", cases[i].subject);
@@ -222,9 +223,10 @@ static void certificates(void **state)
             assert_true(span_is(identity.tenant, cases[i].tenant));
         }
     }
-    request.certificate_subject = SPAN_NONE;
+    request.certificate = NULL;
     assert_int_equal(identity_decide(&source, 1, NULL, &request, &identity), REASON_CREDENTIAL_MISSING);
-    request.certificate_subject = SPAN_LIT("CN=bot,O=acme");
+    names.subject = SPAN_LIT("CN=bot,O=acme");
+    request.certificate = &names;
     request.claimed_tenant = SPAN_LIT("umbrella");
     assert_int_equal(identity_decide(&source, 1, NULL, &request, &identity), REASON_TENANT_NOT_ALLOWED);
 }

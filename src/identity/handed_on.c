@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/certificate_priv.h"
+
+#include <string.h>
+
+#define HANDED_MAX_BYTES 32768
+
+/* RFC 9440, 2.1: one Byte Sequence (RFC 8941, 3.3.5) of DER, and nothing behind it. */
+static bool read_client_cert(struct span value, struct arena *arena, struct tls_names *names)
+{
+    struct buf der;
+    bool done;
+
+    value = span_trim(value);
+    if (value.len < 3 || value.at[0] != ':' || value.at[value.len - 1] != ':')
+        return false;
+    buf_init(&der, HANDED_MAX_BYTES);
+    done = base64_decode(span_part(value, 1, value.len - 2), &der) == CODE_OK && tls_names_read(buf_peek(&der), arena, names);
+    buf_fini(&der);
+    return done;
+}
+
+/* Takes `Key=value` off an element of Envoy's header; a value in quotes has `\` before what would end it.
+ * Returns: false: it is no pair, or a second element follows. */
+static bool next_pair(struct span *text, struct span *key, struct span *value, struct arena *arena)
+{
+    struct span rest;
+    size_t len = 0;
+    char *out;
+
+    *key = span_cut(*text, '=', &rest);
+    if (key->len == 0 || key->len == text->len)
+        return false;
+    if (rest.len == 0 || rest.at[0] != '"') {
+        len = span_find(rest, ';');
+        *value = span_part(rest, 0, len);
+        *text = span_part(rest, value->len + 1, SIZE_MAX);
+        return span_find(*value, ',') == value->len && span_find(*value, '"') == value->len;
+    }
+    out = arena_alloc(arena, rest.len);
+    if (out == NULL)
+        return false;
+    rest = span_part(rest, 1, SIZE_MAX);
+    while (rest.len > 0 && rest.at[0] != '"') {
+        size_t skip = rest.at[0] == '\\' ? 1 : 0;
+
+        if (rest.len <= skip)
+            return false;
+        out[len++] = rest.at[skip];
+        rest = span_part(rest, skip + 1, SIZE_MAX);
+    }
+    *value = span_of(out, len);
+    if (rest.len == 0 || (rest.len > 1 && rest.at[1] != ';'))
+        return false;
+    *text = span_part(rest, 2, SIZE_MAX);
+    return true;
+}
+
+static int hex_of(char c)
+{
+    const char *at = c != '\0' ? strchr("0123456789abcdef", c >= 'A' && c <= 'F' ? c + ('a' - 'A') : c) : NULL;
+
+    return at != NULL ? (int)(at - "0123456789abcdef") : -1;
+}
+
+static bool percent_decode(struct span text, struct arena *arena, struct span *out)
+{
+    char *at = arena_alloc(arena, text.len + 1);
+    size_t len = 0;
+
+    for (size_t i = 0; at != NULL && i < text.len; i++) {
+        int high = 0, low = 0;
+
+        if (text.at[i] == '%') {
+            high = i + 2 < text.len ? hex_of(text.at[i + 1]) : -1;
+            low = i + 2 < text.len ? hex_of(text.at[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+        }
+        at[len++] = text.at[i] == '%' ? (char)(high * 16 + low) : text.at[i];
+        i += text.at[i] == '%' ? 2 : 0;
+    }
+    *out = span_of(at, len);
+    return at != NULL;
+}
+
+static void note(struct tls_name *name, struct span value)
+{
+    if (name->count++ == 0)
+        name->text = value;
+}
+
+/* Envoy, HTTP headers, x-forwarded-client-cert. Whoever could put an element before the proxy's own would choose who he is, so
+ * that there may be one alone (`forward_client_cert_details: SANITIZE_SET`). Beside the certificate itself nothing counts. */
+static bool read_forwarded(struct span text, struct arena *arena, struct tls_names *names)
+{
+    struct span certificate = SPAN_NONE, subject = SPAN_NONE, key, value;
+
+    *names = (struct tls_names){0};
+    if (text.len > HANDED_MAX_BYTES)
+        return false;
+    while (!span_is_empty(text)) {
+        if (!next_pair(&text, &key, &value, arena))
+            return false;
+        if (span_equals_nocase(key, SPAN_LIT("URI")))
+            note(&names->uri, value);
+        else if (span_equals_nocase(key, SPAN_LIT("DNS")))
+            note(&names->dns, value);
+        else if (span_equals_nocase(key, SPAN_LIT("Cert")) || span_equals_nocase(key, SPAN_LIT("Subject"))) {
+            struct span *into = (key.at[0] | 0x20) == 'c' ? &certificate : &subject;
+
+            if (into->at != NULL)
+                return false;
+            *into = value;
+        }
+    }
+    names->subject = subject;
+    if (certificate.at == NULL)
+        return subject.at != NULL || names->uri.count > 0 || names->dns.count > 0;
+    return percent_decode(certificate, arena, &value) && tls_names_read_pem(value, arena, names);
+}
+
+bool identity__handed_on(const char *header, struct span value, struct arena *arena, struct tls_names *names)
+{
+    return span_equals_nocase(span_text(header), SPAN_LIT("Client-Cert")) ? read_client_cert(value, arena, names)
+                                                                         : read_forwarded(value, arena, names);
+}
