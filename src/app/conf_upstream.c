@@ -56,7 +56,7 @@ static void check_openness(struct conf_reader *reader, const struct yaml_node *m
     if (url->tls && insecure)
         CONF_FAULT(reader, yaml_member(map, "insecure"),
                    "`insecure` is for plain http; the certificate of an https upstream is always checked (`ca` names whose)");
-    if (url->tls || proxy_host_is_loopback(url->host))
+    if (url->tls || sock_host_is_loopback(url->host))
         return;
     if (insecure)
         CONF_WARN(reader, node, "plain http to an upstream off loopback: calls and credentials can be read on the way");

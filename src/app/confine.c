@@ -92,6 +92,8 @@ static enum code set_rules(const struct conf *conf)
         code = sandbox_may_connect(conf->audit.checkpoint_server.port, POSTER);
     if (code == CODE_OK && conf->notify.server.host != NULL)
         code = sandbox_may_connect(conf->notify.server.port, POSTER);
+    if (code == CODE_OK && web_proxy_port() != 0)
+        code = sandbox_may_connect(web_proxy_port(), POSTER);
     return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
 }
 

@@ -218,6 +218,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     if (code == CODE_OK)
         code = http_selftest(why);
     if (code == CODE_OK)
+        code = web_new(&serve->web, why);
+    if (code == CODE_OK)
         code = open_loop(serve, why);
     if (code == CODE_OK)
         code = open_shared(serve, why);
@@ -256,6 +258,8 @@ static enum code start_threads(struct serve *serve, struct why *why)
     for (unsigned i = 0; i < serve->conf->workers; i++)
         audit_on_settled(serve->audit, i, proxy_wake, proxy_wake_context(serve->proxy, i));
     code = serve__confine(serve, why);
+    if (code == CODE_OK)
+        code = web_start(serve->web, why);
     if (code == CODE_OK && serve->poster != NULL)
         code = poster_start(serve->poster, why);
     if (code == CODE_OK)
@@ -502,6 +506,7 @@ void serve_close(struct serve *serve)
         gate_free(&serve->gates[i]);
     mem_free(serve->gates);
     serve__close_audit(serve);
+    web_free(&serve->web); /* after the last checkpoint */
     if (!gauges.down)
         serve__mark_told(serve);
     serve__drop_asks(serve);

@@ -25,6 +25,7 @@
 #include "os/loop.h"
 #include "os/signal.h"
 #include "proxy/proxy.h"
+#include "web/web.h"
 
 #define SERVE_SOURCES 7 /* append-only tables of the store that the audit is told of */
 
@@ -102,6 +103,7 @@ struct serve {
     struct signer *signer;       /* a process: it has the key of checkpoints */
     struct runner *runner;       /* a process: it starts commands; NULL: there are none */
     int control;                 /* the way to a process: it takes people's commands; -1: nobody does */
+    struct web *web;             /* requests of the gate's own */
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
     const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];

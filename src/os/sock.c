@@ -126,6 +126,15 @@ bool sock_is_loopback(const struct sock_address *address)
             memcmp(bytes, bytes + 1, 9) == 0);
 }
 
+bool sock_host_is_loopback(struct span host)
+{
+    struct sock_address address;
+
+    if (sock_parse_ip(host, 1, &address) == CODE_OK)
+        return sock_is_loopback(&address);
+    return span_equals_nocase(host, SPAN_LIT("localhost"));
+}
+
 bool sock_equals(const struct sock_address *a, const struct sock_address *b)
 {
     unsigned char a_bytes[16], b_bytes[16];

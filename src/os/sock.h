@@ -40,6 +40,7 @@ uint16_t sock_port(const struct sock_address *address);
 /* Who an address belongs to: an IPv4 address (as ::ffff:a.b.c.d), or the /64 of an IPv6 one, in which a machine may choose. */
 void sock_network(const struct sock_address *address, unsigned char out[16]);
 bool sock_is_loopback(const struct sock_address *address);
+bool sock_host_is_loopback(struct span host); /* `localhost` or such an address; IPv6 without brackets */
 bool sock_equals(const struct sock_address *a, const struct sock_address *b);
 
 /* A network, "10.0.0.0/8"; an address alone is a network of one. Bits after the prefix must be zero. */

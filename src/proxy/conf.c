@@ -160,15 +160,6 @@ static enum code check_routes(const struct proxy_conf *conf, struct why *why)
 
 /* ---- declared paths ---- */
 
-bool proxy_host_is_loopback(struct span host)
-{
-    struct sock_address address;
-
-    if (sock_parse_ip(host, 1, &address) == CODE_OK)
-        return sock_is_loopback(&address);
-    return span_equals_nocase(host, SPAN_LIT("localhost"));
-}
-
 /* The name without the dot that may end it. */
 static struct span bare_host(const struct proxy_upstream *upstream)
 {
@@ -183,7 +174,7 @@ static bool is_one_server(const struct proxy_upstream *a, const struct proxy_ups
     if (a->host == NULL || b->host == NULL || a->port != b->port)
         return false;
     return span_equals(bare_host(a), bare_host(b)) ||
-           (proxy_host_is_loopback(bare_host(a)) && proxy_host_is_loopback(bare_host(b)));
+           (sock_host_is_loopback(bare_host(a)) && sock_host_is_loopback(bare_host(b)));
 }
 
 bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path)

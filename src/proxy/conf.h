@@ -142,7 +142,6 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why) MUST_USE;
 bool proxy_conf_judges(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
 /* Whether a declared POST may lead to this path of the server: then no calls can be judged that go there. */
 bool proxy_conf_declares(const struct proxy_conf *conf, const struct proxy_upstream *server, struct span path);
-bool proxy_host_is_loopback(struct span host); /* IPv6 without brackets */
 
 struct proxy_conf *proxy_conf_ref(struct proxy_conf *conf);
 void proxy_conf_unref(struct proxy_conf **conf);

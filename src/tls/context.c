@@ -269,6 +269,23 @@ enum code tls_client_new(const struct tls_client_conf *conf, struct tls_context 
     return code;
 }
 
+enum code tls_lend(const struct tls_context *context, void *ssl_ctx)
+{
+    SSL_CTX *to = ssl_ctx;
+    X509 *own = SSL_CTX_get0_certificate(context->ctx);
+    STACK_OF(X509) *chain = NULL;
+    int done = SSL_CTX_set_min_proto_version(to, TLS1_2_VERSION) == 1;
+
+    SSL_CTX_set1_cert_store(to, SSL_CTX_get_cert_store(context->ctx));
+    SSL_CTX_set_verify(to, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_options(to, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
+    if (own != NULL)
+        done = done && SSL_CTX_use_certificate(to, own) == 1 && SSL_CTX_get0_chain_certs(context->ctx, &chain) == 1 &&
+               SSL_CTX_set1_chain(to, chain) == 1 && SSL_CTX_use_PrivateKey(to, SSL_CTX_get0_privatekey(context->ctx)) == 1;
+    ERR_clear_error();
+    return done ? CODE_OK : CODE_INVALID;
+}
+
 struct tls_context *tls_ref(struct tls_context *context)
 {
     if (context != NULL)

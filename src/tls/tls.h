@@ -72,6 +72,9 @@ struct tls_names {
 bool tls_names_read(struct span der, struct arena *arena, struct tls_names *names) MUST_USE;
 bool tls_names_read_pem(struct span pem, struct arena *arena, struct tls_names *names) MUST_USE;
 
+/* For a library that connects by itself: what a client context believes, revokes and shows becomes the SSL_CTX's, too. */
+enum code tls_lend(const struct tls_context *context, void *ssl_ctx) MUST_USE;
+
 /* Where OpenSSL looks for authorities where no `ca:` is named; the environment may say it (SSL_CERT_FILE, SSL_CERT_DIR). */
 const char *tls_trust_file(void);
 const char *tls_trust_folder(void);

@@ -1,12 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of our own over HTTPS, which are not the way of a call. libcurl lives here.
+/* Requests of our own over HTTPS: key sets, tokens, checkpoints, notifications; never the way of a call. libcurl lives here.
  *
- * Threads: any.
- * Owns: nothing.
- * Lifetime: none.
- * Errors: none. */
+ * One thread drives them all: connections are used again, HTTP/2 is spoken where the server does, HTTPS_PROXY and NO_PROXY of
+ * the environment are followed (never to this machine itself, and never for plain http). Certificate and name of a server are
+ * always checked. No redirect is followed: a status of 300 to 399 is an answer like any other. No compression is asked for, and
+ * none is taken. A connection serves requests of one tls_context alone, so that none goes out under the certificate of another.
+ * Names are asked by a thread of their own (os/resolve.h); what libcurl holds of requests and answers is wiped when it gives it
+ * back.
+ *
+ * Threads: web_begin, web_fetch and web_cancel from any; the rest from main. `done` runs on the room's own thread: short, never
+ * blocking; it may call web_begin and web_cancel.
+ * Owns: its threads, connections and requests.
+ * Lifetime: web_new before the process confines itself, web_start after; web_free ends what is under way.
+ * Errors: enum code with a sentence, in which no header, body, path or query stands. */
 #ifndef WEB_WEB_H
 #define WEB_WEB_H
+
+#include "base/buf.h"
+#include "base/why.h"
+#include "tls/tls.h"
+
+struct web;
+
+struct web_header {
+    struct span name, value;
+};
+
+struct web_answer {
+    enum code code;        /* CODE_OK: all of it came, whatever its status; CODE_DENIED: not the server that it should be;
+                            * CODE_LIMIT: it is too large; CODE_DOWN: it was cancelled; CODE_IO, CODE_INVALID, CODE_NOMEM */
+    struct why why;        /* where it is not CODE_OK */
+    int status;            /* HTTP's; 0: none came */
+    struct buf head, body; /* both wiped */
+};
+
+typedef void (*web_done_fn)(void *context, struct web_answer *answer); /* which it may move the body out of */
+
+/* All is copied. */
+struct web_request {
+    struct span url;           /* https; http to this machine, or where `insecure` says so */
+    const struct web_header *headers;
+    size_t header_count;
+    struct span body;          /* at != NULL: a POST of it; otherwise a GET */
+    struct tls_context *tls;   /* whom to believe and what to show; NULL: the system's authorities, and nothing */
+    bool insecure;
+    int64_t pause_us;          /* not before so long */
+    int64_t wait_us;           /* for all of it, names and connection included; 0: 10 s */
+    size_t body_max_bytes;     /* of the answer; 0: 1 MiB */
+    web_done_fn done;          /* once, where web_begin returned CODE_OK */
+    void *context;
+};
+
+/* Takes: HTTPS_PROXY and NO_PROXY, which are refused where they make no sense. */
+enum code web_new(struct web **web, struct why *why) MUST_USE;
+enum code web_start(struct web *web, struct why *why) MUST_USE;
+void web_free(struct web **web); /* NULL is fine */
+
+/* Returns: CODE_INVALID: nothing can be asked so; CODE_BUSY: too many are under way, to that server or at all; CODE_DOWN: after
+ * the end; CODE_NOMEM. */
+enum code web_begin(struct web *web, const struct web_request *request, struct why *why) MUST_USE;
+/* Soon ends all requests that have this context, with CODE_DOWN. */
+void web_cancel(struct web *web, const void *context);
+
+/* Begins and blocks until it is done; `done` and `context` are not used. Returns: answer->code; the answer is the caller's. */
+enum code web_fetch(struct web *web, const struct web_request *request, struct web_answer *answer, struct why *why) MUST_USE;
+void web_answer_fini(struct web_answer *answer); /* zeroed is fine */
+
+/* The first header of that name, without spaces around; empty: none. */
+struct span web_answer_header(const struct web_answer *answer, const char *name);
+/* Whether its Content-Type is that, whatever its parameters. */
+bool web_answer_is(const struct web_answer *answer, const char *media);
+
+/* The port of the proxy that the environment names, for who confines the process; 0: none. */
+uint16_t web_proxy_port(void);
 
 /* The library behind this room and its version, for people. Threads: main. */
 const char *web_library(void);
