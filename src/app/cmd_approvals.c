@@ -98,7 +98,51 @@ const char *cmd_approvals__age(int64_t since_us, int64_t now_us, char text[32])
     return text;
 }
 
-static void add_object(struct doc *doc, const struct store_approval *approval, int64_t now_us)
+void cmd_approvals__voices(struct db *db, const struct store_approval *approval, int64_t now_us, struct store_voices *voices)
+{
+    struct why why = {""};
+
+    if (store_approval_voices(db, approval->id, approval->is_granted ? approval->given_us : now_us, voices, &why) != CODE_OK)
+        voices->count = 0;
+}
+
+enum code cmd_approvals__add_people(struct db *db, const struct store_approval *approval, int64_t now_us, struct buf *out)
+{
+    struct store_voices voices;
+    enum code code;
+
+    if (approval->needed <= 1)
+        return CODE_OK;
+    cmd_approvals__voices(db, approval, now_us, &voices);
+    code = buf_addf(out, "%zu of %u", voices.count, approval->needed);
+    for (size_t i = 0; i < voices.count && code == CODE_OK; i++) {
+        code = buf_add_text(out, i == 0 ? ", by " : " and ");
+        if (code == CODE_OK)
+            code = terminal_add(out, span_text(voices.of[i].by));
+    }
+    return code;
+}
+
+static void add_people(struct doc *doc, struct db *db, const struct store_approval *approval, int64_t now_us)
+{
+    struct doc *people = doc_add_array(doc, "approved_by");
+    struct store_voices voices;
+
+    doc_int(doc, "needed", approval->needed);
+    cmd_approvals__voices(db, approval, now_us, &voices);
+    for (size_t i = 0; i < voices.count; i++) {
+        const struct store_voice *voice = &voices.of[i];
+        struct doc *one = doc_add_object(people, NULL);
+
+        doc_text(one, "by", span_text(voice->by));
+        doc_text(one, "login", span_text(voice->login));
+        doc_text_or_null(one, "person", voice->name[0] != '\0' ? span_text(voice->name) : SPAN_NONE);
+        print_time(one, "given", voice->given_us);
+        print_time(one, "until", voice->until_us);
+    }
+}
+
+static void add_object(struct doc *doc, struct db *db, const struct store_approval *approval, int64_t now_us)
 {
     const struct {
         const char *key;
@@ -125,6 +169,7 @@ static void add_object(struct doc *doc, const struct store_approval *approval, i
     print_time(doc, "last_asked", approval->seen_us);
     print_time(doc, "given", approval->given_us);
     print_time(doc, "until", approval->until_us);
+    add_people(doc, db, approval, now_us);
     print_time(doc, "used", approval->used_us);
     if (approval->used_decision != 0)
         doc_int(doc, "used_decision", approval->used_decision);
@@ -132,11 +177,11 @@ static void add_object(struct doc *doc, const struct store_approval *approval, i
         doc_null(doc, "used_decision");
 }
 
-enum code cmd_approvals__print_json(const struct store_approval *approval, int64_t now_us)
+enum code cmd_approvals__print_json(struct db *db, const struct store_approval *approval, int64_t now_us)
 {
     struct doc *doc = doc_object();
 
-    add_object(doc, approval, now_us);
+    add_object(doc, db, approval, now_us);
     return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_NOMEM;
 }
 
@@ -286,7 +331,17 @@ static void print_place(const struct store_approval *approval)
     }
 }
 
-static void show_story(const struct store_approval *approval, int64_t now_us)
+static void print_people(struct db *db, const struct store_approval *approval, int64_t now_us)
+{
+    struct buf text;
+
+    buf_init(&text, TEXT_BYTES);
+    if (approval->needed > 1 && cmd_approvals__add_people(db, approval, now_us, &text) == CODE_OK)
+        printf("people   %.*s\n", SPAN_ARG(buf_peek(&text)));
+    buf_fini(&text);
+}
+
+static void show_story(struct db *db, const struct store_approval *approval, int64_t now_us)
 {
     enum store_approval_state state = store_approval_state(approval, now_us);
     char asked[CLOCK_TEXT_BYTES], age[32];
@@ -315,11 +370,13 @@ static void show_story(const struct store_approval *approval, int64_t now_us)
     if (approval->times > 1)
         printf("; last %s ago", cmd_approvals__age(approval->seen_us, now_us, age));
     printf("\n");
+    print_people(db, approval, now_us);
     print_answer(approval);
     print_hints(approval, state);
 }
 
 struct showing {
+    struct db *db;
     bool as_json;
     int64_t now_us;
     size_t count;
@@ -348,8 +405,8 @@ static enum code show_one(void *context, const struct store_approval *approval)
     if (showing->count++ > 0 && !showing->as_json)
         printf("\n");
     if (showing->as_json)
-        return cmd_approvals__print_json(approval, showing->now_us);
-    show_story(approval, showing->now_us);
+        return cmd_approvals__print_json(showing->db, approval, showing->now_us);
+    show_story(showing->db, approval, showing->now_us);
     print_change(showing, approval);
     return CODE_OK;
 }
@@ -413,6 +470,7 @@ static int run_show(int argc, char **argv)
         return complain_why(code, &why);
     status = cmd_approvals__find(db, decision, argv, operands, &meant);
     if (status == OPTIONS_GO) {
+        showing.db = db;
         showing.policy = showing.as_json ? NULL : find_active(db);
         status = show_all(db, &meant, &showing);
         policy_unref(&showing.policy);

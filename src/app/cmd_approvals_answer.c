@@ -42,19 +42,27 @@ static int read_duration(const char *text, const char *usual, struct store_answe
 
 static int tell(const struct store_answer *answer, bool as_json)
 {
+    const bool is_partial = answer->holds_us == 0;
     char until[CLOCK_TEXT_BYTES];
     struct doc *doc;
 
     if (as_json) {
         doc = doc_object();
         doc_int(doc, "approval", answer->ask);
-        doc_text(doc, "state", answer->is_granted ? SPAN_LIT("approved") : SPAN_LIT("refused"));
+        doc_text(doc, "state", is_partial           ? SPAN_LIT("waiting")
+                               : answer->is_granted ? SPAN_LIT("approved")
+                                                    : SPAN_LIT("refused"));
         doc_text(doc, "by", answer->by);
-        print_time(doc, "until", answer->until_us);
+        doc_int(doc, "approved", answer->counted);
+        doc_int(doc, "needed", answer->needed);
+        print_time(doc, "until", is_partial ? answer->until_us : answer->holds_us);
         return print_doc(&doc);
     }
-    clock_text(answer->until_us, until);
-    if (answer->is_granted)
+    clock_text(is_partial ? answer->until_us : answer->holds_us, until);
+    if (is_partial)
+        printf("approval %lld has the word of %u of %u people; it waits for somebody else, while yours holds (until %s)\n",
+               (long long)answer->ask, answer->counted, answer->needed, until);
+    else if (answer->is_granted)
         printf("approval %lld is given for one call until %s; within a second the agent's identical call passes\n",
                (long long)answer->ask, until);
     else
@@ -66,7 +74,8 @@ static int tell(const struct store_answer *answer, bool as_json)
 /* Each for itself: one that cannot be answered any more keeps nobody from the others. Told is what is stored. */
 static int answer_all(struct db *db, const struct approvals_meant *meant, struct store_answer *answer, bool as_json)
 {
-    bool is_taken[APPROVALS_MEANT_MAX];
+    struct store_answer taken[APPROVALS_MEANT_MAX];
+    size_t taken_count = 0;
     int status = STATUS_DONE;
     struct why why = {0};
     enum code code = store_approvals_begin(db, &why);
@@ -76,7 +85,8 @@ static int answer_all(struct db *db, const struct approvals_meant *meant, struct
     for (size_t i = 0; i < meant->count; i++) {
         answer->ask = meant->id[i];
         code = store_approval_answer(db, answer, &why);
-        is_taken[i] = code == CODE_OK;
+        if (code == CODE_OK)
+            taken[taken_count++] = *answer;
         if (code == CODE_NOT_FOUND || code == CODE_DENIED) {
             status = complain(STATUS_NEGATIVE, "%s", why.text);
         } else if (code != CODE_OK) {
@@ -92,11 +102,9 @@ static int answer_all(struct db *db, const struct approvals_meant *meant, struct
     }
     if (code != CODE_OK)
         return complain_why(code, &why);
-    for (size_t i = 0; i < meant->count; i++) {
-        answer->ask = meant->id[i];
-        if (is_taken[i] && tell(answer, as_json) != STATUS_DONE)
+    for (size_t i = 0; i < taken_count; i++)
+        if (tell(&taken[i], as_json) != STATUS_DONE)
             return STATUS_CANNOT;
-    }
     return status;
 }
 
@@ -122,7 +130,8 @@ static int check_saying(struct saying *saying)
 
 static int store_saying(struct saying *saying, char **operands, int count)
 {
-    char actor[ACTOR_BYTES];
+    struct span aliases[ACTOR_ALIASES];
+    struct actor actor;
     struct approvals_meant meant;
     struct why why = {0};
     struct db *db = NULL;
@@ -131,8 +140,14 @@ static int store_saying(struct saying *saying, char **operands, int count)
 
     if (code != CODE_OK)
         return complain_why(code, &why);
-    actor_name(actor);
-    saying->answer.login = span_text(actor);
+    actor_find(&actor);
+    for (size_t i = 0; i < actor.alias_count; i++)
+        aliases[i] = span_text(actor.alias[i]);
+    saying->answer.login = span_text(actor.name);
+    saying->answer.person = (struct store_person){
+        .name = actor.shown[0] != '\0' ? span_text(actor.shown) : SPAN_NONE, .account = actor.account, .aliases = aliases,
+        .alias_count = actor.alias_count,
+    };
     saying->answer.by = saying->by != NULL ? span_text(saying->by) : saying->answer.login;
     saying->answer.why = span_text(saying->why);
     status = cmd_approvals__find(db, saying->decision, operands, count, &meant);
@@ -172,7 +187,8 @@ int cmd_approvals__approve(int argc, char **argv)
     return run(true, "callgate approvals approve (NUMBER... | --decision N) --why TEXT [OPTIONS]",
                "Permits exactly that call, once: same tenant, principal, upstream, path, query, tool, arguments and other\n"
                "params, while the rule that held it is unchanged. The agent's identical retry passes; a forbid still\n"
-               "denies it. The store forgets its arguments. Exit status 1: one could not be approved any more.",
+               "denies it. Where the rule asks several people it waits for as many different ones, and nobody approves what\n"
+               "is asked for in his own name. The store then forgets its arguments. Exit status 1: one could not be approved.",
                "how long it may be used: 30min, 2h, 1d; 1h by default", argc, argv);
 }
 

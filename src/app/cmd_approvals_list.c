@@ -21,12 +21,13 @@ enum { LIST_NUMBER = 0, LIST_AGE, LIST_STATE, LIST_TENANT, LIST_PRINCIPAL, LIST_
 #define LIST_TEXT_BYTES 1024 /* of a text, before it is fitted into its column */
 
 struct listing {
+    struct db *db;
     bool as_json, all;
     const char *tenant;
     int64_t now_us;
     size_t count;
     int64_t last; /* that was looked at */
-    struct buf line, safe;
+    struct buf line, safe, arguments;
 };
 
 static enum code add_cell(struct listing *listing, struct span text, size_t cells)
@@ -67,19 +68,32 @@ static enum code add_line(struct listing *listing, const struct span values[LIST
     return code;
 }
 
+/* Behind how many people approve it already, where it takes several. */
+static enum code add_arguments(struct listing *listing, const struct store_approval *approval)
+{
+    enum code code;
+
+    buf_clear(&listing->arguments);
+    code = cmd_approvals__add_people(listing->db, approval, listing->now_us, &listing->arguments);
+    if (code == CODE_OK && buf_len(&listing->arguments) > 0)
+        code = buf_add_text(&listing->arguments, ": ");
+    return code == CODE_OK ? buf_put(&listing->arguments, approval->arguments) : code;
+}
+
 static enum code list_line(struct listing *listing, const struct store_approval *approval)
 {
     enum store_approval_state state = store_approval_state(approval, listing->now_us);
     char number[24], age[32];
+    enum code code = add_arguments(listing, approval);
     const struct span values[LIST_COLUMNS] = {
         [LIST_NUMBER] = span_of(number, (size_t)snprintf(number, sizeof number, "%" PRId64, approval->id)),
         [LIST_AGE] = span_text(cmd_approvals__age(approval->asked_us, listing->now_us, age)),
         [LIST_STATE] = span_text(store_approval_state_text(state)), [LIST_TENANT] = approval->tenant,
         [LIST_PRINCIPAL] = approval->principal, [LIST_TOOL] = cmd_approvals__subject(approval), [LIST_RULE] = approval->rule,
-        [LIST_ARGUMENTS] = approval->arguments,
+        [LIST_ARGUMENTS] = buf_peek(&listing->arguments),
     };
 
-    return add_line(listing, values);
+    return code == CODE_OK ? add_line(listing, values) : code;
 }
 
 static enum code list_one(void *context, const struct store_approval *approval)
@@ -96,7 +110,7 @@ static enum code list_one(void *context, const struct store_approval *approval)
         code = add_line(listing, names);
     if (code != CODE_OK)
         return code;
-    return listing->as_json ? cmd_approvals__print_json(approval, listing->now_us) : list_line(listing, approval);
+    return listing->as_json ? cmd_approvals__print_json(listing->db, approval, listing->now_us) : list_line(listing, approval);
 }
 
 static void end_list(const struct listing *listing)
@@ -129,6 +143,7 @@ static enum code list_each(struct db *db, enum store_approvals which, store_appr
 {
     enum code code = CODE_LIMIT;
 
+    listing->db = db;
     while (code == CODE_LIMIT) {
         code = store_approvals_each(db, which, listing->last, listing->now_us, next, listing, why);
         if (fflush(stdout) != 0)
@@ -159,12 +174,14 @@ int cmd_approvals__list(int argc, char **argv)
         return status;
     buf_init(&listing.line, TEXT_BYTES);
     buf_init(&listing.safe, TEXT_BYTES);
+    buf_init(&listing.arguments, TEXT_BYTES);
     code = store_find(&place, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = list_each(db, listing.all ? APPROVALS_AFTER : APPROVALS_WAITING, list_next, &listing, &why);
     db_close(&db);
     buf_fini(&listing.line);
     buf_fini(&listing.safe);
+    buf_fini(&listing.arguments);
     if (code != CODE_OK && code != CODE_DOWN)
         return complain_why(code, &why);
     end_list(&listing);
@@ -242,11 +259,13 @@ int cmd_approvals__watch(int argc, char **argv)
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     buf_init(&watching.listing.line, TEXT_BYTES);
     buf_init(&watching.listing.safe, TEXT_BYTES);
+    buf_init(&watching.listing.arguments, TEXT_BYTES);
     code = store_find(&place, DB_READ, &db, &why);
     while (code == CODE_OK && (code = look(db, &watching, &why)) == CODE_OK && is_wanted())
         continue;
     db_close(&db);
     buf_fini(&watching.listing.line);
     buf_fini(&watching.listing.safe);
+    buf_fini(&watching.listing.arguments);
     return code == CODE_OK || code == CODE_DOWN ? STATUS_DONE : complain_why(code, &why);
 }

@@ -280,14 +280,40 @@ enum code command_file(const char *path, size_t max_bytes, struct buf *out, stru
     return guest != NULL ? guest->read(path, max_bytes, out, why) : file_read(path, FILE_ANY, max_bytes, out, why);
 }
 
-void actor_name(char out[ACTOR_BYTES])
+void actor_add_alias(struct actor *actor, struct span name)
+{
+    if (actor->alias_count < ACTOR_ALIASES && name.len > 0 && name.len < ACTOR_ALIAS_BYTES)
+        (void)snprintf(actor->alias[actor->alias_count++], ACTOR_ALIAS_BYTES, "%.*s", SPAN_ARG(name));
+}
+
+void actor_of(uid_t uid, uid_t login, struct actor *actor)
+{
+    char name[PERSON_BYTES];
+
+    *actor = (struct actor){.account = login != PERSON_UNKNOWN ? login : uid};
+    person_name(uid, login, actor->name);
+    person_account(actor->account, name);
+    actor_add_alias(actor, span_text(name));
+    person_account(uid, name);
+    actor_add_alias(actor, span_text(name));
+}
+
+void actor_find(struct actor *actor)
 {
     uid_t login = person_login();
     const char *sudo = getenv("SUDO_USER");
-    const struct passwd *user = login == PERSON_UNKNOWN && sudo != NULL ? getpwnam(sudo) : NULL;
+    const struct passwd *user = guest == NULL && login == PERSON_UNKNOWN && sudo != NULL ? getpwnam(sudo) : NULL;
 
     if (guest != NULL)
-        (void)snprintf(out, ACTOR_BYTES, "%s", guest->name);
+        *actor = guest->actor;
     else
-        person_name(getuid(), user != NULL ? user->pw_uid : login, out);
+        actor_of(getuid(), user != NULL ? user->pw_uid : login, actor);
+}
+
+void actor_name(char out[ACTOR_BYTES])
+{
+    struct actor actor;
+
+    actor_find(&actor);
+    memcpy(out, actor.name, ACTOR_BYTES);
 }

@@ -92,15 +92,30 @@ bool command_begin(void) MUST_USE;
 /* Dispatches: finds the command among `commands` by argv[0], its sub-command likewise, and runs it. */
 int command_run(const struct command *commands, const char *path, int argc, char **argv);
 
-/* Who gives a command: the login behind it, and the account where that is another ("alice (as root)"). What the kernel does not
- * remember sudo's word stands for: whoever runs a command here has all rights to what it changes. */
+/* Who gives a command. */
 #define ACTOR_BYTES PERSON_BYTES
+#define ACTOR_ALIASES 16
+#define ACTOR_ALIAS_BYTES 264
+struct actor {
+    char name[ACTOR_BYTES];   /* as it is recorded: the login, and the account where that is another ("alice (as root)") */
+    char shown[ACTOR_BYTES];  /* who this is by a login of `people:`; "": only the account is known */
+    uid_t account;            /* of the login, where the kernel remembers one */
+    char alias[ACTOR_ALIASES][ACTOR_ALIAS_BYTES]; /* all names that are known */
+    size_t alias_count;
+};
+/* The person of an account. Takes: login: PERSON_UNKNOWN where the kernel remembers none. */
+void actor_of(uid_t uid, uid_t login, struct actor *actor);
+/* What does not fit is left out. */
+void actor_add_alias(struct actor *actor, struct span name);
+/* Of this process's command. What the kernel does not remember sudo's word stands for: whoever runs a command here has all
+ * rights to what it changes. */
+void actor_find(struct actor *actor);
 void actor_name(char out[ACTOR_BYTES]);
 
 /* Somebody else for whom this process runs one command (control_serve.h): their name is the actor's; a file is theirs, not this
  * process's, so that no option names one and operands only where somebody reads them by command_file. */
 struct command_guest {
-    char name[ACTOR_BYTES];
+    struct actor actor;
     int operands_max;              /* as in struct usage, whatever the command takes otherwise */
     enum code (*read)(const char *path, size_t max_bytes, struct buf *out, struct why *why);
 };

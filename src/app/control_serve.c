@@ -189,7 +189,7 @@ static int run(const struct desk *desk, unsigned roles, int argc, char **argv)
 
     if (command == NULL || (command->roles & roles) == 0) {
         (void)snprintf(text, sizeof text, "%s is in no group that may give this command; `people:` of the gate's configuration "
-                       "says which may", asker.guest.name);
+                       "says which may", asker.guest.actor.name);
         refuse(asker.fd, text);
         return -1;
     }
@@ -232,7 +232,7 @@ static _Noreturn void be_asker(const struct desk *desk, const struct person *per
     (void)close(CONTROL_GATE_FD);
     (void)close(desk->listener);
     asker.fd = fd;
-    person_name(person->uid, person->login, asker.guest.name);
+    actor_of(person->uid, person->login, &asker.guest.actor);
     if (!bound_it(parent))
         refuse(fd, "the gate cannot run commands at the moment");
     else if (confine(desk, roles, &why) != CODE_OK)

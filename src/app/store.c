@@ -68,6 +68,8 @@ static const char *const steps[] = {
     store_approvals_schema_held,
     /* 10 */
     store_tools_schema,
+    /* 11 */
+    store_approvals_schema_people,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

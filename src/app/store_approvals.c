@@ -5,19 +5,24 @@
 
 #include "json/json.h"
 
+#include <stdio.h>
+
 #define STAYS(table, what) \
     "CREATE TRIGGER " table "_stays BEFORE UPDATE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;" \
     "CREATE TRIGGER " table "_remains BEFORE DELETE ON " table " BEGIN SELECT raise(ABORT, '" what " are append-only'); END;"
 
-#define VIEW(more, shown) \
+#define VIEW(more, shown) VIEW_OF(more, shown, "w.until_us", "")
+
+/* Takes: decides: which answers do. */
+#define VIEW_OF(more, shown, until, decides) \
     "CREATE VIEW approval AS SELECT a.id, a.digest, a.rule_hash, a.tenant, a.principal, a.upstream, a.method, a.tool," \
     "  t.arguments, a.rule, a.rule_reason, a.client, a.correlation, a.arguments_bytes, a.arguments_redacted, " \
     "  a.policy_version, a.gate, a.decision, a.asked_us, s.gate AS seen_gate, s.decision AS seen_decision, s.seen_us," \
-    "  s.times, w.granted, w.given_us, w.until_us, w.given_by, w.login, w.why, c.gate AS claimed_by, u.used_us," \
+    "  s.times, w.granted, w.given_us, " until ", w.given_by, w.login, w.why, c.gate AS claimed_by, u.used_us," \
     "  u.decision AS used_decision," \
     "  u.gate AS used_by" more " " \
     "FROM approval_ask a JOIN approval_seen s ON s.ask = a.id LEFT JOIN " shown " t ON t.ask = a.id " \
-    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id) " \
+    "LEFT JOIN approval_answer w ON w.id = (SELECT max(id) FROM approval_answer WHERE ask = a.id" decides ") " \
     "LEFT JOIN approval_claim c ON c.ask = a.id LEFT JOIN approval_use u ON u.ask = a.id;"
 
 const char store_approvals_schema[] =
@@ -110,6 +115,19 @@ const char store_approvals_schema_held[] =
 const char store_approvals_schema_unseen[] =
     "ALTER TABLE approval_answer ADD COLUMN unseen INTEGER NOT NULL DEFAULT 0 CHECK (unseen IN (0, 1));";
 
+/* An approval of which more people are needed decides nothing yet: for all that reads the view, nobody has answered. */
+const char store_approvals_schema_people[] =
+    "DROP VIEW approval;"
+    "ALTER TABLE approval_ask ADD COLUMN authentication TEXT;"
+    "ALTER TABLE approval_ask ADD COLUMN needed INTEGER NOT NULL DEFAULT 1 CHECK (needed > 0);"
+    "ALTER TABLE approval_answer ADD COLUMN person TEXT;"     /* who has shown so; NULL: only the account is known */
+    "ALTER TABLE approval_answer ADD COLUMN account INTEGER;" /* the machine's number of it; NULL: an older build's answer */
+    "ALTER TABLE approval_answer ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;" /* people who approve it, with this one */
+    "ALTER TABLE approval_answer ADD COLUMN decides INTEGER NOT NULL DEFAULT 1 CHECK (decides IN (0, 1));"
+    "ALTER TABLE approval_answer ADD COLUMN holds_us INTEGER;" /* until when it decides; NULL: until_us */
+    VIEW_OF(", a.target, t.query, t.params, coalesce(a.redacted, iif(a.arguments_redacted, '[\"$\"]', NULL)) AS redacted, "
+            "a.authentication, a.needed", "approval_held", "coalesce(w.holds_us, w.until_us) AS until_us", " AND decides");
+
 const char *store_approval_state_text(enum store_approval_state state)
 {
     switch (state) {
@@ -150,6 +168,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
         .until_us = db_int(row, 25), .given_by = db_text(row, 26), .login = db_text(row, 27), .why = db_text(row, 28),
         .claimed_by = db_text(row, 29), .used_us = db_int(row, 30), .used_decision = db_int(row, 31),
         .used_by = db_text(row, 32), .target = db_text(row, 33), .query = db_text(row, 34), .params = db_text(row, 35),
+        .authentication = db_text(row, 36), .needed = (uint32_t)db_int(row, 37),
     };
 }
 
@@ -157,7 +176,7 @@ static struct store_approval approval_of_row(struct db_stmt *row)
     "id, digest, rule_hash, tenant, principal, upstream, method, tool, " arguments ", rule, rule_reason, client, " \
     "correlation, arguments_bytes, redacted, policy_version, gate, decision, asked_us, seen_gate, seen_decision, " \
     "seen_us, times, granted, given_us, until_us, given_by, login, why, claimed_by, used_us, used_decision, " \
-    "used_by, target, " query ", " params " "
+    "used_by, target, " query ", " params ", authentication, needed "
 
 #define SELECT_APPROVALS "SELECT " COLUMNS("arguments", "query", "params") "FROM approval WHERE "
 #define IS_ASKED "id IN (SELECT ask FROM approval_seen WHERE seen_us > ?1) AND until_us IS NULL AND used_us IS NULL"
@@ -242,16 +261,32 @@ bool store_approval_shows_params(const struct store_approval *approval)
 }
 
 struct found {
-    bool exists, is_whole, shows_params;
+    const struct store_answer *answer;
+    bool exists, is_whole, shows_params, is_own;
+    uint32_t needed;
     enum store_approval_state state;
     int64_t now_us;
     uint64_t kept_bytes, arguments_bytes;
 };
 
+/* Who is not asked to show who he is, is whom the configuration names: then it is the agent's word, unless several have to
+ * approve what is asked in that name. */
+static bool asks_himself(const struct store_approval *approval, const struct store_answer *answer)
+{
+    const struct store_person *person = &answer->person;
+    bool is_own = span_equals_nocase(answer->by, approval->principal);
+
+    for (size_t i = 0; i < person->alias_count; i++)
+        is_own = is_own || span_equals_nocase(person->aliases[i], approval->principal);
+    return is_own && (approval->needed > 1 || !span_is(approval->authentication, "none"));
+}
+
 static enum code find_state(void *context, const struct store_approval *approval)
 {
     struct found *found = context;
 
+    found->needed = approval->needed;
+    found->is_own = asks_himself(approval, found->answer);
     found->exists = true;
     found->state = store_approval_state(approval, found->now_us);
     found->shows_params = store_approval_shows_params(approval);
@@ -293,7 +328,7 @@ static enum code check_again(struct db *db, const struct found *found, const str
     if (!answer->is_again)
         return why_set(why, CODE_DENIED, "approval %lld was refused; read by whom and why (`callgate approvals show %lld`), "
                        "and say --again to approve it all the same", (long long)answer->ask, (long long)answer->ask);
-    code = db_find(db, "SELECT unseen FROM approval_answer WHERE ask = ?1 ORDER BY id LIMIT 1",
+    code = db_find(db, "SELECT unseen FROM approval_answer WHERE ask = ?1 AND decides ORDER BY id LIMIT 1",
                    DB_VALUES(db_of_int(answer->ask)), &first);
     if (code == CODE_OK)
         unseen = db_int(first, 0);
@@ -317,6 +352,9 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
         return code;
     if (!found->exists)
         return why_set(why, CODE_NOT_FOUND, "there is no approval %lld; `callgate approvals list` shows what waits", number);
+    if (found->is_own && answer->is_granted)
+        return why_set(why, CODE_DENIED, "approval %lld is asked for in your own name, or in that of --by: whoever asks "
+                       "approves nothing; let somebody else look at it", number);
     switch (found->state) {
     case APPROVAL_IS_WAITING:
         return check_seen(found, answer, why);
@@ -336,21 +374,102 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
     return CODE_INVALID;
 }
 
+/* ---- how many people ---- */
+
+/* The newest word of each, and `mine` behind them, where there is one. Who has shown a name is told apart by it, all others by
+ * their accounts; an account that a name was shown by, in whatever was said of this call, is no further person. */
+#define SELECT_VOICES \
+    "WITH said(id, granted, by, login, person, account, given_us, until_us) AS " \
+    "(SELECT id, granted, given_by, login, person, account, given_us, until_us FROM approval_answer WHERE ask = ?1 " \
+    "UNION ALL SELECT 9223372036854775807, 1, '', '', ?3, ?4, ?2, ?5 WHERE ?5 > 0) " \
+    "SELECT by, login, person, account, given_us, until_us FROM said WHERE id IN (SELECT max(id) FROM said v " \
+    "WHERE granted AND until_us > ?2 AND id > (SELECT coalesce(max(id), 0) FROM said WHERE NOT granted) AND " \
+    "(person IS NOT NULL OR NOT EXISTS (SELECT 1 FROM said n WHERE n.account = v.account AND n.person IS NOT NULL)) " \
+    "GROUP BY coalesce(lower(person), account)) ORDER BY id LIMIT 16"
+_Static_assert(STORE_VOICES_MAX == 16, "as many as are selected");
+
+static void copy_text(char *to, size_t room, struct span text)
+{
+    (void)snprintf(to, room, "%.*s", SPAN_ARG(text));
+}
+
+static enum code read_voices(struct db *db, const struct store_answer *mine, struct store_voices *voices, struct why *why)
+{
+    struct db_stmt *rows = NULL;
+    enum code code = db_select(db, SELECT_VOICES,
+                               DB_VALUES(db_of_int(mine->ask), db_of_int(mine->given_us), db_of_text(mine->person.name),
+                                         db_of_int(mine->person.account), db_of_int(mine->until_us)), &rows);
+
+    voices->count = 0;
+    while (db_next(&rows, &code)) {
+        struct store_voice *voice = &voices->of[voices->count++];
+
+        *voice = (struct store_voice){.account = db_int(rows, 3), .given_us = db_int(rows, 4), .until_us = db_int(rows, 5)};
+        copy_text(voice->by, sizeof voice->by, db_text(rows, 0));
+        copy_text(voice->login, sizeof voice->login, db_text(rows, 1));
+        copy_text(voice->name, sizeof voice->name, db_text(rows, 2));
+    }
+    return code == CODE_OK ? code : store_why(why, code, db, "reading who has approved");
+}
+
+enum code store_approval_voices(struct db *db, int64_t ask, int64_t now_us, struct store_voices *voices, struct why *why)
+{
+    const struct store_answer nobody = {.ask = ask, .given_us = now_us};
+
+    return read_voices(db, &nobody, voices, why);
+}
+
+/* Until when as many as are needed approve it; 0: they are not as many. */
+static int64_t holds_until(const struct store_voices *voices, uint32_t needed)
+{
+    int64_t until_us = 0;
+
+    for (size_t i = 0; i < voices->count; i++) {
+        uint32_t longer = 0;
+
+        for (size_t j = 0; j < voices->count; j++)
+            longer += voices->of[j].until_us >= voices->of[i].until_us;
+        if (longer >= needed && voices->of[i].until_us > until_us)
+            until_us = voices->of[i].until_us;
+    }
+    return until_us;
+}
+
+static enum code count_people(struct db *db, struct store_answer *answer, struct why *why)
+{
+    struct store_voices voices;
+    enum code code;
+
+    answer->counted = answer->is_granted;
+    answer->holds_us = answer->until_us;
+    if (!answer->is_granted || answer->needed <= 1)
+        return CODE_OK;
+    code = read_voices(db, answer, &voices, why);
+    answer->counted = (uint32_t)voices.count;
+    answer->holds_us = holds_until(&voices, answer->needed);
+    return code;
+}
+
 /* Recorded is whether it could be seen whole now, and not whether somebody said so. */
 static enum code add_answer(struct db *db, const struct store_answer *answer, bool is_whole)
 {
-    return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen) "
-                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen, person, "
+                     "account, counted, decides, holds_us) "
+                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 <> 0, nullif(?12, 0))",
                      DB_VALUES(db_of_int(answer->ask), db_of_int(answer->is_granted), db_of_int(answer->given_us),
                                db_of_int(answer->until_us), db_of_text(answer->by), db_of_text(answer->login),
-                               db_of_text(answer->why), db_of_int(!is_whole)));
+                               db_of_text(answer->why), db_of_int(!is_whole), db_of_text(answer->person.name),
+                               db_of_int(answer->person.account), db_of_int(answer->counted), db_of_int(answer->holds_us)));
 }
 
-enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why)
+enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why)
 {
-    struct found found = {.now_us = answer->given_us};
+    struct found found = {.now_us = answer->given_us, .answer = answer};
     enum code code = may_answer(db, answer, &found, why);
 
+    answer->needed = found.needed;
+    if (code == CODE_OK)
+        code = count_people(db, answer, why);
     if (code != CODE_OK)
         return code;
     code = add_answer(db, answer, found.is_whole);

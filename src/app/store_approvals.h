@@ -12,11 +12,12 @@
 #ifndef APP_STORE_APPROVALS_H
 #define APP_STORE_APPROVALS_H
 
+#include "app/command.h"
 #include "db/db.h"
 #include "gate/approvals.h"
 
 extern const char store_approvals_schema[], store_approvals_schema_target[], store_approvals_schema_unseen[],
-    store_approvals_schema_held[];
+    store_approvals_schema_held[], store_approvals_schema_people[];
 
 enum store_approval_state { APPROVAL_IS_WAITING = 0, APPROVAL_IS_LAPSED, APPROVAL_IS_APPROVED, APPROVAL_IS_REFUSED,
                             APPROVAL_IS_USED, APPROVAL_IS_OVER };
@@ -34,7 +35,9 @@ struct store_approval {
     struct span seen_gate;            /* where last */
     int64_t seen_decision;            /* the first by which that gate held it */
     int64_t seen_us, times;
-    bool is_answered, is_granted;
+    struct span authentication;       /* how the principal was shown; at == NULL: an older build held it */
+    uint32_t needed;                  /* how many people have to approve it */
+    bool is_answered, is_granted;     /* by as many as are needed; a refusal needs one */
     int64_t given_us, until_us;
     struct span given_by, login, why;
     struct span claimed_by;           /* the gate that may use it; at == NULL: none yet */
@@ -55,6 +58,27 @@ enum code store_approvals_each(struct db *db, enum store_approvals which, int64_
                                store_approval_fn each, void *context, struct why *why) MUST_USE;
 enum code store_approvals_count(struct db *db, int64_t now_us, int64_t *waiting, struct why *why) MUST_USE;
 
+/* Who gives a command, as far as people are told apart by it. */
+struct store_person {
+    struct span name;            /* of `people: {members:}`, or of a login; at == NULL: nobody but an account of the machine */
+    int64_t account;             /* its number: of whoever logged in, whatever account was taken since */
+    const struct span *aliases;  /* all names that are known of this person */
+    size_t alias_count;
+};
+
+/* People who approve a call, each once: what may be one person's counts as one. */
+#define STORE_VOICES_MAX 16
+struct store_voices {
+    struct store_voice {
+        char by[520], login[ACTOR_BYTES], name[ACTOR_BYTES];
+        int64_t account, given_us, until_us;
+    } of[STORE_VOICES_MAX];
+    size_t count;
+};
+/* Those whose word is in force then, in their order. */
+enum code store_approval_voices(struct db *db, int64_t ask, int64_t now_us, struct store_voices *voices,
+                                struct why *why) MUST_USE;
+
 struct store_answer {
     int64_t ask;
     bool is_granted;
@@ -62,13 +86,16 @@ struct store_answer {
     bool is_again;    /* and that it was refused */
     int64_t given_us, until_us;
     struct span by, login, why;
+    struct store_person person;
+    uint32_t counted, needed;    /* set: how many people approve it now, and how many have to */
+    int64_t holds_us;            /* set: until when it is decided; 0: not yet */
 };
 /* Whether `params` is all that stands beside the arguments, and not its beginning. */
 bool store_approval_shows_params(const struct store_approval *approval);
 
 /* Within store_approvals_begin and _commit. CODE_NOT_FOUND, CODE_DENIED (used, lapsed, over, refused
- * before, or granted without a look at all of it; the sentence says which). */
-enum code store_approval_answer(struct db *db, const struct store_answer *answer, struct why *why) MUST_USE;
+ * before, granted without a look at all of it, or by whoever asks; the sentence says which). */
+enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why) MUST_USE;
 
 /* One transaction. */
 enum code store_approvals_begin(struct db *db, struct why *why) MUST_USE;

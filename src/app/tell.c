@@ -44,7 +44,8 @@ static const struct source sources[] = {
      "SELECT id, tenant, principal, json_object('approval', id, 'gate', gate, 'decision', decision, 'upstream', upstream, "
      "'method', method, 'tool', tool, 'rule', rule, 'policy_version', policy_version, 'asked_us', asked_us) "
      "FROM approval_ask WHERE id > ?1 ORDER BY id LIMIT 64"},
-    {"approval_answer/given", "approval_given", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false'))")
+    {"approval_answer/given", "approval_given", SELECT_ANSWERS(", 'unseen', json(iif(w.unseen, 'true', 'false')), "
+                                                        "'person', w.person, 'counted', w.counted, 'needed', a.needed")
      "AND w.granted = 1 ORDER BY w.id LIMIT 64"},
     {"approval_answer/refused", "approval_refused", SELECT_ANSWERS("") "AND w.granted = 0 ORDER BY w.id LIMIT 64"},
     {"approval_use", "approval_used",

@@ -208,6 +208,8 @@ static enum diff_way other_way(const struct diff_telling *t, struct span key, co
     for (const char *const *word = harmless; *word != NULL; word++)
         if (span_is(key, *word))
             return DIFF_NOTHING;
+    if (span_is(key, "approvals"))
+        return diff__either(t->pair); /* no call is judged otherwise, and fewer people, or more, let it go */
     if (before == NULL || after == NULL)
         return diff__way_of(t->pair, after == NULL);
     if (span_is(key, "until"))

@@ -72,6 +72,8 @@ struct approval_ask {
     struct span target, query, params; /* of params the beginning where they are longer */
     uint64_t arguments_bytes;  /* of all of them; `arguments` is their beginning where they are longer */
     struct span redacted;      /* a JSON array: what of them the audit does not show; at == NULL: nothing */
+    struct span authentication; /* how the principal was shown; "none": the configuration says who it is */
+    uint32_t needed;           /* how many people have to approve it */
     uint64_t policy_version;
     uint64_t decision;         /* the first by which this gate held it */
     int64_t asked_us;

@@ -9,14 +9,14 @@
 
 /* ---- asks ---- */
 
-#define ASK_TEXTS 15
+#define ASK_TEXTS 16
 
 static void list_texts(struct approval_ask *ask, struct span *texts[ASK_TEXTS])
 {
     struct span *const all[ASK_TEXTS] = {
         &ask->tenant, &ask->principal, &ask->upstream, &ask->method, &ask->tool, &ask->client, &ask->correlation,
         &ask->arguments, &ask->rule, &ask->rule_reason, &ask->rule_hash,
-        &ask->target, &ask->query, &ask->params, &ask->redacted,
+        &ask->target, &ask->query, &ask->params, &ask->redacted, &ask->authentication,
     };
 
     memcpy(texts, all, sizeof all);
@@ -80,6 +80,7 @@ void approvals_tell(struct approval_marks *marks, const struct verdict *verdict,
         like.rule = verdict->approvals[i].rule;
         like.rule_reason = verdict->approvals[i].rule_reason;
         like.rule_hash = verdict->approvals[i].rule_hash;
+        like.needed = verdict->approvals[i].needed;
         ask = copy_ask(&like);
         if (ask != NULL)
             queue_ask(marks->of, ask);

@@ -45,7 +45,7 @@ static void tell(struct gate *gate, const struct gate_message *message, struct g
         .tenant = message->tenant, .principal = message->principal, .upstream = message->upstream, .method = message->method,
         .tool = message->target, .client = message->client, .correlation = message->correlation,
         .policy_version = verdict->policy_version, .asked_us = message->time_us,
-        .target = message->path,
+        .target = message->path, .authentication = message->authentication,
     };
     bool is_due = false, is_new = false;
 

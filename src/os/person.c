@@ -99,7 +99,7 @@ bool person_is_in(const struct person *person, gid_t group)
     return false;
 }
 
-static void account_name(uid_t uid, char out[PERSON_BYTES])
+void person_account(uid_t uid, char out[PERSON_BYTES])
 {
     const struct passwd *user = uid != PERSON_NOBODY ? getpwuid(uid) : NULL;
 
@@ -113,8 +113,8 @@ void person_name(uid_t uid, uid_t login, char out[PERSON_BYTES])
 {
     char account[PERSON_BYTES], person[PERSON_BYTES];
 
-    account_name(uid, account);
-    account_name(login != PERSON_UNKNOWN ? login : uid, person);
+    person_account(uid, account);
+    person_account(login != PERSON_UNKNOWN ? login : uid, person);
     if (login == PERSON_UNKNOWN || login == uid)
         (void)snprintf(out, PERSON_BYTES, "%s", account);
     else

@@ -35,6 +35,9 @@ bool person_is_in(const struct person *person, gid_t group);
 /* Who logged in to get where this process is. */
 uid_t person_login(void);
 
+/* The account's name, or "uid:1234". */
+void person_account(uid_t uid, char out[PERSON_BYTES]);
+
 /* "alice", or "alice (as root)" where the login is another account's; "uid:1234" without a name. The account that stands for
  * all who have none is nobody's name, so that it is told by its number, too. */
 void person_name(uid_t uid, uid_t login, char out[PERSON_BYTES]);

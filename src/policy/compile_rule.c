@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
 
+#include "base/num.h"
 #include "unicode/unicode.h"
 
 #include <stdio.h>
@@ -113,10 +114,28 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
     rule->only_args.label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
 }
 
+#define APPROVALS_MAX 5
+
+/* How many people a held call needs. */
+static void compile_approvals(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+{
+    uint64_t count = 1;
+
+    if (node != NULL && rule->effect != EFFECT_REQUIRE_APPROVAL && !rule->asks)
+        FAULT_KEY(c, node, "`approvals` goes with a require_approval, or with a limit that has `over: require_approval`; "
+                  "nobody is asked here: leave it out");
+    else if (node != NULL && (node->type != YAML_INT || num_u64(node->json, &count) != CODE_OK || count < 1 ||
+                              count > APPROVALS_MAX))
+        FAULT(c, node, "`approvals` says how many different people have to approve a call; write a whole number from 1 to %d",
+              APPROVALS_MAX);
+    rule->approvals = (uint32_t)count;
+}
+
 void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
-                                        "limit", "until", "", "during", "session", "client", "annotations", NULL};
+                                        "limit", "until",
+                                        "approvals", "", "during", "session", "client", "annotations", NULL};
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};
@@ -135,6 +154,7 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     rule->limit = policy__compile_limit(c, yaml_member(node, "limit"));
     for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
         rule->asks |= limit->asks;
+    compile_approvals(c, yaml_member(node, "approvals"), rule);
     if (rule->effect == EFFECT_REQUIRE_APPROVAL || rule->asks)
         policy__hash_rule(c, node, rule->hash);
     policy__compile_until(c, yaml_member(node, "until"), rule);

@@ -51,6 +51,7 @@ struct verdict_approval {
     struct span rule_reason;
     struct span rule_hash;
     bool is_granted;
+    uint32_t needed; /* how many people have to grant it */
 };
 
 struct verdict {

@@ -135,7 +135,7 @@ static enum code read_for_guest(const char *path, size_t max_bytes, struct buf *
 /* 7.9: who gives a command over the gate's socket names no file of it, in whatever way, and is recorded by the name that it is told. */
 static void a_guest_names_no_file(void **state)
 {
-    const struct command_guest guest = {.name = "ada", .operands_max = 1, .read = read_for_guest};
+    const struct command_guest guest = {.actor = {.name = "ada"}, .operands_max = 1, .read = read_for_guest};
     const char *path = NULL;
     const struct option options[] = {{.name = "output", .takes = "FILE", .help = "a file", .value = &path}, {0}};
     const struct usage usage = {"callgate test", "Tests.", options, 0, -1};

@@ -21,8 +21,7 @@
 #define ONE SPAN_LIT("gate-1")
 #define TWO SPAN_LIT("gate-2")
 
-static char folder[64];
-static char path[96];
+static char folder[64], path[96];
 static struct db *db;
 
 static int open_it(void **state)
@@ -52,7 +51,6 @@ static void must(enum code code, const struct why *why)
 }
 
 static bool is_again;
-
 static struct span params; /* likewise */
 static uint64_t arguments_bytes = 10; /* of the next call that is held; 10 of them are kept */
 
@@ -78,7 +76,7 @@ static bool is_unseen, says_again;
 
 static enum code answer(int64_t number, bool is_granted, int64_t given_us, int64_t for_us, struct why *why)
 {
-    const struct store_answer said = {
+    struct store_answer said = {
         .ask = number, .is_granted = is_granted, .given_us = given_us, .until_us = given_us + for_us, .by = SPAN_LIT("ada"),
         .login = SPAN_LIT("root"), .why = SPAN_LIT("fine"), .is_unseen = is_unseen, .is_again = says_again,
     };
@@ -520,6 +518,7 @@ static void arguments_are_erased(void **state)
 }
 
 /* As 0.3.0 left it, with one call that waits and one that was approved; the view was another one, too. */
+#define DROP(column) "ALTER TABLE approval_answer DROP COLUMN " column ";"
 static void make_older(void)
 {
     struct why why = {0};
@@ -529,7 +528,9 @@ static void make_older(void)
     must(answer(2, true, NOW, MINUTE, &why), &why);
     must(db_exec(db, "DROP VIEW approval; DROP TABLE approval_held; DROP TABLE listed_tool; DROP TRIGGER approval_ask_stays;"
                      "UPDATE approval_ask SET arguments_redacted = 1;"
-                     "ALTER TABLE approval_ask DROP COLUMN redacted;"
+                     "ALTER TABLE approval_ask DROP COLUMN redacted; ALTER TABLE approval_ask DROP COLUMN needed;"
+                     "ALTER TABLE approval_ask DROP COLUMN authentication;"
+                     DROP("person") DROP("account") DROP("counted") DROP("decides") DROP("holds_us")
                      "CREATE TRIGGER approval_ask_stays BEFORE UPDATE ON approval_ask"
                      "  BEGIN SELECT raise(ABORT, 'asks are append-only'); END;"
                      "CREATE TABLE approval_shown(ask INTEGER PRIMARY KEY REFERENCES approval_ask(id), arguments TEXT,"

@@ -252,7 +252,7 @@ static void two_are_taken_together(void **state)
     struct approval_marks marks;
 
     (void)state;
-    both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), SPAN_NONE, HASH, true};
+    both.approvals[1] = (struct verdict_approval){SPAN_LIT("second"), SPAN_NONE, HASH, true, 1};
     both.approval_count = 2;
     answer(&call, 1, true, NOW + SECOND, 1);
     assert_false(approvals_take(approvals, &call, &both, &marks));

@@ -191,6 +191,50 @@ static void more_than_can_be_named_stays_held(void **state)
     }
 }
 
+/* 8.8 */
+static void so_many_people_are_needed(void **state)
+{
+    static const struct {
+        const char *rule;
+        unsigned needed; /* 0: it is a fault */
+    } cases[] = {
+        {"effect: require_approval, match: {tools: [mail]}", 1},
+        {"effect: require_approval, match: {tools: [mail]}, approvals: 1", 1},
+        {"effect: require_approval, match: {tools: [mail]}, approvals: 5", 5},
+        {"effect: permit, match: {tools: [mail]}, limit: {sum: size, at_most: 0.5, per: day, over: require_approval}, approvals: 2", 2},
+        {"effect: require_approval, match: {tools: [mail]}, approvals: 0", 0},
+        {"effect: require_approval, match: {tools: [mail]}, approvals: 6", 0},
+        {"effect: require_approval, match: {tools: [mail]}, approvals: '2'", 0},
+        {"effect: require_approval, match: {tools: [mail]}, approvals: 1.5", 0},
+        {"effect: require_approval, match: {tools: [mail]}, approvals: [2]", 0},
+        {"effect: permit, match: {tools: [mail]}, approvals: 2", 0},
+        {"effect: forbid, match: {tools: [mail]}, approvals: 2", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct people none = {.asked = 0};
+        char text[512];
+        struct court court;
+        const struct verdict *verdict;
+
+        snprintf(text, sizeof text, "policy: p\nrules:\n  - {id: r, %s}\n", cases[i].rule);
+        if (cases[i].needed == 0) {
+            struct policy *policy = NULL;
+            struct faults faults;
+
+            assert_int_equal(compile_text(text, &policy, &faults, NULL), CODE_INVALID);
+            assert_non_null(strstr(faults.fault[0].text, "`approvals`"));
+            continue;
+        }
+        court_open(&court, text);
+        verdict = judge_mail(&court, &none, SPAN_LIT("{\"size\":1}"));
+        assert_int_equal(verdict->kind, VERDICT_HOLD);
+        assert_int_equal(verdict->approvals[0].needed, cases[i].needed);
+        court_close(&court);
+    }
+}
+
 #define HEX_BYTES (2 * DIGEST_BYTES + 1)
 
 static void hash_of(const char *text, char hex[HEX_BYTES])
@@ -225,6 +269,7 @@ static void the_hash_is_of_what_the_rule_says(void **state)
         {"x", "y, z", "mail", "", false},
         {"x", "y", "mail, post", "", false},
         {"x", "y", "mail", ", reason: new", false},
+        {"x", "y", "mail", ", approvals: 2", false}, /* 8.8 */
     };
     char first[HEX_BYTES], other[HEX_BYTES], text[1024];
 
@@ -290,6 +335,7 @@ int main(void)
         cmocka_unit_test(refused_denies),
         cmocka_unit_test(arguments_that_nobody_may_approve),
         cmocka_unit_test(more_than_can_be_named_stays_held),
+        cmocka_unit_test(so_many_people_are_needed),
         cmocka_unit_test(the_hash_is_of_what_the_rule_says),
         cmocka_unit_test(tests_can_say_what_is_approved),
     };
