@@ -25,8 +25,7 @@ struct tls_stream {
     bool is_connecting;
     bool is_shaken;
     bool has_failed;      /* OpenSSL forbids any further call but SSL_free */
-    const struct tls_names *names; /* of its certificate, once somebody has asked; in the arena */
-    struct arena arena;
+    struct tls_names *names; /* of its certificate, once somebody has asked */
     struct tls_accepted accepted; /* the peer's certificate, where it showed one */
     char fault[200];
 };
@@ -241,7 +240,7 @@ static void tls_free(struct tls_stream *tls)
 {
     ERR_clear_error();
     SSL_free(tls->ssl);
-    arena_fini(&tls->arena);
+    mem_free(tls->names);
     mem_free(tls->host);
     tls_unref(&tls->context);
     mem_free(tls);
@@ -275,7 +274,6 @@ static struct tls_stream *new_stream(struct tls_context *context, int fd)
         return NULL;
     tls->stream.ops = &tls_ops;
     tls->stream.fd = fd;
-    arena_init(&tls->arena, NAMES_MAX_BYTES);
     tls->context = tls_ref(context);
     tls->ssl = SSL_new(context->ctx);
     if (tls->ssl == NULL || SSL_set_fd(tls->ssl, fd) != 1) {
@@ -341,17 +339,40 @@ struct span tls_server_name(const struct stream *stream)
     return span_text(SSL_get_servername(((const struct tls_stream *)stream)->ssl, TLSEXT_NAMETYPE_host_name));
 }
 
+/* In one block of just their size: a connection keeps them as long as it lasts. */
+static struct tls_names *keep_names(const struct tls_names *names)
+{
+    const struct span texts[] = {names->subject, names->uri.text, names->dns.text, names->email.text};
+    struct tls_names *kept = mem_alloc(sizeof *kept + texts[0].len + texts[1].len + texts[2].len + texts[3].len);
+    struct span *places[] = {&kept->subject, &kept->uri.text, &kept->dns.text, &kept->email.text};
+    char *at = (char *)(kept + 1);
+
+    if (kept == NULL)
+        return NULL;
+    *kept = *names;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i].at == NULL)
+            continue;
+        memcpy(at, texts[i].at, texts[i].len);
+        places[i]->at = at;
+        at += texts[i].len;
+    }
+    return kept;
+}
+
 const struct tls_names *tls_peer_names(const struct stream *stream)
 {
     struct tls_stream *tls = tls_of((struct stream *)stream);
+    struct tls_names names;
+    struct arena arena;
     X509 *certificate;
 
     if (tls->names == NULL && SSL_get_verify_result(tls->ssl) == X509_V_OK &&
         (certificate = SSL_get0_peer_certificate(tls->ssl)) != NULL) {
-        struct tls_names *names = arena_alloc(&tls->arena, sizeof *names);
-
-        if (names != NULL && tls__names(certificate, &tls->arena, names))
-            tls->names = names;
+        arena_init(&arena, NAMES_MAX_BYTES);
+        if (tls__names(certificate, &arena, &names))
+            tls->names = keep_names(&names);
+        arena_fini(&arena);
     }
     ERR_clear_error();
     return tls->names;
