@@ -339,24 +339,26 @@ struct span tls_server_name(const struct stream *stream)
     return span_text(SSL_get_servername(((const struct tls_stream *)stream)->ssl, TLSEXT_NAMETYPE_host_name));
 }
 
+static char *move_text(struct span *text, char *at)
+{
+    if (text->at == NULL)
+        return at;
+    memcpy(at, text->at, text->len);
+    text->at = at;
+    return at + text->len;
+}
+
 /* In one block of just their size: a connection keeps them as long as it lasts. */
 static struct tls_names *keep_names(const struct tls_names *names)
 {
-    const struct span texts[] = {names->subject, names->uri.text, names->dns.text, names->email.text};
-    struct tls_names *kept = mem_alloc(sizeof *kept + texts[0].len + texts[1].len + texts[2].len + texts[3].len);
-    struct span *places[] = {&kept->subject, &kept->uri.text, &kept->dns.text, &kept->email.text};
-    char *at = (char *)(kept + 1);
+    struct tls_names *kept =
+        mem_alloc(sizeof *kept + names->subject.len + names->uri.text.len + names->dns.text.len + names->email.text.len);
 
     if (kept == NULL)
         return NULL;
     *kept = *names;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (texts[i].at == NULL)
-            continue;
-        memcpy(at, texts[i].at, texts[i].len);
-        places[i]->at = at;
-        at += texts[i].len;
-    }
+    (void)move_text(&kept->email.text, move_text(&kept->dns.text, move_text(&kept->uri.text,
+                    move_text(&kept->subject, (char *)(kept + 1)))));
     return kept;
 }
 
