@@ -56,8 +56,13 @@ static int value_of(char c)
     return c == '/' ? 63 : -1;
 }
 
+static int url_value_of(char c)
+{
+    return c == '-' ? 62 : c == '_' ? 63 : c == '+' || c == '/' ? -1 : value_of(c);
+}
+
 /* Without padding. */
-static enum code decode(struct span text, struct buf *out)
+static enum code decode(struct span text, int (*value_in)(char c), struct buf *out)
 {
     size_t rest = text.len % 4, len = text.len / 4 * 3 + (rest == 0 ? 0 : rest - 1), written = 0;
     unsigned held = 0, bits = 0;
@@ -70,7 +75,7 @@ static enum code decode(struct span text, struct buf *out)
     if (code != CODE_OK)
         return code;
     for (size_t i = 0; i < text.len; i++) {
-        int value = value_of(text.at[i]);
+        int value = value_in(text.at[i]);
 
         if (value < 0)
             return CODE_INVALID; /* what was reserved is not committed */
@@ -93,7 +98,12 @@ enum code base64_decode(struct span text, struct buf *out)
         return CODE_INVALID;
     for (int i = 0; i < 2 && text.len > 0 && text.at[text.len - 1] == '='; i++)
         text.len--;
-    return decode(text, out);
+    return decode(text, value_of, out);
+}
+
+enum code base64url_decode(struct span text, struct buf *out)
+{
+    return decode(text, url_value_of, out);
 }
 
 static bool is_blank(char c)

@@ -35,12 +35,13 @@ void random_bytes(void *out, size_t len);
 /* Compares in time that depends on the lengths only. */
 bool secret_equals(struct span a, struct span b);
 
-/* Reads the standard alphabet with padding, exactly one spelling a value; writes that, or the URL-safe one without. */
+/* Reads and writes the standard alphabet with padding, or the URL-safe one without: exactly one spelling a value. */
 enum code base64_decode(struct span text, struct buf *out) MUST_USE;
 enum code base64_encode(struct span bytes, struct buf *out); /* a failure of a writer sticks in the buffer */
 /* Reads either alphabet or both mixed, with whole padding or none, blanks and line ends between: what some decoder reads. */
 enum code base64_decode_loose(struct span text, struct buf *out) MUST_USE;
 enum code base64url_encode(struct span bytes, struct buf *out);
+enum code base64url_decode(struct span text, struct buf *out) MUST_USE;
 
 /* The library behind this room and its version, for people. Threads: main. */
 const char *crypto_library(void);

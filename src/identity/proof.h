@@ -12,6 +12,8 @@
 
 #define IDENTITY_PROOF_BYTES_MAX 8192
 
+#define IDENTITY_PROOF_LEEWAY_US (INT64_C(60) * 1000000) /* how old a proof may be, and how far ahead */
+
 struct identity_proofs; /* those that were used, for as long as they could be used again */
 
 enum code identity_proofs_new(int64_t now_us, struct identity_proofs **proofs) MUST_USE;
@@ -24,7 +26,6 @@ struct identity_proof_request {
     struct span token;       /* its bytes as they came */
     bool by_dpop;            /* the scheme in Authorization was DPoP, not Bearer */
     int64_t now_us;
-    int64_t leeway_us;       /* how old a proof may be, and how far ahead: 60 s */
 };
 
 /* Checks what a token's `cnf.jkt` asks, and uses the proof up. A token that is bound to no key passes where the scheme was

@@ -30,6 +30,9 @@ static void test_vectors(void **state)
         assert_int_equal(base64url_encode(span_text(rows[i].plain), &buf), CODE_OK);
         expect(&buf, span_text(rows[i].bare));
         buf_clear(&buf);
+        assert_int_equal(base64url_decode(span_text(rows[i].bare), &buf), CODE_OK);
+        expect(&buf, span_text(rows[i].plain));
+        buf_clear(&buf);
         assert_int_equal(base64_encode(span_text(rows[i].plain), &buf), CODE_OK);
         expect(&buf, span_text(rows[i].padded));
         buf_clear(&buf);
@@ -77,13 +80,17 @@ static void test_other_spellings_are_refused(void **state)
 {
     static const char *const padded[] = {"Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Zg==Zg==", "Z===", "====", "=", "Zm 9v",
                                          "Zm9v\n", "Zm-_", "Zm8=\n\n\n\n", "Z"};
+    static const char *const bare[] = {"Zg==", "Zg=", "Zh", "Zm9", "Z", "=", "Zm+v", "Zm/v", "Zm 9v", "Zm9v\n", "Zm9v.", "Zm9v\x80"};
     struct buf buf;
 
     (void)state;
     buf_init(&buf, 100);
     for (size_t i = 0; i < sizeof padded / sizeof padded[0]; i++)
         assert_int_equal(base64_decode(span_text(padded[i]), &buf), CODE_INVALID);
+    for (size_t i = 0; i < sizeof bare / sizeof bare[0]; i++)
+        assert_int_equal(base64url_decode(span_text(bare[i]), &buf), CODE_INVALID);
     assert_int_equal(base64_decode(span_of("Zm9v\0", 5), &buf), CODE_INVALID);
+    assert_int_equal(base64url_decode(span_of("Zm9v\0", 5), &buf), CODE_INVALID);
     assert_int_equal(buf_len(&buf), 0);
     buf_fini(&buf);
 }

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/proof.h"
+
+#include "identity/jws_priv.h"
+
+#include <pthread.h>
+
+#define ARENA_BYTES ((size_t)1 << 20)
+#define SHARDS 16
+#define FIRST_SLOTS 64
+#define SHARD_SLOTS_MAX (UINT32_C(1) << 17) /* half of them used: a million proofs in two minutes over all shards, 16 MiB */
+#define GENERATION_US (2 * IDENTITY_PROOF_LEEWAY_US)
+
+/* A set of 8 bytes of digests; 0: an empty slot. */
+struct used {
+    uint64_t *slots;
+    uint32_t size, count;
+};
+
+/* A proof that is taken is in `now`, which becomes `before` when it is as old as a proof can be; so it is in one of them for as
+ * long as it could come again. */
+struct shard {
+    pthread_mutex_t lock;
+    struct used now, before;
+    int64_t began_us;
+};
+
+struct identity_proofs {
+    int64_t began_us;
+    struct shard shards[SHARDS];
+};
+
+enum code identity_proofs_new(int64_t now_us, struct identity_proofs **proofs)
+{
+    *proofs = mem_zalloc(sizeof **proofs);
+    if (*proofs == NULL)
+        return CODE_NOMEM;
+    (*proofs)->began_us = now_us;
+    for (unsigned i = 0; i < SHARDS; i++)
+        BUG_ON(pthread_mutex_init(&(*proofs)->shards[i].lock, NULL) != 0);
+    return CODE_OK;
+}
+
+void identity_proofs_free(struct identity_proofs **proofs)
+{
+    for (unsigned i = 0; *proofs != NULL && i < SHARDS; i++) {
+        pthread_mutex_destroy(&(*proofs)->shards[i].lock);
+        mem_free((*proofs)->shards[i].now.slots);
+        mem_free((*proofs)->shards[i].before.slots);
+    }
+    mem_free(*proofs);
+    *proofs = NULL;
+}
+
+/* Its slot, or the empty one where it would be. */
+static uint64_t *slot_of(const struct used *used, uint64_t key)
+{
+    uint32_t at = (uint32_t)(key >> 32) & (used->size - 1);
+
+    while (used->slots[at] != 0 && used->slots[at] != key)
+        at = (at + 1) & (used->size - 1);
+    return &used->slots[at];
+}
+
+static bool holds(const struct used *used, uint64_t key)
+{
+    return used->size > 0 && *slot_of(used, key) == key;
+}
+
+/* At most half of the slots are used. */
+static enum identity_fault grow(struct used *used)
+{
+    struct used larger = {.size = used->size > 0 ? 2 * used->size : FIRST_SLOTS, .count = used->count};
+
+    if (larger.size > SHARD_SLOTS_MAX)
+        return IDENTITY_FAULT_PROOF_FULL;
+    larger.slots = mem_array(larger.size, sizeof *larger.slots);
+    if (larger.slots == NULL)
+        return IDENTITY_FAULT_MEMORY;
+    for (uint32_t i = 0; i < used->size; i++)
+        if (used->slots[i] != 0)
+            *slot_of(&larger, used->slots[i]) = used->slots[i];
+    mem_free(used->slots);
+    *used = larger;
+    return IDENTITY_FAULT_NONE;
+}
+
+static void turn(struct shard *shard, int64_t now_us)
+{
+    if (now_us - shard->began_us < GENERATION_US)
+        return;
+    mem_free(shard->before.slots);
+    shard->before = shard->now;
+    shard->now = (struct used){.size = 0};
+    shard->began_us = now_us;
+}
+
+static enum identity_fault use_up(struct identity_proofs *proofs, uint64_t key, int64_t now_us)
+{
+    struct shard *shard = &proofs->shards[key % SHARDS];
+    enum identity_fault fault = IDENTITY_FAULT_NONE;
+
+    BUG_ON(pthread_mutex_lock(&shard->lock) != 0);
+    turn(shard, now_us);
+    if (holds(&shard->now, key) || holds(&shard->before, key))
+        fault = IDENTITY_FAULT_PROOF_REPLAYED;
+    else if (2 * shard->now.count >= shard->now.size)
+        fault = grow(&shard->now);
+    if (fault == IDENTITY_FAULT_NONE) {
+        *slot_of(&shard->now, key) = key;
+        shard->now.count++;
+    }
+    BUG_ON(pthread_mutex_unlock(&shard->lock) != 0);
+    return fault;
+}
+
+/* ---- one proof ---- */
+
+static struct span text_of(const struct json_node *claims, const char *name)
+{
+    const struct json_node *node = json_member(claims, span_text(name));
+
+    return node != NULL && node->type == JSON_STRING ? node->text : SPAN_NONE;
+}
+
+/* Scheme and authority without a port that is the scheme's own, and the path without query and fragment; RFC 3986, 6.2. */
+struct place {
+    struct span scheme, authority, path;
+};
+
+static struct place place_of(struct span url)
+{
+    struct place place = {.scheme = span_part(url, 0, span_find(url, ':'))};
+    bool plain = span_equals_nocase(place.scheme, SPAN_LIT("http"));
+    struct span rest = span_part(url, place.scheme.len, span_find(url, '?') - place.scheme.len);
+    struct span port = plain ? SPAN_LIT(":80") : SPAN_LIT(":443");
+
+    if (span_find(url, '?') < place.scheme.len || !span_starts_with(rest, SPAN_LIT("://")))
+        return (struct place){.scheme = SPAN_NONE};
+    rest = span_part(rest, 0, span_find(rest, '#'));
+    rest = span_part(rest, 3, SIZE_MAX);
+    place.authority = span_part(rest, 0, span_find(rest, '/'));
+    place.path = span_part(rest, place.authority.len, SIZE_MAX);
+    if (place.path.len == 0)
+        place.path = SPAN_LIT("/");
+    if (span_ends_with(place.authority, port))
+        place.authority = span_part(place.authority, 0, place.authority.len - port.len);
+    return place;
+}
+
+static bool is_same_url(struct span claimed, struct span asked)
+{
+    struct place a = place_of(claimed), b = place_of(asked);
+
+    return a.scheme.len > 0 && span_equals_nocase(a.scheme, b.scheme) && a.authority.len > 0 &&
+           span_equals_nocase(a.authority, b.authority) && span_equals(a.path, b.path);
+}
+
+static bool is_of_token(const struct json_node *claims, struct span token)
+{
+    unsigned char claimed[DIGEST_BYTES], digest[DIGEST_BYTES];
+
+    digest_of(token, digest);
+    return identity__read_bytes(json_member(claims, SPAN_LIT("ath")), claimed, DIGEST_BYTES) &&
+           memcmp(claimed, digest, DIGEST_BYTES) == 0;
+}
+
+/* RFC 9449, 4.3. */
+static enum identity_fault judge_claims(const struct json_node *claims, const struct identity_proof_request *request,
+                                        const struct identity_proofs *proofs)
+{
+    int64_t made_us;
+
+    if (!span_equals(text_of(claims, "htm"), request->method) || request->method.len == 0)
+        return IDENTITY_FAULT_PROOF_METHOD;
+    if (!is_same_url(text_of(claims, "htu"), request->url))
+        return IDENTITY_FAULT_PROOF_URL;
+    if (!identity__read_time(json_member(claims, SPAN_LIT("iat")), &made_us) ||
+        made_us <= request->now_us - IDENTITY_PROOF_LEEWAY_US || made_us > request->now_us + IDENTITY_PROOF_LEEWAY_US)
+        return IDENTITY_FAULT_PROOF_TIME;
+    if (!is_of_token(claims, request->token))
+        return IDENTITY_FAULT_PROOF_TOKEN;
+    if (text_of(claims, "jti").len == 0 || text_of(claims, "jti").len > 256)
+        return IDENTITY_FAULT_PROOF_ID;
+    /* What was used before a start is not remembered. */
+    return made_us < proofs->began_us ? IDENTITY_FAULT_PROOF_REPLAYED : IDENTITY_FAULT_NONE;
+}
+
+static enum identity_fault judge_key(const struct identity_token *token, const struct identity__jws *jws, struct arena *arena)
+{
+    const struct json_node *jwk = json_member(jws->header, SPAN_LIT("jwk"));
+    unsigned char thumbprint[DIGEST_BYTES];
+    enum identity_fault fault = IDENTITY_FAULT_NONE;
+    struct identity__key key;
+    enum code code = jwk != NULL ? identity__key_read(jwk, arena, &key) : CODE_INVALID;
+
+    if (code == CODE_OK) {
+        code = identity__key_thumbprint(jwk, thumbprint);
+        if (code == CODE_OK && memcmp(thumbprint, token->bound_key, DIGEST_BYTES) != 0)
+            fault = IDENTITY_FAULT_PROOF_KEY;
+        else if (code == CODE_OK && (key.fits & jws->algorithm) == 0)
+            fault = IDENTITY_FAULT_PROOF_ALGORITHM;
+        else if (code == CODE_OK && !identity__jws_is_signed(jws, &key))
+            fault = IDENTITY_FAULT_PROOF_SIGNATURE;
+        identity__key_fini(&key);
+    }
+    return code == CODE_OK ? fault : code == CODE_NOMEM ? IDENTITY_FAULT_MEMORY : IDENTITY_FAULT_PROOF_FORM;
+}
+
+static enum identity_fault judge_proof(const struct identity_token *token, const struct identity_proof_request *request,
+                                       struct identity_proofs *proofs, struct identity__jws *jws, struct arena *arena)
+{
+    enum identity_fault fault = request->proof.len <= IDENTITY_PROOF_BYTES_MAX ? identity__jws_open(jws, request->proof, arena)
+                                                                                : IDENTITY_FAULT_SIZE;
+    unsigned char digest[DIGEST_BYTES];
+    uint64_t key;
+
+    if (fault != IDENTITY_FAULT_NONE)
+        return fault == IDENTITY_FAULT_MEMORY ? fault : IDENTITY_FAULT_PROOF_FORM;
+    if (!span_equals_nocase(text_of(jws->header, "typ"), SPAN_LIT("dpop+jwt")))
+        return IDENTITY_FAULT_PROOF_FORM;
+    fault = judge_key(token, jws, arena);
+    if (fault == IDENTITY_FAULT_NONE)
+        fault = judge_claims(jws->claims, request, proofs);
+    if (fault != IDENTITY_FAULT_NONE)
+        return fault;
+    digest_of_two(span_of(token->bound_key, DIGEST_BYTES), text_of(jws->claims, "jti"), digest);
+    memcpy(&key, digest, sizeof key);
+    return use_up(proofs, key != 0 ? key : 1, request->now_us);
+}
+
+enum identity_fault identity_proof_check(const struct identity_token *token, const struct identity_proof_request *request,
+                                         struct identity_proofs *proofs)
+{
+    struct identity__jws jws = {.text = SPAN_NONE};
+    struct arena arena;
+    enum identity_fault fault;
+
+    if ((token->bound & IDENTITY_BOUND_KEY) == 0)
+        return request->by_dpop ? IDENTITY_FAULT_PROOF_UNBOUND : IDENTITY_FAULT_NONE;
+    if (!request->by_dpop || request->proof.at == NULL)
+        return IDENTITY_FAULT_PROOF_MISSING;
+    arena_init(&arena, ARENA_BYTES);
+    fault = judge_proof(token, request, proofs, &jws, &arena);
+    identity__jws_fini(&jws);
+    arena_fini(&arena);
+    return fault;
+}
