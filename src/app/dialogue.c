@@ -23,7 +23,6 @@ struct post {
     struct http_reader reader;
     struct sse_parser parser;
     int64_t until_us;
-    const char *media; /* of a text whose answer says nothing; NULL: JSON-RPC */
     bool is_get, awaits_endpoint;
     bool is_sse;
     bool is_whole;  /* the answer is in `body` */
@@ -55,8 +54,6 @@ void dialogue_fini(struct dialogue *dialogue)
 {
     if (dialogue->stream != NULL)
         close_post(dialogue->stream);
-    if (dialogue->connected > 0)
-        sock_close(&dialogue->connected);
     mem_free(dialogue->stream);
     dialogue->stream = NULL;
     buf_fini(&dialogue->endpoint);
@@ -73,9 +70,8 @@ static enum code write_headers(struct post *post, size_t len)
     enum code code = CODE_OK;
 
     if (!post->is_get)
-        code = http_write_header(out, SPAN_LIT("Content-Type"),
-                                 post->media != NULL ? span_text(post->media) : SPAN_LIT("application/json"));
-    if (code == CODE_OK && post->media == NULL)
+        code = http_write_header(out, SPAN_LIT("Content-Type"), SPAN_LIT("application/json"));
+    if (code == CODE_OK)
         code = http_write_header(out, SPAN_LIT("Accept"), post->is_get ? SPAN_LIT("text/event-stream")
                                                                        : SPAN_LIT("application/json, text/event-stream"));
     if (code == CODE_OK)
@@ -88,8 +84,6 @@ static enum code write_headers(struct post *post, size_t len)
         code = http_write_header(out, SPAN_LIT("Mcp-Method"), span_text(dialogue->method));
     for (size_t i = 0; i < dialogue->upstream->header_count && code == CODE_OK; i++)
         code = http_write_header(out, dialogue->upstream->headers[i].name, dialogue->upstream->headers[i].value);
-    for (size_t i = 0; i < dialogue->more_count && code == CODE_OK; i++)
-        code = http_write_header(out, dialogue->more[i].name, dialogue->more[i].value);
     return code == CODE_OK && !post->is_get ? http_write_header_u64(out, SPAN_LIT("Content-Length"), len) : code;
 }
 
@@ -129,11 +123,9 @@ static enum code wait_for(const struct post *post, enum io io, struct why *why)
 static enum code open_stream(struct post *post, struct why *why)
 {
     const struct proxy_upstream *upstream = post->dialogue->upstream;
-    int fd = post->dialogue->connected;
+    int fd = -1;
     enum io io;
-    enum code code = fd > 0 ? CODE_OK : sock_connect(&post->dialogue->address, &fd);
-
-    post->dialogue->connected = 0;
+    enum code code = sock_connect(&post->dialogue->address, &fd);
 
     if (code == CODE_OK)
         code = upstream->tls != NULL ? tls_connect(upstream->tls, fd, upstream->host, &post->stream)
@@ -172,9 +164,6 @@ static enum code take_head(struct post *post, struct why *why)
     struct span session;
 
     post->dialogue->status = head->status;
-    if (post->media != NULL)
-        return head->status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", post->dialogue->upstream->host,
-                                                           head->status);
     if (head->status == 401 || head->status == 403)
         return why_set(why, CODE_DENIED, "the server answered HTTP %d; give it a credential with --bearer-file", head->status);
     if (head->status / 100 != 2)
@@ -307,10 +296,9 @@ static enum code read_answer(struct post *post, const struct json_node **answer,
 /* Connects and sends. */
 static enum code begin(struct post *post, struct span message, struct why *why)
 {
-    int64_t wait_us = post->dialogue->wait_us != 0 ? post->dialogue->wait_us : WAIT_US;
     enum code code;
 
-    post->until_us = clock_monotonic_us() + wait_us;
+    post->until_us = clock_monotonic_us() + WAIT_US;
     post->dialogue->status = 0;
     buf_init(&post->in, 65536);
     buf_init(&post->out, REPLY_MAX_BYTES);
@@ -344,7 +332,7 @@ static enum code await_on_stream(struct post *stream, const struct json_node **a
 
 static enum code run(struct post *post, struct span message, const struct json_node **answer, struct why *why)
 {
-    struct post *stream = post->media == NULL ? post->dialogue->stream : NULL;
+    struct post *stream = post->dialogue->stream;
     enum code code = begin(post, message, why);
 
     if (code == CODE_OK)
@@ -382,11 +370,4 @@ enum code dialogue_post(struct dialogue *dialogue, struct span message, const st
     struct post post = {.dialogue = dialogue};
 
     return run(&post, message, answer, why);
-}
-
-enum code dialogue_send(struct dialogue *dialogue, const char *media, struct span text, struct why *why)
-{
-    struct post post = {.dialogue = dialogue, .media = media};
-
-    return run(&post, text, NULL, why);
 }

@@ -23,10 +23,6 @@ struct dialogue {
     int status;           /* HTTP's, of the last answer; 0: none came */
     struct post *stream;  /* HTTP+SSE: on which answers come; NULL: they come to the posts */
     struct buf endpoint;  /* HTTP+SSE: where it has posts go */
-    int64_t wait_us;      /* at most so long for each message; 0: 15 s */
-    const struct proxy_header *more; /* headers besides the upstream's; borrowed */
-    size_t more_count;
-    int connected;        /* a socket that leads to it already, which the next post takes; 0: none */
 };
 
 void dialogue_init(struct dialogue *dialogue, const struct proxy_upstream *upstream, const struct sock_address *address);
@@ -40,8 +36,5 @@ enum code dialogue_post(struct dialogue *dialogue, struct span message, const st
 /* Opens the stream of a server of HTTP+SSE (MCP 2024-11-05); from then on messages are posted where it says, and answers are
  * awaited on the stream. CODE_INVALID: it is none. Blocks: as long as a post. */
 enum code dialogue_open(struct dialogue *dialogue, struct why *why) MUST_USE;
-
-/* Posts a text of another kind; an answer with a status of 200 to 299 says that it was taken, and is not read further. */
-enum code dialogue_send(struct dialogue *dialogue, const char *media, struct span text, struct why *why) MUST_USE;
 
 #endif

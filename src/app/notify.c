@@ -36,7 +36,7 @@ enum code serve__open_notify(struct serve *serve, struct why *why)
     const struct conf_notify *conf = &serve->conf->notify;
     const struct poster_conf url = {
         .what = "notification", .server = &conf->server, .media = "application/json", .key = conf->secret, .tries = TRIES,
-        .wait_us = POST_WAIT_US,
+        .wait_us = POST_WAIT_US, .web = serve->web,
     }, program = {
         .what = "notification", .server = &conf->program, .media = "application/json", .tries = TRIES,
         .wait_us = RUN_WAIT_US, .dial = serve__dial_command, .context = serve,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/poster.h"
 
-#include "app/dialogue.h"
 #include "base/log.h"
 #include "base/num.h"
 #include "crypto/digest.h"
 #include "crypto/secret.h"
 #include "os/clock.h"
-#include "os/sock.h"
-#include "os/resolve.h"
 #include "os/sandbox.h"
+#include "os/sock.h"
 #include "os/thread.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,8 @@
 #define QUEUE_TEXTS 64
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 60000
-#define NAME_WAIT_MS 3000
+#define ANSWER_BYTES 512 /* what is longer costs a connection */
+#define MORE_HEADERS 3
 
 struct text {
     struct span bytes; /* allocated */
@@ -32,7 +33,8 @@ struct poster {
     struct arena arena;
     struct poster_conf conf;
     struct proxy_upstream server;
-    struct resolver *resolver; /* NULL: it is dialled */
+    struct span url;      /* empty: it is dialled */
+    struct web_header *headers; /* the configured ones, and room for those of each post */
     struct thread thread;
     pthread_mutex_t lock; /* what follows, up to the empty line */
     pthread_cond_t changed;
@@ -60,24 +62,40 @@ static enum code copy_secret(struct span from, struct span *to)
     return text != NULL ? CODE_OK : CODE_NOMEM;
 }
 
+static enum code copy_url(struct poster *poster, const struct proxy_upstream *from)
+{
+    struct buf url;
+    enum code code;
+
+    buf_init(&url, 16384);
+    buf_add_text(&url, from->tls != NULL ? "https://" : "http://");
+    buf_add_span(&url, from->authority);
+    code = buf_add_span(&url, from->path);
+    if (code == CODE_OK)
+        code = copy(&poster->arena, buf_peek(&url), &poster->url);
+    buf_fini(&url);
+    return code;
+}
+
 static enum code copy_server(struct poster *poster, const struct proxy_upstream *from)
 {
     struct proxy_upstream *to = &poster->server;
     struct proxy_header *headers = arena_zalloc(&poster->arena, (from->header_count + 1) * sizeof *headers);
     struct span host;
-    enum code code = headers != NULL ? copy(&poster->arena, span_text(from->host), &host) : CODE_NOMEM;
+    enum code code;
 
+    poster->headers = arena_zalloc(&poster->arena, (from->header_count + MORE_HEADERS) * sizeof *poster->headers);
+    code = headers != NULL && poster->headers != NULL ? copy(&poster->arena, span_text(from->host), &host) : CODE_NOMEM;
     *to = (struct proxy_upstream){.port = from->port, .headers = headers, .header_count = from->header_count};
     if (code == CODE_OK)
-        code = copy(&poster->arena, from->path, &to->path);
-    if (code == CODE_OK)
-        code = copy(&poster->arena, from->authority, &to->authority);
-    if (code == CODE_OK)
         code = copy(&poster->arena, from->command, &to->command);
+    if (code == CODE_OK && poster->conf.dial == NULL)
+        code = copy_url(poster, from);
     for (size_t i = 0; i < from->header_count && code == CODE_OK; i++) {
         code = copy(&poster->arena, from->headers[i].name, &headers[i].name);
         if (code == CODE_OK)
             code = copy_secret(from->headers[i].value, &headers[i].value);
+        poster->headers[i] = (struct web_header){headers[i].name, headers[i].value};
     }
     to->host = code == CODE_OK ? host.at : NULL;
     to->tls = from->tls != NULL ? tls_ref(from->tls) : NULL;
@@ -193,23 +211,20 @@ static void put_back(struct poster *poster, struct text text)
 
 /* ---- one post ---- */
 
-#define MORE_HEADERS 3
 #define SIGNATURE_BYTES (sizeof "v1=" + (size_t)2 * DIGEST_BYTES)
 
 /* When it was sent is signed with it, so that who reads it sees a replay. */
 struct proof {
-    struct proxy_header headers[MORE_HEADERS];
-    size_t count;
-    char time[24], signature[SIGNATURE_BYTES], caller[(size_t)2 * DIGEST_BYTES];
+    char time[24], signature[SIGNATURE_BYTES];
 };
 
 static enum code sign(const struct poster *poster, struct span text, struct proof *proof)
 {
-    int len = snprintf(proof->time, sizeof proof->time, "%lld", (long long)(clock_wall_us() / 1000000));
     unsigned char mac[DIGEST_BYTES];
     struct buf signed_text;
     enum code code;
 
+    (void)snprintf(proof->time, sizeof proof->time, "%lld", (long long)(clock_wall_us() / 1000000));
     buf_init(&signed_text, text.len + sizeof proof->time + 1);
     buf_addf(&signed_text, "%s.", proof->time);
     code = buf_add_span(&signed_text, text);
@@ -220,64 +235,94 @@ static enum code sign(const struct poster *poster, struct span text, struct proo
         return code;
     memcpy(proof->signature, "v1=", 3);
     num_hex(mac, sizeof mac, proof->signature + 3);
-    proof->headers[0] = (struct proxy_header){SPAN_LIT("X-Callgate-Timestamp"), span_of(proof->time, (size_t)len)};
-    proof->headers[1] = (struct proxy_header){SPAN_LIT("X-Callgate-Signature"), span_of(proof->signature, SIGNATURE_BYTES - 1)};
-    proof->count = 2;
     return CODE_OK;
 }
 
-static enum code send_to(struct poster *poster, const struct sock_address *address, int connected, struct span text,
-                         struct why *why)
+static enum code judge(const struct poster *poster, int status, struct why *why)
 {
-    const struct sock_address nowhere = {0};
-    struct proof proof = {.count = 0};
-    struct dialogue dialogue;
+    return status / 100 == 2 ? CODE_OK : why_set(why, CODE_IO, "%s answered HTTP %d", poster->server.host, status);
+}
+
+static enum code ask_url(struct poster *poster, struct span text, struct why *why)
+{
+    size_t count = poster->server.header_count;
+    struct web_request request = {
+        .url = poster->url, .headers = poster->headers, .body = text, .tls = poster->server.tls,
+        .wait_us = poster->conf.wait_us, .body_max_bytes = ANSWER_BYTES,
+        .insecure = true, /* it was asked for, or the configuration would have been refused */
+    };
+    struct web_answer answer = {.code = CODE_OK};
+    struct proof proof;
     enum code code = poster->conf.key.len > 0 ? sign(poster, text, &proof) : CODE_OK;
 
-    if (connected > 0) { /* who starts commands asks for whom: for nobody's call */
-        memset(proof.caller, '0', sizeof proof.caller);
-        proof.headers[proof.count++] = (struct proxy_header){SPAN_LIT("X-Callgate-Caller"),
-                                                             span_of(proof.caller, sizeof proof.caller)};
+    poster->headers[count++] = (struct web_header){SPAN_LIT("Content-Type"), span_text(poster->conf.media)};
+    if (poster->conf.key.len > 0 && code == CODE_OK) {
+        poster->headers[count++] = (struct web_header){SPAN_LIT("X-Callgate-Timestamp"), span_text(proof.time)};
+        poster->headers[count++] = (struct web_header){SPAN_LIT("X-Callgate-Signature"), span_text(proof.signature)};
     }
-    dialogue_init(&dialogue, &poster->server, address != NULL ? address : &nowhere);
-    dialogue.wait_us = poster->conf.wait_us;
-    dialogue.connected = connected;
-    dialogue.more = proof.headers;
-    dialogue.more_count = proof.count;
-    if (code == CODE_OK)
-        code = dialogue_send(&dialogue, poster->conf.media, text, why);
-    else
-        why_set(why, code, "not enough memory to sign it");
-    dialogue_fini(&dialogue);
+    request.header_count = count;
+    if (code != CODE_OK)
+        return why_set(why, code, "not enough memory to sign it");
+    code = web_fetch(poster->conf.web, &request, &answer, why);
+    if (answer.status != 0) /* what it says besides is nothing to us, however long it is */
+        code = judge(poster, answer.status, why);
+    web_answer_fini(&answer);
     return code;
 }
 
-static enum code dial(struct poster *poster, struct span text, struct why *why)
+static bool is_ready(int fd, short events, int64_t until_us)
 {
-    int fd;
+    struct pollfd ready = {.fd = fd, .events = events};
+    int64_t left_us = until_us - clock_monotonic_us();
+
+    return left_us > 0 && poll(&ready, 1, (int)(left_us / 1000) + 1) > 0;
+}
+
+/* Returns: the status, or 0. */
+static int converse(const struct poster *poster, int fd, struct span said)
+{
+    int64_t until_us = clock_monotonic_us() + poster->conf.wait_us;
+    char answer[] = "HTTP/1.1 200";
+    struct span heard = {answer, 0};
+    uint64_t status = 0;
+    ssize_t done;
+
+    while (said.len > 0 && is_ready(fd, POLLOUT, until_us)) {
+        done = send(fd, said.at, said.len, MSG_NOSIGNAL);
+        if (done < 0 && errno != EAGAIN && errno != EINTR)
+            return 0;
+        said = span_part(said, done > 0 ? (size_t)done : 0, SIZE_MAX);
+    }
+    while (said.len == 0 && heard.len < sizeof answer - 1 && is_ready(fd, POLLIN, until_us)) {
+        done = recv(fd, answer + heard.len, sizeof answer - 1 - heard.len, 0);
+        if (done == 0 || (done < 0 && errno != EAGAIN && errno != EINTR))
+            return 0;
+        heard.len += done > 0 ? (size_t)done : 0;
+    }
+    return num_u64(span_part(heard, sizeof "HTTP/1.1", SIZE_MAX), &status) == CODE_OK ? (int)status : 0;
+}
+
+/* A process of ours starts it, and answers when it has ended: for whom, it asks; for nobody's call. */
+static enum code run_program(struct poster *poster, struct span text, struct why *why)
+{
+    struct buf said;
+    int fd, status;
+    enum code code;
 
     if (poster->conf.dial(poster->conf.context, poster->server.command, &fd) != CODE_OK)
         return why_set(why, CODE_IO, "the process that starts commands takes nothing");
-    return send_to(poster, NULL, fd, text, why);
-}
-
-static enum code post(struct poster *poster, struct span text, struct why *why)
-{
-    const struct proxy_upstream *server = &poster->server;
-    struct resolve_table *names;
-    const struct sock_address *address;
-    size_t count;
-    enum code code;
-
-    if (poster->conf.dial != NULL)
-        return dial(poster, text, why);
-    names = resolver_table(poster->resolver);
-    address = resolve_find(names, span_text(server->host), server->port, &count);
-    code = why_set(why, CODE_IO, "%s cannot be resolved", server->host);
-    for (size_t i = 0; i < count && code != CODE_OK; i++)
-        code = send_to(poster, &address[i], 0, text, why);
-    resolve_table_unref(&names);
-    return code;
+    buf_init(&said, text.len + 512);
+    buf_addf(&said, "POST / HTTP/1.1\r\nHost: command\r\nContent-Type: %s\r\nX-Callgate-Caller: %0*d\r\n"
+             "Connection: close\r\nContent-Length: %zu\r\n\r\n", poster->conf.media, 2 * DIGEST_BYTES, 0, text.len);
+    code = buf_add_span(&said, text);
+    status = code == CODE_OK ? converse(poster, fd, buf_peek(&said)) : 0;
+    buf_fini(&said);
+    sock_close(&fd);
+    if (code != CODE_OK)
+        return why_set(why, code, "not enough memory");
+    if (status == 0)
+        return why_set(why, CODE_IO, "%s did not answer in time", poster->server.host);
+    return judge(poster, status, why);
 }
 
 /* ---- the thread ---- */
@@ -322,8 +367,6 @@ static void run(void *argument)
     struct mood mood = {.pause_ms = PAUSE_MIN_MS};
 
     sandbox_narrow(SANDBOX_POSTER);
-    if (poster->resolver != NULL)
-        (void)resolver_wait(poster->resolver, NAME_WAIT_MS);
     (void)pthread_mutex_lock(&poster->lock);
     while (!poster->stopping || (poster->count > 0 && poster->conf.keeps_newest)) {
         struct why why = {""};
@@ -336,7 +379,7 @@ static void run(void *argument)
         }
         text = take(poster);
         (void)pthread_mutex_unlock(&poster->lock);
-        code = post(poster, text.bytes, &why);
+        code = poster->conf.dial != NULL ? run_program(poster, text.bytes, &why) : ask_url(poster, text.bytes, &why);
         (void)pthread_mutex_lock(&poster->lock);
         if (code == CODE_OK)
             settle(poster, &mood, text);
@@ -348,15 +391,7 @@ static void run(void *argument)
 
 enum code poster_start(struct poster *poster, struct why *why)
 {
-    const struct resolver_conf how = {0};
-    struct resolve_name name = {.port = poster->server.port};
-    enum code code = CODE_OK;
-
-    if (poster->conf.dial == NULL) {
-        (void)snprintf(name.host, sizeof name.host, "%s", poster->server.host);
-        code = resolver_new(&poster->resolver, &how, &name, 1, why);
-    }
-    return code == CODE_OK ? thread_start(&poster->thread, "poster", run, poster, why) : code;
+    return thread_start(&poster->thread, "poster", run, poster, why);
 }
 
 void poster_free(struct poster **out)
@@ -370,7 +405,6 @@ void poster_free(struct poster **out)
     (void)pthread_cond_broadcast(&poster->changed);
     (void)pthread_mutex_unlock(&poster->lock);
     thread_join(&poster->thread);
-    resolver_free(&poster->resolver);
     while (poster->count > 0)
         mem_free((void *)(uintptr_t)take_first(poster).bytes.at);
     secret_free((void *)(uintptr_t)poster->conf.key.at, poster->conf.key.len);

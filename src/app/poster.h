@@ -10,6 +10,7 @@
 #define APP_POSTER_H
 
 #include "proxy/conf.h"
+#include "web/web.h"
 
 struct poster;
 
@@ -21,7 +22,8 @@ struct poster_conf {
     bool keeps_newest;                   /* the oldest falls out of a full queue, and at the end the newest is waited for */
     unsigned tries;                      /* of one text; 0: any number */
     int64_t wait_us;                     /* for one answer */
-    /* In place of a connection to the server: *fd is one that leads to it. NULL: it is resolved and connected to. */
+    struct web *web;                     /* asks the server */
+    /* In place of that: *fd leads to who starts the program that `server` names. */
     enum code (*dial)(void *context, struct span command, int *fd);
     void *context;
 };

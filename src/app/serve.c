@@ -125,7 +125,7 @@ enum code serve__open_audit(struct serve *serve, int64_t lock_wait_us, struct wh
     if (code == CODE_OK && serve->conf->audit.checkpoint_server.host != NULL) {
         const struct poster_conf post = {
             .what = "checkpoint", .server = &serve->conf->audit.checkpoint_server, .media = "text/plain; charset=utf-8",
-            .keeps_newest = true, .wait_us = POST_WAIT_US,
+            .keeps_newest = true, .wait_us = POST_WAIT_US, .web = serve->web,
         };
 
         code = poster_new(&post, &serve->poster, why);

@@ -165,8 +165,11 @@ static size_t take_head(char *at, size_t size, size_t count, void *context)
     job->head_bytes += line.len;
     if (job->head_bytes > HEAD_MAX_BYTES)
         return refuse(job, CODE_LIMIT, "its head is too large");
-    if (span_starts_with(line, SPAN_LIT("HTTP/"))) /* what says `100 Continue` comes before the answer */
+    if (span_starts_with(line, SPAN_LIT("HTTP/"))) { /* what says `100 Continue` comes before the answer */
         buf_clear(&job->answer.head);
+        job->has_head = false;
+    }
+    job->has_head = job->has_head || span_is(line, "\r\n") || span_is(line, "\n");
     if (has_name(line, "Content-Encoding", &value) && !span_equals_nocase(value, SPAN_LIT("identity")))
         return refuse(job, CODE_INVALID, "its answer is compressed, which nobody asked for");
     if (has_name(line, "Transfer-Encoding", &value) && !span_equals_nocase(value, SPAN_LIT("chunked")))
@@ -317,7 +320,7 @@ void web__job_settle(struct web_job *job, CURLcode code)
     long status = 0;
 
     (void)curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
-    job->answer.status = (int)status;
+    job->answer.status = job->has_head && status >= 200 ? (int)status : 0;
     if (code != CURLE_OK || job->refused != CODE_OK)
         explain(job, code);
 }

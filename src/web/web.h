@@ -30,7 +30,7 @@ struct web_answer {
     enum code code;        /* CODE_OK: all of it came, whatever its status; CODE_DENIED: not the server that it should be;
                             * CODE_LIMIT: it is too large; CODE_DOWN: it was cancelled; CODE_IO, CODE_INVALID, CODE_NOMEM */
     struct why why;        /* where it is not CODE_OK */
-    int status;            /* HTTP's; 0: none came */
+    int status;            /* HTTP's, also where the body did not come whole; 0: no whole head came */
     struct buf head, body; /* both wiped */
 };
 

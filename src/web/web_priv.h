@@ -45,7 +45,7 @@ struct web_job {
     struct list link;
     char *url;
     struct resolve_name to, next;  /* the server; whose address is connected to: it or the proxy */
-    bool is_tls, by_proxy, is_cancelled;
+    bool is_tls, by_proxy, is_cancelled, has_head;
     struct tls_context *tls;       /* counted */
     struct curl_slist *headers, *addresses;
     char *body;                    /* NULL: a GET */
