@@ -347,6 +347,8 @@ int cmd_policy__explain(int argc, char **argv)
         {.name = "arg", .takes = "KEY=VALUE", .help = "an argument, JSON or text; may be repeated", .many = &call->args},
         {.name = "tenant", .takes = "NAME", .help = "test by default", .value = &call->tenant},
         {.name = "principal", .takes = "NAME", .help = "test by default", .value = &call->principal},
+        {.name = "group", .takes = "NAME", .help = "a group of who asks; may be repeated", .many = &call->groups},
+        {.name = "scope", .takes = "NAME", .help = "a scope of the token; may be repeated", .many = &call->scopes},
         {.name = "upstream", .takes = "NAME", .help = "the route; test by default", .value = &call->upstream},
         {.name = "method", .takes = "NAME", .help = "tools/call by default; --arg then gives its params",
          .value = &call->method},

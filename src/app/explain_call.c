@@ -186,6 +186,19 @@ static void add_option(struct buf *out, const char *key, const char *value)
     buf_add_byte(out, ',');
 }
 
+/* A list of names, for what a token says of who asks. */
+static void add_held(struct buf *out, const char *key, const struct option_values *names)
+{
+    if (names->count == 0)
+        return;
+    buf_addf(out, "\"%s\":[", key);
+    for (size_t i = 0; i < names->count; i++) {
+        buf_add_text(out, i > 0 ? "," : "");
+        json_write_string(out, span_text(names->value[i]));
+    }
+    buf_add_text(out, "],");
+}
+
 static int read_options(struct explain_call *call)
 {
     struct span method = call->method ? span_text(call->method) : SPAN_LIT("tools/call");
@@ -201,6 +214,8 @@ static int read_options(struct explain_call *call)
     buf_add_byte(&call->text, '{');
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         add_option(&call->text, given[i].key, given[i].value);
+    add_held(&call->text, "groups", &call->groups);
+    add_held(&call->text, "scopes", &call->scopes);
     buf_add_text(&call->text, by_arguments ? "\"arguments\":{" : "\"params\":{");
     for (size_t i = 0; i < call->args.count && status == OPTIONS_GO; i++)
         status = add_arg(call, call->args.value[i], i == 0);
@@ -276,7 +291,8 @@ static int read_recorded(struct explain_call *call)
 static bool describes(const struct explain_call *call)
 {
     return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->path != NULL ||
-           call->query != NULL || call->time != NULL || call->client != NULL || call->args.count > 0;
+           call->query != NULL || call->time != NULL || call->client != NULL || call->args.count > 0 || call->groups.count > 0 ||
+           call->scopes.count > 0;
 }
 
 static bool names_caller(const struct explain_call *call)

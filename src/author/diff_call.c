@@ -34,7 +34,7 @@ struct making {
     uint32_t at;            /* which target and which alternative of each `any` the base takes */
     struct question base;
     struct arena arena;     /* of one base and its variants */
-    struct buf text;
+    struct buf text, claims; /* claims: what those of the base point to */
     enum code code;         /* sticks */
     diff_put_fn put;
     void *context;
@@ -270,10 +270,43 @@ static void put_changed(struct making *m, const struct json_node *base, const st
         put_tree(m, &m->base, tree);
 }
 
-/* Whether its values can be written into the arguments. */
+/* Whether its values can be written into the arguments, or into claims. */
 static bool is_varied(const struct condition *leaf)
 {
-    return leaf->from == FROM_ARG && !leaf->asks_keys && leaf->path.count > 0;
+    return (leaf->from == FROM_ARG || leaf->from == FROM_CLAIM) && !leaf->asks_keys && leaf->path.count > 0;
+}
+
+/* Who asks has this claim, too. Takes: kept: holds what the claims point to. */
+static void set_claim(struct making *m, const struct path *path, struct span json, struct buf *kept)
+{
+    struct diff_tree *tree = tree_of(m, m->base.claims);
+    const struct json_node *claims;
+    struct buf canonical;
+
+    if (tree == NULL || !set(m, tree, path, json))
+        return;
+    buf_clear(&m->text);
+    diff__tree_write(tree, &m->text);
+    if (buf_code(&m->text) == CODE_NOMEM)
+        m->code = CODE_NOMEM;
+    claims = buf_code(&m->text) == CODE_OK ? read_json(buf_peek(&m->text), &canonical, &m->arena, &m->code) : NULL;
+    if (buf_code(&m->text) != CODE_OK)
+        return;
+    buf_fini(kept);
+    *kept = canonical;
+    m->base.claims = claims;
+}
+
+static void put_claimed(struct making *m, const struct json_node *base, const struct path *path, struct span json)
+{
+    const struct json_node *claims = m->base.claims;
+    struct buf kept;
+
+    buf_init(&kept, CALL_MAX_BYTES);
+    set_claim(m, path, json, &kept);
+    put_tree(m, &m->base, tree_of(m, base));
+    m->base.claims = claims;
+    buf_fini(&kept);
 }
 
 static void vary_leaf(struct making *m, const struct json_node *base, const struct condition *leaf)
@@ -283,9 +316,8 @@ static void vary_leaf(struct making *m, const struct json_node *base, const stru
     if (!is_varied(leaf))
         return;
     collect(m, &v, leaf);
-    for (size_t i = 0; i < v.count && m->code == CODE_OK; i++)
-        put_changed(m, base, &leaf->path, v.json[i]);
-    put_changed(m, base, &leaf->path, SPAN_NONE);
+    for (size_t i = 0; i <= v.count && m->code == CODE_OK; i++) /* and without it */
+        (leaf->from == FROM_CLAIM ? put_claimed : put_changed)(m, base, &leaf->path, i < v.count ? v.json[i] : SPAN_NONE);
 }
 
 /* The call at the edges of some time. */
@@ -369,6 +401,28 @@ static struct span sample_name(struct making *m, const struct match_name *name)
     return v.count > 0 ? span_part(v.json[0], 1, v.json[0].len - 2) : name->text;
 }
 
+/* Who asks has this name in place of all that he held, or none where it has none. */
+static void hold(struct making *m, struct question *question, enum dimension dimension, struct span name)
+{
+    struct span *held = arena_alloc(&m->arena, sizeof *held);
+
+    if (held == NULL) {
+        m->code = CODE_NOMEM;
+        return;
+    }
+    *held = name;
+    *(dimension == DIM_GROUP ? &question->groups : &question->scopes) = held;
+    *(dimension == DIM_GROUP ? &question->group_count : &question->scope_count) = name.at != NULL;
+}
+
+static void name(struct making *m, struct question *question, enum dimension dimension, struct span name)
+{
+    if (dimension >= DIM_HELD)
+        hold(m, question, dimension, name);
+    else
+        *question_place(question, dimension) = name;
+}
+
 static void vary_names(struct making *m, const struct json_node *base)
 {
     for (enum dimension d = DIM_TENANT; d < DIM_COUNT && m->code == CODE_OK; d++) {
@@ -377,14 +431,18 @@ static void vary_names(struct making *m, const struct json_node *base)
         struct diff_tree *tree = tree_of(m, base);
 
         for (uint32_t i = 0; i < names->count && i < NAMES_MAX && m->code == CODE_OK; i++) {
-            *question_place(&question, d) = sample_name(m, &names->name[i]);
+            name(m, &question, d, sample_name(m, &names->name[i]));
             settle_targets(&question);
             put_tree(m, &question, tree);
         }
-        *question_place(&question, d) = d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other");
+        name(m, &question, d, d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other"));
         settle_targets(&question);
-        if (m->code == CODE_OK && d != DIM_METHOD)
+        if (m->code == CODE_OK && d != DIM_METHOD && (d < DIM_HELD || names->given))
             put_tree(m, &question, tree);
+        if (m->code == CODE_OK && d >= DIM_HELD && names->given) {
+            name(m, &question, d, SPAN_NONE);
+            put_tree(m, &question, tree);
+        }
     }
 }
 
@@ -405,7 +463,9 @@ static void fulfil_leaf(struct making *m, struct diff_tree *tree, const struct c
 
         good = value != NULL && policy_fulfils(leaf, &m->base, value);
         buf_fini(&canonical);
-        if (good)
+        if (good && leaf->from == FROM_CLAIM)
+            set_claim(m, &leaf->path, v.json[i], &m->claims);
+        else if (good)
             (void)set(m, tree, &leaf->path, v.json[i]);
     }
 }
@@ -470,7 +530,7 @@ static void begin_with_rule(struct making *m)
         const struct names *names = &m->rule->match.by[d];
 
         if (names->count > 0)
-            *question_place(&m->base, d) = sample_name(m, &names->name[d >= DIM_TARGET && m->at < names->count ? m->at : 0]);
+            name(m, &m->base, d, sample_name(m, &names->name[d >= DIM_TARGET && m->at < names->count ? m->at : 0]));
     }
     settle_targets(&m->base);
     if (m->code == CODE_OK && m->rule->when != NULL)
@@ -503,7 +563,7 @@ static void begin_with_tests(struct making *m, const struct policy *policy)
         struct regex_budget budget;
 
         regex_budget_init(&budget);
-        if (policy_match(&m->rule->match, question, &budget, &undecided) != TRUTH_TRUE || question->root == NULL)
+        if (policy_match(&m->rule->match, DIM_TENANT, DIM_COUNT, question, &budget, &undecided) != TRUTH_TRUE || question->root == NULL)
             continue;
         taken++;
         arena_reset(&m->arena);
@@ -520,7 +580,8 @@ enum code diff__calls_of(const struct rule *rule, const struct policy *before, c
 
     arena_init(&m.arena, CALL_MAX_BYTES * 64);
     buf_init(&m.text, CALL_MAX_BYTES);
-    for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++)
+    buf_init(&m.claims, CALL_MAX_BYTES);
+    for (enum dimension d = DIM_TARGET; d < DIM_HELD; d++)
         if (rule->match.by[d].count > targets)
             targets = rule->match.by[d].count;
     for (; m.at < targets && m.at < TARGETS_MAX && m.code == CODE_OK; m.at++) {
@@ -531,5 +592,6 @@ enum code diff__calls_of(const struct rule *rule, const struct policy *before, c
     begin_with_tests(&m, after);
     arena_fini(&m.arena);
     buf_fini(&m.text);
+    buf_fini(&m.claims);
     return m.code;
 }

@@ -45,6 +45,24 @@ static void add_text(struct buf *out, const char *key, struct span value, const 
     json_write_string(out, value);
 }
 
+static void add_names(struct buf *out, const char *key, const struct span *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0)
+            buf_addf(out, "%s\"%s\":[", buf_len(out) > 1 ? "," : "", key);
+        json_write_string(out, names[i]);
+        buf_add_byte(out, i + 1 < count ? ',' : ']');
+    }
+}
+
+static void add_value(struct buf *out, const char *key, const struct json_node *value)
+{
+    if (value == NULL || value->count == 0)
+        return;
+    buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", key);
+    buf_add_span(out, value->raw);
+}
+
 /* As `policy explain --call` reads it. */
 static enum code write_call(struct buf *out, const struct question *q)
 {
@@ -66,10 +84,10 @@ static enum code write_call(struct buf *out, const struct question *q)
         clock_text(q->time_us, time);
         add_text(out, "time", span_text(time), "");
     }
-    if (q->root != NULL && q->root->count > 0) {
-        buf_addf(out, "%s\"%s\":", buf_len(out) > 1 ? "," : "", by_arguments ? "arguments" : "params");
-        buf_add_span(out, q->root->raw);
-    }
+    add_names(out, "groups", q->groups, q->group_count);
+    add_names(out, "scopes", q->scopes, q->scope_count);
+    add_value(out, "claims", q->claims);
+    add_value(out, by_arguments ? "arguments" : "params", q->root);
     return buf_add_byte(out, '}');
 }
 
@@ -210,8 +228,15 @@ static uint64_t hash_call(const struct question *q)
     const struct span parts[] = {q->tenant, q->principal, q->upstream, q->method, q->answers, q->tool, q->client, q->prompt,
                                  q->path, q->query, q->resource, q->shown, q->session, q->correlation,
                                  q->root ? q->root->raw : SPAN_NONE, q->meta ? q->meta->raw : SPAN_NONE,
-                                 q->params ? q->params->raw : SPAN_NONE};
+                                 q->params ? q->params->raw : SPAN_NONE, q->claims ? q->claims->raw : SPAN_NONE};
     uint64_t hash = hash_mix(1, (uint64_t)q->time_us);
+
+    for (enum dimension d = DIM_HELD; d < DIM_COUNT; d++) {
+        struct held held = question_held(q, d);
+
+        for (uint32_t i = 0; i < held.count; i++)
+            hash = hash_mix(hash, hash_mix(d, hash_span(held.name[i])));
+    }
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         hash = hash_mix(hash, hash_span(parts[i]));

@@ -116,14 +116,12 @@ static bool has_same_keys(const struct yaml_node *a, const struct yaml_node *b)
 /* What a condition is about: its argument, or the word of a group or fact. */
 static bool is_alike(const struct yaml_node *a, const struct yaml_node *b, enum likeness likeness)
 {
-    static const char *const subjects[] = {"arg", "meta", "param"};
-
     if (likeness == READS_ALIKE || a->type != YAML_MAP || b->type != YAML_MAP || a->child == NULL || b->child == NULL)
         return diff__reads_alike(a, b);
     if (likeness == SAME_OPERATORS && !has_same_keys(a, b))
         return false;
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
-        const struct yaml_node *first = yaml_member(a, subjects[i]), *second = yaml_member(b, subjects[i]);
+    for (const char *const *word = policy_root_text; *word != NULL; word++) {
+        const struct yaml_node *first = yaml_member(a, *word), *second = yaml_member(b, *word);
 
         if (first != NULL || second != NULL)
             return first != NULL && second != NULL && span_equals(first->json, second->json);

@@ -165,7 +165,7 @@ static void tell_manner(struct telling *telling, const struct condition *leaf, s
 
     doc_text(doc, "path", leaf->path.text);
     if (leaf->from != FROM_ARG)
-        doc_bool(doc, leaf->from == FROM_META ? "meta" : "param", true);
+        doc_bool(doc, policy_root_text[leaf->from], true);
     if (leaf->asks_keys)
         doc_bool(doc, "keys", true);
     SAY(telling, " (%s, %s value", polarity(leaf), leaf->every ? "every" : "any");
@@ -421,10 +421,24 @@ static void say_name(struct telling *telling, const char *before, struct span na
     tell_text(telling, before, NULL, NULL);
 }
 
+static void say_held(struct telling *telling, const char *before, struct held held, bool has_more)
+{
+    for (uint32_t i = 0; i < held.count && i < VALUES_SHOWN; i++)
+        say_name(telling, i == 0 ? before : ", ", held.name[i]);
+    if (held.count > VALUES_SHOWN)
+        SAY(telling, " and %u more", held.count - VALUES_SHOWN);
+    if (has_more)
+        SAY(telling, "%s some that were not recorded", held.count == 0 ? before : " and");
+}
+
 static void say_question(struct telling *telling, const struct question *q)
 {
+    const struct question_hidden none = {.count = 0}, *hidden = q->hidden != NULL ? q->hidden : &none;
+
     say_name(telling, "", q->principal);
     say_name(telling, " of tenant ", q->tenant);
+    say_held(telling, " in the groups ", question_held(q, DIM_GROUP), hidden->held[0]);
+    say_held(telling, " with the scopes ", question_held(q, DIM_SCOPE), hidden->held[1]);
     say_name(telling, " asks ", q->method);
     say_name(telling, " ", q->tool);
     say_name(telling, " about the tool ", q->shown);
@@ -528,7 +542,7 @@ static void say_answer(struct telling *telling, const struct policy *policy, con
         const struct redaction *redaction = &policy->redactions[i];
         enum truth match = redaction->of[REDACT_ANSWER].count == 0
                                ? TRUTH_FALSE
-                               : policy_match(&redaction->match, question, &budget, &undecided);
+                               : policy_match(&redaction->match, DIM_TENANT, DIM_COUNT, question, &budget, &undecided);
 
         for (uint32_t p = 0; p < redaction->of[REDACT_ANSWER].count && match != TRUTH_FALSE; p++) {
             struct span path = match == TRUTH_UNDECIDED ? SPAN_LIT("$") : redaction->of[REDACT_ANSWER].path[p].text;

@@ -16,9 +16,11 @@
 #define WORD_LETTERS 5
 #define TURNED_LETTERS 4
 
-enum kind { KIND_ID = 0, KIND_TOOL, KIND_TENANT, KIND_COUNT };
+enum kind { KIND_ID = 0, KIND_TOOL, KIND_TENANT, KIND_GROUP, KIND_SCOPE, KIND_COUNT };
 
-static const char *const kind_text[KIND_COUNT] = {"rule", "tool", "tenant"};
+static const char *const kind_text[KIND_COUNT] = {"rule", "tool", "tenant", "group", "scope"};
+static const enum dimension named_by[KIND_COUNT] = {
+    [KIND_TOOL] = DIM_TOOL, [KIND_TENANT] = DIM_TENANT, [KIND_GROUP] = DIM_GROUP, [KIND_SCOPE] = DIM_SCOPE};
 
 struct named {
     struct span text;
@@ -116,7 +118,7 @@ static bool lists_both(const struct names *names, struct span a, struct span b)
 static bool are_meant(const struct naming_kind *of, struct span a, struct span b)
 {
     const struct policy *policy = of->policy;
-    enum dimension dimension = of->kind == KIND_TOOL ? DIM_TOOL : DIM_TENANT;
+    enum dimension dimension = named_by[of->kind];
 
     for (uint32_t i = 0; of->kind != KIND_ID && i < policy->rule_count; i++)
         if (lists_both(&policy->rules[i].match.by[dimension], a, b))
@@ -205,7 +207,7 @@ static size_t count_names(const struct policy *policy, enum kind kind)
     size_t count = policy->rule_count;
 
     for (uint32_t i = 0; kind != KIND_ID && i < policy->rule_count; i++)
-        count += policy->rules[i].match.by[kind == KIND_TOOL ? DIM_TOOL : DIM_TENANT].count;
+        count += policy->rules[i].match.by[named_by[kind]].count;
     return count;
 }
 
@@ -218,7 +220,7 @@ static enum code warn_kind(const struct policy *policy, enum kind kind, struct f
         return CODE_NOMEM;
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         const struct rule *rule = &policy->rules[i];
-        const struct names *names = &rule->match.by[kind == KIND_TOOL ? DIM_TOOL : DIM_TENANT];
+        const struct names *names = &rule->match.by[named_by[kind]];
 
         if (kind == KIND_ID)
             add_name(&of, rule->id, rule);

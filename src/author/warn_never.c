@@ -198,7 +198,7 @@ static enum dimension misses_its_method(const struct rule *rule)
 {
     const struct names *methods = &rule->match.by[DIM_METHOD];
 
-    for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++) {
+    for (enum dimension d = DIM_TARGET; d < DIM_HELD; d++) {
         bool has = !rule->match.by[d].given || !methods->given;
 
         for (uint32_t i = 0; !has && i < policy_target_methods[d]->count; i++)

@@ -429,6 +429,9 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
     record->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, verdict, &redacted);
     record->query = gate__query_text(&gate->text, gate->shared->redact_key, message->query, verdict, &redacted);
     record->arguments_redacted = redacted;
+    record->groups = gate__held_text(&gate->text.groups, message->groups, message->group_count);
+    record->scopes = gate__held_text(&gate->text.scopes, message->scopes, message->scope_count);
+    record->claims = gate__claims_text(&gate->text, decision->policy, message->claims);
     record->rules = gate__rules_text(&gate->text, verdict, &decision->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }
@@ -530,6 +533,16 @@ void gate_decision_fini(struct gate_decision *decision)
     gate__drop_approvals(decision);
     let_go(&decision->held);
     decision->policy = NULL;
+}
+
+struct span gate_lacking_scope(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
+{
+    struct question question = gate__question_of(message);
+    struct gate_moment moment = moment_of(gate, message);
+
+    question.state = gate_moment_view(&moment);
+    gate->serial++;
+    return policy_lacking_scope(decision->policy, &question, gate->scratch);
 }
 
 bool gate_may_see(struct gate *gate, const struct gate_message *message, struct span method, struct span target,

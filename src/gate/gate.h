@@ -157,6 +157,10 @@ void gate_learn(struct gate *gate, struct span upstream, bool is_minted, struct 
 bool gate_may_see(struct gate *gate, const struct gate_message *message, struct span method, struct span target,
                   bool is_template);
 
+/* After a denial with NO_RULE: the scope for want of which the call was denied, as policy_lacking_scope says; at == NULL: it is
+ * no scope. It lives as long as the decision holds its policy. */
+struct span gate_lacking_scope(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision);
+
 /* What was asked last, and what was said; all zero: nothing yet. */
 struct gate_passing {
     uint64_t generation; /* of the snapshots by which it was answered */

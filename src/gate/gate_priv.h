@@ -44,6 +44,7 @@ struct gate_shared {
 
 #define RULES_TEXT_BYTES 16384
 #define MONITOR_TEXT_BYTES 1024
+#define HELD_TEXT_BYTES 8192 /* of groups, and of scopes */
 #define REDACTED_TEXT_BYTES 128
 #define REDACTED_MAX 1000 /* values in one call; with more all arguments are redacted as one */
 
@@ -52,7 +53,8 @@ struct gate_shared {
 struct record_text {
     struct buf rules;
     struct buf monitor;
-    struct buf arguments, params;
+    struct buf groups, scopes;
+    struct buf arguments, params, claims;
     struct buf bound, named;
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
@@ -84,6 +86,12 @@ struct span gate__rules_text(struct record_text *text, const struct verdict *ver
 
 /* JSON object of what monitored rules would have done; at == NULL where none applied. */
 struct span gate__monitor_text(struct record_text *text, const struct verdict *verdict);
+
+/* JSON array of the names, the last member the number of those that had no room; at == NULL: there are none. */
+struct span gate__held_text(struct buf *out, const struct span *names, uint32_t count);
+
+/* JSON object of the claims that the policy asks for; at == NULL: it asks for none, or the identity has none. */
+struct span gate__claims_text(struct record_text *text, const struct policy *policy, const struct json_node *claims);
 
 /* The arguments as they may be recorded. *redacted: whether anything was replaced. */
 struct span gate__arguments_text(struct record_text *text, const unsigned char key[DIGEST_BYTES],

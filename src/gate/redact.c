@@ -15,11 +15,16 @@ enum code gate__record_text_init(struct record_text *text)
 
     buf_init(&text->rules, RULES_TEXT_BYTES);
     buf_init(&text->monitor, MONITOR_TEXT_BYTES);
+    buf_init(&text->groups, HELD_TEXT_BYTES);
+    buf_init(&text->scopes, HELD_TEXT_BYTES);
+    buf_init(&text->claims, SIZE_MAX / 2);
     buf_init(&text->arguments, SIZE_MAX / 2);
     buf_init(&text->params, SIZE_MAX / 2);
     buf_init(&text->bound, SIZE_MAX / 2);
     buf_init(&text->named, NAMED_TEXT_BYTES);
     if (buf_reserve(&text->rules, RULES_TEXT_BYTES, &at) != CODE_OK ||
+        buf_reserve(&text->groups, HELD_TEXT_BYTES, &at) != CODE_OK ||
+        buf_reserve(&text->scopes, HELD_TEXT_BYTES, &at) != CODE_OK ||
         buf_reserve(&text->monitor, MONITOR_TEXT_BYTES, &at) != CODE_OK)
         return CODE_NOMEM;
     return CODE_OK;
@@ -29,6 +34,9 @@ void gate__record_text_fini(struct record_text *text)
 {
     buf_fini(&text->rules);
     buf_fini(&text->monitor);
+    buf_fini(&text->groups);
+    buf_fini(&text->scopes);
+    buf_fini(&text->claims);
     buf_fini(&text->arguments);
     buf_fini(&text->params);
     buf_fini(&text->bound);
@@ -168,6 +176,37 @@ struct span gate__monitor_text(struct record_text *text, const struct verdict *v
     if (add_monitor(&text->monitor, verdict) != CODE_OK) /* an id beyond all measure */
         return SPAN_LIT("{}");
     return buf_peek(&text->monitor);
+}
+
+#define HELD_TAIL_BYTES 16 /* `,4294967295]` */
+
+struct span gate__held_text(struct buf *out, const struct span *names, uint32_t count)
+{
+    uint32_t written = 0;
+
+    if (count == 0)
+        return SPAN_NONE;
+    buf_clear(out);
+    buf_add_byte(out, '[');
+    for (; written < count; written++) {
+        struct buf_mark before = buf_mark(out);
+
+        buf_add_text(out, written > 0 ? "," : "");
+        if (json_write_string(out, names[written]) == CODE_OK && buf_room(out) >= HELD_TAIL_BYTES)
+            continue;
+        buf_rewind(out, before);
+        buf_addf(out, "%s%u", written > 0 ? "," : "", count - written);
+        break;
+    }
+    return buf_add_byte(out, ']') == CODE_OK ? buf_peek(out) : SPAN_NONE;
+}
+
+struct span gate__claims_text(struct record_text *text, const struct policy *policy, const struct json_node *claims)
+{
+    if (claims == NULL || policy == NULL || !policy_asks_claims(policy))
+        return SPAN_NONE;
+    buf_clear(&text->claims);
+    return policy_claims_write(policy, claims, &text->claims) == CODE_OK ? buf_peek(&text->claims) : SPAN_LIT("{}");
 }
 
 /* What stands for a value: whoever holds the key can ask whether two were equal, nobody else learns anything. */

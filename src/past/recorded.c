@@ -15,7 +15,7 @@
 
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
-       C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_TELLS_PARAMS };
+       C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES, C_TELLS_PARAMS };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -29,6 +29,7 @@ void recorded_init(struct recorded *recorded)
     buf_init(&recorded->canonical, CANONICAL_MAX_BYTES);
     buf_init(&recorded->others, CANONICAL_MAX_BYTES);
     buf_init(&recorded->applied, CANONICAL_MAX_BYTES);
+    buf_init(&recorded->who, CANONICAL_MAX_BYTES);
 }
 
 void recorded_fini(struct recorded *recorded)
@@ -36,6 +37,7 @@ void recorded_fini(struct recorded *recorded)
     buf_fini(&recorded->canonical);
     buf_fini(&recorded->others);
     buf_fini(&recorded->applied);
+    buf_fini(&recorded->who);
     arena_fini(&recorded->arena);
 }
 
@@ -244,6 +246,57 @@ static enum code read_params(struct recorded *recorded, struct db_stmt *row)
     return db_int(row, C_REDACTED) != 0 ? hide_stand_ins(recorded, question->params) : CODE_OK;
 }
 
+/* A list of names; what was cut off it is told by a number at its end. Returns: CODE_OK, also for what is damaged: nothing is
+ * known of it then. */
+static enum code read_held(struct recorded *recorded, struct span text, const struct span **names, uint32_t *count, bool *hidden)
+{
+    const struct json_node *list = NULL;
+    struct json_fault fault;
+    struct span *own;
+    enum code code;
+
+    if (text.at == NULL)
+        return CODE_OK;
+    buf_clear(&recorded->who);
+    code = json_read(text, &json_file_rules, &recorded->who, &recorded->arena, &list, &fault);
+    if (code == CODE_NOMEM)
+        return code;
+    *hidden = code != CODE_OK || list->type != JSON_ARRAY;
+    own = *hidden ? NULL : arena_alloc(&recorded->arena, (list->count + 1) * sizeof *own);
+    if (!*hidden && own == NULL)
+        return CODE_NOMEM;
+    *names = own;
+    for (const struct json_node *one = own != NULL ? list->child : NULL; one != NULL; one = one->next) {
+        const char *name = one->type == JSON_STRING ? arena_dup(&recorded->arena, one->text.at, one->text.len) : NULL;
+
+        if (name == NULL && one->type == JSON_STRING)
+            return CODE_NOMEM;
+        if (name != NULL)
+            own[(*count)++] = span_of(name, one->text.len);
+        else
+            *hidden = true;
+    }
+    return CODE_OK;
+}
+
+/* A token's claims were recorded as far as the policy of then asked for them; who came without a token has none. */
+static enum code read_who(struct recorded *recorded, struct db_stmt *row)
+{
+    struct question *question = &recorded->question;
+    struct question_hidden *hidden = &recorded->hidden;
+    struct span claims = db_text(row, C_CLAIMS);
+    struct json_fault fault;
+    enum code code = read_held(recorded, db_text(row, C_GROUPS), &question->groups, &question->group_count, &hidden->held[0]);
+
+    if (code == CODE_OK)
+        code = read_held(recorded, db_text(row, C_SCOPES), &question->scopes, &question->scope_count, &hidden->held[1]);
+    hidden->claims = !db_is_null(row, C_ISSUER) || !db_is_null(row, C_CLAIMS_BYTES);
+    buf_clear(&recorded->who);
+    if (code == CODE_OK && claims.at != NULL && (int64_t)claims.len >= db_int(row, C_CLAIMS_BYTES))
+        code = json_read(claims, &json_file_rules, &recorded->who, &recorded->arena, &question->claims, &fault);
+    return code == CODE_NOMEM ? code : CODE_OK;
+}
+
 static void read_query(struct recorded *recorded, struct db_stmt *row)
 {
     struct question *question = &recorded->question;
@@ -282,7 +335,8 @@ static void settle_hidden(struct recorded *recorded)
     } else {
         recorded->hidden.meta = true;
     }
-    if (recorded->hidden.count > 0 || recorded->hidden.meta || recorded->hidden.hints)
+    if (recorded->hidden.count > 0 || recorded->hidden.meta || recorded->hidden.hints || recorded->hidden.claims ||
+        recorded->hidden.held[0] || recorded->hidden.held[1])
         question->hidden = &recorded->hidden;
 }
 
@@ -313,15 +367,17 @@ static enum code find_answered(struct recorded *recorded, struct db *db, struct 
 enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt *row)
 {
     struct arena arena = recorded->arena;
-    struct buf canonical = recorded->canonical, others = recorded->others, applied = recorded->applied;
+    struct buf canonical = recorded->canonical, others = recorded->others, applied = recorded->applied, who = recorded->who;
     enum code code;
 
     arena_reset(&arena);
     buf_clear(&canonical);
     buf_clear(&others);
     buf_clear(&applied);
+    buf_clear(&who);
     *recorded = (struct recorded){
-        .arena = arena, .canonical = canonical, .others = others, .applied = applied, .arguments_bytes = -1};
+        .arena = arena, .canonical = canonical, .others = others, .applied = applied, .who = who,
+        .arguments_bytes = -1};
     recorded->seq = (uint64_t)db_int(row, C_SEQ);
     recorded->question.time_us = db_int(row, C_TIME);
     recorded->from_server = span_is(db_text(row, C_DIRECTION), "server");
@@ -333,6 +389,8 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
         code = read_arguments(recorded, row);
     if (code == CODE_OK)
         code = read_params(recorded, row);
+    if (code == CODE_OK)
+        code = read_who(recorded, row);
     if (code == CODE_OK)
         code = read_spent(recorded);
     if (code != CODE_OK)

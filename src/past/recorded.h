@@ -61,7 +61,7 @@ struct recorded {
     int64_t arguments_bytes;    /* of the whole; -1: there were none */
     /* its own */
     struct arena arena;
-    struct buf canonical, others, applied; /* others: the other members of params; applied: rules */
+    struct buf canonical, others, applied, who; /* others: the other members of params; applied: rules; who: groups ... */
 };
 
 /* Whether the row was written by who writes down all of params, so that what it lacks was not there: files know that from
@@ -74,7 +74,8 @@ struct recorded {
 #define RECORDED_SELECT \
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
-    "rpc_id, rules, target, query, params, params_bytes, query_bytes, " RECORDED_TELLS_PARAMS " FROM decision "
+    "rpc_id, rules, target, query, params, params_bytes, query_bytes, " \
+    "groups, scopes, issuer, claims, claims_bytes, " RECORDED_TELLS_PARAMS " FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);

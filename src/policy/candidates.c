@@ -165,7 +165,7 @@ static void ask(struct candidate_search *finding, const struct match *match, boo
     struct regex_budget *budget = monitor ? &finding->monitor_budget : &finding->budget;
     struct rule_candidate candidate = {.at = number};
 
-    candidate.match = policy_match(match, finding->question, budget, &candidate.undecided);
+    candidate.match = policy_match(match, DIM_TENANT, DIM_HELD, finding->question, budget, &candidate.undecided);
     if (candidate.match != TRUTH_FALSE)
         candidates[(*count)++] = candidate;
 }
@@ -218,18 +218,92 @@ static __attribute__((noinline)) enum code find_and_remember(const struct policy
     return code;
 }
 
+/* ---- groups and scopes ---- */
+
+/* What the match says of what who asks holds; of what a record has cut off it is guessed, as of other hidden things. */
+static enum truth ask_held(const struct match *match, const struct question *question, struct regex_budget *budget,
+                           enum dimension *undecided, bool *guessed)
+{
+    const struct question_hidden *hidden = question->hidden;
+    enum truth all = TRUTH_TRUE;
+
+    for (enum dimension d = DIM_HELD; d < DIM_COUNT && all != TRUTH_FALSE; d++) {
+        enum truth truth = policy_names_match(&match->by[d], d, match->opening, question, budget);
+
+        if (truth == TRUTH_UNDECIDED && hidden != NULL && hidden->held[d - DIM_HELD]) {
+            *guessed = true;
+            truth = truth_of(hidden->favours_permit == match->opening);
+        }
+        if (truth == TRUTH_UNDECIDED && all == TRUTH_TRUE)
+            *undecided = d;
+        all = truth_and(all, truth);
+    }
+    return all;
+}
+
+/* Of those that the names leave, those that what is held leaves. It is no part of the key by which candidates are remembered:
+ * tokens differ in it from principal to principal, and it may be long. */
+static enum code narrow(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                        bool redactions, struct regex_budget budgets[2], struct candidates *candidates)
+{
+    const struct rule_candidate *from = redactions ? candidates->redactions : candidates->rules;
+    uint32_t count = redactions ? candidates->redaction_count : candidates->rule_count, kept = 0;
+    struct rule_candidate *left = arena_alloc(&scratch->arena, (count + 1) * sizeof *left);
+
+    if (left == NULL)
+        return CODE_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rule *rule = redactions ? NULL : &policy->rules[from[i].at];
+        const struct match *match = rule != NULL ? &rule->match : &policy->redactions[from[i].at].match;
+        enum dimension undecided = from[i].undecided;
+        enum truth truth = ask_held(match, question, &budgets[rule != NULL && rule->monitor], &undecided, &candidates->guessed);
+
+        left[kept] = from[i];
+        if (truth == TRUTH_UNDECIDED && from[i].match == TRUTH_TRUE)
+            left[kept].undecided = undecided;
+        left[kept].match = truth_and(from[i].match, truth);
+        kept += left[kept].match != TRUTH_FALSE;
+    }
+    if (redactions) {
+        candidates->redactions = left;
+        candidates->redaction_count = kept;
+    } else {
+        candidates->rules = left;
+        candidates->rule_count = kept;
+    }
+    return CODE_OK;
+}
+
+/* Work alone bounds it, as it does the search: the same question gets the same candidates. */
+static enum code narrow_both(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
+                             struct candidates *candidates)
+{
+    struct regex_budget budgets[2];
+    enum code code;
+
+    regex_budget_init(&budgets[0]);
+    regex_budget_init(&budgets[1]);
+    code = narrow(policy, question, scratch, false, budgets, candidates);
+    candidates->spent |= budgets[0].spent;
+    candidates->monitor_spent |= budgets[1].spent;
+    regex_budget_init(&budgets[0]);
+    return code == CODE_OK ? narrow(policy, question, scratch, true, budgets, candidates) : code;
+}
+
 enum code policy__candidates(const struct policy *policy, const struct question *question,
                              struct policy_scratch *scratch, struct candidates *candidates)
 {
     const struct cache_entry *entry;
+    enum code code = CODE_OK;
     struct key key;
 
     make_key(policy, question, &key);
     entry = *slot_of(scratch, &key);
     if (entry == NULL || !is_entry_of(entry, policy, &key))
-        return find_and_remember(policy, question, scratch, &key, candidates);
-    *candidates = entry->candidates;
-    return CODE_OK;
+        code = find_and_remember(policy, question, scratch, &key, candidates);
+    else
+        *candidates = entry->candidates;
+    return code == CODE_OK && policy->asks_held ? narrow_both(policy, question, scratch, candidates) : code;
 }
 
 enum code policy_scratch_new(struct policy_scratch **scratch)

@@ -20,7 +20,8 @@ struct rule_candidate {
 struct candidates {
     const struct rule_candidate *rules, *redactions;
     uint32_t rule_count, redaction_count;
-    bool spent, monitor_spent; /* the regexes of `match` used up their budget: of enforced rules, of monitored ones */
+    bool spent, monitor_spent; /* the names of `match` used up their budget: of enforced rules, of monitored ones */
+    bool guessed;              /* what a record has cut of groups or scopes was asked for */
 };
 
 struct cache_entry;
@@ -32,7 +33,8 @@ struct policy_scratch {
     size_t cache_bytes;
 };
 
-/* Remembers what it found: the result is a function of the snapshot and the names in the question. */
+/* Remembers what it found by names: the result is a function of the snapshot, and of the names, groups and scopes in the
+ * question. */
 enum code policy__candidates(const struct policy *policy, const struct question *question,
                              struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
 

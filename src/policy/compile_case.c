@@ -64,11 +64,29 @@ static void compile_target(struct compiler *c, const struct yaml_node *call, str
 
 const char policy_unsaid_name[] = "test", policy_unsaid_method[] = "tools/call";
 
+static void take_name(struct compiler *c, const struct yaml_node *text, void *part)
+{
+    *(struct span *)part = policy__copy(c, text->text);
+}
+
+/* What an access token says of who asks. */
+static void compile_who(struct compiler *c, const struct yaml_node *call, struct question *question)
+{
+    const struct yaml_node *groups = yaml_member(call, "groups"), *scopes = yaml_member(call, "scopes");
+
+    if (groups != NULL)
+        question->groups = policy__texts(c, groups, sizeof *question->groups, take_name, &question->group_count);
+    if (scopes != NULL)
+        question->scopes = policy__texts(c, scopes, sizeof *question->scopes, take_name, &question->scope_count);
+    question->claims = map_value(c, yaml_member(call, "claims"));
+}
+
 static void compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
                                         "query", "arguments", "params", "approved", "meta", "param", "time", "client",
-                                        "session", "correlation", "after", "spent", "annotations", NULL};
+                                        "session", "correlation", "after", "spent", "annotations", "groups",
+                                        "scopes", "claims", NULL};
     const struct {
         const char *key, *usual;
         struct span *text;
@@ -91,6 +109,7 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
     if (span_is(question->method, "response") != (question->answers.len > 0))
         FAULT(c, call, "`answers` goes with the method response and only with it; add or remove one of them");
     compile_time(c, yaml_member(call, "time"), question);
+    compile_who(c, call, question);
     compile_root(c, call, question);
     compile_target(c, call, question);
 }

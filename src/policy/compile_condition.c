@@ -14,7 +14,7 @@ struct condition_place {
 };
 
 static const char *const known[] = {
-    "arg", "meta", "param", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
+    "arg", "meta", "param", "claim", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
@@ -109,17 +109,29 @@ static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
     return decoders;
 }
 
-/* `arg: PATH`, `meta: PATH` or `param: PATH`, `keys` and `decode`. */
+const char *const policy_root_text[FROM_COUNT + 1] = {"arg", "meta", "param", "claim", NULL};
+
+/* Where the leaf's path is written; NULL: nowhere. */
+static const struct yaml_node *root_node(const struct yaml_node *node, enum condition_root *from)
+{
+    const struct yaml_node *found = NULL;
+
+    for (*from = FROM_ARG; *from < FROM_COUNT && found == NULL; ++*from)
+        found = yaml_member(node, policy_root_text[*from]);
+    --*from;
+    return found;
+}
+
+/* `arg: PATH`, `meta: PATH`, `param: PATH` or `claim: PATH`, `keys` and `decode`. */
 static void read_subject(struct compiler *c, const struct yaml_node *node, struct condition *subject)
 {
-    const struct yaml_node *arg = yaml_member(node, "arg"), *meta = yaml_member(node, "meta");
-    const struct yaml_node *param = yaml_member(node, "param"), *path = arg != NULL ? arg : meta != NULL ? meta : param;
-    const struct yaml_node *keys = yaml_member(node, "keys");
+    const struct yaml_node *path = root_node(node, &subject->from), *keys = yaml_member(node, "keys");
 
-    subject->from = path == arg ? FROM_ARG : path == meta ? FROM_META : FROM_PARAM;
     subject->decoders = read_decoders(c, yaml_member(node, "decode"));
-    if ((arg != NULL) + (meta != NULL) + (param != NULL) > 1)
-        FAULT_KEY(c, param ? param : meta, "a condition asks about one of `arg`, `meta` and `param`; write two conditions");
+    for (enum condition_root other = subject->from + 1; other < FROM_COUNT; other++)
+        if (yaml_member(node, policy_root_text[other]) != NULL)
+            FAULT_KEY(c, yaml_member(node, policy_root_text[other]),
+                      "a condition asks about one of `arg`, `meta`, `param` and `claim`; write two conditions");
     policy__path(c, path, &subject->path);
     if (keys == NULL)
         return;
@@ -147,24 +159,14 @@ static enum truth absent_truth(const struct condition *leaf, const struct manner
 static void label_leaf(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                        struct condition *leaf)
 {
-    static const char *const from_text[] = {[FROM_ARG] = "", [FROM_META] = "meta ", [FROM_PARAM] = "param "};
+    bool is_arg = leaf->from == FROM_ARG;
     char more[320];
-    int len = snprintf(more, sizeof more, " %s%s%.200s", from_text[leaf->from], leaf->asks_keys ? "keys of " : "",
-                       leaf->path.text.at);
+    int len = snprintf(more, sizeof more, " %s%s%s%.200s", is_arg ? "" : policy_root_text[leaf->from], is_arg ? "" : " ",
+                       leaf->asks_keys ? "keys of " : "", leaf->path.text.at);
 
     for (uint32_t i = 0; i < leaf->op_count && len > 0 && (size_t)len < sizeof more; i++)
         len += snprintf(more + len, sizeof more - (size_t)len, " %s", leaf->ops[i].operator->word);
     set_label(c, node, place, more, leaf);
-}
-
-/* The one name that this step of a path selects; at == NULL: there is no such step, or perhaps it selects others. */
-static struct span name_at(const struct path *path, uint32_t step)
-{
-    const struct path_segment *segment = step < path->count ? &path->segments[step] : NULL;
-    bool is_one = segment != NULL && !segment->descends && segment->count == 1 &&
-                  segment->selectors[0].kind == SELECTOR_NAME;
-
-    return is_one ? segment->selectors[0].name : SPAN_NONE;
 }
 
 /* Takes: name.at == NULL: perhaps any member, or _meta itself. */
@@ -184,12 +186,12 @@ static void add_meta(struct compiler *c, struct meta_asks *asks, struct span nam
 static void note_meta(struct compiler *c, const struct condition *leaf)
 {
     struct meta_asks *asks = c->policy->meta_asks;
-    struct span first = name_at(&leaf->path, 0), name = first;
+    struct span first = path_name_at(&leaf->path, 0), name = first;
 
     if (leaf->from != FROM_META) {
         if (first.at != NULL && !span_is(first, "_meta"))
             return;
-        name = first.at != NULL ? name_at(&leaf->path, 1) : SPAN_NONE;
+        name = first.at != NULL ? path_name_at(&leaf->path, 1) : SPAN_NONE;
     }
     if (leaf->from != FROM_ARG)
         add_meta(c, &asks[true], name);
@@ -212,9 +214,13 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
         leaf->skips_containers |= leaf->path.ends_everywhere && leaf->ops[i].operator->of_text != NULL;
     if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
         policy__warn_absence(c, node, leaf);
-    note_meta(c, leaf);
+    if (leaf->from == FROM_CLAIM)
+        policy__note_claim(c, leaf);
+    else
+        note_meta(c, leaf);
     policy__warn_decode(c, node, leaf);
     policy__warn_closing(c, node, leaf);
+    policy__warn_claim(c, node, leaf);
     label_leaf(c, node, place, leaf);
 }
 
@@ -366,7 +372,7 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
 {
     static const char *const words[] = {"not", "any", "all", NULL};
     const struct yaml_node *word = NULL;
-    bool is_leaf = yaml_member(node, "arg") != NULL || yaml_member(node, "meta") != NULL || yaml_member(node, "param") != NULL;
+    enum condition_root from;
     enum fact_kind kind;
 
     if (!policy__is_map_of(c, node, known, "a condition"))
@@ -377,11 +383,11 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
     }
     for (const char *const *w = words; *w != NULL && word == NULL; w++)
         word = yaml_member(node, *w);
-    if (word == NULL && is_leaf)
+    if (word == NULL && root_node(node, &from) != NULL)
         compile_leaf(c, node, place, condition);
     else if (word == NULL)
-        FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `not`, `any`, `all`, `during`, `session`, `client` or "
-              "`annotations`; write {arg: NAME, OPERATOR: VALUE}");
+        FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, `client` "
+              "or `annotations`; write {arg: NAME, OPERATOR: VALUE}");
     else if (node->count != 1)
         FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
     else if (place->depth >= DEPTH_MAX)

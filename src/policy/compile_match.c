@@ -6,7 +6,7 @@
 const char *const policy_dimension_text[DIM_COUNT] = {
     [DIM_TENANT] = "tenants", [DIM_PRINCIPAL] = "principals", [DIM_UPSTREAM] = "upstreams",
     [DIM_METHOD] = "methods", [DIM_PATH] = "paths", [DIM_QUERY] = "queries", [DIM_TOOL] = "tools",
-    [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts",
+    [DIM_RESOURCE] = "resources", [DIM_PROMPT] = "prompts", [DIM_GROUP] = "groups", [DIM_SCOPE] = "scopes",
 };
 
 static void compile_regex_name(struct compiler *c, const struct yaml_node *node, bool opening, struct match_name *name)
@@ -38,7 +38,7 @@ static void compile_name(struct compiler *c, const struct yaml_node *node, enum 
         return;
     if (node->text.len == 0)
         FAULT(c, node, "an empty name never matches; write a name, a glob such as '*', or {regex: '...'}");
-    policy__warn_name(c, node);
+    policy__warn_name(c, node, dimension);
     if (dimension == DIM_METHOD && span_is(node->text, "protocol"))
         name->kind = NAME_PROTOCOL;
     else if (!glob_is_literal(node->text))
@@ -83,7 +83,7 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
 {
     enum dimension target = DIM_COUNT;
 
-    for (enum dimension d = DIM_TARGET; d < DIM_COUNT; d++) {
+    for (enum dimension d = DIM_TARGET; d < DIM_HELD; d++) {
         if (!match->by[d].given)
             continue;
         if (target != DIM_COUNT)
@@ -97,7 +97,7 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
 void policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
 {
     static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
-                                        "resources", "prompts", "", "annotations", "client", "session", "during", NULL};
+                                        "resources", "prompts", "groups", "scopes", "", "annotations", "client", "session", "during", NULL};
     enum dimension target;
 
     *match = (struct match){.opening = opening};
@@ -115,4 +115,5 @@ void policy__compile_match(struct compiler *c, const struct yaml_node *node, boo
     c->policy->asks_query |= match->by[DIM_QUERY].given;
     c->policy->asks_resource |= match->by[DIM_RESOURCE].given;
     c->policy->asks_prompt |= match->by[DIM_PROMPT].given;
+    c->policy->asks_held |= match->by[DIM_GROUP].given || match->by[DIM_SCOPE].given;
 }

@@ -97,6 +97,9 @@ void policy__compile_match(struct compiler *c, const struct yaml_node *node, boo
 /* compile_condition.c. Returns: NULL: there is no list. */
 const struct condition *policy__compile_when(struct compiler *c, const struct yaml_node *list);
 
+/* claim.c: of a leaf with its path, which stays where it is */
+void policy__note_claim(struct compiler *c, struct condition *leaf);
+
 /* compile_fact.c: conditions beyond arguments. Returns: the member whose key names one, or NULL. */
 const struct yaml_node *policy__fact_node(const struct yaml_node *condition, enum fact_kind *kind);
 /* Takes: condition: the map that holds the member; negated: it stands under an odd number of `not`. */
@@ -150,7 +153,8 @@ void policy__warn_rule(struct compiler *c, const struct yaml_node *node);
 void policy__warn_decode(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 /* Whether variables stand in it, if it is a string; a doubt about what looks like one. */
 bool policy__varies(struct compiler *c, const struct yaml_node *text);
-void policy__warn_name(struct compiler *c, const struct yaml_node *node);
+void policy__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension);
+void policy__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 void policy__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 void policy__warn_absence(struct compiler *c, const struct yaml_node *node, const struct condition *leaf);
 

@@ -2,6 +2,8 @@
 #include "policy/compile_priv.h"
 #include "policy/variable.h"
 
+#include "unicode/unicode.h"
+
 #include <ctype.h>
 
 /* What is seen of one place while it is read; what takes the whole set is author/warn.c's. */
@@ -137,11 +139,50 @@ bool policy__varies(struct compiler *c, const struct yaml_node *text)
     return variable_in(text->text);
 }
 
-void policy__warn_name(struct compiler *c, const struct yaml_node *node)
+/* What no token has: RFC 6749 parts scopes by blanks, and the gate takes no name that nobody could read. */
+static bool is_never_held(struct span name, enum dimension dimension)
 {
+    uint32_t point;
+    size_t len;
+
+    for (size_t at = 0; at < name.len; at += len) {
+        len = unicode_next(span_part(name, at, SIZE_MAX), &point);
+        if (len == 0 || unicode_cells(point) < 0 || (dimension == DIM_SCOPE && (point <= ' ' || point > '~' || point == '"')))
+            return true;
+    }
+    return false;
+}
+
+/* Behind `spiffe://` stands a trust domain, and `*` goes on over its end. */
+static bool leaves_trust_domain(struct span name)
+{
+    static const struct span scheme = SPAN_LIT("spiffe://");
+    struct span domain = span_part(name, scheme.len, SIZE_MAX);
+
+    domain = span_part(domain, 0, span_find(domain, '/'));
+    return span_starts_with(name, scheme) && memchr(domain.at, '*', domain.len) != NULL && domain.len > 1;
+}
+
+void policy__warn_name(struct compiler *c, const struct yaml_node *node, enum dimension dimension)
+{
+    if (c->warnings != NULL && dimension >= DIM_HELD && is_never_held(node->text, dimension))
+        WARN(c, node, dimension == DIM_SCOPE ? "no token has this scope: a scope is visible ASCII without blanks and quotes; "
+             "write each scope on its own" : "nobody is in this group: the gate takes no name with characters that cannot be "
+             "seen; write it as the provider does");
+    if (c->warnings != NULL && dimension == DIM_PRINCIPAL && leaves_trust_domain(node->text))
+        WARN(c, node, "the `*` stands in the trust domain and goes on over its end, so that the principals of other domains are "
+             "meant, too; write the domain out, as in spiffe://example.org/*");
     if (c->warnings != NULL && variable_in(node->text))
         WARN(c, node, "`match` has no variables, so that this name holds braces; ask in `when`, as in "
              "{arg: uri, glob: 'x://{tenant}/*'}");
+}
+
+/* Only tokens have claims: what holds without the claim holds for everybody who comes with a key or a certificate. */
+void policy__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
+{
+    if (c->warnings != NULL && leaf->from == FROM_CLAIM && leaf->opening && leaf->absent == TRUTH_TRUE)
+        WARN(c, node, "`%.*s` is absent for who comes without a token, too, and this permit takes that for good; add another "
+             "condition, or `groups` or `scopes`, if only tokens are meant", SPAN_ARG(leaf->path.text));
 }
 
 void policy__warn_closing(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)

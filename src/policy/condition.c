@@ -145,23 +145,41 @@ static const struct json_node *root_of(const struct question *question, enum con
         return question->meta;
     case FROM_PARAM: /* of other methods, `$` is all of params */
         return question_has_arguments(question) ? question->params : question->root;
+    case FROM_CLAIM:
+        return question->claims;
     case FROM_ARG:
+    case FROM_COUNT:
         break;
     }
     return question->root;
 }
 
+/* What the record of a call may have lost whole. Takes: path, root: set anew where a claim was recorded alone. */
+static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, struct path *path,
+                    const struct json_node **root)
+{
+    const struct question_hidden *hidden = walk->question->hidden;
+
+    if (hidden == NULL || leaf->from == FROM_ARG)
+        return false;
+    if (leaf->from != FROM_CLAIM)
+        return hidden->meta;
+    return hidden->claims && !policy__claim_recorded(leaf, *root, path, root);
+}
+
 static enum truth leaf_truth(struct rule_walk *walk, const struct condition *condition)
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
+    const struct json_node *root = root_of(walk->question, condition->from);
+    struct path path = condition->path;
 
     leaf.path = (struct path_walk){
-        .path = &condition->path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left, .look = look,
+        .path = &path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left, .look = look,
         .look_at = walk->visits_left > VISITS_EACH ? walk->visits_left - VISITS_EACH : 0, .hidden = walk->question->hidden};
-    if (condition->from != FROM_ARG && walk->question->hidden != NULL && walk->question->hidden->meta)
+    if (is_lost(walk, condition, &path, &root))
         return policy__guess(walk, condition->opening);
     if (!walk->budget->spent) /* else the call is denied, whatever was still to be seen */
-        path_run(&leaf.path, root_of(walk->question, condition->from));
+        path_run(&leaf.path, root);
     if (!policy__spend_visits(walk) || leaf.path.spent) {
         walk->spent = true;
         return TRUTH_UNDECIDED;

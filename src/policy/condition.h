@@ -18,8 +18,20 @@ extern const char *const policy_decoder_text[DECODER_COUNT + 1]; /* "percent" ..
 
 enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT };
 
-/* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params. */
-enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM };
+/* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params, `claim:` at what
+ * an access token says of who asks. */
+enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM, FROM_CLAIM, FROM_COUNT };
+
+extern const char *const policy_root_text[FROM_COUNT + 1]; /* "arg" ..., NULL */
+
+/* Which claim a path asks for: claim.c. */
+struct claim_ask {
+    struct span key;         /* the names with which the path begins, normalised; all that it selects lies below them */
+    const struct path *path;
+    const size_t *ends;      /* of `$` and of each name, in the key */
+    uint32_t steps;          /* names */
+    const struct claim_ask *next;
+};
 
 /* What conditions ask of _meta, and an approval is bound to. */
 struct meta_key {
@@ -42,6 +54,7 @@ struct condition {
     /* LEAF */
     struct path path;
     enum condition_root from;
+    const struct claim_ask *claim; /* FROM_CLAIM */
     bool asks_keys; /* names of members in place of their values */
     unsigned decoders; /* 1 << enum decoder; 0: strings are read as they are */
     const struct op *ops;

@@ -369,6 +369,7 @@ static enum code judge(struct judging *judging, const struct question *question,
     code = policy__redact(judging->policy, &judging->candidates, question, judging->scratch, verdict);
     if (code != CODE_OK)
         return code;
+    judging->guessed = judging->candidates.guessed;
     judging->spent = judging->candidates.spent;
     judging->monitor_spent = judging->candidates.monitor_spent;
     judge_rules(judging, question, budget, false);
@@ -484,6 +485,34 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
         could = true;
     }
     return could;
+}
+
+/* Of a permit that would decide, one that some token may have. */
+static struct span lacking_scope(const struct policy *policy, const struct question *question, const struct verdict *verdict)
+{
+    const struct rule *rule = verdict->kind == VERDICT_PERMIT ? policy_rule_by_id(policy, verdict->rule) : NULL;
+    const struct names *scopes = rule != NULL && rule->effect == EFFECT_PERMIT ? &rule->match.by[DIM_SCOPE] : NULL;
+    struct regex_budget budget;
+
+    regex_budget_init(&budget);
+    if (scopes == NULL || policy_names_match(scopes, DIM_SCOPE, true, question, &budget) == TRUTH_TRUE)
+        return SPAN_NONE;
+    for (uint32_t i = 0; i < scopes->count; i++)
+        if (scopes->name[i].kind == NAME_LITERAL)
+            return scopes->name[i].text;
+    return SPAN_NONE;
+}
+
+struct span policy_lacking_scope(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
+{
+    struct question without = *question;
+    struct verdict verdict;
+
+    if (policy == NULL || !policy->asks_held)
+        return SPAN_NONE;
+    without.any_scope = true;
+    policy_eval(policy, &without, true, scratch, &verdict);
+    return lacking_scope(policy, question, &verdict);
 }
 
 bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)

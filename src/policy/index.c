@@ -49,7 +49,7 @@ static bool is_exact(const struct names *names)
 
 static void count_uses(struct index *index, const struct rule *rule)
 {
-    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
+    for (enum dimension d = DIM_TENANT; d < DIM_HELD; d++) {
         const struct names *names = &rule->match.by[d];
         bool exact = is_exact(names);
 
@@ -72,7 +72,7 @@ static enum dimension best_dimension(const struct index *index, const struct rul
     enum dimension best = DIM_COUNT;
     uint64_t fewest = UINT64_MAX;
 
-    for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++) {
+    for (enum dimension d = DIM_TENANT; d < DIM_HELD; d++) {
         const struct names *names = &rule->match.by[d];
         uint64_t uses = 0;
 
@@ -154,7 +154,7 @@ enum code policy__index_build(struct policy *policy)
         return CODE_NOMEM;
     policy->index = index;
     for (uint32_t r = 0; r < policy->rule_count; r++)
-        for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
+        for (enum dimension d = DIM_TENANT; d < DIM_HELD; d++)
             names += policy->rules[r].match.by[d].count;
     while (size < names * 2)
         size *= 2;
@@ -192,10 +192,10 @@ enum code policy__index_each(const struct policy *policy, const struct question 
     for (size_t i = 0; question->any_resource && i < index->bucket_count && code == CODE_OK; i++)
         if (index->buckets[i].dimension == DIM_RESOURCE && index->buckets[i].count > 0)
             code = add(context, index->buckets[i].rules, index->buckets[i].count);
-    for (enum dimension d = DIM_TENANT; d <= DIM_COUNT && code == CODE_OK; d++) {
+    for (enum dimension d = DIM_TENANT; d <= DIM_HELD && code == CODE_OK; d++) {
         /* An answer is about the method that it answers, too. */
-        struct span key = d < DIM_COUNT ? question_name(question, d) : question->answers;
-        const struct index_bucket *bucket = key.len > 0 ? slot_of(index, d < DIM_COUNT ? d : DIM_METHOD, key) : NULL;
+        struct span key = d < DIM_HELD ? question_name(question, d) : question->answers;
+        const struct index_bucket *bucket = key.len > 0 ? slot_of(index, d < DIM_HELD ? d : DIM_METHOD, key) : NULL;
 
         if (bucket != NULL && bucket->count > 0)
             code = add(context, bucket->rules, bucket->count);

@@ -62,7 +62,7 @@ enum truth policy_name_matches(const struct match_name *name, bool opening, stru
 
 struct span *question_place(struct question *question, enum dimension dimension)
 {
-    static const size_t places[DIM_COUNT] = {
+    static const size_t places[DIM_HELD] = {
         [DIM_TENANT] = offsetof(struct question, tenant), [DIM_PRINCIPAL] = offsetof(struct question, principal),
         [DIM_UPSTREAM] = offsetof(struct question, upstream), [DIM_METHOD] = offsetof(struct question, method),
         [DIM_PATH] = offsetof(struct question, path), [DIM_QUERY] = offsetof(struct question, query),
@@ -78,15 +78,43 @@ struct span question_name(const struct question *question, enum dimension dimens
     return *question_place((struct question *)(uintptr_t)question, dimension);
 }
 
+struct held question_held(const struct question *question, enum dimension dimension)
+{
+    return dimension == DIM_GROUP ? (struct held){question->groups, question->group_count}
+                                  : (struct held){question->scopes, question->scope_count};
+}
+
+/* Any of the names, of any that is held. Each pair is paid for: who asks may hold thousands, and rules name as many. */
+static enum truth held_match(const struct names *names, enum dimension dimension, bool opening, const struct question *question,
+                             struct regex_budget *budget)
+{
+    const struct question_hidden *hidden = question->hidden;
+    struct held held = question_held(question, dimension);
+    enum truth truth = TRUTH_FALSE;
+
+    if (dimension == DIM_SCOPE && opening && question->any_scope)
+        return TRUTH_TRUE;
+    for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {
+        if (!regex_budget_spend(budget, ((uint64_t)held.count + 1) * VISIT_WORK))
+            return TRUTH_UNDECIDED;
+        for (uint32_t h = 0; h < held.count && truth != TRUTH_TRUE; h++)
+            if (held.name[h].len > 0)
+                truth = truth_or(truth, policy_name_matches(&names->name[i], opening, held.name[h], budget));
+    }
+    return truth != TRUTH_TRUE && hidden != NULL && hidden->held[dimension - DIM_HELD] ? TRUTH_UNDECIDED : truth;
+}
+
 enum truth policy_names_match(const struct names *names, enum dimension dimension, bool opening,
                                const struct question *question, struct regex_budget *budget)
 {
-    struct span value = question_name(question, dimension);
+    struct span value = dimension < DIM_HELD ? question_name(question, dimension) : SPAN_NONE;
     bool is_response = dimension == DIM_METHOD && span_is(question->method, "response") && question->answers.len > 0;
     enum truth truth = TRUTH_FALSE;
 
     if (!names->given)
         return TRUTH_TRUE;
+    if (dimension >= DIM_HELD)
+        return held_match(names, dimension, opening, question, budget);
     if (dimension == DIM_RESOURCE && question->any_resource)
         return TRUTH_UNDECIDED; /* uris.c */
     /* A message that calls no tool has no name that could match, not even `*`; likewise with resources and prompts. */
@@ -101,12 +129,12 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
     return truth;
 }
 
-enum truth policy_match(const struct match *match, const struct question *question, struct regex_budget *budget,
-                         enum dimension *undecided)
+enum truth policy_match(const struct match *match, enum dimension from, enum dimension to, const struct question *question,
+                        struct regex_budget *budget, enum dimension *undecided)
 {
     enum truth all = TRUTH_TRUE;
 
-    for (enum dimension d = DIM_TENANT; d < DIM_COUNT && all != TRUTH_FALSE; d++) {
+    for (enum dimension d = from; d < to && all != TRUTH_FALSE; d++) {
         enum truth truth;
 
         if (!match->by[d].given)

@@ -12,14 +12,17 @@
 #include "policy/truth.h"
 #include "regex/regex.h"
 
-/* The last three are targets, of which a message has one or none. */
+/* Tool, resource and prompt are targets, of which a message has one or none. Groups and scopes are held: who asks has any
+ * number of them. */
 enum dimension {
-    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT, DIM_COUNT
+    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT, DIM_GROUP,
+    DIM_SCOPE, DIM_COUNT
 };
 
 #define DIM_OPTIONAL DIM_PATH /* what some messages have: from here on a list matches none that has nothing, not even by `*` */
 
-#define DIM_TARGET DIM_TOOL /* the first of them */
+#define DIM_TARGET DIM_TOOL /* the first target; */
+#define DIM_HELD DIM_GROUP  /* the first that is held, and so the end of those of which a call has one value at most */
 
 extern const char *const policy_dimension_text[DIM_COUNT]; /* "tenants" ... */
 
@@ -46,15 +49,23 @@ struct match {
 
 extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
 
+/* Takes: a dimension before DIM_HELD. */
 struct span *question_place(struct question *question, enum dimension dimension);
 struct span question_name(const struct question *question, enum dimension dimension);
+
+/* What who asks has of a dimension from DIM_HELD on. */
+struct held {
+    const struct span *name;
+    uint32_t count;
+};
+struct held question_held(const struct question *question, enum dimension dimension);
 
 enum truth policy_name_matches(const struct match_name *name, bool opening, struct span value, struct regex_budget *budget);
 enum truth policy_names_match(const struct names *names, enum dimension dimension, bool opening,
                               const struct question *question, struct regex_budget *budget);
-/* *undecided: the first undecided dimension, where the result is undecided. */
-enum truth policy_match(const struct match *match, const struct question *question, struct regex_budget *budget,
-                        enum dimension *undecided);
+/* From one dimension to before another. *undecided: the first undecided one, where the result is undecided. */
+enum truth policy_match(const struct match *match, enum dimension from, enum dimension to, const struct question *question,
+                        struct regex_budget *budget, enum dimension *undecided);
 
 /* Opening, a regex that folds case is undecided on what others may fold otherwise. */
 enum truth policy__regex(const struct regex *regex, bool opening, struct span subject, bool whole, struct regex_budget *budget);

@@ -162,3 +162,12 @@ void path_run(struct path_walk *walk, const struct json_node *root)
     if (root != NULL)
         (void)walk_from(walk, 0, root);
 }
+
+struct span path_name_at(const struct path *path, uint32_t step)
+{
+    const struct path_segment *segment = step < path->count ? &path->segments[step] : NULL;
+    bool is_one = segment != NULL && !segment->descends && segment->count == 1 &&
+                  segment->selectors[0].kind == SELECTOR_NAME;
+
+    return is_one ? segment->selectors[0].name : SPAN_NONE;
+}

@@ -59,6 +59,11 @@ bool policy_asks_query(const struct policy *policy);
 bool policy_asks_meta(const struct policy *policy, const struct question *question, struct span key);
 bool policy_asks_all_meta(const struct policy *policy, const struct question *question);
 
+/* Whether some rule asks for claims, and these as they are recorded: by their normalised paths, each in a list that is empty
+ * where it is absent. */
+bool policy_asks_claims(const struct policy *policy);
+enum code policy_claims_write(const struct policy *policy, const struct json_node *claims, struct buf *out) MUST_USE;
+
 bool policy_watches(const struct policy *policy); /* whether there is any watch */
 
 /* Calls `told` for each watch (question.h) that a permitted call is one of, or may be (is_sure false): so many that a version
@@ -100,6 +105,11 @@ unsigned policy_possible(const struct verdict *against, const struct verdict *fa
  * permit it for this principal or a forbid without `when` covers it. Of a template (question.any_resource) it is asked
  * whether a rule could permit some URI that begins and ends as it does, and a forbid must cover all of these. */
 bool policy_could_permit(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
+
+/* Of a call that no rule permits: the scope for want of which it is denied, a name that stands in the permit that would
+ * decide had the token such a scope; at == NULL: none is, or the rule names only patterns. It lives as long as the policy.
+ * Nothing else about rules is told by it. */
+struct span policy_lacking_scope(const struct policy *policy, const struct question *question, struct policy_scratch *scratch);
 
 /* Whether rules permit the message by its names alone: none that could apply to it has a condition, a limit, another effect, or
  * is monitored. */

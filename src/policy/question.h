@@ -84,6 +84,8 @@ struct question_hidden {
     const struct json_node *const *nodes; /* values under `root`, or `root` itself, that stand in for others */
     uint32_t count;
     bool meta;                            /* nothing is known of params._meta */
+    bool held[2];                         /* groups, scopes: there were more, of which nothing is known */
+    bool claims;                          /* of claims nothing is known but what `claims` of the question says, by its paths */
     bool hints;                           /* nor of what the server said of the tool, but for what `state` knows */
     const struct json_node *spent;        /* what sums counted of the call, by their paths; or NULL */
     bool favours_permit;
@@ -98,6 +100,7 @@ struct question {
     struct span principal;
     const struct span *groups, *scopes; /* what the identity has of them, each once or more; NULL: none */
     uint32_t group_count, scope_count;
+    bool any_scope;                /* permits ask for no scopes: what would one more open? */
     const struct json_node *claims; /* of an access token, an object; NULL: it has none */
     struct span upstream;          /* the route's name */
     struct span method;            /* or a pseudo-name: stream/open, session/end, response, stream/message */

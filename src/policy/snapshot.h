@@ -62,7 +62,9 @@ struct policy {
     uint32_t case_count;
     uint32_t condition_count;
     struct meta_asks meta_asks[2]; /* [question_has_arguments]: of other methods `arg:` reaches _meta, too */
-    bool asks_principal, asks_path, asks_query, asks_resource, asks_prompt; /* some rule or redaction restricts them */
+    const struct claim_ask *claims; /* that rules ask for; none lies below another */
+    /* some rule or redaction restricts them */
+    bool asks_principal, asks_path, asks_query, asks_resource, asks_prompt, asks_held;
     const struct index *index;
 };
 

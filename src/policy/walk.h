@@ -53,6 +53,11 @@ enum truth policy__only_args(struct rule_walk *walk, const struct rule *rule);
 enum truth policy__amount(struct rule_walk *walk, const struct verdict *verdict, const struct policy_limit *limit,
                           uint64_t *amount);
 
+/* claim.c: of a recorded call, the value below which what the leaf asks for lies, and the path from there on.
+ * Returns: false: it was not recorded. */
+bool policy__claim_recorded(const struct condition *leaf, const struct json_node *recorded, struct path *rest,
+                            const struct json_node **root);
+
 /* hidden.c: what a condition asks of a hidden value. Marks the walk. */
 enum truth policy__guess(struct rule_walk *walk, bool opening);
 

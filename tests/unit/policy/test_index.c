@@ -89,7 +89,7 @@ static void check_against_all(struct court *court, const struct question *questi
         enum truth truth;
 
         regex_budget_init(&budget);
-        truth = policy_match(&court->policy->rules[i].match, question, &budget, &undecided);
+        truth = policy_match(&court->policy->rules[i].match, DIM_TENANT, DIM_COUNT, question, &budget, &undecided);
         if (truth == TRUTH_FALSE)
             continue;
         assert_true(at < found.rule_count);
