@@ -291,8 +291,8 @@ static int read_recorded(struct explain_call *call)
 static bool describes(const struct explain_call *call)
 {
     return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->path != NULL ||
-           call->query != NULL || call->time != NULL || call->client != NULL || call->args.count > 0 || call->groups.count > 0 ||
-           call->scopes.count > 0;
+           call->query != NULL || call->time != NULL || call->client != NULL ||
+           call->args.count + call->groups.count + call->scopes.count > 0;
 }
 
 static bool names_caller(const struct explain_call *call)

@@ -563,7 +563,8 @@ static void begin_with_tests(struct making *m, const struct policy *policy)
         struct regex_budget budget;
 
         regex_budget_init(&budget);
-        if (policy_match(&m->rule->match, DIM_TENANT, DIM_COUNT, question, &budget, &undecided) != TRUTH_TRUE || question->root == NULL)
+        if (question->root == NULL ||
+            policy_match(&m->rule->match, DIM_TENANT, DIM_COUNT, question, &budget, &undecided) != TRUTH_TRUE)
             continue;
         taken++;
         arena_reset(&m->arena);

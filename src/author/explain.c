@@ -421,24 +421,13 @@ static void say_name(struct telling *telling, const char *before, struct span na
     tell_text(telling, before, NULL, NULL);
 }
 
-static void say_held(struct telling *telling, const char *before, struct held held, bool has_more)
-{
-    for (uint32_t i = 0; i < held.count && i < VALUES_SHOWN; i++)
-        say_name(telling, i == 0 ? before : ", ", held.name[i]);
-    if (held.count > VALUES_SHOWN)
-        SAY(telling, " and %u more", held.count - VALUES_SHOWN);
-    if (has_more)
-        SAY(telling, "%s some that were not recorded", held.count == 0 ? before : " and");
-}
-
 static void say_question(struct telling *telling, const struct question *q)
 {
-    const struct question_hidden none = {.count = 0}, *hidden = q->hidden != NULL ? q->hidden : &none;
-
     say_name(telling, "", q->principal);
     say_name(telling, " of tenant ", q->tenant);
-    say_held(telling, " in the groups ", question_held(q, DIM_GROUP), hidden->held[0]);
-    say_held(telling, " with the scopes ", question_held(q, DIM_SCOPE), hidden->held[1]);
+    words_held(&telling->text, " in the groups ", q, DIM_GROUP);
+    words_held(&telling->text, " with the scopes ", q, DIM_SCOPE);
+    tell_text(telling, "", NULL, NULL);
     say_name(telling, " asks ", q->method);
     say_name(telling, " ", q->tool);
     say_name(telling, " about the tool ", q->shown);

@@ -10,6 +10,7 @@
 
 #define TEXT_SHOWN 80 /* bytes of an operand */
 #define LIST_SHOWN 8  /* members of a list */
+#define HELD_SHOWN 20 /* groups, or scopes */
 
 static bool is_bare(struct span text)
 {
@@ -238,6 +239,21 @@ static void say_name(struct buf *out, const struct match_name *name)
     words_text(out, name->text);
     if (name->kind == NAME_REGEX)
         buf_addf(out, ", anchor: %s}", name->whole ? "whole" : "anywhere");
+}
+
+void words_held(struct buf *out, const char *before, const struct question *question, enum dimension dimension)
+{
+    struct held held = question_held(question, dimension);
+    bool has_more = question->hidden != NULL && question->hidden->held[dimension - DIM_HELD];
+
+    for (uint32_t i = 0; i < held.count && i < HELD_SHOWN; i++) {
+        buf_add_text(out, i > 0 ? ", " : before);
+        words_text(out, held.name[i]);
+    }
+    if (held.count > HELD_SHOWN)
+        buf_addf(out, " and %u more", held.count - HELD_SHOWN);
+    if (has_more)
+        buf_addf(out, "%s some that were not recorded", held.count > 0 ? " and" : before);
 }
 
 void words_names(struct buf *out, const struct names *names)

@@ -15,7 +15,8 @@
 
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
-       C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES, C_TELLS_PARAMS };
+       C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES,
+       C_TELLS_PARAMS };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -246,9 +247,10 @@ static enum code read_params(struct recorded *recorded, struct db_stmt *row)
     return db_int(row, C_REDACTED) != 0 ? hide_stand_ins(recorded, question->params) : CODE_OK;
 }
 
-/* A list of names; what was cut off it is told by a number at its end. Returns: CODE_OK, also for what is damaged: nothing is
- * known of it then. */
-static enum code read_held(struct recorded *recorded, struct span text, const struct span **names, uint32_t *count, bool *hidden)
+/* A list of names; what was cut off it is told by a number at its end. Returns: CODE_OK, also for what is damaged: nothing
+ * is known of it then. */
+static enum code read_held(struct recorded *recorded, struct span text, const struct span **names, uint32_t *count,
+                           bool *hidden)
 {
     const struct json_node *list = NULL;
     struct json_fault fault;

@@ -386,8 +386,8 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
     if (word == NULL && root_node(node, &from) != NULL)
         compile_leaf(c, node, place, condition);
     else if (word == NULL)
-        FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, `client` "
-              "or `annotations`; write {arg: NAME, OPERATOR: VALUE}");
+        FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, "
+              "`client` or `annotations`; write {arg: NAME, OPERATOR: VALUE}");
     else if (node->count != 1)
         FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
     else if (place->depth >= DEPTH_MAX)

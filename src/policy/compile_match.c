@@ -97,7 +97,8 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
 void policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match)
 {
     static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
-                                        "resources", "prompts", "groups", "scopes", "", "annotations", "client", "session", "during", NULL};
+                                        "resources", "prompts", "groups", "scopes", "", "annotations", "client", "session",
+                                        "during", NULL};
     enum dimension target;
 
     *match = (struct match){.opening = opening};

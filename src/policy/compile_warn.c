@@ -170,14 +170,14 @@ void policy__warn_name(struct compiler *c, const struct yaml_node *node, enum di
              "write each scope on its own" : "nobody is in this group: the gate takes no name with characters that cannot be "
              "seen; write it as the provider does");
     if (c->warnings != NULL && dimension == DIM_PRINCIPAL && leaves_trust_domain(node->text))
-        WARN(c, node, "the `*` stands in the trust domain and goes on over its end, so that the principals of other domains are "
+        WARN(c, node, "the `*` stands in the trust domain and goes on over its end, so that principals of other domains are "
              "meant, too; write the domain out, as in spiffe://example.org/*");
     if (c->warnings != NULL && variable_in(node->text))
         WARN(c, node, "`match` has no variables, so that this name holds braces; ask in `when`, as in "
              "{arg: uri, glob: 'x://{tenant}/*'}");
 }
 
-/* Only tokens have claims: what holds without the claim holds for everybody who comes with a key or a certificate. */
+/* Only tokens have claims: what holds without one holds for everybody who comes with a key or a certificate. */
 void policy__warn_claim(struct compiler *c, const struct yaml_node *node, const struct condition *leaf)
 {
     if (c->warnings != NULL && leaf->from == FROM_CLAIM && leaf->opening && leaf->absent == TRUTH_TRUE)
