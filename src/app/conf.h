@@ -89,6 +89,8 @@ const char *conf_find(const char *given);
 enum code conf_load(const char *path, struct conf **conf, struct faults *faults, struct faults *warnings) MUST_USE;
 void conf_free(struct conf **conf); /* NULL is fine */
 
+uint16_t conf_url_port(const char *url); /* of a provider's, as it was read */
+
 /* Only what `store:` names (or its default), for commands that need no more: no certificate or credential is read.
  * *path is the caller's (mem_free). */
 enum code conf_store_path(const char *path, char **store, struct faults *faults) MUST_USE;

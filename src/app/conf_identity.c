@@ -3,7 +3,7 @@
 
 #define MAX_SOURCES 8
 
-static const char *const kinds[] = {"api_key", "bearer", "certificate", "none", NULL};
+static const char *const kinds[] = {"api_key", "bearer", "token", "certificate", "none", NULL};
 
 /* The kind that an entry names, or -1 after a fault. */
 static int kind_of(struct conf_reader *reader, const struct yaml_node *node)
@@ -17,7 +17,8 @@ static int kind_of(struct conf_reader *reader, const struct yaml_node *node)
         }
     if (found == 1)
         return kind;
-    CONF_FAULT(reader, node, "an identity is exactly one of api_key, bearer, certificate and none; write {api_key: X-API-Key}");
+    CONF_FAULT(reader, node, "an identity is exactly one of api_key, bearer, token, certificate and none; write "
+               "{api_key: X-API-Key}");
     return -1;
 }
 
@@ -53,6 +54,9 @@ static void read_source(struct conf_reader *reader, const struct yaml_node *node
     case IDENTITY_BEARER:
         (void)conf__choice(reader, node, "bearer", bearers);
         break;
+    case IDENTITY_TOKEN:
+        conf__token_of(reader, yaml_member(node, "token"), source);
+        break;
     case IDENTITY_CERTIFICATE:
         conf__source_certificate(reader, node, source);
         break;
@@ -69,6 +73,8 @@ static bool is_same(const struct identity_source *a, const struct identity_sourc
 {
     if (a->kind != b->kind)
         return false;
+    if (a->kind == IDENTITY_TOKEN)
+        return a->provider != NULL && a->provider == b->provider;
     if (a->kind == IDENTITY_CERTIFICATE && (a->header == NULL || b->header == NULL))
         return a->header == b->header;
     return (a->kind != IDENTITY_API_KEY && a->kind != IDENTITY_CERTIFICATE) ||
@@ -111,6 +117,11 @@ void conf__identity(struct conf_reader *reader, const struct yaml_node *map, str
         for (size_t i = 0; i < at && reader->faults->count == before; i++)
             if (is_same(&sources[i], &sources[at]))
                 CONF_FAULT(reader, node, "this identity is listed already; leave one of the two out");
+        for (size_t i = 0; i < at && reader->faults->count == before; i++)
+            if (sources[at].kind == IDENTITY_TOKEN && sources[i].kind == IDENTITY_TOKEN &&
+                sources[at].provider->introspect_url != NULL && sources[i].provider->introspect_url != NULL)
+                CONF_FAULT(reader, node, "an opaque token does not say whose it is, and two providers of this route would be "
+                           "asked about it; leave `introspect` out of one of them");
         if (yaml_member(node, "none") != NULL && list->count > 1)
             CONF_FAULT(reader, node, "`none` stands alone: beside others, whoever leaves the key out would be let in; leave it "
                        "or them out");

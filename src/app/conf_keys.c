@@ -11,7 +11,6 @@
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 #define TIB ((uint64_t)1 << 40)
-#define MINUTE 60000
 #define HOUR 3600000
 #define DAY 86400000
 #define MILLION 1000000
@@ -177,9 +176,28 @@ const struct conf_key conf__certificate[] = {
         WORDS("X-Forwarded-Client-Cert", "Client-Cert")),
     {.name = NULL}};
 
+const struct conf_key conf__tenant[] = {
+    KEY("claim", TEXT, BY_HAND, 0, 0, NULL, "Where in the claims: '$.org'."),
+    KEY("is", ANY, BY_HAND, 0, 0, NULL, "The tenant for each of its values: {a1b2: acme}. Any other value is refused."),
+    {.name = NULL}};
+
+const struct conf_key conf__token[] = {
+    KEY("provider", TEXT, BY_HAND, 0, 0, NULL, "Whose tokens: a name in `providers`."),
+    KEY("audience", ANY, BY_HAND, 0, 0, NULL, "What a token must be for, one of these; `{slug}` stands for the route's slug."),
+    KEY("principal", TEXT, BY_HAND, 0, 0, "(`$.sub`)", "Where in the claims it says who asks."),
+    KEY("tenant", TEXT, BY_HAND, 0, 0, NULL, "Where it says for whom, as '$.org'; or one tenant for all; or a table.",
+        IN(conf__tenant, "`tenant`")),
+    KEY("groups", TEXT, BY_HAND, 0, 0, NULL, "Where it says in which groups who asks is: '$.realm_access.roles'."),
+    KEY("require", ANY, BY_HAND, 0, 0, NULL, "Claims that must have this value: {token_use: access}."),
+    KEY("scopes", TEXTS, BY_HAND, 0, 0, NULL, "What clients are told to ask for."),
+    KEY("bound", WORD, BY_HAND, 0, 0, "(any)", "To what a token must be bound, so that nobody else can show it.",
+        WORDS("dpop", "certificate")),
+    {.name = NULL}};
+
 const struct conf_key conf__source[] = {
     KEY("api_key", TEXT, BY_HAND, 0, 0, NULL, "The header that a key comes in."),
     KEY("bearer", WORD, BY_HAND, 0, 0, NULL, "A key in Authorization.", WORDS("key")),
+    KEY("token", MAP, BY_HAND, 0, 0, NULL, "A provider's access token in Authorization.", IN(conf__token, "`token`")),
     KEY("certificate", TEXT, BY_HAND, 0, 0, NULL, "A client certificate; `subject`: its CN and O.",
         IN(conf__certificate, "`certificate`")),
     KEY("none", MAP, BY_HAND, 0, 0, NULL, "No identity is asked for.", IN(conf__nobody, "`none`")),
@@ -260,8 +278,43 @@ const struct conf_key conf__people[] = {
     KEY("admins", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may do all of this, and make and revoke keys."),
     {.name = NULL}};
 
+/* ---- providers ---- */
+
+static const struct conf_key provider_keys[] = {
+    KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where its key set is: 'https://HOST/PATH'."),
+    KEY("file", FILE, BY_HAND, 0, 0, NULL, "A file that holds it; read again when it changes."),
+    KEY("stale", TIME, AT(conf_provider_keys, stale_ms), 60000, 2592000000, "24h",
+        "How old a set may get that cannot be fetched anew."),
+    {.name = NULL}};
+
+const struct conf_key conf__client[] = {
+    KEY("id", TEXT, BY_HAND, 0, 0, NULL, "As whom the gate is known there."),
+    KEY("secret", MAP, BY_HAND, 0, 0, NULL, "By what it shows that.", IN(conf__notify_secret, "`secret`")),
+    {.name = NULL}};
+
+const struct conf_key conf__introspect[] = {
+    KEY("url", TEXT, BY_HAND, 0, 0, NULL, "Where it is asked about opaque tokens (RFC 7662)."),
+    KEY("client", MAP, BY_HAND, 0, 0, NULL, "As whom the gate asks.", IN(conf__client, "`client`")),
+    {.name = NULL}};
+
+const struct conf_key conf__provider[] = {
+    KEY("name", TEXT, BY_HAND, 0, 0, NULL, "What routes call it."),
+    KEY("issuer", TEXT, BY_HAND, 0, 0, NULL, "What stands in `iss` of its tokens, byte for byte."),
+    KEY("keys", MAP, AT(conf_provider, keys), 0, 0, "(where the issuer's metadata say)", "Its key set.",
+        IN(provider_keys, "`keys`")),
+    KEY("algorithms", TEXTS, BY_HAND, 0, 0, "(RS256, PS256 and ES256)", "By which its tokens may be signed."),
+    KEY("ca", FILE, BY_HAND, 0, 0, "(the system's authorities)", "The authority of its certificate."),
+    KEY("leeway", TIME, AT(conf_provider, leeway_ms), 1, HOUR, "60s", "How far clocks may differ."),
+    KEY("longest", TIME, AT(conf_provider, longest_ms), 60000, 2592000000, "24h", "How long a token may be valid."),
+    KEY("id_token_like", BOOL, AT(conf_provider, id_token_like), 0, 0, "false",
+        "Tokens whose `typ` is not at+jwt are taken, too; ID tokens never are."),
+    KEY("introspect", MAP, BY_HAND, 0, 0, "(opaque tokens are refused)", "Whom to ask about opaque tokens.",
+        IN(conf__introspect, "`introspect`")),
+    {.name = NULL}};
+
 const struct conf_key conf__top[] = {
     KEY("routes", LIST, BY_HAND, 0, 0, NULL, "What is served.", IN(conf__route, "a route")),
+    KEY("providers", LIST, BY_HAND, 0, 0, NULL, "Whose access tokens routes may take.", IN(conf__provider, "a provider")),
     KEY("listen", LIST, BY_HAND, 0, 0, "(127.0.0.1:8080)", "Where agents connect.", IN(conf__listener, "a listener")),
     KEY("hosts", TEXTS, BY_HAND, 0, 0, "(those of the listeners and routes)", "Names that the gate answers to."),
     KEY("trusted_proxies", TEXTS, BY_HAND, 0, 0, NULL, "Addresses and nets whose X-Forwarded-For is believed."),

@@ -71,8 +71,18 @@ struct conf_key {
 
 extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__listener[], conf__tls[], conf__route[],
     conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__outgoing[],
-    conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__pipes[], conf__people[],
-    conf__notify[], conf__notify_secret[];
+    conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[], conf__tenant[],
+    conf__provider[], conf__introspect[], conf__client[], conf__pipes[], conf__people[], conf__notify[], conf__notify_secret[];
+
+/* What conf_provider.c reads of a provider by these tables. */
+struct conf_provider_keys {
+    uint32_t stale_ms;
+};
+struct conf_provider {
+    struct conf_provider_keys keys;
+    uint32_t leeway_ms, longest_ms;
+    bool id_token_like;
+};
 
 /* ---- conf_value.c: `map` may be anything, `key` its member ---- */
 
@@ -158,5 +168,14 @@ void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct 
 void conf__public_url(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
+/* Before the routes, which name them. */
+void conf__providers(struct conf_reader *reader, const struct yaml_node *root);
+/* The provider that `key` names; NULL after a fault. */
+const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map, const char *key);
+/* A URL of a provider's: https, or http on this machine. Returns: NULL after a fault. */
+const char *conf__provider_url(struct conf_reader *reader, const struct yaml_node *node);
+void conf__client_of(struct conf_reader *reader, const struct yaml_node *map, const char *key, struct identity_client *client);
+/* `- token:`. */
+void conf__token_of(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 
 #endif

@@ -71,6 +71,21 @@ static bool is_read_once(const struct conf *conf, const char *file)
     return strcmp(file, conf->audit.checkpoint_key) == 0 || strcmp(file, conf->audit.redact_key) == 0;
 }
 
+#define HTTPS_PORT 443
+#define PROVIDER_URLS(provider) {(provider)->rules.issuer, (provider)->keys_url, (provider)->introspect_url}
+
+/* Where a provider's metadata send one is known only when they are there: to the port of one of these, or to that of https. */
+static enum code may_ask(const struct identity_provider *provider)
+{
+    const char *urls[] = PROVIDER_URLS(provider);
+    enum code code = sandbox_may_connect(HTTPS_PORT, POSTER);
+
+    for (size_t i = 0; i < sizeof urls / sizeof urls[0] && code == CODE_OK; i++)
+        if (urls[i] != NULL)
+            code = sandbox_may_connect(conf_url_port(urls[i]), POSTER);
+    return code;
+}
+
 static enum code set_rules(const struct conf *conf)
 {
     enum code code = may(sandbox_may_read, conf->path, MAIN);
@@ -92,6 +107,8 @@ static enum code set_rules(const struct conf *conf)
         code = sandbox_may_connect(conf->audit.checkpoint_server.port, POSTER);
     if (code == CODE_OK && conf->notify.server.host != NULL)
         code = sandbox_may_connect(conf->notify.server.port, POSTER);
+    for (size_t i = 0; i < conf->proxy->provider_count && code == CODE_OK; i++)
+        code = may_ask(&conf->proxy->providers[i]);
     if (code == CODE_OK && web_proxy_port() != 0)
         code = sandbox_may_connect(web_proxy_port(), POSTER);
     return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
@@ -218,5 +235,13 @@ enum code serve__check_ports(const struct conf *fresh, struct why *why)
         if (!sandbox_knows_port(fresh->names[i].port))
             return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
                            "restart it", fresh->path, fresh->names[i].port, fresh->names[i].host);
+    for (size_t i = 0; i < fresh->proxy->provider_count; i++) {
+        const char *urls[] = PROVIDER_URLS(&fresh->proxy->providers[i]);
+
+        for (size_t j = 0; j < sizeof urls / sizeof urls[0]; j++)
+            if (urls[j] != NULL && !sandbox_knows_port(conf_url_port(urls[j])))
+                return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
+                               "restart it", fresh->path, conf_url_port(urls[j]), urls[j]);
+    }
     return CODE_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/glob.h"
 #include "identity/certificate_priv.h"
 #include "identity/keys_priv.h"
+#include "identity/shown_priv.h"
 
 
 /* Tenants come from the network here: what is recorded and sent on must be one printable word. */
@@ -66,11 +67,11 @@ static enum reason decide_key(struct span credential, const struct identity_keys
 }
 
 /* RFC 6750, 2.1: `Bearer`, spaces, the token. RFC 9110, 11.1: the scheme's name knows no case. */
-static bool bearer_token(struct span value, struct span *token)
+bool identity__credential(struct span value, struct span scheme, struct span *token)
 {
-    struct span rest, scheme = span_cut(value, ' ', &rest);
+    struct span rest, found = span_cut(value, ' ', &rest);
 
-    if (!span_equals_nocase(scheme, SPAN_LIT("bearer")))
+    if (!span_equals_nocase(found, scheme))
         return false;
     while (rest.len > 0 && rest.at[0] == ' ')
         rest = span_part(rest, 1, rest.len);
@@ -78,9 +79,35 @@ static bool bearer_token(struct span value, struct span *token)
     return rest.len > 0;
 }
 
+static enum reason decide_token(struct span value, const struct identity_source *sources, size_t count,
+                                const struct identity_request *request, struct identity *identity)
+{
+    enum reason reason = identity__token(value, sources, count, request, identity);
+
+    if (reason != REASON_PERMITTED)
+        return reason;
+    identity->principal = identity->token->principal;
+    return settle_tenant(identity->token->tenant, NULL, request->claimed_tenant, identity);
+}
+
+/* Whether this source is who reads that value of Authorization. One alone reads whatever it says. */
+static bool is_for(const struct identity_source *source, const struct identity_source *sources, size_t count, struct span value)
+{
+    struct span token;
+    bool is_key = identity__credential(value, SPAN_LIT("bearer"), &token) && span_starts_with(token, SPAN_LIT("cg_"));
+
+    if (value.at == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (sources[i].kind == (is_key ? IDENTITY_BEARER : IDENTITY_TOKEN))
+            return source->kind == sources[i].kind;
+    return true;
+}
+
 /* Sets *present; where it is false the next source is asked. */
-static enum reason decide_one(const struct identity_source *source, bool alone, const struct identity_keys *keys,
-                              const struct identity_request *request, struct identity *identity, bool *present)
+static enum reason decide_one(const struct identity_source *source, const struct identity_source *sources, size_t count,
+                              const struct identity_keys *keys, const struct identity_request *request,
+                              struct identity *identity, bool *present)
 {
     struct span value, token, tenant;
     enum reason reason;
@@ -96,13 +123,20 @@ static enum reason decide_one(const struct identity_source *source, bool alone, 
         return decide_key(value, keys, request, identity);
     case IDENTITY_BEARER:
         value = request->header(request->context, "Authorization");
-        if (value.at == NULL)
+        if (!is_for(source, sources, count, value))
             break;
         identity->authentication = SPAN_LIT("bearer");
         identity->consumed = source->forward ? NULL : "Authorization";
-        if (!bearer_token(value, &token))
+        if (!identity__credential(value, SPAN_LIT("bearer"), &token))
             return REASON_CREDENTIAL_WRONG;
         return decide_key(token, keys, request, identity);
+    case IDENTITY_TOKEN:
+        value = request->header(request->context, "Authorization");
+        if (!is_for(source, sources, count, value))
+            break;
+        identity->authentication = SPAN_LIT("token");
+        identity->consumed = source->forward ? NULL : "Authorization";
+        return decide_token(value, sources, count, request, identity);
     case IDENTITY_CERTIFICATE:
         reason = identity__certificate(source, request, identity, &tenant, present);
         if (!*present)
@@ -111,7 +145,7 @@ static enum reason decide_one(const struct identity_source *source, bool alone, 
         return reason == REASON_PERMITTED ? settle_tenant(tenant, NULL, request->claimed_tenant, identity) : reason;
     case IDENTITY_NONE:
         /* Beside others it would let anybody in who simply leaves the credential out. */
-        if (!alone)
+        if (count > 1)
             break;
         identity->authentication = SPAN_LIT("none");
         identity->principal = span_text(source->principal);
@@ -127,7 +161,7 @@ enum reason identity_decide(const struct identity_source *sources, size_t count,
     for (size_t i = 0; i < count; i++) {
         struct identity found = {.kind = sources[i].kind};
         bool present;
-        enum reason reason = decide_one(&sources[i], count == 1, keys, request, &found, &present);
+        enum reason reason = decide_one(&sources[i], sources, count, keys, request, &found, &present);
 
         if (!present)
             continue;

@@ -12,10 +12,12 @@
 #include "base/span.h"
 #include "base/why.h"
 #include "crypto/digest.h"
+#include "identity/proof.h"
+#include "identity/provider.h"
 #include "regex/regex.h"
 #include "tls/tls.h"
 
-enum identity_kind { IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_CERTIFICATE, IDENTITY_NONE };
+enum identity_kind { IDENTITY_API_KEY = 0, IDENTITY_BEARER, IDENTITY_TOKEN, IDENTITY_CERTIFICATE, IDENTITY_NONE };
 
 /* Which of a certificate's names is the principal. There must be exactly one of that kind, and one that has no second spelling:
  * a CN that RFC 4514 need not escape, a URI of visible ASCII (of scheme spiffe: as SPIFFE-ID, 2 has it), a DNS name in lower
@@ -27,12 +29,18 @@ enum identity_name { IDENTITY_CN = 0, IDENTITY_URI, IDENTITY_DNS, IDENTITY_EMAIL
 /* One entry of a route's `identity:` list (schema/callgate.md). */
 struct identity_source {
     enum identity_kind kind;
-    const char *header;    /* API_KEY: the header's name; CERTIFICATE: the one in which a trusted proxy hands it on, or NULL */
+    const char *header;    /* API_KEY: the header's name; TOKEN: that of proofs; CERTIFICATE: the one in which a trusted proxy
+                            * hands it on, or NULL */
     bool forward;          /* keep the credential for the upstream */
     const char *principal; /* NONE: fixed */
     const char *tenant;    /* NONE: fixed; CERTIFICATE: fixed, or NULL: exactly one O of the subject */
     enum identity_name name;          /* CERTIFICATE: who is the principal */
     struct regex *tenant_regex;       /* CERTIFICATE: over its only URI; the group `tenant` is the tenant; or NULL */
+    const struct identity_provider *provider; /* TOKEN, as what follows */
+    struct identity_token_rules rules;
+    bool has_slug;         /* an audience has the mark `{slug}` */
+    unsigned bound;        /* IDENTITY_BOUND_* that a token must be; 0: any */
+    unsigned char salt[DIGEST_BYTES]; /* of this entry of this configuration: no other's verified tokens are its own */
 };
 
 /* One agent's key as the store holds it. */
@@ -54,10 +62,15 @@ void identity_keys_unref(struct identity_keys **table);
  * headers up; a span with at == NULL is absent. */
 struct identity_request {
     struct span (*header)(const void *context, const char *name); /* value, or at == NULL */
+    struct span (*url)(const void *context); /* where the request went, as the agent wrote it; at == NULL: no memory */
     const void *context;
     const struct tls_names *certificate; /* of this connection, verified; NULL: none */
     bool is_from_proxy;             /* the peer is a trusted proxy */
     struct arena *arena;            /* for what is read out of a header; lives as long as the identity is used */
+    struct span method;
+    struct span slug;                /* of the route; empty: it has none */
+    struct wanted *wanted;           /* what is known of tokens and providers; NULL where no source is a TOKEN */
+    struct identity_proofs *proofs;  /* likewise */
     struct span claimed_tenant;      /* of the tenant header, or at == NULL */
     int64_t now_us;
 };
@@ -67,18 +80,32 @@ struct identity {
     struct span principal;      /* borrowed from the table, the configuration or the request, as is the tenant */
     struct span tenant;         /* judged tenant: the claimed one where it may be claimed, else the key's own */
     struct span home;           /* the credential's own tenant, whatever it claims: who takes room is counted by it */
-    struct span authentication; /* "api_key", "bearer", "certificate", "none" */
+    struct span authentication; /* "api_key", "bearer", "token", "certificate", "none" */
+    struct identity_token *token; /* that names principal and tenant; NULL: none does. identity_leave */
+    const struct identity_provider *provider; /* the token's, as the configuration had it */
+    const char *fault;          /* of a token, in words, for the log; NULL: none */
     const char *consumed;       /* header that must not go upstream, or NULL */
     int64_t key_id;             /* 0: no key */
     uint64_t ticket;            /* not 0: it is not known yet; ask again when `wanted` has settled this */
     unsigned char key_digest[DIGEST_BYTES];
 };
 
-/* Returns: REASON_PERMITTED with *identity, or why not; then *identity is for the record only (how it was tried and, with
+/* What decides where several sources read Authorization: what begins with `cg_` is one of the gate's keys, and goes nowhere
+ * else. A text of a JSON Web Token's form is for the provider that it names as its issuer. Whatever else is for the provider
+ * that is asked about opaque tokens.
+ *
+ * Returns: REASON_PERMITTED with *identity, or why not; then *identity is for the record only (how it was tried and, with
  * TENANT_NOT_ALLOWED, whose credential it is).
  * Only IDENTITY_NONE standing alone needs no credential. */
 enum reason identity_decide(const struct identity_source *sources, size_t count, const struct identity_keys *keys,
                             const struct identity_request *request, struct identity *identity);
+
+void identity_leave(struct identity *identity); /* gives its token back; what it borrowed of it is gone */
+
+/* Whether the token that let somebody in would still do so, but for its binding: it has not ended, and its key is still among
+ * its provider's. */
+bool identity_token_holds(const struct identity_token *token, const struct identity_provider *provider, struct wanted *wanted,
+                          int64_t now_us);
 
 /* Whether who was let in by a key would still be, as the same: by the key's digest, since nobody keeps the key itself. */
 bool identity_key_holds(const struct identity *identity, const struct identity_keys *keys, int64_t now_us);

@@ -11,6 +11,7 @@
 #define SHARDS 64
 #define SHARD_ENTRIES 256
 #define SHARD_BYTES ((size_t)1 << 20)
+#define ALWAYS UINT64_MAX /* whatever was forgotten since */
 #define PLACES 8 /* of the shard, in which an entry may stand */
 
 /* Invariants: is_used where a result is known, one is awaited or a failure is remembered. */
@@ -47,7 +48,7 @@ struct wanted {
     struct slot slots[WANTED_PENDING_MAX];
     uint64_t serial;
     uint32_t first_free, first, last; /* numbers plus one; 0: none. `first`: wanted, and taken by nobody yet */
-    atomic_uint_fast64_t pending, refused, settled;
+    atomic_uint_fast64_t pending, refused, settled, forgotten;
 };
 
 static void lock(pthread_mutex_t *mutex)
@@ -405,30 +406,48 @@ static void settle(struct wanted *wanted, struct shard *shard, struct entry *ent
         wanted->conf.settled(wanted->conf.context);
 }
 
-void wanted_put(struct wanted *wanted, const struct wanted_key *key, void *result, size_t bytes, int64_t renew_us,
-                int64_t until_us)
+uint64_t wanted_forgotten(const struct wanted *wanted)
+{
+    return atomic_load(&wanted->forgotten);
+}
+
+/* Who forgets counts first and goes through the shards then: what is put later sees the count, what was put earlier is met. */
+static void put(struct wanted *wanted, const struct wanted_key *key, const struct entry *with, uint64_t since)
 {
     struct shard *shard = shard_of(wanted, key);
-    void *old;
     struct entry *entry;
+    void *old;
 
     lock(&shard->lock);
-    entry = make(wanted, shard, key);
+    entry = since == ALWAYS || since == atomic_load(&wanted->forgotten) ? make(wanted, shard, key) : NULL;
     if (entry == NULL) {
         unlock(&shard->lock);
-        unref(wanted, key->kind, result);
+        unref(wanted, key->kind, with->result);
         return;
     }
-    make_room(wanted, shard, bytes, entry);
-    shard->bytes += bytes - entry->bytes;
+    make_room(wanted, shard, with->bytes, entry);
+    shard->bytes += with->bytes - entry->bytes;
     old = entry->result;
-    entry->result = result;
-    entry->bytes = bytes;
-    entry->renew_us = renew_us;
-    entry->until_us = until_us;
+    entry->result = with->result;
+    entry->bytes = with->bytes;
+    entry->renew_us = with->renew_us;
+    entry->until_us = with->until_us;
     entry->failed_until_us = 0;
     settle(wanted, shard, entry);
     unref(wanted, key->kind, old); /* outside the lock: large ones take their time */
+}
+
+void wanted_put(struct wanted *wanted, const struct wanted_key *key, void *result, size_t bytes, int64_t renew_us,
+                int64_t until_us)
+{
+    put(wanted, key, &(struct entry){.result = result, .bytes = bytes, .renew_us = renew_us, .until_us = until_us},
+        ALWAYS);
+}
+
+void wanted_keep(struct wanted *wanted, const struct wanted_key *key, void *result, size_t bytes, int64_t until_us,
+                 uint64_t since)
+{
+    put(wanted, key, &(struct entry){.result = result, .bytes = bytes, .until_us = until_us}, since);
 }
 
 void wanted_fail(struct wanted *wanted, const struct wanted_key *key, enum reason reason, int64_t until_us)
@@ -447,8 +466,9 @@ void wanted_fail(struct wanted *wanted, const struct wanted_key *key, enum reaso
     settle(wanted, shard, entry);
 }
 
-void wanted_forget(struct wanted *wanted, enum wanted_kind kind)
+void wanted_forget(struct wanted *wanted, enum wanted_kind kind, const struct wanted_key *key)
 {
+    atomic_fetch_add(&wanted->forgotten, 1);
     for (size_t i = 0; i < SHARDS; i++) {
         struct shard *shard = &wanted->shards[i];
 
@@ -456,7 +476,8 @@ void wanted_forget(struct wanted *wanted, enum wanted_kind kind)
         for (size_t at = 0; shard->entries != NULL && at < SHARD_ENTRIES; at++) {
             struct entry *entry = &shard->entries[at];
 
-            if (!entry->is_used || entry->key.kind != kind)
+            if (!entry->is_used || entry->key.kind != kind ||
+                (key != NULL && memcmp(entry->key.digest, key->digest, DIGEST_BYTES) != 0))
                 continue;
             if (entry->ticket != 0) { /* what is under way is answered still */
                 drop_result(wanted, shard, entry);

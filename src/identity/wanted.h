@@ -18,11 +18,13 @@
 
 #define WANTED_PENDING_MAX 1024
 #define WANTED_PAYLOAD_MAX 65536
+#define WANTED_KEYS_GAP_US INT64_C(30000000) /* for a key id that nobody knows a set is fetched no oftener */
 
 /* What is wanted; each has a function in app/outside.c that fetches it. */
 enum wanted_kind {
     WANTED_KEYS = 0,      /* a provider's key set: struct identity_key_set; pinned */
-    WANTED_TOKEN,         /* who shows this token: struct identity_token; fetched only where it is opaque */
+    WANTED_INTROSPECTION, /* what a provider says of a token: struct identity_introspection */
+    WANTED_TOKEN,         /* who shows this token: struct identity_token; never fetched */
     WANTED_KIND_COUNT
 };
 
@@ -83,9 +85,14 @@ void wanted_work_fini(struct wanted_work *work);
  * Without memory it is not kept, and who waits asks again. */
 void wanted_put(struct wanted *wanted, const struct wanted_key *key, void *result_take, size_t bytes, int64_t renew_us,
                 int64_t until_us);
+/* The same of what was worked out from what was known; not kept where a part of that was forgotten since. Takes: since:
+ * wanted_forgotten, from before it was asked. */
+void wanted_keep(struct wanted *wanted, const struct wanted_key *key, void *result_take, size_t bytes, int64_t until_us,
+                 uint64_t since);
+uint64_t wanted_forgotten(const struct wanted *wanted);
 /* It could not be learned, and is not asked for before until_us. What was known stays until it is over. */
 void wanted_fail(struct wanted *wanted, const struct wanted_key *key, enum reason reason, int64_t until_us);
-void wanted_forget(struct wanted *wanted, enum wanted_kind kind); /* all that is known of it */
+void wanted_forget(struct wanted *wanted, enum wanted_kind kind, const struct wanted_key *key); /* key NULL: all of the kind */
 
 struct wanted_stats {
     uint64_t known[WANTED_KIND_COUNT];

@@ -55,6 +55,8 @@ void proxy_conf_unref(struct proxy_conf **conf)
         }
         proxy_upstream_fini(&gone->routes[i].upstream);
     }
+    for (size_t i = 0; i < gone->provider_count; i++)
+        identity_provider_fini(&gone->providers[i]);
     arena_fini(&gone->arena);
     mem_free(gone);
 }

@@ -124,6 +124,8 @@ struct proxy_conf {
     size_t host_count;
     const struct sock_net *trusted_proxies;
     size_t trusted_proxy_count;
+    struct identity_provider *providers;
+    size_t provider_count;
     uint64_t memory_bytes;          /* of bodies and replies over all workers; 0: 1 GiB */
     uint32_t connections_per_address; /* without an identity; 0: 256 */
 

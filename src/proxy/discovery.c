@@ -18,6 +18,7 @@ static enum code challenge(const struct identity_source *source, struct buf *out
 {
     switch (source->kind) {
     case IDENTITY_BEARER:
+    case IDENTITY_TOKEN:
         return buf_add_text(out, "Bearer realm=\"callgate\"");
     case IDENTITY_API_KEY:
         return buf_addf(out, "ApiKey realm=\"callgate\", header=\"%s\"", source->header);

@@ -75,7 +75,30 @@ void exchange__begin(struct pair *pair)
 
 static struct span header_of(const void *context, const char *name)
 {
-    return head__value(context, span_text(name));
+    return head__value(&((const struct pair *)context)->asks.head, span_text(name));
+}
+
+/* RFC 9449, 4.2: without query and fragment. Behind whoever ends TLS for the gate it is the public URL that agents know. */
+static struct span url_of(const void *context)
+{
+    const struct pair *pair = context;
+    const struct http_head *head = &pair->asks.head;
+    const struct exchange *exchange = &pair->exchange;
+    struct span public_url = exchange->route->public_url, path = http_head_path(head);
+    struct buf text;
+    char *kept = NULL;
+    size_t len;
+
+    buf_init(&text, 16384);
+    if (public_url.len > 0)
+        buf_add_span(&text, span_part(public_url, 0, exchange->route->public_path_at));
+    else
+        buf_addf(&text, "%s://%.*s", pair->is_tls ? "https" : "http", SPAN_ARG(http_head_known(head, HTTP_NAME_HOST)));
+    len = buf_len(&text) + path.len;
+    if (buf_add_span(&text, path) == CODE_OK)
+        kept = arena_dup((struct arena *)(uintptr_t)&exchange->arena, buf_peek(&text).at, len);
+    buf_fini(&text);
+    return span_of(kept, kept != NULL ? len : 0);
 }
 
 struct identity_request exchange__identity_request(struct pair *pair)
@@ -86,10 +109,15 @@ struct identity_request exchange__identity_request(struct pair *pair)
 
     return (struct identity_request){
         .header = header_of,
-        .context = head,
         .certificate = pair->is_tls ? tls_peer_names(pair->front.stream) : NULL,
         .is_from_proxy = !pair->is_pipe && route__is_trusted(pair->conf, &pair->peer),
         .arena = &exchange->arena,
+        .url = url_of,
+        .context = pair,
+        .method = span_text(http_method_text(head->method)),
+        .slug = exchange->slug,
+        .wanted = pair->lane->wanted,
+        .proofs = pair->lane->proofs,
         .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : head__value(head, tenant),
         .now_us = clock_wall_us(),
     };
@@ -536,4 +564,5 @@ void exchange__finish(struct pair *pair)
         pair__drop_back(pair); /* it was answered before it had read all, which goes now */
     pair->front.rest = SPAN_NONE;
     exchange__rest(exchange); /* for the next call on this worker, on whatever connection */
+    identity_leave(&exchange->identity);
 }

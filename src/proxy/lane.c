@@ -112,6 +112,27 @@ static void recheck(struct lane *lane, struct pair *pair)
         pair__close(pair, REASON_CREDENTIAL_WRONG);
 }
 
+/* So does a token that has ended, whose key was taken from its provider's set, or whose provider the configuration has no
+ * more. */
+static bool token_holds(const struct lane *lane, const struct identity *identity)
+{
+    for (size_t i = 0; i < lane->conf->provider_count; i++) {
+        const struct identity_provider *provider = &lane->conf->providers[i];
+
+        if (memcmp(provider->digest, identity->provider->digest, DIGEST_BYTES) == 0)
+            return identity_token_holds(identity->token, provider, lane->wanted, clock_wall_us());
+    }
+    return false;
+}
+
+static void recheck_token(struct lane *lane, struct pair *pair)
+{
+    const struct exchange *exchange = &pair->exchange;
+
+    if (exchange->progress != CALL_NONE && exchange->identity.token != NULL && !token_holds(lane, &exchange->identity))
+        pair__close(pair, REASON_CREDENTIAL_WRONG);
+}
+
 /* So does a certificate that was revoked or has ended: a new handshake would fail. */
 static void recheck_certificate(struct lane *lane, struct pair *pair)
 {
@@ -151,13 +172,15 @@ static void beat(void *context)
     struct lane *lane = context;
     struct identity_keys *keys = gate_keys(lane->gate);
     bool has_new_keys = keys != lane->seen_keys, asks = look_at_lists(lane), asked = lane->asks_certificates;
+    bool has_tokens = lane->conf->provider_count > 0 || lane->had_providers;
 
     if (loop_timer_arm(lane->worker.loop, &lane->beat, BEAT_US) != CODE_OK)
         log_error("proxy", "out of memory for a timer: revoked keys and certificates end with their connections only");
     judge__woken(&lane->judge);
     spare__sweep(lane);
     lane->asks_certificates = asks;
-    if (!has_new_keys && !asks && !asked)
+    lane->had_providers = lane->conf->provider_count > 0;
+    if (!has_new_keys && !asks && !asked && !has_tokens)
         return;
     if (has_new_keys) { /* held, so that the next table cannot come to stand in the same place */
         identity_keys_unref(&lane->seen_keys);
@@ -168,6 +191,8 @@ static void beat(void *context)
 
         if (pair != NULL && has_new_keys)
             recheck(lane, pair);
+        if (pair != NULL && has_tokens)
+            recheck_token(lane, pair);
         if (pair != NULL && (asks || asked))
             recheck_certificate(lane, pair);
     }

@@ -61,12 +61,14 @@ struct lane {
     struct list wanting;  /* pairs that wait for something from outside */
     struct wanted *wanted; /* of all workers; NULL: the configuration names nothing outside */
     uint64_t wanted_seen; /* wanted_settled at the last look */
+    struct identity_proofs *proofs; /* likewise of all workers */
     struct judge judge;   /* of large calls */
     struct list spares;   /* spare.c */
     unsigned spare_count;
     struct loop_timer beat; /* twice a second: revoked keys and certificates */
     struct identity_keys *seen_keys;
     bool asks_certificates; /* some listener did at the last beat */
+    bool had_providers;     /* likewise the configuration */
     int64_t told_lists_us;  /* the end of a revocation list that was told last */
     dial_fn dial;
     void *dial_context;   /* the lane, where it dials by itself */

@@ -186,6 +186,8 @@ static enum code open_lane(struct proxy *proxy, unsigned index, const struct pro
     lane->rates = proxy->rates;
     lane->mailboxes = proxy->mailboxes;
     lane->gate = start->gates[index];
+    lane->wanted = start->wanted;
+    lane->proofs = start->proofs;
     lane->conf = proxy_conf_ref(start->conf_take);
     lane->names = start->names_take ? resolve_table_ref(start->names_take) : NULL;
     lane->seen_keys = identity_keys_ref(gate_keys(lane->gate));

@@ -32,6 +32,8 @@ struct proxy_start {
     /* A stream socket to a command's children, without waiting; from any worker. NULL: no route has a command. */
     enum code (*dial_command)(void *context, struct span command, int *fd);
     void *dial_context;
+    struct wanted *wanted;           /* what is known from outside; NULL: nothing is asked there */
+    struct identity_proofs *proofs;  /* of tokens that are bound to a key; likewise */
     uint32_t connections_max;        /* over all workers; 0: what the descriptor limit allows, two a pair, with a reserve */
 };
 

@@ -249,7 +249,7 @@ static void list_credentials(const struct proxy_route *route, struct except_list
 
         if (source->kind == IDENTITY_API_KEY && !source->forward)
             add_except(list, span_text(source->header));
-        if (source->kind == IDENTITY_BEARER && !source->forward)
+        if ((source->kind == IDENTITY_BEARER || source->kind == IDENTITY_TOKEN) && !source->forward)
             list->except.known |= HTTP_EXCEPT(AUTHORIZATION);
     }
 }
@@ -272,6 +272,8 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         add_except(list, exchange->route->tenant_header);
     if (exchange->identity.consumed != NULL)
         add_except(list, span_text(exchange->identity.consumed));
+    if (exchange->identity.token != NULL && exchange->identity.consumed != NULL)
+        add_except(list, SPAN_LIT("DPoP")); /* it proved something to the gate */
     if (exchange->route->http_sse && exchange->pass == NULL && legacy__opens(exchange))
         list->except.known |= HTTP_EXCEPT(LAST_EVENT_ID);
     if (is_ours)

@@ -192,7 +192,7 @@ static void what_is_kept_is_bounded(void **state)
     assert_true(held > 3000);
     assert_non_null(wanted_find(wanted, &keys, 9));
     unref(&set);
-    wanted_forget(wanted, WANTED_TOKEN);
+    wanted_forget(wanted, WANTED_TOKEN, NULL);
     wanted_stats(wanted, &stats);
     assert_int_equal(stats.known[WANTED_TOKEN], 0);
     assert_int_equal(stats.bytes, 100);

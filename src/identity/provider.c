@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/provider.h"
+
+#include "crypto/secret.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static void add(struct digest *digest, const char *text)
+{
+    if (text != NULL)
+        digest_add(digest, text, strlen(text));
+    digest_add(digest, "", 1);
+}
+
+void identity_provider_seal(struct identity_provider *provider)
+{
+    struct digest digest;
+
+    digest_init(&digest);
+    add(&digest, provider->rules.name);
+    add(&digest, provider->rules.issuer);
+    add(&digest, provider->keys_url);
+    add(&digest, provider->keys_file);
+    add(&digest, provider->introspect_url);
+    digest_final(&digest, provider->digest);
+}
+
+void identity_provider_fini(struct identity_provider *provider)
+{
+    tls_unref(&provider->tls);
+    secret_free((void *)(uintptr_t)provider->introspect.secret.at, provider->introspect.secret.len);
+}
+
+/* ---- what is learned ---- */
+
+struct identity_introspection *identity_introspection_new(struct buf *answer, int64_t asked_us)
+{
+    struct identity_introspection *made = mem_zalloc(sizeof *made);
+
+    if (made == NULL)
+        return NULL;
+    atomic_init(&made->references, 1);
+    made->asked_us = asked_us;
+    buf_init(&made->answer, SIZE_MAX / 2);
+    buf_wipes(&made->answer);
+    buf_move(&made->answer, answer);
+    return made;
+}
+
+static void *introspection_ref(void *result)
+{
+    atomic_fetch_add_explicit(&((struct identity_introspection *)result)->references, 1, memory_order_relaxed);
+    return result;
+}
+
+static void introspection_unref(void *result)
+{
+    struct identity_introspection *gone = result;
+
+    if (atomic_fetch_sub_explicit(&gone->references, 1, memory_order_acq_rel) != 1)
+        return;
+    buf_fini(&gone->answer);
+    mem_free(gone);
+}
+
+static void *keys_ref(void *result)
+{
+    return identity_key_set_ref(result);
+}
+
+static void keys_unref(void *result)
+{
+    struct identity_key_set *set = result;
+
+    identity_key_set_unref(&set);
+}
+
+static void *token_ref(void *result)
+{
+    return identity_token_ref(result);
+}
+
+static void token_unref(void *result)
+{
+    struct identity_token *token = result;
+
+    identity_token_unref(&token);
+}
+
+const struct wanted_type identity_keys_type = {keys_ref, keys_unref};
+const struct wanted_type identity_token_type = {token_ref, token_unref};
+const struct wanted_type identity_introspection_type = {introspection_ref, introspection_unref};

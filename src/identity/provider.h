@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An identity provider, as `providers:` of the configuration has it: whose tokens are taken, by which keys, and whom to ask.
+ *
+ * Threads: any; immutable.
+ * Owns: nothing but its TLS and its secret (identity_provider_fini); its texts are the configuration's.
+ * Lifetime: its configuration's.
+ * Errors: none. */
+#ifndef IDENTITY_PROVIDER_H
+#define IDENTITY_PROVIDER_H
+
+#include "base/buf.h"
+#include "identity/token.h"
+#include "identity/wanted.h"
+#include "tls/tls.h"
+
+#include <stdatomic.h>
+
+#define IDENTITY_PROVIDERS_MAX 16
+
+/* As whom the gate itself is known to a provider. */
+struct identity_client {
+    const char *id;     /* NULL: nobody */
+    struct span secret; /* crypto/secret.h */
+};
+
+struct identity_provider {
+    struct identity_provider_rules rules;
+    const char *keys_url;       /* NULL: in keys_file, or where the issuer's metadata say */
+    const char *keys_file;
+    int64_t stale_us;           /* how old a set may get */
+    struct tls_context *tls;    /* whom to believe; NULL: the system's authorities */
+    const char *introspect_url; /* NULL: opaque tokens are nobody's here */
+    struct identity_client introspect;
+    unsigned char digest[DIGEST_BYTES]; /* of all that decides which keys are its own */
+};
+
+void identity_provider_seal(struct identity_provider *provider); /* makes the digest */
+void identity_provider_fini(struct identity_provider *provider);
+
+/* What a provider said of an opaque token, and when. */
+struct identity_introspection {
+    atomic_uint references;
+    int64_t asked_us;
+    struct buf answer; /* JSON */
+};
+struct identity_introspection *identity_introspection_new(struct buf *answer_take, int64_t asked_us) MUST_USE; /* or NULL */
+#define IDENTITY_INTROSPECTION_US INT64_C(10000000) /* so long it is not asked again of one that is not active */
+
+/* How each kind of result is counted, for wanted_new. */
+extern const struct wanted_type identity_keys_type, identity_token_type, identity_introspection_type;
+
+#endif
