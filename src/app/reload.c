@@ -107,6 +107,7 @@ static enum code take_conf(struct serve *serve, struct why *why)
     if (serve->runner != NULL)
         runner_reload(serve->runner); /* before a connection to what is new */
     serve__tell_control(serve);
+    outside_reload(serve->outside, fresh->proxy); /* before a call under it */
     proxy_publish_conf(serve->proxy, proxy_conf_ref(fresh->proxy), resolver_table(serve->resolver));
     conf_free(&serve->conf);
     serve->conf = fresh;

@@ -181,12 +181,34 @@ static void warn_of_unused(const struct proxy_conf *conf, const struct proxy_inh
     }
 }
 
+static void wake_workers(void *context)
+{
+    struct serve *serve = context;
+
+    for (unsigned i = 0; i < serve->conf->workers; i++)
+        proxy_wake(proxy_wake_context(serve->proxy, i));
+}
+
+static enum code open_outside(struct serve *serve, struct why *why)
+{
+    const struct outside_conf conf = {
+        .loop = serve->loop, .web = serve->web, .store = serve->conf->store, .proxy = serve->conf->proxy,
+        .settled = wake_workers, .context = serve,
+    };
+    enum code code = outside_new(&conf, &serve->outside, why);
+
+    if (code == CODE_OK && identity_proofs_new(clock_wall_us(), &serve->proofs) != CODE_OK)
+        code = why_set(why, CODE_NOMEM, "not enough memory for proofs of possession");
+    return code;
+}
+
 static enum code open_proxy(struct serve *serve, struct why *why)
 {
     int inherited[INHERITED_MAX];
     struct proxy_start start = {
         .workers = serve->conf->workers, .gates = serve->gates, .conf_take = proxy_conf_ref(serve->conf->proxy),
         .inherited = {.fds = inherited}, .dial_command = serve__dial_command, .dial_context = serve,
+        .wanted = outside_wanted(serve->outside), .proofs = serve->proofs,
     };
     enum code code = service_listeners(inherited, INHERITED_MAX, &start.inherited.count, why);
 
@@ -229,6 +251,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
         code = serve__open_notify(serve, why);
     if (code == CODE_OK)
         code = open_gates(serve);
+    if (code == CODE_OK)
+        code = open_outside(serve, why);
     if (code == CODE_OK)
         code = open_proxy(serve, why);
     if (code == CODE_OK)
@@ -273,6 +297,7 @@ static enum code start_threads(struct serve *serve, struct why *why)
     if (!resolver_wait(serve->resolver, NAMES_WAIT_MS))
         log_warn("app", "not every upstream's name is resolved yet; their calls fail until it is");
     take_names(serve);
+    outside_look(serve->outside);
     code = proxy_run(serve->proxy, why);
     sandbox_narrow(SANDBOX_MAIN);
     return code;
@@ -357,6 +382,7 @@ static void poll_store(void *context)
     struct serve *serve = context;
 
     give_memory_back(serve);
+    outside_look(serve->outside);
     serve__follow_store(serve);
     serve__mind_approvals(serve);
     serve__keep_listed(serve);
@@ -492,6 +518,7 @@ void serve_close(struct serve *serve)
 
     admin_close(&serve->admin);
     resolver_free(&serve->resolver);
+    outside_unhear(serve->outside);
     proxy_stop(&serve->proxy);
     serve__close_notify(serve); /* one of them asks the runner */
     runner_close(&serve->runner);
@@ -507,6 +534,8 @@ void serve_close(struct serve *serve)
     mem_free(serve->gates);
     serve__close_audit(serve);
     web_free(&serve->web); /* after the last checkpoint */
+    outside_free(&serve->outside);
+    identity_proofs_free(&serve->proofs);
     if (!gauges.down)
         serve__mark_told(serve);
     serve__drop_asks(serve);

@@ -15,6 +15,7 @@
 #include "app/command.h"
 #include "app/conf.h"
 #include "app/disk.h"
+#include "app/outside.h"
 #include "app/poster.h"
 #include "app/store_audit.h"
 #include "audit/signer.h"
@@ -104,6 +105,8 @@ struct serve {
     struct runner *runner;       /* a process: it starts commands; NULL: there are none */
     int control;                 /* the way to a process: it takes people's commands; -1: nobody does */
     struct web *web;             /* requests of the gate's own */
+    struct outside *outside;     /* providers, and what else calls wait for; NULL: nothing */
+    struct identity_proofs *proofs; /* of tokens that are bound to a key; likewise */
     struct poster *poster;       /* of checkpoints; NULL: they go to a file */
     const char *continue_why;    /* --continue-after-loss: recorded, and by whom; NULL: not given */
     char continue_actor[ACTOR_BYTES];

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/outside_priv.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "os/clock.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ASK_US INT64_C(5000000)
+#define AWAY_US INT64_C(1000000)
+#define ANSWER_BYTES ((size_t)256 << 10)
+#define TOLD_US INT64_C(60000000)
+
+/* One question, until its answer is there. */
+struct asked {
+    struct outside *outside;
+    struct wanted_key key;
+    char name[128]; /* the provider's, for the log */
+};
+
+static void fail(struct asked *asked, const struct why *why)
+{
+    static atomic_int_fast64_t told_us; /* of any provider: agents can provoke it */
+    int64_t now_us = clock_wall_us(), then_us = atomic_load(&told_us);
+
+    wanted_fail(asked->outside->wanted, &asked->key, REASON_IDENTITY_UNAVAILABLE, now_us + AWAY_US);
+    if (now_us - then_us >= TOLD_US && atomic_compare_exchange_strong(&told_us, &then_us, now_us))
+        log_error("app", "provider %s: opaque tokens let nobody in, since it does not say whose they are: %s", asked->name,
+                  why->text);
+}
+
+static void answered(void *context, struct web_answer *answer)
+{
+    struct asked *asked = context;
+    struct identity_introspection *said = NULL;
+    struct why why = answer->why;
+    int64_t now_us = clock_wall_us();
+
+    if (answer->code == CODE_OK && answer->status != 200)
+        (void)why_set(&why, CODE_IO, "the answer's status is %d", answer->status);
+    else if (answer->code == CODE_OK && !web_answer_is(answer, "application/json"))
+        (void)why_set(&why, CODE_IO, "the answer is no application/json");
+    else if (answer->code == CODE_OK) {
+        size_t bytes = buf_len(&answer->body);
+
+        said = identity_introspection_new(&answer->body, now_us);
+        if (said != NULL)
+            wanted_put(asked->outside->wanted, &asked->key, said, bytes, 0, now_us + IDENTITY_INTROSPECTION_US);
+        else
+            (void)why_set(&why, CODE_NOMEM, "not enough memory");
+    }
+    if (said == NULL)
+        fail(asked, &why);
+    mem_free(asked);
+}
+
+/* application/x-www-form-urlencoded: all but what is surely itself. */
+static void add_encoded(struct buf *out, struct span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_')
+            buf_add_byte(out, (char)c);
+        else
+            buf_addf(out, "%%%02X", c);
+    }
+}
+
+/* RFC 6749, 2.3.1: both parts are encoded before they are joined. */
+enum code outside__basic(const struct identity_client *client, struct buf *out)
+{
+    struct buf joined;
+
+    buf_init(&joined, 65536);
+    buf_wipes(&joined);
+    add_encoded(&joined, span_text(client->id));
+    buf_add_byte(&joined, ':');
+    add_encoded(&joined, client->secret);
+    buf_add_text(out, "Basic ");
+    if (buf_code(&joined) == CODE_OK)
+        base64_encode(buf_peek(&joined), out);
+    mem_wipe(joined.block, joined.size);
+    buf_fini(&joined);
+    return buf_code(out);
+}
+
+static const struct identity_provider *provider_of(const struct proxy_conf *conf, struct span digest)
+{
+    for (size_t i = 0; i < conf->provider_count; i++)
+        if (span_equals(span_of(conf->providers[i].digest, DIGEST_BYTES), digest))
+            return &conf->providers[i];
+    return NULL;
+}
+
+void outside__introspect(struct outside *outside, struct proxy_conf *conf, struct wanted_work *work)
+{
+    const struct identity_provider *provider = provider_of(conf, span_part(work->payload, 0, DIGEST_BYTES));
+    struct asked *asked = provider != NULL ? mem_zalloc(sizeof *asked) : NULL;
+    struct why why = {"not enough memory"};
+    struct buf body, authorization;
+
+    if (asked == NULL) { /* of a provider that a reload took away */
+        wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, 0);
+        return;
+    }
+    asked->outside = outside;
+    asked->key = work->key;
+    (void)snprintf(asked->name, sizeof asked->name, "%s", provider->rules.name);
+    buf_init(&body, 4 * WANTED_PAYLOAD_MAX);
+    buf_init(&authorization, 2 * 65536);
+    buf_add_text(&body, "token_type_hint=access_token&token=");
+    add_encoded(&body, span_part(work->payload, DIGEST_BYTES, SIZE_MAX));
+    if (outside__basic(&provider->introspect, &authorization) == CODE_OK && buf_code(&body) == CODE_OK) {
+        const struct web_header headers[] = {
+            {SPAN_LIT("Authorization"), buf_peek(&authorization)}, {SPAN_LIT("Accept"), SPAN_LIT("application/json")},
+            {SPAN_LIT("Content-Type"), SPAN_LIT("application/x-www-form-urlencoded")},
+        };
+        const struct web_request request = {
+            .url = span_text(provider->introspect_url), .headers = headers, .header_count = 3, .body = buf_peek(&body),
+            .tls = provider->tls, .wait_us = ASK_US, .body_max_bytes = ANSWER_BYTES, .done = answered, .context = asked,
+        };
+
+        if (web_begin(outside->conf.web, &request, &why) == CODE_OK)
+            asked = NULL; /* answered's */
+    }
+    if (asked != NULL)
+        fail(asked, &why);
+    mem_free(asked);
+    mem_wipe(body.block, body.size);
+    mem_wipe(authorization.block, authorization.size);
+    buf_fini(&body);
+    buf_fini(&authorization);
+}
