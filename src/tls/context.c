@@ -253,7 +253,7 @@ enum code tls_client_new(const struct tls_client_conf *conf, struct tls_context 
         SSL_CTX_sess_set_new_cb(context->ctx, tls__new_session);
     if (SSL_CTX_set_alpn_protos(context->ctx, alpn_http, sizeof alpn_http - 1) != 0)
         code = why_set(why, CODE_NOMEM, "OpenSSL takes no protocol list");
-    if (code == CODE_OK && conf->needs_staple && !tls__ask_staple(context))
+    if (code == CODE_OK && conf->needs_staple && !tls__ask_staple(context->ctx))
         code = why_set(why, CODE_NOMEM, "OpenSSL asks for no OCSP response");
     if (code == CODE_OK && conf->ca == NULL && SSL_CTX_set_default_verify_paths(context->ctx) != 1)
         code = why_set(why, CODE_IO, "the system's certificate authorities cannot be read; name a file with `ca:`");
@@ -279,6 +279,8 @@ enum code tls_lend(const struct tls_context *context, void *ssl_ctx)
     SSL_CTX_set1_cert_store(to, SSL_CTX_get_cert_store(context->ctx));
     SSL_CTX_set_verify(to, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_options(to, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
+    if (SSL_CTX_get_tlsext_status_type(context->ctx) == TLSEXT_STATUSTYPE_ocsp)
+        done = done && tls__ask_staple(to);
     if (own != NULL)
         done = done && SSL_CTX_use_certificate(to, own) == 1 && SSL_CTX_get0_chain_certs(context->ctx, &chain) == 1 &&
                SSL_CTX_set1_chain(to, chain) == 1 && SSL_CTX_use_PrivateKey(to, SSL_CTX_get0_privatekey(context->ctx)) == 1;

@@ -158,8 +158,7 @@ static int look(SSL *ssl, void *unused)
     return verified == X509_V_OK;
 }
 
-bool tls__ask_staple(struct tls_context *context)
+bool tls__ask_staple(SSL_CTX *ctx)
 {
-    return SSL_CTX_set_tlsext_status_type(context->ctx, TLSEXT_STATUSTYPE_ocsp) == 1 &&
-           SSL_CTX_set_tlsext_status_cb(context->ctx, look) == 1;
+    return SSL_CTX_set_tlsext_status_type(ctx, TLSEXT_STATUSTYPE_ocsp) == 1 && SSL_CTX_set_tlsext_status_cb(ctx, look) == 1;
 }

@@ -67,7 +67,7 @@ int64_t tls__time_us(const ASN1_TIME *time); /* 0: it is none */
 
 /* ---- ocsp.c ---- */
 enum code tls__staple(struct tls_context *context, const char *path, struct why *why) MUST_USE;
-bool tls__ask_staple(struct tls_context *context) MUST_USE; /* and accept no server without one that says it is good */
+bool tls__ask_staple(SSL_CTX *ctx) MUST_USE; /* and accept no server without one that says it is good */
 
 /* ---- names.c ---- */
 bool tls__names(const X509 *certificate, struct arena *arena, struct tls_names *names) MUST_USE;

@@ -13,7 +13,7 @@ static const char *told(const char *lower, const char *upper)
 {
     const char *text = getenv(lower);
 
-    if (text == NULL)
+    if (text == NULL || text[0] == '\0')
         text = getenv(upper);
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
