@@ -17,6 +17,7 @@
     X(KEY_ID, "Its key id is no text of 1 to 256 visible ASCII characters.") \
     X(TYPE, "Its `typ` is not that of an access token (`at+jwt`); where the provider says otherwise, `id_token_like: true` takes it.") \
     X(ID_TOKEN, "It bears the marks of an ID token, which tells a client who logged in and is no credential for a server.") \
+    X(LOGIN, "It is no ID token of a login: it says that it is of another kind.") \
     /* its signature */ \
     X(ALGORITHM, "Its algorithm is none of the provider's `algorithms`.") \
     X(UNKNOWN_KEY, "No key of the provider's set has its key id and fits its algorithm.") \

@@ -95,7 +95,7 @@ static void turn(struct shard *shard, int64_t now_us)
     shard->began_us = now_us;
 }
 
-static enum identity_fault use_up(struct identity_proofs *proofs, uint64_t key, int64_t now_us)
+enum identity_fault identity__proof_use(struct identity_proofs *proofs, uint64_t key, int64_t now_us)
 {
     struct shard *shard = &proofs->shards[key % SHARDS];
     enum identity_fault fault = IDENTITY_FAULT_NONE;
@@ -226,7 +226,7 @@ static enum identity_fault judge_proof(const struct identity_token *token, const
         return fault;
     digest_of_two(span_of(token->bound_key, DIGEST_BYTES), text_of(jws->claims, "jti"), digest);
     memcpy(&key, digest, sizeof key);
-    return use_up(proofs, key != 0 ? key : 1, request->now_us);
+    return identity__proof_use(proofs, key != 0 ? key : 1, request->now_us);
 }
 
 enum identity_fault identity_proof_check(const struct identity_token *token, const struct identity_proof_request *request,

@@ -103,6 +103,22 @@ static bool has_id_token_marks(const struct reading *r)
            claims_text(r, "typ", "Offline") || claims_text(r, "token_use", "id");
 }
 
+static bool claims_else(const struct reading *r, const char *name, const char *value)
+{
+    return claim(r, name) != NULL && !claims_text(r, name, value);
+}
+
+/* OpenID Connect Core, 2 and 3.1.3.7. What says that it is an access token is none, for whomever it is. */
+static enum identity_fault judge_login(const struct reading *r, struct span type)
+{
+    const struct json_node *party = claim(r, "azp");
+
+    if ((type.len > 0 && !span_equals_nocase(type, SPAN_LIT("JWT"))) || claims_else(r, "typ", "ID") ||
+        claims_else(r, "token_use", "id") || claim(r, "events") != NULL)
+        return IDENTITY_FAULT_LOGIN;
+    return party == NULL || is_audience(r->rules, party) ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_AUDIENCE;
+}
+
 static enum identity_fault judge_require(const struct reading *r)
 {
     for (size_t i = 0; i < r->rules->require_count; i++) {
@@ -232,6 +248,8 @@ static enum identity_fault judge_type(const struct reading *r, const struct json
 
     if (type != NULL && type->type != JSON_STRING)
         return IDENTITY_FAULT_TYPE;
+    if (r->rules->is_login)
+        return judge_login(r, name);
     if (span_equals_nocase(name, SPAN_LIT("at+jwt")) || span_equals_nocase(name, SPAN_LIT("application/at+jwt")))
         return IDENTITY_FAULT_NONE;
     if (!r->provider->id_token_like)

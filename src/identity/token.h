@@ -77,6 +77,7 @@ struct identity_token_rules {
         const char *equals; /* a text, or how true, false or a number is written */
     } *require;
     size_t require_count;
+    bool is_login; /* an ID token is asked for, by which a person logs in at `audiences`, and nothing else */
 };
 
 /* ---- tokens ---- */

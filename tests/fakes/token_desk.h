@@ -62,7 +62,7 @@ static enum identity_fault judge_signed(const char *header, const char *claims)
     return judge(fake_token(ours, "ES256", header, claims, &text));
 }
 
-static enum identity_fault judge_claims(const char *claims)
+static __attribute__((unused)) enum identity_fault judge_claims(const char *claims)
 {
     return judge_signed(HEADER, claims);
 }

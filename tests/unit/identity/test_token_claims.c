@@ -336,6 +336,36 @@ static void test_introspected(void **state)
     }
 }
 
+/* A person's login: an ID token, and nothing that says it is something else. */
+static void test_login(void **state)
+{
+    static const struct { const char *header, *more; enum identity_fault fault; } rows[] = {
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\"}", "\"nonce\":\"n\",\"at_hash\":\"h\"", IDENTITY_FAULT_NONE},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"typ\":\"ID\",\"azp\":\"" AUDIENCE "\"", IDENTITY_FAULT_NONE},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"token_use\":\"id\"", IDENTITY_FAULT_NONE},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"azp\":\"other\"", IDENTITY_FAULT_AUDIENCE},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"typ\":\"Bearer\"", IDENTITY_FAULT_LOGIN},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"token_use\":\"access\"", IDENTITY_FAULT_LOGIN},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"JWT\"}", "\"events\":{}", IDENTITY_FAULT_LOGIN},
+        {HEADER, "\"x\":1", IDENTITY_FAULT_LOGIN},
+        {"{\"alg\":\"ES256\",\"kid\":\"k1\",\"typ\":\"dpop+jwt\"}", "\"x\":1", IDENTITY_FAULT_LOGIN},
+    };
+    struct identity_token_rules login = rules;
+    char claims[400];
+
+    (void)state;
+    login.is_login = true;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct identity_token *token;
+
+        snprintf(claims, sizeof claims, "{" REST "," TIMES ",%s}", rows[i].more);
+        (void)fake_token(ours, "ES256", rows[i].header, claims, &text);
+        if (identity_token_read(&provider, &login, keys, buf_peek(&text), NOW, &token) != rows[i].fault)
+            fail_msg("%s %s", rows[i].header, rows[i].more);
+        identity_token_unref(&token);
+    }
+}
+
 static void test_what_it_looks_like(void **state)
 {
     struct identity_token_hint hint;
@@ -368,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_introspected),
+        cmocka_unit_test(test_login),
         cmocka_unit_test(test_what_it_looks_like),
     };
 
