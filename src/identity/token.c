@@ -412,7 +412,7 @@ void identity_token_unref(struct identity_token **token)
 
 static void copy_hint(char *out, size_t size, struct span text)
 {
-    if (text.len < size)
+    if (text.len > 0 && text.len < size)
         memcpy(out, text.at, text.len);
 }
 
