@@ -15,6 +15,8 @@ TENANTS = ["acme", "acme2", "ACME", "te\u017ft", "test"]
 TOOLS = ["read", "read_all", "write", "Read", "a.b-c"]
 URIS = ["file:///a", "file:///srv/x", "FILE:///a", "db://x?y", "x", ""]
 PATHS = ["/v1/x", "/v1/y", "/v1", "/", "/v1/x/y", "/v1/*"]
+GROUPS = ["staff", "Staff", "admin", "acme", "a,b", "*", "/acme/read", "\u017ftaff", ""]
+SCOPES = ["read", "read:all", "READ", "tools/call", "*", "acme"]
 QUERIES = ["a=b", "a=b&c", "team=x", "*=b"]
 METHODS = ["tools/call", "initialize", "ping", "notifications/x", "tools/list", "prompts/get", "resources/read",
            "resources/subscribe",
@@ -253,6 +255,8 @@ class Generator:
             options["keys"] = self.maybe(0.9)
         self.wanted.update(name for name in names + list(options) if name in SPECIAL + ["decode"])
         on = self.random.choice(["meta", "param"]) if "meta" not in self.without and self.maybe(0.15) else "arg"
+        if "who" not in self.without and self.maybe(0.12):
+            on = "claim"
         operators = {name: self.operand(name) for name in names}
         if "decode" in options:
             for one in operators.values():
@@ -341,6 +345,8 @@ class Generator:
     def redaction(self):
         """As one of the rules, so that it is made small like them."""
         match = {word: self.names(pool) for word, pool in (("tools", TOOLS), ("tenants", TENANTS)) if self.maybe(0.3)}
+        if "who" not in self.without and self.maybe(0.15):
+            match["groups"] = self.names(GROUPS[:-1])
         words = self.random.choice([["args"], ["args"], ["answer"], ["args", "answer"]])
         if "meta" not in self.without and self.maybe(0.4):
             words = [*words, "params"]
@@ -379,7 +385,9 @@ class Generator:
         rule = {"id": self.random.choice("abAB_") + str(number), "effect": effect, "match": {}}
         for word, pool, share in (("tenants", TENANTS, 0.2), ("principals", ["bot", "test"], 0.1), ("upstreams", ["shop", "test"], 0.2),
                                   ("methods", METHODS + ["protocol", "protocol"], 0.2), ("tools", TOOLS, 0.5), ("paths", PATHS, 0.1),
-                                  ("queries", QUERIES, 0.1)):
+                                  ("queries", QUERIES, 0.1), ("groups", GROUPS[:-1], 0.12), ("scopes", SCOPES, 0.08)):
+            if word in ("groups", "scopes") and "who" in self.without:
+                continue
             if self.maybe(share * (0.4 if self.past else 1)):
                 rule["match"][word] = self.names(pool)
         if "tools" not in rule["match"] and "resources" not in self.without and self.maybe(0.15):
@@ -431,6 +439,9 @@ class Generator:
             call["meta"] = self.object(2)
         if "meta" not in self.without and method in ("tools/call", "prompts/get") and self.maybe(0.4):
             call["param"] = self.object(2)
+        if "who" not in self.without and self.maybe(0.6):
+            call.update({word: self.random.sample(pool, self.random.randrange(1, 4)) for word, pool in (("groups", GROUPS), ("scopes", SCOPES)) if self.maybe(0.7)})
+            call["claims"] = {key: self.value(self.random.randrange(2)) for key in "ab"} if self.focused else self.object(3)
         return call
 
     def spent(self, rule):

@@ -208,12 +208,53 @@ static void judge_replaced(const struct judging *judging, const struct policy_ca
     judge_hidden(judging, &lossy, (struct question_hidden){.nodes = hidden, .count = count, .meta = two}, real, scratch, answer);
 }
 
+/* Claims as the audit keeps those that rules ask for, and read back: nothing of the verdict may change, and nothing is guessed. */
+static void judge_recorded(const struct judging *judging, const struct policy_case *kase, enum verdict_kind real,
+                           struct policy_scratch *scratch, struct verdict *verdict, struct answer *answer)
+{
+    struct question_hidden hidden = {.claims = true};
+    struct policy_case recorded = *kase;
+    struct json_fault fault;
+    struct buf text, canonical;
+    struct arena arena;
+
+    buf_init(&text, TEXT_MAX);
+    buf_init(&canonical, TEXT_MAX);
+    arena_init(&arena, TEXT_MAX);
+    if (policy_claims_write(judging->policy, kase->question.claims, &text) != CODE_OK ||
+        json_read(buf_peek(&text), &json_file_rules, &canonical, &arena, &recorded.question.claims, &fault) != CODE_OK)
+        fail("claims cannot be recorded");
+    recorded.question.hidden = &hidden;
+    policy_judge_case(judging->policy, &recorded, scratch, NULL, verdict);
+    if (verdict->kind != real || verdict->guessed)
+        snprintf(answer->text, sizeof answer->text, "recorded claims say otherwise");
+    arena_fini(&arena);
+    buf_fini(&canonical);
+    buf_fini(&text);
+}
+
+/* Who asks, as a record tells it that had room for the first group and scope, and for no claim. */
+static void judge_cut(const struct judging *judging, const struct policy_case *kase, enum verdict_kind real,
+                      struct policy_scratch *scratch, struct answer *answer)
+{
+    const struct question *question = &kase->question;
+    struct policy_case cut = *kase;
+
+    cut.question.group_count = question->group_count > 0;
+    cut.question.scope_count = question->scope_count > 0;
+    cut.question.claims = NULL;
+    judge_hidden(judging, &cut,
+                 (struct question_hidden){.held = {question->group_count > 1, question->scope_count > 1}, .claims = question->claims != NULL},
+                 real, scratch, answer);
+}
+
 static void judge_all_hidden(const struct judging *judging, const struct policy_case *kase, enum verdict_kind real,
                              struct policy_scratch *scratch, struct answer *answer)
 {
     const struct json_node *root = kase->question.root;
 
     judge_hidden(judging, kase, (struct question_hidden){.meta = true, .hints = true}, real, scratch, answer);
+    judge_cut(judging, kase, real, scratch, answer);
     if (root == NULL)
         return;
     judge_hidden(judging, kase, (struct question_hidden){.nodes = &root, .count = 1}, real, scratch, answer);
@@ -260,8 +301,12 @@ static void judge_case(const struct judging *judging, const struct policy_case *
     compare(answer, verdict, "torn");
     if (verdict->kind != VERDICT_DENY)
         look_in_lists(judging, kase, scratch, answer);
-    if (!answer->costly)
-        judge_all_hidden(judging, kase, verdict->kind, scratch, answer);
+    if (!answer->costly) {
+        enum verdict_kind real = verdict->kind;
+
+        judge_all_hidden(judging, kase, real, scratch, answer);
+        judge_recorded(judging, kase, real, scratch, verdict, answer);
+    }
     buf_fini(&words);
 }
 

@@ -257,7 +257,7 @@ def select(steps, value, lacks, keys, skips):
 
 def selected_by(leaf, call, opening):
     by_arguments = call["method"] in ("tools/call", "prompts/get")
-    root = call.get({"arg": "root", "meta": "meta", "param": "param" if by_arguments else "root"}[leaf["on"]], ABSENT)
+    root = call.get({"arg": "root", "meta": "meta", "claim": "claims", "param": "param" if by_arguments else "root"}[leaf["on"]], ABSENT)
     steps, keys = leaf["steps"], leaf["options"].get("keys") is True
     if keys and not (steps and selects_all(steps[-1])):
         steps = steps + [WILD]  # asked are the names of the members of what is selected
@@ -481,11 +481,13 @@ def values_of(word, call):
     if word == "resources":
         uri = call.get("root", {}).get("uri") if call["method"].startswith("resources/") else None
         return [uri] if isinstance(uri, str) and uri else []  # without one the gate refuses the message unjudged
+    if word in ("groups", "scopes"):
+        return [one for one in call.get(word, []) if one]  # who has none is in none, not even in `*`
     one = "query" if word == "queries" else word[:-1]
     return [call[one]] if call.get(one) else []  # nothing is matched by no pattern, not even by `*`
 
 
-MATCHED = ["tenants", "principals", "upstreams", "methods", "paths", "queries", "tools", "resources", "prompts"]
+MATCHED = ["tenants", "principals", "upstreams", "methods", "paths", "queries", "tools", "resources", "prompts", "groups", "scopes"]
 
 
 def match_truths(rule, call):
