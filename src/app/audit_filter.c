@@ -75,7 +75,7 @@ int audit_filter_read(struct audit_filter *filter, struct query *query)
         .principal = span_text(filter->principal), .tool = span_text(filter->tool), .method = span_text(filter->method),
         .upstream = span_text(filter->upstream), .verdict = span_text(filter->verdict), .reason = span_text(filter->reason),
         .rule = span_text(filter->rule), .outcome = span_text(filter->outcome), .client = span_text(filter->client),
-        .text = span_text(filter->text),
+        .group = span_text(filter->group), .scope = span_text(filter->scope), .text = span_text(filter->text),
         .status = (int64_t)filter->status, .policy_version = (int64_t)filter->policy_version,
     };
     read_session(filter, query);

@@ -12,7 +12,7 @@
 #include "evidence/query.h"
 
 struct audit_filter {
-    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *outcome;
+    const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *outcome, *group, *scope;
     const char *session, *client, *since, *until, *text;
     uint64_t status, policy_version; /* 0: any */
     unsigned char session_digest[DIGEST_BYTES];
@@ -27,6 +27,8 @@ struct audit_filter {
     {.name = "tenant", .takes = "NAME", .help = "of this tenant; in texts * stands for anything", .value = &(f)->tenant},   \
     {.name = "correlation", .takes = "ID", .help = "that belong together", .value = &(f)->correlation},                \
     {.name = "principal", .takes = "NAME", .help = "of this agent", .value = &(f)->principal},                         \
+    {.name = "group", .takes = "NAME", .help = "who asked is in this group", .value = &(f)->group},                     \
+    {.name = "scope", .takes = "NAME", .help = "the token has this scope", .value = &(f)->scope},                       \
     {.name = "tool", .takes = "NAME", .help = "of this tool, prompt or resource", .value = &(f)->tool},                \
     {.name = "method", .takes = "NAME", .help = "tools/call, initialize ...", .value = &(f)->method},                  \
     {.name = "upstream", .takes = "ROUTE", .help = "of this route, or of this slug", .value = &(f)->upstream}, \

@@ -24,6 +24,7 @@ enum query_order {
 /* Texts with at == NULL and numbers of 0 do not filter. Texts are exact, but a '*' in one stands for any characters. */
 struct query {
     struct span tenant, correlation, principal, tool, method, upstream, verdict, reason, rule, outcome, client;
+    struct span group, scope;   /* of who asked, among others */
     struct span session;        /* the 32 bytes of the SHA-256 of what the agent sent */
     struct span text;           /* anywhere in the call, the arguments included; ASCII letters match either case */
     int64_t status, policy_version;

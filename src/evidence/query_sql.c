@@ -31,6 +31,16 @@ static void add_text(struct query_sql *sql, const char *column, struct span text
         is_pattern ? ", '[', '[[]'), '?', '[?]')" : "");
 }
 
+/* One of the names in a column that holds a list of them. */
+static void add_member(struct query_sql *sql, const char *column, struct span text)
+{
+    if (text.at == NULL)
+        return;
+    (void)buf_addf(&sql->text, " AND EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE j.type = 'text'", column);
+    add_text(sql, "j.value", text);
+    (void)buf_add_byte(&sql->text, ')');
+}
+
 /* ---- free text ---- */
 
 static void any_column_like(struct query_sql *sql, const char *const *columns, struct span text)
@@ -47,10 +57,11 @@ static void any_column_like(struct query_sql *sql, const char *const *columns, s
 /* In the arguments, a quote or a line's end stands as JSON writes it. */
 static enum code add_free_text(struct query_sql *sql, struct span text)
 {
-    static const char *const in_json[] = {"arguments", "arguments_begin", "params", "rules", "monitor", NULL};
+    static const char *const in_json[] = {"arguments", "arguments_begin", "params", "rules", "monitor", "groups", "scopes",
+                                          "claims", NULL};
     static const char *const plain[] = {"tool", "method", "principal", "tenant", "correlation", "upstream", "client", "rule",
                                         "rule_reason", "reason", "undecided", "rpc_id", "correlation_replaced", "trace",
-                                        "target", "query", NULL};
+                                        "target", "query", "issuer", "plan", NULL};
     enum code code = json_write_string(&sql->quoted, text);
 
     if (code != CODE_OK)
@@ -74,6 +85,8 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, b
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         add_text(sql, texts[i].column, texts[i].text);
+    add_member(sql, "d.groups", query->group);
+    add_member(sql, "d.scopes", query->scope);
     if (query->session.at != NULL)
         add(sql, " AND d.session = ", db_of_blob(query->session), "");
     add_int(sql, later ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",

@@ -27,6 +27,7 @@ static const char *const conditions[] = {
     "{arg: '$..*', glob: '{principal}*', ends_with: 'a{tenant}'}", "{arg: '$..*', under: ['/{principal}', '/{{tenant}}/b']}",
     "{arg: a, in: [x, '{tenant}', 1]}",
     "{arg: '$..*', free_of: hidden, decode: [percent, html]}",
+    "{claim: '$.a.b[*].a', equals: 1}", "{claim: '$..*', contains: a, decode: [base64, json]}",
 };
 
 #define CONDITIONS (sizeof conditions / sizeof *conditions)
@@ -61,7 +62,7 @@ static bool applies(const struct policy *policy, const char *tool, const struct 
 {
     static struct verdict verdict;
     struct question question = {.tenant = SPAN_LIT("t"), .principal = SPAN_LIT("p"), .upstream = SPAN_LIT("u"),
-                                .method = SPAN_LIT("tools/call"), .tool = span_text(tool), .root = root};
+                                .method = SPAN_LIT("tools/call"), .tool = span_text(tool), .root = root, .claims = root};
 
     policy_eval(policy, &question, false, scratch, &verdict);
     BUG_ON(verdict.reason == REASON_MEMORY || verdict.reason == REASON_TOO_COSTLY);

@@ -42,6 +42,19 @@ static void read_word(const struct json_node *call, const char *word, struct spa
         *text = node->text;
 }
 
+#define HELD_MAX 64
+static struct span held[2][HELD_MAX];
+
+static void read_held(const struct json_node *call, const char *word, struct span *names, const struct span **at, uint32_t *count)
+{
+    const struct json_node *node = json_member(call, span_text(word));
+
+    *at = names;
+    for (node = node != NULL ? node->child : NULL; node != NULL && *count < HELD_MAX; node = node->next)
+        if (node->type == JSON_STRING)
+            names[(*count)++] = node->text;
+}
+
 /* As a gate would ask: only tools/call has a tool and only a response answers something. */
 static void read_question(const struct json_node *call, struct question *question)
 {
@@ -71,6 +84,9 @@ static void read_question(const struct json_node *call, struct question *questio
     question->root = json_member(call, SPAN_LIT("arguments"));
     if (question->root == NULL)
         question->root = json_member(call, SPAN_LIT("params"));
+    read_held(call, "groups", held[0], &question->groups, &question->group_count);
+    read_held(call, "scopes", held[1], &question->scopes, &question->scope_count);
+    question->claims = json_member(call, SPAN_LIT("claims"));
     question->meta = json_member(call, SPAN_LIT("meta"));
     question->params = json_member(call, SPAN_LIT("param"));
     if (span_is(question->method, "prompts/get"))
