@@ -322,6 +322,63 @@ static void too_many_rules_are_counted(void **state)
     assert_true(span_is(gate__monitor_text(&bench->text, verdict), "{}"));
 }
 
+/* 8.4: what has no room is counted, whatever the names are; what is written is always JSON. */
+static void groups_are_written_as_far_as_they_fit(void **state)
+{
+    enum { MANY = 10000 };
+    struct bench *bench = *state;
+    const struct span odd[] = {SPAN_LIT("a,b"), SPAN_LIT("say \"x\""), SPAN_LIT(""), SPAN_LIT("\\")};
+    static struct span many[MANY];
+    static char names[MANY][16], huge[HELD_TEXT_BYTES * 2];
+    const struct json_node *list, *last;
+    struct json_fault fault;
+    struct span text;
+
+    assert_null(gate__held_text(&bench->text.groups, odd, 0).at);
+    assert_true(span_is(gate__held_text(&bench->text.groups, odd, 4), "[\"a,b\",\"say \\\"x\\\"\",\"\",\"\\\\\"]"));
+    for (int i = 0; i < MANY; i++)
+        many[i] = span_of(names[i], (size_t)snprintf(names[i], sizeof names[i], "group-%d", i));
+    text = gate__held_text(&bench->text.groups, many, MANY);
+    assert_true(text.len <= HELD_TEXT_BYTES && text.len > HELD_TEXT_BYTES - 64);
+    assert_int_equal(json_read(text, &json_request_rules, &bench->canonical, &bench->arena, &list, &fault), CODE_OK);
+    for (last = list->child; last->next != NULL; last = last->next)
+        assert_int_equal(last->type, JSON_STRING);
+    snprintf(huge, sizeof huge, "%u", MANY - (list->count - 1));
+    assert_true(span_is(last->raw, huge));
+    memset(huge, 'x', sizeof huge);
+    many[0] = span_of(huge, sizeof huge);
+    assert_true(span_is(gate__held_text(&bench->text.scopes, many, 1), "[1]"));
+    many[1] = many[0];
+    many[0] = SPAN_LIT("first");
+    assert_true(span_is(gate__held_text(&bench->text.scopes, many, 2), "[\"first\",1]"));
+}
+
+static void claims_are_written_where_rules_ask_for_some(void **state)
+{
+    static const char asks[] = "policy: p\nrules:\n  - {id: r, effect: permit, match: {tools: [t]}, when: [{claim: a, exists: true}]}\n";
+    static const char asks_none[] = "policy: p\nrules:\n  - {id: r, effect: permit, match: {tools: [t]}}\n";
+    struct policy_file file = {SPAN_LIT("p.yaml"), span_text(asks)};
+    struct bench *bench = *state;
+    struct policy *policy, *other;
+    static struct faults faults;
+
+    assert_int_equal(policy_compile(&file, 1, 1, &policy, &faults, NULL), CODE_OK);
+    file.text = span_text(asks_none);
+    assert_int_equal(policy_compile(&file, 1, 1, &other, &faults, NULL), CODE_OK);
+    read_arguments(bench, "{\"a\":{\"b\":\"x\"},\"secret\":1}");
+    assert_true(span_is(gate__claims_text(&bench->text, policy, bench->root), "{\"$['a']\":[{\"b\":\"x\"}]}"));
+    assert_null(gate__claims_text(&bench->text, policy, NULL).at);
+    assert_null(gate__claims_text(&bench->text, other, bench->root).at);
+    assert_null(gate__claims_text(&bench->text, NULL, bench->root).at);
+    buf_fini(&bench->text.claims);
+    buf_init(&bench->text.claims, SIZE_MAX / 2);
+    mem_fail_at(1, 0);
+    assert_true(span_is(gate__claims_text(&bench->text, policy, bench->root), "{}")); /* nothing is known of any */
+    mem_fail_at(0, 0);
+    policy_unref(&policy);
+    policy_unref(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +393,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_memory_nothing_secret_is_recorded, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(rules_and_monitors_are_named, make_bench, drop_bench),
         cmocka_unit_test_setup_teardown(too_many_rules_are_counted, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(groups_are_written_as_far_as_they_fit, make_bench, drop_bench),
+        cmocka_unit_test_setup_teardown(claims_are_written_where_rules_ask_for_some, make_bench, drop_bench),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,6 +161,54 @@ static void test_older_rows_cannot_tell(void **state)
     assert_true(find(house, after)->question.hidden->meta);
 }
 
+/* 8.4: who asked comes back without a token: groups and scopes as far as they were kept, claims as far as rules asked for them. */
+static void test_who_asked_comes_back(void **state)
+{
+    static const struct { struct span groups, claims; uint32_t count; bool cut, hides; } rows[] = {
+        {SPAN_LIT("[\"a\",\"b\"]"), SPAN_LIT("{\"$['x']\":[1]}"), 2, false, true},
+        {SPAN_LIT("[\"a\",7]"), SPAN_LIT("{}"), 1, true, true},
+        {SPAN_LIT("[7]"), SPAN_NONE, 0, true, true},
+        {SPAN_NONE, SPAN_NONE, 0, false, true},
+        {SPAN_LIT("\"too long\""), SPAN_NONE, 0, true, true}, {SPAN_LIT("{]"), SPAN_LIT("{"), 0, true, true},
+    };
+    struct house *house = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct audit_decision call = audit_call("acme", "c-1");
+        const struct question *question;
+
+        call.groups = rows[i].groups;
+        call.scopes = SPAN_LIT("[\"s\"]");
+        call.issuer = SPAN_LIT("https://id.example.com");
+        call.claims = rows[i].claims;
+        question = &find(house, put(house, &call))->question;
+        assert_int_equal(question->group_count, rows[i].count);
+        assert_true(question->hidden->held[0] == rows[i].cut && !question->hidden->held[1] && question->hidden->claims == rows[i].hides);
+        assert_true(question->scope_count == 1 && span_is(question->scopes[0], "s"));
+        for (uint32_t g = 0; g < question->group_count; g++)
+            assert_true(span_is(question->groups[g], g == 0 ? "a" : "b"));
+        assert_true((question->claims != NULL) == (rows[i].claims.len > 1));
+    }
+}
+
+/* Who came without a token has no claims; of more than is kept nothing is known. */
+static void test_claims_that_are_not_there(void **state)
+{
+    static char big[AUDIT_CLAIMS_BYTES + 100] = "{\"$['x']\":[\"";
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1");
+
+    assert_false(find(house, put(house, &call))->question.hidden->claims);
+    memset(big + strlen(big), 'x', sizeof big - strlen(big));
+    memcpy(big + sizeof big - 3, "\"]}", 3);
+    call.issuer = SPAN_LIT("i");
+    call.claims = span_of(big, sizeof big);
+    assert_null(find(house, put(house, &call))->question.claims);
+    assert_true(house->recorded.question.hidden->claims);
+    call.claims = span_of(big, 16);
+    assert_null(find(house, put(house, &call))->question.claims); /* what a hole in the file leaves */
+}
+
 static void test_other_methods_have_their_params(void **state)
 {
     struct house *house = *state;
@@ -377,6 +425,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_call_comes_back, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_other_members_come_back, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_older_rows_cannot_tell, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_who_asked_comes_back, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_claims_that_are_not_there, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_other_methods_have_their_params, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_is_lost_is_told, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_was_erased_is_told, open_house, close_house),
