@@ -244,8 +244,8 @@ static void judge_cut(const struct judging *judging, const struct policy_case *k
     cut.question.scope_count = question->scope_count > 0;
     cut.question.claims = NULL;
     judge_hidden(judging, &cut,
-                 (struct question_hidden){.held = {question->group_count > 1, question->scope_count > 1}, .claims = question->claims != NULL},
-                 real, scratch, answer);
+                 (struct question_hidden){.held = {question->group_count > 1, question->scope_count > 1},
+                                          .claims = question->claims != NULL}, real, scratch, answer);
 }
 
 static void judge_all_hidden(const struct judging *judging, const struct policy_case *kase, enum verdict_kind real,
