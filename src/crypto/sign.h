@@ -28,6 +28,10 @@ enum code sign_text(const struct sign_key *key, struct span text, unsigned char 
 enum code sign_public_write(const unsigned char key[SIGN_PUBLIC_BYTES], struct buf *pem) MUST_USE;
 enum code sign_public_read(struct span pem, unsigned char key[SIGN_PUBLIC_BYTES]) MUST_USE;
 
+/* Whether a public key vouches for nothing: a point of small order, under which signatures of any text can be made, or a second
+ * spelling of a point. */
+bool sign_public_is_weak(const unsigned char key[SIGN_PUBLIC_BYTES]);
+
 /* Whether it is the key's signature of the text; also false without memory. */
 bool sign_is_good(const unsigned char key[SIGN_PUBLIC_BYTES], struct span text, const unsigned char signature[SIGN_BYTES]);
 

@@ -129,6 +129,10 @@ enum code json_write_string(struct buf *out, struct span text);
  * CODE_NOMEM. */
 enum code json_say(struct span text, struct buf *out) MUST_USE;
 
+/* Appends the value as RFC 8785 has it: members by name, numbers as ECMAScript writes them, one spelling for each value.
+ * Errors: CODE_INVALID: a number that no double holds exactly. They stick in the buffer. */
+enum code json_canonical(const struct json_node *node, struct buf *out);
+
 /* Exact decimal comparison of two number lexemes: <0, 0, >0. 10 = 10.0 = 1e1. Cost is linear in the lexemes. */
 int json_number_compare(struct span a, struct span b);
 

@@ -52,6 +52,37 @@ static void test_make_sign_check(void **state)
     buf_fini(&pem);
 }
 
+/* 8.7: under the point (0, 1) the signature (R = the same, S = 0) is good for any text. */
+static void test_weak_keys(void **state)
+{
+    static const char *const weak[] = {
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0000000000000000000000000000000000000000000000000000000000000080",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000080",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    };
+    unsigned char key[SIGN_PUBLIC_BYTES], signature[SIGN_BYTES] = {1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof weak / sizeof *weak; i++) {
+        assert_int_equal(num_unhex(span_text(weak[i]), key, sizeof key), CODE_OK);
+        assert_true(sign_public_is_weak(key));
+    }
+    assert_int_equal(num_unhex(span_text(weak[2]), key, sizeof key), CODE_OK);
+    assert_true(sign_is_good(key, SPAN_LIT("whatever it says"), signature)); /* why */
+    assert_int_equal(num_unhex(SPAN_LIT("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"), key, sizeof key),
+                     CODE_OK);
+    assert_false(sign_public_is_weak(key));
+}
+
 static void test_no_key(void **state)
 {
     static const char rsa[] = "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAL\n-----END PUBLIC KEY-----\n";
@@ -68,7 +99,8 @@ static void test_no_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rfc8032), cmocka_unit_test(test_make_sign_check), cmocka_unit_test(test_no_key),
+        cmocka_unit_test(test_rfc8032), cmocka_unit_test(test_make_sign_check),
+        cmocka_unit_test(test_weak_keys), cmocka_unit_test(test_no_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
