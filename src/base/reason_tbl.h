@@ -24,6 +24,13 @@
     X(RATE_LIMITED, "rate_limited", POLICY, 429, 4290, RATE, "Too many calls; try again later.")                               \
     X(BATCH_DENIED, "batch_denied", POLICY, 403, 4030, POLICY, "Another message of the same batch was not permitted.")         \
     X(BATCH_ORDER, "batch_order", POLICY, 403, 4030, POLICY, "A rule asks what was called before; send the calls one by one.") \
+    X(PLAN_REQUIRED, "plan_required", POLICY, 403, 4030, POLICY, "The call needs a signed plan, and came without one.")         \
+    X(PLAN_STEP, "plan_step", POLICY, 403, 4030, POLICY, "The call is no step of its plan.")                                   \
+    X(PLAN_USED, "plan_used", POLICY, 403, 4030, POLICY, "The step of the plan was used as often as it may be.")               \
+    X(PLAN_ORDER, "plan_order", POLICY, 403, 4030, POLICY, "Another step of the plan comes first.")                            \
+    X(PLAN_INVALID, "plan_invalid", AGENT, 403, 4030, POLICY, "The plan is not valid.")                                        \
+    X(PLAN_ENDED, "plan_ended", AGENT, 403, 4030, POLICY, "The plan has ended, or has not begun.")                             \
+    X(PLAN_FOREIGN, "plan_foreign", AGENT, 403, 4030, POLICY, "The plan is somebody else's.")                                  \
     X(NO_POLICY, "no_policy", GATE, 503, 5030, UNAVAILABLE, "The gate has no active policy.")                                  \
     X(TOO_COSTLY, "too_costly", POLICY, 403, 4030, POLICY, "Judging the call would take too long.")                            \
     X(MEMORY, "memory", GATE, 503, 5030, UNAVAILABLE, "The gate is short of memory.")                                          \

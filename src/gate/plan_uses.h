@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was used of the plans that agents showed: by plan and step, for all workers.
+ *
+ * Threads: any; sharded, one short lock a shard, as in gate/tally.h.
+ * Owns: its entries.
+ * Lifetime: plan_uses_new to plan_uses_free. Bounded by cap_bytes: entries of plans that have ended give way, others never do;
+ *   a tenant takes at most as much as is left for all others.
+ * Errors: no room: CODE_NOMEM, and nothing is taken. */
+#ifndef GATE_PLAN_USES_H
+#define GATE_PLAN_USES_H
+
+#include "base/reason.h"
+#include "gate/plan.h"
+
+struct plan_uses;
+
+enum code plan_uses_new(size_t cap_bytes, struct plan_uses **uses) MUST_USE;
+void plan_uses_free(struct plan_uses **uses);
+void plan_uses_clear(struct plan_uses *uses); /* nothing was used yet */
+
+/* The first step in the plan's order that fits and may be used now, from 1; 0: none, with the reason why not. */
+uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, enum reason *why);
+
+/* Uses it. CODE_LIMIT: there is none; CODE_NOMEM. Takes: now_us: as the state's time. */
+enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, int64_t now_us,
+                         uint32_t *step) MUST_USE;
+void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step);
+
+/* A recorded use, of which is known when it was: it counts as long as any plan could last that was used then. */
+enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step, struct span tenant,
+                          int64_t used_us, int64_t now_us) MUST_USE;
+
+/* Whether the plan's text was recorded; and that it was. Without room to remember that it is recorded again. */
+bool plan_uses_is_told(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
+void plan_uses_told(struct plan_uses *uses, const struct plan *plan, int64_t now_us);
+
+#endif
