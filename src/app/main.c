@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         cmd_policy,
         cmd_approvals,
         cmd_key,
+        cmd_plan,
         cmd_audit,
         cmd_version,
         {0},
