@@ -204,6 +204,14 @@ const struct conf_key conf__source[] = {
     KEY("forward", BOOL, AT(identity_source, forward), 0, 0, "false", "The credential goes up, too."),
     {.name = NULL}};
 
+static const struct conf_key plan_keys[] = {
+    KEY("file", FILE, BY_HAND, 0, 0, NULL, "Public Ed25519 keys, as PEM or as JSON Web Keys."), {.name = NULL}};
+
+const struct conf_key conf__plan[] = {
+    KEY("keys", MAP, BY_HAND, 0, 0, NULL, "Whose signature counts.", IN(plan_keys, "`keys`")),
+    KEY("header", HEADER, AT(proxy_route, plan_header), 0, 0, "(X-Callgate-Plan)", "The header that a plan comes in."),
+    {.name = NULL}};
+
 const struct conf_key conf__route[] = {
     KEY("name", TEXT, BY_HAND, 0, 0, "(the slug)", "What policies, limits and the audit call the upstream."),
     KEY("host", TEXT, BY_HAND, 0, 0, "(any accepted one)", "The Host that it is for."),
@@ -216,6 +224,8 @@ const struct conf_key conf__route[] = {
     KEY("timeouts", MAP, 0, 0, 0, NULL, "How long the server may take.", IN(route_times, "a route's `timeouts`")),
     KEY("identity", LIST, BY_HAND, 0, 0, "(X-API-Key, and a key as bearer token)", "By what agents are known.",
         IN(conf__source, "an identity")),
+    KEY("plan", MAP, BY_HAND, 0, 0, "(none is looked at)", "Signed plans of what an agent is to do (schema/plan.md).",
+        IN(conf__plan, "`plan`")),
     KEY("tenant_header", HEADER, AT(proxy_route, tenant_header), 0, 0, "(the dialect's)", "Names the tenant."),
     KEY("correlation_header", HEADER, AT(proxy_route, correlation_header), 0, 0, "(X-Correlation-Id, or the dialect's)",
         "Names the call for people."),

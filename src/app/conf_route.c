@@ -3,6 +3,7 @@
 #include "audit/record.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "os/file.h"
 
 #define MAX_ROUTES 4096
 #define MAX_LIST 256
@@ -202,6 +203,41 @@ static struct span read_origin(struct conf_reader *reader, const struct yaml_nod
     return text;
 }
 
+#define PLAN_FILE_BYTES ((size_t)1 << 20)
+
+static void read_plan(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
+{
+    const struct yaml_node *keys = yaml_member(map, "keys");
+    const char *path = conf__path(reader, keys, "file", NULL);
+    struct why why = {""};
+    struct buf text;
+    enum code code;
+
+    if (map == NULL || !conf__read(reader, map, conf__plan, "`plan`", route))
+        return;
+    if (span_is_empty(route->plan_header))
+        route->plan_header = SPAN_LIT(PLAN_HEADER);
+    if (span_equals_nocase(route->plan_header, proxy_tenant_header(route)) ||
+        span_equals_nocase(route->plan_header, proxy_correlation_header(route)))
+        CONF_FAULT(reader, map, "a plan cannot come in the header of the tenant or the correlation; name another `header`");
+    if (path == NULL) {
+        CONF_FAULT(reader, map, "`plan` has no `keys: {file: ...}`; name the file with the keys by which plans "
+                   "are signed");
+        return;
+    }
+    buf_init(&text, PLAN_FILE_BYTES);
+    code = file_read(path, FILE_TRUSTED, PLAN_FILE_BYTES, &text, &why);
+    if (code == CODE_OK) {
+        code = plan_keys_read(buf_peek(&text), reader->arena, &route->plan_keys, &why);
+        if (code != CODE_OK && code != CODE_NOMEM)
+            CONF_FAULT(reader, keys, "%s: %s", path, why.text);
+    } else if (code != CODE_NOMEM) {
+        CONF_FAULT(reader, keys, "%s", why.text);
+    }
+    reader->out_of_memory |= code == CODE_NOMEM;
+    buf_fini(&text);
+}
+
 /* Faults of a server that are mended instead of refused. */
 static void read_lenient(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
 {
@@ -230,7 +266,7 @@ bool conf__is_pipe(const struct yaml_node *route)
 static void check_pipe(struct conf_reader *reader, const struct yaml_node *map)
 {
     static const char *const others[] = {"host", "slugs", "transports", "origins", "query", "forwarded", "underscore_headers",
-                                         "pass", "public_url"};
+                                         "pass", "public_url", "plan"};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (yaml_member(map, others[i]) != NULL)
@@ -262,6 +298,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     conf__identity(reader, map, route);
     conf__check_authorization(reader, map, route);
     read_header_names(reader, map, route);
+    read_plan(reader, yaml_member(map, "plan"), route);
     route->origin_count = conf__texts(reader, map, "origins", MAX_LIST, read_origin, &route->origins);
     route->param_count = conf__texts(reader, map, "params", MAX_LIST, conf__text, &route->params);
     read_lenient(reader, map, route);

@@ -94,6 +94,8 @@ static enum code take_conf(struct serve *serve, struct why *why)
     if (code == CODE_OK)
         code = serve__check_ports(fresh, why);
     if (code == CODE_OK)
+        code = serve__remember_plans(serve, fresh, why);
+    if (code == CODE_OK)
         code = proxy_check_conf(serve->proxy, fresh->proxy, why);
     if (code == CODE_OK)
         code = resolver_set(serve->resolver, fresh->names, fresh->name_count);

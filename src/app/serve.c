@@ -260,6 +260,22 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     return code;
 }
 
+/* A gate that does not know which steps were used would let them be used again. */
+enum code serve__remember_plans(struct serve *serve, const struct conf *conf, struct why *why)
+{
+    struct remembered remembered = {0};
+    bool any = false;
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < conf->proxy->route_count; i++)
+        any |= conf->proxy->routes[i].plan_keys.count > 0;
+    if (any)
+        code = gate_remember_plans(serve->shared, conf->audit.database, clock_wall_us(), &remembered, why);
+    if (remembered.calls > 0)
+        log_info("app", "%" PRIu64 " recorded calls were steps of plans", remembered.calls);
+    return code;
+}
+
 /* What was counted before the gate ended. Without it the gate still serves, as after the first start. */
 static void remember(struct serve *serve)
 {
@@ -469,6 +485,9 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
         return code;
     serve__follow_store(serve);
     remember(serve);
+    code = serve__remember_plans(serve, serve->conf, why);
+    if (code != CODE_OK)
+        return code;
     db_busy_wait(serve->store, START_WAIT_MS);
     code = serve__open_approvals(serve, why);
     db_busy_wait(serve->store, STORE_WAIT_MS);

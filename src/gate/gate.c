@@ -126,6 +126,8 @@ enum code gate_new(struct gate_shared *shared, struct audit_ring *ring, struct g
         return CODE_NOMEM;
     gate->shared = shared;
     gate->ring = ring;
+    arena_init(&gate->plans.arena, (size_t)4 << 20);
+    buf_init(&gate->plans.text, (size_t)1 << 20);
     code = gate__record_text_init(&gate->text);
     if (code == CODE_OK)
         code = policy_scratch_new(&gate->scratch);
@@ -150,6 +152,8 @@ void gate_free(struct gate **gate)
     identity_keys_unref(&gone->keys);
     policy_scratch_free(&gone->scratch);
     gate__record_text_fini(&gone->text);
+    arena_fini(&gone->plans.arena);
+    buf_fini(&gone->plans.text);
     mem_free(gone);
 }
 
@@ -261,14 +265,28 @@ static struct gate_moment moment_of(const struct gate *gate, const struct gate_m
     };
 }
 
+/* What was never asked of a policy cannot say what its redactions are. */
+static void settle_unjudged(enum reason refused, struct verdict *verdict)
+{
+    verdict->reason = refused;
+    verdict->redact_all = true;
+    if (refused == REASON_PERMITTED)
+        verdict->kind = VERDICT_PERMIT;
+}
+
 /* Every use of the scratch spoils what an earlier evaluation left in it. Where another call took the approval between the
  * question and the taking, it is judged again: the one that came too late is held. */
 static void evaluate(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
 {
     struct question question = gate__question_of(message);
     struct gate_moment moment = moment_of(gate, message);
+    enum reason refused = gate__plan(gate, message, &moment, decision);
     bool settled = false;
 
+    if (refused != REASON_UNSET) {
+        settle_unjudged(refused, &decision->verdict);
+        return;
+    }
     if (gate->policy != NULL && !message->from_server &&
         gate__bound_text(&gate->text, gate->policy, &question) != CODE_OK) {
         decision->verdict.reason = REASON_MEMORY;
@@ -286,15 +304,7 @@ static void evaluate(struct gate *gate, const struct gate_message *message, stru
         decision->verdict.kind = VERDICT_HOLD;
         decision->verdict.reason = REASON_APPROVAL_REQUIRED;
     }
-}
-
-/* What was never asked of a policy cannot say what its redactions are. */
-static void settle_unjudged(const struct gate_message *message, struct verdict *verdict)
-{
-    verdict->reason = message->refused;
-    verdict->redact_all = true;
-    if (message->refused == REASON_PERMITTED)
-        verdict->kind = VERDICT_PERMIT;
+    decision->plan.step = moment.step;
 }
 
 /* Refusals that cost whoever provokes them nothing are counted when there are many: those before an identity, and those over
@@ -316,6 +326,7 @@ void gate_decision_init(struct gate_decision *decision)
     /* All but the long lists, which their counts guard. */
     memset(decision, 0, offsetof(struct gate_decision, approvals.mark));
     decision->token.state = NULL;
+    decision->plan.is_known = false;
     memset(&decision->verdict, 0, offsetof(struct verdict, rules));
 }
 
@@ -330,7 +341,7 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
     if (gate->held != NULL)
         atomic_fetch_add_explicit(&gate->held->users, 1, memory_order_relaxed);
     if (message->refused != REASON_UNSET) {
-        settle_unjudged(message, &decision->verdict);
+        settle_unjudged(message->refused, &decision->verdict);
     } else {
         evaluate(gate, message, decision);
     }
@@ -355,6 +366,7 @@ static __attribute__((noinline)) void redact_again(struct gate *gate, const stru
     struct verdict again;
 
     question.state = gate_moment_view(&moment);
+    question.plan.step = decision->plan.is_known ? decision->plan.step : 0;
     gate->serial++;
     policy_eval(decision->policy, &question, true, gate->scratch, &again);
     make_consistent(&again);
@@ -411,7 +423,6 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
         .time_us = message->time_us,
         .tenant = message->tenant, .principal = message->principal, .authentication = message->authentication,
         .client = message->client, .session = message->session, .issuer = message->issuer, .token_key = message->token_key,
-        .plan = message->plan, .plan_step = message->plan_step,
         .correlation = message->correlation, .correlation_replaced = message->correlation_replaced,
         .trace = message->trace, .upstream = message->upstream, .dialect = message->dialect,
         .protocol_version = message->protocol_version,
@@ -426,6 +437,7 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
         .latency_us = permits ? 0 : clock_monotonic_us() - message->began_us,
         .expects_outcome = permits && message->expects_outcome, .arguments = arguments,
     };
+    gate__plan_texts(&gate->text, &decision->plan, record);
     record->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, verdict, &redacted);
     record->query = gate__query_text(&gate->text, gate->shared->redact_key, message->query, verdict, &redacted);
     record->arguments_redacted = redacted;
@@ -465,9 +477,13 @@ static void note(struct gate *gate, const struct gate_message *message, const st
 enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
 {
     struct audit_decision record;
+    enum code code;
 
     if (decision->folded)
         return CODE_OK;
+    code = gate__tell_plan(gate, message, decision);
+    if (code != CODE_OK)
+        return code;
     fill_record(gate, message, decision, status, &record);
     return audit_put_decision(gate->ring, &record, &decision->ticket);
 }

@@ -65,7 +65,6 @@ struct gate_message {
     uint32_t group_count, scope_count;
     const struct json_node *claims;
     struct span issuer, token_key; /* of the access token, and its key's id; for the record alone */
-    struct span plan, plan_step; /* hexadecimal digest of the intent plan that the call is a step of, and which; or NULL */
     struct span home;           /* the credential's own tenant, by which floods are told apart */
     struct span session, correlation, correlation_replaced, trace;
     struct span upstream, dialect, protocol_version;
@@ -79,9 +78,18 @@ struct gate_message {
     const struct json_node *root, *meta; /* see policy/question.h; root is also what is recorded as arguments */
     struct span path;           /* below the route; at == NULL: the route is exact */
     struct span body, query;
+    struct span plan;           /* as the header carries it; at == NULL: none was shown, or none is asked for */
+    const struct plan_keys *plan_keys; /* by which it is signed; NULL: no plan is looked at */
     enum reason refused;        /* UNSET: to be judged; PERMITTED: permitted without judging (`pass`, preflight never);
                                  * anything else: refused already, only to be recorded */
     bool expects_outcome;       /* when permitted */
+};
+
+/* The plan that a call showed, once it is known whose it is. */
+struct gate_planned {
+    bool is_known;
+    uint32_t step;              /* as question_plan: used where the call is permitted */
+    unsigned char digest[DIGEST_BYTES];
 };
 
 struct gate_decision {
@@ -94,7 +102,8 @@ struct gate_decision {
     const struct gate *by;      /* in whose scratch the parts to redact lie, */
     uint64_t serial;            /* and of which evaluation it must be */
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
-    struct gate_token token;    /* of the deciding permit's limits, until the call goes on */
+    struct gate_token token;    /* of the deciding permit's limits and of the plan, until the call goes on */
+    struct gate_planned plan;
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };
 
@@ -113,6 +122,12 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
  * CODE_DOWN (deny with AUDIT_DOWN, no row; counted for the `audit_up` event). */
 enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)
     MUST_USE;
+
+/* Whether the call uses a step of a plan whose steps have an order. */
+static inline bool gate_is_ordered(const struct gate_decision *decision)
+{
+    return decision->token.state != NULL && decision->token.step != 0 && decision->token.is_ordered;
+}
 
 /* What a transport asks after gate_record has said CODE_OK. */
 enum audit_fate gate_fate(const struct gate *gate, uint64_t ticket, uint64_t *seq);

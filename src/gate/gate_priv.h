@@ -11,6 +11,7 @@
 #include "audit/fold.h"
 #include "base/buf.h"
 #include "base/list.h"
+#include "base/num.h"
 #include "gate/gate.h"
 
 #include <pthread.h>
@@ -37,6 +38,7 @@ struct gate_shared {
     struct identity_keys *keys;
     struct fold *fold;
     struct gate_state *state;
+    bool knows_plans; /* main's: what was used of them before the gate began is in `state` */
     int64_t clock_us; /* what is added to the clock that never jumps, for the state's time */
     struct approvals *approvals;
     struct question_shard shards[QUESTION_SHARDS];
@@ -56,6 +58,7 @@ struct record_text {
     struct buf groups, scopes;
     struct buf arguments, params, claims;
     struct buf bound, named;
+    char plan[2 * DIGEST_BYTES], plan_step[NUM_TEXT_BYTES];
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
 
@@ -64,6 +67,16 @@ struct record_text {
 struct gate_snapshot {
     struct policy *policy;
     atomic_uint_fast64_t users; /* a decision of the judge's gate ends on the worker */
+};
+
+#define PLANS_SEEN 256
+
+/* The plan of the call that is judged, and which plans were verified: by a digest of what was shown and the key. */
+struct plan_reader {
+    struct arena arena;
+    struct buf text;
+    struct plan plan;
+    unsigned char seen[PLANS_SEEN][DIGEST_BYTES];
 };
 
 struct gate {
@@ -76,6 +89,7 @@ struct gate {
     struct policy_scratch *scratch;
     uint64_t serial; /* of evaluations: the scratch holds the last one's */
     struct record_text text;
+    struct plan_reader plans;
 };
 
 enum code gate__record_text_init(struct record_text *text) MUST_USE;
@@ -122,6 +136,13 @@ bool gate__mind_approvals(struct gate *gate, const struct question *question, st
 void gate__settle_approvals(struct gate *gate, const struct gate_message *message, struct gate_decision *decision,
                             uint64_t seq);
 void gate__drop_approvals(struct gate_decision *decision);
+
+/* planned.c: the plan that the message shows, for the moment. Returns: UNSET, or why the message is refused for it. */
+enum reason gate__plan(struct gate *gate, const struct gate_message *message, struct gate_moment *moment,
+                       struct gate_decision *decision);
+void gate__plan_texts(struct record_text *text, const struct gate_planned *plan, struct audit_decision *record);
+/* The plan's text, with the first record that names it. CODE_BUSY, CODE_DOWN: as the record. */
+enum code gate__tell_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision) MUST_USE;
 
 void gate__questions_init(struct gate_shared *shared);
 void gate__questions_fini(struct gate_shared *shared);

@@ -216,6 +216,71 @@ enum code gate_remember_watches(struct gate_shared *shared, const struct policy 
     return count_trail(&counting, path, INT64_MAX, REMEMBER_NEW_ROWS_MAX, why);
 }
 
+/* ---- plans ---- */
+
+#define PLANS \
+    "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 " \
+    "AND verdict = 'permit' AND plan_step IS NOT NULL"
+
+/* A step that nobody can count could be used again: it is a failure of the whole. */
+static enum code count_step(struct counting *counting, struct db_stmt *row)
+{
+    struct plan_uses *uses = gate_state_plans(counting->moment.state);
+    int64_t used_us = db_int(row, 0) < counting->now_us ? db_int(row, 0) : counting->now_us;
+    unsigned char digest[DIGEST_BYTES];
+    uint64_t step = 0;
+
+    if (num_unhex(db_text(row, 2), digest, sizeof digest) != CODE_OK || num_u64(db_text(row, 3), &step) != CODE_OK ||
+        step > PLAN_STEPS_MAX)
+        return CODE_OK;
+    counting->remembered->calls++;
+    return plan_uses_count(uses, digest, (uint32_t)step, db_text(row, 1), used_us, counting->now_us);
+}
+
+static enum code count_steps(struct counting *counting, const char *path, struct why *why)
+{
+    struct recorded_range range = {.since_us = counting->now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US};
+    int64_t first = 1, last = 0;
+    struct db_stmt *row = NULL;
+    struct db *db = NULL;
+    enum code code = trail_open(path, &db, why);
+
+    if (code != CODE_OK)
+        return code;
+    code = recorded_range_bounds(db, &range, &first, &last);
+    if (code == CODE_OK && first <= last)
+        code = db_select(db, PLANS, DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(range.since_us)), &row);
+    while (code == CODE_OK && row != NULL && (code = db_step(row)) == CODE_OK)
+        code = count_step(counting, row);
+    db_finalize(&row);
+    code = code == CODE_NOT_FOUND ? CODE_OK : code;
+    if (code != CODE_OK)
+        why_set(why, code, "%s cannot be read: %s", path, code == CODE_NOMEM ? code_text(code) : db_error(db));
+    db_close(&db);
+    return code;
+}
+
+enum code gate_remember_plans(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,
+                              struct why *why)
+{
+    struct counting counting = {.moment = {.state = shared->state}, .remembered = remembered, .now_us = now_us};
+    struct trail trail;
+    enum code code;
+
+    *remembered = (struct remembered){.calls = 0};
+    if (shared->knows_plans)
+        return CODE_OK;
+    code = trail_find(path, true, &trail, why);
+    if (code != CODE_OK)
+        return code;
+    for (size_t i = 0; i < trail.count && code == CODE_OK; i++)
+        if (trail_file_reaches(&trail.files[i], now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US, 0))
+            code = count_steps(&counting, trail.files[i].path, why);
+    trail_fini(&trail);
+    shared->knows_plans = code == CODE_OK;
+    return code;
+}
+
 enum code gate_remember(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,
                         struct why *why)
 {

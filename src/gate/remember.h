@@ -29,6 +29,11 @@ enum code gate_state_remember(struct gate_state *state, const struct policy *pol
 enum code gate_remember(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,
                         struct why *why) MUST_USE;
 
+/* The steps of plans that were used within a day. Does nothing from the second time on: the state knows what came since.
+ * Threads: main, before a configuration with plans is published. */
+enum code gate_remember_plans(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,
+                              struct why *why) MUST_USE;
+
 /* Before a version is published that watches other tools than the one in force: who called them before. Limits that are new
  * count from now on. Threads: main. */
 enum code gate_remember_watches(struct gate_shared *shared, const struct policy *coming, const char *path, int64_t now_us,

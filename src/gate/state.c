@@ -13,6 +13,7 @@
 struct gate_state {
     struct tally *tally;
     struct hints *hints;
+    struct plan_uses *plans;
 };
 
 enum code gate_state_new(size_t cap_bytes, struct gate_state **out)
@@ -22,7 +23,8 @@ enum code gate_state_new(size_t cap_bytes, struct gate_state **out)
     *out = state;
     if (state == NULL)
         return CODE_NOMEM;
-    if (tally_new(cap_bytes, &state->tally) != CODE_OK || hints_new(&state->hints) != CODE_OK) {
+    if (tally_new(cap_bytes, &state->tally) != CODE_OK || hints_new(&state->hints) != CODE_OK ||
+        plan_uses_new(cap_bytes, &state->plans) != CODE_OK) {
         gate_state_free(out);
         return CODE_NOMEM;
     }
@@ -38,6 +40,7 @@ void gate_state_free(struct gate_state **state)
         return;
     tally_free(&gone->tally);
     hints_free(&gone->hints);
+    plan_uses_free(&gone->plans);
     mem_free(gone);
 }
 
@@ -45,6 +48,12 @@ void gate_state_clear(struct gate_state *state)
 {
     tally_clear(state->tally);
     hints_clear(state->hints);
+    plan_uses_clear(state->plans);
+}
+
+struct plan_uses *gate_state_plans(struct gate_state *state)
+{
+    return state->plans;
 }
 
 void gate_state_stats(struct gate_state *state, struct tally_stats *stats)
@@ -216,7 +225,7 @@ static enum code take(const struct gate_moment *moment, const struct question *q
 {
     enum code code;
 
-    token->count = 0;
+    token->count = token->step = 0;
     for (const struct policy_limit *limit = spent->limit; limit != NULL; limit = limit->next) {
         struct tally_take *one = &token->takes[token->count++];
 
@@ -226,6 +235,26 @@ static enum code take(const struct gate_moment *moment, const struct question *q
     code = tally_take(moment->state->tally, token->takes, token->count, moment->now_us);
     token->state = code == CODE_OK ? moment->state : NULL;
     return code;
+}
+
+/* Beside the limits, or nothing at all. */
+static enum code take_step(const struct gate_moment *moment, uint32_t found, struct gate_token *token)
+{
+    enum code code = CODE_OK;
+    uint32_t step;
+
+    if (found == 0)
+        return CODE_OK;
+    code = plan_uses_take(moment->state->plans, moment->plan, &moment->fit, moment->now_us, &step);
+    if (code != CODE_OK) {
+        gate_token_give_back(token);
+        return code;
+    }
+    token->state = moment->state;
+    token->step = step;
+    token->is_ordered = moment->plan->is_strict;
+    memcpy(token->plan, moment->plan->digest, DIGEST_BYTES);
+    return CODE_OK;
 }
 
 void gate_state_count(const struct gate_moment *moment, const struct question *question, const struct verdict_spent *spent)
@@ -254,14 +283,20 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, c
 
     asked.state = gate_moment_view(moment);
     token->state = NULL;
+    token->count = token->step = 0;
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+        if (moment->plan != NULL)
+            asked.plan.step = plan_uses_find(moment->state->plans, moment->plan, &moment->fit, &asked.plan.why);
         policy_eval(policy, &asked, timed, scratch, verdict);
         code = CODE_OK;
         if (verdict->kind == VERDICT_PERMIT && verdict->spent.limit != NULL)
             code = take(moment, question, &verdict->spent, false, token);
+        if (verdict->kind == VERDICT_PERMIT && moment->plan != NULL && code == CODE_OK)
+            code = take_step(moment, asked.plan.step, token);
         if (code == CODE_OK)
             break;
     }
+    moment->step = token->state != NULL && token->step != 0 ? token->step : asked.plan.step; /* or what another left of it */
     if (code != CODE_OK)
         deny(verdict, code == CODE_LIMIT ? REASON_RATE_LIMITED : REASON_MEMORY);
     /* A monitored limit counts what would have been permitted, so that one can see what it would do. It changes nothing. */
@@ -278,6 +313,8 @@ void gate_token_give_back(struct gate_token *token)
 {
     for (uint32_t i = 0; token->state != NULL && i < token->count; i++)
         tally_give_back(token->state->tally, &token->takes[i]);
+    if (token->state != NULL && token->step != 0)
+        plan_uses_give_back(token->state->plans, token->plan, token->step);
     token->state = NULL;
 }
 

@@ -15,10 +15,11 @@
 #define GATE_STATE_H
 
 #include "gate/approvals.h"
+#include "gate/plan_uses.h"
 #include "gate/tally.h"
 #include "policy/policy.h"
 
-#define GATE_STATE_BYTES ((size_t)64 << 20)
+#define GATE_STATE_BYTES ((size_t)64 << 20) /* of limits and sequences, and as much of plans */
 
 struct gate_state;
 struct recorded;
@@ -34,22 +35,28 @@ struct gate_moment {
     struct approvals *approvals; /* NULL: nobody can approve anything, unless */
     const struct recorded *recorded; /* the question was read from this, and a person's word with it: */
     enum policy_known (*granted)(const struct recorded *recorded, struct span rule); /* NULL: nothing was */
+    const struct plan *plan;     /* that the call shows, and that is its principal's and in its time; NULL: none */
+    struct plan_fit fit;         /* which of its steps the call is */
+    uint32_t step;               /* judged: the one that it uses where it is permitted; 0: none */
     bool is_recorded;            /* the question was read from the audit, which keeps a session's digest, not the session */
 };
 
 /* For question.state; asks, and changes nothing. Lifetime: the moment's. */
 struct policy_state gate_moment_view(struct gate_moment *moment);
 
-/* What was taken of a permit's limits for a call: of all of them. */
+/* What was taken for a call: of all limits of its permit, and a step of its plan. */
 struct gate_token {
     struct gate_state *state; /* NULL: nothing */
     uint32_t count;
+    uint32_t step; /* 0: none */
+    bool is_ordered; /* the plan's steps have an order */
+    unsigned char plan[DIGEST_BYTES];
     struct tally_take takes[POLICY_LIMITS_MAX];
 };
 
 /* Judges, under what the state says at the moment, and takes what a permit's limits ask for: *token. Where others took the
  * last of it between the question and the taking, it is judged again, and after some rounds denied.
- * Takes: question: its own `state` is not looked at; timed: as policy_eval. */
+ * Takes: question: its own `state` is not looked at; of a moment with a plan nor its `plan`; timed: as policy_eval. */
 void gate_state_judge(struct gate_moment *moment, const struct policy *policy, const struct question *question, bool timed,
                       struct policy_scratch *scratch, struct verdict *verdict, struct gate_token *token);
 void gate_token_spend(struct gate_token *token);     /* the call goes on */
@@ -62,6 +69,8 @@ void gate_state_count(const struct gate_moment *moment, const struct question *q
 void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
                      const struct policy_met *met);
 struct policy_met gate_met(const struct verdict *verdict);
+
+struct plan_uses *gate_state_plans(struct gate_state *state);
 
 /* What an upstream says of a tool in a tools/list that passes by. */
 void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,

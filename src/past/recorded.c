@@ -16,7 +16,7 @@
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
        C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES,
-       C_TELLS_PARAMS };
+       C_PLAN, C_PLAN_STEP, C_TELLS_PARAMS };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -309,6 +309,20 @@ static void read_query(struct recorded *recorded, struct db_stmt *row)
         question->query = SPAN_NONE;
 }
 
+/* Which step of which plan it was was settled by a signature and by what was used before: that stands. */
+static void read_plan(struct recorded *recorded, struct db_stmt *row)
+{
+    struct question_plan *plan = &recorded->question.plan;
+    uint64_t step = 0;
+
+    if (!db_is_null(row, C_PLAN_STEP) && num_u64(db_text(row, C_PLAN_STEP), &step) == CODE_OK && step <= UINT32_MAX)
+        plan->step = (uint32_t)step;
+    else if (recorded->reason >= REASON_PLAN_REQUIRED && recorded->reason <= REASON_PLAN_ORDER)
+        plan->why = recorded->reason;
+    else if (!db_is_null(row, C_PLAN))
+        plan->why = REASON_PLAN_STEP;
+}
+
 /* What sums counted then, though the values may be lost. */
 static enum code read_spent(struct recorded *recorded)
 {
@@ -398,6 +412,7 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
     if (code != CODE_OK)
         return code;
     read_query(recorded, row);
+    read_plan(recorded, row);
     recorded->kind = kind_of(recorded);
     settle_hidden(recorded);
     if (recorded->kind == RECORDED_JUDGED && span_is(recorded->question.method, "response"))

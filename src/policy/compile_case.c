@@ -81,11 +81,23 @@ static void compile_who(struct compiler *c, const struct yaml_node *call, struct
     question->claims = map_value(c, yaml_member(call, "claims"));
 }
 
+/* The step of a plan that the call is; without the word it shows none. */
+static void compile_planned(struct compiler *c, const struct yaml_node *step, struct question *question)
+{
+    uint64_t number = 0;
+
+    if (step == NULL)
+        return;
+    if (step->type != YAML_INT || num_u64(step->json, &number) != CODE_OK || number < 1 || number > 256)
+        FAULT(c, step, "`plan` says which step of a plan the call is; write a number from 1 to 256, as in plan: 1");
+    question->plan.step = (uint32_t)number;
+}
+
 static void compile_call(struct compiler *c, const struct yaml_node *call, struct question *question)
 {
     static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
                                         "query", "arguments", "params", "approved", "meta", "param", "time", "client",
-                                        "session", "correlation", "after", "spent", "annotations", "groups",
+                                        "session", "correlation", "after", "spent", "annotations", "plan", "groups",
                                         "scopes", "claims", NULL};
     const struct {
         const char *key, *usual;
@@ -110,6 +122,7 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
         FAULT(c, call, "`answers` goes with the method response and only with it; add or remove one of them");
     compile_time(c, yaml_member(call, "time"), question);
     compile_who(c, call, question);
+    compile_planned(c, yaml_member(call, "plan"), question);
     compile_root(c, call, question);
     compile_target(c, call, question);
 }

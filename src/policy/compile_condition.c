@@ -18,7 +18,7 @@ static const char *const known[] = {
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
-    "keys", "decode", "during", "session", "client", "annotations", NULL};
+    "keys", "decode", "during", "session", "client", "annotations", "plan", NULL};
 
 static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition);
@@ -387,7 +387,7 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
         compile_leaf(c, node, place, condition);
     else if (word == NULL)
         FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, "
-              "`client` or `annotations`; write {arg: NAME, OPERATOR: VALUE}");
+              "`client`, `annotations` or `plan`; write {arg: NAME, OPERATOR: VALUE}");
     else if (node->count != 1)
         FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
     else if (place->depth >= DEPTH_MAX)

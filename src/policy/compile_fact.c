@@ -3,6 +3,7 @@
 
 const char *const policy_fact_text[FACT_COUNT] = {
     [FACT_DURING] = "during", [FACT_SESSION] = "session", [FACT_CLIENT] = "client", [FACT_ANNOTATIONS] = "annotations",
+    [FACT_PLAN] = "plan",
 };
 
 const char *const policy__hint_text[] = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", NULL};
@@ -76,6 +77,13 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
                    "`absent: applies` if this %s should then apply, `absent: ignored` if not", effect_text(c->effect));
 }
 
+static void compile_plan(struct compiler *c, const struct yaml_node *node)
+{
+    static const char *const words[] = {"required", NULL};
+
+    (void)policy__word(c, node, words);
+}
+
 const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_node *condition, bool negated)
 {
     struct fact *fact = policy__alloc(c, 1, sizeof *fact);
@@ -95,6 +103,7 @@ const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_no
     case FACT_SESSION: policy__compile_session(c, node, fact); break;
     case FACT_CLIENT: fact->ranges = policy__compile_ranges(c, node, &fact->count); break;
     case FACT_ANNOTATIONS: compile_annotations(c, node, absent, negated, fact); break;
+    case FACT_PLAN: compile_plan(c, node); break;
     case FACT_COUNT: break;
     }
     return fact;

@@ -98,7 +98,7 @@ void policy__compile_match(struct compiler *c, const struct yaml_node *node, boo
 {
     static const char *const known[] = {"tenants", "principals", "upstreams", "methods", "paths", "queries", "tools",
                                         "resources", "prompts", "groups", "scopes", "", "annotations", "client", "session",
-                                        "during", NULL};
+                                        "during", "plan", NULL};
     enum dimension target;
 
     *match = (struct match){.opening = opening};

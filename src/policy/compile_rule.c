@@ -135,7 +135,7 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
                                         "limit", "until",
-                                        "approvals", "", "during", "session", "client", "annotations", NULL};
+                                        "approvals", "", "during", "session", "client", "annotations", "plan", NULL};
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
                           .monitor = c->source->monitor};

@@ -56,6 +56,7 @@ struct judging {
     struct trace *trace;
     struct verdict *verdict;
     bool spent, monitor_spent, no_memory, guessed;
+    bool unplanned; /* some permit lacks nothing but a step of a plan */
 };
 
 static enum weight weight_of(const struct applying *applying)
@@ -204,6 +205,24 @@ static enum truth limits_truth(struct judging *judging, struct rule_walk *walk, 
     return truth_of(asks);
 }
 
+/* Whether the permit would apply to the same call, were it a step of a plan. */
+static bool lacks_plan(struct rule_walk *walk, const struct rule *rule, enum truth match)
+{
+    struct question planned = *walk->question;
+    struct rule_walk again = *walk;
+    struct span undecided;
+    bool lacks;
+
+    planned.plan.step = 1;
+    again.question = &planned;
+    again.trace = NULL;
+    lacks = truth_and(match, policy__rule_conditions(&again, rule, &undecided)) == TRUTH_TRUE;
+    again.question = walk->question;
+    again.trace = walk->trace;
+    *walk = again; /* what it cost */
+    return lacks;
+}
+
 /* Meaning 3: an undecided rule applies if it closes. */
 static void judge_rule(struct judging *judging, struct rule_walk *walk, const struct rule_candidate *candidate,
                        struct applying *applying)
@@ -215,7 +234,10 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
 
     if (judging->trace != NULL)
         judging->trace->rule(judging->trace, rule, candidate->match, candidate->undecided);
+    walk->unplanned = false;
     truth = truth_and(candidate->match, policy__rule_conditions(walk, rule, &undecided));
+    if (walk->unplanned && truth != TRUTH_TRUE && rule->effect == EFFECT_PERMIT && !rule->monitor)
+        judging->unplanned |= lacks_plan(walk, rule, candidate->match);
     *applying = (struct applying){.limited = NULL};
     if (truth == TRUTH_TRUE && rule->limit != NULL)
         truth = limits_truth(judging, walk, rule, applying);
@@ -333,17 +355,19 @@ static void deny(struct verdict *verdict, enum reason reason)
     verdict->spent.limit = verdict->monitor_spent.limit = NULL;
 }
 
-/* Says why nothing permits: a limit, a method that no rule names, or no rule. A call of a tool is never told that its method is
- * unknown. */
-static void name_default(const struct policy *policy, const struct question *question, struct verdict *verdict)
+/* Says why nothing permits: a limit, a plan, a method that no rule names, or no rule. A call of a tool is never told that its
+ * method is unknown. */
+static void name_default(const struct judging *judging, const struct question *question, struct verdict *verdict)
 {
     struct regex_budget budget;
 
     verdict->reason = verdict->wait_us > 0 ? REASON_RATE_LIMITED : REASON_NO_RULE;
-    if (span_is(question->method, "tools/call") || verdict->reason == REASON_RATE_LIMITED)
+    if (verdict->reason == REASON_NO_RULE && judging->unplanned)
+        verdict->reason = question->plan.why != REASON_UNSET ? question->plan.why : REASON_PLAN_REQUIRED;
+    if (span_is(question->method, "tools/call") || verdict->reason != REASON_NO_RULE)
         return;
     regex_budget_init(&budget);
-    if (!policy__names_method(policy, question, &budget))
+    if (!policy__names_method(judging->policy, question, &budget))
         verdict->reason = REASON_METHOD_UNKNOWN;
 }
 
@@ -384,7 +408,7 @@ static enum code judge(struct judging *judging, const struct question *question,
         return CODE_NOMEM;
     combine(judging, question, verdict);
     if (verdict->rule.at == NULL)
-        name_default(judging->policy, question, verdict);
+        name_default(judging, question, verdict);
     if (judging->monitor_spent) {
         verdict->has_monitor = true;
         verdict->monitor_kind = VERDICT_DENY;

@@ -216,6 +216,20 @@ static enum truth annotations_truth(struct rule_walk *walk, const struct fact *f
     return all;
 }
 
+/* ---- plan ---- */
+
+static enum truth plan_truth(struct rule_walk *walk)
+{
+    const struct question_plan *plan = &walk->question->plan;
+
+    if (plan->step > 0)
+        saw(walk, "the call is step %u of its plan", plan->step);
+    else
+        saw(walk, "%s", reason_text(plan->why != REASON_UNSET ? plan->why : REASON_PLAN_REQUIRED));
+    walk->unplanned |= plan->step == 0;
+    return truth_of(plan->step > 0);
+}
+
 enum truth policy__fact(struct rule_walk *walk, const struct fact *fact)
 {
     switch (fact->kind) {
@@ -223,6 +237,7 @@ enum truth policy__fact(struct rule_walk *walk, const struct fact *fact)
     case FACT_SESSION: return session_truth(walk, fact);
     case FACT_CLIENT: return client_truth(walk, fact);
     case FACT_ANNOTATIONS: return annotations_truth(walk, fact);
+    case FACT_PLAN: return plan_truth(walk);
     case FACT_COUNT: break;
     }
     return TRUTH_UNDECIDED;

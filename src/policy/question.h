@@ -8,6 +8,7 @@
 #ifndef POLICY_QUESTION_H
 #define POLICY_QUESTION_H
 
+#include "base/reason.h"
 #include "base/span.h"
 #include "json/json.h"
 
@@ -95,6 +96,12 @@ struct question_hidden {
 bool question_is_hidden(const struct question_hidden *hidden, const struct json_node *value);
 bool question_hides(const struct question_hidden *hidden, const struct json_node *value);
 
+/* What a signed plan has to do with the call (schema/plan.md). */
+struct question_plan {
+    uint32_t step;   /* of it, that the call is and may use now, from 1; 0: none */
+    enum reason why; /* there is none; UNSET: as PLAN_REQUIRED, no plan was shown */
+};
+
 struct question {
     struct span tenant;
     struct span principal;
@@ -121,6 +128,7 @@ struct question {
     struct span client;            /* the client's address as text */
     struct span session;
     struct span correlation;
+    struct question_plan plan;
     struct policy_state state;
     const struct question_hidden *hidden; /* NULL: all is known, as of every call at the gate */
 };

@@ -26,6 +26,7 @@ struct rule_walk {
     struct arena *arena; /* what one value is turned into; emptied for the next */
     bool spent;          /* the visits were used up */
     bool guessed;        /* see verdict.guessed */
+    bool unplanned;      /* a plan was asked for, of which the call is no step */
     bool no_memory;
     struct trace *trace; /* NULL: nobody listens */
 };

@@ -119,11 +119,15 @@ enum reason batch__read(struct pair *pair)
 /* Who may have been called before whom nobody knows, since the server may take them in any order. */
 static bool asks_for_order(const struct batch *batch)
 {
+    const struct policy *policy = batch->members[0].decision.policy;
+    bool is_ordered = policy != NULL && policy_watches(policy);
     size_t calls = 0;
 
-    for (size_t i = 0; i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++) {
         calls += !span_is_empty(batch->members[i].message.tool);
-    return calls > 1 && batch->members[0].decision.policy != NULL && policy_watches(batch->members[0].decision.policy);
+        is_ordered |= gate_is_ordered(&batch->members[i].decision);
+    }
+    return calls > 1 && is_ordered;
 }
 
 void batch__decide(struct exchange *exchange, struct gate *gate)

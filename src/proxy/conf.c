@@ -306,7 +306,7 @@ static bool add_name(struct span *names, size_t *count, struct span name)
 /* Headers that mean something to the gate may come once: of two credentials or tenants, another reader might take the other. */
 static enum code list_once(struct proxy_conf *conf, struct proxy_route *route, struct http_names *once)
 {
-    size_t most = 2 + route->identity_count + route->upstream.header_count;
+    size_t most = 3 + route->identity_count + route->upstream.header_count;
     struct span *own = arena_alloc(&conf->arena, most * sizeof *own);
 
     *once = (struct http_names){own, 0};
@@ -315,6 +315,8 @@ static enum code list_once(struct proxy_conf *conf, struct proxy_route *route, s
     (void)add_name(own, &once->count, route->correlation_header);
     if (!span_is_empty(route->tenant_header))
         (void)add_name(own, &once->count, route->tenant_header);
+    if (!span_is_empty(route->plan_header))
+        (void)add_name(own, &once->count, route->plan_header);
     for (size_t i = 0; i < route->identity_count; i++)
         if (route->identity[i].header != NULL)
             (void)add_name(own, &once->count, span_text(route->identity[i].header));

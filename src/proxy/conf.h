@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/why.h"
+#include "gate/plan.h"
 #include "http/reader.h"
 #include "identity/identity.h"
 #include "identity/outgoing.h"
@@ -86,6 +87,8 @@ struct proxy_route {
     uint32_t connect_ms, reply_head_ms, reply_idle_ms; /* 0: 5 s, 60 s, 5 min */
     const struct identity_source *identity;
     size_t identity_count;
+    struct plan_keys plan_keys;     /* by which plans are signed; count 0: no plan is looked at */
+    struct span plan_header;
     struct span tenant_header;      /* empty: the dialect's, or none */
     struct span correlation_header; /* empty: the dialect's, or X-Correlation-Id */
     const struct span *origins;     /* globs; with count 0: an Origin whose host passes the Host check */

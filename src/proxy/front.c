@@ -183,6 +183,10 @@ static enum reason identify(struct pair *pair)
     if (reason != REASON_UNSET)
         return reason;
     exchange->who = budget_principal(exchange->identity.home, exchange->identity.principal);
+    if (!span_is_empty(route->plan_header)) {
+        call->asked.plan_keys = &route->plan_keys;
+        call->asked.plan = head__value(&pair->asks.head, route->plan_header);
+    }
     call->asked.home = exchange->identity.home;
     call->asked.principal = exchange->identity.principal;
     call->asked.tenant = exchange->identity.tenant;

@@ -270,6 +270,8 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
     add_except(list, exchange->route->correlation_header);
     if (!span_is_empty(exchange->route->tenant_header))
         add_except(list, exchange->route->tenant_header);
+    if (!span_is_empty(exchange->route->plan_header))
+        add_except(list, exchange->route->plan_header);
     if (exchange->identity.consumed != NULL)
         add_except(list, span_text(exchange->identity.consumed));
     if (exchange->identity.token != NULL && exchange->identity.consumed != NULL)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a judgement has to do with the plan that a call shows: whether it counts, and that its text is recorded. */
+#include "gate/gate_priv.h"
+
+#include "base/log.h"
+#include "base/num.h"
+
+static enum code read_plan(struct gate *gate, const struct gate_message *message, struct why *why)
+{
+    struct plan_reader *plans = &gate->plans;
+
+    arena_reset(&plans->arena);
+    buf_clear(&plans->text);
+    return plan_read(message->plan, &plans->text, &plans->arena, &plans->plan, why);
+}
+
+/* A signature costs a hundred times what a digest does, and an agent shows its plan with each call. */
+static enum code verify(struct plan_reader *plans, const struct gate_message *message, struct why *why)
+{
+    const struct plan_key *key = plan_key_of(&plans->plan, message->plan_keys);
+    unsigned char digest[DIGEST_BYTES], *seen;
+    enum code code;
+
+    if (key == NULL)
+        return why_set(why, CODE_NOT_FOUND, "the route has no key `%.*s`", SPAN_ARG(plans->plan.key));
+    digest_of_two(span_of(key->key, sizeof key->key), message->plan, digest);
+    seen = plans->seen[digest[0]];
+    if (memcmp(seen, digest, DIGEST_BYTES) == 0)
+        return CODE_OK;
+    code = plan_verify(&plans->plan, message->plan_keys);
+    if (code == CODE_OK)
+        memcpy(seen, digest, DIGEST_BYTES);
+    return code == CODE_OK ? code : why_set(why, code, "the signature is not that of key `%.*s`", SPAN_ARG(key->id));
+}
+
+/* No clock may be set so that a plan begins too early or lasts too long: neither the machine's nor the one that never jumps,
+ * which stands still while the machine sleeps. */
+static bool is_its_time(const struct plan *plan, const struct gate_moment *moment, int64_t time_us)
+{
+    int64_t first_us = time_us < moment->now_us ? time_us : moment->now_us;
+    int64_t last_us = time_us < moment->now_us ? moment->now_us : time_us;
+
+    return first_us >= plan->not_before_us - PLAN_LEEWAY_US && last_us < plan->expires_us;
+}
+
+enum reason gate__plan(struct gate *gate, const struct gate_message *message, struct gate_moment *moment,
+                       struct gate_decision *decision)
+{
+    const struct plan *plan = &gate->plans.plan;
+    struct why why = {""};
+    enum code code;
+
+    if (message->plan_keys == NULL || message->plan.at == NULL || message->from_server)
+        return REASON_UNSET;
+    code = read_plan(gate, message, &why);
+    if (code == CODE_OK)
+        code = verify(&gate->plans, message, &why);
+    if (code != CODE_OK && code != CODE_NOMEM)
+        log_debug("gate", "%.*s: a plan is refused: %s", SPAN_ARG(message->client), why.text);
+    if (code != CODE_OK)
+        return code == CODE_NOMEM ? REASON_MEMORY : REASON_PLAN_INVALID;
+    decision->plan.is_known = true;
+    decision->plan.step = 0;
+    memcpy(decision->plan.digest, plan->digest, DIGEST_BYTES);
+    if (!span_equals(plan->principal, message->principal) || !span_equals(plan->tenant, message->tenant))
+        return REASON_PLAN_FOREIGN;
+    if (!is_its_time(plan, moment, message->time_us))
+        return REASON_PLAN_ENDED;
+    moment->plan = plan;
+    if (span_is(message->method, "tools/call") &&
+        plan_find(plan, message->upstream, message->tool, message->root, &moment->fit) != CODE_OK)
+        return REASON_MEMORY;
+    return REASON_UNSET;
+}
+
+void gate__plan_texts(struct record_text *text, const struct gate_planned *plan, struct audit_decision *record)
+{
+    if (!plan->is_known)
+        return;
+    num_hex(plan->digest, DIGEST_BYTES, text->plan);
+    record->plan = span_of(text->plan, sizeof text->plan);
+    if (plan->step != 0)
+        record->plan_step = span_of(text->plan_step, num_text(plan->step, text->plan_step));
+}
+
+/* {"digest":...,"plan":{...},"signature":...}: the canonical form of `plan` is what was signed. */
+static enum code put_event(struct gate *gate, const struct gate_message *message)
+{
+    const struct plan *plan = &gate->plans.plan;
+    char hex[2 * DIGEST_BYTES];
+    struct buf detail;
+    enum code code;
+
+    num_hex(plan->digest, DIGEST_BYTES, hex);
+    buf_init(&detail, AUDIT_JSON_BYTES);
+    buf_addf(&detail, "{\"digest\":\"%.*s\",\"plan\":", (int)sizeof hex, hex);
+    buf_add_span(&detail, plan->root->raw);
+    buf_add_text(&detail, ",\"signature\":\"");
+    base64url_encode(span_of(plan->signature, SIGN_BYTES), &detail);
+    code = buf_add_text(&detail, "\"}");
+    if (code == CODE_OK)
+        code = audit_put_event(gate->ring, &(struct audit_event){
+            .time_us = message->time_us, .kind = SPAN_LIT("plan"), .tenant = plan->tenant, .actor = plan->issuer,
+            .detail = buf_peek(&detail)});
+    buf_fini(&detail);
+    return code;
+}
+
+enum code gate__tell_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
+{
+    struct plan_uses *uses = gate_state_plans(gate->shared->state);
+    struct why why;
+    enum code code;
+
+    if (!decision->plan.is_known || plan_uses_is_told(uses, decision->plan.digest))
+        return CODE_OK;
+    code = read_plan(gate, message, &why);
+    if (code == CODE_OK)
+        code = put_event(gate, message);
+    if (code == CODE_OK)
+        plan_uses_told(uses, &gate->plans.plan, message->read_us + gate->shared->clock_us);
+    return code;
+}
