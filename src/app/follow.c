@@ -42,6 +42,35 @@ static void refuse_policy(struct serve *serve, uint64_t version, const struct wh
               why->text);
 }
 
+/* A gate that does not know which steps were used would let them be used again. */
+enum code serve__remember_plans(struct serve *serve, const struct conf *conf, struct why *why)
+{
+    struct remembered remembered = {0};
+    bool any = false;
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < conf->proxy->route_count; i++)
+        any |= conf->proxy->routes[i].plan_keys.count > 0;
+    if (any)
+        code = gate_remember_plans(serve->shared, conf->audit.database, clock_wall_us(), &remembered, why);
+    if (remembered.calls > 0)
+        log_info("app", "%" PRIu64 " recorded calls were steps of plans", remembered.calls);
+    return code;
+}
+
+/* What was counted before the gate ended. Without it the gate still serves, as after the first start. */
+void serve__remember(struct serve *serve)
+{
+    struct remembered remembered;
+    struct why why = {0};
+
+    if (gate_remember(serve->shared, serve->conf->audit.database, clock_wall_us(), &remembered, &why) != CODE_OK)
+        log_warn("app", "%s; limits and sequences begin anew", why.text);
+    else if (remembered.calls > 0)
+        log_info("app", "%" PRIu64 " recorded calls count for limits and sequences%s", remembered.calls,
+                 remembered.is_cut ? "; older ones were too many to be read" : "");
+}
+
 /* A rule that asks for earlier calls shall know those before it. */
 static void recall(const struct serve *serve, const struct policy *coming)
 {

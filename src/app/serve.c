@@ -260,35 +260,6 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     return code;
 }
 
-/* A gate that does not know which steps were used would let them be used again. */
-enum code serve__remember_plans(struct serve *serve, const struct conf *conf, struct why *why)
-{
-    struct remembered remembered = {0};
-    bool any = false;
-    enum code code = CODE_OK;
-
-    for (size_t i = 0; i < conf->proxy->route_count; i++)
-        any |= conf->proxy->routes[i].plan_keys.count > 0;
-    if (any)
-        code = gate_remember_plans(serve->shared, conf->audit.database, clock_wall_us(), &remembered, why);
-    if (remembered.calls > 0)
-        log_info("app", "%" PRIu64 " recorded calls were steps of plans", remembered.calls);
-    return code;
-}
-
-/* What was counted before the gate ended. Without it the gate still serves, as after the first start. */
-static void remember(struct serve *serve)
-{
-    struct remembered remembered;
-    struct why why = {0};
-
-    if (gate_remember(serve->shared, serve->conf->audit.database, clock_wall_us(), &remembered, &why) != CODE_OK)
-        log_warn("app", "%s; limits and sequences begin anew", why.text);
-    else if (remembered.calls > 0)
-        log_info("app", "%" PRIu64 " recorded calls count for limits and sequences%s", remembered.calls,
-                 remembered.is_cut ? "; older ones were too many to be read" : "");
-}
-
 /* Threads come last: what confines the process must come before the first of them. */
 static enum code start_threads(struct serve *serve, struct why *why)
 {
@@ -484,7 +455,7 @@ static enum code get_ready(struct serve *serve, int ready_fd, struct why *why)
     if (code != CODE_OK)
         return code;
     serve__follow_store(serve);
-    remember(serve);
+    serve__remember(serve);
     code = serve__remember_plans(serve, serve->conf, why);
     if (code != CODE_OK)
         return code;

@@ -81,6 +81,7 @@ void serve__close_audit(struct serve *serve);
 void serve__mark_told(struct serve *serve);
 
 /* One event of the gate's own; detail is canonical JSON. */
+void serve__remember(struct serve *serve);
 enum code serve__remember_plans(struct serve *serve, const struct conf *conf, struct why *why) MUST_USE;
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
 
