@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/control.h"
 #include "app/disk.h"
+#include "app/kept_keys.h"
 #include "app/route_names.h"
 #include "app/store.h"
 #include "app/store_approvals.h"
@@ -17,6 +18,7 @@
 #include "os/local.h"
 #include "os/resolve.h"
 #include "os/sock.h"
+#include "web/web.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -395,6 +397,63 @@ static enum code look_at_upstreams(struct report *report, const struct conf *con
     return CODE_OK;
 }
 
+#define PROVIDER_WAIT_US INT64_C(4000000)
+
+/* The set that the gate had last, and whether another would come. */
+static void look_at_provider(struct report *report, const struct conf *conf, const struct identity_provider *provider,
+                             struct web *web)
+{
+    struct web_request request = {.tls = provider->tls, .wait_us = PROVIDER_WAIT_US};
+    struct identity_key_set *set = NULL;
+    struct web_answer answer = {.code = CODE_OK};
+    struct why why = {""}, fault = {""};
+    char url[IDENTITY_URL_BYTES];
+    int64_t now_us = clock_wall_us(), fetched_us = 0;
+    struct span kept;
+    struct buf text;
+    bool is_known;
+
+    buf_init(&text, SIZE_MAX / 2);
+    is_known = kept_keys_read(conf->store, provider, now_us, &text, &kept, &fetched_us, &why) == CODE_OK &&
+               identity_key_set_read(kept, &set, &why) == CODE_OK;
+    if (is_known)
+        find(report, "provider", true, "%s: %zu key%s, as they were %" PRId64 " s ago", provider->rules.name,
+             identity_key_set_count(set), identity_key_set_count(set) == 1 ? "" : "s", (now_us - fetched_us) / 1000000);
+    else
+        find(report, "provider", false, "%s: no key set is known (%s): its tokens let nobody in", provider->rules.name,
+             why.text);
+    identity_key_set_unref(&set);
+    buf_fini(&text);
+    if (provider->keys_file != NULL)
+        return;
+    if (provider->keys_url == NULL)
+        identity_metadata_url(provider, false, url);
+    request.url = span_text(provider->keys_url != NULL ? provider->keys_url : url);
+    if (web_fetch(web, &request, &answer, &fault) == CODE_OK)
+        find(report, "provider", answer.status == 200 || answer.status == 404, "%s answers, with status %d",
+             provider->rules.name, answer.status);
+    else
+        find(report, "provider", false, "%s is away: %s", provider->rules.name,
+             fault.text);
+    web_answer_fini(&answer);
+}
+
+static enum code look_at_providers(struct report *report, const struct conf *conf, struct why *why)
+{
+    struct web *web = NULL;
+    enum code code = CODE_OK;
+
+    if (conf->proxy->provider_count == 0)
+        return CODE_OK;
+    code = web_new(&web, why);
+    if (code == CODE_OK)
+        code = web_start(web, why);
+    for (size_t i = 0; i < conf->proxy->provider_count && code == CODE_OK; i++)
+        look_at_provider(report, conf, &conf->proxy->providers[i], web);
+    web_free(&web);
+    return code;
+}
+
 static int print_json(struct doc *root, unsigned bad)
 {
     struct buf out;
@@ -445,6 +504,8 @@ static int tell_status(const struct conf *conf, bool as_json)
     look_at_disk(&report, conf);
     look_at_listeners(&report, conf->proxy);
     code = look_at_upstreams(&report, conf, &why);
+    if (code == CODE_OK)
+        code = look_at_providers(&report, conf, &why);
     if (code != CODE_OK)
         status = complain_why(code, &why);
     else if (as_json)

@@ -171,6 +171,8 @@ void conf__identity(struct conf_reader *reader, const struct yaml_node *map, str
 void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 /* Before the routes, which name them. */
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root);
+/* One of them, but for its TLS and secrets: enough to check a token by a set that was kept. */
+void conf__provider_rules(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider);
 /* The provider that `key` names; NULL after a fault. */
 const struct identity_provider *conf__provider_of(struct conf_reader *reader, const struct yaml_node *map, const char *key);
 /* A URL of a provider's: https, or http on this machine. Returns: NULL after a fault. */

@@ -83,7 +83,7 @@ static const char *read_name(struct conf_reader *reader, const struct yaml_node 
             return NULL;
         }
     }
-    for (size_t i = 0; name.at != NULL && i < reader->proxy->provider_count; i++)
+    for (size_t i = 0; name.at != NULL && reader->proxy != NULL && i < reader->proxy->provider_count; i++)
         if (reader->proxy->providers[i].rules.name != NULL && span_is(name, reader->proxy->providers[i].rules.name))
             CONF_FAULT(reader, node, "two providers are named %s; give each its own name", name.at);
     return name.at;
@@ -156,7 +156,6 @@ static void read_introspect(struct conf_reader *reader, const struct yaml_node *
         return;
     url = conf__need(reader, node, "url", "'https://id.example.com/introspect'");
     provider->introspect_url = url != NULL ? conf__provider_url(reader, url) : NULL;
-    conf__client_of(reader, node, "client", &provider->introspect);
 }
 
 static void read_tls(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)
@@ -171,7 +170,7 @@ static void read_tls(struct conf_reader *reader, const struct yaml_node *map, st
         CONF_FAULT(reader, yaml_member(map, "ca"), "%s", why.text);
 }
 
-static void read_provider(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)
+void conf__provider_rules(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)
 {
     struct conf_provider written = {.id_token_like = false};
     const struct yaml_node *issuer;
@@ -189,9 +188,16 @@ static void read_provider(struct conf_reader *reader, const struct yaml_node *ma
     provider->rules.id_token_like = written.id_token_like;
     provider->stale_us = (int64_t)written.keys.stale_ms * 1000;
     read_keys(reader, map, provider);
-    read_tls(reader, map, provider);
     read_introspect(reader, map, provider);
     identity_provider_seal(provider);
+}
+
+static void read_provider(struct conf_reader *reader, const struct yaml_node *map, struct identity_provider *provider)
+{
+    conf__provider_rules(reader, map, provider);
+    read_tls(reader, map, provider);
+    if (provider->introspect_url != NULL)
+        conf__client_of(reader, yaml_member(map, "introspect"), "client", &provider->introspect);
 }
 
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root)

@@ -73,6 +73,37 @@ static void write_certificates(const struct proxy_conf *conf, struct buf *out)
     }
 }
 
+/* A provider's name holds nothing that a label would escape. */
+static void write_providers(const struct serve *serve, struct buf *out)
+{
+    static const char *const heads[] = {
+        "# HELP callgate_provider_keys Keys of an identity provider's set in force; 0: none, its tokens let nobody in.\n"
+        "# TYPE callgate_provider_keys gauge\n",
+        "# HELP callgate_provider_keys_age_seconds How long ago it was had from the provider.\n"
+        "# TYPE callgate_provider_keys_age_seconds gauge\n",
+        "# HELP callgate_provider_fetches_total Times that it was asked for since the start.\n"
+        "# TYPE callgate_provider_fetches_total counter\n",
+        "# HELP callgate_provider_failures_total Of these, those that came to nothing.\n"
+        "# TYPE callgate_provider_failures_total counter\n",
+    };
+    static const char *const names[] = {"keys", "keys_age_seconds", "fetches_total", "failures_total"};
+    struct outside_gauges gauges[IDENTITY_PROVIDERS_MAX];
+    size_t count = outside_gauges(serve->outside, gauges);
+    int64_t now_us = clock_wall_us();
+
+    for (size_t i = 0; count > 0 && i < sizeof heads / sizeof heads[0]; i++) {
+        buf_add_text(out, heads[i]);
+        for (size_t j = 0; j < count; j++) {
+            const uint64_t values[] = {gauges[j].keys,
+                                       gauges[j].fetched_us != 0 ? (uint64_t)(now_us - gauges[j].fetched_us) / 1000000 : 0,
+                                       gauges[j].fetches, gauges[j].failures};
+
+            buf_addf(out, "callgate_provider_%s{provider=\"%s\"} %llu\n", names[i], gauges[j].name,
+                     (unsigned long long)values[i]);
+        }
+    }
+}
+
 static enum code measure(void *context, struct buf *out)
 {
     const struct serve *serve = context;
@@ -81,8 +112,10 @@ static enum code measure(void *context, struct buf *out)
     struct proxy_gauges proxy;
     struct runner_gauges runner;
     struct tally_stats state;
+    struct wanted_stats wanted;
     uint64_t room_bytes = 0;
 
+    wanted_stats(outside_wanted(serve->outside), &wanted);
     audit_gauges(serve->audit, &audit);
     poster_gauges(serve->poster, &poster);
     for (size_t i = 0; i < SERVE_POSTERS; i++)
@@ -140,12 +173,16 @@ static enum code measure(void *context, struct buf *out)
         {"callgate_state_keys", "Limits and called tools that are counted.", "gauge", state.keys},
         {"callgate_state_bytes", "Memory of what is counted.", "gauge", state.bytes},
         {"callgate_state_refused_total", "Times that there was no room to count one more.", "counter", state.refused},
+        {"callgate_tokens_known", "Verified access tokens that are kept.", "gauge", wanted.known[WANTED_TOKEN]},
+        {"callgate_outside_waiting", "Questions to providers that are under way.", "gauge", wanted.pending},
+        {"callgate_outside_refused_total", "Times that there were too many of them.", "counter", wanted.refused},
         {"callgate_policy_version", "The active policy's version; 0: none.", "gauge", serve->policy_active},
     };
 
     buf_add_text(out, "# HELP callgate_build_info 1; its label says which version runs.\n# TYPE callgate_build_info gauge\n"
                       "callgate_build_info{version=\"" CALLGATE_VERSION "\"} 1\n");
     write_certificates(serve->conf->proxy, out);
+    write_providers(serve, out);
     return metrics_write(serve->metrics, gauges, sizeof gauges / sizeof gauges[0], out);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/outside_priv.h"
 
+#include "app/kept_keys.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "json/json.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -88,69 +88,31 @@ static bool put(struct outside *outside, struct outside_source *source, struct s
 
 /* ---- beside the store ---- */
 
-/* {"fetched":…,"of":…,"set":…}: what stands before the set has always the same length (microseconds until 2286). */
-#define KEPT_HEAD "{\"fetched\":\"%016" PRId64 "\",\"of\":\"%s\",\"set\":"
-
-static char *kept_path(const struct outside *outside, const struct outside_source *source)
-{
-    char name[128];
-
-    (void)snprintf(name, sizeof name, "jwks-%s.json", source->provider->rules.name);
-    return file_beside(outside->conf.store, span_text(name));
-}
-
-static size_t kept_head(const struct outside_source *source, int64_t fetched_us, char *out, size_t size)
-{
-    char of[2 * DIGEST_BYTES + 1];
-
-    num_hex(source->provider->digest, DIGEST_BYTES, of);
-    of[sizeof of - 1] = '\0';
-    return (size_t)snprintf(out, size, KEPT_HEAD, fetched_us, of);
-}
-
 static void keep(struct outside *outside, const struct outside_source *source)
 {
-    char *path = kept_path(outside, source), head[256];
     struct why why = {""};
-    struct buf text;
-    enum code code;
 
-    buf_init(&text, 2 * IDENTITY_KEY_SET_BYTES_MAX);
-    buf_add(&text, head, kept_head(source, source->fetched_us, head, sizeof head));
-    buf_add_span(&text, buf_peek(&source->set));
-    code = buf_add_text(&text, "}\n");
-    if (code == CODE_OK && path != NULL)
-        code = file_replace(path, 0600, buf_peek(&text), &why);
-    if (code != CODE_OK || path == NULL)
-        log_warn("app", "provider %s: its key set is not kept for a restart: %s", source->provider->rules.name,
-                 why.text[0] != '\0' ? why.text : "not enough memory");
-    buf_fini(&text);
-    mem_free(path);
+    if (kept_keys_write(outside->conf.store, source->provider, buf_peek(&source->set), source->fetched_us, &why) != CODE_OK)
+        log_warn("app", "provider %s: its key set is not kept for a restart: %s", source->provider->rules.name, why.text);
 }
 
-/* One of another issuer, or too old a one, is none. */
 void outside__recall(struct outside *outside, struct outside_source *source)
 {
-    char *path = kept_path(outside, source), head[256];
-    size_t len = kept_head(source, clock_wall_us(), head, sizeof head), of = strlen("{\"fetched\":\"") + 16;
     struct why why = {""};
+    int64_t fetched_us;
     struct buf text;
-    struct span all;
-    uint64_t fetched_us;
+    struct span set;
+    enum code code;
 
-    buf_init(&text, 2 * IDENTITY_KEY_SET_BYTES_MAX);
-    if (source->provider->keys_file == NULL && path != NULL &&
-        file_read(path, FILE_TRUSTED, 2 * IDENTITY_KEY_SET_BYTES_MAX, &text, &why) == CODE_OK) {
-        all = buf_peek(&text);
-        if (all.len < len + 2 || memcmp(all.at + of, head + of, len - of) != 0 ||
-            num_u64(span_part(all, of - 16, 16), &fetched_us) != CODE_OK ||
-            clock_wall_us() >= (int64_t)fetched_us + source->provider->stale_us ||
-            !put(outside, source, span_part(all, len, all.len - len - 2), (int64_t)fetched_us, &why))
-            log_warn("app", "provider %s: %s is too old, or another issuer's; it is fetched anew", source->provider->rules.name,
-                     path);
-    }
+    if (source->provider->keys_file != NULL)
+        return;
+    buf_init(&text, SIZE_MAX / 2);
+    code = kept_keys_read(outside->conf.store, source->provider, clock_wall_us(), &text, &set, &fetched_us, &why);
+    if (code == CODE_OK && !put(outside, source, set, fetched_us, &why))
+        code = CODE_INVALID;
+    if (code != CODE_OK && code != CODE_NOT_FOUND)
+        log_warn("app", "provider %s: its key set from before is not taken: %s", source->provider->rules.name, why.text);
     buf_fini(&text);
-    mem_free(path);
 }
 
 /* ---- from a file ---- */
@@ -172,10 +134,12 @@ static void look_at_file(struct outside *outside, struct outside_source *source,
     source->fetches++;
     buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX + 1);
     if (file_read(path, FILE_TRUSTED, IDENTITY_KEY_SET_BYTES_MAX, &text, &why) == CODE_OK &&
-        put(outside, source, buf_peek(&text), now_us, &why))
+        put(outside, source, buf_peek(&text), now_us, &why)) {
         source->why.text[0] = '\0';
-    else
+        keep(outside, source);
+    } else {
         fail(outside, source, &why, now_us);
+    }
     buf_fini(&text);
 }
 
@@ -192,7 +156,9 @@ static void came(void *context, struct web_answer *answer)
     struct outside_came *came = context;
     struct outside *outside = came->outside;
 
-    if (answer->code != CODE_OK)
+    if (answer->code == CODE_LIMIT)
+        (void)why_set(&came->why, CODE_LIMIT, "the answer is larger than %d bytes", IDENTITY_KEY_SET_BYTES_MAX);
+    else if (answer->code != CODE_OK)
         came->why = answer->why;
     else if (answer->status != 200)
         (void)why_set(&came->why, CODE_IO, "the answer's status is %d%s", answer->status,
@@ -234,22 +200,11 @@ static void begin(struct outside *outside, struct outside_source *source, enum o
     fail(outside, source, &why, clock_wall_us());
 }
 
-/* OpenID Connect Discovery, 4; RFC 8414, 3.1: there the issuer's path stands behind. */
 static void ask_metadata(struct outside *outside, struct outside_source *source, enum outside_step step)
 {
-    struct span issuer = span_text(source->provider->rules.issuer), path;
-    size_t origin = span_find(issuer, '/') + 2;
-    char url[OUTSIDE_URL_BYTES];
+    char url[IDENTITY_URL_BYTES];
 
-    origin += span_find(span_part(issuer, origin, SIZE_MAX), '/');
-    path = span_part(issuer, origin, SIZE_MAX);
-    if (span_ends_with(path, SPAN_LIT("/")))
-        path.len--;
-    if (step == OUTSIDE_OPENID)
-        (void)snprintf(url, sizeof url, "%.*s%.*s/.well-known/openid-configuration", (int)origin, issuer.at, SPAN_ARG(path));
-    else
-        (void)snprintf(url, sizeof url, "%.*s/.well-known/oauth-authorization-server%.*s", (int)origin, issuer.at,
-                       SPAN_ARG(path));
+    identity_metadata_url(source->provider, step == OUTSIDE_OAUTH, url);
     begin(outside, source, step, url);
 }
 
@@ -269,7 +224,7 @@ static void take_metadata(struct outside *outside, struct outside_source *source
     struct arena arena;
     struct buf text;
     struct why why = {""};
-    char url[OUTSIDE_URL_BYTES] = "";
+    char url[IDENTITY_URL_BYTES] = "";
 
     arena_init(&arena, 1 << 20);
     buf_init(&text, IDENTITY_KEY_SET_BYTES_MAX);

@@ -13,7 +13,6 @@
 
 #include <pthread.h>
 
-#define OUTSIDE_URL_BYTES 2048
 #define OUTSIDE_WAITERS 64
 
 /* A step of fetching a set. */

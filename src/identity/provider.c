@@ -4,6 +4,7 @@
 #include "crypto/secret.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 static void add(struct digest *digest, const char *text)
@@ -30,6 +31,23 @@ void identity_provider_fini(struct identity_provider *provider)
 {
     tls_unref(&provider->tls);
     secret_free((void *)(uintptr_t)provider->introspect.secret.at, provider->introspect.secret.len);
+}
+
+void identity_metadata_url(const struct identity_provider *provider, bool oauth, char out[IDENTITY_URL_BYTES])
+{
+    struct span issuer = span_text(provider->rules.issuer), path;
+    size_t origin = span_find(issuer, '/') + 2;
+
+    origin += span_find(span_part(issuer, origin, SIZE_MAX), '/');
+    path = span_part(issuer, origin, SIZE_MAX);
+    if (span_ends_with(path, SPAN_LIT("/")))
+        path.len--;
+    if (oauth) /* there the issuer's path stands behind */
+        (void)snprintf(out, IDENTITY_URL_BYTES, "%.*s/.well-known/oauth-authorization-server%.*s", (int)origin, issuer.at,
+                       SPAN_ARG(path));
+    else
+        (void)snprintf(out, IDENTITY_URL_BYTES, "%.*s%.*s/.well-known/openid-configuration", (int)origin, issuer.at,
+                       SPAN_ARG(path));
 }
 
 /* ---- what is learned ---- */

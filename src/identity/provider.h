@@ -37,6 +37,10 @@ struct identity_provider {
 void identity_provider_seal(struct identity_provider *provider); /* makes the digest */
 void identity_provider_fini(struct identity_provider *provider);
 
+/* Where its metadata are: as OpenID Connect Discovery, 4 has it, or with `oauth` as RFC 8414, 3.1. */
+#define IDENTITY_URL_BYTES 2048
+void identity_metadata_url(const struct identity_provider *provider, bool oauth, char out[IDENTITY_URL_BYTES]);
+
 /* What a provider said of an opaque token, and when. */
 struct identity_introspection {
     atomic_uint references;
