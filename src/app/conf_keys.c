@@ -75,6 +75,8 @@ const struct conf_key conf__url[] = {
     KEY("headers", MAPS, BY_HAND, 0, 0, NULL, "Credentials for it, by header.", IN(conf__header, "a header")),
     KEY("authorization", MAP, BY_HAND, 0, 0, NULL, "What goes up in Authorization, in place of the agent's.",
         IN(conf__outgoing, "`authorization`")),
+    KEY("oauth", WORD, BY_HAND, 0, 0, NULL, "Its challenges and metadata name the gate's URL, and agents' tokens are for it.",
+        WORDS("relay")),
     KEY("command", WORDS, BY_HAND, 0, 0, NULL, "A program that the gate runs, in place of `url`."),
     {.name = NULL}};
 
@@ -244,6 +246,7 @@ const struct conf_key conf__route[] = {
     KEY("audit", MAP, BY_HAND, 0, 0, NULL, "What is recorded of it.", IN(conf__route_audit, "a route's `audit`")),
     KEY("pass", TEXTS, BY_HAND, 0, 0, NULL, "Paths that pass unjudged: 'GET /llms.txt'."),
     KEY("public_url", TEXT, BY_HAND, 0, 0, NULL, "The URL by which agents know the route."),
+    KEY("step_up", BOOL, AT(proxy_route, step_up), 0, 0, "false", "A denial that only lacks scopes says which, as 403."),
     KEY("limits", MAP, AT(proxy_route, limits), 0, 0, NULL, "Bounds.", IN(route_limits, "`limits`")),
     {.name = NULL}};
 

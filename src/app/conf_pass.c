@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What paths a route has: their form, the slugs in them, declared paths, and the URL that agents know. */
+/* What paths a route has: their form, the slugs in them, and declared paths. */
 #include "app/conf_priv.h"
-#include "http/authority.h"
 
 #include <string.h>
 
@@ -160,47 +159,4 @@ void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct 
             if (span_equals(other->path, entry->path) && other->is_post == entry->is_post && other->is_wild == entry->is_wild)
                 CONF_FAULT(reader, node, "%.*s is listed already; leave one of the two out", SPAN_ARG(entry->path));
     }
-}
-
-/* ---- the URL that agents know ---- */
-
-/* Whether the route lets its metadata through, where clients look for it: behind the well-known name, its own path. */
-static bool passes_metadata(const struct proxy_route *route, struct span path)
-{
-    struct span well_known = SPAN_LIT("/.well-known/oauth-protected-resource");
-
-    for (size_t i = 0; i < route->pass_count; i++) {
-        const struct proxy_pass *pass = &route->pass[i];
-        struct span rest = span_part(pass->path, well_known.len, SIZE_MAX);
-
-        if (!pass->is_post && (pass->is_wild ? span_starts_with(well_known, pass->path) || span_is_empty(rest)
-                                             : span_starts_with(pass->path, well_known) && span_equals(rest, path)))
-            return true;
-    }
-    return false;
-}
-
-void conf__public_url(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route)
-{
-    const struct yaml_node *node = yaml_member(map, "public_url");
-    struct span url = node != NULL ? conf__text(reader, node) : SPAN_NONE, rest, path;
-    size_t scheme = span_starts_with(url, SPAN_LIT("https://")) ? 8 : span_starts_with(url, SPAN_LIT("http://")) ? 7 : 0;
-    struct http_authority authority;
-
-    if (url.at == NULL)
-        return;
-    rest = span_part(url, scheme, SIZE_MAX);
-    path = span_part(rest, span_find(rest, '/'), SIZE_MAX);
-    if (scheme == 0 || !http_authority_read(span_part(rest, 0, rest.len - path.len), &authority) ||
-        !conf__path_is_template(path) || slug_is_in(path) != (route->slugs.count > 0)) {
-        CONF_FAULT(reader, node, "this is not the URL by which agents know the route; write "
-                   "'https://gate.example.com/shop/mcp', with `%s` where the route's path has it", SLUG_MARK);
-        return;
-    }
-    if (!passes_metadata(route, path))
-        CONF_WARN(reader, node, "clients look for the metadata of this URL where nothing passes; write `pass: ['GET "
-                  "/.well-known/oauth-protected-resource%.*s']`, with ` -> ` and the server's path where that is another",
-                  SPAN_ARG(path));
-    route->public_url = url;
-    route->public_path_at = url.len - path.len;
 }

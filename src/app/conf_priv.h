@@ -166,7 +166,7 @@ void conf__notify_program(struct conf_reader *reader, const struct yaml_node *ma
 /* After path and upstream were read, and after the slugs. */
 void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
-void conf__public_url(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
+void conf__resource(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route); /* the last of it */
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 /* Before the routes, which name them. */

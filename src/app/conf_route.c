@@ -305,7 +305,7 @@ static void read_route(struct conf_reader *reader, const struct yaml_node *map, 
     read_audit(reader, map, route);
     conf__slugs(reader, map, route);
     conf__pass(reader, map, route);
-    conf__public_url(reader, map, route);
+    conf__resource(reader, map, route);
 }
 
 static void check_twins(struct conf_reader *reader, const struct yaml_node *node, const struct proxy_route *routes, size_t at)

@@ -47,6 +47,7 @@
     X(CREDENTIAL_WRONG, "credential_wrong", AGENT, 401, 0, NONE, "The credential is not valid.")                               \
     X(IDENTITY_UNAVAILABLE, "identity_unavailable", GATE, 503, 5030, UNAVAILABLE,                                              \
       "Who asks cannot be verified at the moment: the identity provider does not answer.")                                     \
+    X(CREDENTIAL_TWICE, "credential_twice", AGENT, 400, 0, MALFORMED, "A token belongs into its own header alone.")              \
     X(SESSION_FOREIGN, "session_foreign", AGENT, 404, 0, NONE, "The session is not known.")                                    \
     /* HTTP, front */                                                                                                          \
     X(HTTP_MALFORMED, "http_malformed", AGENT, 400, 0, MALFORMED, "The HTTP request is malformed.")                            \
@@ -68,6 +69,7 @@
     X(BODY_UNEXPECTED, "body_unexpected", AGENT, 400, 0, MALFORMED, "This method takes no body.")                              \
     X(BODY_TOO_LARGE, "body_too_large", AGENT, 413, 0, MALFORMED, "The body is too large.")                                    \
     X(PREFLIGHT, "preflight", NOBODY, 204, 0, NONE, "A browser's preflight was answered.")                                     \
+    X(METADATA, "metadata", NOBODY, 200, 0, NONE, "The metadata of a protected resource were told.")                           \
     /* JSON and JSON-RPC, front */                                                                                             \
     X(JSON_MALFORMED, "json_malformed", AGENT, 400, -32700, MALFORMED, "Parse error.")                                         \
     X(JSON_LIMIT, "json_limit", AGENT, 400, -32600, MALFORMED, "The JSON document is too deep or has too many parts.")         \

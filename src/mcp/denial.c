@@ -50,7 +50,7 @@ static enum answer answer_of(const struct mcp_message *message, const struct mcp
     enum blame blame = reason_blame(denial->reason);
     enum mcp_kind kind = message != NULL ? message->kind : MCP_NONE;
 
-    if (reason_denial(denial->reason) == DENIAL_MALFORMED)
+    if (reason_denial(denial->reason) == DENIAL_MALFORMED || denial->by_status)
         return ANSWER_ERROR;
     if (denial->pseudo.len > 0)
         return blame == BLAME_POLICY ? ANSWER_NO_STREAM : ANSWER_ERROR;
@@ -268,7 +268,7 @@ enum code mcp_denial_write(const struct mcp_message *message, const struct mcp_d
         *form = MCP_FORM_NONE;
         return CODE_OK;
     }
-    is_sse = denial->wants_sse && !(is_modern(message) && mcp_denial_status(message, denial) >= 400);
+    is_sse = denial->wants_sse && !denial->by_status && !(is_modern(message) && mcp_denial_status(message, denial) >= 400);
     *form = is_sse ? MCP_FORM_SSE : MCP_FORM_JSON;
     if (is_sse)
         sse_write_message_begin(out, NULL);

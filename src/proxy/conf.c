@@ -356,6 +356,25 @@ static enum code make_rules(struct proxy_conf *conf)
     return CODE_OK;
 }
 
+/* Metadata are found by path alone, on whatever host a route without one is asked for. */
+static enum code check_resources(const struct proxy_conf *conf, struct why *why)
+{
+    for (size_t i = 0; i < conf->route_count; i++)
+        for (size_t n = 0; n < i; n++) {
+            const struct proxy_route *a = &conf->routes[n], *b = &conf->routes[i];
+            bool meet = span_is_empty(a->host) || span_is_empty(b->host) || span_equals(a->host, b->host);
+            bool tell = a->resource.server_count > 0 && b->resource.server_count > 0;
+
+            if (meet && tell && !span_equals(a->public_url, b->public_url) &&
+                span_equals(span_part(a->public_url, a->public_path_at, SIZE_MAX),
+                            span_part(b->public_url, b->public_path_at, SIZE_MAX)))
+                return why_set(why, CODE_INVALID, "routes %.*s and %.*s are known as %.*s and %.*s, whose metadata stand at "
+                               "one path; give both a `host`, or one another path", SPAN_ARG(a->name), SPAN_ARG(b->name),
+                               SPAN_ARG(a->public_url), SPAN_ARG(b->public_url));
+        }
+    return CODE_OK;
+}
+
 enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
 {
     enum code code;
@@ -369,6 +388,8 @@ enum code proxy_conf_seal(struct proxy_conf *conf, struct why *why)
         code = check_passes(conf, why);
     if (code == CODE_OK)
         code = check_names(conf, why);
+    if (code == CODE_OK)
+        code = check_resources(conf, why);
     if (code != CODE_OK)
         return code;
     return make_rules(conf) == CODE_OK ? CODE_OK : why_set(why, CODE_NOMEM, "out of memory for the configuration");

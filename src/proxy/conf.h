@@ -63,6 +63,15 @@ struct proxy_pass {
     bool is_wild;
 };
 
+/* Of a route that takes tokens: what its metadata say (RFC 9728). Its URL is the route's public_url. */
+struct proxy_resource {
+    const struct span *servers;     /* whose tokens are taken; none: the gate makes no metadata */
+    size_t server_count;
+    const struct span *scopes;      /* which clients ask for at first */
+    size_t scope_count;
+    bool dpop, certificate;         /* to which tokens must be bound */
+};
+
 struct proxy_limits {
     uint64_t body_bytes;            /* 0: 4 MiB */
     uint64_t response_bytes;        /* 0: 8 MiB */
@@ -80,6 +89,8 @@ struct proxy_route {
     struct slug_list slugs;         /* empty: there is no mark in the route */
     struct span public_url;         /* by which agents know it, with a slug's mark; empty: metadata pass as they are */
     size_t public_path_at;          /* where its path begins */
+    struct proxy_resource resource;
+    bool step_up;                   /* a denial for want of a scope says which, as 403 */
     const struct dialect *dialect;  /* NULL: the default */
     bool is_pipe;                   /* for connections that name it (os/local.h), and for no others: it has no path */
     const char *const *revisions;   /* NULL-terminated, at least one */

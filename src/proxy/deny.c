@@ -16,8 +16,13 @@ static void write_cors(const struct pair *pair, struct buf *out)
     const struct exchange *exchange = &pair->exchange;
     struct span origin = http_head_known(&pair->asks.head, HTTP_NAME_ORIGIN);
 
-    http_write_line(out, SPAN_LIT("Access-Control-Allow-Origin: "), origin);
-    buf_add_span(out, SPAN_LIT("Vary: Origin\r\n"));
+    if (exchange->pass == &discovery__pass) {
+        /* One answer for all pages, since it is kept by what stands between. */
+        buf_add_span(out, SPAN_LIT("Access-Control-Allow-Origin: *\r\n"));
+    } else {
+        http_write_line(out, SPAN_LIT("Access-Control-Allow-Origin: "), origin);
+        buf_add_span(out, SPAN_LIT("Vary: Origin\r\n"));
+    }
     buf_addf(out, "Access-Control-Expose-Headers: " EXPOSE_HEADERS ", %.*s\r\n",
              SPAN_ARG(route__correlation_name(exchange)));
 }
@@ -31,7 +36,7 @@ enum code deny__common_headers(const struct pair *pair, struct buf *out)
         http_write_header(out, route__correlation_name(exchange), call->asked.correlation);
     if (call->seq != 0)
         http_write_line_u64(out, SPAN_LIT("X-Callgate-Decision: "), call->seq);
-    if (exchange->origin_allowed)
+    if (exchange->origin_allowed || exchange->pass == &discovery__pass)
         write_cors(pair, out);
     if (pair->close_after || pair->lane->is_draining || pair->asks.place != HTTP_PLACE_DONE)
         buf_add_span(out, SPAN_LIT("Connection: close\r\n"));
@@ -49,7 +54,7 @@ static uint64_t retry_after_s(const struct exchange *exchange, enum reason reaso
 
 static struct span verbs_of(const struct exchange *exchange)
 {
-    return span_text(exchange->dialect->verbs);
+    return span_text(exchange->pass == &discovery__pass ? "GET, HEAD" : exchange->dialect->verbs);
 }
 
 /* What some refusals say besides their status. RFC 9110, 11.6.1, 10.2.1, 10.2.3. */
@@ -60,8 +65,10 @@ static void write_hints(const struct pair *pair, enum reason reason, int status,
      * here leaves all three. */
     bool is_unknown = reason == REASON_HTTP_METHOD && !mcp_revision_is_modern(exchange->version);
 
-    if (status == 401 && exchange->route != NULL)
-        discovery__challenge(exchange->route, out);
+    if ((status == 401 || discovery__steps_up(exchange, reason)) && exchange->route != NULL)
+        discovery__challenge(exchange, reason, out);
+    if (reason == REASON_METADATA)
+        buf_add_span(out, SPAN_LIT("Cache-Control: public, max-age=300\r\n"));
     if (status == 429 || reason == REASON_RATE_LIMITED)
         http_write_line_u64(out, SPAN_LIT("Retry-After: "), retry_after_s(exchange, reason));
     if (status == 405)
@@ -112,6 +119,7 @@ static struct mcp_denial denial_of(struct exchange *exchange, enum reason reason
         .asked = call->decision.asked,
         .retry_after_s = reason_status(reason) == 429 ? retry_after_s(exchange, reason) : 0,
         .wants_sse = exchange->wants_sse,
+        .by_status = discovery__steps_up(exchange, reason),
         .revisions = exchange->route ? exchange->route->revisions : NULL,
         .requested = call->message.modern_version,
         .route = exchange->route ? exchange->route->name : SPAN_NONE,
@@ -127,6 +135,8 @@ int deny__status(struct pair *pair, enum reason reason)
 
     if (legacy__tells(&pair->exchange))
         return 202;
+    if (denial.by_status)
+        return reason_status(reason);
     return pair->exchange.dialect->denial_status(told_of(&pair->exchange), &denial);
 }
 
@@ -213,24 +223,43 @@ static void write_allowed_headers(const struct pair *pair, struct buf *out)
     buf_add_text(out, "\r\n");
 }
 
-void deny__preflight(struct pair *pair)
+/* What asks for nothing that is judged has no row. */
+static void answered(struct pair *pair, enum reason reason, enum code code)
 {
     struct exchange *exchange = &pair->exchange;
+
+    exchange->status = reason_status(reason);
+    exchange->head = REPLY_HEAD_WRITTEN;
+    exchange->call->refusal = reason;
+    reason_count(reason);
+    pair__set_state(pair, STATE_DENY);
+    if (code != CODE_OK)
+        pair__close(pair, REASON_MEMORY);
+}
+
+void deny__preflight(struct pair *pair)
+{
     struct buf *out = &pair->front.out;
 
     http_write_status(out, 204);
-    http_write_line(out, SPAN_LIT("Access-Control-Allow-Methods: "), verbs_of(exchange));
+    http_write_line(out, SPAN_LIT("Access-Control-Allow-Methods: "), verbs_of(&pair->exchange));
     write_allowed_headers(pair, out);
     buf_add_span(out, SPAN_LIT("Access-Control-Max-Age: 600\r\n"));
     deny__common_headers(pair, out);
     http_write_head_end(out);
-    exchange->status = 204;
-    exchange->head = REPLY_HEAD_WRITTEN;
-    exchange->call->refusal = REASON_PREFLIGHT;
-    reason_count(REASON_PREFLIGHT);
-    pair__set_state(pair, STATE_DENY);
-    if (buf_code(out) != CODE_OK)
-        pair__close(pair, REASON_MEMORY);
+    answered(pair, REASON_PREFLIGHT, buf_code(out));
+}
+
+void deny__metadata(struct pair *pair)
+{
+    struct buf *text = &pair->exchange.text;
+    enum code code;
+
+    buf_clear(text);
+    code = discovery__write_metadata(&pair->exchange, text);
+    if (code == CODE_OK)
+        code = write_answer(pair, REASON_METADATA, reason_status(REASON_METADATA), MCP_FORM_JSON, buf_peek(text));
+    answered(pair, REASON_METADATA, code);
 }
 
 bool deny__step(struct pair *pair)

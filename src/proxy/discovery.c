@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/front_priv.h"
+#include "proxy/legacy_priv.h"
 #include "proxy/reply_priv.h"
 
+#include "base/num.h"
 #include "http/authority.h"
+#include "identity/key_set.h"
 #include "json/json.h"
 
 #include <string.h>
@@ -11,35 +14,234 @@
  * an OAuth client can read (RFC 6749, 5.2). */
 
 #define METADATA SPAN_LIT("/.well-known/oauth-protected-resource")
+#define SCOPES_MAX_BYTES 1024
+#define TOKEN_MIN_BYTES 8 /* shorter ones stand in other words by chance */
+
+const struct proxy_pass discovery__pass = {.path = {"", 0}, .upstream_path = {"", 0}};
+
+/* ---- the URL that agents know ---- */
+
+/* The path of the URL by which agents know the route; of its metadata: what follows the well-known one. RFC 9728, 3.1. */
+static struct span public_path(const struct proxy_route *route, bool of_metadata)
+{
+    struct span path = span_part(route->public_url, route->public_path_at, SIZE_MAX);
+
+    return of_metadata && span_is(path, "/") ? SPAN_NONE : path;
+}
+
+/* The URL by which agents know the route, from its scheme on. Takes: before: what comes between its origin and its path. */
+static enum code write_public(const struct exchange *exchange, struct span before, struct buf *out)
+{
+    const struct proxy_route *route = exchange->route;
+    char path[HTTP_LINE_MAX_BYTES];
+    size_t len = slug_put(public_path(route, before.len > 0), exchange->slug, path, sizeof path);
+
+    if (len == SIZE_MAX)
+        return buf_fail(out, CODE_LIMIT);
+    buf_add_span(out, span_part(route->public_url, 0, route->public_path_at));
+    buf_add_span(out, before);
+    return buf_add_span(out, span_of(path, len));
+}
+
+static enum code write_pointer(const struct exchange *exchange, struct buf *out)
+{
+    buf_add_text(out, "=\"");
+    write_public(exchange, METADATA, out);
+    return buf_add_text(out, "\"");
+}
 
 /* ---- challenges ---- */
 
-static enum code challenge(const struct identity_source *source, struct buf *out)
+static bool takes_tokens(const struct proxy_route *route)
+{
+    for (size_t i = 0; i < route->identity_count; i++)
+        if (route->identity[i].kind == IDENTITY_TOKEN)
+            return true;
+    return false;
+}
+
+/* What a server makes of a parameter's name. */
+static bool names_token(struct span name)
+{
+    size_t at = 0;
+
+    for (const char *wanted = "access_token"; *wanted != '\0'; wanted++) {
+        struct span digits = span_part(name, at + 1, 2);
+        char byte = at < name.len ? name.at[at] : '\0';
+        unsigned char escaped;
+
+        if (byte == '%' && digits.len == 2 && num_unhex(digits, &escaped, 1) == CODE_OK)
+            at += digits.len;
+        else
+            escaped = (unsigned char)byte;
+        if ((escaped | 0x20) != (*wanted | 0x20))
+            return false;
+        at++;
+    }
+    return at == name.len;
+}
+
+static bool is_in_query(struct span query, struct span token)
+{
+    if (token.len >= TOKEN_MIN_BYTES && memmem(query.at, query.len, token.at, token.len) != NULL)
+        return true;
+    while (!span_is_empty(query)) {
+        struct span one = span_part(query, 0, span_find(query, '&'));
+        size_t end = span_find(one, ';') < one.len ? span_find(one, ';') : one.len;
+
+        if (names_token(span_part(one, 0, span_find(span_part(one, 0, end), '='))))
+            return true;
+        query = span_part(query, end + 1, SIZE_MAX);
+    }
+    return false;
+}
+
+/* In a second place a token would go up with what the upstream is told. */
+bool discovery__is_spread(const struct proxy_route *route, const struct http_head *head)
+{
+    struct span shown = http_head_known(head, HTTP_NAME_AUTHORIZATION);
+    struct span token = span_trim(span_part(shown, span_find(shown, ' '), SIZE_MAX));
+
+    if (!takes_tokens(route))
+        return false;
+    if (head->has_query && is_in_query(http_head_query(head), token))
+        return true;
+    for (size_t i = 0; i < head->count && token.len >= TOKEN_MIN_BYTES; i++) {
+        struct span value = http_head_value(head, i);
+
+        if (head->headers[i].known != HTTP_NAME_AUTHORIZATION && memmem(value.at, value.len, token.at, token.len) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* RFC 6749, 3.3: visible ASCII without quote and backslash. Claims and rules may hold any text, and a header only this. */
+bool discovery__is_scope(struct span scope)
+{
+    for (size_t i = 0; i < scope.len; i++)
+        if (scope.at[i] <= 0x20 || scope.at[i] >= 0x7f || scope.at[i] == '"' || scope.at[i] == '\\')
+            return false;
+    return scope.len > 0;
+}
+
+/* Each once, and no more of them than clients can be expected to send on. Takes: list: what is told already. */
+static void add_scope(struct span scope, struct buf *list)
+{
+    struct span told = buf_peek(list);
+
+    while (!span_is_empty(told))
+        if (span_equals(span_cut(told, ' ', &told), scope))
+            return;
+    if (!discovery__is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
+        return;
+    buf_add_text(list, buf_is_empty(list) ? "" : " ");
+    buf_add_span(list, scope);
+}
+
+/* Whose token lacks nothing but a scope may hear which, where its client can do something about that: a batch, a stream and
+ * what HTTP+SSE answers by its stream have no status of their own to say it with. */
+void discovery__look_for_scope(struct exchange *exchange, struct gate *gate)
+{
+    const struct call *call = exchange->call;
+    const struct verdict *verdict = &call->decision.verdict;
+    struct span scope;
+
+    if (verdict->kind != VERDICT_DENY || verdict->reason != REASON_NO_RULE || exchange->route == NULL ||
+        !exchange->route->step_up || exchange->identity.kind != IDENTITY_TOKEN || call->message.kind != MCP_REQUEST ||
+        legacy__tells(exchange))
+        return;
+    scope = gate_lacking_scope(gate, &call->asked, &call->decision);
+    if (discovery__is_scope(scope))
+        exchange->lacking = span_of(arena_dup(&exchange->arena, scope.at, scope.len), scope.len);
+}
+
+bool discovery__steps_up(const struct exchange *exchange, enum reason reason)
+{
+    return exchange->lacking.at != NULL && reason == exchange->call->decision.verdict.reason;
+}
+
+/* What is missing is told first; then what is there, since some clients ask for what they read here and nothing else. */
+static void write_wanted(const struct exchange *exchange, bool steps_up, struct buf *out)
+{
+    const struct proxy_resource *resource = &exchange->route->resource;
+    const struct gate_message *asked = &exchange->call->asked;
+    struct buf list;
+
+    buf_init(&list, 2 * SCOPES_MAX_BYTES);
+    if (steps_up)
+        add_scope(exchange->lacking, &list);
+    for (size_t i = 0; i < (steps_up ? asked->scope_count : resource->scope_count); i++)
+        add_scope(steps_up ? asked->scopes[i] : resource->scopes[i], &list);
+    if (!buf_is_empty(&list))
+        buf_addf(out, ", scope=\"%.*s\"", SPAN_ARG(buf_peek(&list)));
+    buf_fail(out, buf_code(&list));
+    buf_fini(&list);
+}
+
+/* By which proofs may be signed. */
+static void write_algorithms(const char *before, const char *between, const char *behind, struct buf *out)
+{
+    for (const char *const *name = identity_algorithm_names(); *name != NULL; name++)
+        buf_addf(out, "%s%s", name == identity_algorithm_names() ? before : between, *name);
+    buf_add_text(out, behind);
+}
+
+/* RFC 6750, 3, RFC 9728, 5.1, RFC 9449, 7.1. */
+static void write_token_challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
+{
+    const struct proxy_route *route = exchange->route;
+    bool steps_up = discovery__steps_up(exchange, reason);
+    bool was_shown = reason == REASON_CREDENTIAL_WRONG && span_is(exchange->identity.authentication, "token");
+
+    buf_add_text(out, route->resource.dpop ? "DPoP " : "Bearer ");
+    if (span_is_empty(route->public_url)) {
+        buf_add_text(out, "realm=\"callgate\"");
+    } else {
+        buf_add_text(out, "resource_metadata");
+        write_pointer(exchange, out);
+    }
+    if (steps_up || was_shown)
+        buf_addf(out, ", error=\"%s\"", steps_up ? "insufficient_scope" : "invalid_token");
+    write_wanted(exchange, steps_up, out);
+    if (route->resource.dpop)
+        write_algorithms(", algs=\"", " ", "\"", out);
+}
+
+static void challenge(const struct identity_source *source, struct buf *out)
 {
     switch (source->kind) {
     case IDENTITY_BEARER:
-    case IDENTITY_TOKEN:
-        return buf_add_text(out, "Bearer realm=\"callgate\"");
+        buf_add_text(out, "Bearer realm=\"callgate\"");
+        break;
     case IDENTITY_API_KEY:
-        return buf_addf(out, "ApiKey realm=\"callgate\", header=\"%s\"", source->header);
+        buf_addf(out, "ApiKey realm=\"callgate\", header=\"%s\"", source->header);
+        break;
     case IDENTITY_CERTIFICATE:
-        return buf_add_text(out, "Certificate realm=\"callgate\"");
+        buf_add_text(out, "Certificate realm=\"callgate\"");
+        break;
+    case IDENTITY_TOKEN: /* said before, for all of them */
     case IDENTITY_NONE:
         break;
     }
-    return CODE_OK;
 }
 
 /* Only what the route takes, since who is asked for a bearer token goes and registers for one; and that first, since clients
  * read the first. */
-enum code discovery__challenge(const struct proxy_route *route, struct buf *out)
+enum code discovery__challenge(const struct exchange *exchange, enum reason reason, struct buf *out)
 {
+    const struct proxy_route *route = exchange->route;
+    bool has_tokens = takes_tokens(route);
     size_t empty = buf_len(out);
 
-    for (size_t i = 0; i < 2 * route->identity_count; i++) {
+    if (has_tokens) {
+        buf_add_text(out, "WWW-Authenticate: ");
+        write_token_challenge(exchange, reason, out);
+    }
+    for (size_t i = 0; i < 2 * route->identity_count && reason_status(reason) == 401; i++) {
         const struct identity_source *source = &route->identity[i % route->identity_count];
 
-        if ((source->kind == IDENTITY_BEARER) != (i < route->identity_count))
+        if ((source->kind == IDENTITY_BEARER) != (i < route->identity_count) || source->kind == IDENTITY_TOKEN ||
+            (source->kind == IDENTITY_BEARER && has_tokens))
             continue;
         buf_add_text(out, buf_len(out) == empty ? "WWW-Authenticate: " : ", ");
         challenge(source, out);
@@ -119,20 +321,6 @@ enum code discovery__refuse(enum reason reason, int status, struct buf *out)
 
 /* ---- another name than the upstream's ---- */
 
-/* The URL by which agents know the route, from its scheme on. Takes: before: what comes between its origin and its path. */
-static enum code write_public(const struct exchange *exchange, struct span before, struct buf *out)
-{
-    const struct proxy_route *route = exchange->route;
-    char path[HTTP_LINE_MAX_BYTES];
-    size_t len = slug_put(span_part(route->public_url, route->public_path_at, SIZE_MAX), exchange->slug, path, sizeof path);
-
-    if (len == SIZE_MAX)
-        return buf_fail(out, CODE_LIMIT);
-    buf_add_span(out, span_part(route->public_url, 0, route->public_path_at));
-    buf_add_span(out, before);
-    return buf_add_span(out, span_of(path, len));
-}
-
 /* What a parameter's value takes: in quotes, or up to a comma or blank. */
 static size_t value_len(struct span text)
 {
@@ -172,13 +360,6 @@ static bool mentions(struct span text, struct span name)
     return false;
 }
 
-static enum code write_pointer(const struct exchange *exchange, struct buf *out)
-{
-    buf_add_text(out, "=\"");
-    write_public(exchange, METADATA, out);
-    return buf_add_text(out, "\"");
-}
-
 /* Clients look for the parameter with a pattern, not with a parser: a challenge that has its name in any other place, in
  * quotes or as a part of another's, is replaced whole. */
 enum code discovery__rewrite_challenge(const struct exchange *exchange, struct span value, struct buf *out)
@@ -207,12 +388,61 @@ enum code discovery__rewrite_challenge(const struct exchange *exchange, struct s
     return write_pointer(exchange, out);
 }
 
+/* ---- metadata of our own ---- */
+
+/* Takes: slug: set where it is so. A subtree's are those of all that is below it. */
+bool discovery__is_made(const struct proxy_route *route, struct span path, struct span *slug)
+{
+    struct span rest;
+
+    *slug = SPAN_NONE;
+    return route->resource.server_count > 0 && span_starts_with(path, METADATA) &&
+           slug_matches_below(&route->slugs, public_path(route, true), span_part(path, METADATA.len, SIZE_MAX), slug, &rest) &&
+           (span_is_empty(rest) || route->subtree);
+}
+
+static void write_list(const char *name, const struct span *texts, size_t count, struct buf *out)
+{
+    buf_addf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        buf_add_text(out, i > 0 ? "," : "");
+        json_write_string(out, texts[i]);
+    }
+    buf_add_text(out, "]");
+}
+
+/* RFC 9728, 2. */
+enum code discovery__write_metadata(const struct exchange *exchange, struct buf *out)
+{
+    const struct proxy_resource *resource = &exchange->route->resource;
+    struct buf url;
+
+    buf_init(&url, 2 * HTTP_LINE_MAX_BYTES);
+    write_public(exchange, SPAN_NONE, &url);
+    buf_add_text(out, "{\"resource\":");
+    json_write_string(out, buf_peek(&url));
+    buf_fail(out, buf_code(&url));
+    buf_fini(&url);
+    write_list("authorization_servers", resource->servers, resource->server_count, out);
+    if (resource->scope_count > 0)
+        write_list("scopes_supported", resource->scopes, resource->scope_count, out);
+    buf_add_text(out, ",\"bearer_methods_supported\":[\"header\"]");
+    if (resource->dpop) {
+        buf_add_text(out, ",\"dpop_bound_access_tokens_required\":true");
+        write_algorithms(",\"dpop_signing_alg_values_supported\":[\"", "\",\"", "\"]", out);
+    }
+    if (resource->certificate)
+        buf_add_text(out, ",\"tls_client_certificate_bound_access_tokens\":true");
+    return buf_add_text(out, "}");
+}
+
+/* ---- metadata of the upstream's ---- */
+
 /* Whether a declared path asks for the route's own metadata, or for none: `resource` becomes the route's URL, whatever stood
  * there. Takes: slug: the declared path's; set to that which stands below a wildcard. */
 bool discovery__is_own(const struct proxy_route *route, const struct proxy_pass *pass, struct span path, struct span *slug)
 {
-    struct span url = span_part(route->public_url, route->public_path_at, SIZE_MAX), found;
-    struct span rest = span_part(path, METADATA.len, SIZE_MAX);
+    struct span url = public_path(route, true), found, rest = span_part(path, METADATA.len, SIZE_MAX);
 
     if (span_is_empty(route->public_url) || !span_starts_with(path, METADATA))
         return true;

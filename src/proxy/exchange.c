@@ -340,6 +340,7 @@ void exchange__decide(struct exchange *exchange, struct gate *gate)
     call->asked.expects_outcome = true;
     gate_judge(gate, &call->asked, &call->decision);
     judge_items(exchange, gate);
+    discovery__look_for_scope(exchange, gate);
 }
 
 bool exchange__judge(struct pair *pair)

@@ -103,7 +103,8 @@ static enum reason check_origin(struct pair *pair)
 
     if (origin.at == NULL)
         return head->method == HTTP_METHOD_OPTIONS ? REASON_HTTP_METHOD : REASON_UNSET;
-    if (!route__origin_is_allowed(pair, exchange->route, origin))
+    /* What everybody may read, a page of any origin may. */
+    if (exchange->pass != &discovery__pass && !route__origin_is_allowed(pair, exchange->route, origin))
         return REASON_ORIGIN_FOREIGN;
     exchange->origin_allowed = true;
     return head->method == HTTP_METHOD_OPTIONS ? REASON_PREFLIGHT : REASON_UNSET;
@@ -348,6 +349,8 @@ static enum reason settle_place(struct pair *pair)
         if (!exchange->route->query_pass || call->asked.query.len > HTTP_QUERY_MAX_BYTES)
             reason = REASON_QUERY_REFUSED;
     }
+    if (reason == REASON_UNSET && discovery__is_spread(exchange->route, head))
+        reason = REASON_CREDENTIAL_TWICE;
     if (reason == REASON_UNSET)
         reason = check_method(pair);
     if (reason == REASON_UNSET && exchange->pass != NULL)
@@ -449,6 +452,10 @@ static void head_done(struct pair *pair)
     reason = settle_place(pair);
     if (reason == REASON_PREFLIGHT) {
         deny__preflight(pair);
+        return;
+    }
+    if (reason == REASON_UNSET && exchange->pass == &discovery__pass) {
+        deny__metadata(pair);
         return;
     }
     if (reason == REASON_UNSET && exchange->pass == NULL)

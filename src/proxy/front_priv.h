@@ -37,7 +37,16 @@ void pipe__introduced(struct pair *pair);                /* its first bytes are 
 enum reason pipe__find(struct pair *pair);               /* the route that it named */
 
 /* ---- discovery.c: what clients of OAuth ask and are told ---- */
-enum code discovery__challenge(const struct proxy_route *route, struct buf *out);
+/* Stands for the metadata that the gate makes of a protected resource (RFC 9728): a declared path that leads nowhere. */
+extern const struct proxy_pass discovery__pass;
+bool discovery__is_made(const struct proxy_route *route, struct span path, struct span *slug);
+enum code discovery__write_metadata(const struct exchange *exchange, struct buf *out);
+bool discovery__is_scope(struct span scope);
+/* An access token stands where none belongs. RFC 6750, 2. */
+bool discovery__is_spread(const struct proxy_route *route, const struct http_head *head);
+void discovery__look_for_scope(struct exchange *exchange, struct gate *gate); /* behind a denial */
+bool discovery__steps_up(const struct exchange *exchange, enum reason reason); /* the denial says which scope is missing */
+enum code discovery__challenge(const struct exchange *exchange, enum reason reason, struct buf *out);
 struct span discovery__say(struct exchange *exchange);
 bool discovery__is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
 bool discovery__may_redirect(const struct pair *pair);

@@ -74,6 +74,7 @@ int deny__status(struct pair *pair, enum reason reason);
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* one call's */
 void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
 void deny__preflight(struct pair *pair);
+void deny__metadata(struct pair *pair); /* of the route as a protected resource */
 enum code deny__common_headers(const struct pair *pair, struct buf *out);
 
 #endif

@@ -140,6 +140,14 @@ static bool find_place(const struct proxy_conf *conf, enum http_method verb, str
 {
     for (size_t i = 0; i < conf->route_count; i++) {
         place->route = &conf->routes[i];
+        if (takes_host(place->route, host) && takes_verb(&discovery__pass, verb) &&
+            discovery__is_made(place->route, path, &place->slug)) {
+            place->pass = &discovery__pass;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < conf->route_count; i++) {
+        place->route = &conf->routes[i];
         if (takes_host(place->route, host) &&
             (takes_pass(place->route, verb, path, true, place) || takes_path(place->route, path, place)))
             return true;

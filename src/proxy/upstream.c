@@ -241,16 +241,21 @@ static void add_except(struct except_list *list, struct span name)
         list->names[list->except.count++] = name;
 }
 
-/* On a declared path nobody looked for a credential; the gate's own must not go up for that. */
-static void list_credentials(const struct proxy_route *route, struct except_list *list)
+/* On a declared path nobody looked for a credential; the gate's own must not go up for that. A token that is for the gate does
+ * not go up, either, where another credential has decided. */
+static void list_credentials(const struct exchange *exchange, struct except_list *list)
 {
-    for (size_t i = 0; i < route->identity_count; i++) {
-        const struct identity_source *source = &route->identity[i];
+    for (size_t i = 0; i < exchange->route->identity_count; i++) {
+        const struct identity_source *source = &exchange->route->identity[i];
 
-        if (source->kind == IDENTITY_API_KEY && !source->forward)
+        if (source->forward || (exchange->pass == NULL && source->kind != IDENTITY_TOKEN))
+            continue;
+        if (source->kind == IDENTITY_API_KEY)
             add_except(list, span_text(source->header));
-        if ((source->kind == IDENTITY_BEARER || source->kind == IDENTITY_TOKEN) && !source->forward)
+        if (source->kind == IDENTITY_BEARER || source->kind == IDENTITY_TOKEN)
             list->except.known |= HTTP_EXCEPT(AUTHORIZATION);
+        if (source->kind == IDENTITY_TOKEN)
+            add_except(list, SPAN_LIT("DPoP"));
     }
 }
 
@@ -274,8 +279,6 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         add_except(list, exchange->route->plan_header);
     if (exchange->identity.consumed != NULL)
         add_except(list, span_text(exchange->identity.consumed));
-    if (exchange->identity.token != NULL && exchange->identity.consumed != NULL)
-        add_except(list, SPAN_LIT("DPoP")); /* it proved something to the gate */
     if (exchange->route->http_sse && exchange->pass == NULL && legacy__opens(exchange))
         list->except.known |= HTTP_EXCEPT(LAST_EVENT_ID);
     if (is_ours)
@@ -284,8 +287,7 @@ static void list_except(const struct pair *pair, bool is_ours, struct except_lis
         add_except(list, upstream->headers[i].name);
     if (upstream->outgoing.kind != OUTGOING_NONE)
         list->except.known |= HTTP_EXCEPT(AUTHORIZATION);
-    if (exchange->pass != NULL)
-        list_credentials(exchange->route, list);
+    list_credentials(exchange, list);
 }
 
 static void write_path(const struct pair *pair, enum http_method method, struct buf *out)

@@ -123,10 +123,12 @@ PYTHON_PLAN = [
 DENIED_PLAN = [["call", "fail", {}], ["call", "echo", {"message": "x; DROP TABLE users"}], ["call", "echo", {"message": "hello"}]]
 
 
-def steps(client, target, plan, mode="legacy", seconds=400):
-    """Runs a client; returns its steps, as [what, value], in order. What was asked of it at once came in any order."""
+def steps(client, target, plan, mode="legacy", seconds=400, oauth=None):
+    """Runs a client; returns its steps, as [what, value], in order. What was asked of it at once came in any order. `oauth`: it gets
+    itself tokens where they are wanted; "refresh": and refreshes them."""
     target = json.dumps(target) if isinstance(target, list) else target
-    done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds)
+    done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds,
+                          env=dict(os.environ, **({"OAUTH": oauth} if oauth else {})))
     if done.returncode != 0:
         raise Failed(f"{client} at {target}: ended with {done.returncode}: {done.stderr[-3000:]}")
     found = [(line["step"], line.get("value")) for line in map(json.loads, done.stdout.strip().split("\n"))]

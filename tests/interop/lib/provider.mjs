@@ -113,6 +113,8 @@ function renew(keep) {
   provider = new Provider(origin + options.path, configuration());
   provider.registerGrantType(EXCHANGE, exchange, ['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type',
                                                   'requested_token_type', 'audience', 'resource', 'scope']);
+  // What a client registers is no bound on what it may ask for later, as servers that know step-up have it.
+  provider.on('registration_create.success', (_, { clientId }) => { delete Adapter.all.get(`Client ${clientId}`).scope; });
   provider.on('server_error', (_, error) => console.error(error));
 }
 

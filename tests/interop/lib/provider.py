@@ -10,8 +10,6 @@
 
 import base64
 import hashlib
-import http.client
-import http.cookiejar
 import json
 import os
 import pathlib
@@ -23,22 +21,11 @@ import urllib.parse
 import urllib.request
 
 from integration.lib.gate import Failed
+from interop.lib.browser import browse
 from interop.lib.interop import INTO, NODE
 
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
-
-
-class _Stop(urllib.request.HTTPRedirectHandler):
-    """Follows within the provider; what leads elsewhere is the end of the walk."""
-
-    def __init__(self, origin):
-        self.origin = origin
-
-    def redirect_request(self, request, body, code, message, headers, url):
-        if url.startswith(self.origin):
-            return super().redirect_request(request, body, code, message, headers, url)
-        raise urllib.error.HTTPError(url, code, message, headers, body)
 
 
 class Provider:
@@ -68,9 +55,9 @@ class Provider:
         self.process.wait()
         self.process.stdout.close()
 
-    def _open(self, *handlers):
+    def _open(self):
         https = [urllib.request.HTTPSHandler(context=self.context)] if self.context else []
-        return urllib.request.build_opener(urllib.request.ProxyHandler({}), *https, *handlers)
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}), *https)
 
     def ask(self, path, form=None, basic=None, headers=None):
         """(status, JSON) of the provider, below its issuer; `basic`: a client's (id, secret)."""
@@ -94,16 +81,6 @@ class Provider:
         """Any token at all, by a key of the provider's."""
         return self.test("sign", header=header, claims=claims)["token"]
 
-    def browse(self, url):
-        """A person's browser: where it ends outside of the provider."""
-        try:
-            with self._open(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()), _Stop(self.origin)).open(url, timeout=60) as page:
-                raise Failed(f"{url}: the browser stays at {page.url}: {page.read()[:1000]}")
-        except urllib.error.HTTPError as end:
-            if end.code not in (302, 303):
-                raise Failed(f"{url}: {end.code} {end.read()[:1000]}")
-            return end.url
-
     def token(self, form, basic=None, headers=None):
         status, answer = self.ask("/token", form, basic, headers)
         if status != 200:
@@ -115,7 +92,7 @@ class Provider:
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         query = {"client_id": client, "response_type": "code", "redirect_uri": redirect, "code_challenge": challenge,
                  "code_challenge_method": "S256", "resource": resource, "scope": scope, "state": "s", "login_hint": account}
-        end = urllib.parse.parse_qs(urllib.parse.urlsplit(self.browse(f"{self.issuer}/auth?{urllib.parse.urlencode(query)}")).query)
+        end = urllib.parse.parse_qs(urllib.parse.urlsplit(browse(f"{self.issuer}/auth?{urllib.parse.urlencode(query)}", self.context)).query)
         if "code" not in end:
             raise Failed(f"no code for {account}: {end}")
         return self.token({"grant_type": "authorization_code", "code": end["code"][0], "redirect_uri": redirect, "client_id": client,

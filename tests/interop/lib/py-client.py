@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import sys
+import urllib.parse
 import warnings
 
 try:
@@ -51,6 +52,47 @@ async def log(params):
     logs.append(params.data)
 
 
+class Person:
+    """What an official client needs to get tokens: a person's browser, which says yes, and a memory."""
+
+    def __init__(self):
+        from mcp.client.auth import OAuthClientProvider
+        from mcp.shared.auth import OAuthClientMetadata
+        metadata = OAuthClientMetadata(client_name="interop", redirect_uris=["http://127.0.0.1/callback"], token_endpoint_auth_method="none",
+                                       grant_types=["authorization_code", "refresh_token"], response_types=["code"])
+        self.events, self.client, self.tokens = [], None, None
+        self.auth = OAuthClientProvider(TARGET, metadata, self, self.browse, self.callback)
+
+    async def get_tokens(self):
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        self.events.append(["token", tokens.scope or ""])
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        return self.client
+
+    async def set_client_info(self, client):
+        self.events.append(["registered"])
+        self.client = client
+
+    async def browse(self, url):
+        from browser import browse
+        asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
+        self.events.append(["asked", asked.get("resource"), asked.get("scope", "")])
+        self.end = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(await asyncio.to_thread(browse, url)).query))
+
+    async def callback(self):
+        if GENERATION == 1:
+            return self.end["code"], self.end.get("state")
+        from mcp.shared.auth import AuthorizationCodeResult
+        return AuthorizationCodeResult(**self.end)
+
+
+person = Person() if os.environ.get("OAUTH") else None
+
+
 @contextlib.asynccontextmanager
 async def sdk():
     """The client of the SDK, connected, and the revision that was agreed."""
@@ -59,12 +101,15 @@ async def sdk():
     handlers = {"sampling_callback": sample, "elicitation_callback": elicit, "list_roots_callback": roots, "logging_callback": log}
     if GENERATION == 2:
         from mcp import Client
-        async with Client(stdio or TARGET, mode=MODE, **handlers) as client:
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+        way = streamable_http_client(TARGET, http_client=create_mcp_http_client(auth=person.auth)) if person else TARGET
+        async with Client(stdio or way, mode=MODE, **handlers) as client:
             yield client, client.protocol_version
         return
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
-    async with (stdio_client(stdio) if stdio else streamablehttp_client(TARGET)) as (reader, writer, *_):
+    async with (stdio_client(stdio) if stdio else streamablehttp_client(TARGET, auth=person and person.auth)) as (reader, writer, *_):
         async with ClientSession(reader, writer, **handlers) as session:
             yield session, (await session.initialize()).protocolVersion
 
@@ -180,6 +225,12 @@ class Steps:
 
     async def asked(self):
         return asked
+
+    async def sleep(self, seconds):
+        await asyncio.sleep(seconds)
+
+    async def oauth(self):
+        return person.events
 
 
 def say(step, value):

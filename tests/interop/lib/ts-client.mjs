@@ -14,6 +14,7 @@ const T = old ? await import('@modelcontextprotocol/sdk/types.js') : {};
 const logs = [], asked = [], told = [];
 const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
 const negotiation = mode === 'legacy' || mode === 'auto' ? mode : { pin: mode };
+const person = process.env.OAUTH && new (await import('./oauth.mjs')).Person();
 const client = new Client({ name: 'interop', version: '1.0.0' },
                           { capabilities, ...(!old && { versionNegotiation: { mode: negotiation } }) });
 const ANSWERS = { ok: true, age: 7, score: 1.5, verified: false };
@@ -32,9 +33,18 @@ for (const [schema, method] of [['ToolListChangedNotificationSchema', 'notificat
                                 ['ResourceUpdatedNotificationSchema', 'notifications/resources/updated']])
   hear(schema, method, () => { told.push(method); });
 
-const transport = target.startsWith('[')
+const open = () => target.startsWith('[')
   ? new StdioClientTransport({ command: JSON.parse(target)[0], args: JSON.parse(target).slice(1), env: process.env })
-  : new StreamableHTTPClientTransport(new URL(target));
+  : new StreamableHTTPClientTransport(new URL(target), person && { authProvider: person });
+let transport = open();
+// A client that has sent its person to the provider's pages waits to be told what came of it.
+const authorized = (act) => act().catch(async (error) => {
+  if (!person?.callback)
+    throw error;
+  await transport.finishAuth(old ? person.callback.get('code') : person.callback);
+  delete person.callback;
+  return act(true);
+});
 const until = async (question) => {
   for (let turn = 0; turn < 250 && !question(); turn++)
     await new Promise((done) => setTimeout(done, 20));
@@ -79,12 +89,14 @@ const STEPS = {
   level: (level) => client.setLoggingLevel(level),
   logs: async (count) => (await until(() => logs.length >= count), logs),
   asked: () => asked,
+  sleep: (seconds) => new Promise((done) => setTimeout(done, seconds * 1000)),
+  oauth: () => person.events,
 };
 
 const say = (step, value = null) => console.log(JSON.stringify({ step, value }));
-await client.connect(transport);
+await authorized((again) => client.connect(transport = again ? open() : transport));
 for (const [step, ...words] of JSON.parse(plan))
-  say([step, ...words], await Promise.resolve().then(() => STEPS[step](...words)).catch((e) => `${e.name} ${e.code}: ${e.message}`));
+  say([step, ...words], await authorized(async () => STEPS[step](...words)).catch((e) => `${e.name} ${e.code}: ${e.message}`));
 await transport.terminateSession?.();
 await client.close();
 say('end', true);

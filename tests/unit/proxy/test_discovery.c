@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 5.9, 5.17: what an upstream's challenge and metadata become under another name, whatever stands in them. */
+/* 5.9, 5.17, 8.3: what an upstream's challenge and metadata become under another name, whatever stands in them; what the gate says of
+ * a route that takes tokens; and where tokens may stand. */
 #include "fakes/cm.h"
 #include "proxy/front_priv.h"
 
@@ -189,21 +190,201 @@ static void test_own_challenge(void **state)
 
     (void)state;
     buf_init(&out, 4096);
-    assert_ok(discovery__challenge(&taken, &out));
+    exchange->route = &taken;
+    assert_ok(discovery__challenge(exchange, REASON_CREDENTIAL_MISSING, &out));
     assert_true(span_is(buf_peek(&out), "WWW-Authenticate: Bearer realm=\"callgate\", ApiKey realm=\"callgate\", "
                                         "header=\"X-Key\", Certificate realm=\"callgate\"\r\n"));
-    exchange->route = &taken;
     assert_true(span_is(discovery__say(exchange), "Send it as X-Key or as a client certificate or as Authorization: Bearer."));
     buf_clear(&out);
     taken.identity_count = 1;
-    assert_ok(discovery__challenge(&taken, &out));
+    assert_ok(discovery__challenge(exchange, REASON_CREDENTIAL_WRONG, &out));
     assert_true(span_is(buf_peek(&out), "WWW-Authenticate: ApiKey realm=\"callgate\", header=\"X-Key\"\r\n"));
     buf_clear(&out);
     taken.identity_count = 0;
-    assert_ok(discovery__challenge(&taken, &out));
+    assert_ok(discovery__challenge(exchange, REASON_CREDENTIAL_WRONG, &out));
     assert_true(buf_is_empty(&out));
     buf_fini(&out);
     drop(exchange);
+}
+
+/* ---- 8.3: the route as a protected resource ---- */
+
+static const struct identity_source tokens[] = {{.kind = IDENTITY_API_KEY, .header = "X-Key"}, {.kind = IDENTITY_TOKEN},
+                                                {.kind = IDENTITY_BEARER}};
+static const struct span servers[] = {{"https://id.example/realms/\"corp", 31}, {"https://other.example", 21}};
+static const struct span scopes[] = {{"tools:read", 10}, {"a\"b", 3}, {"tools:read", 10}, {"c", 1}, {"d\r\nSet-Cookie: e", 17}};
+
+static struct proxy_route protected_route(void)
+{
+    struct proxy_route own = route;
+
+    own.identity = tokens;
+    own.identity_count = 3;
+    own.resource = (struct proxy_resource){.servers = servers, .server_count = 2, .scopes = scopes, .scope_count = 5};
+    return own;
+}
+
+static void expect_challenge(const struct exchange *exchange, enum reason reason, const char *wanted)
+{
+    struct buf out;
+
+    buf_init(&out, 8192);
+    assert_ok(discovery__challenge(exchange, reason, &out));
+    if (!span_is(buf_peek(&out), wanted))
+        fail_msg("%.*s", SPAN_ARG(buf_peek(&out)));
+    buf_fini(&out);
+}
+
+/* What is no scope token is not told, whoever wrote it; what was wrong only of who showed a token. */
+static void test_token_challenge(void **state)
+{
+    struct proxy_route own = protected_route();
+    struct exchange *exchange = made();
+
+    (void)state;
+    exchange->route = &own;
+    expect_challenge(exchange, REASON_CREDENTIAL_MISSING, "WWW-Authenticate: Bearer resource_metadata=\"" URL "\", scope=\"tools:read c\", "
+                                                          "ApiKey realm=\"callgate\", header=\"X-Key\"\r\n");
+    exchange->identity.authentication = SPAN_LIT("api_key");
+    expect_challenge(exchange, REASON_CREDENTIAL_WRONG, "WWW-Authenticate: Bearer resource_metadata=\"" URL "\", scope=\"tools:read c\", "
+                                                        "ApiKey realm=\"callgate\", header=\"X-Key\"\r\n");
+    exchange->identity.authentication = SPAN_LIT("token");
+    own.identity_count = 2;
+    own.identity = tokens + 1;
+    expect_challenge(exchange, REASON_CREDENTIAL_WRONG, "WWW-Authenticate: Bearer resource_metadata=\"" URL "\", error=\"invalid_token\", "
+                                                        "scope=\"tools:read c\"\r\n");
+    own.public_url = SPAN_NONE;
+    own.resource.scope_count = 0;
+    expect_challenge(exchange, REASON_CREDENTIAL_MISSING, "WWW-Authenticate: Bearer realm=\"callgate\"\r\n");
+    own.resource.dpop = true;
+    expect_challenge(exchange, REASON_CREDENTIAL_MISSING, "WWW-Authenticate: DPoP realm=\"callgate\", algs=\"RS256 RS384 RS512 PS256 PS384 "
+                                                          "PS512 ES256 ES384 ES512 EdDSA Ed25519\"\r\n");
+    drop(exchange);
+}
+
+/* A denial says the scope that is missing and those that are there, once each, and no other word. */
+static void test_step_up(void **state)
+{
+    static const struct span has[] = {{"mine", 4}, {"tools:write", 11}, {"x\"y", 3}};
+    struct proxy_route own = protected_route();
+    struct exchange *exchange = made();
+
+    (void)state;
+    exchange->route = &own;
+    exchange->call->decision.verdict.reason = REASON_NO_RULE;
+    exchange->call->asked.scopes = has;
+    exchange->call->asked.scope_count = 3;
+    assert_false(discovery__steps_up(exchange, REASON_NO_RULE));
+    exchange->lacking = SPAN_LIT("tools:write");
+    assert_true(discovery__steps_up(exchange, REASON_NO_RULE));
+    assert_false(discovery__steps_up(exchange, REASON_UPSTREAM_SILENT));
+    expect_challenge(exchange, REASON_NO_RULE, "WWW-Authenticate: Bearer resource_metadata=\"" URL "\", error=\"insufficient_scope\", "
+                                               "scope=\"tools:write mine\"\r\n");
+    drop(exchange);
+}
+
+static void test_own_metadata(void **state)
+{
+    static const char *const wanted[] = {
+        "{\"resource\":\"https://gate.example/pub/shop/mcp\",\"authorization_servers\":[\"https://id.example/realms/\\\"corp\","
+        "\"https://other.example\"],\"bearer_methods_supported\":[\"header\"]}",
+        "{\"resource\":\"https://gate.example/pub/shop/mcp\",\"authorization_servers\":[\"https://id.example/realms/\\\"corp\"],"
+        "\"scopes_supported\":[\"tools:read\"],\"bearer_methods_supported\":[\"header\"],\"dpop_bound_access_tokens_required\":true,"
+        "\"dpop_signing_alg_values_supported\":[\"RS256\",\"RS384\",\"RS512\",\"PS256\",\"PS384\",\"PS512\",\"ES256\",\"ES384\",\"ES512\","
+        "\"EdDSA\",\"Ed25519\"],\"tls_client_certificate_bound_access_tokens\":true}"};
+    struct proxy_route own = protected_route();
+    struct exchange *exchange = made();
+
+    (void)state;
+    exchange->route = &own;
+    own.resource.scope_count = 0;
+    for (int i = 0; i < 2; i++) {
+        struct buf out;
+
+        buf_init(&out, 8192);
+        assert_ok(discovery__write_metadata(exchange, &out));
+        if (!span_is(buf_peek(&out), wanted[i]))
+            fail_msg("%.*s", SPAN_ARG(buf_peek(&out)));
+        buf_fini(&out);
+        own.resource = (struct proxy_resource){.servers = servers, .server_count = 1, .scopes = scopes, .scope_count = 1,
+                                               .dpop = true, .certificate = true};
+    }
+    drop(exchange);
+}
+
+/* Of which paths the gate makes metadata. */
+static void test_where_metadata_are(void **state)
+{
+    static const struct span globs[] = {{"shop", 4}};
+    static const struct {
+        const char *url, *rest;
+        bool subtree, has_slugs, is_made;
+    } cases[] = {
+        {"https://g/{slug}/mcp", "/shop/mcp", false, true, true}, {"https://g/{slug}/mcp", "/other/mcp", false, true, false},
+        {"https://g/{slug}/mcp", "", false, true, false}, {"https://g/mcp", "/mcp", false, false, true},
+        {"https://g/mcp", "/mcp/x", false, false, false}, {"https://g/mcp", "/mcp/x/y", true, false, true},
+        {"https://g/mcp", "/mcpx", true, false, false}, {"https://g/mcp", "/MCP", false, false, false},
+        {"https://g/", "", false, false, true},
+        {"https://g/", "/", false, false, false}, {"https://g", "", false, false, true}, {"https://g", "/x", false, false, false},
+        {"https://g", "/x", true, false, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct proxy_route own = protected_route();
+        struct span slug;
+        char path[128];
+
+        own.public_url = span_text(cases[i].url);
+        own.public_path_at = own.public_url.len < 9 ? own.public_url.len : 9;
+        own.subtree = cases[i].subtree;
+        own.slugs = (struct slug_list){globs, cases[i].has_slugs ? 1 : 0};
+        (void)snprintf(path, sizeof path, "/.well-known/oauth-protected-resource%s", cases[i].rest);
+        if (discovery__is_made(&own, span_text(path), &slug) != cases[i].is_made)
+            fail_msg("%s: %s", cases[i].url, path);
+        assert_false(discovery__is_made(&own, span_part(span_text(path), 1, SIZE_MAX), &slug));
+        own.resource.server_count = 0;
+        assert_false(discovery__is_made(&own, span_text(path), &slug));
+    }
+}
+
+/* RFC 6750, 2: a token has one place, however another spells its own. */
+static void test_spread(void **state)
+{
+    static const struct {
+        const char *target, *lines;
+        bool is_spread;
+    } cases[] = {
+        {"/mcp", "Authorization: Bearer abcdefgh12\r\n", false}, {"/mcp", "", false}, {"/mcp", "X-A: Bearer\r\n", false},
+        {"/mcp", "Authorization: Bearer abcdefgh12\r\nX-Forwarded-Access-Token: abcdefgh12\r\n", true},
+        {"/mcp", "Authorization: Bearer abcdefgh12\r\nCookie: t=abcdefgh12; a=b\r\n", true},
+        {"/mcp", "Authorization: Bearer   abcdefgh12\r\nProxy-Authorization: Bearer abcdefgh12\r\n", true},
+        {"/mcp", "Authorization: Bearer short\r\nX-A: short\r\n", false},
+        {"/mcp?a=abcdefgh12", "Authorization: Bearer abcdefgh12\r\n", true}, {"/mcp?a=b", "Authorization: Bearer abcdefgh12\r\n", false},
+        {"/mcp?access_token=x", "", true}, {"/mcp?a=b&ACCESS_token=x", "", true}, {"/mcp?a=b;access%5ftoken=x", "", true},
+        {"/mcp?%61ccess_token", "", true}, {"/mcp?access_tokens=x", "", false}, {"/mcp?a=access_token", "", false},
+        {"/mcp?access_toke", "", false}, {"/mcp?xaccess_token=x", "", false}, {"/mcp?access%5", "", false}, {"/mcp?", "", false},
+        {"/mcp?a&access_token", "", true}, {"/mcp?;;access_token=x", "", true},
+    };
+    struct proxy_route own = protected_route();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct http_reader reader;
+        struct span body;
+        size_t used;
+        char text[512];
+
+        (void)snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: a\r\n%s\r\n", cases[i].target, cases[i].lines);
+        http_reader_init_request(&reader, NULL);
+        assert_int_equal(http_reader_feed(&reader, span_text(text), &used, &body), HTTP_STEP_HEAD_DONE);
+        own.identity_count = 3;
+        if (discovery__is_spread(&own, &reader.head) != cases[i].is_spread)
+            fail_msg("%s %s", cases[i].target, cases[i].lines);
+        own.identity_count = 1;
+        assert_false(discovery__is_spread(&own, &reader.head));
+        http_reader_fini(&reader);
+    }
 }
 
 int main(void)
@@ -211,6 +392,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_challenges), cmocka_unit_test(test_any_challenge), cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_own_challenge), cmocka_unit_test(test_whose_metadata),
+        cmocka_unit_test(test_token_challenge), cmocka_unit_test(test_step_up), cmocka_unit_test(test_own_metadata),
+        cmocka_unit_test(test_where_metadata_are), cmocka_unit_test(test_spread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A person's browser, which says yes to whatever the provider of the tests asks."""
+import http.cookiejar
+import urllib.error
+import urllib.parse
+import urllib.request
+
+
+class _Stop(urllib.request.HTTPRedirectHandler):
+    """Follows within the provider; what leads elsewhere is the end of the walk."""
+
+    def __init__(self, origin):
+        self.origin = origin
+
+    def redirect_request(self, request, body, code, message, headers, url):
+        if url.startswith(self.origin):
+            return super().redirect_request(request, body, code, message, headers, url)
+        raise urllib.error.HTTPError(url, code, message, headers, body)
+
+
+def browse(url, context=None):
+    """Where it ends outside of the provider."""
+    origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(url))
+    handlers = [urllib.request.HTTPSHandler(context=context)] if context else []
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), *handlers,
+                                         urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()), _Stop(origin))
+    try:
+        with opener.open(url, timeout=60) as page:
+            raise RuntimeError(f"{url}: the browser stays at {page.url}: {page.read()[:1000]}")
+    except urllib.error.HTTPError as end:
+        if end.code not in (302, 303):
+            raise RuntimeError(f"{url}: {end.code} {end.read()[:1000]}") from end
+        return end.url
