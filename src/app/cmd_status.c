@@ -217,6 +217,52 @@ static enum code look_at_refused(struct report *report, struct db *audit)
     return code;
 }
 
+/* What the gate last said of tokens that it fetches for upstreams, where that was since its start. */
+static const char outgoing_said[] =
+    "SELECT json_extract(detail, '$.upstream'), json_extract(detail, '$.state') = 'works', "
+    "coalesce(json_extract(detail, '$.why'), ''), time_us, "
+    "coalesce(json_extract(detail, '$.until'), 0), max(seq) FROM event WHERE kind = 'outgoing' "
+    "AND seq > coalesce((SELECT max(seq) FROM event WHERE kind = 'start'), 0) GROUP BY 1";
+
+static enum code look_at_fetched(struct report *report, struct db *audit)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_prepare(audit, outgoing_said, &stmt);
+
+    while (db_next(&stmt, &code)) {
+        char since[CLOCK_TEXT_BYTES], until[CLOCK_TEXT_BYTES];
+        struct span name = db_text(stmt, 0);
+
+        clock_text(db_int(stmt, 3), since);
+        clock_text(db_int(stmt, 4), until);
+        if (db_int(stmt, 1) != 0)
+            find(report, "credential", true, "%.*s: its provider gives tokens since %.19sZ", SPAN_ARG(name), since);
+        else
+            find(report, "credential", false, "%.*s: its provider gives no token since %.19sZ: %.*s%s%.19s%s", SPAN_ARG(name),
+                 since, SPAN_ARG(db_text(stmt, 2)), db_int(stmt, 4) != 0 ? "; the last one goes up until " : "",
+                 db_int(stmt, 4) != 0 ? until : "", db_int(stmt, 4) != 0 ? "Z" : "; calls are denied");
+    }
+    return code;
+}
+
+static void look_at_files(struct report *report, const struct proxy_route *route)
+{
+    const struct outgoing *outgoing = &route->upstream.outgoing;
+    int64_t oldest_us = INT64_MAX;
+
+    for (size_t i = 0; i < outgoing->count; i++)
+        oldest_us = outgoing->entries[i].since_us < oldest_us ? outgoing->entries[i].since_us : oldest_us;
+    if (outgoing->kind == OUTGOING_NONE)
+        return;
+    if (outgoing->count == 0)
+        find(report, "credential", false, "%.*s: nobody has a file %s: every call is denied", SPAN_ARG(route->name),
+             outgoing->file);
+    else
+        find(report, "credential", true, "%.*s: %zu file%s %s, the oldest %" PRId64 " days old", SPAN_ARG(route->name),
+             outgoing->count, outgoing->count == 1 ? "" : "s", outgoing->file,
+             (clock_wall_us() - oldest_us) / (INT64_C(86400) * 1000000));
+}
+
 static void look_at_audit(struct report *report, const struct conf *conf)
 {
     struct why why = {0};
@@ -250,7 +296,8 @@ static void look_at_audit(struct report *report, const struct conf *conf)
              strcmp(life, "stop") == 0 ? "was stopped; `callgate serve` starts it" : "was started and has recorded no stop");
         if (denials[0] != '\0')
             find(report, "denials", true, "among the last %d records: %s", RECENT_ROWS, denials);
-        if (look_at_refused(report, audit) != CODE_OK || look_at_confinement(report, audit) != CODE_OK)
+        if (look_at_refused(report, audit) != CODE_OK || look_at_fetched(report, audit) != CODE_OK ||
+            look_at_confinement(report, audit) != CODE_OK)
             find(report, "audit", false, "%s cannot be read: %s", conf->audit.database, db_error(audit));
     }
     db_close(&audit);
@@ -390,8 +437,10 @@ static enum code look_at_upstreams(struct report *report, const struct conf *con
         return code;
     (void)resolver_wait(resolver, NAMES_WAIT_MS);
     names = resolver_table(resolver);
-    for (size_t i = 0; i < conf->proxy->route_count; i++)
+    for (size_t i = 0; i < conf->proxy->route_count; i++) {
         look_at_route(report, &conf->proxy->routes[i], names);
+        look_at_files(report, &conf->proxy->routes[i]);
+    }
     resolve_table_unref(&names);
     resolver_free(&resolver);
     return CODE_OK;

@@ -56,10 +56,37 @@ const struct conf_key conf__header[] = {
     KEY("prefix", TEXT, BY_HAND, 0, 0, NULL, "What stands before it, as 'Bearer '."),
     {.name = NULL}};
 
+#define GRANT_KEYS                                                                                                  \
+    KEY("provider", TEXT, BY_HAND, 0, 0, NULL, "Who gives the token: a name in `providers`."),                       \
+    KEY("url", TEXT, BY_HAND, 0, 0, "(where the provider's metadata say)", "Its token endpoint."),                  \
+    KEY("client", MAP, BY_HAND, 0, 0, NULL, "As whom the gate asks.", IN(conf__outgoing_client, "`client`")),        \
+    KEY("scopes", TEXTS, BY_HAND, 0, 0, NULL, "What is asked for."),                                                \
+    KEY("audience", TEXT, BY_HAND, 0, 0, NULL, "For whom, as the provider names it."),                              \
+    KEY("resource", TEXT, BY_HAND, 0, 0, NULL, "For whom, as a URL (RFC 8707).")
+
+const struct conf_key conf__outgoing_client[] = {
+    KEY("id", TEXT, BY_HAND, 0, 0, NULL, "Its id; `{tenant}` in it where the secret is each tenant's own."),
+    KEY("secret", MAP, BY_HAND, 0, 0, NULL, "Its secret: {file: shop.secret}, or for each tenant "
+        "{file: 'secrets/{tenant}.secret'}.", IN(conf__notify_secret, "`secret`")),
+    KEY("method", WORD, BY_HAND, 0, 0, "basic", "Where id and secret stand: in Authorization, or in the form.",
+        WORDS("basic", "post")),
+    {.name = NULL}};
+
+const struct conf_key conf__client_credentials[] = {GRANT_KEYS, {.name = NULL}};
+
+const struct conf_key conf__exchange[] = {
+    GRANT_KEYS,
+    KEY("opaque", BOOL, BY_HAND, 0, 0, "false", "A token that is no JWT is taken, for whom the provider says it is."),
+    {.name = NULL}};
+
 const struct conf_key conf__outgoing[] = {
     KEY("file", FILE, BY_HAND, 0, 0, NULL, "Holds one line; 'tokens/{tenant}.token' or 'tokens/{tenant}/{principal}.token': "
         "one for each, listed when the configuration is read."),
     KEY("prefix", TEXT, BY_HAND, 0, 0, "'Bearer '", "What stands before it."),
+    KEY("client_credentials", MAP, BY_HAND, 0, 0, NULL, "A token that a provider gives the gate (RFC 6749, 4.4).",
+        IN(conf__client_credentials, "`client_credentials`")),
+    KEY("exchange", MAP, BY_HAND, 0, 0, NULL, "A token that a provider gives for the agent's (RFC 8693).",
+        IN(conf__exchange, "`exchange`")),
     {.name = NULL}};
 
 const struct conf_key conf__url[] = {

@@ -4,14 +4,17 @@
 #include "base/mem.h"
 #include "crypto/secret.h"
 #include "http/writer.h"
+#include "identity/provider.h"
 #include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ENTRIES_MOST 4096
+#define SCOPES_MOST 64
 #define TENANT "{tenant}"
 #define PRINCIPAL "{principal}"
 
@@ -106,6 +109,13 @@ static struct span name_of(struct conf_reader *reader, struct span written)
     return len > 0 && written.at[0] != '.' ? span_of(name, len) : SPAN_NONE;
 }
 
+static int64_t age_of(const char *path)
+{
+    struct stat about;
+
+    return path != NULL && stat(path, &about) == 0 ? (int64_t)about.st_mtim.tv_sec * 1000000 : 0;
+}
+
 static bool make_room(struct listing *listing)
 {
     struct outgoing *out = listing->out;
@@ -134,7 +144,7 @@ static void add_entry(struct listing *listing, struct span tenant, struct span p
     if (!make_room(listing))
         return;
     out->entries[out->count] = (struct outgoing_entry){
-        tenant, principal, conf__prefixed_secret(listing->reader, listing->node, path, listing->prefix)};
+        tenant, principal, conf__prefixed_secret(listing->reader, listing->node, path, listing->prefix), age_of(path)};
     out->count++;
 }
 
@@ -228,41 +238,168 @@ static void read_table(struct conf_reader *reader, const struct yaml_node *node,
         CONF_WARN(reader, node, "no file is there yet for anybody: every call here is denied until a reload finds one");
 }
 
+static void read_values(struct conf_reader *reader, const struct yaml_node *file, struct span prefix, struct outgoing *out)
+{
+    const char *path;
+
+    if (conf__text(reader, file).at == NULL)
+        return;
+    out->file = conf__copy(reader, file->text).at;
+    if (span_find(file->text, '{') < file->text.len) {
+        read_table(reader, file, prefix, out);
+        return;
+    }
+    out->entries = conf__array(reader, 1, sizeof *out->entries);
+    if (out->entries == NULL)
+        return;
+    path = conf__beside(reader, file->text);
+    out->entries->value = conf__prefixed_secret(reader, file, path, prefix);
+    out->entries->since_us = age_of(path);
+    out->count = 1;
+}
+
+/* ---- what a provider is asked for ---- */
+
+static void read_client(struct conf_reader *reader, const struct yaml_node *map, struct outgoing *out)
+{
+    static const char *const methods[] = {"basic", "post", NULL};
+    const struct yaml_node *node = conf__need(reader, map, "client", "{id: callgate, secret: {file: shop.secret}}");
+    const struct yaml_node *secret, *file;
+
+    if (node == NULL || !conf__map(reader, node, conf__outgoing_client, "`client`"))
+        return;
+    if (conf__need(reader, node, "id", "callgate") != NULL)
+        out->client = conf__text_of(reader, node, "id").at;
+    out->is_posted = conf__choice(reader, node, "method", methods) == 1;
+    secret = conf__need(reader, node, "secret", "{file: shop.secret}");
+    file = secret != NULL && conf__map(reader, secret, conf__notify_secret, "`secret`")
+               ? conf__need(reader, secret, "file", "shop.secret") : NULL;
+    if (file != NULL)
+        read_values(reader, file, SPAN_NONE, out);
+    if (out->per_principal)
+        CONF_FAULT(reader, file, "a client of the provider is the gate's, or each tenant's; write 'secrets/{tenant}.secret'");
+    if (out->client != NULL && strchr(out->client, '{') != NULL &&
+        (!out->per_tenant || count_of(span_text(out->client), SPAN_LIT(TENANT)) != 1 ||
+         count_of(span_text(out->client), SPAN_LIT("{")) != 1))
+        CONF_FAULT(reader, yaml_member(node, "id"), "`" TENANT "` stands in `id` once, where the secret's file names it, too: "
+                   "the tenants that have one are those that there are; write `secret: {file: 'secrets/{tenant}.secret'}`");
+}
+
+/* RFC 6749, 3.3. */
+static bool is_scope(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] <= ' ' || text.at[i] > '~' || text.at[i] == '"' || text.at[i] == '\\')
+            return false;
+    return text.len > 0;
+}
+
+static const char *read_scopes(struct conf_reader *reader, const struct yaml_node *map)
+{
+    const struct yaml_node *list = conf__list(reader, map, "scopes", SCOPES_MOST);
+    struct span joined;
+    struct buf text;
+
+    if (list == NULL)
+        return NULL;
+    buf_init(&text, 65536);
+    for (const struct yaml_node *node = list->child; node != NULL; node = node->next) {
+        if (conf__text(reader, node).at != NULL && !is_scope(node->text))
+            CONF_FAULT(reader, node, "a scope is visible ASCII without blanks, quotes and `\\`");
+        buf_add_text(&text, buf_is_empty(&text) ? "" : " ");
+        buf_add_span(&text, node->text);
+    }
+    joined = conf__copy(reader, buf_peek(&text));
+    buf_fini(&text);
+    return joined.at;
+}
+
+static void read_grant(struct conf_reader *reader, const struct yaml_node *map, enum outgoing_kind kind, struct outgoing *out)
+{
+    bool is_exchange = kind == OUTGOING_EXCHANGE;
+    const struct yaml_node *url;
+
+    if (!conf__map(reader, map, is_exchange ? conf__exchange : conf__client_credentials,
+                   is_exchange ? "`exchange`" : "`client_credentials`"))
+        return;
+    out->kind = kind;
+    out->provider = conf__provider_of(reader, map, "provider");
+    url = yaml_member(map, "url");
+    if (url != NULL)
+        out->token_url = conf__provider_url(reader, url);
+    read_client(reader, map, out);
+    out->scopes = read_scopes(reader, map);
+    out->audience = conf__text_of(reader, map, "audience").at;
+    out->resource = conf__text_of(reader, map, "resource").at;
+    out->takes_opaque = is_exchange && conf__bool(reader, map, "opaque");
+    if (is_exchange && out->audience == NULL && out->resource == NULL)
+        CONF_FAULT(reader, map, "a token that is for everybody is for nobody: write `resource` (the upstream's URL) or "
+                   "`audience`, as the provider knows it");
+    out->health = conf__array(reader, 1, sizeof *out->health);
+    if (out->provider != NULL)
+        outgoing_seal(out, out->provider->rules.issuer);
+}
+
 /* ---- the whole ---- */
 
 void conf__authorization(struct conf_reader *reader, const struct yaml_node *upstream, struct proxy_upstream *out)
 {
-    const struct yaml_node *map = yaml_member(upstream, "authorization"), *file;
+    static const char *const kinds[] = {"file", "client_credentials", "exchange"};
+    const struct yaml_node *map = yaml_member(upstream, "authorization"), *node = NULL;
     struct outgoing *outgoing = &out->outgoing;
-    struct span prefix;
+    size_t count = 0, kind = 0;
 
     if (map == NULL || !conf__map(reader, map, conf__outgoing, "`authorization`"))
         return;
     for (size_t i = 0; i < out->header_count; i++)
         if (span_equals_nocase(out->headers[i].name, SPAN_LIT("Authorization")))
             CONF_FAULT(reader, map, "`headers` holds Authorization, too, and exactly one goes up; leave one of the two out");
-    file = conf__need(reader, map, "file", "shop.token");
-    prefix = conf__prefix(reader, map, "Bearer ");
-    if (file == NULL || conf__text(reader, file).at == NULL)
-        return;
-    outgoing->kind = OUTGOING_FILE;
-    outgoing->file = conf__copy(reader, file->text).at;
-    if (span_find(file->text, '{') < file->text.len) {
-        read_table(reader, file, prefix, outgoing);
-        return;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (yaml_member(map, kinds[i]) != NULL) {
+            node = yaml_member(map, kinds[i]);
+            kind = i;
+            count++;
+        }
+    if (count != 1)
+        CONF_FAULT(reader, map, "an authorization is exactly one of file, client_credentials and exchange; write "
+                   "{file: shop.token}");
+    else if (kind == 0)
+        outgoing->kind = OUTGOING_FILE;
+    if (yaml_member(map, "prefix") != NULL && kind != 0)
+        CONF_FAULT(reader, yaml_member(map, "prefix"), "`prefix` has no meaning without `file`: what a provider gives is a "
+                   "bearer token; leave it out");
+    if (count == 1 && kind == 0)
+        read_values(reader, node, conf__prefix(reader, map, "Bearer "), outgoing);
+    else if (count == 1)
+        read_grant(reader, node, kind == 1 ? OUTGOING_CLIENT : OUTGOING_EXCHANGE, outgoing);
+}
+
+/* What is exchanged is a token of the provider that exchanges it; nobody else's is shown to it. */
+static bool can_exchange(const struct proxy_route *route)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < route->identity_count; i++) {
+        if (route->identity[i].kind != IDENTITY_TOKEN)
+            continue;
+        if (route->identity[i].provider != route->upstream.outgoing.provider)
+            return false;
+        count++;
     }
-    outgoing->entries = conf__array(reader, 1, sizeof *outgoing->entries);
-    if (outgoing->entries == NULL)
-        return;
-    outgoing->entries->value = conf__prefixed_secret(reader, file, conf__beside(reader, file->text), prefix);
-    outgoing->count = 1;
+    return count > 0;
 }
 
 void conf__check_authorization(struct conf_reader *reader, const struct yaml_node *map, const struct proxy_route *route)
 {
+    const struct outgoing *outgoing = &route->upstream.outgoing;
+    const struct yaml_node *node = yaml_member(yaml_member(map, "upstream"), "authorization");
+
     for (size_t i = 0; i < route->identity_count; i++)
-        if (route->upstream.outgoing.kind != OUTGOING_NONE && route->identity[i].kind == IDENTITY_BEARER &&
-            route->identity[i].forward)
-            CONF_FAULT(reader, yaml_member(yaml_member(map, "upstream"), "authorization"), "`forward: true` of this route's "
-                       "identity sends the agent's own Authorization up, and exactly one goes up; leave one of the two out");
+        if (outgoing->kind != OUTGOING_NONE && route->identity[i].forward &&
+            (route->identity[i].kind == IDENTITY_BEARER || route->identity[i].kind == IDENTITY_TOKEN))
+            CONF_FAULT(reader, node, "`forward: true` of this route's identity sends the agent's own Authorization up, and "
+                       "exactly one goes up; leave one of the two out");
+    if (outgoing->kind == OUTGOING_EXCHANGE && outgoing->provider != NULL && !can_exchange(route))
+        CONF_FAULT(reader, node, "only tokens of the same provider are exchanged; write `identity: [{token: {provider: %s, "
+                   "...}}]` on this route, and no token of another", outgoing->provider->rules.name);
 }

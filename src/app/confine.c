@@ -72,17 +72,31 @@ static bool is_read_once(const struct conf *conf, const char *file)
 }
 
 #define HTTPS_PORT 443
-#define PROVIDER_URLS(provider) {(provider)->rules.issuer, (provider)->keys_url, (provider)->introspect_url}
+#define PROVIDER_URLS 3
+
+/* URLs that the gate asks by itself; *url may be NULL. Returns: false behind the last. */
+static bool asked_url(const struct proxy_conf *conf, size_t i, const char **url)
+{
+    const struct identity_provider *provider = &conf->providers[i / PROVIDER_URLS];
+    size_t of_providers = PROVIDER_URLS * conf->provider_count;
+
+    if (i >= of_providers + conf->route_count)
+        return false;
+    *url = i >= of_providers            ? conf->routes[i - of_providers].upstream.outgoing.token_url
+           : i % PROVIDER_URLS == 0 ? provider->rules.issuer
+           : i % PROVIDER_URLS == 1 ? provider->keys_url : provider->introspect_url;
+    return true;
+}
 
 /* Where a provider's metadata send one is known only when they are there: to the port of one of these, or to that of https. */
-static enum code may_ask(const struct identity_provider *provider)
+static enum code may_ask(const struct proxy_conf *conf)
 {
-    const char *urls[] = PROVIDER_URLS(provider);
-    enum code code = sandbox_may_connect(HTTPS_PORT, POSTER);
+    enum code code = conf->provider_count > 0 ? sandbox_may_connect(HTTPS_PORT, POSTER) : CODE_OK;
+    const char *url;
 
-    for (size_t i = 0; i < sizeof urls / sizeof urls[0] && code == CODE_OK; i++)
-        if (urls[i] != NULL)
-            code = sandbox_may_connect(conf_url_port(urls[i]), POSTER);
+    for (size_t i = 0; code == CODE_OK && asked_url(conf, i, &url); i++)
+        if (url != NULL)
+            code = sandbox_may_connect(conf_url_port(url), POSTER);
     return code;
 }
 
@@ -107,8 +121,8 @@ static enum code set_rules(const struct conf *conf)
         code = sandbox_may_connect(conf->audit.checkpoint_server.port, POSTER);
     if (code == CODE_OK && conf->notify.server.host != NULL)
         code = sandbox_may_connect(conf->notify.server.port, POSTER);
-    for (size_t i = 0; i < conf->proxy->provider_count && code == CODE_OK; i++)
-        code = may_ask(&conf->proxy->providers[i]);
+    if (code == CODE_OK)
+        code = may_ask(conf->proxy);
     if (code == CODE_OK && web_proxy_port() != 0)
         code = sandbox_may_connect(web_proxy_port(), POSTER);
     return code == CODE_OK ? sandbox_may_connect(DNS_PORT, RESOLVER) : code;
@@ -231,17 +245,15 @@ enum code serve__confine(struct serve *serve, struct why *why)
 
 enum code serve__check_ports(const struct conf *fresh, struct why *why)
 {
+    const char *url;
+
     for (size_t i = 0; i < fresh->name_count; i++)
         if (!sandbox_knows_port(fresh->names[i].port))
             return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
                            "restart it", fresh->path, fresh->names[i].port, fresh->names[i].host);
-    for (size_t i = 0; i < fresh->proxy->provider_count; i++) {
-        const char *urls[] = PROVIDER_URLS(&fresh->proxy->providers[i]);
-
-        for (size_t j = 0; j < sizeof urls / sizeof urls[0]; j++)
-            if (urls[j] != NULL && !sandbox_knows_port(conf_url_port(urls[j])))
-                return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
-                               "restart it", fresh->path, conf_url_port(urls[j]), urls[j]);
-    }
+    for (size_t i = 0; asked_url(fresh->proxy, i, &url); i++)
+        if (url != NULL && !sandbox_knows_port(conf_url_port(url)))
+            return why_set(why, CODE_INVALID, "%s: the gate, as it has confined itself, connects to no port %u (%s); "
+                           "restart it", fresh->path, conf_url_port(url), url);
     return CODE_OK;
 }

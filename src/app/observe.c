@@ -183,6 +183,7 @@ static enum code measure(void *context, struct buf *out)
                       "callgate_build_info{version=\"" CALLGATE_VERSION "\"} 1\n");
     write_certificates(serve->conf->proxy, out);
     write_providers(serve, out);
+    serve__measure_outgoing(serve, out);
     return metrics_write(serve->metrics, gauges, sizeof gauges / sizeof gauges[0], out);
 }
 

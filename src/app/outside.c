@@ -59,9 +59,14 @@ static void fetch_keys(struct outside *outside, struct proxy_conf *conf, struct 
         wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, 0);
 }
 
+static void fetch_outgoing(struct outside *outside, struct proxy_conf *conf, struct wanted_work *work)
+{
+    outgoing_desk_fetch(outside->desk, conf, work);
+}
+
 typedef void (*fetch_fn)(struct outside *outside, struct proxy_conf *conf, struct wanted_work *work);
 static const fetch_fn fetches[WANTED_KIND_COUNT] = {
-    [WANTED_KEYS] = fetch_keys, [WANTED_INTROSPECTION] = outside__introspect,
+    [WANTED_KEYS] = fetch_keys, [WANTED_INTROSPECTION] = outside__introspect, [WANTED_OUTGOING] = fetch_outgoing,
 };
 
 static void work_came(void *context)
@@ -206,6 +211,7 @@ void outside_look(struct outside *outside)
         if (!outside->sources[i].is_under_way && !was_under_way)
             answer_waiters(outside, &outside->sources[i]);
     }
+    outgoing_desk_look(outside->desk, outside->proxy);
 }
 
 static void poked(void *context)
@@ -281,7 +287,7 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
     struct wanted_conf wanted = {
         .work = work_came, .settled = settled, .context = outside,
         .types = {[WANTED_KEYS] = identity_keys_type, [WANTED_INTROSPECTION] = identity_introspection_type,
-                  [WANTED_TOKEN] = identity_token_type},
+                  [WANTED_TOKEN] = identity_token_type, [WANTED_OUTGOING] = outgoing_token_type},
     };
     enum code code;
 
@@ -291,6 +297,8 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
     outside->conf = *conf;
     BUG_ON(pthread_mutex_init(&outside->lock, NULL) != 0);
     code = wanted_new(&wanted, &outside->wanted);
+    if (code == CODE_OK)
+        code = outgoing_desk_new(outside, &outside->desk);
     if (code == CODE_OK)
         code = make_sources(outside, conf->proxy, &outside->sources);
     if (code == CODE_OK) {
@@ -317,6 +325,7 @@ void outside_free(struct outside **out)
     }
     if (outside->sources != NULL)
         drop_sources(outside, outside->sources, outside->source_count);
+    outgoing_desk_free(&outside->desk);
     if (outside->has_inbox)
         inbox_fini(&outside->inbox);
     wanted_free(&outside->wanted);

@@ -8,7 +8,7 @@
 #ifndef APP_OUTSIDE_PRIV_H
 #define APP_OUTSIDE_PRIV_H
 
-#include "app/outside.h"
+#include "app/outgoing.h"
 #include "os/inbox.h"
 
 #include <pthread.h>
@@ -51,6 +51,7 @@ struct outside_waiter {
 struct outside {
     struct outside_conf conf;
     struct wanted *wanted;
+    struct outgoing_desk *desk;
     struct inbox inbox;
     bool has_inbox;
     struct outside_waiter waiters[OUTSIDE_WAITERS];

@@ -376,6 +376,7 @@ static void poll_store(void *context)
     serve__notify(serve);
     serve__tell_audit(serve);
     serve__attend(serve);
+    serve__tell_outgoing(serve);
     serve__watch_disk(serve);
     mind_signer(serve);
     serve__mind_control(serve);

@@ -85,6 +85,10 @@ void serve__remember(struct serve *serve);
 enum code serve__remember_plans(struct serve *serve, const struct conf *conf, struct why *why) MUST_USE;
 void serve__event(struct serve *serve, const char *kind, const char *actor, struct span detail);
 
+/* How fetching tokens for upstreams goes: an event where one begins to work or to fail; metrics. */
+void serve__tell_outgoing(struct serve *serve);
+void serve__measure_outgoing(const struct serve *serve, struct buf *out);
+
 /* The admin port, where one is configured, and the counting of calls for it. After proxy_open, before proxy_run. */
 enum code serve__open_admin(struct serve *serve, struct why *why) MUST_USE;
 

@@ -106,6 +106,10 @@
     X(UPSTREAM_TLS, "upstream_tls", UPSTREAM, 502, 5030, UNAVAILABLE, "The upstream's certificate or TLS is not acceptable.")  \
     X(UPSTREAM_CONNECT_TIMEOUT, "upstream_connect_timeout", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream did not accept the connection in time.") \
     X(OUTGOING_MISSING, "outgoing_missing", GATE, 403, 4030, POLICY, "The gate has no credential of this caller for the upstream.") \
+    X(OUTGOING_UNAVAILABLE, "outgoing_unavailable", GATE, 503, 5030, UNAVAILABLE,                                              \
+      "The gate has no credential for the upstream at the moment.")                                                           \
+    X(EXCHANGE_REFUSED, "exchange_refused", GATE, 503, 5030, UNAVAILABLE,                                                      \
+      "The identity provider gives no token of the caller's for the upstream.")                                               \
     X(UPSTREAM_UNAUTHORIZED, "upstream_unauthorized", UPSTREAM, 502, 5030, UNAVAILABLE,                                        \
       "The upstream does not take the gate's credential.")                                                                    \
     X(UPSTREAM_SILENT, "upstream_silent", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream did not answer in time.")            \

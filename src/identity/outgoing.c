@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/outgoing.h"
 
+#include "base/bug.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/num.h"
 #include "crypto/secret.h"
+#include "json/json.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define MARGIN_US INT64_C(5000000) /* before its end: what goes up is to be valid when it arrives */
+#define TENANT "{tenant}"
 
 static int compare(const void *left, const void *right)
 {
@@ -36,4 +46,375 @@ void outgoing_fini(struct outgoing *outgoing)
     for (size_t i = 0; i < outgoing->count; i++)
         secret_free((void *)(uintptr_t)outgoing->entries[i].value.at, outgoing->entries[i].value.len);
     outgoing->count = 0;
+}
+
+static void add_text(struct digest *digest, const char *text)
+{
+    digest_add(digest, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
+    digest_add(digest, text != NULL ? "" : "\1", 1);
+}
+
+void outgoing_seal(struct outgoing *outgoing, const char *issuer)
+{
+    const unsigned char how[] = {(unsigned char)outgoing->kind, outgoing->is_posted, outgoing->takes_opaque};
+    struct digest digest;
+
+    digest_init(&digest);
+    digest_add(&digest, how, sizeof how);
+    add_text(&digest, issuer);
+    add_text(&digest, outgoing->token_url);
+    add_text(&digest, outgoing->client);
+    add_text(&digest, outgoing->scopes);
+    add_text(&digest, outgoing->audience);
+    add_text(&digest, outgoing->resource);
+    digest_final(&digest, outgoing->digest);
+    BUG_ON(outgoing->health != NULL && pthread_mutex_init(&outgoing->health->lock, NULL) != 0);
+}
+
+/* ---- what is wanted ---- */
+
+static void add_part(struct digest *digest, struct span part)
+{
+    unsigned char of[DIGEST_BYTES];
+
+    digest_of(part, of);
+    digest_add(digest, of, sizeof of);
+}
+
+void outgoing_key(const struct outgoing *outgoing, struct span secret, struct span tenant, struct span token,
+                  struct wanted_key *key)
+{
+    struct digest digest;
+
+    key->kind = WANTED_OUTGOING;
+    digest_init(&digest);
+    digest_add(&digest, outgoing->digest, sizeof outgoing->digest);
+    add_part(&digest, secret);
+    add_part(&digest, outgoing->per_tenant ? tenant : SPAN_NONE);
+    add_part(&digest, token);
+    digest_final(&digest, key->digest);
+}
+
+struct packed {
+    int64_t until_us;
+    size_t tenant, subject, token;
+    unsigned char outgoing[DIGEST_BYTES];
+};
+
+enum code outgoing_pack(const struct outgoing_wish *wish, struct buf *out)
+{
+    struct packed packed = {wish->until_us, wish->tenant.len, wish->subject.len, wish->token.len, {0}};
+
+    memcpy(packed.outgoing, wish->outgoing, sizeof packed.outgoing);
+    buf_add_span(out, span_of((const char *)&packed, sizeof packed));
+    buf_add_span(out, wish->tenant);
+    buf_add_span(out, wish->subject);
+    return buf_add_span(out, wish->token);
+}
+
+bool outgoing_unpack(struct span payload, struct outgoing_wish *wish)
+{
+    struct packed packed;
+
+    if (payload.len < sizeof packed)
+        return false;
+    memcpy(&packed, payload.at, sizeof packed);
+    payload = span_part(payload, sizeof packed, SIZE_MAX);
+    if (payload.len != packed.tenant + packed.subject + packed.token)
+        return false;
+    memcpy(wish->outgoing, packed.outgoing, sizeof wish->outgoing);
+    wish->until_us = packed.until_us;
+    wish->tenant = span_part(payload, 0, packed.tenant);
+    wish->subject = span_part(payload, packed.tenant, packed.subject);
+    wish->token = span_part(payload, packed.tenant + packed.subject, packed.token);
+    return true;
+}
+
+bool outgoing_failed(const struct outgoing *outgoing, const char *why, bool is_callers, int64_t now_us)
+{
+    struct outgoing_health *health = outgoing->health;
+    struct outgoing_report *report = &health->report;
+    bool is_news;
+
+    BUG_ON(pthread_mutex_lock(&health->lock) != 0);
+    is_news = now_us - report->failed_us > INT64_C(1000000) || now_us < report->failed_us;
+    report->failed++;
+    report->failed_us = now_us;
+    report->is_failing = report->is_failing || !is_callers;
+    (void)snprintf(report->why, sizeof report->why, "%s", why);
+    BUG_ON(pthread_mutex_unlock(&health->lock) != 0);
+    return is_news;
+}
+
+bool outgoing_fetched(const struct outgoing *outgoing)
+{
+    struct outgoing_health *health = outgoing->health;
+    bool is_news;
+
+    BUG_ON(pthread_mutex_lock(&health->lock) != 0);
+    is_news = health->report.is_failing;
+    health->report.fetched++;
+    health->report.is_failing = false;
+    BUG_ON(pthread_mutex_unlock(&health->lock) != 0);
+    return is_news;
+}
+
+void outgoing_look(const struct outgoing *outgoing, struct outgoing_report *report)
+{
+    BUG_ON(pthread_mutex_lock(&outgoing->health->lock) != 0);
+    *report = outgoing->health->report;
+    BUG_ON(pthread_mutex_unlock(&outgoing->health->lock) != 0);
+}
+
+bool outgoing_news(const struct outgoing *outgoing, struct outgoing_report *report)
+{
+    struct outgoing_health *health = outgoing->health;
+    bool is_news;
+
+    BUG_ON(pthread_mutex_lock(&health->lock) != 0);
+    *report = health->report;
+    is_news = report->is_failing ? health->said != OUTGOING_FAILS : report->fetched > 0 && health->said != OUTGOING_WORKS;
+    if (is_news)
+        health->said = report->is_failing ? OUTGOING_FAILS : OUTGOING_WORKS;
+    BUG_ON(pthread_mutex_unlock(&health->lock) != 0);
+    return is_news;
+}
+
+/* ---- the form (RFC 6749, 4.4.2 and 2.3.1; RFC 8693, 2.1; RFC 8707, 2) ---- */
+
+static void add_encoded(struct buf *out, struct span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        char hex[2];
+
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+            (c != '\0' && strchr("-._~", c) != NULL)) {
+            buf_add_byte(out, (char)c);
+            continue;
+        }
+        num_hex(&c, 1, hex);
+        buf_add_byte(out, '%');
+        buf_add_span(out, span_of(hex, 2));
+    }
+}
+
+static void add_field(struct buf *form, const char *name, struct span value)
+{
+    if (value.at == NULL)
+        return;
+    if (!buf_is_empty(form))
+        buf_add_byte(form, '&');
+    buf_add_text(form, name);
+    buf_add_byte(form, '=');
+    add_encoded(form, value);
+}
+
+/* The tenant is one of the table. */
+static void write_client(const struct outgoing *outgoing, struct span tenant, struct buf *out)
+{
+    struct span id = span_text(outgoing->client);
+    const char *mark = outgoing->per_tenant ? strstr(outgoing->client, TENANT) : NULL;
+
+    buf_add_span(out, mark != NULL ? span_of(id.at, (size_t)(mark - id.at)) : id);
+    if (mark == NULL)
+        return;
+    buf_add_span(out, tenant);
+    buf_add_text(out, mark + sizeof TENANT - 1);
+}
+
+static void write_basic(struct span id, struct span secret, struct buf *out)
+{
+    struct buf both;
+
+    buf_init(&both, 65536);
+    buf_wipes(&both);
+    add_encoded(&both, id);
+    buf_add_byte(&both, ':');
+    add_encoded(&both, secret);
+    buf_add_text(out, "Basic ");
+    if (buf_fail(out, buf_code(&both)) == CODE_OK)
+        base64_encode(buf_peek(&both), out);
+    buf_fini(&both);
+}
+
+#define TYPE "urn:ietf:params:oauth:token-type:"
+
+enum code outgoing_write_request(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct span secret,
+                                 struct buf *form, struct buf *authorization)
+{
+    bool is_exchange = outgoing->kind == OUTGOING_EXCHANGE;
+    struct buf id;
+
+    add_field(form, "grant_type", is_exchange ? SPAN_LIT("urn:ietf:params:oauth:grant-type:token-exchange")
+                                              : SPAN_LIT("client_credentials"));
+    if (is_exchange) {
+        add_field(form, "subject_token", wish->token);
+        add_field(form, "subject_token_type", SPAN_LIT(TYPE "access_token"));
+        add_field(form, "requested_token_type", SPAN_LIT(TYPE "access_token"));
+    }
+    add_field(form, "scope", span_text(outgoing->scopes));
+    add_field(form, "audience", span_text(outgoing->audience));
+    add_field(form, "resource", span_text(outgoing->resource));
+    buf_init(&id, 4096);
+    write_client(outgoing, wish->tenant, &id);
+    if (outgoing->is_posted) {
+        add_field(form, "client_id", buf_peek(&id));
+        add_field(form, "client_secret", secret);
+    } else {
+        write_basic(buf_peek(&id), secret, authorization);
+    }
+    buf_fail(form, buf_code(&id));
+    buf_fini(&id);
+    return buf_code(form) != CODE_OK ? buf_code(form) : buf_code(authorization);
+}
+
+/* ---- the answer (RFC 6749, 5.1 and 5.2; RFC 8693, 2.2.1) ---- */
+
+static void *token_ref(void *result)
+{
+    atomic_fetch_add_explicit(&((struct outgoing_token *)result)->references, 1, memory_order_relaxed);
+    return result;
+}
+
+static void token_unref(void *result)
+{
+    struct outgoing_token *gone = result;
+
+    if (gone == NULL || atomic_fetch_sub_explicit(&gone->references, 1, memory_order_acq_rel) != 1)
+        return;
+    mem_wipe(gone->value, gone->len);
+    mem_free(gone);
+}
+
+const struct wanted_type outgoing_token_type = {token_ref, token_unref};
+
+void outgoing_token_unref(struct outgoing_token **token)
+{
+    token_unref(*token);
+    *token = NULL;
+}
+
+/* RFC 6750, 2.1: b64token. Nothing in it ends a header's line or begins another value. */
+static bool is_token(struct span text)
+{
+    size_t end = text.len;
+
+    while (end > 0 && text.at[end - 1] == '=')
+        end--;
+    for (size_t i = 0; i < end; i++) {
+        char c = text.at[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              (c != '\0' && strchr("-._~+/", c) != NULL)))
+            return false;
+    }
+    return end > 0;
+}
+
+static struct span text_of(const struct json_node *root, const char *name)
+{
+    const struct json_node *node = json_member(root, span_text(name));
+
+    return node != NULL && node->type == JSON_STRING ? node->text : SPAN_NONE;
+}
+
+/* What is wrong with it, or NULL. */
+static const char *fault_of(const struct outgoing *outgoing, const struct json_node *root, struct span *token, uint64_t *life_s)
+{
+    const struct json_node *life = json_member(root, SPAN_LIT("expires_in"));
+    struct span kind = text_of(root, "issued_token_type");
+
+    *token = text_of(root, "access_token");
+    *life_s = 60; /* where it does not say */
+    if (!is_token(*token))
+        return "its `access_token` is none";
+    if (token->len > OUTGOING_TOKEN_BYTES_MAX)
+        return "its `access_token` is larger than a header may be";
+    if (!span_equals_nocase(text_of(root, "token_type"), SPAN_LIT("Bearer")))
+        return "its `token_type` is not Bearer";
+    if (life != NULL && (life->type != JSON_NUMBER || num_u64(life->raw, life_s) != CODE_OK || *life_s == 0))
+        return "its `expires_in` is no number of seconds to come";
+    if (outgoing->kind == OUTGOING_EXCHANGE && !span_is(kind, TYPE "access_token") && !span_is(kind, TYPE "jwt"))
+        return "its `issued_token_type` is not that of an access token";
+    return NULL;
+}
+
+static struct outgoing_token *token_new(struct span text, int64_t asked_us, int64_t life_us)
+{
+    static const char scheme[] = "Bearer ";
+    struct outgoing_token *token = mem_alloc(sizeof *token + sizeof scheme - 1 + text.len);
+
+    if (token == NULL)
+        return NULL;
+    atomic_init(&token->references, 1);
+    token->got_us = asked_us;
+    token->until_us = asked_us + life_us - (life_us / 10 < MARGIN_US ? life_us / 10 : MARGIN_US);
+    /* Not all at once: an eighth of its life is left to chance. */
+    token->renew_us = asked_us + life_us / 4 * 3 - (int64_t)(hash_span(text) % (uint64_t)(life_us / 8));
+    token->len = sizeof scheme - 1 + text.len;
+    memcpy(token->value, scheme, sizeof scheme - 1);
+    memcpy(token->value + sizeof scheme - 1, text.at, text.len);
+    return token;
+}
+
+enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body, int64_t asked_us, int64_t now_us,
+                               struct outgoing_token **token, struct why *why)
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault = {0};
+    struct arena arena;
+    struct buf canonical;
+    struct span text;
+    uint64_t life_s;
+    const char *wrong;
+    enum code code;
+
+    *token = NULL;
+    arena_init(&arena, (size_t)4 << 20);
+    buf_init(&canonical, (size_t)1 << 20);
+    buf_wipes(&canonical);
+    code = json_read(body, &json_file_rules, &canonical, &arena, &root, &fault);
+    if (code != CODE_OK) {
+        code = why_set(why, code == CODE_NOMEM ? code : CODE_INVALID, "the answer is no acceptable JSON: %s", fault.text);
+    } else if ((wrong = fault_of(outgoing, root, &text, &life_s)) != NULL) {
+        code = why_set(why, CODE_INVALID, "the answer is refused: %s", wrong);
+    } else {
+        int64_t life_us = life_s < (uint64_t)OUTGOING_LONGEST_US / 1000000 ? (int64_t)life_s * 1000000 : OUTGOING_LONGEST_US;
+
+        *token = token_new(text, asked_us, life_us);
+        mem_wipe((void *)(uintptr_t)text.at, text.len); /* escapes were read into the arena */
+        code = *token != NULL ? CODE_OK : why_set(why, CODE_NOMEM, "not enough memory");
+    }
+    if (code == CODE_OK && (*token)->until_us <= now_us) {
+        outgoing_token_unref(token);
+        code = why_set(why, CODE_INVALID, "the answer is refused: its token is over already");
+    }
+    buf_fini(&canonical);
+    arena_fini(&arena);
+    return code;
+}
+
+void outgoing_read_error(struct span body, char error[64])
+{
+    const struct json_node *root = NULL;
+    struct json_fault fault = {0};
+    struct arena arena;
+    struct buf canonical;
+    struct span text;
+    size_t len = 0;
+
+    arena_init(&arena, (size_t)4 << 20);
+    buf_init(&canonical, (size_t)1 << 20);
+    buf_wipes(&canonical);
+    if (json_read(body, &json_file_rules, &canonical, &arena, &root, &fault) == CODE_OK) {
+        text = text_of(root, "error");
+        while (len < text.len && len < 63 && ((text.at[len] >= 'a' && text.at[len] <= 'z') || text.at[len] == '_')) {
+            error[len] = text.at[len];
+            len++;
+        }
+    }
+    error[len] = '\0';
+    buf_fini(&canonical);
+    arena_fini(&arena);
 }

@@ -1,41 +1,119 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes up in `Authorization` in place of whatever the agent showed: `upstream: {authorization:}` of a route.
  *
- * Credentials from files stand in a table that was made when the configuration was read: whose one is, is looked up there, and
- * no name of a file is ever made from what an agent is called.
+ * Secrets from files stand in a table that was made when the configuration was read: whose one is, is looked up there, and no
+ * name of a file is ever made from what an agent is called. Tokens that a provider gives for them (RFC 6749, 4.4), or for the
+ * agent's own (RFC 8693), are asked for where calls wait for what comes from outside (identity/wanted.h).
  *
- * Threads: immutable once the configuration is sealed; any may look.
- * Owns: the values of its entries, which are secrets (crypto/secret.h); the rest is the configuration's.
- * Lifetime: the configuration's.
- * Errors: none; who has no credential gets none. */
+ * Threads: immutable once the configuration is sealed, but for its health, which has a lock; any may look.
+ * Owns: the secrets of its entries (crypto/secret.h); a token its bytes, which are wiped; the rest is the configuration's.
+ * Lifetime: the configuration's; tokens are counted.
+ * Errors: enum code with a sentence that holds nothing of a token or secret. */
 #ifndef IDENTITY_OUTGOING_H
 #define IDENTITY_OUTGOING_H
 
-#include "base/span.h"
+#include "base/buf.h"
+#include "base/why.h"
+#include "identity/wanted.h"
 
-#include <stddef.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
-enum outgoing_kind { OUTGOING_NONE = 0, OUTGOING_FILE }; /* NONE: what the agent sent goes up, where nobody consumed it */
+#define OUTGOING_TOKEN_BYTES_MAX 8000 /* a header's line holds it */
+#define OUTGOING_LONGEST_US INT64_C(86400000000)
+
+/* NONE: what the agent sent goes up, where nobody consumed it. */
+enum outgoing_kind { OUTGOING_NONE = 0, OUTGOING_FILE, OUTGOING_CLIENT, OUTGOING_EXCHANGE };
 
 /* Invariant: the names that outgoing.per_* leaves out are empty. */
 struct outgoing_entry {
     struct span tenant;
     struct span principal;
-    struct span value; /* of the whole header */
+    struct span value; /* FILE: of the whole header; otherwise the client's secret */
+    int64_t since_us;  /* its file is that old */
 };
+
+/* How fetching went, for people. */
+struct outgoing_report {
+    uint64_t fetched, failed;
+    int64_t failed_us; /* the last time; 0: never */
+    bool is_failing;   /* since then none was fetched; where a provider refused a caller's token, that is no failing */
+    char why[192];     /* of the last failure */
+};
+struct outgoing_health {
+    pthread_mutex_t lock;
+    struct outgoing_report report;
+    enum { OUTGOING_UNSAID = 0, OUTGOING_WORKS, OUTGOING_FAILS } said; /* by outgoing_news */
+};
+
+struct identity_provider;
 
 struct outgoing {
     enum outgoing_kind kind;
     bool per_tenant;
     bool per_principal;        /* of a tenant: two may have principals of one name */
+    bool is_posted;            /* id and secret of the client stand in the form (client_secret_post) */
+    bool takes_opaque;         /* EXCHANGE: an answer that is no JWT, on the provider's word */
     const char *file;          /* as it was written, for people */
     struct outgoing_entry *entries; /* sorted by outgoing_sort */
     size_t count;
+    const struct identity_provider *provider; /* CLIENT, EXCHANGE; likewise what follows */
+    const char *token_url;     /* NULL: where the provider's metadata say */
+    const char *client;        /* its id; with "{tenant}" where per_tenant */
+    const char *scopes, *audience, *resource; /* NULL: not asked for */
+    unsigned char digest[DIGEST_BYTES]; /* of all that decides what is asked for, but for secrets */
+    struct outgoing_health *health;
 };
 
 void outgoing_sort(struct outgoing *outgoing);
-/* Returns: the header's value, or at == NULL: there is none for whoever asks. */
+/* Takes: issuer: the provider's. */
+void outgoing_seal(struct outgoing *outgoing, const char *issuer);
+/* Returns: the entry's value, or at == NULL: there is none for whoever asks. */
 struct span outgoing_find(const struct outgoing *outgoing, struct span tenant, struct span principal);
 void outgoing_fini(struct outgoing *outgoing);
+
+/* ---- what is wanted of a provider ---- */
+
+struct outgoing_wish {
+    unsigned char outgoing[DIGEST_BYTES]; /* its digest: the configuration may be another by now */
+    int64_t until_us;    /* EXCHANGE: the agent's token ends then; likewise what follows the tenant */
+    struct span tenant;  /* where per_tenant */
+    struct span subject; /* whom the answer must be for */
+    struct span token;   /* the agent's */
+};
+enum code outgoing_pack(const struct outgoing_wish *wish, struct buf *out) MUST_USE;
+bool outgoing_unpack(struct span payload, struct outgoing_wish *wish); /* into the payload */
+/* Takes: secret: of its entry, so that a new one gets a new token; token: the agent's, or empty. */
+void outgoing_key(const struct outgoing *outgoing, struct span secret, struct span tenant, struct span token,
+                  struct wanted_key *key);
+
+/* The form that is posted, and the header Authorization of the client; of one whose secret is posted, empty. */
+enum code outgoing_write_request(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct span secret,
+                                 struct buf *form, struct buf *authorization) MUST_USE;
+
+/* Notes how a fetch went; any thread. Returns: whether that is worth a line in the log: of failures, at most one a second; of
+ * what was fetched, the first after failures. Takes: is_callers: the provider refused the caller's token. */
+bool outgoing_failed(const struct outgoing *outgoing, const char *why, bool is_callers, int64_t now_us);
+bool outgoing_fetched(const struct outgoing *outgoing);
+void outgoing_look(const struct outgoing *outgoing, struct outgoing_report *report);
+/* Returns: whether it has begun to work, or to fail, since the last such question. */
+bool outgoing_news(const struct outgoing *outgoing, struct outgoing_report *report);
+
+/* ---- what it gives ---- */
+
+struct outgoing_token {
+    atomic_uint references;
+    int64_t got_us, renew_us, until_us;
+    size_t len;
+    char value[]; /* "Bearer " and the token */
+};
+extern const struct wanted_type outgoing_token_type;
+void outgoing_token_unref(struct outgoing_token **token); /* NULL is fine */
+
+/* Reads an answer with status 200. Takes: asked_us: when it was asked for: its life counts from then. */
+enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body, int64_t asked_us, int64_t now_us,
+                               struct outgoing_token **token, struct why *why) MUST_USE;
+/* Of any other: "invalid_client" and the like, or "". */
+void outgoing_read_error(struct span body, char error[64]);
 
 #endif

@@ -25,6 +25,7 @@ enum wanted_kind {
     WANTED_KEYS = 0,      /* a provider's key set: struct identity_key_set; pinned */
     WANTED_INTROSPECTION, /* what a provider says of a token: struct identity_introspection */
     WANTED_TOKEN,         /* who shows this token: struct identity_token; never fetched */
+    WANTED_OUTGOING,      /* a token for an upstream: struct outgoing_token */
     WANTED_KIND_COUNT
 };
 

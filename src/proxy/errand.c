@@ -111,15 +111,15 @@ void errand__send(struct pair *pair, struct span body)
 {
     struct lane *lane = pair->lane;
     struct errand *errand;
+    bool waits;
 
     if (pair->is_pipe) {
         (void)stream__emit_refusal(pair, body); /* nowhere to go; whoever carries this stream stands before the server, too */
         return;
     }
-    errand = lane->errands < ERRANDS_MAX ? errand_new(lane) : NULL;
-
+    errand = lane->errands < ERRANDS_MAX && outgoing__settle(pair, false, &waits) == REASON_UNSET ? errand_new(lane) : NULL;
     if (errand == NULL) {
-        log_warn("proxy", "a server's denied request stays without an answer: too many of them, or no memory");
+        log_warn("proxy", "a server's denied request stays without an answer: too many of them, no credential, or no memory");
         return;
     }
     if (upstream__write_head(pair, HTTP_METHOD_POST, body.len, true, &errand->leg.out) != CODE_OK ||

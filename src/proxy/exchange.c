@@ -21,6 +21,8 @@ void exchange__init(struct exchange *exchange)
     exchange->call = &exchange->own;
     arena_init(&exchange->arena, CALL_ARENA_BYTES);
     arena_init(&exchange->event_arena, CALL_ARENA_BYTES);
+    buf_init(&exchange->subject, IDENTITY_TOKEN_BYTES_MAX);
+    buf_wipes(&exchange->subject);
     buf_init(&exchange->body, SIZE_MAX / 2);
     buf_init(&exchange->own.canonical, SIZE_MAX / 2);
     buf_init(&exchange->reply, SIZE_MAX / 2);
@@ -445,9 +447,10 @@ bool exchange__audit(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
+    bool waits;
 
     /* The connection may be made while the disk works; not a byte of the call goes up before the record is on it. */
-    if (call->is_permitted && pair->back.stream == NULL && outgoing__settle(pair, false) == REASON_UNSET &&
+    if (call->is_permitted && pair->back.stream == NULL && outgoing__settle(pair, false, &waits) == REASON_UNSET &&
         !upstream__begin(pair))
         pair__drop_back(pair); /* CONNECT tries again, and answers if it cannot */
     switch (fate_of(pair)) {
@@ -559,6 +562,7 @@ void exchange__finish(struct pair *pair)
     if (exchange->body_kind == BODY_STREAM)
         gauge_add(&pair->lane->gauges.streams, -1);
     gauge_add(&pair->lane->gauges.in_flight, -1);
+    outgoing__forget(exchange);
     gate_decision_fini(&exchange->call->decision);
     sse_parser_fini(&pair->events);
     if (pair->back.rest.len > 0)

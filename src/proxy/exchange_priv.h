@@ -101,6 +101,8 @@ struct exchange {
     uint32_t server_requests, server_notifications, server_denied;
     struct identity identity;
     struct span authorization; /* of the gate's own, that goes up; at == NULL: none, or not yet */
+    struct outgoing_token *outgoing; /* whose it is; NULL: the configuration's */
+    bool awaits_outgoing;    /* CONNECT waits for it */
     struct mcp_session session;
     struct span session_id;  /* as the agent sent it */
     struct span version;     /* MCP-Protocol-Version as sent */
@@ -113,6 +115,7 @@ struct exchange {
     /* memory, from here on: given back with the outcome, so that the next call on this worker has it while it is warm */
     struct arena arena;
     struct arena event_arena;
+    struct buf subject;      /* the agent's token, to be exchanged; wiped */
     struct buf body;         /* as it came, where it came in pieces */
     struct buf reply;        /* an upstream's whole body */
     struct buf event;        /* canonical bytes of one reply or event */

@@ -2,6 +2,7 @@
 #include "proxy/reply_priv.h"
 #include "proxy/front_priv.h"
 #include "proxy/legacy_priv.h"
+#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/hash.h"
@@ -173,6 +174,8 @@ static enum reason identify(struct pair *pair)
         return REASON_UNSET;
     if (exchange->identity.fault != NULL)
         log_debug("proxy", "%s: a token is not taken: %s", pair->client, exchange->identity.fault);
+    if (outgoing__keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)
+        reason = REASON_MEMORY;
     if (exchange->identity.consumed != NULL)
         http_head_wipe(&pair->asks.head, span_text(exchange->identity.consumed));
     if (reason == REASON_PERMITTED && !lane__certificate_holds(pair->lane, pair))

@@ -342,6 +342,8 @@ static bool head_done(struct pair *pair)
         sort_error(pair);
     else
         reason = sort_success(pair);
+    if (reason == REASON_UPSTREAM_UNAUTHORIZED)
+        outgoing__refused(pair);
     if (reason == REASON_UPSTREAM_REDIRECT)
         refuse_redirect(pair);
     else if (reason != REASON_UNSET)

@@ -173,17 +173,43 @@ static bool try_next(struct pair *pair, bool has_tried)
     return true;
 }
 
+enum authorized { REFUSED = 0, WAITS, AUTHORIZED };
+
+/* What the gate shows the upstream comes before the connection that it goes up on, with a deadline of its own. */
+static enum authorized authorize(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    bool is_late = exchange->awaits_outgoing && pair->timed_out, waits = false;
+    enum reason reason = is_late ? REASON_OUTGOING_UNAVAILABLE : outgoing__settle(pair, true, &waits);
+
+    if (reason == REASON_UNSET && waits) {
+        exchange->awaits_outgoing = true;
+        return WAITS;
+    }
+    if (exchange->awaits_outgoing) {
+        exchange->awaits_outgoing = false;
+        pair__stop_waiting(pair);
+        pair->deadline_us = 0;
+        pair->timed_out = false;
+    }
+    if (reason == REASON_UNSET)
+        return AUTHORIZED;
+    exchange__settle(pair, OUTCOME_NOT_SENT, reason);
+    deny__answer(pair, reason);
+    return REFUSED;
+}
+
 bool upstream__connect(struct pair *pair)
 {
     struct leg *back = &pair->back;
-    bool is_first = pair->deadline_us == 0 && !pair->timed_out;
-    enum reason refusal = outgoing__settle(pair, true);
+    bool is_first;
 
-    if (refusal != REASON_UNSET) {
-        exchange__settle(pair, OUTCOME_NOT_SENT, refusal);
-        deny__answer(pair, refusal);
-        return true;
+    switch (authorize(pair)) {
+    case REFUSED: return true;
+    case WAITS: return false;
+    case AUTHORIZED: break;
     }
+    is_first = pair->deadline_us == 0 && !pair->timed_out;
     if (is_first)
         pair__deadline(pair, (int64_t)pair->exchange.route->connect_ms * 1000);
     if (back->stream != NULL && back->is_ready && is_usable(pair))

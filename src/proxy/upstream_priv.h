@@ -17,9 +17,13 @@ size_t upstream__addresses(const struct pair *pair, const struct sock_address **
 bool upstream__begin(struct pair *pair);                 /* starts connecting where there is no connection */
 /* Whether what the gate shows upstreams goes up on a declared path, too (NULL: a call). */
 bool upstream__takes_credentials(const struct proxy_pass *pass);
-/* Finds what goes up in Authorization. Takes: is_told: whether a line in the log says what is missing. Returns: UNSET, or why
- * nothing goes up. */
-enum reason outgoing__settle(struct pair *pair, bool is_told);
+/* Finds what goes up in Authorization. Takes: may_wait: it may be asked for outside, and what is missing told in the log; a
+ * pair that *waits then stands in the lane's list, and asks again when it is stirred. Returns: UNSET, or why nothing goes. */
+enum reason outgoing__settle(struct pair *pair, bool may_wait, bool *waits);
+/* Keeps the agent's own, where it is to be exchanged. */
+enum code outgoing__keep(struct exchange *exchange, struct span authorization) MUST_USE;
+void outgoing__refused(struct pair *pair); /* the upstream does not take it: a newer one may be had */
+void outgoing__forget(struct exchange *exchange);
 bool upstream__connect(struct pair *pair);
 bool upstream__send(struct pair *pair);
 /* Takes: body_len SIZE_MAX: without a body; is_ours: for a message of the gate's own in the same session. */

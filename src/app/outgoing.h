@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens for upstreams, fetched from providers: what outside.c does about WANTED_OUTGOING.
+ *
+ * A fetch goes on on web/'s thread; while it waits for a provider's metadata or keys it lies on the desk, where main looks.
+ *
+ * Threads: outgoing_desk_fetch any; the rest main.
+ * Owns: the fetches under way, with a reference to the configuration that each began with.
+ * Lifetime: the outside's; outgoing_desk_free after web_free, when none is with web/ any more.
+ * Errors: told in the log, at most once a second a route; whoever waits is told the reason. No token or secret is in either. */
+#ifndef APP_OUTGOING_H
+#define APP_OUTGOING_H
+
+#include "app/outside.h"
+
+struct outgoing_desk;
+
+enum code outgoing_desk_new(struct outside *outside, struct outgoing_desk **desk) MUST_USE;
+void outgoing_desk_free(struct outgoing_desk **desk); /* NULL is fine */
+void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, struct wanted_work *work_take);
+void outgoing_desk_look(struct outgoing_desk *desk, struct proxy_conf *conf); /* a few times a second */
+
+#endif
