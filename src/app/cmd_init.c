@@ -304,31 +304,18 @@ static enum code ask_old_one(struct init *init, enum code before, struct why *wh
 
 static enum code ask_tools(struct init *init, const struct conf *conf, struct why *why)
 {
-    const struct proxy_upstream *upstream = &conf->proxy->routes[0].upstream;
-    const struct resolver_conf how = {0};
-    struct resolver *resolver = NULL;
-    struct resolve_table *names;
-    const struct sock_address *address;
-    size_t count;
-    enum code code = resolver_new(&resolver, &how, conf->names, conf->name_count, why);
+    struct web *web = NULL;
+    enum code code = web_new(&web, why);
 
-    if (code != CODE_OK)
-        return code;
-    (void)resolver_wait(resolver, 5000);
-    names = resolver_table(resolver);
-    address = resolve_find(names, span_text(upstream->host), upstream->port, &count);
-    if (count == 0) {
-        resolve_table_unref(&names);
-        resolver_free(&resolver);
-        return why_set(why, CODE_IO, "%s cannot be resolved; is the host's name right?", upstream->host);
-    }
-    dialogue_init(&init->dialogue, upstream, address);
-    code = ask_all(init, why);
+    if (code == CODE_OK)
+        code = web_start(web, why);
+    dialogue_init(&init->dialogue, &conf->proxy->routes[0].upstream, web);
+    if (code == CODE_OK)
+        code = ask_all(init, why);
     if (code != CODE_OK && is_refused(init->dialogue.status))
         code = ask_old_one(init, code, why);
     dialogue_fini(&init->dialogue);
-    resolve_table_unref(&names);
-    resolver_free(&resolver);
+    web_free(&web);
     return code;
 }
 

@@ -9,26 +9,26 @@
 #define APP_DIALOGUE_H
 
 #include "json/json.h"
-#include "os/sock.h"
 #include "proxy/conf.h"
+#include "web/web.h"
 
 struct dialogue {
     const struct proxy_upstream *upstream; /* borrowed */
-    struct sock_address address;
+    struct web *web;      /* likewise */
     struct buf session;   /* Mcp-Session-Id that the server gave; empty: none */
     struct buf revision;  /* MCP-Protocol-Version to send; empty: none */
     const char *method;   /* Mcp-Method to send; NULL: none */
     struct buf canonical; /* the last answer */
     struct arena arena;
     int status;           /* HTTP's, of the last answer; 0: none came */
-    struct post *stream;  /* HTTP+SSE: on which answers come; NULL: they come to the posts */
+    struct answers *stream; /* HTTP+SSE: on which answers come; NULL: they come to the posts */
     struct buf endpoint;  /* HTTP+SSE: where it has posts go */
 };
 
-void dialogue_init(struct dialogue *dialogue, const struct proxy_upstream *upstream, const struct sock_address *address);
+void dialogue_init(struct dialogue *dialogue, const struct proxy_upstream *upstream, struct web *web);
 void dialogue_fini(struct dialogue *dialogue);
 
-/* Posts the message on a connection of its own and reads the answer, JSON or the first response in an event stream.
+/* Posts the message and reads the answer, JSON or the first response in an event stream.
  * Blocks: 15 s at most. Takes: answer NULL: none is due (a notification); otherwise *answer lives until the next post. */
 enum code dialogue_post(struct dialogue *dialogue, struct span message, const struct json_node **answer, struct why *why)
     MUST_USE;

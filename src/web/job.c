@@ -99,6 +99,8 @@ enum code web__job_new(const struct web_request *request, const struct web_proxy
         return why_set(why, CODE_NOMEM, "not enough memory for a request");
     job->begin_us = clock_monotonic_us() + request->pause_us;
     job->until_us = job->begin_us + (request->wait_us > 0 ? request->wait_us : WAIT_US);
+    job->part = request->part;
+    job->part_context = request->part_context;
     job->done = request->done;
     job->context = request->context;
     job->tls = tls_ref(request->tls);
@@ -179,11 +181,25 @@ static size_t take_head(char *at, size_t size, size_t count, void *context)
     return line.len;
 }
 
+static void read_status(struct web_job *job)
+{
+    long status = 0;
+
+    (void)curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
+    job->answer.status = job->has_head && status >= 200 ? (int)status : 0;
+}
+
 static size_t take_body(char *at, size_t size, size_t count, void *context)
 {
     struct web_job *job = context;
-    enum code code = buf_add(&job->answer.body, at, size * count);
+    enum code code = CODE_OK;
 
+    if (job->part != NULL) {
+        read_status(job);
+        job->is_enough = !job->part(job->part_context, &job->answer, span_of(at, size * count));
+        return job->is_enough ? 0 : size * count;
+    }
+    code = buf_add(&job->answer.body, at, size * count);
     if (code == CODE_OK)
         return size * count;
     return refuse(job, code, code == CODE_LIMIT ? "its answer is too large" : "there is not enough memory for its answer");
@@ -216,7 +232,8 @@ static bool set_bounds(struct web_job *job, int64_t now_us)
     long left_ms = (long)((job->until_us - now_us) / 1000) + 1;
 
     return SET(TIMEOUT_MS, left_ms) && SET(CONNECTTIMEOUT_MS, left_ms < CONNECT_MAX_MS ? left_ms : (long)CONNECT_MAX_MS) &&
-           SET(MAXFILESIZE_LARGE, (curl_off_t)job->answer.body.cap_bytes) && SET(MAXLIFETIME_CONN, (long)CONNECTION_MAX_S) &&
+           SET(MAXFILESIZE_LARGE, job->part != NULL ? 0 : (curl_off_t)job->answer.body.cap_bytes) &&
+           SET(MAXLIFETIME_CONN, (long)CONNECTION_MAX_S) &&
            SET(HEADERFUNCTION, take_head) && SET(HEADERDATA, job) && SET(WRITEFUNCTION, take_body) && SET(WRITEDATA, job) &&
            SET(SUPPRESS_CONNECT_HEADERS, 1L) && SET(FOLLOWLOCATION, 0L) && SET(NOSIGNAL, 1L) && SET(ERRORBUFFER, job->error) &&
            SET(RESOLVER_START_FUNCTION, refuse_lookup) && SET(RESOLVER_START_DATA, job) && SET(PRIVATE, job);
@@ -317,11 +334,8 @@ static void explain(struct web_job *job, CURLcode code)
 
 void web__job_settle(struct web_job *job, CURLcode code)
 {
-    long status = 0;
-
-    (void)curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &status);
-    job->answer.status = job->has_head && status >= 200 ? (int)status : 0;
-    if (code != CURLE_OK || job->refused != CODE_OK)
+    read_status(job);
+    if (!job->is_enough && (code != CURLE_OK || job->refused != CODE_OK))
         explain(job, code);
 }
 

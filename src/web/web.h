@@ -35,6 +35,9 @@ struct web_answer {
 };
 
 typedef void (*web_done_fn)(void *context, struct web_answer *answer); /* which it may move the body out of */
+/* A piece of the body, whose head and status the answer has. On the room's own thread. Returns: false: enough, which ends the
+ * request as if it were whole. */
+typedef bool (*web_part_fn)(void *context, const struct web_answer *answer, struct span part);
 
 /* All is copied. */
 struct web_request {
@@ -47,6 +50,8 @@ struct web_request {
     int64_t pause_us;          /* not before so long */
     int64_t wait_us;           /* for all of it, names and connection included; 0: 10 s */
     size_t body_max_bytes;     /* of the answer; 0: 1 MiB */
+    web_part_fn part;          /* takes the body as it comes, in place of answer->body; NULL: none does */
+    void *part_context;
     web_done_fn done;          /* once, where web_begin returned CODE_OK */
     void *context;
 };

@@ -56,8 +56,10 @@ struct web_job {
     enum code refused;             /* by what is read: and why */
     char error[CURL_ERROR_SIZE];
     struct web_answer answer;
+    web_part_fn part;
+    bool is_enough;                /* said that */
     web_done_fn done;
-    void *context;
+    void *context, *part_context;
 };
 
 enum code web__job_new(const struct web_request *request, const struct web_proxy *proxy, struct web_job **job,

@@ -248,6 +248,37 @@ static void bounds_what_comes(void **state)
     }
 }
 
+static bool take_some(void *context, const struct web_answer *answer, struct span part)
+{
+    size_t *taken = context;
+
+    assert_int_equal(answer->status, 200);
+    assert_true(web_answer_is(answer, "application/json"));
+    *taken += part.len;
+    return *taken < 100000;
+}
+
+/* Who takes the parts says when it is enough, though the server would never end. */
+static void gives_parts_as_they_come(void **state)
+{
+    static char line[1000];
+    struct server server = {.says = OK_HEAD "Connection: close\r\n\r\n", .again = line, .times = 10000000};
+    size_t taken = 0;
+    const struct web_request request = {.part = take_some, .part_context = &taken, .body_max_bytes = 10};
+    struct web *web = web_begun();
+    struct web_answer answer;
+    struct why why;
+
+    (void)state;
+    memset(line, 'x', sizeof line - 1);
+    server_start(&server);
+    assert_ok(fetch(web, &server, &request, &answer, &why));
+    assert_true(taken >= 100000 && taken < 200000 && buf_is_empty(&answer.body));
+    web_answer_fini(&answer);
+    web_free(&web);
+    server_stop(&server);
+}
+
 static void is_not_held_up(void **state)
 {
     struct server silent = {.says = "", .hangs = true}, half = {.says = "HTTP/1.1 200 OK\r\nX", .hangs = true},
@@ -440,6 +471,7 @@ int main(void)
         cmocka_unit_test(asks_and_is_answered),
         cmocka_unit_test(refuses_what_is_no_question),
         cmocka_unit_test(bounds_what_comes),
+        cmocka_unit_test(gives_parts_as_they_come),
         cmocka_unit_test(is_not_held_up),
         cmocka_unit_test(takes_nothing_encoded_and_follows_nothing),
         cmocka_unit_test(ends_what_is_under_way),
