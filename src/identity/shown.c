@@ -242,6 +242,18 @@ void identity_leave(struct identity *identity)
     identity_token_unref(&identity->token);
 }
 
+/* What a provider says of an opaque token is believed for a minute; who was let in by it goes on for as long as it is valid. */
+static int64_t ends_us(const struct identity_token *token)
+{
+    const struct json_node *exp = json_member(token->claims, SPAN_LIT("exp"));
+    uint64_t end_us;
+
+    if (exp == NULL || exp->type != JSON_NUMBER || json_number_scaled(exp->raw, 6, &end_us) != CODE_OK ||
+        end_us > INT64_MAX / 2)
+        return token->expires_us;
+    return (int64_t)end_us;
+}
+
 bool identity_token_holds(const struct identity_token *token, const struct identity_provider *provider, struct wanted *wanted,
                           int64_t now_us)
 {
@@ -249,7 +261,7 @@ bool identity_token_holds(const struct identity_token *token, const struct ident
     struct identity_key_set *set;
     bool holds;
 
-    if (now_us >= token->expires_us + provider->rules.leeway_us)
+    if (now_us >= ends_us(token) + provider->rules.leeway_us)
         return false;
     if (span_is_empty(token->key_id))
         return true;
