@@ -17,6 +17,8 @@
 
 #define HTTP_HEAD_MAX_BYTES 16384 /* start line to the empty line, both included */
 #define HTTP_LINE_MAX_BYTES 8192  /* without its CRLF */
+#define HTTP_TOKEN_HEAD_MAX_BYTES 32768 /* likewise where access tokens are taken, and of the line of Authorization there; */
+#define HTTP_TOKEN_LINE_MAX_BYTES 16448 /* a token may have 16 KiB */
 #define HTTP_HEADERS_MAX 64
 #define HTTP_QUERY_MAX_BYTES 2048 /* for routes that let a query pass; the reader does not apply it */
 

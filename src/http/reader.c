@@ -45,7 +45,7 @@ static void begin_message(struct http_reader *reader)
 static void init(struct http_reader *reader, const struct http_rules *rules, bool is_reply)
 {
     *reader = (struct http_reader){.rules = rules, .is_reply = is_reply, .reason = REASON_UNSET, .detail = ""};
-    buf_init(&reader->head.bytes, HTTP_HEAD_MAX_BYTES);
+    buf_init(&reader->head.bytes, rules != NULL && rules->tokens ? HTTP_TOKEN_HEAD_MAX_BYTES : HTTP_HEAD_MAX_BYTES);
     begin_message(reader);
 }
 
@@ -174,6 +174,13 @@ static bool refuse_size(struct http_reader *reader)
     return http__refuse(reader, REASON_HTTP_HEAD_TOO_LARGE, "a line over 8 KiB or a head over 16 KiB");
 }
 
+/* Takes: line: as much as has come of it, more than any other line may have. */
+static bool may_go_on(const struct http_reader *reader, struct span line)
+{
+    return reader->rules != NULL && reader->rules->tokens && line.len <= HTTP_TOKEN_LINE_MAX_BYTES + 1 &&
+           span_equals_nocase(span_part(line, 0, 14), SPAN_LIT("authorization:"));
+}
+
 /* The lines that end among the head's bytes from `from` on; so that the answer is the same for any segmentation, a line is
  * looked at only when it is whole and within the limits. *end is behind the last byte that belongs to this head so far. */
 static bool take_lines(struct http_reader *reader, size_t from, size_t *end)
@@ -185,7 +192,8 @@ static bool take_lines(struct http_reader *reader, size_t from, size_t *end)
         const char *lf = memchr(bytes.at + *end, '\n', bytes.len - *end);
         size_t line_end = lf != NULL ? (size_t)(lf - bytes.at) : bytes.len;
 
-        if (line_end - reader->line_at > HTTP_LINE_MAX_BYTES + 1)
+        if (line_end - reader->line_at > HTTP_LINE_MAX_BYTES + 1 &&
+            !may_go_on(reader, span_part(bytes, reader->line_at, line_end - reader->line_at)))
             return refuse_size(reader);
         if (lf != NULL && !take_line(reader, line_end + 1))
             return false;
@@ -199,7 +207,7 @@ static bool take_piece(struct http_reader *reader, struct span in, size_t *used)
 {
     struct buf *bytes = &reader->head.bytes;
     size_t from = buf_len(bytes), end = from;
-    size_t room = HTTP_HEAD_MAX_BYTES - from;
+    size_t room = buf_room(bytes);
     bool good;
 
     /* What is no HTTP at all, TLS for instance, is known by its first byte. */

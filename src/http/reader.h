@@ -39,6 +39,7 @@ struct http_names {
 struct http_rules {
     struct http_names once;        /* may not occur twice: keys, tenants, correlations, what the gate sets upstream */
     struct http_names underscored; /* names with '_' that are not refused */
+    bool tokens;                  /* Authorization may be as long as an access token */
     bool plain_clients;            /* HTTP/1.0 and no Host are fine: health checkers, on the admin port only */
 };
 

@@ -348,6 +348,8 @@ static enum code make_rules(struct proxy_conf *conf)
     for (size_t i = 0; i < conf->route_count; i++) {
         const struct http_rules *own = &conf->routes[i].rules;
 
+        for (size_t n = 0; n < conf->routes[i].identity_count; n++)
+            conf->rules.tokens |= conf->routes[i].identity[n].kind == IDENTITY_TOKEN;
         for (size_t n = 0; n < own->once.count; n++)
             (void)add_name(once, &conf->rules.once.count, own->once.names[n]);
         for (size_t n = 0; n < own->underscored.count; n++)

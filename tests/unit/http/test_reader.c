@@ -232,18 +232,75 @@ static void build(struct buf *out, size_t lines, size_t last)
     assert_ok(buf_add_text(out, "\r\n"));
 }
 
-static enum reason fate(const struct buf *request, size_t cut)
+static enum reason fate_by(const struct http_rules *rules, const struct buf *request, size_t cut)
 {
     struct http_reader reader;
     struct http_script script;
     enum reason reason;
 
-    http_reader_init_request(&reader, NULL);
+    http_reader_init_request(&reader, rules);
     http_script_read(&script, &reader, buf_peek(request), cut, true);
     reason = script.end == HTTP_STEP_MESSAGE_DONE ? REASON_PERMITTED : script.reason;
     http_script_fini(&script);
     http_reader_fini(&reader);
     return reason;
+}
+
+static enum reason fate(const struct buf *request, size_t cut)
+{
+    return fate_by(NULL, request, cut);
+}
+
+/* 8.9: where tokens are taken, Authorization has room for one, and nothing else has; elsewhere it has not. */
+static void limits_of_tokens(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t line;
+        enum reason reason;
+    } rows[] = {
+        {"Authorization:", HTTP_TOKEN_LINE_MAX_BYTES, REASON_PERMITTED}, {"authorization:", HTTP_LINE_MAX_BYTES + 1, REASON_PERMITTED},
+        {"Authorization:", HTTP_TOKEN_LINE_MAX_BYTES + 1, REASON_HTTP_HEAD_TOO_LARGE},
+        {"Authorization2:", HTTP_LINE_MAX_BYTES + 1, REASON_HTTP_HEAD_TOO_LARGE},
+        {"X-Authorization:", HTTP_LINE_MAX_BYTES + 1, REASON_HTTP_HEAD_TOO_LARGE}, {"DPoP:", HTTP_LINE_MAX_BYTES, REASON_PERMITTED},
+        {"DPoP:", HTTP_LINE_MAX_BYTES + 1, REASON_HTTP_HEAD_TOO_LARGE},
+    };
+    static const struct http_rules rules = {.tokens = true}, none = {.tokens = false};
+    struct buf request;
+
+    (void)state;
+    buf_init(&request, 1 << 20);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t begin;
+
+        buf_clear(&request);
+        buf_add_text(&request, "GET / HTTP/1.1\r\nHost: a\r\n");
+        begin = buf_len(&request);
+        buf_add_text(&request, rows[i].name);
+        while (buf_len(&request) < begin + rows[i].line)
+            buf_add_byte(&request, 'a');
+        buf_add_text(&request, "\r\n\r\n");
+        for (size_t cut = 0; cut <= buf_len(&request); cut += 397) {
+            assert_int_equal(fate_by(&rules, &request, cut), rows[i].reason);
+            assert_int_equal(fate_by(&none, &request, cut),
+                             rows[i].line > HTTP_LINE_MAX_BYTES ? REASON_HTTP_HEAD_TOO_LARGE : REASON_PERMITTED);
+        }
+    }
+    /* The head as a whole: two long lines beside the token fit, a third does not. */
+    for (int lines = 1; lines <= 3; lines++) {
+        buf_clear(&request);
+        buf_add_text(&request, "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: ");
+        for (int i = 0; i < 16000; i++)
+            buf_add_byte(&request, 'a');
+        for (int n = 0; n < lines; n++) {
+            buf_addf(&request, "\r\nA%d:", n);
+            for (int i = 0; i < 8000; i++)
+                buf_add_byte(&request, 'a');
+        }
+        buf_add_text(&request, "\r\n\r\n");
+        assert_int_equal(fate_by(&rules, &request, 1000), lines == 3 ? REASON_HTTP_HEAD_TOO_LARGE : REASON_PERMITTED);
+    }
+    buf_fini(&request);
 }
 
 /* 1.12 */
@@ -518,6 +575,7 @@ int main(void)
         cmocka_unit_test(methods_without_a_body),
         cmocka_unit_test(pipelined_requests_stay_in_the_buffer),
         cmocka_unit_test(limits_of_heads),
+        cmocka_unit_test(limits_of_tokens),
         cmocka_unit_test(replies),
         cmocka_unit_test(refused_replies),
         cmocka_unit_test(unsolicited_replies),
