@@ -19,6 +19,7 @@ extern const struct command cmd_policy;
 extern const struct command cmd_approvals;
 extern const struct command cmd_key;
 extern const struct command cmd_plan;
+extern const struct command cmd_identity;
 extern const struct command cmd_audit;
 extern const struct command cmd_version;
 

@@ -16,6 +16,7 @@ int main(int argc, char **argv)
         cmd_approvals,
         cmd_key,
         cmd_plan,
+        cmd_identity,
         cmd_audit,
         cmd_version,
         {0},

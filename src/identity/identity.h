@@ -100,6 +100,12 @@ struct identity {
 enum reason identity_decide(const struct identity_source *sources, size_t count, const struct identity_keys *keys,
                             const struct identity_request *request, struct identity *identity);
 
+/* A token as one TOKEN entry reads it, by keys or by a provider's answer (at == NULL: by keys); with the slug in its audiences
+ * each slug is a resource of its own. What it is bound to is not checked. */
+enum identity_fault identity_source_read(const struct identity_source *source, struct span slug,
+                                         const struct identity_key_set *keys, struct span text, struct span answer,
+                                         int64_t now_us, struct identity_token **token) MUST_USE;
+
 void identity_leave(struct identity *identity); /* gives its token back; what it borrowed of it is gone */
 
 /* Whether the token that let somebody in would still do so, but for its binding: it has not ended, and its key is still among

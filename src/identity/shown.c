@@ -93,25 +93,31 @@ static bool fill_slug(const char *audience, struct span slug, char out[AUDIENCE_
     return true;
 }
 
-/* With the slug in its audiences each slug is a resource of its own. */
-static enum identity_fault read_with(const struct shown *shown, const struct identity_key_set *keys, struct span answer,
-                                     struct identity_token **token)
+enum identity_fault identity_source_read(const struct identity_source *source, struct span slug,
+                                         const struct identity_key_set *keys, struct span text, struct span answer,
+                                         int64_t now_us, struct identity_token **token)
 {
-    const struct identity_request *request = shown->request;
-    const struct identity_provider_rules *provider = &shown->source->provider->rules;
-    struct identity_token_rules rules = shown->source->rules;
+    const struct identity_provider_rules *provider = &source->provider->rules;
+    struct identity_token_rules rules = source->rules;
     char filled[AUDIENCES_MAX][AUDIENCE_BYTES];
     const char *audiences[AUDIENCES_MAX + 1] = {NULL};
 
-    for (size_t i = 0; shown->source->has_slug && i < AUDIENCES_MAX && rules.audiences[i] != NULL; i++) {
-        if (!fill_slug(rules.audiences[i], request->slug, filled[i]))
+    *token = NULL;
+    for (size_t i = 0; source->has_slug && i < AUDIENCES_MAX && rules.audiences[i] != NULL; i++) {
+        if (!fill_slug(rules.audiences[i], slug, filled[i]))
             return IDENTITY_FAULT_AUDIENCE;
         audiences[i] = filled[i];
     }
-    if (shown->source->has_slug)
+    if (source->has_slug)
         rules.audiences = audiences;
-    return answer.at != NULL ? identity_token_introspected(provider, &rules, shown->text, answer, request->now_us, token)
-                             : identity_token_read(provider, &rules, keys, shown->text, request->now_us, token);
+    return answer.at != NULL ? identity_token_introspected(provider, &rules, text, answer, now_us, token)
+                             : identity_token_read(provider, &rules, keys, text, now_us, token);
+}
+
+static enum identity_fault read_with(const struct shown *shown, const struct identity_key_set *keys, struct span answer,
+                                     struct identity_token **token)
+{
+    return identity_source_read(shown->source, shown->request->slug, keys, shown->text, answer, shown->request->now_us, token);
 }
 
 static void keep(const struct shown *shown, const struct identity_token *token, int64_t until_us)
