@@ -84,6 +84,8 @@ static enum code write_call(struct buf *out, const struct question *q)
         clock_text(q->time_us, time);
         add_text(out, "time", span_text(time), "");
     }
+    if (q->plan.step != 0)
+        buf_addf(out, "%s\"plan\":%u", buf_len(out) > 1 ? "," : "", q->plan.step);
     add_names(out, "groups", q->groups, q->group_count);
     add_names(out, "scopes", q->scopes, q->scope_count);
     add_value(out, "claims", q->claims);
@@ -229,7 +231,7 @@ static uint64_t hash_call(const struct question *q)
                                  q->path, q->query, q->resource, q->shown, q->session, q->correlation,
                                  q->root ? q->root->raw : SPAN_NONE, q->meta ? q->meta->raw : SPAN_NONE,
                                  q->params ? q->params->raw : SPAN_NONE, q->claims ? q->claims->raw : SPAN_NONE};
-    uint64_t hash = hash_mix(1, (uint64_t)q->time_us);
+    uint64_t hash = hash_mix(1 + q->plan.step, (uint64_t)q->time_us);
 
     for (enum dimension d = DIM_HELD; d < DIM_COUNT; d++) {
         struct held held = question_held(q, d);

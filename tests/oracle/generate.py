@@ -285,7 +285,7 @@ class Generator:
     def fact(self, effect):
         """A condition beyond arguments."""
         choice, sample = self.random.choice, self.random.sample
-        words = [word for word in ("during", "session", "client") + ("session",) * (4 * self.past) + (() if effect == "permit" else ("annotations",))
+        words = [word for word in ("during", "session", "client", "plan") + ("session",) * (4 * self.past) + (() if effect == "permit" else ("annotations",))
                  if word not in self.without]
         word, options = choice(words), {}
         self.wanted_facts.add(word)
@@ -308,6 +308,8 @@ class Generator:
                 value["by"] = sample(["session", "correlation", "principal", "tenant"], self.random.randrange(1, 3))
             if "called" in value and self.maybe(0.2):
                 value["upstreams"] = choice([["shop"], ["test", "s*"], ["*"]])
+        elif word == "plan":
+            value = "required"
         elif word == "client":
             value = choice(RANGES) if self.maybe(0.5) else sample(RANGES, 2)
         else:
@@ -474,6 +476,8 @@ class Generator:
             call["session"] = self.random.choice(["s1", "s2"])
         if self.maybe(0.6):
             call["correlation"] = self.random.choice(["c1", "c2"])
+        if "plan" in self.wanted_facts and self.maybe(0.5):
+            call["plan"] = self.random.randrange(1, 257)
         if "session" in self.wanted_facts and not self.past:
             call["after"] = [self.earlier(rules) for _ in range(self.random.randrange(3))]
         if "annotations" in self.wanted_facts:

@@ -443,6 +443,8 @@ def fact_truth(condition, call, nots):
         return session_truth(fact, call)
     if word == "client":
         return values.cidr(listed(fact), call.get("client", ""))
+    if word == "plan":
+        return truth(call.get("plan", 0) > 0)
     # annotations: a hint that the server has not given is absent (7)
     absent = truth((condition["options"].get("absent") == "applies") == (nots % 2 == 0))
     given = call["hints"]
@@ -829,5 +831,9 @@ def judge(rules, call, past=None):
         return (*kind, rule["id"], place, *rest, "-", *names)
     if waits:
         return ("deny", "rate_limited", "-", "-", *rest, str(min(waits)), *names)
+    planned = {**call, "plan": 1}  # 8.7: a permit that lacks nothing else says so
+    if any(rule["effect"] == "permit" and rule.get("mode") != "monitor" and rule_truth(rule, call)[0] != TRUE and rule_truth(rule, planned)[0] == TRUE
+           for rule in rules):
+        return ("deny", "plan_required", "-", "-", *rest, "-", *names)
     unknown = call["method"] != "tools/call" and not names_method(rules, call)
     return ("deny", "method_unknown" if unknown else "no_rule", "-", "-", *rest, "-", *names)
