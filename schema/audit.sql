@@ -105,7 +105,8 @@ ALTER TABLE decision ADD COLUMN token_key TEXT;
 ALTER TABLE decision ADD COLUMN claims_bytes INTEGER;
 ALTER TABLE decision ADD COLUMN claims_digest BLOB;
 ALTER TABLE decision ADD COLUMN claims TEXT;
--- The intent plan that the call is a step of: the SHA-256 of its signed text, in hexadecimal, and which step.
+-- The intent plan that the call showed: the SHA-256 of its signed text, in hexadecimal, which stands in an event `plan`, and the step
+-- of it that the call is (used where the verdict is permit); NULL: none that could be used.
 ALTER TABLE decision ADD COLUMN plan TEXT;
 ALTER TABLE decision ADD COLUMN plan_step TEXT;
 
@@ -140,7 +141,7 @@ ALTER TABLE outcome ADD COLUMN answer TEXT;
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
 -- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
--- heads_damaged, migrated (the tables around the
+-- heads_damaged, plan (what an agent was delegated, signed), migrated (the tables around the
 -- chain were brought to a newer version), sealed (the last row of a file), continued (the first of the next one) ...
 CREATE TABLE event (
     seq             INTEGER PRIMARY KEY,
