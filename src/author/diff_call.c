@@ -350,10 +350,8 @@ static void vary_fact(struct making *m, const struct json_node *base, const stru
         if (fact->dates[i].to_s != INT64_MAX)
             put_around(m, base, zone_moment(fact->zone, fact->dates[i].to_s) * 1000000);
     }
-    m->base.plan.step = fact->kind == FACT_PLAN;
-    if (fact->kind == FACT_PLAN && m->code == CODE_OK)
+    if ((m->base.plan.step = fact->kind == FACT_PLAN) != 0 && m->code == CODE_OK)
         put_tree(m, &m->base, tree);
-    m->base.plan = kept.plan;
     for (size_t i = 0; fact->kind == FACT_CLIENT && i < sizeof clients / sizeof *clients && m->code == CODE_OK; i++) {
         m->base.client = span_text(clients[i]);
         put_tree(m, &m->base, tree);
