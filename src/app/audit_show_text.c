@@ -134,6 +134,14 @@ static void say_answer(struct story *story)
 
 /* ---- the parts ---- */
 
+/* A line of its own, where there is such a value. */
+static void say_line(struct story *story, const char *name, const char *column)
+{
+    if (show__value(&story->show->call, column).at != NULL)
+        title(story, name);
+    say_value(story, "", column, "");
+}
+
 static void say_request(struct story *story)
 {
     title(story, "when");
@@ -146,9 +154,14 @@ static void say_request(struct story *story)
     say_value(story, " (", "authentication", ")");
     say_value(story, ", from ", "client", "");
     say_value(story, ", at ", "node", "");
-    if (show__value(&story->show->call, "session").at != NULL)
-        title(story, "session");
-    say_value(story, "", "session", "");
+    say_line(story, "groups", "groups");
+    say_line(story, "scopes", "scopes");
+    say_line(story, "claims", "claims");
+    say_line(story, "token of", "issuer");
+    say_value(story, ", by its key ", "token_key", "");
+    say_line(story, "plan", "plan");
+    say_value(story, ", step ", "plan_step", "");
+    say_line(story, "session", "session");
     title(story, "what");
     say_value(story, "", "method", " ");
     say_value(story, "", "tool", " ");
@@ -156,9 +169,7 @@ static void say_request(struct story *story)
     say_value(story, " (", "dialect", "");
     say_value(story, " ", "protocol_version", "");
     say(story, show__value(&story->show->call, "dialect").at != NULL ? ")" : "");
-    if (show__value(&story->show->call, "correlation").at != NULL)
-        title(story, "correlation");
-    say_value(story, "", "correlation", "");
+    say_line(story, "correlation", "correlation");
     say_value(story, ", instead of ", "correlation_replaced", "");
     say_value(story, ", trace ", "trace", "");
     say_arguments(story);
@@ -171,12 +182,8 @@ static void say_verdict(struct story *story)
     say_value(story, ": ", "reason", "");
     say_value(story, ", by rule ", "rule", "");
     say_value(story, " (", "rule_reason", ")");
-    if (show__value(&story->show->call, "undecided").at != NULL)
-        title(story, "undecided");
-    say_value(story, "", "undecided", "");
-    if (show__value(&story->show->call, "monitor").at != NULL)
-        title(story, "monitored");
-    say_value(story, "", "monitor", "");
+    say_line(story, "undecided", "undecided");
+    say_line(story, "monitored", "monitor");
     title(story, "policy");
     if (show__value(&story->show->call, "policy_version").at == NULL)
         say(story, "none");

@@ -349,6 +349,7 @@ int cmd_policy__explain(int argc, char **argv)
         {.name = "principal", .takes = "NAME", .help = "test by default", .value = &call->principal},
         {.name = "group", .takes = "NAME", .help = "a group of who asks; may be repeated", .many = &call->groups},
         {.name = "scope", .takes = "NAME", .help = "a scope of the token; may be repeated", .many = &call->scopes},
+        {.name = "claim", .takes = "KEY=VALUE", .help = "a claim of the token; may be repeated", .many = &call->claims},
         {.name = "upstream", .takes = "NAME", .help = "the route; test by default", .value = &call->upstream},
         {.name = "method", .takes = "NAME", .help = "tools/call by default; --arg then gives its params",
          .value = &call->method},

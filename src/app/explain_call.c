@@ -159,21 +159,22 @@ static bool is_json(struct span text)
     return valid;
 }
 
-/* --arg KEY=VALUE: a value that is JSON is taken as such, anything else is a string. */
-static int add_arg(struct explain_call *call, const char *arg, bool first)
+/* --arg KEY=VALUE, --claim KEY=VALUE: a value that is JSON is taken as such, anything else is a string. */
+static int add_members(struct explain_call *call, const char *option, const struct option_values *members)
 {
-    struct span value, key = span_cut(span_text(arg), '=', &value);
+    for (size_t i = 0; i < members->count; i++) {
+        struct span value, key = span_cut(span_text(members->value[i]), '=', &value);
 
-    if (strchr(arg, '=') == NULL)
-        return complain(STATUS_USAGE, "--arg \"%s\" has no value; write --arg KEY=VALUE", arg);
-    if (!first)
-        buf_add_byte(&call->text, ',');
-    json_write_string(&call->text, key);
-    buf_add_byte(&call->text, ':');
-    if (is_json(value))
-        buf_add_span(&call->text, value);
-    else
-        json_write_string(&call->text, value);
+        if (strchr(members->value[i], '=') == NULL)
+            return complain(STATUS_USAGE, "--%s \"%s\" has no value; write --%s KEY=VALUE", option, members->value[i], option);
+        buf_add_text(&call->text, i > 0 ? "," : "");
+        json_write_string(&call->text, key);
+        buf_add_byte(&call->text, ':');
+        if (is_json(value))
+            buf_add_span(&call->text, value);
+        else
+            json_write_string(&call->text, value);
+    }
     return OPTIONS_GO;
 }
 
@@ -216,9 +217,11 @@ static int read_options(struct explain_call *call)
         add_option(&call->text, given[i].key, given[i].value);
     add_held(&call->text, "groups", &call->groups);
     add_held(&call->text, "scopes", &call->scopes);
-    buf_add_text(&call->text, by_arguments ? "\"arguments\":{" : "\"params\":{");
-    for (size_t i = 0; i < call->args.count && status == OPTIONS_GO; i++)
-        status = add_arg(call, call->args.value[i], i == 0);
+    buf_add_text(&call->text, "\"claims\":{");
+    status = add_members(call, "claim", &call->claims);
+    buf_add_text(&call->text, by_arguments ? "},\"arguments\":{" : "},\"params\":{");
+    if (status == OPTIONS_GO)
+        status = add_members(call, "arg", &call->args);
     if (status == OPTIONS_GO && buf_add_text(&call->text, "}}") != CODE_OK)
         status = complain(STATUS_CANNOT, "%s", code_text(buf_code(&call->text)));
     return status == OPTIONS_GO ? read_text(call, "the call") : status;
@@ -292,7 +295,7 @@ static bool describes(const struct explain_call *call)
 {
     return call->tool != NULL || call->prompt != NULL || call->method != NULL || call->answers != NULL || call->path != NULL ||
            call->query != NULL || call->time != NULL || call->client != NULL ||
-           call->args.count + call->groups.count + call->scopes.count > 0;
+           call->args.count + call->groups.count + call->scopes.count + call->claims.count > 0;
 }
 
 static bool names_caller(const struct explain_call *call)

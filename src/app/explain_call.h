@@ -15,7 +15,7 @@ struct explain_call {
     /* as they were given; NULL: not */
     const char *call, *test, *seq, *audit, *config;
     const char *tool, *prompt, *tenant, *principal, *upstream, *method, *answers, *time, *client, *path, *query;
-    struct option_values args, groups, scopes;
+    struct option_values args, groups, scopes, claims;
     /* what they became */
     struct question question;
     struct policy *holder;
