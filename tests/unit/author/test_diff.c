@@ -92,6 +92,18 @@ static const struct row rows[] = {
      DIFF_PERMITS, "match.tenants is left out; it was [acme]", true},
     {PERMIT("only_args: [a]"), PERMIT("only_args: [a, b]"), DIFF_PERMITS, "only_args also takes b", true},
     {PERMIT("only_args: [a]"), RULE("permit", "match: {tools: [t]}"), DIFF_PERMITS, "only_args is left out; it was [a]", true},
+    /* 8.4: who asks */
+    {RULE("permit", "match: {tools: [t], groups: [a]}"), RULE("permit", "match: {tools: [t], groups: [a, 'b*']}"), DIFF_PERMITS,
+     "match.groups also takes 'b*'", true},
+    {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t], scopes: [a]}"), DIFF_DENIES, "match.scopes is now [a]", true},
+    {RULE("permit", "match: {tools: [t], scopes: [a]}"), RULE("permit", "match: {tools: [t], groups: [a]}"), DIFF_DENIES,
+     "match.groups is now [a]", true},
+    {FORBID("match: {groups: ['*']}"), FORBID("match: {groups: [x]}"), DIFF_PERMITS, "no longer takes '*'", true},
+    {PERMIT("when: [{claim: n, max: 5}]"), PERMIT("when: [{claim: n, max: 7}]"), DIFF_PERMITS, "claim n, max 7", true},
+    {PERMIT("when: [{claim: '$.a.b[*]', in: [x, y]}, {claim: c, equals: 1}]"),
+     PERMIT("when: [{claim: '$.a.b[*]', in: [x]}, {claim: c, equals: 1}]"), DIFF_DENIES, "in [x]", true},
+    {PERMIT("when: [{arg: n, max: 5}]"), PERMIT("when: [{claim: n, max: 5}]"), DIFF_DENIES,
+     "also asks {claim n, max 5}", true},
     /* nature */
     {RULE("permit", "match: {tools: [t]}"), RULE("forbid", "match: {tools: [t]}"), DIFF_DENIES, "is a forbid, was a permit", true},
     {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t]}, mode: monitor"),
@@ -326,6 +338,7 @@ static void test_same(void **state)
     "  - {id: a, effect: permit, match: {tools: [search, 'list_*'], tenants: [acme, 'team-*']}, only_args: [q, n, to],\n" \
     "     when: [{arg: q, matches: '[a-z]{2,9}(?:-x|y)?'}, {arg: n, is: integer, max: 10, optional: true},\n"           \
     "            {arg: '$.to[*]', ends_with: '@example.com', optional: true}]}\n"                                      \
+    "  - {id: b, effect: permit, match: {tools: [pay], groups: [staff], scopes: [pay]}, when: [{claim: level, min: 2}]}\n" \
     "  - {id: f, effect: forbid, match: {tools: ['*']}, when: [{arg: '$..*', contains: drop}]}\n"                      \
     "tests:\n"                                                                                                         \
     "  - {name: one, call: {tenant: acme, tool: search, arguments: {q: abc, n: 3}}, expect: {verdict: permit}}\n"
@@ -335,6 +348,7 @@ static void test_same(void **state)
     "     when: [{arg: q, matches: '[a-z]{2,9}'}, {arg: n, is: integer, max: 5, optional: true}]}\n"                   \
     "  - {id: g, effect: forbid, match: {methods: [resources/read]}, when: [{arg: uri, starts_with: 'file:', absent: ignored}]}\n" \
     "  - {id: r, effect: permit, match: {resources: ['file:*', 'https:*']}}\n"                                         \
+    "  - {id: b, effect: permit, match: {tools: [pay], groups: [staff, admin]}, when: [{claim: level, min: 3}]}\n"        \
     "  - {id: h, effect: require_approval, match: {tools: [search], methods: [tools/call]}, " \
     "when: [{arg: n, equals: 4, absent: ignored}]}\n" \
     "tests:\n"                                                                                                         \
