@@ -27,18 +27,13 @@ static void add_step(struct buf *out, struct span name)
     buf_add_text(out, "']");
 }
 
-/* Whether all that lies below `key` lies below `above`. */
-static bool is_below(struct span key, struct span above)
-{
-    return span_starts_with(key, above) && (key.len == above.len || key.at[above.len] == '[');
-}
-
+/* A key ends with its last name's bracket, so that all that begins with it lies below it. */
 static void take_out_below(struct policy *policy, struct span above)
 {
     const struct claim_ask **at = &policy->claims;
 
     while (*at != NULL)
-        if (is_below((*at)->key, above))
+        if (span_starts_with((*at)->key, above))
             *at = (*at)->next;
         else
             at = (const struct claim_ask **)(uintptr_t)&(*at)->next;
@@ -65,7 +60,7 @@ void policy__note_claim(struct compiler *c, struct condition *leaf)
     buf_fini(&key);
     leaf->claim = ask;
     for (const struct claim_ask *other = c->policy->claims; other != NULL; other = other->next)
-        if (is_below(ask->key, other->key))
+        if (span_starts_with(ask->key, other->key))
             return;
     take_out_below(c->policy, ask->key);
     *kept = *ask;

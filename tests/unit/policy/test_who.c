@@ -108,11 +108,19 @@ static void test_undecided(void **state)
 {
     const struct span odd = SPAN_LIT("kelvin\xe2\x84\xaa");
     const struct verdict *verdict;
+    struct question question;
     struct court court;
+    struct buf out;
 
     (void)state;
     court_open(&court, OF_GROUPS("{regex: '(?i)kelvink'}"));
-    assert_int_equal(judge(&court, asks(&odd, 1, NULL, 0), NULL)->kind, VERDICT_DENY);
+    question = asks(&odd, 1, NULL, 0);
+    assert_int_equal(judge(&court, question, NULL)->kind, VERDICT_DENY);
+    buf_init(&out, 65536);
+    assert_int_equal(explain_text(court.policy, &question, court.scratch, &court.verdict, &out), CODE_OK);
+    assert_int_equal(buf_add_byte(&out, '\0'), CODE_OK);
+    assert_non_null(strstr(buf_peek(&out).at, "its match holds or not: groups is undecided"));
+    buf_fini(&out);
     court_close(&court);
     court_open(&court, RULES("  - {id: r, effect: require_approval, match: {tools: [t], groups: [{regex: '(?:a|aa)+$'}]}, "
                              "slow_regex: allow}\n"));
