@@ -3,7 +3,7 @@
  * known by the member names that its path begins with, as RFC 9535 normalises them: `$['realm_access']['roles']`. */
 #include "policy/compile_priv.h"
 
-#define KEY_MAX_BYTES ((size_t)64 << 10)
+#define KEY_MAX_BYTES (SIZE_MAX / 2)
 
 /* The names that every value which the path selects lies below. */
 static uint32_t named_steps(const struct path *path)
@@ -55,9 +55,13 @@ void policy__note_claim(struct compiler *c, struct condition *leaf)
         add_step(&key, path_name_at(&leaf->path, i));
         ends[i + 1] = buf_len(&key);
     }
-    c->no_memory |= buf_code(&key) != CODE_OK;
-    *ask = (struct claim_ask){.key = policy__copy(c, buf_peek(&key)), .path = &leaf->path, .ends = ends, .steps = steps};
+    if (buf_code(&key) == CODE_OK)
+        *ask = (struct claim_ask){.key = policy__copy(c, buf_peek(&key)), .path = &leaf->path, .ends = ends, .steps = steps};
+    else
+        c->no_memory = true;
     buf_fini(&key);
+    if (c->no_memory)
+        return;
     leaf->claim = ask;
     for (const struct claim_ask *other = c->policy->claims; other != NULL; other = other->next)
         if (span_starts_with(ask->key, other->key))

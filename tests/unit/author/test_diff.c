@@ -95,7 +95,8 @@ static const struct row rows[] = {
     /* 8.4: who asks */
     {RULE("permit", "match: {tools: [t], groups: [a]}"), RULE("permit", "match: {tools: [t], groups: [a, 'b*']}"), DIFF_PERMITS,
      "match.groups also takes 'b*'", true},
-    {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t], scopes: [a]}"), DIFF_DENIES, "match.scopes is now [a]", true},
+    {RULE("permit", "match: {tools: [t]}"), RULE("permit", "match: {tools: [t], scopes: [a]}"), DIFF_DENIES,
+     "match.scopes is now [a]", true},
     {RULE("permit", "match: {tools: [t], scopes: [a]}"), RULE("permit", "match: {tools: [t], groups: [a]}"), DIFF_DENIES,
      "match.groups is now [a]", true},
     {FORBID("match: {groups: ['*']}"), FORBID("match: {groups: [x]}"), DIFF_PERMITS, "no longer takes '*'", true},
