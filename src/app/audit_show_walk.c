@@ -125,6 +125,11 @@ enum code show__walk(struct show *show, struct why *why)
 
     if (recorded == NULL)
         return CODE_NOMEM;
+    if (audit_is_restricted()) { /* a policy is all tenants' */
+        mem_free(recorded);
+        (void)snprintf(show->no_walk, sizeof show->no_walk, "the policy is not shown to who audits single tenants");
+        return CODE_OK;
+    }
     recorded_init(recorded);
     code = walk_record(show, recorded, why);
     recorded_fini(recorded);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callgate key: agents' keys. The store holds only their SHA-256; a key itself is printed once and never again. */
+/* callgate key: keys of agents and people. The store holds only their SHA-256; a key itself is printed once, never again. */
 #include "app/commands.h"
+#include "app/conf.h"
 #include "app/print.h"
 #include "app/store.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 128
+#define ROLES_BYTES_MAX 4000
 
 /* What policies and headers can name: printable ASCII without blanks. */
 static int check_name(const char *option, const char *name)
@@ -42,21 +44,31 @@ static int read_expiry(const char *text, int64_t now_us, int64_t *expires_us)
     return OPTIONS_GO;
 }
 
+/* A person has roles, an agent a tenant. */
+static void add_whose(struct doc *doc, const struct store_key *key)
+{
+    doc_text(doc, "principal", key->principal);
+    if (key->roles.at != NULL)
+        doc_text(doc, "roles", key->roles);
+    else
+        doc_text(doc, "tenant", key->tenant);
+}
+
 static int print_made(const struct store_key *key, const char *text, bool as_json)
 {
     struct doc *doc;
 
     if (!as_json) {
         printf("%s\n", text);
-        fprintf(stderr, "key %lld of %.*s, tenant %.*s; it is not shown again, keep it safe\n", (long long)key->id,
-                SPAN_ARG(key->principal), SPAN_ARG(key->tenant));
+        fprintf(stderr, "key %lld of %.*s, %s %.*s; it is not shown again, keep it safe\n", (long long)key->id,
+                SPAN_ARG(key->principal), key->roles.at != NULL ? "a person who is" : "tenant",
+                SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant));
         return STATUS_DONE;
     }
     doc = doc_object();
     doc_int(doc, "id", key->id);
     doc_text(doc, "key", span_text(text));
-    doc_text(doc, "principal", key->principal);
-    doc_text(doc, "tenant", key->tenant);
+    add_whose(doc, key);
     print_time(doc, "expires", key->expires_us);
     return print_doc(&doc);
 }
@@ -80,15 +92,40 @@ static int make_key(struct store_key *key, const struct store_place *place, bool
     return status;
 }
 
+/* Whose it is: an agent's, or a person's. Takes: roles: its text, which the key borrows. */
+static int check_whose(const char *tenant, const struct option_values *claims, const struct option_values *roles,
+                       struct buf *text)
+{
+    struct span none;
+    int status = tenant != NULL ? check_name("tenant", tenant) : OPTIONS_GO;
+
+    if ((tenant == NULL) == (roles->count == 0))
+        return complain(STATUS_USAGE, "a key is an agent's, with --tenant, or a person's, with --role; name one of the two");
+    for (size_t i = 0; i < claims->count && status == OPTIONS_GO; i++)
+        status = roles->count > 0 ? complain(STATUS_USAGE, "--may-claim is for agents; leave it out")
+                                  : check_name("may-claim", claims->value[i]);
+    if (claims->count == OPTION_VALUES_MAX)
+        return complain(STATUS_USAGE, "too many --may-claim; use globs");
+    for (size_t i = 0; i < roles->count && status == OPTIONS_GO; i++) {
+        if (people_role_read(span_text(roles->value[i]), &none) == 0)
+            status = complain(STATUS_USAGE, "--role \"%s\" is none; write viewer, approver, author, auditor, auditor:TENANT or "
+                              "admin", roles->value[i]);
+        else if (buf_addf(text, "%s%s", i > 0 ? " " : "", roles->value[i]) != CODE_OK)
+            status = complain(STATUS_USAGE, "too many --role; give fewer");
+    }
+    return status;
+}
+
 static int run_create(int argc, char **argv)
 {
     struct store_place place = {0};
-    struct option_values claims = {0};
+    struct option_values claims = {0}, roles = {0};
     const char *principal = NULL, *tenant = NULL, *expires = NULL, *note = NULL;
     bool as_json = false;
     const struct option options[] = {
-        {.name = "principal", .takes = "NAME", .help = "who the agent is (required)", .value = &principal},
-        {.name = "tenant", .takes = "NAME", .help = "whom it works for (required)", .value = &tenant},
+        {.name = "principal", .takes = "NAME", .help = "who the agent, or the person, is (required)", .value = &principal},
+        {.name = "tenant", .takes = "NAME", .help = "of an agent's: whom it works for", .value = &tenant},
+        {.name = "role", .takes = "NAME", .help = "of a person's, who then logs in by it; may be repeated", .many = &roles},
         {.name = "may-claim", .takes = "GLOB", .help = "a further tenant it may name; may be repeated", .many = &claims},
         {.name = "expires", .takes = "TIME", .help = "90d, 12h; without: never", .value = &expires},
         {.name = "note", .takes = "TEXT", .help = "for people", .value = &note},
@@ -96,33 +133,37 @@ static int run_create(int argc, char **argv)
         STORE_OPTIONS(&place),
         {0},
     };
-    const struct usage usage = {"callgate key create --principal NAME --tenant NAME [OPTIONS]",
-                                "Makes a key for an agent and prints it, once. A running gate accepts it within a second.",
+    const struct usage usage = {"callgate key create --principal NAME (--tenant NAME | --role NAME...) [OPTIONS]",
+                                "Makes a key and prints it, once. An agent calls tools by it; a running gate accepts it\n"
+                                "within a second. A person with --role gives commands over the gate's socket by it\n"
+                                "(`callgate login --key`): viewer, approver, author, auditor, auditor:TENANT or admin.\n"
+                                "Neither is good for the other.",
                                 options, 0, 0};
+    struct buf role_text;
     char actor[ACTOR_BYTES];
     struct store_key key = {.made_us = clock_wall_us()};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status != OPTIONS_GO)
         return status;
-    if (principal == NULL || tenant == NULL)
-        return complain(STATUS_USAGE, "--principal and --tenant are required; usage: %s", usage.synopsis);
-    if ((status = check_name("principal", principal)) != OPTIONS_GO || (status = check_name("tenant", tenant)) != OPTIONS_GO)
+    if (principal == NULL)
+        return complain(STATUS_USAGE, "--principal is required; usage: %s", usage.synopsis);
+    if ((status = check_name("principal", principal)) != OPTIONS_GO ||
+        (status = read_expiry(expires, key.made_us, &key.expires_us)) != OPTIONS_GO)
         return status;
-    for (size_t i = 0; i < claims.count; i++)
-        if ((status = check_name("may-claim", claims.value[i])) != OPTIONS_GO)
-            return status;
-    if ((status = read_expiry(expires, key.made_us, &key.expires_us)) != OPTIONS_GO)
-        return status;
-    if (claims.count == OPTION_VALUES_MAX)
-        return complain(STATUS_USAGE, "too many --may-claim; use globs");
     actor_name(actor);
+    buf_init(&role_text, ROLES_BYTES_MAX);
+    status = check_whose(tenant, &claims, &roles, &role_text);
     key.principal = span_text(principal);
-    key.tenant = span_text(tenant);
+    key.tenant = span_text(tenant != NULL ? tenant : "");
+    key.roles = roles.count > 0 ? buf_peek(&role_text) : SPAN_NONE;
     key.note = span_text(note);
     key.made_by = span_text(actor);
     key.may_claim = claims.value;
-    return make_key(&key, &place, as_json);
+    if (status == OPTIONS_GO)
+        status = make_key(&key, &place, as_json);
+    buf_fini(&role_text);
+    return status;
 }
 
 static const char *state_of(const struct store_key *key)
@@ -140,8 +181,7 @@ static enum code list_json(void *context, const struct store_key *key)
     (void)context;
     doc_int(doc, "id", key->id);
     doc_text(doc, "state", span_text(state_of(key)));
-    doc_text(doc, "principal", key->principal);
-    doc_text(doc, "tenant", key->tenant);
+    add_whose(doc, key);
     claims = doc_add_array(doc, "may_claim");
     for (const char *const *claim = key->may_claim; claim != NULL && *claim != NULL; claim++)
         doc_text(claims, NULL, span_text(*claim));
@@ -164,11 +204,11 @@ static enum code list_line(void *context, const struct store_key *key)
     char expires[CLOCK_TEXT_BYTES] = "never";
 
     if ((*count)++ == 0)
-        printf("%4s  %-8s %-20s %-16s %-28s %s\n", "id", "state", "principal", "tenant", "expires", "note");
+        printf("%4s  %-8s %-20s %-16s %-28s %s\n", "id", "state", "principal", "tenant, or roles", "expires", "note");
     if (key->expires_us != 0)
         clock_text(key->expires_us, expires);
     printf("%4lld  %-8s %-20.*s %-16.*s %-28s %.*s\n", (long long)key->id, state_of(key), SPAN_ARG(key->principal),
-           SPAN_ARG(key->tenant), expires, SPAN_ARG(key->note));
+           SPAN_ARG(key->roles.at != NULL ? key->roles : key->tenant), expires, SPAN_ARG(key->note));
     return CODE_OK;
 }
 
@@ -239,4 +279,4 @@ static const struct command subs[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-const struct command cmd_key = {"key", "agents' keys: create, list, revoke", NULL, subs};
+const struct command cmd_key = {"key", "keys of agents and people: create, list, revoke", NULL, subs};

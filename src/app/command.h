@@ -94,11 +94,11 @@ int command_run(const struct command *commands, const char *path, int argc, char
 
 /* Who gives a command. */
 #define ACTOR_BYTES PERSON_BYTES
-#define ACTOR_ALIASES 16
+#define ACTOR_ALIASES 160
 #define ACTOR_ALIAS_BYTES 264
 struct actor {
     char name[ACTOR_BYTES];   /* as it is recorded: the login, and the account where that is another ("alice (as root)") */
-    char shown[ACTOR_BYTES];  /* who this is by a login of `people:`; "": only the account is known */
+    char shown[ACTOR_ALIAS_BYTES]; /* who this is by a login of `people:`; "": only the account is known */
     uid_t account;            /* of the login, where the kernel remembers one */
     char alias[ACTOR_ALIASES][ACTOR_ALIAS_BYTES]; /* all names that are known */
     size_t alias_count;

@@ -13,7 +13,6 @@
 #define ARENA_MAX_BYTES ((size_t)64 << 20)
 #define MAX_HOSTS 1024
 #define MAX_WORKERS 256
-#define MAX_GROUPS 64
 
 static void read_trusted_proxies(struct conf_reader *reader, const struct yaml_node *root)
 {
@@ -100,18 +99,6 @@ static void read_admin(struct conf_reader *reader, const struct yaml_node *root,
         *shown[conf__word(reader, page, "public", pages)] = true;
 }
 
-static void people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people)
-{
-    const struct yaml_node *node = yaml_member(root, "people");
-
-    *people = (struct conf_people){.is_on = node != NULL};
-    if (node == NULL || !conf__read(reader, node, conf__people, "`people`", people))
-        return;
-    for (size_t role = 0; role < PEOPLE_ROLES; role++) /* behind `socket`, in the order of enum people_role */
-        people->groups[role].count = conf__texts(reader, node, conf__people[1 + role].name, MAX_GROUPS, conf__text,
-                                                 &people->groups[role].names);
-}
-
 /* Every host that is asked for, each once. */
 static void collect_names(struct conf_reader *reader, struct conf *conf)
 {
@@ -147,7 +134,7 @@ static void read_all(struct conf_reader *reader, const struct yaml_node *root, s
     check_files(reader, root, conf);
     read_admin(reader, root, &conf->admin);
     conf__check_pipe(reader, root, &conf->pipe);
-    people_of(reader, root, &conf->people);
+    conf__people_of(reader, root, &conf->people);
     conf__notification(reader, yaml_member(root, "notify"), &conf->notify);
     reader->arena = &proxy->arena;
     proxy->host_count = conf__texts(reader, root, "hosts", MAX_HOSTS, conf__host, &proxy->hosts);
@@ -303,7 +290,7 @@ enum code conf_people(const char *path, struct arena *arena, struct conf_people 
     if (code != CODE_OK)
         return code;
     reader.tree = tree;
-    people_of(&reader, yaml_root(tree), out);
+    conf__people_of(&reader, yaml_root(tree), out);
     yaml_tree_free(&tree);
     return reader.out_of_memory ? CODE_NOMEM : faults->count > before ? CODE_INVALID : CODE_OK;
 }

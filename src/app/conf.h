@@ -8,6 +8,7 @@
 #ifndef APP_CONF_H
 #define APP_CONF_H
 
+#include "identity/token.h"
 #include "os/resolve.h"
 #include "pipe/runner.h"
 #include "proxy/conf.h"
@@ -45,9 +46,32 @@ struct conf_pipe {
     const char *user;              /* whom a gate of root's becomes; NULL: nobody. For the pipe alone */
 };
 
-/* What a person may do over the gate's control socket, by the groups of the machine that he is in. */
-enum people_role { PEOPLE_APPROVERS = 0, PEOPLE_AUTHORS, PEOPLE_AUDITORS, PEOPLE_ADMINS, PEOPLE_ROLES };
+/* What a person may do over the gate's control socket: by the groups of the machine that he is in, or by who he is. */
+enum people_role { PEOPLE_APPROVERS = 0, PEOPLE_AUTHORS, PEOPLE_AUDITORS, PEOPLE_ADMINS, PEOPLE_VIEWERS, PEOPLE_ROLES };
 #define PEOPLE_BIT(role) (1u << (role))
+#define PEOPLE_AUDITS_TENANTS PEOPLE_BIT(PEOPLE_ROLES) /* `auditor:TENANT`, and no other's rows */
+
+/* One role as it is written: "approver", "auditor:acme". Takes: tenant: set to what stands behind the colon, or to nothing.
+ * Returns: its bit; 0: it is none. */
+unsigned people_role_read(struct span text, struct span *tenant);
+
+/* One of `members`: a person by name, or all whom a provider says to be in a group. */
+struct conf_member {
+    struct span name;                  /* empty: of a group, by whose login he is called */
+    const struct span *accounts;       /* of the machine, which are this person's */
+    const struct span *principals;     /* of agents that are */
+    size_t account_count, principal_count;
+    struct span provider, subject, group;
+    const struct span *roles;
+    size_t role_count;
+};
+
+/* One of `logins`: how people show by a provider who they are. */
+struct conf_login {
+    struct span provider, client;
+    struct span principal, groups;     /* paths into the claims; of groups empty: there are none */
+    struct identity_provider_rules rules;
+};
 
 struct conf_people {
     bool is_on;
@@ -56,6 +80,9 @@ struct conf_people {
         const struct span *names;
         size_t count;
     } groups[PEOPLE_ROLES];
+    const struct conf_login *logins;
+    const struct conf_member *members;
+    size_t login_count, member_count;
 };
 
 struct conf {

@@ -310,12 +310,32 @@ const struct conf_key conf__pipes[] = {
     KEY("linger", TIME, AT(conf_pipe, linger_ms), 1, DAY, "10s", "A gate that a pipe started ends so long after its last one."),
     {.name = NULL}};
 
+const struct conf_key conf__logins[] = {
+    KEY("provider", NAME, BY_HAND, 0, 0, NULL, "One of `providers`, by its name."),
+    KEY("client", NAME, BY_HAND, 0, 0, NULL, "As which client people log in; the audience of their ID tokens."),
+    KEY("principal", NAME, BY_HAND, 0, 0, "$.sub", "Where the token says who it is."),
+    KEY("groups", NAME, BY_HAND, 0, 0, NULL, "Where it lists the groups that `members` name."),
+    {.name = NULL}};
+
+const struct conf_key conf__members[] = {
+    KEY("name", NAME, BY_HAND, 0, 0, NULL, "A person's, as it is recorded."),
+    KEY("accounts", TEXTS, BY_HAND, 0, 0, NULL, "Accounts of the machine that are this person's."),
+    KEY("provider", NAME, BY_HAND, 0, 0, NULL, "Who says who it is, one of `logins`."),
+    KEY("subject", TEXT, BY_HAND, 0, 0, NULL, "What the login's `principal` is for this person."),
+    KEY("group", TEXT, BY_HAND, 0, 0, NULL, "In place of a name and a subject: all of this group."),
+    KEY("principals", TEXTS, BY_HAND, 0, 0, NULL, "Agents that are this person's, whose calls others approve."),
+    KEY("roles", TEXTS, BY_HAND, 0, 0, NULL, "viewer, approver, author, auditor, 'auditor:TENANT', admin."),
+    {.name = NULL}};
+
 const struct conf_key conf__people[] = {
     KEY("socket", FILE, AT(conf_people, socket), 0, 0, "/run/callgate/control.sock", "Where the gate takes people's commands."),
     KEY("approvers", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may look at held calls and decide."),
     KEY("authors", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may load, remove and activate policies."),
     KEY("auditors", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may read the audit, policies and keys' names."),
     KEY("admins", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may do all of this, and make and revoke keys."),
+    KEY("viewers", TEXTS, BY_HAND, 0, 0, NULL, "Groups that may read policies and figures, and no call."),
+    KEY("logins", LIST, BY_HAND, 0, 0, NULL, "How people show who they are by a provider.", IN(conf__logins, "a login")),
+    KEY("members", LIST, BY_HAND, 0, 0, NULL, "People by name, and their roles.", IN(conf__members, "a member")),
     {.name = NULL}};
 
 /* ---- providers ---- */

@@ -73,8 +73,8 @@ extern const struct conf_key conf__top[], conf__limits[], conf__admin[], conf__l
     conf__route_audit[], conf__rates[], conf__url[], conf__program[], conf__server[], conf__header[], conf__outgoing[],
     conf__outgoing_client[], conf__client_credentials[], conf__exchange[],
     conf__source[], conf__certificate[], conf__certificate_tenant[], conf__nobody[], conf__token[], conf__tenant[],
-    conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__pipes[], conf__people[], conf__notify[],
-    conf__notify_secret[];
+    conf__provider[], conf__introspect[], conf__client[], conf__plan[], conf__pipes[], conf__people[], conf__logins[],
+    conf__members[], conf__notify[], conf__notify_secret[];
 
 /* What conf_provider.c reads of a provider by these tables. */
 struct conf_provider_keys {
@@ -169,6 +169,7 @@ void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct
 void conf__pass(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
 void conf__resource(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route); /* the last of it */
 void conf__identity(struct conf_reader *reader, const struct yaml_node *map, struct proxy_route *route);
+void conf__people_of(struct conf_reader *reader, const struct yaml_node *root, struct conf_people *people);
 void conf__source_certificate(struct conf_reader *reader, const struct yaml_node *node, struct identity_source *source);
 /* Before the routes, which name them. */
 void conf__providers(struct conf_reader *reader, const struct yaml_node *root);

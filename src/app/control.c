@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,7 +13,9 @@
 #define AUTHORS PEOPLE_BIT(PEOPLE_AUTHORS)
 #define AUDITORS PEOPLE_BIT(PEOPLE_AUDITORS)
 #define ADMINS PEOPLE_BIT(PEOPLE_ADMINS)
-#define ANYBODY (APPROVERS | AUTHORS | AUDITORS | ADMINS)
+#define VIEWERS PEOPLE_BIT(PEOPLE_VIEWERS)
+#define ANYBODY (APPROVERS | AUTHORS | AUDITORS | ADMINS | VIEWERS)
+#define WHOSE PEOPLE_AUDITS_TENANTS /* of those tenants alone */
 
 /* A key is a right to call and no text that others can read first: making one is no author's. */
 static const struct control_command commands[] = {
@@ -30,11 +33,11 @@ static const struct control_command commands[] = {
     {.name = "key", .sub = "create", .roles = ADMINS, .writes = true},
     {.name = "key", .sub = "revoke", .roles = ADMINS, .operands_max = -1, .writes = true},
     {.name = "key", .sub = "list", .roles = AUDITORS | ADMINS},
-    {.name = "audit", .sub = "query", .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true},
-    {.name = "audit", .sub = "show", .roles = AUDITORS | ADMINS, .operands_max = 1, .is_of_audit = true},
-    {.name = "audit", .sub = "stats", .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true},
-    {.name = "audit", .sub = "tail", .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true},
-    {.name = "audit", .sub = "export", .roles = AUDITORS | ADMINS, .is_of_audit = true, .lasts = true},
+    {.name = "audit", .sub = "query", .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true},
+    {.name = "audit", .sub = "show", .roles = AUDITORS | ADMINS | WHOSE, .operands_max = 1, .is_of_audit = true},
+    {.name = "audit", .sub = "stats", .roles = AUDITORS | ADMINS | WHOSE | VIEWERS, .is_of_audit = true, .lasts = true},
+    {.name = "audit", .sub = "tail", .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true},
+    {.name = "audit", .sub = "export", .roles = AUDITORS | ADMINS | WHOSE, .is_of_audit = true, .lasts = true},
 };
 
 const struct control_command *control_find(int argc, char *const *argv)
@@ -45,11 +48,30 @@ const struct control_command *control_find(int argc, char *const *argv)
     return NULL;
 }
 
+/* Takes: name: the reader's copy, which ends with a NUL. */
+static enum code add_account(struct control_people *people, const char *name, size_t member, struct why *why)
+{
+    const struct passwd *user = getpwnam(name);
+
+    if (user == NULL || user->pw_uid == PERSON_NOBODY)
+        return why_set(why, CODE_INVALID, "`people: {members: [{accounts: [%s]}]}`: there is no such account of a person "
+                       "on this machine; leave it out, or make it", name);
+    for (size_t i = 0; i < people->account_count; i++)
+        if (people->accounts[i].account == user->pw_uid)
+            return why_set(why, CODE_INVALID, "`people: {members: [{accounts: [%s]}]}`: this account is another member's "
+                           "already; an account is one person's", name);
+    if (people->account_count == sizeof people->accounts / sizeof people->accounts[0])
+        return why_set(why, CODE_LIMIT, "`people: {members}` name more accounts than are taken (%zu)", people->account_count);
+    people->accounts[people->account_count].account = user->pw_uid;
+    people->accounts[people->account_count++].member = member;
+    return CODE_OK;
+}
+
 enum code control_people_find(const struct conf_people *conf, struct control_people *people, struct why *why)
 {
-    static const char *const keys[PEOPLE_ROLES] = {"approvers", "authors", "auditors", "admins"};
+    static const char *const keys[PEOPLE_ROLES] = {"approvers", "authors", "auditors", "admins", "viewers"};
 
-    people->count = 0;
+    people->count = people->account_count = 0;
     for (unsigned role = 0; role < PEOPLE_ROLES; role++)
         for (size_t i = 0; i < conf->groups[role].count; i++) {
             const char *name = conf->groups[role].names[i].at; /* the reader's copy ends with a NUL */
@@ -63,6 +85,13 @@ enum code control_people_find(const struct conf_people *conf, struct control_peo
                                "name another one", keys[role], name);
             people->all[people->count].group = group->gr_gid;
             people->all[people->count++].roles = PEOPLE_BIT(role);
+        }
+    for (size_t i = 0; i < conf->member_count; i++)
+        for (size_t j = 0; j < conf->members[i].account_count; j++) {
+            enum code code = add_account(people, conf->members[i].accounts[j].at, i, why);
+
+            if (code != CODE_OK)
+                return code;
         }
     return CODE_OK;
 }

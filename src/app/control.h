@@ -17,6 +17,7 @@
 
 #include "app/command.h"
 #include "app/conf.h"
+#include "evidence/query.h"
 
 #define CONTROL_SOCKET "CALLGATE_SOCKET" /* the environment's name of the socket, for who cannot read the configuration */
 #define CONTROL_USUAL "/run/callgate/control.sock" /* as conf_keys.c has it */
@@ -34,15 +35,49 @@ struct control_command {
 /* Takes: the words of a command line behind the program's name. Returns: NULL where it is none of these. */
 const struct control_command *control_find(int argc, char *const *argv);
 
-/* The numbers of the groups. Asks the system's name service. */
+/* The numbers of groups, and of the accounts of members. Asks the system's name service. */
 struct control_people {
     struct {
         gid_t group;
         unsigned roles;
     } all[PEOPLE_ROLES * 64];
     size_t count;
+    struct {
+        uid_t account;
+        size_t member; /* of conf_people.members */
+    } accounts[1024];
+    size_t account_count;
 };
 enum code control_people_find(const struct conf_people *conf, struct control_people *people, struct why *why) MUST_USE;
+
+/* What somebody may do. */
+struct control_rights {
+    unsigned roles;   /* PEOPLE_BIT, PEOPLE_AUDITS_TENANTS */
+    struct span tenants[AUDIT_TENANTS_MAX]; /* of PEOPLE_AUDITS_TENANTS */
+    size_t tenant_count;
+};
+/* Adds a role as it is written, which lives as long as they; what is none, or too much, adds nothing. */
+void control_add_role(struct control_rights *rights, struct span role);
+
+/* ---- who it is: on the gate's side ---- */
+
+/* By an account: whose of the members it is, and what this one may. */
+void control_know_account(const struct conf_people *conf, const struct control_people *people, uid_t uid, struct actor *actor,
+                          struct control_rights *rights);
+
+/* By what he shows: a person's key, or an ID token. The rights are those of the login alone.
+ * Takes: store: its path; the key sets of providers are beside it.
+ * Errors: CODE_DENIED with a sentence that says why nobody is let in by it. */
+enum code control_know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
+                             struct control_rights *rights, struct why *why) MUST_USE;
+
+/* Prints CONTROL_WHO's answer. Returns: an exit status. */
+int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights);
+
+/* Before a command's words: who gives it, as he shows it. */
+#define CONTROL_LOGIN "login="
+/* In a command's place: who one is, and by which providers one could log in, as JSON. */
+#define CONTROL_WHO "login"
 
 /* ---- frames ---- */
 
@@ -80,6 +115,12 @@ bool control_words(struct span bytes, size_t count, char **argv);
 /* Gives the command over the socket where it is one of them and its store is not this process's to open.
  * Returns: OPTIONS_GO where it is to be run here; else its exit status. */
 int control_ask(int argc, char **argv);
+
+/* Where the gate of this configuration listens. Takes: arena: which holds it, and is the caller's in any case. */
+const char *control_socket(const char *config, struct arena *arena);
+
+/* Gives one command. Takes: login: what is shown of who gives it, or NULL; out: where it prints. Returns: its exit status. */
+int control_talk(const char *socket, const char *login, int argc, char **argv, int out);
 
 /* The process beside the gate, which it is told through CONTROL_GATE_FD: one word when it listens, "" or why it cannot.
  * Takes: commands: the program's; argv: the configuration, the store and the audit. Blocks: until the gate has gone. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The person's side of the control socket. */
 #include "app/control.h"
+#include "app/login.h"
 #include "app/print.h"
 
 #include "base/mem.h"
@@ -50,25 +51,37 @@ static bool is_kept(const char *path, bool to_write)
     return access(path, to_write ? R_OK | W_OK : R_OK) != 0 && errno == EACCES;
 }
 
-/* What may not be read says nothing of the socket: then it is where it usually is. Returns: false where the command is to be
- * run here. Takes: socket: on the arena. */
+const char *control_socket(const char *config, struct arena *arena)
+{
+    static struct faults faults;
+    const char *named = getenv(CONTROL_SOCKET);
+    struct conf_people people;
+    bool is_read;
+
+    faults_init(&faults);
+    is_read = conf_people(config, arena, &people, &faults) == CODE_OK && people.is_on;
+    return named != NULL && named[0] != '\0' ? named : is_read ? people.socket : CONTROL_USUAL;
+}
+
+/* What may not be read says nothing of the socket: then it is where it usually is. Who has a login gives his commands by it.
+ * Returns: false where the command is to be run here. Takes: socket: on the arena. */
 static bool find_socket(const struct control_command *command, const char *config, struct arena *arena, const char **socket)
 {
     static struct faults faults;
     struct conf_people people;
     const char *named = getenv(CONTROL_SOCKET);
     char *database = NULL;
-    bool is_needed;
+    bool is_needed, is_named = named != NULL && named[0] != '\0';
 
     faults_init(&faults);
-    *socket = named != NULL && named[0] != '\0' ? named : CONTROL_USUAL;
+    *socket = is_named ? named : CONTROL_USUAL;
     if (conf_people(config, arena, &people, &faults) != CODE_OK)
         return is_kept(config, false) || (access(config, F_OK) != 0 && access(*socket, F_OK) == 0);
     is_needed = (command->is_of_audit ? conf_audit_path(config, &database, &faults)
                                       : conf_store_path(config, &database, &faults)) == CODE_OK &&
-                is_kept(database, command->writes);
+                (is_kept(database, command->writes) || login_is_there(people.is_on && !is_named ? people.socket : *socket));
     mem_free(database);
-    if (people.is_on && (named == NULL || named[0] == '\0'))
+    if (people.is_on && !is_named)
         *socket = people.socket;
     return is_needed && (people.is_on || named != NULL);
 }
@@ -112,9 +125,9 @@ static int connect_to(const char *path, int *fd)
 }
 
 /* With the descriptors that the command is to print into. */
-static bool send_head(int fd, const struct control_head *head)
+static bool send_head(int fd, const struct control_head *head, int out)
 {
-    const int handed[] = {STDOUT_FILENO, STDERR_FILENO};
+    const int handed[] = {out, STDERR_FILENO};
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof handed)];
@@ -131,10 +144,17 @@ static bool send_head(int fd, const struct control_head *head)
     return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *head;
 }
 
-/* All but where the configuration is, which has said its word: the gate has its own. */
-static enum code add_words(struct buf *words, int argc, char **argv, struct control_head *head)
+/* Behind the login, where there is one, all but where the configuration is, which has said its word: the gate has its own. */
+static enum code add_words(struct buf *words, const char *login, int argc, char **argv, struct control_head *head)
 {
     enum code code = CODE_OK;
+
+    if (login != NULL) {
+        code = buf_add_text(words, CONTROL_LOGIN);
+        if (code == CODE_OK)
+            code = buf_add(words, login, strlen(login) + 1);
+        head->count++;
+    }
 
     for (int i = 0; i < argc && code == CODE_OK; i++) {
         if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
@@ -166,7 +186,7 @@ static enum code send_file(int fd, int argc, char **argv, struct span path)
     return code;
 }
 
-static int talk(int fd, int argc, char **argv)
+static int talk(int fd, const char *login, int argc, char **argv, int out)
 {
     enum control_kind kind = CONTROL_FILE;
     enum code code = CODE_OK;
@@ -175,8 +195,9 @@ static int talk(int fd, int argc, char **argv)
     int status;
 
     buf_init(&frame, CONTROL_WORDS_BYTES);
-    code = add_words(&frame, argc, argv, &head);
-    if (code == CODE_OK && send_head(fd, &head))
+    buf_wipes(&frame);
+    code = add_words(&frame, login, argc, argv, &head);
+    if (code == CODE_OK && send_head(fd, &head, out))
         (void)control_write(fd, buf_peek(&frame)); /* where it is refused at once, the answer says why */
     while (kind == CONTROL_FILE && code == CODE_OK) {
         code = control_receive(fd, &kind, &frame);
@@ -196,22 +217,48 @@ static int talk(int fd, int argc, char **argv)
     return status;
 }
 
+int control_talk(const char *socket, const char *login, int argc, char **argv, int out)
+{
+    int fd = -1, status = connect_to(socket, &fd);
+
+    if (status == OPTIONS_GO)
+        status = talk(fd, login, argc, argv, out);
+    sock_close(&fd);
+    return status;
+}
+
+/* As whoever the person shows to be. */
+static int talk_as_shown(const char *socket, int argc, char **argv)
+{
+    struct why why = {""};
+    struct buf login;
+    enum code code;
+    int status;
+
+    buf_init(&login, LOGIN_BYTES);
+    buf_wipes(&login);
+    code = login_find(socket, &login, &why);
+    if (code == CODE_OK)
+        code = buf_add_byte(&login, '\0');
+    status = code == CODE_OK ? control_talk(socket, buf_len(&login) > 1 ? buf_peek(&login).at : NULL, argc, argv, STDOUT_FILENO)
+                             : complain_why(code, &why);
+    buf_fini(&login);
+    return status;
+}
+
 int control_ask(int argc, char **argv)
 {
     const struct control_command *command = control_find(argc, argv);
     const char *config = conf_find(value_of(argc, argv, "--config")), *socket;
     struct arena arena;
-    int fd = -1, status = OPTIONS_GO;
+    int status = OPTIONS_GO;
 
     if (command == NULL || is_given(argc, argv, "--help") || is_given(argc, argv, "-h") ||
         value_of(argc, argv, "--store") != NULL)
         return OPTIONS_GO;
     print_failures_as_json(is_given(argc, argv, "--json"));
     if (find_socket(command, config, &arena, &socket))
-        status = connect_to(socket, &fd);
-    if (fd != -1)
-        status = talk(fd, argc, argv);
-    sock_close(&fd);
+        status = talk_as_shown(socket, argc, argv);
     arena_fini(&arena);
     return status;
 }

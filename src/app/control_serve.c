@@ -29,12 +29,17 @@
 
 #define ASKERS_MAX 32      /* at once */
 #define ASKERS_OF_ONE 8    /* of one account */
+#define STRANGERS_MAX 16   /* of those in no group: they keep nobody else out */
 #define ASK_SECONDS 60     /* for a command that does not last */
+#define UNKNOWN_SECONDS 10 /* for somebody in no group to say who he is */
 #define WORDS_BYTES ((size_t)1 << 20) /* of its standard error, before anything is written */
 #define MEMORY_BYTES ((rlim_t)512 << 20)
 #define LOOK_MS 250
 #define PLACE_MS 1000      /* between looks whether another gate has left the socket's place */
 #define BECOMES SANDBOX_BIT(SANDBOX_MAIN)
+#define STRANGER \
+    "you are in none of the groups that `people:` of the gate's configuration names; a new membership counts from the next " \
+    "login on. Who has a key or a login of a provider gives commands by `callgate login`"
 
 struct desk {
     const struct command *commands;
@@ -46,6 +51,7 @@ struct desk {
     struct {
         pid_t pid;
         uid_t uid;
+        bool is_stranger; /* in no group: he may have a login to show */
     } askers[ASKERS_MAX];
     size_t count;
 };
@@ -54,6 +60,7 @@ struct desk {
 
 static struct {
     int fd;
+    bool is_unknown; /* in no group */
     volatile sig_atomic_t seconds; /* left; 0: as long as the person looks on */
     struct command_guest guest;
 } asker;
@@ -78,7 +85,7 @@ static bool bound_it(pid_t parent)
     const struct sigaction looking = {.sa_handler = look, .sa_flags = SA_RESTART};
     const struct itimerval second = {{1, 0}, {1, 0}};
 
-    asker.seconds = ASK_SECONDS;
+    asker.seconds = asker.is_unknown ? UNKNOWN_SECONDS : ASK_SECONDS;
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
            (!SANDBOX_IS_BUILT || setrlimit(RLIMIT_DATA, &memory) == 0) && /* a sanitizer reserves more */
            sigaction(SIGALRM, &looking, NULL) == 0 && setitimer(ITIMER_REAL, &second, NULL) == 0;
@@ -93,13 +100,13 @@ static enum code may_change_beside(const char *path)
     return code;
 }
 
-/* Nothing but the store, and the audit for who may read that; no program, no network. */
-static enum code confine(const struct desk *desk, unsigned roles, struct why *why)
+/* Nothing but the store and the audit, since nobody knows yet who it is; no program, no network. */
+static enum code confine(const struct desk *desk, struct why *why)
 {
     static const char *const read[] = {"/etc/localtime", "/usr/share/zoneinfo", "/dev/null", "/dev/urandom"};
     enum code code = may_change_beside(desk->store);
 
-    if (code == CODE_OK && (roles & (PEOPLE_BIT(PEOPLE_AUDITORS) | PEOPLE_BIT(PEOPLE_ADMINS))) != 0)
+    if (code == CODE_OK)
         code = may_change_beside(desk->audit); /* who reads a database with a -wal writes its -shm */
     for (size_t i = 0; i < sizeof read / sizeof read[0] && code == CODE_OK; i++)
         code = sandbox_may_read(read[i], BECOMES);
@@ -182,17 +189,22 @@ static bool hold_failures(void)
     return setvbuf(stderr, buffer, _IOFBF, sizeof buffer) == 0;
 }
 
-static int run(const struct desk *desk, unsigned roles, int argc, char **argv)
+static int run(const struct desk *desk, const struct control_rights *rights, int argc, char **argv)
 {
     const struct control_command *command = control_find(argc, argv);
+    unsigned granted = command != NULL ? command->roles & rights->roles : 0;
     char text[256];
 
-    if (command == NULL || (command->roles & roles) == 0) {
+    if (argc == 1 && strcmp(argv[0], CONTROL_WHO) == 0)
+        return control_tell_who(&desk->conf, &asker.guest.actor, rights);
+    if (granted == 0) {
         (void)snprintf(text, sizeof text, "%s is in no group that may give this command; `people:` of the gate's configuration "
                        "says which may", asker.guest.actor.name);
         refuse(asker.fd, text);
         return -1;
     }
+    if (granted == PEOPLE_AUDITS_TENANTS)
+        audit_restrict(rights->tenants, rights->tenant_count);
     asker.guest.operands_max = command->operands_max;
     asker.guest.read = ask_file;
     if (command->lasts)
@@ -203,8 +215,28 @@ static int run(const struct desk *desk, unsigned roles, int argc, char **argv)
     return command_run(desk->commands, "callgate", argc, argv);
 }
 
-static void answer(const struct desk *desk, unsigned roles)
+/* By his login, where he shows one, else by his account: who he is and what he may. Returns: false where he is refused. */
+static bool know_him(const struct desk *desk, const struct person *person, unsigned roles, const char *login,
+                     struct control_rights *rights)
 {
+    struct why why = {""};
+    enum code code = CODE_OK;
+
+    *rights = (struct control_rights){.roles = login == NULL ? roles : 0};
+    if (login == NULL)
+        control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, rights);
+    else
+        code = control_know_login(&desk->conf, desk->store, span_text(login), &asker.guest.actor, rights, &why);
+    if (code != CODE_OK)
+        refuse(asker.fd, why.text[0] != '\0' ? why.text : code_text(code));
+    return code == CODE_OK;
+}
+
+static void answer(const struct desk *desk, const struct person *person, unsigned roles)
+{
+    struct control_rights rights;
+    const char *login = NULL;
+    int argc, skip;
     struct control_head head = {.count = 0};
     char *words = NULL, **argv = NULL, status;
     int result;
@@ -218,13 +250,25 @@ static void answer(const struct desk *desk, unsigned roles)
         refuse(asker.fd, "this is no command of a callgate of this version");
         return;
     }
-    result = run(desk, roles, (int)head.count, argv);
+    argc = (int)head.count;
+    skip = argc > 0 && strncmp(argv[0], CONTROL_LOGIN, strlen(CONTROL_LOGIN)) == 0;
+    login = skip == 1 ? argv[0] + strlen(CONTROL_LOGIN) : NULL;
+    if (!know_him(desk, person, roles, login, &rights))
+        return;
+    if (rights.roles == 0 && (argc - skip != 1 || strcmp(argv[skip], CONTROL_WHO) != 0)) {
+        refuse(asker.fd, login != NULL ? "your login has no role here; `people:` of the gate's configuration says who has one"
+                                       : STRANGER);
+        return;
+    }
+    asker.seconds = ASK_SECONDS;
+    result = run(desk, &rights, argc - skip, argv + skip);
     if (result < 0)
         return;
     status = fflush(stdout) == 0 && fflush(stderr) == 0 ? (char)result : STATUS_CANNOT;
     (void)!control_send(asker.fd, CONTROL_STATUS, span_of(&status, 1));
 }
 
+/* Takes: roles: of his groups. */
 static _Noreturn void be_asker(const struct desk *desk, const struct person *person, unsigned roles, int fd, pid_t parent)
 {
     struct why why = {""};
@@ -232,13 +276,14 @@ static _Noreturn void be_asker(const struct desk *desk, const struct person *per
     (void)close(CONTROL_GATE_FD);
     (void)close(desk->listener);
     asker.fd = fd;
+    asker.is_unknown = roles == 0;
     actor_of(person->uid, person->login, &asker.guest.actor);
     if (!bound_it(parent))
         refuse(fd, "the gate cannot run commands at the moment");
-    else if (confine(desk, roles, &why) != CODE_OK)
+    else if (confine(desk, &why) != CODE_OK)
         refuse(fd, why.text);
     else
-        answer(desk, roles);
+        answer(desk, person, roles);
     _exit(0);
 }
 
@@ -262,6 +307,15 @@ static size_t askers_of(const struct desk *desk, uid_t uid)
 
     for (size_t i = 0; i < desk->count; i++)
         count += desk->askers[i].uid == uid;
+    return count;
+}
+
+static size_t strangers(const struct desk *desk)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < desk->count; i++)
+        count += desk->askers[i].is_stranger;
     return count;
 }
 
@@ -290,9 +344,8 @@ static void admit(struct desk *desk, int fd)
     roles = roles_of(desk, &person);
     if (roles == 0)
         tell_stranger(&person);
-    if (roles == 0)
-        refuse(fd, "you are in none of the groups that `people:` of the gate's configuration names; a new membership counts "
-               "from the next login on");
+    if (roles == 0 && strangers(desk) >= STRANGERS_MAX)
+        refuse(fd, STRANGER);
     else if (askers_of(desk, person.uid) == ASKERS_OF_ONE)
         refuse(fd, "too many commands of this account are under way; wait until one of them is over");
     else if ((pid = fork()) == 0)
@@ -302,6 +355,7 @@ static void admit(struct desk *desk, int fd)
     person_fini(&person);
     if (pid <= 0)
         return;
+    desk->askers[desk->count].is_stranger = roles == 0;
     desk->askers[desk->count].pid = pid;
     desk->askers[desk->count++].uid = person.uid;
 }

@@ -18,6 +18,8 @@ int main(int argc, char **argv)
         cmd_plan,
         cmd_identity,
         cmd_audit,
+        cmd_login,
+        cmd_logout,
         cmd_version,
         {0},
     };

@@ -70,6 +70,8 @@ static const char *const steps[] = {
     store_tools_schema,
     /* 11 */
     store_approvals_schema_people,
+    /* 12 */
+    store_keys_schema_people,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

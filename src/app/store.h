@@ -15,6 +15,8 @@
 #include "identity/identity.h"
 #include "policy/store.h"
 
+extern const char store_keys_schema_people[];
+
 /* Opens and brings the tables up to date, one numbered step after the other under one lock.
  * Takes: DB_CREATE makes a missing file (0600: it holds the MAC key); DB_READ changes nothing and refuses an older store. */
 enum code store_open(const char *path, enum db_mode mode, struct db **db, struct why *why) MUST_USE;
@@ -30,6 +32,7 @@ enum code store_secret(struct db *db, const char *name, bool may_make, unsigned 
 struct store_key {
     int64_t id;
     struct span principal, tenant, note, made_by, revoked_by;
+    struct span roles;            /* of a person's: blank-separated; at == NULL: it is an agent's */
     const char *const *may_claim; /* NULL-terminated; NULL: none */
     int64_t expires_us;           /* 0: never */
     int64_t made_us;
@@ -45,7 +48,15 @@ enum code store_key_revoke(struct db *db, int64_t id, const char *actor, int64_t
 typedef enum code (*store_key_fn)(void *context, const struct store_key *key);
 enum code store_keys_each(struct db *db, store_key_fn each, void *context, struct why *why) MUST_USE;
 
-/* The table of those that are neither revoked nor expired. */
+/* Whose a person's key is, and what for. Takes: text: the key itself. CODE_DENIED: it is nobody's, an agent's, or over. */
+struct store_person_key {
+    char name[136], roles[4096];
+    int64_t id;
+};
+enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, struct store_person_key *key,
+                              struct why *why) MUST_USE;
+
+/* The table of agents' that are neither revoked nor expired. */
 enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **keys, struct why *why) MUST_USE;
 
 /* policy_store_compile, with the first fault as a sentence; CODE_INVALID where this build cannot compile it. */

@@ -3,7 +3,13 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
+
 #define CLAIMS_MAX 256
+
+/* A key of a person's opens no route, and an agent's gives no command: each is looked for among its own. */
+const char store_keys_schema_people[] =
+    "ALTER TABLE agent_key ADD COLUMN roles TEXT;"; /* blank-separated; NULL: it is an agent's */
 
 static enum code add_claims(struct db *db, int64_t id, const char *const *claims)
 {
@@ -17,11 +23,11 @@ static enum code add_claims(struct db *db, int64_t id, const char *const *claims
 
 static enum code add_key(struct db *db, const struct store_key *key, const unsigned char digest[DIGEST_BYTES], int64_t *id)
 {
-    enum code code = db_change(db, "INSERT INTO agent_key(digest, principal, tenant, expires_us, note, made_us, made_by) "
-                               "VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7)",
+    enum code code = db_change(db, "INSERT INTO agent_key(digest, principal, tenant, expires_us, note, made_us, made_by, "
+                               "roles) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7, ?8)",
                                DB_VALUES(db_of_blob(span_of(digest, DIGEST_BYTES)), db_of_text(key->principal),
                                          db_of_text(key->tenant), db_of_int(key->expires_us), db_of_text(key->note),
-                                         db_of_int(key->made_us), db_of_text(key->made_by)));
+                                         db_of_int(key->made_us), db_of_text(key->made_by), db_of_text(key->roles)));
 
     if (code != CODE_OK)
         return code;
@@ -83,7 +89,8 @@ static enum code read_claims(struct db_stmt *stmt, int64_t id, struct arena *are
 }
 
 #define SELECT_KEYS \
-    "SELECT k.id, k.principal, k.tenant, k.expires_us, k.note, k.made_us, k.made_by, r.revoked_us, r.revoked_by, k.digest " \
+    "SELECT k.id, k.principal, k.tenant, k.expires_us, k.note, k.made_us, k.made_by, r.revoked_us, r.revoked_by, k.digest, " \
+    "k.roles " \
     "FROM agent_key k LEFT JOIN agent_key_revocation r ON r.key = k.id "
 
 #define SELECT_CLAIMS "SELECT glob FROM agent_key_claim WHERE key = ?1 ORDER BY glob"
@@ -93,7 +100,7 @@ static struct store_key key_of_row(struct db_stmt *row)
     return (struct store_key){
         .id = db_int(row, 0), .principal = db_text(row, 1), .tenant = db_text(row, 2), .expires_us = db_int(row, 3),
         .note = db_text(row, 4), .made_us = db_int(row, 5), .made_by = db_text(row, 6), .revoked_us = db_int(row, 7),
-        .revoked_by = db_text(row, 8),
+        .revoked_by = db_text(row, 8), .roles = db_text(row, 10),
     };
 }
 
@@ -179,7 +186,8 @@ static enum code take_row(struct key_rows *rows, struct db_stmt *row, struct db_
 static enum code take_rows(struct key_rows *rows, struct db *db, int64_t now_us)
 {
     struct db_stmt *row = NULL, *claims = NULL;
-    enum code code = db_select(db, SELECT_KEYS "WHERE r.id IS NULL AND (k.expires_us IS NULL OR k.expires_us > ?1)",
+    enum code code = db_select(db, SELECT_KEYS "WHERE r.id IS NULL AND k.roles IS NULL AND "
+                               "(k.expires_us IS NULL OR k.expires_us > ?1)",
                                DB_VALUES(db_of_int(now_us)), &row);
 
     if (code == CODE_OK)
@@ -202,5 +210,30 @@ enum code store_keys_load(struct db *db, int64_t now_us, struct identity_keys **
         code = identity_keys_new(rows.keys, rows.count, keys);
     mem_free(rows.keys);
     arena_fini(&rows.arena);
+    return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
+}
+
+enum code store_key_of_person(struct db *db, struct span text, int64_t now_us, struct store_person_key *key, struct why *why)
+{
+    unsigned char plain[DIGEST_BYTES];
+    struct db_stmt *row = NULL;
+    struct digest digest;
+    enum code code;
+
+    digest_init(&digest);
+    digest_add(&digest, text.at, text.len);
+    digest_final(&digest, plain);
+    code = db_find(db, "SELECT k.id, k.principal, k.roles FROM agent_key k WHERE k.digest = ?1 AND k.roles IS NOT NULL AND "
+                   "(k.expires_us IS NULL OR k.expires_us > ?2) AND k.id NOT IN (SELECT key FROM agent_key_revocation)",
+                   DB_VALUES(db_of_blob(span_of(plain, sizeof plain)), db_of_int(now_us)), &row);
+    if (code == CODE_OK) {
+        key->id = db_int(row, 0);
+        (void)snprintf(key->name, sizeof key->name, "%.*s", SPAN_ARG(db_text(row, 1)));
+        (void)snprintf(key->roles, sizeof key->roles, "%.*s", SPAN_ARG(db_text(row, 2)));
+    }
+    db_finalize(&row);
+    if (code == CODE_NOT_FOUND)
+        return why_set(why, CODE_DENIED, "the key is none of a person's: it is an agent's, revoked or over, or nobody's; let "
+                       "an admin make one with `callgate key create --role`");
     return code == CODE_OK ? code : store_why(why, code, db, "reading the keys");
 }

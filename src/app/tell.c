@@ -30,11 +30,12 @@ struct source {
 
 static const struct source sources[] = {
     {"agent_key", "key_made",
-     "SELECT id, tenant, made_by, json_object('key', id, 'principal', principal, 'made_us', made_us) "
-     "FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
+     "SELECT id, nullif(tenant, ''), made_by, json_object('key', id, 'principal', principal, 'made_us', made_us, "
+     "'roles', roles) FROM agent_key WHERE id > ?1 ORDER BY id LIMIT 64"},
     {"agent_key_revocation", "key_revoked",
-     "SELECT r.id, k.tenant, r.revoked_by, json_object('key', k.id, 'principal', k.principal, 'revoked_us', r.revoked_us) "
-     "FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 ORDER BY r.id LIMIT 64"},
+     "SELECT r.id, nullif(k.tenant, ''), r.revoked_by, json_object('key', k.id, 'principal', k.principal, "
+     "'revoked_us', r.revoked_us) FROM agent_key_revocation r JOIN agent_key k ON k.id = r.key WHERE r.id > ?1 "
+     "ORDER BY r.id LIMIT 64"},
     {"policy_activation", "policy_activated",
      "SELECT a.id, NULL, a.activated_by, json_object('version', a.version, 'hash', v.hash, 'message', v.message, "
      "'author', v.author, 'activated_us', a.activated_us, 'why', a.message, 'failing_tests', v.failing_tests, 'despite', "

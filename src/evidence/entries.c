@@ -167,7 +167,8 @@ static enum code start(struct reading *reading, int stream, int64_t after_seq)
 {
     static const struct query everything = {0}; /* carried ones are asked for later whether they match */
     const struct query_shape shape = {.head = statement_of(stream, reading->whole), .after_seq = after_seq,
-                                      .order = kind_of(stream) == ENTRY_OUTCOME ? "o.seq" : "d.seq"};
+                                      .order = kind_of(stream) == ENTRY_OUTCOME ? "o.seq" : "d.seq",
+                                      .tenant = stream == CARRIED ? "o.tenant" : NULL};
     enum code code = query__select(reading->db, stream == CARRIED ? &everything : reading->query, &shape, &reading->sql[stream],
                                    &reading->stmt[stream]);
 

@@ -51,6 +51,12 @@ typedef enum code (*query_row_fn)(void *context, const struct query_row *row);
 enum code audit_query(const struct trail *trail, const struct query *query, query_row_fn row, void *context, bool *more,
                       struct why *why) MUST_USE;
 
+/* From now on, whatever is asked in this process is asked of these tenants' rows alone; an event or a refusal that is no
+ * tenant's is not among them. Takes: tenants: at most AUDIT_TENANTS_MAX, which live as long as the process. */
+#define AUDIT_TENANTS_MAX 64
+void audit_restrict(const struct span *tenants, size_t count);
+bool audit_is_restricted(void);
+
 /* The names of the view's columns, ended by NULL. */
 const char *const *audit_columns(void);
 bool audit_has_column(struct span name);

@@ -13,7 +13,7 @@
 #include "db/db.h"
 #include "evidence/query.h"
 
-#define QUERY_PARAMETERS_MAX 40
+#define QUERY_PARAMETERS_MAX (40 + AUDIT_TENANTS_MAX)
 
 /* A statement's text and what is bound to it, in order. */
 struct query_sql {
@@ -28,6 +28,7 @@ struct query_shape {
     const char *head;  /* what follows SELECT, to the first condition of WHERE: of `decision AS d`, or what stands for it */
     const char *order; /* NULL: none */
     int64_t after_seq; /* ?1 in the head, where it has one */
+    const char *tenant; /* its column; NULL: d.tenant */
     bool later;        /* the head has `later AS k`, too: what files behind it have of a call; see reader__later */
 };
 
@@ -44,7 +45,11 @@ void query__fini(struct query_sql *sql);
 
 #define QUERY_CALL "SELECT * FROM call WHERE seq = ?"
 
-/* Hands out a row. Takes: overlay: NULL, or a row whose columns take the place of those with the same names. */
+/* What audit_restrict was told; NULL: nothing. */
+const struct span *query__tenants(size_t *count);
+
+/* Hands out a row, unless it is another tenant's than are asked for. Takes: overlay: NULL, or a row whose columns take the
+ * place of those with the same names. */
 enum code query__give(struct db_stmt *stmt, struct db_stmt *overlay, query_row_fn row, void *context) MUST_USE;
 
 #endif

@@ -107,6 +107,8 @@ void query__fini(struct query_sql *sql)
 enum code query__select(struct db *db, const struct query *query, const struct query_shape *shape, struct query_sql *sql,
                         struct db_stmt **stmt)
 {
+    size_t tenant_count;
+    const struct span *tenants = query__tenants(&tenant_count);
     enum code code;
 
     sql->count = 0;
@@ -115,6 +117,12 @@ enum code query__select(struct db *db, const struct query *query, const struct q
     if (strstr(shape->head, "?1") != NULL)
         sql->parameter[sql->count++] = db_of_int(shape->after_seq);
     (void)buf_addf(&sql->text, "SELECT %s", shape->head);
+    if (tenants != NULL)
+        (void)buf_addf(&sql->text, " AND %s IN (NULL", shape->tenant != NULL ? shape->tenant : "d.tenant");
+    for (size_t i = 0; i < tenant_count; i++)
+        add(sql, ", ", db_of_text(tenants[i]), "");
+    if (tenants != NULL)
+        (void)buf_add_byte(&sql->text, ')');
     code = add_filters(sql, query, shape->later);
     if (shape->order != NULL)
         (void)buf_addf(&sql->text, " ORDER BY %s", shape->order);

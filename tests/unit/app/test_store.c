@@ -180,6 +180,42 @@ static void keys_are_made_listed_and_revoked(void **state)
     db_close(&db);
 }
 
+/* 8.8: each kind of key is looked for among its own. */
+static void keys_of_people_open_no_route(void **state)
+{
+    struct db *db = open_store(DB_CREATE);
+    struct store_key key = {
+        .principal = SPAN_LIT("ann"), .tenant = SPAN_LIT(""), .made_by = SPAN_LIT("root"), .made_us = 5, .expires_us = 60,
+        .roles = SPAN_LIT("approver auditor:acme"),
+    };
+    unsigned char plain[DIGEST_BYTES];
+    struct store_person_key found;
+    struct identity_keys *keys;
+    struct why why = {0};
+    struct digest digest;
+    int64_t id;
+
+    (void)state;
+    add(db, "agent", "bot", 0, NULL);
+    digest_init(&digest);
+    digest_add(&digest, "person", 6);
+    digest_final(&digest, plain);
+    assert_int_equal(store_key_add(db, &key, plain, &id, &why), CODE_OK);
+    assert_int_equal(store_keys_load(db, 50, &keys, &why), CODE_OK);
+    assert_int_equal(ask(keys, "agent", NULL), REASON_PERMITTED);
+    assert_int_equal(ask(keys, "person", NULL), REASON_CREDENTIAL_WRONG);
+    identity_keys_unref(&keys);
+    assert_int_equal(store_key_of_person(db, SPAN_LIT("person"), 50, &found, &why), CODE_OK);
+    assert_string_equal(found.name, "ann");
+    assert_string_equal(found.roles, "approver auditor:acme");
+    assert_int_equal(store_key_of_person(db, SPAN_LIT("agent"), 50, &found, &why), CODE_DENIED);
+    assert_int_equal(store_key_of_person(db, SPAN_LIT(""), 50, &found, &why), CODE_DENIED);
+    assert_int_equal(store_key_of_person(db, SPAN_LIT("person"), 60, &found, &why), CODE_DENIED);
+    assert_int_equal(store_key_revoke(db, id, "root", 45, &why), CODE_OK);
+    assert_int_equal(store_key_of_person(db, SPAN_LIT("person"), 50, &found, &why), CODE_DENIED);
+    db_close(&db);
+}
+
 static void tells_how_far_the_audit_knows(void **state)
 {
     struct db *db = open_store(DB_CREATE);
@@ -254,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(makes_it_private_and_keeps_the_session_key, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(refuses_newer_and_foreign_files, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(keys_are_made_listed_and_revoked, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(keys_of_people_open_no_route, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(tells_how_far_the_audit_knows, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(keeps_what_servers_listed, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(survives_no_memory, make_folder, drop_folder),

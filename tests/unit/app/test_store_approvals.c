@@ -529,7 +529,7 @@ static void make_older(void)
     must(db_exec(db, "DROP VIEW approval; DROP TABLE approval_held; DROP TABLE listed_tool; DROP TRIGGER approval_ask_stays;"
                      "UPDATE approval_ask SET arguments_redacted = 1;"
                      "ALTER TABLE approval_ask DROP COLUMN redacted; ALTER TABLE approval_ask DROP COLUMN needed;"
-                     "ALTER TABLE approval_ask DROP COLUMN authentication;"
+                     "ALTER TABLE approval_ask DROP COLUMN authentication; ALTER TABLE agent_key DROP COLUMN roles;"
                      DROP("person") DROP("account") DROP("counted") DROP("decides") DROP("holds_us")
                      "CREATE TRIGGER approval_ask_stays BEFORE UPDATE ON approval_ask"
                      "  BEGIN SELECT raise(ABORT, 'asks are append-only'); END;"
