@@ -66,13 +66,18 @@ static void succeed(struct fetch *fetch)
 {
     struct outgoing_token *token = fetch->token;
     bool ends_early = fetch->outgoing->kind == OUTGOING_EXCHANGE && fetch->wish.until_us < token->until_us;
+    int64_t until_us = ends_early ? fetch->wish.until_us : token->until_us;
 
+    if (until_us <= clock_wall_us()) { /* whoever waits would ask for the next at once */
+        fail(fetch, ends_early ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, "the token was over when it came");
+        return;
+    }
     if (outgoing_fetched(fetch->outgoing))
         log_info("app", "route %.*s gets tokens for its upstream from provider %s again", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name);
     fetch->token = NULL;
     wanted_put(outside_wanted(fetch->desk->outside), &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
-               ends_early ? fetch->wish.until_us : token->until_us);
+               until_us);
     end(fetch);
 }
 
@@ -224,7 +229,9 @@ static void begin(struct fetch *fetch)
     char endpoint[1024];
     size_t len;
 
-    if (secret.at == NULL) {
+    if (outgoing->kind == OUTGOING_EXCHANGE && fetch->wish.until_us <= clock_wall_us()) {
+        fail(fetch, REASON_EXCHANGE_REFUSED, "the agent's token is over, but for the leeway between clocks");
+    } else if (secret.at == NULL) {
         fail(fetch, REASON_OUTGOING_UNAVAILABLE, "the client's secret is gone");
     } else if (outgoing->token_url != NULL) {
         post(fetch, span_text(outgoing->token_url), secret);

@@ -6,7 +6,7 @@
  * Threads: outgoing_desk_fetch any; the rest main.
  * Owns: the fetches under way, with a reference to the configuration that each began with.
  * Lifetime: the outside's; outgoing_desk_free after web_free, when none is with web/ any more.
- * Errors: told in the log, at most once a second a route; whoever waits is told the reason. No token or secret is in either. */
+ * Errors: told in the log, at most ten times a second a route; whoever waits is told the reason. Neither holds a secret. */
 #ifndef APP_OUTGOING_H
 #define APP_OUTGOING_H
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MARGIN_US INT64_C(5000000) /* before its end: what goes up is to be valid when it arrives */
+#define TOLD_US INT64_C(100000)    /* of failures, no more than one in that time is worth a line in the log */
 #define TENANT "{tenant}"
 
 static int compare(const void *left, const void *right)
@@ -137,7 +138,7 @@ bool outgoing_failed(const struct outgoing *outgoing, const char *why, bool is_c
     bool is_news;
 
     BUG_ON(pthread_mutex_lock(&health->lock) != 0);
-    is_news = now_us - report->failed_us > INT64_C(1000000) || now_us < report->failed_us;
+    is_news = now_us - report->failed_us > TOLD_US || now_us < report->failed_us;
     report->failed++;
     report->failed_us = now_us;
     report->is_failing = report->is_failing || !is_callers;

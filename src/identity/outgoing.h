@@ -91,7 +91,7 @@ void outgoing_key(const struct outgoing *outgoing, struct span secret, struct sp
 enum code outgoing_write_request(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct span secret,
                                  struct buf *form, struct buf *authorization) MUST_USE;
 
-/* Notes how a fetch went; any thread. Returns: whether that is worth a line in the log: of failures, at most one a second; of
+/* Notes how a fetch went; any thread. Returns: whether that is worth a line in the log: of failures, at most ten a second; of
  * what was fetched, the first after failures. Takes: is_callers: the provider refused the caller's token. */
 bool outgoing_failed(const struct outgoing *outgoing, const char *why, bool is_callers, int64_t now_us);
 bool outgoing_fetched(const struct outgoing *outgoing);

@@ -119,7 +119,7 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
         break;
     case DENIAL_POLICY:
         buf_add_text(out, "This call was not permitted; do not retry it unchanged.");
-        if (denial->reason == REASON_APPROVAL_REFUSED ||
+        if (denial->reason == REASON_APPROVAL_REFUSED || denial->reason == REASON_OUTGOING_MISSING ||
             (denial->reason >= REASON_PLAN_REQUIRED && denial->reason <= REASON_PLAN_FOREIGN))
             buf_addf(out, " %s", reason_text(denial->reason));
         break;

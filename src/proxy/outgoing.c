@@ -13,11 +13,11 @@ static void tell_missing(struct pair *pair)
     const struct outgoing *outgoing = &pair->exchange.route->upstream.outgoing;
     char detail[512];
 
-    if (outgoing->file != NULL)
+    if (outgoing_find(outgoing, identity->tenant, identity->principal).at == NULL)
         (void)snprintf(detail, sizeof detail, "no file %s is there for tenant %.*s, principal %.*s; make it, and send SIGHUP",
                        outgoing->file, SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
     else
-        (void)snprintf(detail, sizeof detail, "tenant %.*s, principal %.*s showed no token that names whom it is for",
+        (void)snprintf(detail, sizeof detail, "tenant %.*s, principal %.*s showed no token, or one without a subject",
                        SPAN_ARG(identity->tenant), SPAN_ARG(identity->principal));
     upstream__tell(pair, REASON_OUTGOING_MISSING, detail);
 }
