@@ -13,11 +13,13 @@ export class Person {
   tokens() { return this.known.tokens; }
   saveTokens(tokens) { this.events.push(['token', tokens.scope ?? '']); this.known.tokens = tokens; }
   saveCodeVerifier(verifier) { this.known.verifier = verifier; }
-  codeVerifier() { return this.known.verifier; }
+  codeVerifier() { return this.finishing.verifier; }
   async redirectToAuthorization(url) {
     const asked = url.searchParams;
     this.events.push(['asked', asked.get('resource'), asked.get('scope') ?? '']);
-    this.callback = new URL(await browse(url)).searchParams;
+    // A stream that is opened again may ask at the same time as a call: each code has its own verifier.
+    const { verifier } = this.known;
+    this.callback = { verifier, words: new URL(await browse(url)).searchParams };
   }
 }
 

@@ -41,8 +41,10 @@ let transport = open();
 const authorized = (act) => act().catch(async (error) => {
   if (!person?.callback)
     throw error;
-  await transport.finishAuth(old ? person.callback.get('code') : person.callback);
+  person.finishing = person.callback;
   delete person.callback;
+  const { words } = person.finishing;
+  await transport.finishAuth(old ? words.get('code') : words);
   return act(true);
 });
 const until = async (question) => {
