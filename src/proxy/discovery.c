@@ -127,13 +127,14 @@ bool discovery__is_scope(struct span scope)
 /* Each once, and no more of them than clients can be expected to send on. Takes: list: what is told already. */
 static void add_scope(struct span scope, struct buf *list)
 {
-    struct span told = buf_peek(list);
+    struct span told;
 
+    if (buf_code(list) != CODE_OK || !discovery__is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
+        return;
+    told = buf_peek(list);
     while (!span_is_empty(told))
         if (span_equals(span_cut(told, ' ', &told), scope))
             return;
-    if (!discovery__is_scope(scope) || buf_len(list) + scope.len >= SCOPES_MAX_BYTES)
-        return;
     buf_add_text(list, buf_is_empty(list) ? "" : " ");
     buf_add_span(list, scope);
 }
@@ -172,9 +173,8 @@ static void write_wanted(const struct exchange *exchange, bool steps_up, struct 
         add_scope(exchange->lacking, &list);
     for (size_t i = 0; i < (steps_up ? asked->scope_count : resource->scope_count); i++)
         add_scope(steps_up ? asked->scopes[i] : resource->scopes[i], &list);
-    if (!buf_is_empty(&list))
+    if (buf_fail(out, buf_code(&list)) == CODE_OK && !buf_is_empty(&list))
         buf_addf(out, ", scope=\"%.*s\"", SPAN_ARG(buf_peek(&list)));
-    buf_fail(out, buf_code(&list));
     buf_fini(&list);
 }
 
@@ -420,8 +420,8 @@ enum code discovery__write_metadata(const struct exchange *exchange, struct buf 
     buf_init(&url, 2 * HTTP_LINE_MAX_BYTES);
     write_public(exchange, SPAN_NONE, &url);
     buf_add_text(out, "{\"resource\":");
-    json_write_string(out, buf_peek(&url));
-    buf_fail(out, buf_code(&url));
+    if (buf_fail(out, buf_code(&url)) == CODE_OK)
+        json_write_string(out, buf_peek(&url));
     buf_fini(&url);
     write_list("authorization_servers", resource->servers, resource->server_count, out);
     if (resource->scope_count > 0)

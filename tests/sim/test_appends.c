@@ -437,6 +437,7 @@ static void passed(void)
     sim->route->pass_count = 3;
     sim->route->public_url = SPAN_LIT("https://gate.example/mcp");
     sim->route->public_path_at = 20;
+    sim->route->resource = (struct proxy_resource){.servers = &(const struct span){"https://id.example", 18}, .server_count = 1};
     arm();
     get("/health", "X-A: b\r\n");
     (void)answer("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
@@ -445,6 +446,7 @@ static void passed(void)
     (void)answer(JSON_HEAD, "{\"b\":2}");
     get("/.well-known/oauth-protected-resource", "");
     (void)answer(JSON_HEAD, "{\"resource\": \"http://inner/\", \"x\": 1}");
+    get("/.well-known/oauth-protected-resource/mcp", "Origin: https://any.example\r\n"); /* 8.3: the gate's own */
     ask("OPTIONS /mcp", "Origin: http://localhost\r\nAccess-Control-Request-Method: POST\r\n"
         "Access-Control-Request-Headers: Mcp-Param-A\r\n", "");
 }

@@ -108,6 +108,80 @@ static void test_bad_places(void **state)
     }
 }
 
+#define PROVIDERS "providers: [{name: corp, issuer: 'https://id.example/corp', keys: {url: 'https://id.example/keys'}}]\n"
+#define SHOP "name: shop, path: '/shop', upstream: {url: 'http://[::1]/mcp'}"
+#define RELAY "name: a, path: '/a', upstream: {url: 'http://[::1]/mcp', oauth: relay}"
+#define OTHER \
+    "upstream: {url: 'http://[::1]/b'}, identity: [{token: {provider: corp, audience: 'https://other.example/shop', tenant: acme}}]"
+#define TOKEN(more) "{token: {provider: corp, audience: 'https://gate.example/shop', tenant: acme" more "}}"
+
+/* 8.3: a route is a protected resource under one URL; tokens go up where that is said twice. */
+static void test_resources(void **state)
+{
+    static const struct {
+        const char *routes, *words; /* words NULL: it is fine */
+    } cases[] = {
+        {"{" SHOP ", identity: [" TOKEN(", scopes: ['a:b', c]") "], step_up: true}", NULL},
+        {"{" SHOP ", identity: [" TOKEN(", scopes: ['a b']") "]}", "a scope is"},
+        {"{" SHOP ", identity: [" TOKEN(", scopes: ['a\\']") "]}", "a scope is"},
+        {"{" SHOP ", step_up: true}", "no agent shows a token"},
+        {"{name: p, dialect: mcp, public_url: 'https://gate.example/a'}", "no meaning"},
+        {"{name: a, path: '/a', upstream: {url: 'http://[::1]/mcp', oauth: pass}}", "relay"},
+        {"{" RELAY "}", "public_url"},
+        {"{" RELAY ", public_url: 'https://gate.example/a'}", NULL},
+        {"{" RELAY ", public_url: 'https://gate.example/a', identity: [" TOKEN("") "]}", "forward: true"},
+        {"{" SHOP ", identity: [{token: {provider: corp, audience: 'https://gate.example/shop', tenant: acme}, forward: true}]}",
+         "oauth: relay"},
+        {"{" SHOP ", identity: [" TOKEN("") ", {token: {provider: corp, audience: [other], tenant: acme, principal: $.name}}]}",
+         "add it to"},
+        {"{" SHOP ", identity: [" TOKEN("") "]}, {name: b, path: '/b', " OTHER "}", "at one path"},
+        {"{" SHOP ", host: a.example, identity: [" TOKEN("") "]}, {name: b, path: '/b', host: b.example, " OTHER "}", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct faults faults, warnings;
+        struct conf *conf = NULL;
+        char text[1024];
+        bool found = cases[i].words == NULL;
+
+        (void)snprintf(text, sizeof text, PROVIDERS "routes: [%s]\n", cases[i].routes);
+        if (load(text, &conf, &faults, &warnings) != (found ? CODE_OK : CODE_INVALID))
+            fail_msg("%s: %s", cases[i].routes, faults.fault[0].text);
+        for (size_t n = 0; n < faults.count && n < FAULTS_MAX && !found; n++)
+            found = strstr(faults.fault[n].text, cases[i].words) != NULL;
+        if (!found)
+            fail_msg("%s: %s", cases[i].routes, faults.fault[0].text);
+        if (conf != NULL)
+            conf_free(&conf);
+    }
+}
+
+/* What a route's own metadata are made of. */
+static void test_resource(void **state)
+{
+    struct faults faults, warnings;
+    const struct proxy_route *route;
+    struct conf *conf;
+
+    (void)state;
+    assert_ok(load(PROVIDERS "routes: [{" SHOP ", identity: [" TOKEN(", scopes: ['a:b', c], bound: dpop") "]}]\n", &conf, &faults,
+                   &warnings));
+    route = &conf->proxy->routes[0];
+    assert_true(span_is(route->public_url, "https://gate.example/shop") && route->public_path_at == 20);
+    assert_true(route->resource.server_count == 1 && span_is(route->resource.servers[0], "https://id.example/corp"));
+    assert_true(route->resource.scope_count == 2 && span_is(route->resource.scopes[0], "a:b"));
+    assert_true(route->resource.dpop && !route->resource.certificate);
+    conf_free(&conf);
+    assert_ok(load("routes: [{name: a, path: '/a', upstream: {url: 'http://[::1]/', oauth: relay}, public_url: "
+                   "'https://gate.example/a', pass: ['GET /x']}]\n", &conf, &faults, &warnings));
+    route = &conf->proxy->routes[0];
+    assert_true(route->pass_count == 2 && span_is(route->pass[0].path, "/.well-known/oauth-protected-resource/a") &&
+                span_is(route->pass[0].upstream_path, "/.well-known/oauth-protected-resource") && span_is(route->pass[1].path, "/x"));
+    assert_int_equal(warnings.count, 0);
+    conf_free(&conf);
+}
+
 /* 5.9: a URL that agents know is of use where they find its metadata. */
 static void test_public_url(void **state)
 {
@@ -192,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slugs_and_passes), cmocka_unit_test(test_bad_places), cmocka_unit_test(test_public_url),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_resource),
         cmocka_unit_test(test_before),
     };
 

@@ -312,6 +312,38 @@ static void test_own_metadata(void **state)
     drop(exchange);
 }
 
+/* Whatever lacks memory, an answer that is not whole is none. */
+static void test_each_append(void **state)
+{
+    static const struct span has[] = {{"mine", 4}, {"other", 5}};
+    struct proxy_route own = protected_route();
+    struct exchange *exchange = made();
+
+    (void)state;
+    own.resource.dpop = true;
+    exchange->route = &own;
+    exchange->call->decision.verdict.reason = REASON_NO_RULE;
+    exchange->call->asked.scopes = has;
+    exchange->call->asked.scope_count = 2;
+    exchange->lacking = SPAN_LIT("tools:write");
+    for (int what = 0; what < 3; what++)
+        for (uint64_t nth = 1, count = 2; nth < count; nth++) {
+            struct buf out;
+            enum code code;
+
+            buf_init(&out, 8192);
+            mem_fail_at(nth, nth % 2 == 0);
+            code = what == 0   ? discovery__write_metadata(exchange, &out)
+                   : what == 1 ? discovery__challenge(exchange, REASON_NO_RULE, &out)
+                               : discovery__challenge(exchange, REASON_CREDENTIAL_MISSING, &out);
+            count = nth == 1 ? 200 : count;
+            mem_fail_at(0, 0);
+            assert_true(code == CODE_OK || code == CODE_NOMEM);
+            buf_fini(&out);
+        }
+    drop(exchange);
+}
+
 /* Of which paths the gate makes metadata. */
 static void test_where_metadata_are(void **state)
 {
@@ -393,7 +425,7 @@ int main(void)
         cmocka_unit_test(test_challenges), cmocka_unit_test(test_any_challenge), cmocka_unit_test(test_metadata),
         cmocka_unit_test(test_own_challenge), cmocka_unit_test(test_whose_metadata),
         cmocka_unit_test(test_token_challenge), cmocka_unit_test(test_step_up), cmocka_unit_test(test_own_metadata),
-        cmocka_unit_test(test_where_metadata_are), cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_where_metadata_are), cmocka_unit_test(test_each_append), cmocka_unit_test(test_spread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
