@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "crypto/digest.h"
+#include "http/writer.h"
 #include "json/json.h"
 #include "os/clock.h"
 #include "web/web.h"
@@ -113,27 +114,6 @@ static enum code refused(const struct talk *talk, const char *doing, struct why 
     return CODE_DENIED;
 }
 
-/* ---- forms ---- */
-
-static void add_encoded(struct buf *form, struct span text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-            (c != '\0' && strchr("-._~", c) != NULL))
-            (void)buf_add_byte(form, (char)c);
-        else
-            (void)buf_addf(form, "%%%02X", c);
-    }
-}
-
-static void add_field(struct buf *form, const char *name, struct span value)
-{
-    (void)buf_addf(form, "%s%s=", buf_len(form) > 0 ? "&" : "", name);
-    add_encoded(form, value);
-}
-
 /* ---- the flow ---- */
 
 struct provider {
@@ -183,8 +163,8 @@ static enum code begin(struct talk *talk, const struct provider *provider, const
     enum code code;
 
     buf_init(&form, LOGIN_BYTES);
-    add_field(&form, "client_id", span_text(ask->client));
-    add_field(&form, "scope", span_text(ask->scopes != NULL ? ask->scopes
+    http_write_field(&form, "client_id", span_text(ask->client));
+    http_write_field(&form, "scope", span_text(ask->scopes != NULL ? ask->scopes
                                         : provider->keeps   ? "openid offline_access"
                                                             : "openid"));
     code = buf_code(&form);
@@ -295,9 +275,9 @@ static enum code wait_for(struct talk *talk, const struct provider *provider, co
 
     buf_init(&form, LOGIN_BYTES);
     buf_wipes(&form);
-    add_field(&form, "grant_type", SPAN_LIT(GRANT_DEVICE));
-    add_field(&form, "device_code", device_code);
-    add_field(&form, "client_id", span_text(client));
+    http_write_field(&form, "grant_type", SPAN_LIT(GRANT_DEVICE));
+    http_write_field(&form, "device_code", device_code);
+    http_write_field(&form, "client_id", span_text(client));
     code = buf_code(&form) == CODE_OK ? CODE_BUSY : buf_code(&form);
     while (code == CODE_BUSY) {
         if (clock_monotonic_us() > end_us) {
@@ -350,9 +330,9 @@ enum code device_renew(struct login_kept *kept, struct arena *texts, struct why 
     code = talk_begin(&talk, ca[0] != '\0' ? ca : NULL, why);
     buf_init(&form, LOGIN_BYTES);
     buf_wipes(&form);
-    add_field(&form, "grant_type", SPAN_LIT("refresh_token"));
-    add_field(&form, "refresh_token", kept->refresh);
-    add_field(&form, "client_id", kept->client);
+    http_write_field(&form, "grant_type", SPAN_LIT("refresh_token"));
+    http_write_field(&form, "refresh_token", kept->refresh);
+    http_write_field(&form, "client_id", kept->client);
     if (code == CODE_OK)
         code = buf_code(&form);
     if (code == CODE_OK)

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/writer.h"
 #include "os/clock.h"
 
 #include <stdatomic.h>
@@ -57,37 +58,6 @@ static void answered(void *context, struct web_answer *answer)
     mem_free(asked);
 }
 
-/* application/x-www-form-urlencoded: all but what is surely itself. */
-static void add_encoded(struct buf *out, struct span text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_')
-            buf_add_byte(out, (char)c);
-        else
-            buf_addf(out, "%%%02X", c);
-    }
-}
-
-/* RFC 6749, 2.3.1: both parts are encoded before they are joined. */
-enum code outside__basic(const struct identity_client *client, struct buf *out)
-{
-    struct buf joined;
-
-    buf_init(&joined, 65536);
-    buf_wipes(&joined);
-    add_encoded(&joined, span_text(client->id));
-    buf_add_byte(&joined, ':');
-    add_encoded(&joined, client->secret);
-    buf_add_text(out, "Basic ");
-    if (buf_code(&joined) == CODE_OK)
-        base64_encode(buf_peek(&joined), out);
-    mem_wipe(joined.block, joined.size);
-    buf_fini(&joined);
-    return buf_code(out);
-}
-
 static const struct identity_provider *provider_of(const struct proxy_conf *conf, struct span digest)
 {
     for (size_t i = 0; i < conf->provider_count; i++)
@@ -112,9 +82,12 @@ void outside__introspect(struct outside *outside, struct proxy_conf *conf, struc
     (void)snprintf(asked->name, sizeof asked->name, "%s", provider->rules.name);
     buf_init(&body, 4 * WANTED_PAYLOAD_MAX);
     buf_init(&authorization, 2 * 65536);
-    buf_add_text(&body, "token_type_hint=access_token&token=");
-    add_encoded(&body, span_part(work->payload, DIGEST_BYTES, SIZE_MAX));
-    if (outside__basic(&provider->introspect, &authorization) == CODE_OK && buf_code(&body) == CODE_OK) {
+    buf_wipes(&body);
+    buf_wipes(&authorization);
+    http_write_field(&body, "token_type_hint", SPAN_LIT("access_token"));
+    http_write_field(&body, "token", span_part(work->payload, DIGEST_BYTES, SIZE_MAX));
+    if (outgoing_write_basic(span_text(provider->introspect.id), provider->introspect.secret, &authorization) == CODE_OK &&
+        buf_code(&body) == CODE_OK) {
         const struct web_header headers[] = {
             {SPAN_LIT("Authorization"), buf_peek(&authorization)}, {SPAN_LIT("Accept"), SPAN_LIT("application/json")},
             {SPAN_LIT("Content-Type"), SPAN_LIT("application/x-www-form-urlencoded")},
@@ -130,8 +103,6 @@ void outside__introspect(struct outside *outside, struct proxy_conf *conf, struc
     if (asked != NULL)
         fail(asked, &why);
     mem_free(asked);
-    mem_wipe(body.block, body.size);
-    mem_wipe(authorization.block, authorization.size);
     buf_fini(&body);
     buf_fini(&authorization);
 }

@@ -73,8 +73,6 @@ struct outside_source *outside__find(struct outside *outside, const unsigned cha
 
 /* ---- outside_ask.c: opaque tokens ---- */
 
-/* `Basic …` of Authorization; wiped by the caller. */
-enum code outside__basic(const struct identity_client *client, struct buf *out) MUST_USE;
 void outside__introspect(struct outside *outside, struct proxy_conf *conf, struct wanted_work *work);
 
 #endif

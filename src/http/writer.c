@@ -169,3 +169,23 @@ enum code http_write_last_chunk(struct buf *out)
 {
     return buf_add(out, "0\r\n\r\n", 5);
 }
+
+void http_write_encoded(struct buf *out, struct span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_')
+            buf_add_byte(out, (char)c);
+        else
+            buf_addf(out, "%%%02X", c);
+    }
+}
+
+void http_write_field(struct buf *form, const char *name, struct span value)
+{
+    if (value.at == NULL)
+        return;
+    buf_addf(form, "%s%s=", buf_is_empty(form) ? "" : "&", name);
+    http_write_encoded(form, value);
+}

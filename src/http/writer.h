@@ -46,6 +46,10 @@ enum code http_write_head_end(struct buf *out);
 enum code http_write_chunk(struct buf *out, struct span bytes);
 enum code http_write_last_chunk(struct buf *out);
 
+/* application/x-www-form-urlencoded: what is not surely itself is written in hexadecimal. */
+void http_write_encoded(struct buf *out, struct span text);
+void http_write_field(struct buf *form, const char *name, struct span value); /* at == NULL: none */
+
 /* Whether http_write_header would take it. */
 bool http_name_is_writable(struct span name);
 bool http_value_is_writable(struct span value);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "crypto/secret.h"
+#include "http/writer.h"
 #include "json/json.h"
 
 #include <stdint.h>
@@ -183,34 +184,6 @@ bool outgoing_news(const struct outgoing *outgoing, struct outgoing_report *repo
 
 /* ---- the form (RFC 6749, 4.4.2 and 2.3.1; RFC 8693, 2.1; RFC 8707, 2) ---- */
 
-static void add_encoded(struct buf *out, struct span text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        char hex[2];
-
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-            (c != '\0' && strchr("-._~", c) != NULL)) {
-            buf_add_byte(out, (char)c);
-            continue;
-        }
-        num_hex(&c, 1, hex);
-        buf_add_byte(out, '%');
-        buf_add_span(out, span_of(hex, 2));
-    }
-}
-
-static void add_field(struct buf *form, const char *name, struct span value)
-{
-    if (value.at == NULL)
-        return;
-    if (!buf_is_empty(form))
-        buf_add_byte(form, '&');
-    buf_add_text(form, name);
-    buf_add_byte(form, '=');
-    add_encoded(form, value);
-}
-
 /* The tenant is one of the table. */
 static void write_client(const struct outgoing *outgoing, struct span tenant, struct buf *out)
 {
@@ -224,19 +197,20 @@ static void write_client(const struct outgoing *outgoing, struct span tenant, st
     buf_add_text(out, mark + sizeof TENANT - 1);
 }
 
-static void write_basic(struct span id, struct span secret, struct buf *out)
+enum code outgoing_write_basic(struct span id, struct span secret, struct buf *out)
 {
     struct buf both;
 
     buf_init(&both, 65536);
     buf_wipes(&both);
-    add_encoded(&both, id);
+    http_write_encoded(&both, id);
     buf_add_byte(&both, ':');
-    add_encoded(&both, secret);
+    http_write_encoded(&both, secret);
     buf_add_text(out, "Basic ");
     if (buf_fail(out, buf_code(&both)) == CODE_OK)
         base64_encode(buf_peek(&both), out);
     buf_fini(&both);
+    return buf_code(out);
 }
 
 #define TYPE "urn:ietf:params:oauth:token-type:"
@@ -247,23 +221,23 @@ enum code outgoing_write_request(const struct outgoing *outgoing, const struct o
     bool is_exchange = outgoing->kind == OUTGOING_EXCHANGE;
     struct buf id;
 
-    add_field(form, "grant_type", is_exchange ? SPAN_LIT("urn:ietf:params:oauth:grant-type:token-exchange")
+    http_write_field(form, "grant_type", is_exchange ? SPAN_LIT("urn:ietf:params:oauth:grant-type:token-exchange")
                                               : SPAN_LIT("client_credentials"));
     if (is_exchange) {
-        add_field(form, "subject_token", wish->token);
-        add_field(form, "subject_token_type", SPAN_LIT(TYPE "access_token"));
-        add_field(form, "requested_token_type", SPAN_LIT(TYPE "access_token"));
+        http_write_field(form, "subject_token", wish->token);
+        http_write_field(form, "subject_token_type", SPAN_LIT(TYPE "access_token"));
+        http_write_field(form, "requested_token_type", SPAN_LIT(TYPE "access_token"));
     }
-    add_field(form, "scope", span_text(outgoing->scopes));
-    add_field(form, "audience", span_text(outgoing->audience));
-    add_field(form, "resource", span_text(outgoing->resource));
+    http_write_field(form, "scope", span_text(outgoing->scopes));
+    http_write_field(form, "audience", span_text(outgoing->audience));
+    http_write_field(form, "resource", span_text(outgoing->resource));
     buf_init(&id, 4096);
     write_client(outgoing, wish->tenant, &id);
     if (outgoing->is_posted) {
-        add_field(form, "client_id", buf_peek(&id));
-        add_field(form, "client_secret", secret);
+        http_write_field(form, "client_id", buf_peek(&id));
+        http_write_field(form, "client_secret", secret);
     } else {
-        write_basic(buf_peek(&id), secret, authorization);
+        (void)outgoing_write_basic(buf_peek(&id), secret, authorization);
     }
     buf_fail(form, buf_code(&id));
     buf_fini(&id);

@@ -87,6 +87,8 @@ bool outgoing_unpack(struct span payload, struct outgoing_wish *wish); /* into t
 void outgoing_key(const struct outgoing *outgoing, struct span secret, struct span tenant, struct span token,
                   struct wanted_key *key);
 
+/* `Basic …` of a client (RFC 6749, 2.3.1: both are encoded before they are joined). */
+enum code outgoing_write_basic(struct span id, struct span secret, struct buf *out);
 /* The form that is posted, and the header Authorization of the client; of one whose secret is posted, empty. */
 enum code outgoing_write_request(const struct outgoing *outgoing, const struct outgoing_wish *wish, struct span secret,
                                  struct buf *form, struct buf *authorization) MUST_USE;

@@ -126,15 +126,15 @@ static void test_forms(void **state)
 
     (void)state;
     assert_string_equal(form_of(&client, &none, "s:e c", false), "grant_type=client_credentials");
-    /* base64 of "gate%20%26%20co:s%3ae%20c" */
-    assert_string_equal(form_of(&client, &none, "s:e c", true), "Basic Z2F0ZSUyMCUyNiUyMGNvOnMlM2FlJTIwYw==");
-    assert_string_equal(form_of(&posted, &wish, "s&x=", false), "grant_type=client_credentials&scope=a%20b%3ac&resource=https%3a%2f%2fup"
-                        "%2fmcp%3fx%3d1%26y&client_id=of-acme-x&client_secret=s%26x%3d");
+    /* base64 of "gate%20%26%20co:s%3Ae%20c" */
+    assert_string_equal(form_of(&client, &none, "s:e c", true), "Basic Z2F0ZSUyMCUyNiUyMGNvOnMlM0FlJTIwYw==");
+    assert_string_equal(form_of(&posted, &wish, "s&x=", false), "grant_type=client_credentials&scope=a%20b%3Ac&resource=https%3A%2F%2Fup"
+                        "%2Fmcp%3Fx%3D1%26y&client_id=of-acme-x&client_secret=s%26x%3D");
     assert_string_equal(form_of(&posted, &wish, "s", true), "");
-    assert_string_equal(form_of(&exchange, &wish, "s", false), "grant_type=urn%3aietf%3aparams%3aoauth%3agrant-type%3atoken-exchange"
-                        "&subject_token=a.b-c_d%2b%2f%3d&subject_token_type=urn%3aietf%3aparams%3aoauth%3atoken-type%3aaccess_token"
-                        "&requested_token_type=urn%3aietf%3aparams%3aoauth%3atoken-type%3aaccess_token"
-                        "&audience=https%3a%2f%2fup%2fmcp");
+    assert_string_equal(form_of(&exchange, &wish, "s", false), "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange"
+                        "&subject_token=a.b-c_d%2B%2F%3D&subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
+                        "&requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
+                        "&audience=https%3A%2F%2Fup%2Fmcp");
 }
 
 static void test_wishes(void **state)
