@@ -162,13 +162,16 @@ static enum reason read_opaque(const struct shown *shown, struct identity *ident
     unsigned char payload[DIGEST_BYTES + IDENTITY_TOKEN_BYTES_MAX];
     struct identity_introspection *said;
     struct wanted_answer answer;
+    enum wanted_state state;
     enum identity_fault fault;
     int64_t until_us;
 
     digest_of_two(span_of(shown->digest, DIGEST_BYTES), span_of(provider->digest, DIGEST_BYTES), key.digest);
     memcpy(payload, provider->digest, DIGEST_BYTES);
     memcpy(payload + DIGEST_BYTES, shown->text.at, shown->text.len);
-    switch (wanted_ask(request->wanted, &key, span_of(payload, DIGEST_BYTES + shown->text.len), request->now_us, &answer)) {
+    state = wanted_ask(request->wanted, &key, span_of(payload, DIGEST_BYTES + shown->text.len), request->now_us, &answer);
+    mem_wipe(payload, DIGEST_BYTES + shown->text.len);
+    switch (state) {
     case WANTED_PENDING:
         identity->ticket = answer.ticket;
         break;
