@@ -83,21 +83,115 @@ void gate__plan_texts(struct record_text *text, const struct gate_planned *plan,
         record->plan_step = span_of(text->plan_step, num_text(plan->step, text->plan_step));
 }
 
-/* {"digest":...,"plan":{...},"signature":...}: the canonical form of `plan` is what was signed. */
-static enum code put_event(struct gate *gate, const struct gate_message *message)
+/* ---- the plan's text, as it may be recorded ---- */
+
+/* {"a":V,...}: what the step plans by its value. */
+static enum code write_values(const struct plan_step *step, struct buf *out)
+{
+    char before = '{';
+
+    for (const struct json_node *argument = step->arguments->child; argument != NULL; argument = argument->next) {
+        const struct json_node *value = json_member(argument, SPAN_LIT("value"));
+
+        if (value == NULL)
+            continue;
+        buf_add_byte(out, before);
+        before = ',';
+        json_write_string(out, argument->key);
+        buf_add_byte(out, ':');
+        buf_add_span(out, value->raw);
+    }
+    return before == ',' ? buf_add_byte(out, '}') : buf_add_text(out, "{}");
+}
+
+/* Whether the policy would leave out something of such a call; also where nobody can say. Spoils the scratch. */
+static bool is_redacted(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+                        const struct plan_step *step)
+{
+    struct question question = {
+        .tenant = message->tenant, .principal = message->principal, .upstream = step->upstream, .tool = step->tool,
+        .method = SPAN_LIT("tools/call"), .time_us = message->time_us,
+    };
+    struct verdict verdict = {.redact_all = true};
+    struct json_fault fault;
+    struct buf text, canonical;
+
+    buf_init(&text, AUDIT_JSON_BYTES);
+    buf_init(&canonical, AUDIT_JSON_BYTES);
+    if (write_values(step, &text) == CODE_OK && json_read(buf_peek(&text), &json_file_rules, &canonical, &gate->plans.arena,
+                                                          &question.root, &fault) == CODE_OK) {
+        gate->serial++;
+        policy_eval(decision->policy, &question, true, gate->scratch, &verdict);
+    }
+    buf_fini(&text);
+    buf_fini(&canonical);
+    return verdict.redact_all || verdict.redact_count > 0;
+}
+
+/* The step's arguments, each value by its digest. */
+static enum code write_digests(const struct plan *plan, const struct plan_step *step, struct buf *out)
+{
+    char before = '{';
+
+    for (const struct json_node *argument = step->arguments->child; argument != NULL; argument = argument->next) {
+        const struct json_node *value = json_member(argument, SPAN_LIT("value"));
+        unsigned char digest[DIGEST_BYTES];
+        char hex[2 * DIGEST_BYTES];
+
+        buf_add_byte(out, before);
+        before = ',';
+        json_write_string(out, argument->key);
+        buf_add_byte(out, ':');
+        if (value == NULL) {
+            buf_add_span(out, argument->raw);
+            continue;
+        }
+        buf_fail(out, plan_argument_digest(plan->id, value, digest));
+        num_hex(digest, sizeof digest, hex);
+        buf_addf(out, "{\"digest\":\"%.*s\"%s}", (int)sizeof hex, hex,
+                 json_member(argument, SPAN_LIT("optional")) != NULL ? ",\"optional\":true" : "");
+    }
+    return buf_add_byte(out, '}');
+}
+
+/* Steps stand in the text in their order. *is_whole: it is what was signed. */
+static void write_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
+                       struct buf *out, bool *is_whole)
+{
+    const struct plan *plan = &gate->plans.plan;
+    const char *at = plan->root->raw.at, *end = at + plan->root->raw.len;
+
+    *is_whole = true;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct json_node *arguments = plan->step[i].arguments;
+
+        if (arguments->type != JSON_OBJECT || arguments->count == 0 ||
+            !is_redacted(gate, message, decision, &plan->step[i]))
+            continue;
+        *is_whole = false;
+        buf_add(out, at, (size_t)(arguments->raw.at - at));
+        (void)write_digests(plan, &plan->step[i], out);
+        at = arguments->raw.at + arguments->raw.len;
+    }
+    buf_add(out, at, (size_t)(end - at));
+}
+
+/* {"digest":...,"plan":{...},"signature":...}: the canonical form of `plan` is what was signed, unless it is redacted. */
+static enum code put_event(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
 {
     const struct plan *plan = &gate->plans.plan;
     char hex[2 * DIGEST_BYTES];
     struct buf detail;
+    bool is_whole;
     enum code code;
 
     num_hex(plan->digest, DIGEST_BYTES, hex);
     buf_init(&detail, AUDIT_JSON_BYTES);
     buf_addf(&detail, "{\"digest\":\"%.*s\",\"plan\":", (int)sizeof hex, hex);
-    buf_add_span(&detail, plan->root->raw);
+    write_plan(gate, message, decision, &detail, &is_whole);
     buf_add_text(&detail, ",\"signature\":\"");
     base64url_encode(span_of(plan->signature, SIGN_BYTES), &detail);
-    code = buf_add_text(&detail, "\"}");
+    code = buf_add_text(&detail, is_whole ? "\"}" : "\",\"redacted\":true}");
     if (code == CODE_OK)
         code = audit_put_event(gate->ring, &(struct audit_event){
             .time_us = message->time_us, .kind = SPAN_LIT("plan"), .tenant = plan->tenant, .actor = plan->issuer,
@@ -116,7 +210,7 @@ enum code gate__tell_plan(struct gate *gate, const struct gate_message *message,
         return CODE_OK;
     code = read_plan(gate, message, &why);
     if (code == CODE_OK)
-        code = put_event(gate, message);
+        code = put_event(gate, message, decision);
     if (code == CODE_OK)
         plan_uses_told(uses, &gate->plans.plan, message->read_us + gate->shared->clock_us);
     return code;
