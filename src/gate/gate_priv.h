@@ -76,6 +76,8 @@ struct plan_reader {
     struct arena arena;
     struct buf text;
     struct plan plan;
+    bool is_read; /* `plan` is what has this digest as it is shown: */
+    unsigned char shown[DIGEST_BYTES];
     unsigned char seen[PLANS_SEEN][DIGEST_BYTES];
 };
 
