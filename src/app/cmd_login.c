@@ -165,8 +165,9 @@ static const struct json_node *find_login(const struct answer *answer, const cha
 
 static int log_in_at(const struct json_node *login, const char *socket, const struct asked *asked)
 {
-    char issuer[1024], client[1024], scopes[1024];
-    struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .ca = asked->ca};
+    char issuer[1024], client[1024];
+    const struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .scopes = asked->scopes,
+                                   .ca = asked->ca};
     struct login_kept kept;
     struct arena texts;
     struct why why = {""};
@@ -175,8 +176,6 @@ static int log_in_at(const struct json_node *login, const char *socket, const st
 
     (void)snprintf(issuer, sizeof issuer, "%.*s", SPAN_ARG(text_of(login, "issuer")));
     (void)snprintf(client, sizeof client, "%.*s", SPAN_ARG(text_of(login, "client")));
-    (void)snprintf(scopes, sizeof scopes, "%.*s", SPAN_ARG(text_of(login, "scopes")));
-    ask.scopes = asked->scopes != NULL ? asked->scopes : scopes[0] != '\0' ? scopes : NULL;
     arena_init(&texts, 4 * LOGIN_BYTES);
     code = device_log_in(&ask, &texts, &kept, &why);
     status = code == CODE_OK ? try_and_keep(&kept, asked) : complain_why(code, &why);

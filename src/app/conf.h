@@ -8,7 +8,7 @@
 #ifndef APP_CONF_H
 #define APP_CONF_H
 
-#include "identity/token.h"
+#include "identity/provider.h"
 #include "os/resolve.h"
 #include "pipe/runner.h"
 #include "proxy/conf.h"
@@ -70,7 +70,8 @@ struct conf_member {
 struct conf_login {
     struct span provider, client;
     struct span principal, groups;     /* paths into the claims; of groups empty: there are none */
-    struct identity_provider_rules rules;
+    size_t number;                     /* of the provider in `providers` */
+    struct identity_provider by;       /* read by conf_people alone; without TLS and secrets */
 };
 
 struct conf_people {

@@ -46,15 +46,16 @@ static struct span read_path(struct conf_reader *reader, const struct yaml_node 
 
 /* ---- logins ---- */
 
+/* A running gate has read the providers; who only takes people's commands reads what they need. */
 static void find_provider(struct conf_reader *reader, const struct yaml_node *root, const struct yaml_node *node,
                           struct conf_login *login)
 {
     const struct yaml_node *list = yaml_member(root, "providers"), *name;
 
-    for (const struct yaml_node *map = list != NULL ? list->child : NULL; map != NULL; map = map->next)
+    for (const struct yaml_node *map = list != NULL ? list->child : NULL; map != NULL; map = map->next, login->number++)
         if ((name = yaml_member(map, "name")) != NULL && span_equals(name->text, login->provider)) {
-            login->rules.name = login->provider.at;
-            login->rules.issuer = conf__text_of(reader, map, "issuer").at;
+            if (reader->proxy == NULL)
+                conf__provider_rules(reader, map, &login->by);
             return;
         }
     CONF_FAULT(reader, node, "`providers` has none of this name; write what one of them has as `name`");

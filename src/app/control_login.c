@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who gives a command over the control socket, by more than an account: a key of a person's, or an ID token of a provider's. */
 #include "app/control.h"
+#include "app/kept_keys.h"
 #include "app/print.h"
 #include "app/store.h"
 
 #include "json/doc.h"
+#include "json/json.h"
 #include "os/clock.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 
 void control_add_role(struct control_rights *rights, struct span role)
 {
@@ -88,10 +92,137 @@ static enum code know_key(const struct conf_people *conf, const char *store, str
     return CODE_OK;
 }
 
+/* ---- tokens ---- */
+
+static bool is_in(const struct identity_token *token, struct span group)
+{
+    for (size_t i = 0; i < token->group_count; i++)
+        if (span_equals(token->groups[i], group))
+            return true;
+    return false;
+}
+
+/* All names by which the token speaks of its owner, since an agent may have come by any of them. */
+static void add_claims(const struct identity_token *token, struct actor *actor)
+{
+    static const char *const names[] = {"sub", "email", "preferred_username", "upn", "username"};
+
+    actor_add_alias(actor, token->principal);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct json_node *claim = json_member(token->claims, span_text(names[i]));
+
+        if (claim != NULL && claim->type == JSON_STRING)
+            actor_add_alias(actor, claim->text);
+    }
+}
+
+static void take_token(const struct conf_people *conf, const struct conf_login *login, const struct identity_token *token,
+                       struct actor *actor, struct control_rights *rights)
+{
+    char name[ACTOR_ALIAS_BYTES];
+    struct span called = SPAN_NONE;
+
+    for (size_t i = 0; i < conf->member_count; i++) {
+        const struct conf_member *member = &conf->members[i];
+
+        if (!span_equals(member->provider, login->provider))
+            continue;
+        if (member->subject.at != NULL && span_equals(member->subject, token->principal))
+            called = member->name;
+        if (member->group.at != NULL ? is_in(token, member->group) : span_equals(member->subject, token->principal))
+            become(member, NULL, rights);
+    }
+    (void)snprintf(name, sizeof name, "%.*s:%.*s", SPAN_ARG(login->provider), SPAN_ARG(token->principal));
+    be_called(conf, called.at != NULL ? called : span_text(name), actor);
+    add_claims(token, actor);
+}
+
+static enum identity_fault read_token(const struct conf_login *login, const struct identity_key_set *keys, struct span text,
+                                      struct identity_token **token)
+{
+    const char *const audiences[] = {login->client.at, NULL};
+    struct identity_token_rules rules = {.audiences = audiences, .tenant = {.constant = "people"}, .is_login = true};
+    struct why why = {""};
+    enum identity_fault fault;
+
+    if (identity_path_read(login->principal.at, &rules.principal.claim, &why) != CODE_OK ||
+        (login->groups.at != NULL && identity_path_read(login->groups.at, &rules.groups, &why) != CODE_OK))
+        return IDENTITY_FAULT_PRINCIPAL; /* the configuration was checked */
+    fault = identity_token_read(&login->by.rules, &rules, keys, text, clock_wall_us(), token);
+    if (fault == IDENTITY_FAULT_NONE && (*token)->bound != 0) {
+        identity_token_unref(token);
+        return IDENTITY_FAULT_CONFIRMATION; /* nothing here checks what it is bound to */
+    }
+    return fault;
+}
+
+/* By the set as the gate has it. */
+static enum identity_fault read_by_kept(const struct conf_login *login, const char *store, struct span text,
+                                        struct identity_token **token, struct why *why)
+{
+    struct identity_key_set *keys = NULL;
+    enum identity_fault fault;
+    int64_t fetched_us;
+    struct span set;
+    struct buf kept;
+
+    buf_init(&kept, 4 * IDENTITY_KEY_SET_BYTES_MAX);
+    if (kept_keys_read(store, &login->by, clock_wall_us(), &kept, &set, &fetched_us, why) == CODE_OK &&
+        identity_key_set_read(set, &keys, why) != CODE_OK)
+        keys = NULL;
+    fault = read_token(login, keys, text, token);
+    identity_key_set_unref(&keys);
+    buf_fini(&kept);
+    return fault;
+}
+
+/* A key that is not in the set may be a new one: the gate is asked to fetch it, by the number of the provider. */
+static enum identity_fault read_in_time(const struct conf_login *login, const char *store, struct span text,
+                                        struct identity_token **token, struct why *why)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    enum identity_fault fault = read_by_kept(login, store, text, token, why);
+    char number = (char)(1 + login->number);
+
+    if (fault == IDENTITY_FAULT_UNKNOWN_KEY)
+        (void)!send(CONTROL_GATE_FD, &number, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = 0; fault == IDENTITY_FAULT_UNKNOWN_KEY && i < 50; i++) {
+        (void)nanosleep(&pause, NULL);
+        fault = read_by_kept(login, store, text, token, why);
+    }
+    return fault;
+}
+
+static enum code know_token(const struct conf_people *conf, const char *store, struct span text,
+                            const struct identity_token_hint *hint, struct actor *actor, struct control_rights *rights,
+                            struct why *why)
+{
+    const struct conf_login *login = NULL;
+    struct identity_token *token = NULL;
+    enum identity_fault fault;
+
+    for (size_t i = 0; i < conf->login_count; i++)
+        if (conf->logins[i].by.rules.issuer != NULL && strcmp(conf->logins[i].by.rules.issuer, hint->issuer) == 0)
+            login = &conf->logins[i];
+    if (login == NULL)
+        return why_set(why, CODE_DENIED, "nobody logs in by this issuer; `people: {logins}` of the gate's configuration says "
+                       "by whom");
+    fault = read_in_time(login, store, text, &token, why);
+    if (fault != IDENTITY_FAULT_NONE)
+        return why_set(why, CODE_DENIED, "the login by %.*s is not taken: %s", SPAN_ARG(login->provider),
+                       identity_fault_text(fault));
+    take_token(conf, login, token, actor, rights);
+    identity_token_unref(&token);
+    return CODE_OK;
+}
+
 enum code control_know_login(const struct conf_people *conf, const char *store, struct span login, struct actor *actor,
                              struct control_rights *rights, struct why *why)
 {
-    return know_key(conf, store, login, actor, rights, why);
+    struct identity_token_hint hint;
+
+    return identity_token_looks(login, &hint) ? know_token(conf, store, login, &hint, actor, rights, why)
+                                              : know_key(conf, store, login, actor, rights, why);
 }
 
 int control_tell_who(const struct conf_people *conf, const struct actor *actor, const struct control_rights *rights)
@@ -111,7 +242,7 @@ int control_tell_who(const struct conf_people *conf, const struct actor *actor, 
         struct doc *login = doc_add_object(list, NULL);
 
         doc_text(login, "provider", conf->logins[i].provider);
-        doc_text(login, "issuer", span_text(conf->logins[i].rules.issuer));
+        doc_text(login, "issuer", span_text(conf->logins[i].by.rules.issuer));
         doc_text(login, "client", conf->logins[i].client);
     }
     return print_doc(&doc);

@@ -273,7 +273,6 @@ static _Noreturn void be_asker(const struct desk *desk, const struct person *per
 {
     struct why why = {""};
 
-    (void)close(CONTROL_GATE_FD);
     (void)close(desk->listener);
     asker.fd = fd;
     asker.is_unknown = roles == 0;
