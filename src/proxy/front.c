@@ -432,6 +432,8 @@ bool front__who(struct pair *pair)
 
     if (!pair->timed_out)
         reason = settle_who(pair, &waits);
+    else if (pair->exchange.identity.consumed != NULL)
+        http_head_wipe(&pair->asks.head, span_text(pair->exchange.identity.consumed));
     if (waits) {
         lane__want(pair, pair->exchange.identity.ticket);
         return false;
