@@ -62,7 +62,9 @@ void identity_keys_unref(struct identity_keys **table);
  * headers up; a span with at == NULL is absent. */
 struct identity_request {
     struct span (*header)(const void *context, const char *name); /* value, or at == NULL */
-    struct span (*url)(const void *context); /* where the request went, as the agent wrote it; at == NULL: no memory */
+    /* Where the request went: as it came, or as agents know it, who may speak to a proxy before the gate (empty: nobody says).
+     * at == NULL: no memory. */
+    struct span (*url)(const void *context, bool is_public);
     const void *context;
     const struct tls_names *certificate; /* of this connection, verified; NULL: none */
     bool is_from_proxy;             /* the peer is a trusted proxy */

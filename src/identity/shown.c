@@ -209,8 +209,11 @@ static enum reason check_binding(const struct shown *shown, struct identity *ide
         fault = identity_token_check_certificate(token, request->certificate != NULL ? request->certificate->digest : NULL);
     if (fault == IDENTITY_FAULT_NONE && ((token->bound & IDENTITY_BOUND_KEY) != 0 || shown->by_dpop)) {
         proof.proof = request->header(request->context, "DPoP");
-        proof.url = request->url(request->context);
-        fault = proof.url.at == NULL ? IDENTITY_FAULT_MEMORY : identity_proof_check(token, &proof, request->proofs);
+        fault = IDENTITY_FAULT_PROOF_URL;
+        for (int is_public = 0; is_public < 2 && fault == IDENTITY_FAULT_PROOF_URL; is_public++) {
+            proof.url = request->url(request->context, is_public != 0);
+            fault = proof.url.at == NULL ? IDENTITY_FAULT_MEMORY : identity_proof_check(token, &proof, request->proofs);
+        }
     }
     return fault == IDENTITY_FAULT_NONE ? REASON_PERMITTED : refuse(identity, fault);
 }

@@ -43,6 +43,11 @@ static enum code write_public(const struct exchange *exchange, struct span befor
     return buf_add_span(out, span_of(path, len));
 }
 
+enum code discovery__public_url(const struct exchange *exchange, struct buf *out)
+{
+    return write_public(exchange, SPAN_NONE, out);
+}
+
 static enum code write_pointer(const struct exchange *exchange, struct buf *out)
 {
     buf_add_text(out, "=\"");

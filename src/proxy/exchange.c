@@ -80,24 +80,29 @@ static struct span header_of(const void *context, const char *name)
     return head__value(&((const struct pair *)context)->asks.head, span_text(name));
 }
 
-/* RFC 9449, 4.2: without query and fragment. Behind whoever ends TLS for the gate it is the public URL that agents know. */
-static struct span url_of(const void *context)
+/* RFC 9449, 4.2: without query and fragment. */
+static struct span url_of(const void *context, bool is_public)
 {
     const struct pair *pair = context;
     const struct http_head *head = &pair->asks.head;
     const struct exchange *exchange = &pair->exchange;
-    struct span public_url = exchange->route->public_url, path = http_head_path(head);
+    const struct proxy_route *route = exchange->route;
+    struct span path = http_head_path(head);
     struct buf text;
     char *kept = NULL;
     size_t len;
 
-    buf_init(&text, 16384);
-    if (public_url.len > 0)
-        buf_add_span(&text, span_part(public_url, 0, exchange->route->public_path_at));
-    else
+    buf_init(&text, 2 * HTTP_LINE_MAX_BYTES);
+    if (!is_public) {
         buf_addf(&text, "%s://%.*s", pair->is_tls ? "https" : "http", SPAN_ARG(http_head_known(head, HTTP_NAME_HOST)));
-    len = buf_len(&text) + path.len;
-    if (buf_add_span(&text, path) == CODE_OK)
+        buf_add_span(&text, path);
+    } else if (!span_is_empty(route->public_url)) {
+        discovery__public_url(exchange, &text);
+        if (route->subtree && span_is_empty(exchange->slug))
+            buf_add_span(&text, span_part(path, route->path.len, SIZE_MAX));
+    }
+    len = buf_len(&text);
+    if (buf_add_byte(&text, '\0') == CODE_OK)
         kept = arena_dup((struct arena *)(uintptr_t)&exchange->arena, buf_peek(&text).at, len);
     buf_fini(&text);
     return span_of(kept, kept != NULL ? len : 0);

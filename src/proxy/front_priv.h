@@ -48,6 +48,7 @@ void discovery__look_for_scope(struct exchange *exchange, struct gate *gate); /*
 bool discovery__steps_up(const struct exchange *exchange, enum reason reason); /* the denial says which scope is missing */
 enum code discovery__challenge(const struct exchange *exchange, enum reason reason, struct buf *out);
 struct span discovery__say(struct exchange *exchange);
+enum code discovery__public_url(const struct exchange *exchange, struct buf *out); /* where the route has one */
 bool discovery__is_asked(const struct pair *pair); /* by a client of OAuth, and of no route that judges calls */
 bool discovery__may_redirect(const struct pair *pair);
 enum code discovery__refuse(enum reason reason, int status, struct buf *out);
