@@ -295,8 +295,9 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
     if (outside == NULL)
         return why_set(why, CODE_NOMEM, "not enough memory for providers");
     outside->conf = *conf;
+    outside->store = mem_dup(conf->store, strlen(conf->store)); /* the configuration's goes with it */
     BUG_ON(pthread_mutex_init(&outside->lock, NULL) != 0);
-    code = wanted_new(&wanted, &outside->wanted);
+    code = outside->store != NULL ? wanted_new(&wanted, &outside->wanted) : CODE_NOMEM;
     if (code == CODE_OK)
         code = outgoing_desk_new(outside, &outside->desk);
     if (code == CODE_OK)
@@ -330,6 +331,7 @@ void outside_free(struct outside **out)
         inbox_fini(&outside->inbox);
     wanted_free(&outside->wanted);
     proxy_conf_unref(&outside->proxy);
+    mem_free(outside->store);
     pthread_mutex_destroy(&outside->lock);
     mem_free(outside);
     *out = NULL;

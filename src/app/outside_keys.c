@@ -92,7 +92,7 @@ static void keep(struct outside *outside, const struct outside_source *source)
 {
     struct why why = {""};
 
-    if (kept_keys_write(outside->conf.store, source->provider, buf_peek(&source->set), source->fetched_us, &why) != CODE_OK)
+    if (kept_keys_write(outside->store, source->provider, buf_peek(&source->set), source->fetched_us, &why) != CODE_OK)
         log_warn("app", "provider %s: its key set is not kept for a restart: %s", source->provider->rules.name, why.text);
 }
 
@@ -107,7 +107,7 @@ void outside__recall(struct outside *outside, struct outside_source *source)
     if (source->provider->keys_file != NULL)
         return;
     buf_init(&text, SIZE_MAX / 2);
-    code = kept_keys_read(outside->conf.store, source->provider, clock_wall_us(), &text, &set, &fetched_us, &why);
+    code = kept_keys_read(outside->store, source->provider, clock_wall_us(), &text, &set, &fetched_us, &why);
     if (code == CODE_OK && !put(outside, source, set, fetched_us, &why))
         code = CODE_INVALID;
     if (code != CODE_OK && code != CODE_NOT_FOUND)

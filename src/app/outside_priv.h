@@ -50,6 +50,7 @@ struct outside_waiter {
 
 struct outside {
     struct outside_conf conf;
+    char *store;
     struct wanted *wanted;
     struct outgoing_desk *desk;
     struct inbox inbox;
