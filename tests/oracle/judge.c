@@ -307,6 +307,7 @@ static void judge_case(const struct judging *judging, const struct policy_case *
         judge_all_hidden(judging, kase, real, scratch, answer);
         judge_recorded(judging, kase, real, scratch, verdict, answer);
     }
+    buf_fini(&telling.text);
     buf_fini(&words);
 }
 
