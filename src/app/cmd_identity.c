@@ -349,9 +349,12 @@ static void explain_reading(struct explaining *e, const struct identity_source *
     else if ((token->bound & source->bound) != source->bound)
         (void)snprintf(outcome->why, sizeof outcome->why, "The route takes only tokens that are bound to a %s.",
                        (source->bound & IDENTITY_BOUND_KEY) != 0 ? "key (DPoP)" : "client certificate");
-    if (fault == IDENTITY_FAULT_UNKNOWN_KEY)
-        (void)snprintf(outcome->why, sizeof outcome->why, "%s (provider %s: %zu keys, %s.)", identity_fault_text(fault),
-                       source->provider->rules.name, known->set != NULL ? identity_key_set_count(known->set) : 0, known->from);
+    if (fault == IDENTITY_FAULT_UNKNOWN_KEY) {
+        size_t count = known->set != NULL ? identity_key_set_count(known->set) : 0;
+
+        (void)snprintf(outcome->why, sizeof outcome->why, "%s (provider %s: %zu key%s, %s.)", identity_fault_text(fault),
+                       source->provider->rules.name, count, count == 1 ? "" : "s", known->from);
+    }
     outcome->token = token;
     if (token != NULL) {
         outcome->principal = token->principal;
