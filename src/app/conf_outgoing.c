@@ -327,6 +327,9 @@ static void read_grant(struct conf_reader *reader, const struct yaml_node *map, 
     url = yaml_member(map, "url");
     if (url != NULL)
         out->token_url = conf__provider_url(reader, url);
+    else if (out->provider != NULL && (out->provider->keys_url != NULL || out->provider->keys_file != NULL))
+        CONF_FAULT(reader, map, "provider %s names its `keys`, so that nobody asks for its metadata, which would name its "
+                   "token endpoint; write `url: 'https://id.example.com/token'` here", out->provider->rules.name);
     read_client(reader, map, out);
     out->scopes = read_scopes(reader, map);
     out->audience = conf__text_of(reader, map, "audience").at;

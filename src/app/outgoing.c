@@ -433,26 +433,31 @@ void serve__tell_outgoing(struct serve *serve)
 
 void serve__measure_outgoing(const struct serve *serve, struct buf *out)
 {
-    static const struct {
-        const char *name, *kind, *help;
-    } all[] = {
-        {"fetched_total", "counter", "Tokens for an upstream that a provider gave."},
-        {"failed_total", "counter", "Times that it gave none."},
-        {"failing", "gauge", "1 while it gives none, but for callers' tokens that it refused."},
-        {"failed_timestamp_seconds", "gauge", "When it gave none the last time."},
-        {"got_timestamp_seconds", "gauge", "When the token was asked for that goes up now; of those that are one for a route."},
-        {"expiry_timestamp_seconds", "gauge", "Until when that one goes up."},
+    static const char *const heads[] = {
+        "# HELP callgate_outgoing_fetched_total Tokens for an upstream that a provider gave.\n"
+        "# TYPE callgate_outgoing_fetched_total counter\n",
+        "# HELP callgate_outgoing_failed_total Times that it gave none.\n"
+        "# TYPE callgate_outgoing_failed_total counter\n",
+        "# HELP callgate_outgoing_failing 1 while it gives none; a caller's token that it refuses does not count.\n"
+        "# TYPE callgate_outgoing_failing gauge\n",
+        "# HELP callgate_outgoing_failed_timestamp_seconds When it gave none the last time.\n"
+        "# TYPE callgate_outgoing_failed_timestamp_seconds gauge\n",
+        "# HELP callgate_outgoing_got_timestamp_seconds When the token that goes up was asked for; one of a route.\n"
+        "# TYPE callgate_outgoing_got_timestamp_seconds gauge\n",
+        "# HELP callgate_outgoing_expiry_timestamp_seconds Until when that one goes up.\n"
+        "# TYPE callgate_outgoing_expiry_timestamp_seconds gauge\n",
     };
+    static const char *const names[] = {"fetched_total", "failed_total", "failing", "failed_timestamp_seconds",
+                                        "got_timestamp_seconds", "expiry_timestamp_seconds"};
     const struct proxy_conf *conf = serve->conf->proxy;
 
-    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
-        buf_addf(out, "# HELP callgate_outgoing_%s %s\n# TYPE callgate_outgoing_%s %s\n", all[n].name, all[n].help, all[n].name,
-                 all[n].kind);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        buf_add_text(out, heads[n]);
         for (size_t i = 0; i < conf->route_count; i++) {
             const struct outgoing *outgoing = &conf->routes[i].upstream.outgoing;
             struct outgoing_token *token = outgoing->health != NULL ? known_of(serve, outgoing) : NULL;
             struct outgoing_report report = {.fetched = 0};
-            int64_t values[sizeof all / sizeof *all];
+            int64_t values[sizeof names / sizeof *names];
 
             if (outgoing->health == NULL)
                 continue;
@@ -464,7 +469,7 @@ void serve__measure_outgoing(const struct serve *serve, struct buf *out)
             values[4] = token != NULL ? token->got_us / 1000000 : 0;
             values[5] = token != NULL ? token->until_us / 1000000 : 0;
             if (values[n] != 0 || n < 3)
-                buf_addf(out, "callgate_outgoing_%s{upstream=\"%.*s\"} %" PRId64 "\n", all[n].name,
+                buf_addf(out, "callgate_outgoing_%s{upstream=\"%.*s\"} %" PRId64 "\n", names[n],
                          SPAN_ARG(conf->routes[i].name), values[n]);
             outgoing_token_unref(&token);
         }

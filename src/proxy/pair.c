@@ -343,7 +343,7 @@ static void account(struct pair *pair)
     const struct exchange *exchange = &pair->exchange;
     size_t bytes = pair->front.in.size + pair->front.out.size + pair->back.in.size + pair->back.out.size +
                    exchange->body.size + exchange->call->canonical.size + exchange->reply.size + exchange->event.size +
-                   exchange->call->answer.size + exchange->text.size +
+                   exchange->call->answer.size + exchange->text.size + exchange->subject.size +
                    exchange->arena.used_bytes + exchange->event_arena.used_bytes +
                    (exchange->body_kind == BODY_STREAM ? pair->events.data.size : 0) +
                    (exchange->batch != NULL ? batch__held_bytes(exchange) : 0);

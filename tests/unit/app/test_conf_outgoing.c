@@ -98,7 +98,7 @@ static void test_principals(void **state)
     conf_free(&conf);
 }
 
-#define PROVIDERS "providers: [{name: corp, issuer: 'http://127.0.0.1:9/r', keys: {file: keys.json}}, " \
+#define PROVIDERS "providers: [{name: corp, issuer: 'http://127.0.0.1:9/r'}, " \
     "{name: other, issuer: 'http://127.0.0.1:9/o', keys: {file: keys.json}}]\n"
 #define CLIENT "client: {id: callgate, secret: {file: one.token}}"
 #define TOKEN(provider) ", identity: [{token: {provider: " provider ", audience: 'https://a', principal: $.sub, tenant: acme}}]"
@@ -169,6 +169,7 @@ static void test_bad(void **state)
         {"", "authorization: {prefix: 'B ', client_credentials: {provider: corp, " CLIENT "}}", "`prefix` has no meaning"},
         {"", "authorization: {client_credentials: {provider: crop, " CLIENT "}}", "did you mean `corp`"},
         {"", "authorization: {client_credentials: {provider: corp}}", "`client` is missing"},
+        {"", "authorization: {client_credentials: {provider: other, " CLIENT "}}", "token endpoint"},
         {"", "authorization: {client_credentials: {provider: corp, client: {id: a}}}", "`secret` is missing"},
         {"", "authorization: {client_credentials: {provider: corp, client: {id: a, secret: one}}}", "is a map"},
         {"", "authorization: {client_credentials: {provider: corp, client: {id: a, secret: {file: open.token}}}}", "open.token"},
