@@ -125,7 +125,8 @@ DENIED_PLAN = [["call", "fail", {}], ["call", "echo", {"message": "x; DROP TABLE
 
 def steps(client, target, plan, mode="legacy", seconds=400, oauth=None):
     """Runs a client; returns its steps, as [what, value], in order. What was asked of it at once came in any order. `oauth`: it gets
-    itself tokens where they are wanted; "refresh": and refreshes them."""
+    itself tokens where they are wanted; "refresh": and
+    refreshes them; "dpop": bound to a key of its own."""
     target = json.dumps(target) if isinstance(target, list) else target
     done = subprocess.run([*CLIENTS[client], target, json.dumps(plan), mode], cwd=INTO, capture_output=True, text=True, timeout=seconds,
                           env=dict(os.environ, **({"OAUTH": oauth} if oauth else {})))

@@ -2,6 +2,11 @@
 // What an official TypeScript client needs to get tokens: a person's browser, which says yes to whatever the provider of the tests
 // asks, and a memory. What it was asked for is told by the step `oauth`.
 export class Person {
+  constructor() {
+    // Proofs of possession (RFC 9449), which the client of 2.x makes.
+    if (process.env.OAUTH === 'dpop')
+      this.dpop = async () => this.session ??= (await import('@modelcontextprotocol/client')).DpopSession.create();
+  }
   events = [];
   known = {};
   redirectUrl = 'http://127.0.0.1/callback';
@@ -11,7 +16,7 @@ export class Person {
   clientInformation() { return this.known.client; }
   saveClientInformation(client) { this.events.push(['registered']); this.known.client = client; }
   tokens() { return this.known.tokens; }
-  saveTokens(tokens) { this.events.push(['token', tokens.scope ?? '']); this.known.tokens = tokens; }
+  saveTokens(tokens) { this.events.push(['token', tokens.scope ?? '', tokens.token_type]); this.known.tokens = tokens; }
   saveCodeVerifier(verifier) { this.known.verifier = verifier; }
   codeVerifier() { return this.finishing.verifier; }
   async redirectToAuthorization(url) {

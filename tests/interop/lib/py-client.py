@@ -67,7 +67,7 @@ class Person:
         return self.tokens
 
     async def set_tokens(self, tokens):
-        self.events.append(["token", tokens.scope or ""])
+        self.events.append(["token", tokens.scope or "", tokens.token_type])
         self.tokens = tokens
 
     async def get_client_info(self):
