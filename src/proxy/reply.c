@@ -114,6 +114,8 @@ static void write_kept(const struct exchange *exchange, const struct http_head *
         http_write_header(out, http_head_name(head, i), http_head_value(head, i));
         return;
     }
+    if (exchange->route->resource.server_count > 0)
+        return; /* agents get their tokens for the gate, and what this server wants besides they cannot get */
     if (exchange->route->slugs.count > 0 && span_is_empty(exchange->slug))
         return; /* of a declared path that says not which server is meant: none is pointed at */
     buf_add_text(out, "WWW-Authenticate: ");
@@ -322,6 +324,12 @@ static void sort_error(struct pair *pair)
     exchange->body_kind = media == HTTP_MEDIA_TEXT ? BODY_TEXT : media == HTTP_MEDIA_JSON ? BODY_MESSAGE : BODY_DROPPED;
 }
 
+/* The agent has shown a token, and it was for the gate alone. */
+static bool keeps_token(const struct exchange *exchange)
+{
+    return exchange->identity.token != NULL && exchange->identity.consumed != NULL;
+}
+
 static bool head_done(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
@@ -334,7 +342,7 @@ static bool head_done(struct pair *pair)
         reason = REASON_UPSTREAM_ENCODED;
     else if (head->status >= 300 && head->status < 400 && !discovery__may_redirect(pair))
         reason = REASON_UPSTREAM_REDIRECT;
-    else if (head->status == 401 && exchange->authorization.at != NULL)
+    else if (head->status == 401 && (exchange->authorization.at != NULL || keeps_token(exchange)))
         reason = REASON_UPSTREAM_UNAUTHORIZED; /* it is not the agent's that it does not take, and no agent can mend it */
     else if (exchange->pass != NULL)
         return pass__begin(pair);
