@@ -285,8 +285,8 @@ static int run_sign(int argc, char **argv)
         {0},
     };
     const struct usage usage = {"callgate plan sign DRAFT --key FILE [OPTIONS]",
-                                "Signs an intent plan: what a principal may do, step by step, until when. The draft is YAML or "
-                                "JSON; the line that comes out is what an agent shows with its calls.", options, 1, 1};
+                                "Signs an intent plan: what a principal may do, step by step, until when. The draft is\n"
+                                "YAML or JSON; the line that comes out is what an agent shows with its calls.", options, 1, 1};
     struct yaml_tree *tree = NULL;
     struct why why = {""};
     enum code code = CODE_OK;
@@ -307,7 +307,7 @@ static int run_sign(int argc, char **argv)
         if (code == CODE_OK && s.out != NULL)
             code = file_replace(s.out, 0600, buf_peek(&s.shown), &why);
         else if (code == CODE_OK)
-            print_safely(stdout, "%.*s\n", (int)buf_len(&s.shown) - 1, buf_peek(&s.shown).at);
+            printf("%.*s", SPAN_ARG(buf_peek(&s.shown)));
         status = code == CODE_OK ? STATUS_DONE : complain_why(code, &why);
     }
     yaml_tree_free(&tree);
@@ -534,8 +534,8 @@ static int run_check(int argc, char **argv)
         {0},
     };
     const struct usage usage = {"callgate plan check PLAN --keys FILE [OPTIONS]",
-                                "Says in words what a signed plan allows, and whether a call is a step of it. Status 1: the "
-                                "plan does not count, or the call is none of its steps.", options, 1, 1};
+                                "Says in words what a signed plan allows, and whether a call is a step of it. Status 1:\n"
+                                "the plan does not count, or the call is none of its steps.", options, 1, 1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status == OPTIONS_GO && c.keys_path == NULL)
