@@ -268,6 +268,16 @@ static void answer(const struct desk *desk, const struct person *person, unsigne
     (void)!control_send(asker.fd, CONTROL_STATUS, span_of(&status, 1));
 }
 
+/* In no group, and no member by his account: all that is left to him is a login. */
+static bool is_stranger(const struct desk *desk, const struct person *person, unsigned roles)
+{
+    bool is_member = false;
+
+    for (size_t i = 0; i < desk->people.account_count; i++)
+        is_member = is_member || desk->people.accounts[i].account == person->uid;
+    return roles == 0 && !is_member;
+}
+
 /* Takes: roles: of his groups. */
 static _Noreturn void be_asker(const struct desk *desk, const struct person *person, unsigned roles, int fd, pid_t parent)
 {
@@ -275,7 +285,7 @@ static _Noreturn void be_asker(const struct desk *desk, const struct person *per
 
     (void)close(desk->listener);
     asker.fd = fd;
-    asker.is_unknown = roles == 0;
+    asker.is_unknown = is_stranger(desk, person, roles);
     actor_of(person->uid, person->login, &asker.guest.actor);
     if (!bound_it(parent))
         refuse(fd, "the gate cannot run commands at the moment");
@@ -334,6 +344,7 @@ static void admit(struct desk *desk, int fd)
 {
     struct person person;
     unsigned roles;
+    bool stranger;
     pid_t parent = getpid(), pid = -1;
 
     if (person_of_peer(fd, &person) != CODE_OK) {
@@ -341,9 +352,10 @@ static void admit(struct desk *desk, int fd)
         return;
     }
     roles = roles_of(desk, &person);
-    if (roles == 0)
+    stranger = is_stranger(desk, &person, roles);
+    if (stranger)
         tell_stranger(&person);
-    if (roles == 0 && strangers(desk) >= STRANGERS_MAX)
+    if (stranger && strangers(desk) >= STRANGERS_MAX)
         refuse(fd, STRANGER);
     else if (askers_of(desk, person.uid) == ASKERS_OF_ONE)
         refuse(fd, "too many commands of this account are under way; wait until one of them is over");
@@ -354,7 +366,7 @@ static void admit(struct desk *desk, int fd)
     person_fini(&person);
     if (pid <= 0)
         return;
-    desk->askers[desk->count].is_stranger = roles == 0;
+    desk->askers[desk->count].is_stranger = stranger;
     desk->askers[desk->count].pid = pid;
     desk->askers[desk->count++].uid = person.uid;
 }
