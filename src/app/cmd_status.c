@@ -463,8 +463,14 @@ static void look_at_provider(struct report *report, const struct conf *conf, con
     bool is_known;
 
     buf_init(&text, SIZE_MAX / 2);
-    is_known = kept_keys_read(conf->store, provider, now_us, &text, &kept, &fetched_us, &why) == CODE_OK &&
-               identity_key_set_read(kept, &set, &why) == CODE_OK;
+    if (provider->keys_file == NULL) {
+        is_known = kept_keys_read(conf->store, provider, now_us, &text, &kept, &fetched_us, &why) == CODE_OK;
+    } else {
+        is_known = file_read(provider->keys_file, FILE_TRUSTED, IDENTITY_KEY_SET_BYTES_MAX, &text, &why) == CODE_OK;
+        kept = buf_peek(&text);
+        fetched_us = now_us;
+    }
+    is_known = is_known && identity_key_set_read(kept, &set, &why) == CODE_OK;
     if (is_known)
         find(report, "provider", true, "%s: %zu key%s, as they were %" PRId64 " s ago", provider->rules.name,
              identity_key_set_count(set), identity_key_set_count(set) == 1 ? "" : "s", (now_us - fetched_us) / 1000000);

@@ -91,7 +91,7 @@ static void write_providers(const struct serve *serve, struct buf *out)
     size_t count = outside_gauges(serve->outside, gauges);
     int64_t now_us = clock_wall_us();
 
-    for (size_t i = 0; count > 0 && i < sizeof heads / sizeof heads[0]; i++) {
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         buf_add_text(out, heads[i]);
         for (size_t j = 0; j < count; j++) {
             const uint64_t values[] = {gauges[j].keys,

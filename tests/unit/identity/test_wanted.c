@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* A result that counts how many hold it. */
@@ -237,6 +239,79 @@ static void what_is_under_way_is_bounded(void **state)
     wanted_free(&wanted);
 }
 
+/* ---- many threads ---- */
+
+#define THREADS 4
+#define ROUNDS 20000
+
+struct crowd {
+    struct wanted *wanted;
+    atomic_int held;
+};
+
+static void *count_ref(void *result)
+{
+    atomic_fetch_add((atomic_int *)result, 1);
+    return result;
+}
+
+static void count_unref(void *result)
+{
+    atomic_fetch_sub((atomic_int *)result, 1);
+}
+
+static void nothing(void *context)
+{
+    (void)context;
+}
+
+/* Agents ask, one answers, one forgets: each in turn, on every thread. */
+static void *crowd_goes(void *argument)
+{
+    struct crowd *crowd = argument;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct wanted_key key = key_of(WANTED_TOKEN, i % 300);
+        struct wanted_answer answer;
+        struct wanted_work work;
+
+        if (wanted_ask(crowd->wanted, &key, SPAN_LIT("x"), i, &answer) == WANTED_READY)
+            count_unref(answer.result);
+        else if (answer.ticket != 0)
+            (void)wanted_is_settled(crowd->wanted, answer.ticket);
+        if (wanted_take(crowd->wanted, &work)) {
+            if (i % 5 == 0)
+                wanted_fail(crowd->wanted, &work.key, REASON_CREDENTIAL_WRONG, i + 3);
+            else
+                wanted_put(crowd->wanted, &work.key, count_ref(&crowd->held), 5000, 0, i + 50);
+            wanted_work_fini(&work);
+        }
+        wanted_keep(crowd->wanted, &key, count_ref(&crowd->held), 5000, i + 20, wanted_forgotten(crowd->wanted));
+        if (i % 1000 == 0)
+            wanted_forget(crowd->wanted, WANTED_TOKEN, NULL);
+    }
+    return NULL;
+}
+
+static void crowds_lose_and_leak_nothing(void **state)
+{
+    struct wanted_conf conf = {.work = nothing, .settled = nothing, .types[WANTED_TOKEN] = {count_ref, count_unref}};
+    struct crowd crowd = {.held = 0};
+    pthread_t threads[THREADS];
+    struct wanted_stats stats;
+
+    (void)state;
+    assert_int_equal(wanted_new(&conf, &crowd.wanted), CODE_OK);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, crowd_goes, &crowd), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    wanted_stats(crowd.wanted, &stats);
+    assert_int_equal(stats.known[WANTED_TOKEN], atomic_load(&crowd.held));
+    wanted_free(&crowd.wanted);
+    assert_int_equal(atomic_load(&crowd.held), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +320,7 @@ int main(void)
         cmocka_unit_test(what_fails_is_not_asked_for_again_at_once),
         cmocka_unit_test(what_is_kept_is_bounded),
         cmocka_unit_test(what_is_under_way_is_bounded),
+        cmocka_unit_test(crowds_lose_and_leak_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
