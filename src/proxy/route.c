@@ -138,10 +138,9 @@ static bool takes_host(const struct proxy_route *route, struct span host)
 static bool find_place(const struct proxy_conf *conf, enum http_method verb, struct span host, struct span path,
                        struct place *place)
 {
-    for (size_t i = 0; i < conf->route_count; i++) {
+    for (size_t i = 0; i < conf->route_count && takes_verb(&discovery__pass, verb); i++) {
         place->route = &conf->routes[i];
-        if (takes_host(place->route, host) && takes_verb(&discovery__pass, verb) &&
-            discovery__is_made(place->route, path, &place->slug)) {
+        if (discovery__is_made(place->route, path, &place->slug) && takes_host(place->route, host)) {
             place->pass = &discovery__pass;
             return true;
         }
