@@ -395,6 +395,8 @@ class Generator:
         if "tools" not in rule["match"] and "resources" not in self.without and self.maybe(0.15):
             word, pool = self.random.choice([("resources", URIS[:-1] + ["file:*", "*x"]), ("prompts", TOOLS)])
             rule["match"][word] = self.names(pool)
+        if effect == "require_approval" and self.maybe(0.2):
+            rule["approvals"] = self.random.randrange(1, 6)  # how many are asked decides nothing
         if self.maybe(0.4 if self.past else 0.75):
             rule["when"] = [self.condition(effect, 2) for _ in range(self.random.choice([1, 1, 1, 2]))]
         if effect == "permit" and "limit" not in self.without and self.maybe(0.6 if self.past else 0.15):
