@@ -36,7 +36,9 @@ struct fetch {
     const struct proxy_route *route;
     const struct outgoing *outgoing;
     struct outgoing_token *token; /* that is to be verified; NULL: nothing was given yet */
-    int64_t asked_us, parked_us;  /* of the wall, of the other */
+    int64_t asked_us;             /* of the wall's clock; of the other: */
+    int64_t parked_us;            /* the first time */
+    int64_t looked_us;            /* for what it waits: so long after that */
     uint64_t ticket; /* of newer keys of the provider; 0: none were asked for */
     bool has_newest; /* keys */
 };
@@ -300,8 +302,14 @@ static bool has_keys(struct fetch *fetch)
 
 static void go_on(struct fetch *fetch)
 {
-    bool is_late = clock_monotonic_us() - fetch->parked_us > PARKED_US;
+    int64_t waited_us = clock_monotonic_us() - fetch->parked_us;
+    bool is_late = waited_us > PARKED_US;
 
+    if (fetch->token == NULL && !is_late && waited_us < 2 * fetch->looked_us) {
+        park(fetch); /* whoever asks for metadata has them fetched: a provider that is away is asked less and less often */
+        return;
+    }
+    fetch->looked_us = waited_us;
     if (fetch->token == NULL && is_late) {
         fail(fetch, REASON_OUTGOING_UNAVAILABLE, "its metadata, which name its token endpoint, do not come; `url` would name "
              "it");
