@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define CALL "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"search\",\"arguments\":{}}}"
 #define RESULT "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}"
@@ -164,6 +165,25 @@ static void unauthorized(void)
     end();
 }
 
+/* What was found while the record was written may be over when it is on disk. */
+static void over_in_between(void)
+{
+    begin();
+    outgoing_key(&sim->route->upstream.outgoing, entry.value, SPAN_NONE, SPAN_NONE, &work.key);
+    put("old", 3595 * S - 100000);
+    sim->holds_audit = true;
+    sim_agent_posts(sim, CALL, "");
+    (void)usleep(150000);
+    sim->holds_audit = false;
+    sim_run(sim);
+    assert_true(is_wanted());
+    for (unsigned i = 0; i < sim->upstream_count; i++)
+        has_not(sim_upstream_hears(sim, i), "old");
+    put("new", 0);
+    answer_with(sim->upstream_count - 1, "new");
+    end();
+}
+
 static void test_waits(void **state)
 {
     (void)state;
@@ -172,6 +192,7 @@ static void test_waits(void **state)
     in_every_weather(refused);
     in_every_weather(agent_leaves);
     in_every_weather(unauthorized);
+    in_every_weather(over_in_between);
 }
 
 int main(void)
