@@ -2,7 +2,6 @@
 #include "proxy/reply_priv.h"
 #include "proxy/front_priv.h"
 #include "proxy/legacy_priv.h"
-#include "proxy/upstream_priv.h"
 
 #include "base/bug.h"
 #include "base/hash.h"
@@ -111,14 +110,6 @@ static enum reason check_origin(struct pair *pair)
     return head->method == HTTP_METHOD_OPTIONS ? REASON_PREFLIGHT : REASON_UNSET;
 }
 
-static bool copy(struct exchange *exchange, struct span *text)
-{
-    char *kept = arena_dup(&exchange->arena, text->at, text->len);
-
-    *text = span_of(kept, text->len);
-    return kept != NULL;
-}
-
 /* Whose memory is used. Where nobody is asked for a credential all have one name, and are told apart by their addresses. */
 static enum reason belong(struct pair *pair)
 {
@@ -131,71 +122,6 @@ static enum reason belong(struct pair *pair)
         return REASON_UNSET;
     pair->close_after = true;
     return REASON_CONNECTION_SHARE;
-}
-
-/* A token's names are held with it; others belong to the table of keys, which may be replaced while the call lasts, or to the
- * head: they are copied. */
-static enum reason keep_names(struct exchange *exchange)
-{
-    struct identity *identity = &exchange->identity;
-    const struct identity_token *token = identity->token;
-    struct gate_message *asked = &exchange->call->asked;
-    bool is_home = identity->home.at == identity->tenant.at;
-
-    if (token == NULL) {
-        if (!copy(exchange, &identity->principal) || !copy(exchange, &identity->tenant) ||
-            (!is_home && !copy(exchange, &identity->home)))
-            return REASON_MEMORY;
-        if (is_home)
-            identity->home = identity->tenant;
-        return REASON_UNSET;
-    }
-    asked->groups = token->groups;
-    asked->group_count = (uint32_t)token->group_count;
-    asked->scopes = token->scopes;
-    asked->scope_count = (uint32_t)token->scope_count;
-    asked->claims = token->claims;
-    asked->issuer = token->issuer;
-    asked->token_key = token->key_id;
-    return REASON_UNSET;
-}
-
-/* Who asks. */
-static enum reason identify(struct pair *pair)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct call *call = exchange->call;
-    const struct proxy_route *route = exchange->route;
-    struct identity_request request = exchange__identity_request(pair);
-    enum reason reason = identity_decide(route->identity, route->identity_count, gate_keys(pair->lane->gate), &request,
-                                         &exchange->identity);
-
-    if (exchange->identity.ticket != 0)
-        return REASON_UNSET;
-    if (exchange->identity.fault != NULL)
-        log_debug("proxy", "%s: a token is not taken: %s", pair->client, exchange->identity.fault);
-    if (outgoing__keep(exchange, http_head_known(&pair->asks.head, HTTP_NAME_AUTHORIZATION)) != CODE_OK)
-        reason = REASON_MEMORY;
-    if (exchange->identity.consumed != NULL)
-        http_head_wipe(&pair->asks.head, span_text(exchange->identity.consumed));
-    if (reason == REASON_PERMITTED && !lane__certificate_holds(pair->lane, pair))
-        reason = REASON_CREDENTIAL_WRONG; /* whichever credential decides: this connection ends */
-    if (reason == REASON_PERMITTED)
-        reason = keep_names(exchange);
-    else if (reason == REASON_UNSET)
-        reason = REASON_INTERNAL;
-    if (reason != REASON_UNSET)
-        return reason;
-    exchange->who = budget_principal(exchange->identity.home, exchange->identity.principal);
-    if (!span_is_empty(route->plan_header)) {
-        call->asked.plan_keys = &route->plan_keys;
-        call->asked.plan = head__value(&pair->asks.head, route->plan_header);
-    }
-    call->asked.home = exchange->identity.home;
-    call->asked.principal = exchange->identity.principal;
-    call->asked.tenant = exchange->identity.tenant;
-    call->asked.authentication = exchange->identity.authentication;
-    return REASON_UNSET;
 }
 
 /* ---- how often ---- */
@@ -367,7 +293,7 @@ static enum reason settle_who(struct pair *pair, bool *waits)
 {
     const struct http_head *head = &pair->asks.head;
     struct exchange *exchange = &pair->exchange;
-    enum reason reason = identify(pair);
+    enum reason reason = who__identify(pair);
 
     *waits = exchange->identity.ticket != 0;
     if (*waits)
