@@ -541,6 +541,7 @@ bool gate_may_see(struct gate *gate, const struct gate_message *message, struct 
     question.tool = question.prompt = question.resource = SPAN_NONE;
     gate_aim(&question, target);
     question.any_resource = is_template;
+    question.any_scope = message->may_step_up;
     question.root = NULL;
     follow(gate);
     gate->serial++;

@@ -63,6 +63,7 @@ struct gate_message {
     struct span tenant, principal, authentication, client;
     const struct span *groups, *scopes; /* as in policy/question.h */
     uint32_t group_count, scope_count;
+    bool may_step_up;           /* who asks may come again with more scopes: lists show what these would open */
     const struct json_node *claims;
     struct span issuer, token_key; /* of the access token, and its key's id; for the record alone */
     struct span home;           /* the credential's own tenant, by which floods are told apart */

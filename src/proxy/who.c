@@ -34,6 +34,7 @@ static enum reason keep_names(struct exchange *exchange)
     asked->group_count = (uint32_t)token->group_count;
     asked->scopes = token->scopes;
     asked->scope_count = (uint32_t)token->scope_count;
+    asked->may_step_up = exchange->route->step_up;
     asked->claims = token->claims;
     asked->issuer = token->issuer;
     asked->token_key = token->key_id;
