@@ -113,13 +113,16 @@ static enum code write_values(const struct plan_step *step, struct buf *out)
     return before == ',' ? buf_add_byte(out, '}') : buf_add_text(out, "{}");
 }
 
-/* Whether the policy would leave out something of such a call; also where nobody can say. Spoils the scratch. */
+/* Whether the policy would leave out something of such a call, whoever shows the plan now: it is asked of him to whom the plan
+ * was given, with whatever groups, scopes and path he may come. Also where nobody can say. Spoils the scratch. */
 static bool is_redacted(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
                         const struct plan_step *step)
 {
+    static const struct question_hidden unknown = {.held = {true, true}, .where = true};
+    const struct plan *plan = &gate->plans.plan;
     struct question question = {
-        .tenant = message->tenant, .principal = message->principal, .upstream = step->upstream, .tool = step->tool,
-        .method = SPAN_LIT("tools/call"), .time_us = message->time_us,
+        .tenant = plan->tenant, .principal = plan->principal, .upstream = step->upstream, .tool = step->tool,
+        .method = SPAN_LIT("tools/call"), .time_us = message->time_us, .hidden = &unknown,
     };
     struct verdict verdict = {.redact_all = true};
     struct json_fault fault;

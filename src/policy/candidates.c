@@ -28,14 +28,19 @@ struct key {
     uint64_t hash;
 };
 
+/* Stands for whatever it may be: no call has this, as it is no UTF-8. */
+#define ANY SPAN_LIT("\xff")
+
 static void make_key(const struct policy *policy, const struct question *question, struct key *key)
 {
+    bool anywhere = question->hidden != NULL && question->hidden->where;
+
     *key = (struct key){.part = {question->tenant, question->upstream, question->method, question->answers, question->tool,
                                  policy->asks_principal ? question->principal : SPAN_NONE,
-                                 policy->asks_path ? question->path : SPAN_NONE,
-                                 policy->asks_query ? question->query : SPAN_NONE,
+                                 !policy->asks_path ? SPAN_NONE : anywhere ? ANY : question->path,
+                                 !policy->asks_query ? SPAN_NONE : anywhere ? ANY : question->query,
                                  !policy->asks_resource   ? SPAN_NONE
-                                 : question->any_resource ? SPAN_LIT("\xff") /* no call has this: it is no UTF-8 */
+                                 : question->any_resource ? ANY
                                                           : question->resource,
                                  policy->asks_prompt ? question->prompt : SPAN_NONE}};
     key->hash = policy->serial;

@@ -115,8 +115,9 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
         return TRUTH_TRUE;
     if (dimension >= DIM_HELD)
         return held_match(names, dimension, opening, question, budget);
-    if (dimension == DIM_RESOURCE && question->any_resource)
-        return TRUTH_UNDECIDED; /* uris.c */
+    if ((dimension == DIM_RESOURCE && question->any_resource) || /* uris.c */
+        ((dimension == DIM_PATH || dimension == DIM_QUERY) && question->hidden != NULL && question->hidden->where))
+        return TRUTH_UNDECIDED;
     /* A message that calls no tool has no name that could match, not even `*`; likewise with resources and prompts. */
     if (dimension >= DIM_OPTIONAL && value.len == 0)
         return TRUTH_FALSE;

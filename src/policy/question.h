@@ -86,6 +86,7 @@ struct question_hidden {
     uint32_t count;
     bool meta;                            /* nothing is known of params._meta */
     bool held[2];                         /* groups, scopes: there were more, of which nothing is known */
+    bool where;                           /* nor of path and query: what names them is undecided; for redactions alone */
     bool claims;                          /* of claims nothing is known but what `claims` of the question says, by its paths */
     bool hints;                           /* nor of what the server said of the tool, but for what `state` knows */
     const struct json_node *spent;        /* what sums counted of the call, by their paths; or NULL */
