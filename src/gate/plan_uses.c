@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define SHARDS 64
@@ -15,6 +16,7 @@
 #define SWEEP_EACH 4    /* entries looked at for every new one */
 #define SWEEP_FULL 256  /* and where there is no room */
 #define BLOCK_BYTES 16  /* what the heap adds to a block, about */
+#define STEPS_EACH 8    /* that make an entry longer, of what is recorded */
 #define TOLD_US (INT64_C(600) * 1000000) /* a plan that nobody can use is told of again after so long */
 
 struct entry {
@@ -38,6 +40,7 @@ struct shard {
 
 struct plan_uses {
     size_t cap_bytes; /* of one shard */
+    _Atomic int64_t lost_us; /* the latest of the recorded uses for which there was no room */
     struct shard shards[SHARDS];
 };
 
@@ -49,6 +52,7 @@ enum code plan_uses_new(size_t cap_bytes, struct plan_uses **out)
     if (uses == NULL)
         return CODE_NOMEM;
     uses->cap_bytes = cap_bytes / SHARDS;
+    atomic_store(&uses->lost_us, INT64_MIN);
     for (size_t i = 0; i < SHARDS; i++) {
         BUG_ON(pthread_mutex_init(&uses->shards[i].lock, NULL) != 0);
         list_init(&uses->shards[i].by_turn);
@@ -112,6 +116,7 @@ void plan_uses_clear(struct plan_uses *uses)
         clear(&uses->shards[i]);
         unlock_shard(&uses->shards[i]);
     }
+    atomic_store(&uses->lost_us, INT64_MIN);
 }
 
 void plan_uses_free(struct plan_uses **uses)
@@ -147,27 +152,37 @@ static bool has_bytes(const struct plan_uses *uses, const struct shard *shard, u
     return shard->bytes + bytes <= uses->cap_bytes && shard->of_owner[owner] + bytes <= uses->cap_bytes - shard->bytes;
 }
 
-/* NULL: there is no room. */
+/* The plan's own, made or made longer where need be. NULL: there is no room. */
 static struct entry *entry_for(struct plan_uses *uses, struct shard *shard, const unsigned char digest[DIGEST_BYTES],
                                struct span tenant, uint32_t count, int64_t expires_us, int64_t now_us)
 {
     struct entry **at = place_of(shard, digest), *entry = *at;
-    uint32_t owner = (uint32_t)(hash_span(tenant) % OWNERS);
+    uint32_t owner = entry != NULL ? entry->owner : (uint32_t)(hash_span(tenant) % OWNERS);
+    size_t more = bytes_of(count) - (entry != NULL ? bytes_of(entry->count) : 0);
 
-    if (entry != NULL)
+    if (entry != NULL && entry->count >= count)
         return entry;
-    sweep(shard, now_us, has_bytes(uses, shard, owner, bytes_of(count)) ? SWEEP_EACH : SWEEP_FULL);
-    entry = has_bytes(uses, shard, owner, bytes_of(count)) ? mem_zalloc(bytes_of(count)) : NULL;
-    if (entry == NULL)
+    if (entry != NULL) {
+        list_remove(&entry->by_turn); /* the sweep leaves it alone */
+        expires_us = entry->expires_us;
+    }
+    sweep(shard, now_us, has_bytes(uses, shard, owner, more) ? SWEEP_EACH : SWEEP_FULL);
+    at = place_of(shard, digest); /* the sweep may have dropped who stood before it */
+    entry = has_bytes(uses, shard, owner, more) ? mem_resize(*at, bytes_of(count)) : NULL;
+    if (entry == NULL) {
+        if (*at != NULL)
+            list_append(&shard->by_turn, &(*at)->by_turn);
         return NULL;
+    }
+    if (*at == NULL)
+        *entry = (struct entry){.owner = owner, .expires_us = expires_us};
+    memset(entry->used + entry->count, 0, (count - entry->count) * sizeof *entry->used);
     memcpy(entry->digest, digest, DIGEST_BYTES);
-    entry->expires_us = expires_us;
-    entry->owner = owner;
     entry->count = (uint16_t)count;
-    *place_of(shard, digest) = entry; /* the sweep may have dropped who stood before it */
+    *at = entry;
     list_append(&shard->by_turn, &entry->by_turn);
-    shard->bytes += bytes_of(count);
-    shard->of_owner[owner] += bytes_of(count);
+    shard->bytes += more;
+    shard->of_owner[owner] += more;
     return entry;
 }
 
@@ -208,9 +223,9 @@ uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const s
 enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, int64_t now_us,
                          uint32_t *step)
 {
+    bool is_lost = plan->not_before_us - PLAN_LEEWAY_US <= atomic_load(&uses->lost_us);
     struct shard *shard = lock_shard(uses, plan->digest);
-    struct entry *entry =
-        entry_for(uses, shard, plan->digest, plan->tenant, plan->step_count, plan->expires_us, now_us);
+    struct entry *entry = is_lost ? NULL : entry_for(uses, shard, plan->digest, plan->tenant, plan->step_count, plan->expires_us, now_us);
     enum code code = entry != NULL ? CODE_OK : CODE_NOMEM;
     enum reason why;
 
@@ -237,17 +252,20 @@ enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIG
                           int64_t used_us, int64_t now_us)
 {
     int64_t expires_us = used_us + PLAN_LIFE_MAX_US + PLAN_LEEWAY_US;
+    uint32_t count = (step + STEPS_EACH - 1) / STEPS_EACH * STEPS_EACH; /* how many the plan has, no record says */
     struct shard *shard;
     struct entry *entry;
 
     if (expires_us <= now_us || step == 0 || step > PLAN_STEPS_MAX)
         return CODE_OK;
     shard = lock_shard(uses, digest);
-    entry = entry_for(uses, shard, digest, tenant, PLAN_STEPS_MAX, expires_us, now_us);
+    entry = entry_for(uses, shard, digest, tenant, count, expires_us, now_us);
     if (entry != NULL) {
         if (entry->used[step - 1] < UINT16_MAX)
             entry->used[step - 1]++;
         entry->expires_us = expires_us > entry->expires_us ? expires_us : entry->expires_us;
+    } else if (used_us > atomic_load(&uses->lost_us)) {
+        atomic_store(&uses->lost_us, used_us);
     }
     unlock_shard(shard);
     return entry != NULL ? CODE_OK : CODE_NOMEM;

@@ -26,7 +26,8 @@ enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const 
                          uint32_t *step) MUST_USE;
 void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step);
 
-/* A recorded use, of which is known when it was: it counts as long as any plan could last that was used then. */
+/* A recorded use, of which is known when it was: it counts as long as any plan could last that was used then. CODE_NOMEM: from now
+ * on no plan can be used of which this may have been a use. */
 enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step, struct span tenant,
                           int64_t used_us, int64_t now_us) MUST_USE;
 

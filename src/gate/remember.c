@@ -8,6 +8,7 @@
 #include "db/db.h"
 #include "gate/gate_priv.h"
 #include "gate/recorded_range.h"
+#include "os/clock.h"
 
 enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_METHOD, C_TOOL, C_RULE, C_RULES };
 
@@ -222,19 +223,20 @@ enum code gate_remember_watches(struct gate_shared *shared, const struct policy 
     "SELECT time_us, tenant, plan, plan_step FROM decision WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 " \
     "AND verdict = 'permit' AND plan_step IS NOT NULL"
 
-/* A step that nobody can count could be used again: it is a failure of the whole. */
-static enum code count_step(struct counting *counting, struct db_stmt *row)
+/* A clock that is set back since makes no plan that was used in the future forgotten the sooner. Without room the plans of then
+ * cannot be used; a gate that did not start for it would help nobody. */
+static void count_step(struct counting *counting, struct db_stmt *row)
 {
     struct plan_uses *uses = gate_state_plans(counting->moment.state);
-    int64_t used_us = db_int(row, 0) < counting->now_us ? db_int(row, 0) : counting->now_us;
     unsigned char digest[DIGEST_BYTES];
     uint64_t step = 0;
 
     if (num_unhex(db_text(row, 2), digest, sizeof digest) != CODE_OK || num_u64(db_text(row, 3), &step) != CODE_OK ||
         step > PLAN_STEPS_MAX)
-        return CODE_OK;
+        return;
     counting->remembered->calls++;
-    return plan_uses_count(uses, digest, (uint32_t)step, db_text(row, 1), used_us, counting->now_us);
+    counting->remembered->is_cut |= plan_uses_count(uses, digest, (uint32_t)step, db_text(row, 1), db_int(row, 0),
+                                                    counting->now_us) != CODE_OK;
 }
 
 static enum code count_steps(struct counting *counting, const char *path, struct why *why)
@@ -251,11 +253,11 @@ static enum code count_steps(struct counting *counting, const char *path, struct
     if (code == CODE_OK && first <= last)
         code = db_select(db, PLANS, DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(range.since_us)), &row);
     while (code == CODE_OK && row != NULL && (code = db_step(row)) == CODE_OK)
-        code = count_step(counting, row);
+        count_step(counting, row);
     db_finalize(&row);
     code = code == CODE_NOT_FOUND ? CODE_OK : code;
     if (code != CODE_OK)
-        why_set(why, code, "%s cannot be read: %s", path, code == CODE_NOMEM ? code_text(code) : db_error(db));
+        why_set(why, code, "%s cannot be read: %s", path, db_error(db));
     db_close(&db);
     return code;
 }
@@ -263,7 +265,9 @@ static enum code count_steps(struct counting *counting, const char *path, struct
 enum code gate_remember_plans(struct gate_shared *shared, const char *path, int64_t now_us, struct remembered *remembered,
                               struct why *why)
 {
-    struct counting counting = {.moment = {.state = shared->state}, .remembered = remembered, .now_us = now_us};
+    int64_t steady_us = clock_monotonic_us() + shared->clock_us; /* who sets the clock forwards has nothing forgotten either */
+    struct counting counting = {.moment = {.state = shared->state}, .remembered = remembered,
+                                .now_us = now_us < steady_us ? now_us : steady_us};
     struct trail trail;
     enum code code;
 
@@ -274,7 +278,7 @@ enum code gate_remember_plans(struct gate_shared *shared, const char *path, int6
     if (code != CODE_OK)
         return code;
     for (size_t i = 0; i < trail.count && code == CODE_OK; i++)
-        if (trail_file_reaches(&trail.files[i], now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US, 0))
+        if (trail_file_reaches(&trail.files[i], counting.now_us - PLAN_LIFE_MAX_US - PLAN_LEEWAY_US, 0))
             code = count_steps(&counting, trail.files[i].path, why);
     trail_fini(&trail);
     shared->knows_plans = code == CODE_OK;

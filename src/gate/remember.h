@@ -17,7 +17,7 @@
 
 struct remembered {
     uint64_t calls;   /* that counted for something */
-    bool is_cut;      /* the windows hold more rows than are looked at */
+    bool is_cut;      /* the windows hold more rows than are looked at, or than there is room for */
 };
 
 /* Takes: path: of an audit.db, sealed files beside it included; now_us: UTC; before_seq: only rows with smaller numbers,

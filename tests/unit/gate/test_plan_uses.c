@@ -196,6 +196,40 @@ static void test_what_was_recorded_counts(void **state)
     plan_uses_free(&uses);
 }
 
+/* A record of more plans than there is room for keeps no gate from starting: those that may have been used are used no more. */
+static void test_no_room_for_the_record(void **state)
+{
+    struct plan_step steps[20] = {{.times = 1}, {.times = 1}};
+    struct plan plan = plan_of(7, steps, 20, false);
+    struct plan_uses *uses;
+    enum code code = CODE_OK;
+    uint32_t step, counted = 0;
+
+    (void)state;
+    for (unsigned i = 2; i < 20; i++)
+        steps[i].times = 1;
+    assert_int_equal(plan_uses_new((size_t)64 * 4096, &uses), CODE_OK);
+    for (unsigned i = 0; i < 100 && code == CODE_OK; i++, counted += code == CODE_OK) {
+        plan.digest[31] = (unsigned char)i; /* all in one shard */
+        code = plan_uses_count(uses, plan.digest, 1, plan.tenant, NOW - (100 - i) * SECOND, NOW);
+    }
+    assert_int_equal(code, CODE_NOMEM);
+    assert_in_range(counted, 10, 30); /* as many as when they were used, about: steps that nobody used cost nothing */
+    plan.not_before_us = NOW - 3600 * SECOND;
+    plan.expires_us = NOW + 3600 * SECOND;
+    plan.digest[0]++; /* another shard, where there is room: whether it was used, nobody knows */
+    assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_NOMEM);
+    plan.not_before_us = NOW + 30 * SECOND; /* and which is this one, that could not be used then */
+    assert_int_equal(plan_uses_take(uses, &plan, &all, NOW, &step), CODE_OK);
+    plan_uses_clear(uses);
+    assert_int_equal(plan_uses_count(uses, plan.digest, 1, plan.tenant, NOW, NOW), CODE_OK);
+    assert_int_equal(plan_uses_count(uses, plan.digest, 20, plan.tenant, NOW, NOW), CODE_OK); /* it is longer than it looked */
+    expect(uses, &plan, 1, REASON_PLAN_USED);
+    expect(uses, &plan, 20, REASON_PLAN_USED);
+    expect(uses, &plan, 17, REASON_PERMITTED);
+    plan_uses_free(&uses);
+}
+
 static void test_told_once(void **state)
 {
     struct plan_step steps[1] = {{.times = 1}};
@@ -279,7 +313,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_often_as_planned), cmocka_unit_test(test_in_their_order), cmocka_unit_test(test_many_at_once),
-        cmocka_unit_test(test_room), cmocka_unit_test(test_what_was_recorded_counts), cmocka_unit_test(test_told_once),
+        cmocka_unit_test(test_room), cmocka_unit_test(test_what_was_recorded_counts), cmocka_unit_test(test_no_room_for_the_record),
+        cmocka_unit_test(test_told_once),
         cmocka_unit_test(test_with_the_policy),
     };
 

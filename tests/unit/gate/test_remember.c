@@ -6,6 +6,7 @@
 
 #include "audit/writer.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "os/clock.h"
 
 #include <setjmp.h>
@@ -390,6 +391,57 @@ static void test_a_rule_that_was_met_is_known_again(void **state)
     call(house, "plain", "s2", 0, REASON_FORBIDDEN);
 }
 
+/* 8.7. Takes: used_us: what the clock said then. */
+static void put_step(struct house *house, const struct plan *plan, int64_t used_us)
+{
+    char hex[2 * DIGEST_BYTES];
+    struct audit_decision record = {
+        .time_us = used_us, .tenant = plan->tenant, .upstream = SPAN_LIT("shop"), .direction = SPAN_LIT("agent"),
+        .method = SPAN_LIT("tools/call"), .verdict = AUDIT_PERMIT, .reason = REASON_PERMITTED, .plan_step = SPAN_LIT("1"),
+    };
+    uint64_t ticket, seq = 0;
+
+    num_hex(plan->digest, DIGEST_BYTES, hex);
+    record.plan = span_of(hex, sizeof hex);
+    assert_int_equal(audit_put_decision(audit_ring(house->audit, 0), &record, &ticket), CODE_OK);
+    for (int i = 0; i < 60000 && audit_fate(audit_ring(house->audit, 0), ticket, &seq) == AUDIT_WAITING; i++)
+        usleep(1000);
+    assert_int_not_equal(seq, 0);
+}
+
+/* 8.7: whatever the clock says at a start, and whatever it said when a step was used, no step comes back while the plan lasts. */
+static void test_steps_whatever_the_clock(void **state)
+{
+    const int64_t hour_us = 60 * MINUTE, now_us = clock_wall_us();
+    const struct plan_fit fit = {{1}};
+    struct plan_step step = {.times = 1};
+    struct plan plan = {.tenant = SPAN_LIT("acme"), .digest = {1}, .step = &step, .step_count = 1}, other = plan;
+    struct house *house = *state;
+    struct plan_uses *uses;
+    struct remembered remembered;
+    struct why why;
+    enum reason reason;
+    uint32_t taken;
+
+    put_step(house, &plan, now_us + 12 * hour_us); /* the clock was ahead */
+    other.digest[5] = 1;
+    put_step(house, &other, now_us);
+    stop(house);
+    start(house);
+    /* It is ahead again, since the gate began: this one it may have forgotten, when it is set back */
+    assert_int_equal(gate_remember_plans(house->shared, house->path, now_us + 72 * hour_us, &remembered, &why), CODE_OK);
+    uses = gate_state_plans(gate_state_of(house->shared));
+    assert_int_equal(remembered.calls, 2);
+    assert_int_equal(plan_uses_find(uses, &other, &fit, &reason), 0);
+    other.expires_us = now_us + 100 * hour_us;
+    for (unsigned char i = 2; i < 10; i++) { /* new ones sweep away what has ended */
+        other.digest[5] = i;
+        assert_int_equal(plan_uses_take(uses, &other, &fit, now_us + 35 * hour_us, &taken), CODE_OK);
+    }
+    assert_int_equal(plan_uses_find(uses, &plan, &fit, &reason), 0);
+    assert_string_equal(reason_name(reason), "plan_used");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +455,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_budget_that_is_raised_keeps_what_was_spent, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_sums_count_however_long_ago, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_a_rule_that_was_met_is_known_again, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_steps_whatever_the_clock, open_house, close_house),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
