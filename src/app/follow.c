@@ -54,8 +54,7 @@ enum code serve__remember_plans(struct serve *serve, const struct conf *conf, st
     if (any)
         code = gate_remember_plans(serve->shared, conf->audit.database, clock_wall_us(), &remembered, why);
     if (remembered.is_cut)
-        log_warn("app", "there is no room for all plans that were used within a day: those that are older than the last of these "
-                 "use no more steps");
+        log_warn("app", "there is no room for all plans that were used within a day: plans of then use no more steps");
     if (remembered.calls > 0)
         log_info("app", "%" PRIu64 " recorded calls were steps of plans", remembered.calls);
     return code;

@@ -26,6 +26,7 @@ struct entry {
     int64_t expires_us;
     uint32_t owner;
     uint16_t count;
+    uint16_t open; /* uses of a strict plan's step of which it is not settled whether they stay: all are of one step */
     bool is_told;
     uint16_t used[]; /* `count`, of each step */
 };
@@ -186,9 +187,11 @@ static struct entry *entry_for(struct plan_uses *uses, struct shard *shard, cons
     return entry;
 }
 
-/* Of a strict plan: every earlier step was used, and no later one. */
+/* Of a strict plan: every earlier step was used, for good, and no later one. */
 static bool is_in_order(const struct entry *entry, uint32_t step)
 {
+    if (entry != NULL && entry->open > 0 && (step >= entry->count || entry->used[step] == 0))
+        return false;
     for (uint32_t i = 0; entry != NULL && i < entry->count; i++)
         if (i != step && (entry->used[i] > 0) != (i < step))
             return false;
@@ -225,15 +228,18 @@ enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const 
 {
     bool is_lost = plan->not_before_us - PLAN_LEEWAY_US <= atomic_load(&uses->lost_us);
     struct shard *shard = lock_shard(uses, plan->digest);
-    struct entry *entry = is_lost ? NULL : entry_for(uses, shard, plan->digest, plan->tenant, plan->step_count, plan->expires_us, now_us);
+    struct entry *entry = is_lost ? NULL : entry_for(uses, shard, plan->digest, plan->tenant, plan->step_count,
+                                                     plan->expires_us, now_us);
     enum code code = entry != NULL ? CODE_OK : CODE_NOMEM;
     enum reason why;
 
     *step = entry != NULL ? find(entry, plan, fit, &why) : 0;
-    if (*step != 0)
+    if (*step != 0) {
         entry->used[*step - 1]++;
-    else if (code == CODE_OK)
+        entry->open = (uint16_t)(entry->open + plan->is_strict);
+    } else if (code == CODE_OK) {
         code = CODE_LIMIT;
+    }
     unlock_shard(shard);
     return code;
 }
@@ -245,6 +251,18 @@ void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGE
 
     if (entry != NULL && step <= entry->count && entry->used[step - 1] > 0)
         entry->used[step - 1]--;
+    if (entry != NULL && entry->open > 0)
+        entry->open--;
+    unlock_shard(shard);
+}
+
+void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES])
+{
+    struct shard *shard = lock_shard(uses, digest);
+    struct entry *entry = *place_of(shard, digest);
+
+    if (entry != NULL && entry->open > 0)
+        entry->open--;
     unlock_shard(shard);
 }
 

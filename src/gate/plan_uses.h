@@ -21,13 +21,15 @@ void plan_uses_clear(struct plan_uses *uses); /* nothing was used yet */
 /* The first step in the plan's order that fits and may be used now, from 1; 0: none, with the reason why not. */
 uint32_t plan_uses_find(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, enum reason *why);
 
-/* Uses it. CODE_LIMIT: there is none; CODE_NOMEM. Takes: now_us: as the state's time. */
+/* Uses it, until it is given back. CODE_LIMIT: there is none; CODE_NOMEM. Takes: now_us: as the state's time. */
 enum code plan_uses_take(struct plan_uses *uses, const struct plan *plan, const struct plan_fit *fit, int64_t now_us,
                          uint32_t *step) MUST_USE;
 void plan_uses_give_back(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step);
+/* Of a strict plan: the use stays. Until then no later step can be used, since this one may yet be given back. */
+void plan_uses_settle(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES]);
 
-/* A recorded use, of which is known when it was: it counts as long as any plan could last that was used then. CODE_NOMEM: from now
- * on no plan can be used of which this may have been a use. */
+/* A recorded use, of which is known when it was: it counts as long as any plan could last that was used then.
+ * CODE_NOMEM: from now on no plan can be used of which this may have been a use. */
 enum code plan_uses_count(struct plan_uses *uses, const unsigned char digest[DIGEST_BYTES], uint32_t step, struct span tenant,
                           int64_t used_us, int64_t now_us) MUST_USE;
 

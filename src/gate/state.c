@@ -306,6 +306,8 @@ void gate_state_judge(struct gate_moment *moment, const struct policy *policy, c
 
 void gate_token_spend(struct gate_token *token)
 {
+    if (token->state != NULL && token->step != 0 && token->is_ordered)
+        plan_uses_settle(token->state->plans, token->plan);
     token->state = NULL;
 }
 

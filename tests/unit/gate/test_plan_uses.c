@@ -46,6 +46,8 @@ static void expect(struct plan_uses *uses, const struct plan *plan, uint32_t ste
         assert_string_equal(reason_name(why), reason_name(wanted));
     assert_int_equal(plan_uses_take(uses, plan, &fit, NOW, &taken), found != 0 ? CODE_OK : CODE_LIMIT);
     assert_int_equal(taken, found);
+    if (found != 0 && plan->is_strict)
+        plan_uses_settle(uses, plan->digest);
 }
 
 static void test_as_often_as_planned(void **state)
@@ -98,6 +100,32 @@ static void test_in_their_order(void **state)
     expect(uses, &plan, 2, REASON_PERMITTED);
     expect(uses, &plan, 3, REASON_PERMITTED);
     expect(uses, &plan, 2, REASON_PLAN_USED);
+    plan_uses_free(&uses);
+}
+
+/* A step that may yet be given back (another message of its batch may be denied) lets no later one go before it. */
+static void test_not_before_the_step_before_stays(void **state)
+{
+    struct plan_step steps[3] = {{.times = 3}, {.times = 1}, {.times = 1}};
+    struct plan plan = plan_of(1, steps, 3, true);
+    const struct plan_fit first = only(1);
+    struct plan_uses *uses;
+    uint32_t step;
+
+    (void)state;
+    assert_int_equal(plan_uses_new((size_t)1 << 20, &uses), CODE_OK);
+    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK);
+    expect(uses, &plan, 2, REASON_PLAN_ORDER);
+    plan_uses_give_back(uses, plan.digest, 1);
+    expect(uses, &plan, 2, REASON_PLAN_ORDER);
+    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK);
+    assert_int_equal(plan_uses_take(uses, &plan, &first, NOW, &step), CODE_OK); /* the same step is no later one */
+    plan_uses_settle(uses, plan.digest);
+    expect(uses, &plan, 2, REASON_PLAN_ORDER); /* which of the two stays is known when both are settled */
+    plan_uses_give_back(uses, plan.digest, 1);
+    expect(uses, &plan, 2, REASON_PERMITTED);
+    expect(uses, &plan, 1, REASON_PLAN_ORDER);
+    expect(uses, &plan, 3, REASON_PERMITTED);
     plan_uses_free(&uses);
 }
 
@@ -312,10 +340,10 @@ static void test_with_the_policy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_often_as_planned), cmocka_unit_test(test_in_their_order), cmocka_unit_test(test_many_at_once),
-        cmocka_unit_test(test_room), cmocka_unit_test(test_what_was_recorded_counts), cmocka_unit_test(test_no_room_for_the_record),
-        cmocka_unit_test(test_told_once),
-        cmocka_unit_test(test_with_the_policy),
+        cmocka_unit_test(test_as_often_as_planned), cmocka_unit_test(test_in_their_order),
+        cmocka_unit_test(test_not_before_the_step_before_stays), cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_room),
+        cmocka_unit_test(test_what_was_recorded_counts), cmocka_unit_test(test_no_room_for_the_record),
+        cmocka_unit_test(test_told_once), cmocka_unit_test(test_with_the_policy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
