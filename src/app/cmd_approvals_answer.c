@@ -128,11 +128,33 @@ static int check_saying(struct saying *saying)
     return status;
 }
 
+/* Who gives the command, and by which names he is known. Takes: aliases: of ACTOR_ALIASES places. */
+static enum code find_speaker(struct saying *saying, struct actor *actor, struct span *aliases, struct buf *known)
+{
+    enum code code = CODE_OK;
+
+    actor_find(actor);
+    for (size_t i = 0; i < actor->alias_count && code == CODE_OK; i++) {
+        aliases[i] = span_text(actor->alias[i]);
+        if (actor->is_own[i])
+            code = buf_addf(known, "%s\n", actor->alias[i]);
+    }
+    saying->answer.login = span_text(actor->name);
+    saying->answer.person = (struct store_person){
+        .name = actor->shown[0] != '\0' ? span_text(actor->shown) : SPAN_NONE, .account = actor->account, .aliases = aliases,
+        .alias_count = actor->alias_count, .known = buf_peek(known),
+    };
+    saying->answer.by = saying->by != NULL ? span_text(saying->by) : saying->answer.login;
+    saying->answer.why = span_text(saying->why);
+    return code;
+}
+
 static int store_saying(struct saying *saying, char **operands, int count)
 {
     struct span aliases[ACTOR_ALIASES];
     struct actor actor;
     struct approvals_meant meant;
+    struct buf known;
     struct why why = {0};
     struct db *db = NULL;
     enum code code = store_find(&saying->place, DB_WRITE, &db, &why);
@@ -140,19 +162,12 @@ static int store_saying(struct saying *saying, char **operands, int count)
 
     if (code != CODE_OK)
         return complain_why(code, &why);
-    actor_find(&actor);
-    for (size_t i = 0; i < actor.alias_count; i++)
-        aliases[i] = span_text(actor.alias[i]);
-    saying->answer.login = span_text(actor.name);
-    saying->answer.person = (struct store_person){
-        .name = actor.shown[0] != '\0' ? span_text(actor.shown) : SPAN_NONE, .account = actor.account, .aliases = aliases,
-        .alias_count = actor.alias_count,
-    };
-    saying->answer.by = saying->by != NULL ? span_text(saying->by) : saying->answer.login;
-    saying->answer.why = span_text(saying->why);
-    status = cmd_approvals__find(db, saying->decision, operands, count, &meant);
+    buf_init(&known, sizeof actor.alias + ACTOR_ALIASES);
+    code = find_speaker(saying, &actor, aliases, &known);
+    status = code == CODE_OK ? cmd_approvals__find(db, saying->decision, operands, count, &meant) : complain_why(code, &why);
     if (status == OPTIONS_GO)
         status = answer_all(db, &meant, &saying->answer, saying->as_json);
+    buf_fini(&known);
     db_close(&db);
     return status;
 }

@@ -286,6 +286,15 @@ void actor_add_alias(struct actor *actor, struct span name)
         (void)snprintf(actor->alias[actor->alias_count++], ACTOR_ALIAS_BYTES, "%.*s", SPAN_ARG(name));
 }
 
+void actor_add_name(struct actor *actor, struct span name)
+{
+    size_t count = actor->alias_count;
+
+    actor_add_alias(actor, name);
+    if (actor->alias_count > count)
+        actor->is_own[count] = true;
+}
+
 void actor_of(uid_t uid, uid_t login, struct actor *actor)
 {
     char name[PERSON_BYTES];
@@ -293,7 +302,7 @@ void actor_of(uid_t uid, uid_t login, struct actor *actor)
     *actor = (struct actor){.account = login != PERSON_UNKNOWN ? login : uid};
     person_name(uid, login, actor->name);
     person_account(actor->account, name);
-    actor_add_alias(actor, span_text(name));
+    actor_add_name(actor, span_text(name));
     person_account(uid, name);
     actor_add_alias(actor, span_text(name));
 }

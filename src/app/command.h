@@ -94,19 +94,21 @@ int command_run(const struct command *commands, const char *path, int argc, char
 
 /* Who gives a command. */
 #define ACTOR_BYTES PERSON_BYTES
-#define ACTOR_ALIASES 160
+#define ACTOR_ALIASES 400 /* two entries of `people: {members}` at their longest, and a token's claims */
 #define ACTOR_ALIAS_BYTES 264
 struct actor {
     char name[ACTOR_BYTES];   /* as it is recorded: the login, and the account where that is another ("alice (as root)") */
     char shown[ACTOR_ALIAS_BYTES]; /* who this is by a login of `people:`; "": only the account is known */
     uid_t account;            /* of the login, where the kernel remembers one */
     char alias[ACTOR_ALIASES][ACTOR_ALIAS_BYTES]; /* all names that are known */
+    bool is_own[ACTOR_ALIASES];                   /* nobody else has that one, as an agent or an account of many may */
     size_t alias_count;
 };
 /* The person of an account. Takes: login: PERSON_UNKNOWN where the kernel remembers none. */
 void actor_of(uid_t uid, uid_t login, struct actor *actor);
 /* What does not fit is left out. */
 void actor_add_alias(struct actor *actor, struct span name);
+void actor_add_name(struct actor *actor, struct span name); /* likewise, one that nobody else has */
 /* Of this process's command. What the kernel does not remember sudo's word stands for: whoever runs a command here has all
  * rights to what it changes. */
 void actor_find(struct actor *actor);

@@ -61,7 +61,8 @@ void control_add_role(struct control_rights *rights, struct span role);
 
 /* ---- who it is: on the gate's side ---- */
 
-/* By an account: whose of the members it is, and what this one may. */
+/* By an account: whose of the members it is, and what this one may.
+ * Takes: rights NULL: he has shown a login, and may what that one may. */
 void control_know_account(const struct conf_people *conf, const struct control_people *people, uid_t uid, struct actor *actor,
                           struct control_rights *rights);
 

@@ -32,12 +32,13 @@ void control_add_role(struct control_rights *rights, struct span role)
 static void become(const struct conf_member *member, struct actor *actor, struct control_rights *rights)
 {
     if (actor != NULL && member->name.at != NULL) {
-        (void)snprintf(actor->shown, sizeof actor->shown, "%.*s", SPAN_ARG(member->name));
-        actor_add_alias(actor, member->name);
-        actor_add_alias(actor, member->subject);
+        if (actor->shown[0] == '\0') /* by his account alone */
+            (void)snprintf(actor->shown, sizeof actor->shown, "%.*s", SPAN_ARG(member->name));
+        actor_add_name(actor, member->name);
+        actor_add_name(actor, member->subject);
     }
     for (size_t i = 0; actor != NULL && i < member->account_count; i++)
-        actor_add_alias(actor, member->accounts[i]);
+        actor_add_name(actor, member->accounts[i]);
     for (size_t i = 0; actor != NULL && i < member->principal_count; i++)
         actor_add_alias(actor, member->principals[i]);
     for (size_t i = 0; rights != NULL && i < member->role_count; i++)
@@ -52,12 +53,12 @@ void control_know_account(const struct conf_people *conf, const struct control_p
 
         if (people->accounts[i].account == actor->account)
             become(member, actor, NULL);
-        if (people->accounts[i].account == uid)
+        if (people->accounts[i].account == uid && rights != NULL)
             become(member, NULL, rights);
     }
 }
 
-/* Recorded is who it is, and by which account he came. */
+/* Recorded is who it is, and by which account he came, which may be an account of many. */
 static void be_called(const struct conf_people *conf, struct span name, struct actor *actor)
 {
     char account[ACTOR_ALIAS_BYTES];
@@ -66,7 +67,8 @@ static void be_called(const struct conf_people *conf, struct span name, struct a
     (void)snprintf(actor->name, sizeof actor->name, span_is(name, account) ? "%.*s" : "%.*s (as %.16s)",
                    (int)(name.len < 40 ? name.len : 40), name.at, account);
     (void)snprintf(actor->shown, sizeof actor->shown, "%.*s", SPAN_ARG(name));
-    actor_add_alias(actor, name);
+    memset(actor->is_own, 0, sizeof actor->is_own);
+    actor_add_name(actor, name);
     for (size_t i = 0; i < conf->member_count; i++)
         if (conf->members[i].name.at != NULL && span_equals_nocase(conf->members[i].name, name))
             become(&conf->members[i], actor, NULL);
@@ -107,13 +109,16 @@ static void add_claims(const struct identity_token *token, struct actor *actor)
 {
     static const char *const names[] = {"sub", "email", "preferred_username", "upn", "username"};
 
-    actor_add_alias(actor, token->principal);
+    actor_add_name(actor, token->principal);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const struct json_node *claim = json_member(token->claims, span_text(names[i]));
 
         if (claim != NULL && claim->type == JSON_STRING)
-            actor_add_alias(actor, claim->text);
+            actor_add_name(actor, claim->text);
     }
+    for (const struct json_node *claim = token->claims->child; claim != NULL; claim = claim->next)
+        if (claim->type == JSON_STRING) /* a route may call an agent by any of them */
+            actor_add_alias(actor, claim->text);
 }
 
 static void take_token(const struct conf_people *conf, const struct conf_login *login, const struct identity_token *token,

@@ -227,6 +227,8 @@ static bool know_him(const struct desk *desk, const struct person *person, unsig
         control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, rights);
     else
         code = control_know_login(&desk->conf, desk->store, span_text(login), &asker.guest.actor, rights, &why);
+    if (code == CODE_OK && login != NULL) /* a member's account is one person's, whatever is shown over it */
+        control_know_account(&desk->conf, &desk->people, person->uid, &asker.guest.actor, NULL);
     if (code != CODE_OK)
         refuse(asker.fd, why.text[0] != '\0' ? why.text : code_text(code));
     return code == CODE_OK;
@@ -260,7 +262,8 @@ static void answer(const struct desk *desk, const struct person *person, unsigne
                                        : STRANGER);
         return;
     }
-    asker.seconds = ASK_SECONDS;
+    if (rights.roles != 0)
+        asker.seconds = ASK_SECONDS;
     result = run(desk, &rights, argc - skip, argv + skip);
     if (result < 0)
         return;

@@ -122,6 +122,7 @@ const char store_approvals_schema_people[] =
     "ALTER TABLE approval_ask ADD COLUMN needed INTEGER NOT NULL DEFAULT 1 CHECK (needed > 0);"
     "ALTER TABLE approval_answer ADD COLUMN person TEXT;"     /* who has shown so; NULL: only the account is known */
     "ALTER TABLE approval_answer ADD COLUMN account INTEGER;" /* the machine's number of it; NULL: an older build's answer */
+    "ALTER TABLE approval_answer ADD COLUMN known TEXT;"      /* the names that nobody else has, a line each */
     "ALTER TABLE approval_answer ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;" /* people who approve it, with this one */
     "ALTER TABLE approval_answer ADD COLUMN decides INTEGER NOT NULL DEFAULT 1 CHECK (decides IN (0, 1));"
     "ALTER TABLE approval_answer ADD COLUMN holds_us INTEGER;" /* until when it decides; NULL: until_us */
@@ -376,39 +377,86 @@ static enum code may_answer(struct db *db, const struct store_answer *answer, st
 
 /* ---- how many people ---- */
 
+#define KNOWN_BYTES ((size_t)1 << 20)
+
 /* The newest word of each, and `mine` behind them, where there is one. Who has shown a name is told apart by it, all others by
  * their accounts; an account that a name was shown by, in whatever was said of this call, is no further person. */
 #define SELECT_VOICES \
-    "WITH said(id, granted, by, login, person, account, given_us, until_us) AS " \
-    "(SELECT id, granted, given_by, login, person, account, given_us, until_us FROM approval_answer WHERE ask = ?1 " \
-    "UNION ALL SELECT 9223372036854775807, 1, '', '', ?3, ?4, ?2, ?5 WHERE ?5 > 0) " \
-    "SELECT by, login, person, account, given_us, until_us FROM said WHERE id IN (SELECT max(id) FROM said v " \
+    "WITH said(id, granted, by, login, person, account, given_us, until_us, known) AS " \
+    "(SELECT id, granted, given_by, login, person, account, given_us, until_us, known FROM approval_answer WHERE ask = ?1 " \
+    "UNION ALL SELECT 9223372036854775807, 1, '', '', ?3, ?4, ?2, ?5, ?6 WHERE ?5 > 0) " \
+    "SELECT by, login, person, account, given_us, until_us, known FROM said WHERE id IN (SELECT max(id) FROM said v " \
     "WHERE granted AND until_us > ?2 AND id > (SELECT coalesce(max(id), 0) FROM said WHERE NOT granted) AND " \
     "(person IS NOT NULL OR NOT EXISTS (SELECT 1 FROM said n WHERE n.account = v.account AND n.person IS NOT NULL)) " \
-    "GROUP BY coalesce(lower(person), account)) ORDER BY id LIMIT 16"
-_Static_assert(STORE_VOICES_MAX == 16, "as many as are selected");
+    "GROUP BY coalesce(lower(person), account)) ORDER BY id"
 
 static void copy_text(char *to, size_t room, struct span text)
 {
     (void)snprintf(to, room, "%.*s", SPAN_ARG(text));
 }
 
+/* Takes: a, b: a name a line. */
+static bool share_a_name(struct span a, struct span b)
+{
+    while (a.len > 0) {
+        struct span name = span_cut(a, '\n', &a);
+
+        for (struct span rest = b; rest.len > 0;)
+            if (span_equals_nocase(span_cut(rest, '\n', &rest), name))
+                return true;
+    }
+    return false;
+}
+
+/* Whoever has a name of others is they: of one person the newest word counts. Takes: known: of each voice, the names. */
+static enum code add_voice(struct store_voices *voices, struct buf *known, struct db_stmt *row)
+{
+    struct store_voice *voice;
+    size_t kept = 0;
+    enum code code = CODE_OK;
+    struct buf names;
+
+    buf_init(&names, KNOWN_BYTES);
+    if (db_text(row, 6).at != NULL)
+        code = buf_put(&names, db_text(row, 6));
+    for (size_t i = 0; i < voices->count; i++) {
+        if (share_a_name(buf_peek(&known[i]), db_text(row, 6))) {
+            code = code == CODE_OK ? buf_put(&names, buf_peek(&known[i])) : code;
+            buf_fini(&known[i]);
+        } else {
+            known[kept] = known[i];
+            voices->of[kept++] = voices->of[i];
+        }
+    }
+    voices->count = kept;
+    if (code != CODE_OK || kept == STORE_VOICES_MAX) {
+        buf_fini(&names);
+        return code;
+    }
+    known[kept] = names;
+    voices->count = kept + 1;
+    voice = &voices->of[kept];
+    *voice = (struct store_voice){.account = db_int(row, 3), .given_us = db_int(row, 4), .until_us = db_int(row, 5)};
+    copy_text(voice->by, sizeof voice->by, db_text(row, 0));
+    copy_text(voice->login, sizeof voice->login, db_text(row, 1));
+    copy_text(voice->name, sizeof voice->name, db_text(row, 2));
+    return CODE_OK;
+}
+
 static enum code read_voices(struct db *db, const struct store_answer *mine, struct store_voices *voices, struct why *why)
 {
+    struct buf known[STORE_VOICES_MAX];
     struct db_stmt *rows = NULL;
     enum code code = db_select(db, SELECT_VOICES,
                                DB_VALUES(db_of_int(mine->ask), db_of_int(mine->given_us), db_of_text(mine->person.name),
-                                         db_of_int(mine->person.account), db_of_int(mine->until_us)), &rows);
+                                         db_of_int(mine->person.account), db_of_int(mine->until_us),
+                                         db_of_text(mine->person.known)), &rows);
 
     voices->count = 0;
-    while (db_next(&rows, &code)) {
-        struct store_voice *voice = &voices->of[voices->count++];
-
-        *voice = (struct store_voice){.account = db_int(rows, 3), .given_us = db_int(rows, 4), .until_us = db_int(rows, 5)};
-        copy_text(voice->by, sizeof voice->by, db_text(rows, 0));
-        copy_text(voice->login, sizeof voice->login, db_text(rows, 1));
-        copy_text(voice->name, sizeof voice->name, db_text(rows, 2));
-    }
+    while (db_next(&rows, &code))
+        code = add_voice(voices, known, rows);
+    for (size_t i = 0; i < voices->count; i++)
+        buf_fini(&known[i]);
     return code == CODE_OK ? code : store_why(why, code, db, "reading who has approved");
 }
 
@@ -454,12 +502,13 @@ static enum code count_people(struct db *db, struct store_answer *answer, struct
 static enum code add_answer(struct db *db, const struct store_answer *answer, bool is_whole)
 {
     return db_change(db, "INSERT INTO approval_answer(ask, granted, given_us, until_us, given_by, login, why, unseen, person, "
-                     "account, counted, decides, holds_us) "
-                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 <> 0, nullif(?12, 0))",
+                     "account, counted, decides, holds_us, known) "
+                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 <> 0, nullif(?12, 0), ?13)",
                      DB_VALUES(db_of_int(answer->ask), db_of_int(answer->is_granted), db_of_int(answer->given_us),
                                db_of_int(answer->until_us), db_of_text(answer->by), db_of_text(answer->login),
                                db_of_text(answer->why), db_of_int(!is_whole), db_of_text(answer->person.name),
-                               db_of_int(answer->person.account), db_of_int(answer->counted), db_of_int(answer->holds_us)));
+                               db_of_int(answer->person.account), db_of_int(answer->counted), db_of_int(answer->holds_us),
+                               db_of_text(answer->person.known)));
 }
 
 enum code store_approval_answer(struct db *db, struct store_answer *answer, struct why *why)

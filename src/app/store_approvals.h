@@ -64,6 +64,7 @@ struct store_person {
     int64_t account;             /* its number: of whoever logged in, whatever account was taken since */
     const struct span *aliases;  /* all names that are known of this person */
     size_t alias_count;
+    struct span known;           /* of these the ones that nobody else has, a line each */
 };
 
 /* People who approve a call, each once: what may be one person's counts as one. */

@@ -236,6 +236,47 @@ static void nobody_approves_himself(void **state)
     authentication = SPAN_NONE;
 }
 
+static enum code word_of_known(const char *name, int64_t account, const char *known, int64_t given_us)
+{
+    struct why why = {0};
+    enum code code;
+
+    speaker = (struct store_person){.name = span_text(name), .account = account, .known = span_text(known)};
+    code = answer(1, true, given_us, MINUTE, &why);
+    speaker = (struct store_person){.account = 0};
+    return code;
+}
+
+/* 8.8: somebody who is known by a name of another's is that one, also where that is said by a third word. */
+static void who_shares_a_name_is_one(void **state)
+{
+    (void)state;
+    ask('a', 2, NOW);
+    assert_int_equal(word_of_known(NULL, 1000, "ann\n", NOW), CODE_OK); /* her account, */
+    assert_int_equal(word_of_known("Ann", 2000, "Ann\n", NOW + 1), CODE_OK); /* her key over an account of many, */
+    assert_int_equal(voices(NOW + 2), 1);
+    assert_int_equal(word_of_known("corp:1", 3000, "corp:1\n1\na@example.com\nANN\n", NOW + 2), CODE_OK); /* her provider's word */
+    assert_int_equal(voices(NOW + 3), 1);
+    assert_int_equal(state_of(NOW + 3), APPROVAL_IS_WAITING);
+    assert_int_equal(word_of_known("corp:11", 2000, "corp:11\n11\nb@example.com\n", NOW + 3), CODE_OK);
+    assert_int_equal(state_of(NOW + 4), APPROVAL_IS_APPROVED); /* no beginning of a name is one */
+}
+
+/* 8.8 */
+static void a_third_word_makes_two_one(void **state)
+{
+    (void)state;
+    ask('a', 3, NOW);
+    assert_int_equal(word_of_known("ann", 1, "ann\n", NOW), CODE_OK);
+    assert_int_equal(word_of_known("mail", 2, "mail\na@example.com\n", NOW), CODE_OK);
+    assert_int_equal(voices(NOW), 2);
+    assert_int_equal(word_of_known("corp:1", 3, "corp:1\nann\nA@example.com\n", NOW), CODE_OK);
+    assert_int_equal(voices(NOW), 1);
+    assert_int_equal(word_of_known("bob", 4, "bob\n", NOW), CODE_OK);
+    assert_int_equal(voices(NOW), 2);
+    assert_int_equal(state_of(NOW), APPROVAL_IS_WAITING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +284,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_that_were_shown_tell_people_apart, open_it, close_it),
         cmocka_unit_test_setup_teardown(both_hold_at_once, open_it, close_it),
         cmocka_unit_test_setup_teardown(nobody_approves_himself, open_it, close_it),
+        cmocka_unit_test_setup_teardown(who_shares_a_name_is_one, open_it, close_it),
+        cmocka_unit_test_setup_teardown(a_third_word_makes_two_one, open_it, close_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
