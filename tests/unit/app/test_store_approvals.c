@@ -530,7 +530,7 @@ static void make_older(void)
                      "UPDATE approval_ask SET arguments_redacted = 1;"
                      "ALTER TABLE approval_ask DROP COLUMN redacted; ALTER TABLE approval_ask DROP COLUMN needed;"
                      "ALTER TABLE approval_ask DROP COLUMN authentication; ALTER TABLE agent_key DROP COLUMN roles;"
-                     DROP("person") DROP("account") DROP("counted") DROP("decides") DROP("holds_us")
+                     DROP("person") DROP("account") DROP("counted") DROP("decides") DROP("holds_us") DROP("known")
                      "CREATE TRIGGER approval_ask_stays BEFORE UPDATE ON approval_ask"
                      "  BEGIN SELECT raise(ABORT, 'asks are append-only'); END;"
                      "CREATE TABLE approval_shown(ask INTEGER PRIMARY KEY REFERENCES approval_ask(id), arguments TEXT,"
