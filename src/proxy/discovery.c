@@ -65,30 +65,50 @@ static bool takes_tokens(const struct proxy_route *route)
     return false;
 }
 
+/* The byte that a server makes of what begins at `*at`, which moves behind it. */
+static unsigned char unescape(struct span text, size_t *at)
+{
+    struct span digits = span_part(text, *at + 1, 2);
+    unsigned char byte = (unsigned char)text.at[(*at)++];
+
+    if (byte == '%' && digits.len == 2 && num_unhex(digits, &byte, 1) == CODE_OK)
+        *at += digits.len;
+    return byte;
+}
+
 /* What a server makes of a parameter's name. */
 static bool names_token(struct span name)
 {
     size_t at = 0;
 
-    for (const char *wanted = "access_token"; *wanted != '\0'; wanted++) {
-        struct span digits = span_part(name, at + 1, 2);
-        char byte = at < name.len ? name.at[at] : '\0';
-        unsigned char escaped;
-
-        if (byte == '%' && digits.len == 2 && num_unhex(digits, &escaped, 1) == CODE_OK)
-            at += digits.len;
-        else
-            escaped = (unsigned char)byte;
-        if ((escaped | 0x20) != (*wanted | 0x20))
+    for (const char *wanted = "access_token"; *wanted != '\0'; wanted++)
+        if (at == name.len || (unescape(name, &at) | 0x20) != (*wanted | 0x20))
             return false;
-        at++;
-    }
     return at == name.len;
+}
+
+/* Whether it stands there, as it is or with escapes; without memory to see, too. */
+static bool holds(struct span text, struct span token)
+{
+    struct buf plain;
+    bool found;
+
+    if (token.len < TOKEN_MIN_BYTES || text.len < token.len)
+        return false;
+    if (memmem(text.at, text.len, token.at, token.len) != NULL || span_find(text, '%') == text.len)
+        return memmem(text.at, text.len, token.at, token.len) != NULL;
+    buf_init(&plain, HTTP_TOKEN_HEAD_MAX_BYTES);
+    buf_wipes(&plain);
+    for (size_t at = 0; at < text.len;)
+        buf_add_byte(&plain, (char)unescape(text, &at));
+    found = buf_code(&plain) != CODE_OK || memmem(buf_peek(&plain).at, buf_len(&plain), token.at, token.len) != NULL;
+    buf_fini(&plain);
+    return found;
 }
 
 static bool is_in_query(struct span query, struct span token)
 {
-    if (token.len >= TOKEN_MIN_BYTES && memmem(query.at, query.len, token.at, token.len) != NULL)
+    if (holds(query, token))
         return true;
     while (!span_is_empty(query)) {
         struct span one = span_part(query, 0, span_find(query, '&'));
@@ -109,14 +129,11 @@ bool discovery__is_spread(const struct proxy_route *route, const struct http_hea
 
     if (!takes_tokens(route))
         return false;
-    if (head->has_query && is_in_query(http_head_query(head), token))
+    if (holds(http_head_path(head), token) || (head->has_query && is_in_query(http_head_query(head), token)))
         return true;
-    for (size_t i = 0; i < head->count && token.len >= TOKEN_MIN_BYTES; i++) {
-        struct span value = http_head_value(head, i);
-
-        if (head->headers[i].known != HTTP_NAME_AUTHORIZATION && memmem(value.at, value.len, token.at, token.len) != NULL)
+    for (size_t i = 0; i < head->count; i++)
+        if (head->headers[i].known != HTTP_NAME_AUTHORIZATION && holds(http_head_value(head, i), token))
             return true;
-    }
     return false;
 }
 
