@@ -278,6 +278,7 @@ enum code tls_lend(const struct tls_context *context, void *ssl_ctx)
 
     SSL_CTX_set1_cert_store(to, SSL_CTX_get_cert_store(context->ctx));
     SSL_CTX_set_verify(to, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_keylog_callback(to, NULL); /* SSLKEYLOGFILE would have credentials read on the way */
     SSL_CTX_set_options(to, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
     if (SSL_CTX_get_tlsext_status_type(context->ctx) == TLSEXT_STATUSTYPE_ocsp)
         done = done && tls__ask_staple(to);
