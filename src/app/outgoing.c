@@ -67,11 +67,12 @@ static void fail(struct fetch *fetch, enum reason reason, const char *why)
 static void succeed(struct fetch *fetch)
 {
     struct outgoing_token *token = fetch->token;
-    bool ends_early = fetch->outgoing->kind == OUTGOING_EXCHANGE && fetch->wish.until_us < token->until_us;
-    int64_t until_us = ends_early ? fetch->wish.until_us : token->until_us;
+    bool is_exchange = fetch->outgoing->kind == OUTGOING_EXCHANGE;
 
-    if (until_us <= clock_wall_us()) { /* whoever waits would ask for the next at once */
-        fail(fetch, ends_early ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, "the token was over when it came");
+    if (is_exchange)
+        outgoing_token_shorten(token, fetch->wish.until_us);
+    if (token->until_us <= clock_wall_us()) { /* whoever waits would ask for the next at once */
+        fail(fetch, is_exchange ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, "the token was over when it came");
         return;
     }
     if (outgoing_fetched(fetch->outgoing))
@@ -79,7 +80,7 @@ static void succeed(struct fetch *fetch)
                  fetch->outgoing->provider->rules.name);
     fetch->token = NULL;
     wanted_put(outside_wanted(fetch->desk->outside), &fetch->work.key, token, sizeof *token + token->len, token->renew_us,
-               until_us);
+               token->until_us);
     end(fetch);
 }
 
@@ -101,7 +102,7 @@ static struct span text_of(const struct fetch *fetch)
     return span_part(span_of(fetch->token->value, fetch->token->len), sizeof "Bearer " - 1, SIZE_MAX);
 }
 
-/* What was given is for the agent, for this upstream, and the provider's: a JWT says so itself. */
+/* What was given is for the agent, for this upstream, and the provider's: a JWT says so itself, and until when. */
 static enum identity_fault check_token(const struct fetch *fetch, const struct identity_key_set *keys, bool *is_anothers)
 {
     const struct outgoing *outgoing = fetch->outgoing;
@@ -114,6 +115,8 @@ static enum identity_fault check_token(const struct fetch *fetch, const struct i
                                                     &token);
 
     *is_anothers = fault == IDENTITY_FAULT_NONE && (!span_equals(token->subject, fetch->wish.subject) || token->bound != 0);
+    if (fault == IDENTITY_FAULT_NONE)
+        outgoing_token_shorten(fetch->token, token->expires_us); /* whatever `expires_in` says */
     identity_token_unref(&token);
     return fault;
 }

@@ -66,6 +66,7 @@ void outgoing_seal(struct outgoing *outgoing, const char *issuer)
     add_text(&digest, issuer);
     add_text(&digest, outgoing->token_url);
     add_text(&digest, outgoing->client);
+    add_text(&digest, outgoing->file); /* two routes may have one client and other tenants' secrets */
     add_text(&digest, outgoing->scopes);
     add_text(&digest, outgoing->audience);
     add_text(&digest, outgoing->resource);
@@ -268,6 +269,14 @@ void outgoing_token_unref(struct outgoing_token **token)
 {
     token_unref(*token);
     *token = NULL;
+}
+
+void outgoing_token_shorten(struct outgoing_token *token, int64_t until_us)
+{
+    if (until_us < token->until_us)
+        token->until_us = until_us;
+    if (token->until_us < token->renew_us)
+        token->renew_us = token->until_us;
 }
 
 /* RFC 6750, 2.1: b64token. Nothing in it ends a header's line or begins another value. */

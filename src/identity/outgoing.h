@@ -61,7 +61,7 @@ struct outgoing {
     const char *token_url;     /* NULL: where the provider's metadata say */
     const char *client;        /* its id; with "{tenant}" where per_tenant */
     const char *scopes, *audience, *resource; /* NULL: not asked for */
-    unsigned char digest[DIGEST_BYTES]; /* of all that decides what is asked for, but for secrets */
+    unsigned char digest[DIGEST_BYTES]; /* of all that decides what is asked for, but for the bytes of secrets */
     struct outgoing_health *health;
 };
 
@@ -111,6 +111,8 @@ struct outgoing_token {
 };
 extern const struct wanted_type outgoing_token_type;
 void outgoing_token_unref(struct outgoing_token **token); /* NULL is fine */
+/* It goes up no longer than until then. Before anybody else has it. */
+void outgoing_token_shorten(struct outgoing_token *token, int64_t until_us);
 
 /* Reads an answer with status 200. Takes: asked_us: when it was asked for: its life counts from then. */
 enum code outgoing_read_answer(const struct outgoing *outgoing, struct span body, int64_t asked_us, int64_t now_us,

@@ -158,14 +158,14 @@ static void test_wishes(void **state)
 /* Whatever decides about the answer makes another key. */
 static void test_keys(void **state)
 {
-    struct outgoing others[8], base = {.kind = OUTGOING_CLIENT, .client = "gate", .per_tenant = true};
+    struct outgoing others[9], base = {.kind = OUTGOING_CLIENT, .client = "gate", .per_tenant = true};
     const struct span parts[][3] = {{SPAN_LIT("s"), SPAN_LIT("t"), SPAN_LIT("k")}, {SPAN_LIT("st"), SPAN_LIT(""), SPAN_LIT("k")},
                                     {SPAN_LIT("s"), SPAN_LIT(""), SPAN_LIT("tk")}, {SPAN_LIT("s"), SPAN_LIT("t"), SPAN_LIT("")}};
-    struct wanted_key keys[8 * 4];
+    struct wanted_key keys[9 * 4];
     size_t count = 0;
 
     (void)state;
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < 9; i++)
         others[i] = base;
     others[1].kind = OUTGOING_EXCHANGE;
     others[2].client = "other";
@@ -174,7 +174,8 @@ static void test_keys(void **state)
     others[5].resource = "a";
     others[6].token_url = "a";
     others[7].takes_opaque = true;
-    for (size_t i = 0; i < 8; i++) {
+    others[8].file = "others/{tenant}.secret";
+    for (size_t i = 0; i < 9; i++) {
         outgoing_seal(&others[i], "https://issuer");
         for (size_t n = 0; n < 4; n++)
             outgoing_key(&others[i], parts[n][0], parts[n][1], parts[n][2], &keys[count++]);
@@ -182,6 +183,19 @@ static void test_keys(void **state)
     for (size_t i = 0; i < count; i++)
         for (size_t n = 0; n < i; n++)
             assert_memory_not_equal(keys[i].digest, keys[n].digest, DIGEST_BYTES);
+}
+
+static void test_shorten(void **state)
+{
+    struct outgoing_token token = {.renew_us = 70, .until_us = 100};
+
+    (void)state;
+    outgoing_token_shorten(&token, 200);
+    assert_true(token.renew_us == 70 && token.until_us == 100);
+    outgoing_token_shorten(&token, 90);
+    assert_true(token.renew_us == 70 && token.until_us == 90);
+    outgoing_token_shorten(&token, 10);
+    assert_true(token.renew_us == 10 && token.until_us == 10);
 }
 
 static void test_errors(void **state)
@@ -203,7 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_taken), cmocka_unit_test(test_refused), cmocka_unit_test(test_large), cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_wishes), cmocka_unit_test(test_keys), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_wishes), cmocka_unit_test(test_keys), cmocka_unit_test(test_shorten), cmocka_unit_test(test_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
