@@ -396,10 +396,13 @@ static void test_spread(void **state)
         {"/mcp?access_token=x", "", true}, {"/mcp?a=b&ACCESS_token=x", "", true}, {"/mcp?a=b;access%5ftoken=x", "", true},
         {"/mcp?%61ccess_token", "", true}, {"/mcp?access_tokens=x", "", false}, {"/mcp?a=access_token", "", false},
         {"/mcp?access_toke", "", false}, {"/mcp?xaccess_token=x", "", false}, {"/mcp?access%5", "", false}, {"/mcp?", "", false},
-        {"/mcp?a=%61bcdefgh%312", "Authorization: Bearer abcdefgh12\r\n", true}, {"/mcp?a=b%2", "Authorization: Bearer abcdefgh12\r\n", false},
-        {"/mcp?x=abcde%2Bfgh%3D%3d", "Authorization: Bearer abcde+fgh==\r\n", true}, {"/mcp?x=%61bcdefgh%31", "Authorization: Bearer abcdefgh12\r\n", false},
+        {"/mcp?a=%61bcdefgh%312", "Authorization: Bearer abcdefgh12\r\n", true},
+        {"/mcp?a=b%2", "Authorization: Bearer abcdefgh12\r\n", false},
+        {"/mcp?x=abcde%2Bfgh%3D%3d", "Authorization: Bearer abcde+fgh==\r\n", true},
+        {"/mcp?x=%61bcdefgh%31", "Authorization: Bearer abcdefgh12\r\n", false},
         {"/mcp", "Authorization: Bearer abcde/fgh\r\nCookie: t=abcde%2Ffgh\r\n", true},
-        {"/mcp/abcdefgh12/x", "Authorization: Bearer abcdefgh12\r\n", true}, {"/mcp/abcdefgh", "Authorization: Bearer abcdefgh12\r\n", false},
+        {"/mcp/abcdefgh12/x", "Authorization: Bearer abcdefgh12\r\n", true},
+        {"/mcp/abcdefgh", "Authorization: Bearer abcdefgh12\r\n", false},
         {"/mcp?a&access_token", "", true}, {"/mcp?;;access_token=x", "", true},
     };
     struct proxy_route own = protected_route();
