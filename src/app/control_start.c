@@ -16,7 +16,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define KEYS_AGAIN_US INT64_C(30000000)
 #define START_MS 30000 /* the system's name service may be slow */
 
 /* In that process: what the gate is linked without, and commands are in there, begins anew as the program that has it. */
@@ -72,24 +71,13 @@ void serve__tell_control(const struct serve *serve)
         (void)!send(serve->control, "r", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void pass_over(void *context, const struct identity_key_set *set)
-{
-    (void)context;
-    (void)set; /* it is kept beside the store, where the one who asked looks for it */
-}
-
-/* Somebody has shown a login by a key that nobody knows yet. */
+/* Somebody has shown a login by a key that nobody knows yet. The set is kept beside the store, where who asked looks for it. */
 static void fetch_keys(struct serve *serve, size_t number)
 {
-    static int64_t last_us[IDENTITY_PROVIDERS_MAX]; /* whoever shows key ids that nobody has makes no flood of it */
     const struct proxy_conf *proxy = serve->conf->proxy;
-    int64_t now_us = clock_monotonic_us();
 
-    if (serve->outside == NULL || number >= proxy->provider_count ||
-        (last_us[number] != 0 && now_us - last_us[number] < KEYS_AGAIN_US))
-        return;
-    last_us[number] = now_us;
-    outside_keys(serve->outside, &proxy->providers[number], true, pass_over, NULL);
+    if (serve->outside != NULL && number < proxy->provider_count)
+        outside_newer_keys(serve->outside, &proxy->providers[number]);
 }
 
 /* Calls go on as they are judged; who may open the store decides meanwhile. */

@@ -8,8 +8,10 @@
 #include "base/num.h"
 #include "crypto/digest.h"
 #include "http/writer.h"
+#include "identity/token.h"
 #include "json/json.h"
 #include "os/clock.h"
+#include "os/sock.h"
 #include "web/web.h"
 
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #include <time.h>
 
 #define URL_BYTES 2048
+#define USER_CODE_BYTES 64
 #define INTERVAL_S 5      /* where the provider says nothing */
 #define INTERVAL_MAX_S 60
 #define LASTS_MAX_S 1800  /* whatever it says */
@@ -137,6 +140,8 @@ static enum code discover(struct talk *talk, const char *issuer, struct provider
     const struct json_node *scopes;
     enum code code;
 
+    if (len == 0)
+        return why_set(why, CODE_DENIED, "the gate does not say by whom one logs in");
     (void)snprintf(url, sizeof url, "%.*s/.well-known/openid-configuration", (int)(len - (issuer[len - 1] == '/')), issuer);
     code = talk_ask(talk, span_text(url), SPAN_NONE, why);
     if (code != CODE_OK)
@@ -152,6 +157,20 @@ static enum code discover(struct talk *talk, const char *issuer, struct provider
     for (const struct json_node *one = scopes != NULL ? scopes->child : NULL; one != NULL; one = one->next)
         provider->keeps = provider->keeps || span_is(one->text, "offline_access");
     return CODE_OK;
+}
+
+/* A page that a browser opens at the provider: no script, no file, no program of this machine, and nothing long. */
+static bool is_page(struct span url)
+{
+    struct span rest, host;
+
+    if (!identity_name_is_good(url, URL_BYTES))
+        return false;
+    if (span_starts_with(url, SPAN_LIT("https://")))
+        return true;
+    host = span_cut(span_part(url, strlen("http://"), SIZE_MAX), '/', &rest);
+    return span_starts_with(url, SPAN_LIT("http://")) && span_find(host, '@') == host.len &&
+           sock_host_is_loopback(span_part(host, 0, span_find(host, ':')));
 }
 
 /* Shows where to go. Takes: device_code: by which is asked whether he was there, appended to. */
@@ -177,10 +196,13 @@ static enum code begin(struct talk *talk, const struct provider *provider, const
     user_code = text_of(talk, "user_code");
     if (talk->answer.status != 200 || url.len == 0 || user_code.len == 0 || text_of(talk, "device_code").len == 0)
         return refused(talk, "to begin a login", why);
+    if (!is_page(url) || user_code.len > USER_CODE_BYTES)
+        return why_set(why, CODE_DENIED, "what the provider would have you open is no https page, or its code is longer than "
+                       "%d bytes; nothing of it is shown", USER_CODE_BYTES);
     print_safely(stderr, "Open %.*s and enter %.*s", SPAN_ARG(url), SPAN_ARG(user_code));
     fputc('\n', stderr);
     url = text_of(talk, "verification_uri_complete");
-    if (url.len > 0) {
+    if (is_page(url)) {
         print_safely(stderr, "or open %.*s", SPAN_ARG(url));
         fputc('\n', stderr);
     }
@@ -204,7 +226,8 @@ static int64_t token_ends(struct talk *talk, struct span token)
     if (base64url_decode(span_cut(rest, '.', &rest), &claims) == CODE_OK &&
         json_read(buf_peek(&claims), &json_file_rules, &canonical, &talk->arena, &root, &fault) == CODE_OK)
         exp = json_member(root, SPAN_LIT("exp"));
-    if (exp == NULL || exp->type != JSON_NUMBER || num_i64(exp->raw, &exp_s) != CODE_OK || exp_s > INT64_MAX / 2000000)
+    if (exp == NULL || exp->type != JSON_NUMBER || num_i64(exp->raw, &exp_s) != CODE_OK || exp_s < 0 ||
+        exp_s > INT64_MAX / 2000000)
         exp_s = 0;
     buf_fini(&claims);
     buf_fini(&canonical);
@@ -280,11 +303,13 @@ static enum code wait_for(struct talk *talk, const struct provider *provider, co
     http_write_field(&form, "client_id", span_text(client));
     code = buf_code(&form) == CODE_OK ? CODE_BUSY : buf_code(&form);
     while (code == CODE_BUSY) {
-        if (clock_monotonic_us() > end_us) {
+        int64_t left_s = (end_us - clock_monotonic_us()) / 1000000;
+
+        if (left_s <= 0) {
             code = why_set(why, CODE_DENIED, "nobody logged in in time; give `callgate login` again");
             break;
         }
-        rest(interval_s);
+        rest(interval_s < left_s ? interval_s : left_s);
         code = poll_once(talk, provider, buf_peek(&form), &interval_s, why);
     }
     buf_fini(&form);

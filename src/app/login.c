@@ -118,9 +118,12 @@ enum code login_keep(const struct login_kept *kept, struct why *why)
             doc_text(doc, texts[i].key, texts[i].text);
     (void)snprintf(expires, sizeof expires, "%" PRId64, kept->expires_us);
     doc_text(doc, "expires_us", span_text(expires));
-    buf_init(&out, 2 * LOGIN_BYTES);
+    buf_init(&out, LOGIN_BYTES); /* as much as is read again */
     buf_wipes(&out);
     code = doc_print(doc, &out);
+    if (code == CODE_LIMIT)
+        (void)why_set(why, code, "what the provider gave is longer than %zu bytes, and is not kept; ask for fewer claims or "
+                      "scopes", LOGIN_BYTES);
     if (code == CODE_OK && (!find_path(path) || !make_folders(path)))
         code = why_set(why, CODE_IO, "there is no place for the login: neither XDG_STATE_HOME nor HOME names a folder of "
                        "yours");

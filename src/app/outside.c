@@ -136,43 +136,13 @@ size_t outside_endpoint(struct outside *outside, const struct identity_provider 
 
 /* ---- sets: main ---- */
 
-static void answer_waiters(struct outside *outside, const struct outside_source *source)
+void outside_newer_keys(struct outside *outside, const struct identity_provider *provider)
 {
     struct wanted_key key = {.kind = WANTED_KEYS};
-    struct identity_key_set *set;
-
-    memcpy(key.digest, source->provider->digest, DIGEST_BYTES);
-    set = wanted_find(outside->wanted, &key, clock_wall_us());
-    for (size_t i = 0; i < OUTSIDE_WAITERS; i++) {
-        struct outside_waiter waiter = outside->waiters[i];
-
-        if (waiter.done == NULL || memcmp(waiter.digest, key.digest, DIGEST_BYTES) != 0)
-            continue;
-        outside->waiters[i].done = NULL;
-        waiter.done(waiter.context, set);
-    }
-    identity_key_set_unref(&set);
-}
-
-void outside_keys(struct outside *outside, const struct identity_provider *provider, bool newer, outside_keys_fn done,
-                  void *context)
-{
-    struct wanted_key key = {.kind = WANTED_KEYS};
-    struct identity_key_set *set = NULL;
-    size_t i = 0;
+    struct wanted_answer answer;
 
     memcpy(key.digest, provider->digest, DIGEST_BYTES);
-    if (!newer)
-        set = wanted_find(outside->wanted, &key, clock_wall_us());
-    while (i < OUTSIDE_WAITERS && outside->waiters[i].done != NULL)
-        i++;
-    if (set != NULL || i == OUTSIDE_WAITERS || !make_due(outside, provider->digest)) {
-        done(context, set);
-        identity_key_set_unref(&set);
-        return;
-    }
-    outside->waiters[i] = (struct outside_waiter){.done = done, .context = context};
-    memcpy(outside->waiters[i].digest, provider->digest, DIGEST_BYTES);
+    (void)wanted_ask_newer(outside->wanted, &key, SPAN_NONE, clock_wall_us(), WANTED_KEYS_GAP_US, &answer);
 }
 
 /* What came, the oldest first. */
@@ -204,13 +174,8 @@ void outside_look(struct outside *outside)
         buf_fini(&came->body);
         mem_free(came);
     }
-    for (size_t i = 0; i < outside->source_count; i++) {
-        bool was_under_way = outside->sources[i].is_under_way;
-
+    for (size_t i = 0; i < outside->source_count; i++)
         outside__look_at(outside, &outside->sources[i], now_us);
-        if (!outside->sources[i].is_under_way && !was_under_way)
-            answer_waiters(outside, &outside->sources[i]);
-    }
     outgoing_desk_look(outside->desk, outside->proxy);
 }
 

@@ -37,11 +37,8 @@ struct web *outside_web(struct outside *outside);
 void outside_reload(struct outside *outside, struct proxy_conf *proxy);
 void outside_look(struct outside *outside); /* a few times a second: what is due */
 
-/* The provider's set: as it is known, or, with `newer`, after one more fetch. `done` on main, perhaps at once; NULL: there is
- * none. The set is counted: who keeps it takes a reference. */
-typedef void (*outside_keys_fn)(void *context, const struct identity_key_set *set);
-void outside_keys(struct outside *outside, const struct identity_provider *provider, bool newer, outside_keys_fn done,
-                  void *context);
+/* Has the provider's set fetched, as a call with an unknown key id does, and no oftener than both together may. Any thread. */
+void outside_newer_keys(struct outside *outside, const struct identity_provider *provider);
 
 /* What the issuer's metadata say of an endpoint, as `token_endpoint`; empty: nothing is known (yet: they are fetched then).
  * Any thread. Returns: its length. */

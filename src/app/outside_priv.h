@@ -13,7 +13,6 @@
 
 #include <pthread.h>
 
-#define OUTSIDE_WAITERS 64
 
 /* A step of fetching a set. */
 enum outside_step { OUTSIDE_OPENID = 0, OUTSIDE_OAUTH, OUTSIDE_SET };
@@ -42,12 +41,6 @@ struct outside_source {
     struct buf metadata;                      /* the lock's: JSON; empty: none known */
 };
 
-struct outside_waiter {
-    unsigned char digest[DIGEST_BYTES];
-    outside_keys_fn done; /* NULL: free */
-    void *context;
-};
-
 struct outside {
     struct outside_conf conf;
     char *store;
@@ -55,7 +48,6 @@ struct outside {
     struct outgoing_desk *desk;
     struct inbox inbox;
     bool has_inbox;
-    struct outside_waiter waiters[OUTSIDE_WAITERS];
     pthread_mutex_t lock; /* what follows */
     bool is_deaf;                   /* workers are gone */
     struct proxy_conf *proxy;

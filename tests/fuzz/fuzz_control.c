@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a person's command, as the process beside the gate reads them: exactly so many, each within what came. 7.9 */
+/* The words of a person's command, as the process beside the gate reads them: exactly so many, each within what came. 7.9, 8.8 */
 #include "app/control.h"
 #include "base/bug.h"
+#include "identity/token.h"
 
 #include <string.h>
 
@@ -23,6 +24,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         used += strlen(argv[i]) + 1;
     }
     BUG_ON(used != len - 1);
+    if (count > 0 && strncmp(argv[0], CONTROL_LOGIN, strlen(CONTROL_LOGIN)) == 0) { /* as who gives it shows himself */
+        struct span login = span_text(argv[0] + strlen(CONTROL_LOGIN));
+        struct identity_token_hint hint;
+
+        BUG_ON(identity_token_looks(login, &hint) && memchr(hint.issuer, '\0', sizeof hint.issuer) == NULL);
+    }
     (void)control_find((int)count, argv);
     return 0;
 }
