@@ -192,8 +192,8 @@ static bool is_in_order(const struct entry *entry, uint32_t step)
 {
     if (entry != NULL && entry->open > 0 && (step >= entry->count || entry->used[step] == 0))
         return false;
-    for (uint32_t i = 0; entry != NULL && i < entry->count; i++)
-        if (i != step && (entry->used[i] > 0) != (i < step))
+    for (uint32_t i = 0; entry != NULL && (i < entry->count || i < step); i++)
+        if (i != step && (i < entry->count && entry->used[i] > 0) != (i < step))
             return false;
     return entry != NULL || step == 0;
 }

@@ -255,6 +255,12 @@ static void test_no_room_for_the_record(void **state)
     expect(uses, &plan, 1, REASON_PLAN_USED);
     expect(uses, &plan, 20, REASON_PLAN_USED);
     expect(uses, &plan, 17, REASON_PERMITTED);
+    plan_uses_clear(uses);
+    for (uint32_t i = 1; i <= 8; i++)
+        assert_int_equal(plan_uses_count(uses, plan.digest, i, plan.tenant, NOW, NOW), CODE_OK);
+    plan.is_strict = true;
+    expect(uses, &plan, 12, REASON_PLAN_ORDER); /* of those between nothing is recorded: none was used */
+    expect(uses, &plan, 9, REASON_PERMITTED);
     plan_uses_free(&uses);
 }
 
