@@ -16,14 +16,12 @@ struct identity__key {
     uint32_t fits;          /* algorithms that it may be used with */
     struct jose_key *jose;  /* NULL: Ed25519 */
     unsigned char ed25519[32];
+    unsigned char thumbprint[DIGEST_BYTES]; /* RFC 7638 */
 };
 
 /* Takes: jwk: any value. Returns: CODE_INVALID: no public key of ours for signatures. */
 enum code identity__key_read(const struct json_node *jwk, struct arena *arena, struct identity__key *key) MUST_USE;
 void identity__key_fini(struct identity__key *key);
-
-/* RFC 7638. Takes: what identity__key_read has read. */
-enum code identity__key_thumbprint(const struct json_node *jwk, unsigned char out[DIGEST_BYTES]) MUST_USE;
 
 size_t identity__key_set_keys(const struct identity_key_set *set, const struct identity__key **keys);
 

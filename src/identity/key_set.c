@@ -109,34 +109,8 @@ static enum code read_material(const struct json_node *jwk, struct identity__key
            identity__read_bytes(json_member(jwk, SPAN_LIT("x")), key->ed25519, SIGN_PUBLIC_BYTES) ? CODE_OK : CODE_INVALID;
 }
 
-enum code identity__key_read(const struct json_node *jwk, struct arena *arena, struct identity__key *key)
-{
-    const struct json_node *key_id = json_member(jwk, SPAN_LIT("kid"));
-    enum code code;
-
-    *key = (struct identity__key){.fits = 0};
-    if (jwk->type != JSON_OBJECT || is_private(jwk) || (key_id != NULL && key_id->type != JSON_STRING))
-        return CODE_INVALID;
-    code = read_material(jwk, key);
-    key->fits &= permitted(jwk);
-    if (code == CODE_OK && key->fits == 0)
-        code = CODE_INVALID;
-    if (code == CODE_OK && key_id != NULL) {
-        key->key_id = span_of(arena_dup(arena, key_id->text.at, key_id->text.len), key_id->text.len);
-        code = key->key_id.at != NULL ? CODE_OK : CODE_NOMEM;
-    }
-    if (code != CODE_OK)
-        identity__key_fini(key);
-    return code;
-}
-
-void identity__key_fini(struct identity__key *key)
-{
-    jose_key_free(&key->jose);
-}
-
 /* The members that a key's type requires, in the order of their names; their values need no escape, since they were read. */
-enum code identity__key_thumbprint(const struct json_node *jwk, unsigned char out[DIGEST_BYTES])
+static enum code thumbprint(const struct json_node *jwk, unsigned char out[DIGEST_BYTES])
 {
     static const char *const names[] = {"crv", "e", "kty", "n", "x", "y", NULL};
     bool is_rsa = span_is(text_at(jwk, "kty"), "RSA"), is_ec = span_is(text_at(jwk, "kty"), "EC");
@@ -157,6 +131,34 @@ enum code identity__key_thumbprint(const struct json_node *jwk, unsigned char ou
         digest_of(buf_peek(&text), out);
     buf_fini(&text);
     return code;
+}
+
+enum code identity__key_read(const struct json_node *jwk, struct arena *arena, struct identity__key *key)
+{
+    const struct json_node *key_id = json_member(jwk, SPAN_LIT("kid"));
+    enum code code;
+
+    *key = (struct identity__key){.fits = 0};
+    if (jwk->type != JSON_OBJECT || is_private(jwk) || (key_id != NULL && key_id->type != JSON_STRING))
+        return CODE_INVALID;
+    code = read_material(jwk, key);
+    key->fits &= permitted(jwk);
+    if (code == CODE_OK && key->fits == 0)
+        code = CODE_INVALID;
+    if (code == CODE_OK)
+        code = thumbprint(jwk, key->thumbprint);
+    if (code == CODE_OK && key_id != NULL) {
+        key->key_id = span_of(arena_dup(arena, key_id->text.at, key_id->text.len), key_id->text.len);
+        code = key->key_id.at != NULL ? CODE_OK : CODE_NOMEM;
+    }
+    if (code != CODE_OK)
+        identity__key_fini(key);
+    return code;
+}
+
+void identity__key_fini(struct identity__key *key)
+{
+    jose_key_free(&key->jose);
 }
 
 /* ---- a set ---- */
@@ -263,10 +265,11 @@ size_t identity_key_set_passed_over(const struct identity_key_set *set)
     return set->passed_over;
 }
 
-bool identity_key_set_has(const struct identity_key_set *set, struct span key_id)
+bool identity_key_set_has(const struct identity_key_set *set, struct span key_id, const unsigned char thumbprint[DIGEST_BYTES])
 {
     for (size_t i = 0; set != NULL && i < set->count; i++)
-        if (key_id.len == 0 || span_equals(set->keys[i].key_id, key_id))
+        if ((key_id.len == 0 || span_equals(set->keys[i].key_id, key_id)) &&
+            (thumbprint == NULL || memcmp(set->keys[i].thumbprint, thumbprint, DIGEST_BYTES) == 0))
             return true;
     return false;
 }

@@ -189,18 +189,16 @@ static enum identity_fault judge_claims(const struct json_node *claims, const st
 static enum identity_fault judge_key(const struct identity_token *token, const struct identity__jws *jws, struct arena *arena)
 {
     const struct json_node *jwk = json_member(jws->header, SPAN_LIT("jwk"));
-    unsigned char thumbprint[DIGEST_BYTES];
     enum identity_fault fault = IDENTITY_FAULT_NONE;
     struct identity__key key;
     enum code code = jwk != NULL ? identity__key_read(jwk, arena, &key) : CODE_INVALID;
 
     if (code == CODE_OK) {
-        code = identity__key_thumbprint(jwk, thumbprint);
-        if (code == CODE_OK && memcmp(thumbprint, token->bound_key, DIGEST_BYTES) != 0)
+        if (memcmp(key.thumbprint, token->bound_key, DIGEST_BYTES) != 0)
             fault = IDENTITY_FAULT_PROOF_KEY;
-        else if (code == CODE_OK && (key.fits & jws->algorithm) == 0)
+        else if ((key.fits & jws->algorithm) == 0)
             fault = IDENTITY_FAULT_PROOF_ALGORITHM;
-        else if (code == CODE_OK && !identity__jws_is_signed(jws, &key))
+        else if (!identity__jws_is_signed(jws, &key))
             fault = IDENTITY_FAULT_PROOF_SIGNATURE;
         identity__key_fini(&key);
     }

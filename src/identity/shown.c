@@ -134,6 +134,7 @@ static enum reason read_signed(const struct shown *shown, struct identity *ident
     struct wanted_answer answer;
     enum identity_fault fault = IDENTITY_FAULT_NONE;
     enum wanted_state state;
+    int64_t until_us;
 
     memcpy(key.digest, provider->digest, DIGEST_BYTES);
     state = wanted_ask(request->wanted, &key, SPAN_NONE, request->now_us, &answer);
@@ -149,7 +150,9 @@ static enum reason read_signed(const struct shown *shown, struct identity *ident
         return refuse(identity, fault);
     if (state != WANTED_READY)
         return answer.reason;
-    keep(shown, identity->token, identity->token->expires_us + provider->rules.leeway_us);
+    /* What a set has verified is over with it, too: with a provider that is away no token outlasts `stale`. */
+    until_us = identity->token->expires_us + provider->rules.leeway_us;
+    keep(shown, identity->token, until_us < answer.until_us ? until_us : answer.until_us);
     return REASON_PERMITTED;
 }
 
@@ -218,6 +221,22 @@ static enum reason check_binding(const struct shown *shown, struct identity *ide
     return fault == IDENTITY_FAULT_NONE ? REASON_PERMITTED : refuse(identity, fault);
 }
 
+static bool is_token_sign(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || memchr("-._~+/", c, 6) != NULL;
+}
+
+/* RFC 6750, 2.1. A key of ours is none, nor is one behind a tab or a quote: a provider would be asked about it. */
+static bool is_token(struct span text)
+{
+    while (span_ends_with(text, SPAN_LIT("=")))
+        text.len--;
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_token_sign(text.at[i]))
+            return false;
+    return text.len > 0 && !span_starts_with(text, SPAN_LIT("cg_"));
+}
+
 enum reason identity__token(struct span value, const struct identity_source *sources, size_t count,
                             const struct identity_request *request, struct identity *identity)
 {
@@ -229,12 +248,14 @@ enum reason identity__token(struct span value, const struct identity_source *sou
         return refuse(identity, IDENTITY_FAULT_FORM);
     if (shown.text.len > IDENTITY_TOKEN_BYTES_MAX)
         return refuse(identity, IDENTITY_FAULT_SIZE);
-    if (span_starts_with(shown.text, SPAN_LIT("cg_")))
-        return refuse(identity, IDENTITY_FAULT_FORM); /* a key of ours, which is no provider's to see */
     digest_of(shown.text, shown.digest);
     identity->token = find_known(&shown, sources, count);
     if (identity->token == NULL) {
-        bool is_jwt = choose(&shown, sources, count);
+        bool is_jwt;
+
+        if (!is_token(shown.text))
+            return refuse(identity, IDENTITY_FAULT_FORM);
+        is_jwt = choose(&shown, sources, count);
 
         if (shown.source == NULL)
             return refuse(identity, is_jwt ? IDENTITY_FAULT_ISSUER : IDENTITY_FAULT_FORM);
@@ -275,11 +296,11 @@ bool identity_token_holds(const struct identity_token *token, const struct ident
 
     if (now_us >= ends_us(token) + provider->rules.leeway_us)
         return false;
-    if (span_is_empty(token->key_id))
+    if (!token->is_signed)
         return true;
     memcpy(key.digest, provider->digest, DIGEST_BYTES);
     set = wanted_find(wanted, &key, now_us);
-    holds = set != NULL && identity_key_set_has(set, token->key_id);
+    holds = set != NULL && identity_key_set_has(set, token->key_id, token->signed_by);
     identity_key_set_unref(&set);
     return holds;
 }

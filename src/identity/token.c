@@ -260,7 +260,15 @@ static enum identity_fault judge_type(const struct reading *r, const struct json
     return has_id_token_marks(r) ? IDENTITY_FAULT_ID_TOKEN : IDENTITY_FAULT_NONE;
 }
 
-static enum identity_fault judge_signature(const struct identity__jws *jws, const struct identity_key_set *set)
+static bool is_signed_by(const struct reading *r, const struct identity__jws *jws, const struct identity__key *key)
+{
+    r->token->is_signed = identity__jws_is_signed(jws, key);
+    memcpy(r->token->signed_by, key->thumbprint, DIGEST_BYTES);
+    return r->token->is_signed;
+}
+
+static enum identity_fault judge_signature(const struct reading *r, const struct identity__jws *jws,
+                                           const struct identity_key_set *set)
 {
     const struct identity__key *keys, *only = NULL;
     size_t count = identity__key_set_keys(set, &keys), fitting = 0;
@@ -270,7 +278,7 @@ static enum identity_fault judge_signature(const struct identity__jws *jws, cons
             continue;
         fitting++;
         only = &keys[i];
-        if (jws->key_id.len > 0 && identity__jws_is_signed(jws, &keys[i]))
+        if (jws->key_id.len > 0 && is_signed_by(r, jws, &keys[i]))
             return IDENTITY_FAULT_NONE;
     }
     if (fitting == 0)
@@ -279,7 +287,7 @@ static enum identity_fault judge_signature(const struct identity__jws *jws, cons
         return IDENTITY_FAULT_SIGNATURE;
     if (fitting > 1)
         return IDENTITY_FAULT_KEY_AMBIGUOUS;
-    return identity__jws_is_signed(jws, only) ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_SIGNATURE;
+    return is_signed_by(r, jws, only) ? IDENTITY_FAULT_NONE : IDENTITY_FAULT_SIGNATURE;
 }
 
 /* Cheap things first, and nothing of another issuer makes anybody fetch keys. */
@@ -293,7 +301,7 @@ static enum identity_fault judge_jws(struct reading *r, struct identity__jws *jw
     if (!claims_text(r, "iss", r->provider->issuer))
         return IDENTITY_FAULT_ISSUER;
     fault = judge_type(r, jws->header);
-    return fault == IDENTITY_FAULT_NONE ? judge_signature(jws, keys) : fault;
+    return fault == IDENTITY_FAULT_NONE ? judge_signature(r, jws, keys) : fault;
 }
 
 /* ---- tokens ---- */

@@ -95,6 +95,8 @@ struct identity_token {
     int64_t expires_us;                /* as written; leeway is not in it */
     int64_t issued_us;                 /* 0: not said */
     unsigned char sha256[DIGEST_BYTES]; /* of the token's bytes */
+    unsigned char signed_by[DIGEST_BYTES]; /* thumbprint of the key that checked it (RFC 7638) */
+    bool is_signed;                    /* false: its provider was asked */
     unsigned bound;                    /* IDENTITY_BOUND_*; 0: a bearer */
     unsigned char bound_certificate[DIGEST_BYTES]; /* cnf.x5t#S256: SHA-256 of the certificate's DER */
     unsigned char bound_key[DIGEST_BYTES];         /* cnf.jkt: SHA-256 thumbprint (RFC 7638) */

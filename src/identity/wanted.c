@@ -358,6 +358,7 @@ enum wanted_state wanted_ask(struct wanted *wanted, const struct wanted_key *key
     is_due = entry == NULL || now_us >= entry->failed_until_us;
     if (is_known(entry, now_us)) {
         answer->result = ref(wanted, entry);
+        answer->until_us = entry->until_us;
         if (entry->renew_us != 0 && now_us >= entry->renew_us && is_due && entry->ticket == 0)
             is_new = enqueue(wanted, entry, payload, now_us);
     } else if (!is_due && entry->ticket == 0) {

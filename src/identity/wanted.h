@@ -57,6 +57,7 @@ enum wanted_state { WANTED_READY, WANTED_PENDING, WANTED_FAILED };
 
 struct wanted_answer {
     void *result;       /* READY: the caller's reference */
+    int64_t until_us;   /* READY: when it is over */
     uint64_t ticket;    /* PENDING: wanted_is_settled says when to ask again */
     enum reason reason; /* FAILED */
 };

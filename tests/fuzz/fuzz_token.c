@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         break;
     case 3:
         if (identity_key_set_read(input, &set, &why) == CODE_OK)
-            BUG_ON(identity_key_set_count(set) == 0 || !identity_key_set_has(set, SPAN_NONE));
+            BUG_ON(identity_key_set_count(set) == 0 || !identity_key_set_has(set, SPAN_NONE, NULL));
         break;
     case 4:
         try_proof(header, claims);

@@ -90,7 +90,7 @@ static void in_each(scene_fn scene)
     in_every_weather(play);
 }
 
-/* Takes: more: further claims, with a comma before. */
+/* Takes: kid: NULL: none; more: further claims, with a comma before. */
 static const char *bearer(const struct fake_key *key, const char *kid, const char *more)
 {
     static char line[4096];
@@ -99,7 +99,8 @@ static const char *bearer(const struct fake_key *key, const char *kid, const cha
     struct buf text;
 
     buf_init(&text, 65536);
-    (void)snprintf(header, sizeof header, "{\"alg\":\"ES256\",\"kid\":\"%s\",\"typ\":\"at+jwt\"}", kid);
+    (void)snprintf(header, sizeof header, "{\"alg\":\"ES256\",%s%s%s\"typ\":\"at+jwt\"}", kid != NULL ? "\"kid\":\"" : "",
+                   kid != NULL ? kid : "", kid != NULL ? "\"," : "");
     (void)snprintf(claims, sizeof claims, "{\"iss\":\"" ISSUER "\",\"aud\":\"" AUDIENCE "\",\"sub\":\"bot\",\"org\":\"acme\","
                    "\"iat\":%lld,\"exp\":%lld%s}", now, now + 300, more);
     (void)snprintf(line, sizeof line, "Authorization: Bearer %.*s\r\n",
@@ -316,13 +317,14 @@ static void test_what_follows(void **state)
     in_each(large_body);
 }
 
-/* 8.2: a stream ends when its token's key is taken from the set. */
-static void open_stream(void)
+/* 8.2: a stream ends when its token's key is taken from the set, also where the token names no key, and where another key has its
+ * name then. */
+static void stream_until(const char *kid, const char *after)
 {
     char head[5000];
 
     (void)snprintf(head, sizeof head, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n%s\r\n",
-                   bearer(ours, "k1", ""));
+                   bearer(ours, kid, ""));
     sim_agent_says(sim, head);
     assert_int_equal(state_now(), STATE_WHO);
     give_set(ours, "k1");
@@ -330,16 +332,35 @@ static void open_stream(void)
                               "6\r\n: hi\n\n\r\n");
     sim_pass(sim, 2000000); /* its head waits for a first event, and not for long */
     has(sim_agent_hears(sim), "HTTP/1.1 200 ");
+    give_set(ours, "k1");
+    sim_pass(sim, 2000000);
     assert_int_equal(state_now(), STATE_REPLY);
-    give_set(others, "k2");
+    give_set(others, after);
     sim_pass(sim, 2000000);
     assert_null(sim_pair(sim));
+}
+
+static void open_stream(void)
+{
+    stream_until("k1", "k2");
+}
+
+static void open_stream_without_name(void)
+{
+    stream_until(NULL, "k1");
+}
+
+static void open_stream_same_name(void)
+{
+    stream_until("k1", "k1");
 }
 
 static void test_open_stream(void **state)
 {
     (void)state;
     in_each(open_stream);
+    in_each(open_stream_without_name);
+    in_each(open_stream_same_name);
 }
 
 static int make_keys(void **state)

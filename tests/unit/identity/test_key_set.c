@@ -142,10 +142,10 @@ static void test_others_are_passed_over(void **state)
     memset(text.block, 'x', text.size);
     assert_int_equal(identity_key_set_count(set), 1);
     assert_int_equal(identity_key_set_passed_over(set), 2);
-    assert_true(identity_key_set_has(set, SPAN_LIT("sig")) && !identity_key_set_has(set, SPAN_LIT("enc")));
+    assert_true(identity_key_set_has(set, SPAN_LIT("sig"), NULL) && !identity_key_set_has(set, SPAN_LIT("enc"), NULL));
     second = identity_key_set_ref(set);
     identity_key_set_unref(&set);
-    assert_true(identity_key_set_has(second, SPAN_LIT("sig")));
+    assert_true(identity_key_set_has(second, SPAN_LIT("sig"), NULL));
     identity_key_set_unref(&second);
     identity_key_set_unref(&second);
     fake_key_free(&key);

@@ -210,8 +210,8 @@ static void test_key_removed(void **state)
     bytes = fake_token(ours, "ES256", HEADER, CLAIMS, &text);
     EXPECT(identity_token_read(&provider, &rules, fewer, bytes, NOW, &token), UNKNOWN_KEY);
     EXPECT(identity_token_read(&provider, &rules, none, bytes, NOW, &token), UNKNOWN_KEY);
-    assert_true(identity_key_set_has(keys, SPAN_LIT("k1")) && !identity_key_set_has(fewer, SPAN_LIT("k1")));
-    assert_true(identity_key_set_has(fewer, SPAN_NONE) && !identity_key_set_has(none, SPAN_NONE));
+    assert_true(identity_key_set_has(keys, SPAN_LIT("k1"), NULL) && !identity_key_set_has(fewer, SPAN_LIT("k1"), NULL));
+    assert_true(identity_key_set_has(fewer, SPAN_NONE, NULL) && !identity_key_set_has(none, SPAN_NONE, NULL));
     identity_key_set_unref(&fewer);
 }
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 8.1, 8.2: a token as a request shows it: what is kept of it for how long, and what no provider is asked about. */
+#include "fakes/token_desk.h"
+
+#include "identity/identity.h"
+
+static struct identity_provider asked;
+static struct identity_source source;
+
+static void hear(void *context)
+{
+    (void)context;
+}
+
+static struct wanted *start(void)
+{
+    struct wanted_conf conf = {
+        .work = hear, .settled = hear,
+        .types = {[WANTED_KEYS] = identity_keys_type, [WANTED_INTROSPECTION] = identity_introspection_type,
+                  [WANTED_TOKEN] = identity_token_type},
+    };
+    struct wanted *wanted;
+
+    asked = (struct identity_provider){.rules = provider, .introspect_url = "https://id.example.com/introspect"};
+    identity_provider_seal(&asked);
+    source = (struct identity_source){.kind = IDENTITY_TOKEN, .header = "DPoP", .provider = &asked, .rules = rules};
+    assert_ok(wanted_new(&conf, &wanted));
+    return wanted;
+}
+
+static struct span header_of(const void *context, const char *name)
+{
+    return strcmp(name, "Authorization") == 0 ? span_text(context) : SPAN_NONE;
+}
+
+/* Returns: how it ends; UNSET: it waits. */
+static enum reason show(struct wanted *wanted, const char *authorization, int64_t now_us)
+{
+    struct identity_request request = {.header = header_of, .context = authorization, .wanted = wanted, .now_us = now_us};
+    struct identity identity;
+    enum reason reason = identity_decide(&source, 1, NULL, &request, &identity);
+
+    reason = identity.ticket != 0 ? REASON_UNSET : reason;
+    identity_leave(&identity);
+    return reason;
+}
+
+/* While a provider is away its tokens let in for as long as its set is believed, those that were verified before as well. */
+static void no_token_outlasts_its_set(void **state)
+{
+    struct wanted *wanted = start();
+    struct wanted_key key = {.kind = WANTED_KEYS};
+    char line[4096];
+
+    (void)state;
+    memcpy(key.digest, asked.digest, DIGEST_BYTES);
+    (void)snprintf(line, sizeof line, "Bearer %.*s", SPAN_ARG(fake_token(ours, "ES256", HEADER, CLAIMS, &text)));
+    wanted_put(wanted, &key, identity_key_set_ref(keys), 100, 0, NOW + 100);
+    assert_int_equal(show(wanted, line, NOW), REASON_PERMITTED);
+    assert_int_equal(show(wanted, line, NOW + 99), REASON_PERMITTED);
+    assert_int_equal(show(wanted, line, NOW + 100), REASON_UNSET);
+    wanted_fail(wanted, &key, REASON_IDENTITY_UNAVAILABLE, NOW + 200);
+    assert_int_equal(show(wanted, line, NOW + 101), REASON_IDENTITY_UNAVAILABLE);
+    wanted_put(wanted, &key, identity_key_set_ref(keys), 100, 0, NOW + 1000);
+    assert_int_equal(show(wanted, line, NOW + 102), REASON_PERMITTED);
+    wanted_free(&wanted);
+}
+
+/* What is written otherwise than a token (RFC 6750, 2.1) is no token; a key of ours hides in nothing of that. */
+static void what_no_provider_is_asked_about(void **state)
+{
+    static const char *const wrong[] = {
+        "Bearer cg_key", "DPoP cg_key", "Bearer \tcg_key", "Bearer  \t cg_key", "Bearer \"cg_key\"", "Bearer ,cg_key", "Bearer x cg_key",
+        "Bearer x,cg_key", "Bearer =", "Bearer a=b", "Bearer token:cg_key", "Bearer \x80" "cg_key", "Basic cg_key", NULL,
+    };
+    static const char *const good[] = {"Bearer opaque", "Bearer  a-._~+/9==", "DPoP Zz", NULL};
+    struct wanted *wanted = start();
+    struct wanted_work work;
+
+    (void)state;
+    for (const char *const *each = wrong; *each != NULL; each++) {
+        assert_int_equal(show(wanted, *each, NOW), REASON_CREDENTIAL_WRONG);
+        assert_false(wanted_take(wanted, &work));
+    }
+    for (const char *const *each = good; *each != NULL; each++) {
+        assert_int_equal(show(wanted, *each, NOW), REASON_UNSET);
+        assert_true(wanted_take(wanted, &work));
+        assert_int_equal(work.key.kind, WANTED_INTROSPECTION);
+        wanted_work_fini(&work);
+    }
+    wanted_free(&wanted);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_token_outlasts_its_set),
+        cmocka_unit_test(what_no_provider_is_asked_about),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
