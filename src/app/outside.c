@@ -69,7 +69,7 @@ static const fetch_fn fetches[WANTED_KIND_COUNT] = {
     [WANTED_KEYS] = fetch_keys, [WANTED_INTROSPECTION] = outside__introspect, [WANTED_OUTGOING] = fetch_outgoing,
 };
 
-static void work_came(void *context)
+void outside__work(void *context)
 {
     struct outside *outside = context;
     struct wanted_work work;
@@ -250,7 +250,7 @@ enum code outside_new(const struct outside_conf *conf, struct outside **out, str
 {
     struct outside *outside = mem_zalloc(sizeof *outside);
     struct wanted_conf wanted = {
-        .work = work_came, .settled = settled, .context = outside,
+        .work = outside__work, .settled = settled, .context = outside,
         .types = {[WANTED_KEYS] = identity_keys_type, [WANTED_INTROSPECTION] = identity_introspection_type,
                   [WANTED_TOKEN] = identity_token_type, [WANTED_OUTGOING] = outgoing_token_type},
     };

@@ -55,6 +55,7 @@ static void answered(void *context, struct web_answer *answer)
     }
     if (said == NULL)
         fail(asked, &why);
+    outside__work(asked->outside); /* those that waited for their turn */
     mem_free(asked);
 }
 

@@ -56,6 +56,8 @@ struct outside {
     struct outside_came *came;      /* the newest first */
 };
 
+void outside__work(void *context); /* asks for what is wanted; any thread, without a lock held */
+
 /* ---- outside_keys.c: sets ---- */
 
 void outside__look_at(struct outside *outside, struct outside_source *source, int64_t now_us);

@@ -71,6 +71,7 @@ struct identity_request {
     struct arena *arena;            /* for what is read out of a header; lives as long as the identity is used */
     struct span method;
     struct span slug;                /* of the route; empty: it has none */
+    uint64_t from;                   /* from where: a share of what is asked for is his; 0: nobody's */
     struct wanted *wanted;           /* what is known of tokens and providers; NULL where no source is a TOKEN */
     struct identity_proofs *proofs;  /* likewise */
     struct span claimed_tenant;      /* of the tenant header, or at == NULL */

@@ -31,7 +31,7 @@ void identity_key_set_unref(struct identity_key_set **set); /* NULL is fine */
 
 size_t identity_key_set_count(const struct identity_key_set *set);       /* keys that can check a token */
 size_t identity_key_set_passed_over(const struct identity_key_set *set); /* others that stood in the text */
-/* Whether there is a key of that name and of that thumbprint. Takes: key_id: empty: whatever its name; thumbprint: NULL: any. */
+/* Whether there is a key of that name and thumbprint. Takes: key_id: empty: whatever its name; thumbprint: NULL: any. */
 bool identity_key_set_has(const struct identity_key_set *set, struct span key_id, const unsigned char thumbprint[DIGEST_BYTES]);
 
 #endif

@@ -161,7 +161,7 @@ static enum reason read_opaque(const struct shown *shown, struct identity *ident
 {
     const struct identity_request *request = shown->request;
     const struct identity_provider *provider = shown->source->provider;
-    struct wanted_key key = {.kind = WANTED_INTROSPECTION};
+    struct wanted_key key = {.kind = WANTED_INTROSPECTION, .who = request->from};
     unsigned char payload[DIGEST_BYTES + IDENTITY_TOKEN_BYTES_MAX];
     struct identity_introspection *said;
     struct wanted_answer answer;
@@ -170,6 +170,7 @@ static enum reason read_opaque(const struct shown *shown, struct identity *ident
     int64_t until_us;
 
     digest_of_two(span_of(shown->digest, DIGEST_BYTES), span_of(provider->digest, DIGEST_BYTES), key.digest);
+    memcpy(&key.of, provider->digest, sizeof key.of);
     memcpy(payload, provider->digest, DIGEST_BYTES);
     memcpy(payload + DIGEST_BYTES, shown->text.at, shown->text.len);
     state = wanted_ask(request->wanted, &key, span_of(payload, DIGEST_BYTES + shown->text.len), request->now_us, &answer);

@@ -13,6 +13,8 @@
 #define SHARD_BYTES ((size_t)1 << 20)
 #define ALWAYS UINT64_MAX /* whatever was forgotten since */
 #define PLACES 8 /* of the shard, in which an entry may stand */
+#define ASKED_BUCKETS 64
+#define SHARED_MAX (WANTED_PENDING_MAX / 4 * 3) /* that agents cause; the rest is for key sets and the gate's own tokens */
 
 /* Invariants: is_used where a result is known, one is awaited or a failure is remembered. */
 struct entry {
@@ -48,6 +50,7 @@ struct wanted {
     struct slot slots[WANTED_PENDING_MAX];
     uint64_t serial;
     uint32_t first_free, first, last; /* numbers plus one; 0: none. `first`: wanted, and taken by nobody yet */
+    uint32_t asked[ASKED_BUCKETS];    /* how many are taken and not over, by whom they are asked of */
     atomic_uint_fast64_t pending, refused, settled, forgotten;
 };
 
@@ -217,9 +220,25 @@ static void free_slot(struct wanted *wanted, struct slot *slot)
     wanted->first_free = (uint32_t)(slot - wanted->slots) + 1;
 }
 
+/* Whether somebody may want one more: nobody's flood is another's 503. */
+static bool has_share(const struct wanted *wanted, uint64_t who)
+{
+    uint32_t own = 0, all = 0;
+
+    for (size_t i = 0; who != 0 && i < WANTED_PENDING_MAX; i++) {
+        const struct slot *slot = &wanted->slots[i];
+
+        if (atomic_load_explicit(&slot->ticket, memory_order_relaxed) == 0 || slot->work.key.who == 0)
+            continue;
+        own += slot->work.key.who == who;
+        all++;
+    }
+    return own < WANTED_EACH_MAX && all < SHARED_MAX;
+}
+
 static struct slot *new_slot(struct wanted *wanted, struct wanted_work work)
 {
-    uint32_t number = wanted->first_free;
+    uint32_t number = has_share(wanted, work.key.who) ? wanted->first_free : 0;
     struct slot *slot = number != 0 ? &wanted->slots[number - 1] : NULL;
 
     if (slot == NULL)
@@ -235,6 +254,11 @@ static struct slot *new_slot(struct wanted *wanted, struct wanted_work work)
         wanted->first = number;
     wanted->last = number;
     return slot;
+}
+
+static uint32_t *asked_of(struct wanted *wanted, const struct slot *slot)
+{
+    return &wanted->asked[slot->work.key.of % ASKED_BUCKETS];
 }
 
 static bool enqueue(struct wanted *wanted, struct entry *entry, struct span payload, int64_t now_us)
@@ -265,8 +289,10 @@ static void end_ticket(struct wanted *wanted, struct entry *entry)
     lock(&wanted->lock);
     BUG_ON(atomic_load(&slot->ticket) != entry->ticket);
     atomic_store(&slot->ticket, 0);
-    if (slot->is_taken)
-        free_slot(wanted, slot); /* else whoever takes it finds that it is over */
+    if (slot->is_taken) {
+        --*asked_of(wanted, slot);
+        free_slot(wanted, slot);
+    } /* else whoever takes it finds that it is over */
     unlock(&wanted->lock);
     atomic_fetch_sub(&wanted->pending, 1);
     atomic_fetch_add(&wanted->settled, 1);
@@ -285,19 +311,29 @@ uint64_t wanted_settled(const struct wanted *wanted)
 
 bool wanted_take(struct wanted *wanted, struct wanted_work *work)
 {
+    uint32_t before = 0, number;
     bool is_taken = false;
 
     lock(&wanted->lock);
-    while (wanted->first != 0 && !is_taken) {
-        struct slot *slot = &wanted->slots[wanted->first - 1];
+    number = wanted->first;
+    while (number != 0 && !is_taken) {
+        struct slot *slot = &wanted->slots[number - 1];
+        bool is_over = atomic_load(&slot->ticket) == 0;
 
-        wanted->first = slot->next;
-        wanted->last = wanted->first != 0 ? wanted->last : 0;
-        is_taken = slot->is_taken = atomic_load(&slot->ticket) != 0;
+        number = slot->next;
+        if (!is_over && slot->work.key.of != 0 && *asked_of(wanted, slot) >= WANTED_AT_ONCE) {
+            before = (uint32_t)(slot - wanted->slots) + 1;
+            continue;
+        }
+        *(before != 0 ? &wanted->slots[before - 1].next : &wanted->first) = number;
+        wanted->last = number != 0 ? wanted->last : before;
+        is_taken = slot->is_taken = !is_over;
         *work = slot->work;
         slot->work.payload = SPAN_NONE;
-        if (is_taken)
+        if (is_taken) {
+            ++*asked_of(wanted, slot);
             continue;
+        }
         wanted_work_fini(work);
         free_slot(wanted, slot);
     }

@@ -8,7 +8,8 @@
  * Owns: its entries, a reference to each result, copies of what is wanted (wiped when they are answered).
  * Lifetime: wanted_new to wanted_free, after all threads that ask or answer. A result lives as long as it is referred to.
  * Errors: WANTED_FAILED with the reason that the call ends with. Bounded: of what is kept the soonest over gives way, and what
- *   is pinned never; where more than WANTED_PENDING_MAX are under way, who wants one more is told IDENTITY_UNAVAILABLE. */
+ *   is pinned never; where more than WANTED_PENDING_MAX are under way, who wants one more is told IDENTITY_UNAVAILABLE, and
+ *   whoever has his share under way before that. */
 #ifndef IDENTITY_WANTED_H
 #define IDENTITY_WANTED_H
 
@@ -17,6 +18,8 @@
 #include "crypto/digest.h"
 
 #define WANTED_PENDING_MAX 1024
+#define WANTED_EACH_MAX (WANTED_PENDING_MAX / 4)
+#define WANTED_AT_ONCE 16
 #define WANTED_PAYLOAD_MAX 65536
 #define WANTED_KEYS_GAP_US INT64_C(30000000) /* for a key id that nobody knows a set is fetched no oftener */
 
@@ -32,6 +35,9 @@ enum wanted_kind {
 struct wanted_key {
     enum wanted_kind kind;
     unsigned char digest[DIGEST_BYTES]; /* of all that the answer depends on */
+    /* No part of the key; 0: not bounded by it. */
+    uint64_t who; /* for whom it is asked: he has WANTED_EACH_MAX under way at most, and all such leave room for the others */
+    uint64_t of;  /* who is asked: WANTED_AT_ONCE at a time, and the rest when these are answered */
 };
 
 /* What is learned is counted by whoever made it. */
@@ -80,7 +86,8 @@ struct wanted_work {
     struct wanted_key key;
     struct span payload; /* the taker's: wanted_work_fini */
 };
-bool wanted_take(struct wanted *wanted, struct wanted_work *work); /* false: nothing is wanted at the moment */
+/* Returns: false: nothing is wanted that may be asked now; to be asked again behind each answer by one with a key's `of`. */
+bool wanted_take(struct wanted *wanted, struct wanted_work *work);
 void wanted_work_fini(struct wanted_work *work);
 
 /* What is known from now on; asked for again from renew_us on (0: never before it is over). Takes: bytes: that it holds.

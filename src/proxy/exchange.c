@@ -123,6 +123,7 @@ struct identity_request exchange__identity_request(struct pair *pair)
         .context = pair,
         .method = span_text(http_method_text(head->method)),
         .slug = exchange->slug,
+        .from = budget_address(&pair->client_address),
         .wanted = pair->lane->wanted,
         .proofs = pair->lane->proofs,
         .claimed_tenant = span_is_empty(tenant) ? SPAN_NONE : head__value(head, tenant),

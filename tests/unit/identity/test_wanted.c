@@ -239,6 +239,85 @@ static void what_is_under_way_is_bounded(void **state)
     wanted_free(&wanted);
 }
 
+/* One who asks about ever more tokens leaves room for others, and all of them for key sets. */
+static void each_has_a_share(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_answer answer;
+    struct wanted_work work;
+    unsigned pending[5] = {0};
+
+    (void)state;
+    for (unsigned who = 1; who <= 4; who++)
+        for (unsigned i = 0; i < WANTED_PENDING_MAX; i++) {
+            struct wanted_key key = key_of(WANTED_INTROSPECTION, 10000 * who + i);
+
+            key.who = who;
+            pending[who] += wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer) == WANTED_PENDING;
+        }
+    assert_true(pending[1] == WANTED_EACH_MAX && pending[2] == WANTED_EACH_MAX && pending[3] == WANTED_EACH_MAX);
+    assert_int_equal(pending[4], 0);
+    for (unsigned i = 0; i < 100; i++) {
+        struct wanted_key key = key_of(WANTED_KEYS, i);
+
+        assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer), WANTED_PENDING);
+    }
+    assert_true(wanted_take(wanted, &work));
+    wanted_fail(wanted, &work.key, REASON_CREDENTIAL_WRONG, 2);
+    wanted_work_fini(&work);
+    work.key = key_of(WANTED_INTROSPECTION, 77777);
+    work.key.who = 4; /* there is room for one of anybody's again */
+    assert_int_equal(wanted_ask(wanted, &work.key, SPAN_LIT("x"), 1, &answer), WANTED_PENDING);
+    wanted_free(&wanted);
+}
+
+/* The queue is whole again when it was empty. */
+static void next_is_first(struct wanted *wanted)
+{
+    struct wanted_key key = key_of(WANTED_KEYS, 4711);
+    struct wanted_answer answer;
+    struct wanted_work work;
+
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer), WANTED_PENDING);
+    assert_true(wanted_take(wanted, &work));
+    assert_memory_equal(work.key.digest, key.digest, DIGEST_BYTES);
+    wanted_work_fini(&work);
+}
+
+/* Of one server so many at a time, in their order, and others in between. */
+static void some_at_once(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_work work[2 * WANTED_AT_ONCE + 2];
+    struct wanted_answer answer;
+    unsigned taken = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 2 * WANTED_AT_ONCE + 2; i++) {
+        struct wanted_key key = key_of(WANTED_INTROSPECTION, i);
+
+        key.of = i == 2 * WANTED_AT_ONCE ? 2 : i == 2 * WANTED_AT_ONCE + 1 ? 0 : 1;
+        assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer), WANTED_PENDING);
+    }
+    while (wanted_take(wanted, &work[taken]))
+        wanted_work_fini(&work[taken++]);
+    assert_int_equal(taken, WANTED_AT_ONCE + 2);
+    assert_true(work[taken - 2].key.of == 2 && work[taken - 1].key.of == 0);
+    for (unsigned i = 0; i < WANTED_AT_ONCE; i++) {
+        struct wanted_key next = key_of(WANTED_INTROSPECTION, WANTED_AT_ONCE + i);
+
+        wanted_fail(wanted, &work[i].key, REASON_CREDENTIAL_WRONG, 2);
+        assert_true(wanted_take(wanted, &work[taken]));
+        assert_memory_equal(work[taken].key.digest, next.digest, DIGEST_BYTES);
+        wanted_work_fini(&work[taken]);
+        assert_false(wanted_take(wanted, &work[taken]));
+    }
+    next_is_first(wanted);
+    wanted_free(&wanted);
+}
+
 /* ---- many threads ---- */
 
 #define THREADS 4
@@ -320,6 +399,8 @@ int main(void)
         cmocka_unit_test(what_fails_is_not_asked_for_again_at_once),
         cmocka_unit_test(what_is_kept_is_bounded),
         cmocka_unit_test(what_is_under_way_is_bounded),
+        cmocka_unit_test(each_has_a_share),
+        cmocka_unit_test(some_at_once),
         cmocka_unit_test(crowds_lose_and_leak_nothing),
     };
 
