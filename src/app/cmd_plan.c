@@ -290,6 +290,7 @@ static int run_sign(int argc, char **argv)
     struct yaml_tree *tree = NULL;
     struct why why = {""};
     enum code code = CODE_OK;
+    bool is_read;
     int operands, status = options_read(&usage, argc, argv, &operands);
 
     if (status != OPTIONS_GO)
@@ -300,10 +301,13 @@ static int run_sign(int argc, char **argv)
     status = read_draft(&s, argv[0], &tree);
     if (status == OPTIONS_GO) {
         code = read_key(&s, &why);
+        is_read = code == CODE_OK;
         if (code == CODE_OK)
             code = write_plan(&s, yaml_root(tree), &why);
         if (code == CODE_OK)
             code = sign_plan(&s, &why);
+        if (is_read && code != CODE_OK)
+            why_before(&why, code, "%s: ", argv[0]);
         if (code == CODE_OK && s.out != NULL)
             code = file_replace(s.out, 0600, buf_peek(&s.shown), &why);
         else if (code == CODE_OK)

@@ -6,9 +6,13 @@
 #include "base/mem.h"
 #include "os/clock.h"
 
+#include <string.h>
+
 static void print_safely_v(FILE *out, const char *format, va_list args)
 {
     va_list again;
+    size_t end = strlen(format);
+    bool is_line = end > 0 && format[end - 1] == '\n'; /* ours, not one of what others wrote */
     struct buf safe;
     char *text = NULL;
     int len;
@@ -20,7 +24,7 @@ static void print_safely_v(FILE *out, const char *format, va_list args)
     if (len >= 0)
         text = mem_alloc((size_t)len + 1);
     if (text != NULL && vsnprintf(text, (size_t)len + 1, format, args) == len &&
-        terminal_add(&safe, span_of(text, (size_t)len)) == CODE_OK)
+        terminal_add(&safe, span_of(text, (size_t)len - is_line)) == CODE_OK && (!is_line || buf_add_byte(&safe, '\n') == CODE_OK))
         (void)fwrite(buf_peek(&safe).at, 1, buf_len(&safe), out);
     else
         fputs("(not enough memory to say it)", out);

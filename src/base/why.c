@@ -18,6 +18,21 @@ enum code why_set(struct why *why, enum code code, const char *format, ...)
     return code;
 }
 
+enum code why_before(struct why *why, enum code code, const char *format, ...)
+{
+    struct why said;
+    va_list args;
+
+    if (why == NULL || why->text[0] == '\0')
+        return code;
+    va_start(args, format);
+    (void)vsnprintf(said.text, sizeof said.text, format, args);
+    va_end(args);
+    (void)snprintf(said.text + strlen(said.text), sizeof said.text - strlen(said.text), "%s", why->text);
+    *why = said;
+    return code;
+}
+
 void faults_init(struct faults *faults)
 {
     faults->count = 0;

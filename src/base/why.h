@@ -21,6 +21,9 @@ struct why {
  * Takes: why may be NULL. */
 enum code why_set(struct why *why, enum code code, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* Puts a place before the sentence that a deeper floor has set, if it has, and returns `code`. */
+enum code why_before(struct why *why, enum code code, const char *format, ...) PRINTF_LIKE(3, 4);
+
 #define FAULTS_MAX 20
 
 struct fault {

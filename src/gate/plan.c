@@ -30,21 +30,26 @@ static bool is_text(struct span text)
     return text.len > 0 && text.len <= NAME_BYTES_MAX;
 }
 
+static bool is_one_of(struct span name, const char *const *names)
+{
+    while (*names != NULL && !span_is(name, *names))
+        names++;
+    return *names != NULL;
+}
+
 /* Whether it is an object with all of `needed` and nothing but these and `others`. Takes: lists of names, NULL at the end. */
 static enum code check_members(const struct json_node *object, const char *what, const char *const *needed,
                                const char *const *others, struct why *why)
 {
-    uint32_t known = 0;
-
     if (object->type != JSON_OBJECT)
         return why_set(why, CODE_INVALID, "%s is no JSON object; write one", what);
-    for (; *needed != NULL; needed++, known++)
+    for (const struct json_node *member = object->child; member != NULL; member = member->next)
+        if (!is_one_of(member->key, needed) && !is_one_of(member->key, others))
+            return why_set(why, CODE_INVALID, "%s has a member `%.*s`, which plans do not have; leave it out", what,
+                           (int)(member->key.len < 64 ? member->key.len : 64), member->key.at);
+    for (; *needed != NULL; needed++)
         if (json_member(object, span_text(*needed)) == NULL)
             return why_set(why, CODE_INVALID, "%s has no member `%s`; add it", what, *needed);
-    for (; *others != NULL; others++)
-        known += json_member(object, span_text(*others)) != NULL;
-    if (known != object->count)
-        return why_set(why, CODE_INVALID, "%s has a member that plans do not have; leave it out", what);
     return CODE_OK;
 }
 
@@ -88,22 +93,19 @@ static enum code check_argument(const struct json_node *argument, struct why *wh
     static const char *const none[] = {NULL}, *const all[] = {"value", "digest", "open", "optional", NULL};
     const struct json_node *digest = json_member(argument, SPAN_LIT("digest")), *open = json_member(argument, SPAN_LIT("open"));
     const struct json_node *optional = json_member(argument, SPAN_LIT("optional"));
-    enum code code = check_members(argument, "an argument of a step", none, all, why);
 
-    if (code != CODE_OK)
-        return code;
-    if (argument->count != 1U + (optional != NULL) || (optional != NULL && optional->type != JSON_TRUE) ||
+    if (check_members(argument, "", none, all, NULL) != CODE_OK || argument->count != 1U + (optional != NULL) || (optional != NULL && optional->type != JSON_TRUE) ||
         (open != NULL && open->type != JSON_TRUE) || (digest != NULL && !is_digest(digest)))
-        return why_set(why, CODE_INVALID, "argument `%.*s` of a step is not exactly one of {\"value\": ...}, {\"digest\": 64 "
-                       "lower-case hexadecimal digits} and {\"open\": true}, perhaps with \"optional\": true; write one of "
-                       "these", SPAN_ARG(argument->key));
+        return why_set(why, CODE_INVALID, "argument `%.*s` is not exactly one of {\"value\": ...}, {\"digest\": 64 lower-case "
+                       "hexadecimal digits} and {\"open\": true}, perhaps with \"optional\": true; write one of these",
+                       (int)(argument->key.len < 64 ? argument->key.len : 64), argument->key.at);
     return CODE_OK;
 }
 
 static enum code read_step(const struct json_node *node, struct plan_step *step, struct why *why)
 {
     static const char *const needed[] = {"upstream", "tool", "arguments", NULL}, *const others[] = {"times", NULL};
-    enum code code = check_members(node, "a step", needed, others, why);
+    enum code code = check_members(node, "it", needed, others, why);
     uint64_t times = 1;
 
     if (code == CODE_OK)
@@ -119,7 +121,7 @@ static enum code read_step(const struct json_node *node, struct plan_step *step,
     if (step->arguments->type == JSON_STRING && span_is(step->arguments->text, "any"))
         return CODE_OK;
     if (step->arguments->type != JSON_OBJECT)
-        return why_set(why, CODE_INVALID, "`arguments` of a step is neither an object nor \"any\"; write one of the two");
+        return why_set(why, CODE_INVALID, "`arguments` is neither an object nor \"any\"; write one of the two");
     for (const struct json_node *argument = step->arguments->child; argument != NULL && code == CODE_OK;
          argument = argument->next)
         code = check_argument(argument, why);
@@ -137,7 +139,7 @@ static enum code read_steps(const struct json_node *list, struct arena *arena, s
         return CODE_NOMEM;
     for (const struct json_node *node = list->child; node != NULL && code == CODE_OK; node = node->next)
         code = read_step(node, &plan->step[plan->step_count++], why);
-    return code;
+    return code == CODE_OK ? code : why_before(why, code, "step %u: ", plan->step_count);
 }
 
 /* ---- the plan ---- */
