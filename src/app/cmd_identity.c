@@ -332,7 +332,7 @@ static void explain_reading(struct explaining *e, const struct identity_source *
     struct span slug = span_text(e->slug);
     struct identity_token *token;
     enum identity_fault fault = identity_source_read(source, slug, known->set, e->shown, SPAN_NONE, e->now_us, &token);
-    const char *more = "";
+    char more[IDENTITY_ISSUER_BYTES_MAX + 64] = "";
     uint64_t ns;
 
     if (fault == IDENTITY_FAULT_EXPIRED &&
@@ -343,7 +343,9 @@ static void explain_reading(struct explaining *e, const struct identity_source *
         fault = then == IDENTITY_FAULT_NONE ? IDENTITY_FAULT_EXPIRED : then;
     }
     if (fault == IDENTITY_FAULT_AUDIENCE && source->has_slug && e->slug == NULL)
-        more = " The audience has the mark {slug}; name one with --slug.";
+        (void)snprintf(more, sizeof more, " The audience has the mark {slug}; name one with --slug.");
+    else if (fault == IDENTITY_FAULT_AUDIENCE)
+        (void)snprintf(more, sizeof more, " Ask the provider for a token for %s.", source->rules.audiences[0]);
     if (fault != IDENTITY_FAULT_NONE)
         (void)snprintf(outcome->why, sizeof outcome->why, "%s%s", identity_fault_text(fault), more);
     else if ((token->bound & source->bound) != source->bound)

@@ -6,7 +6,10 @@
 #include "http/authority.h"
 #include "os/sock.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define MAX_AUDIENCES 8
 #define MAX_REQUIRED 16
@@ -121,6 +124,9 @@ static void read_keys(struct conf_reader *reader, const struct yaml_node *map, s
     provider->keys_file = conf__path(reader, keys, "file", NULL);
     if (provider->keys_url != NULL && provider->keys_file != NULL)
         CONF_FAULT(reader, keys, "a provider's keys are in a file or at a URL; leave one of the two out");
+    else if (provider->keys_file != NULL && access(provider->keys_file, R_OK) != 0)
+        CONF_WARN(reader, keys, "%s cannot be read: %s; until it can, the provider's tokens let nobody in", provider->keys_file,
+                  strerror(errno));
 }
 
 void conf__client_of(struct conf_reader *reader, const struct yaml_node *map, const char *key, struct identity_client *client)

@@ -138,7 +138,7 @@ static void read_source(struct conf_reader *reader, const struct yaml_node *node
 static bool read_tokens(struct conf_reader *reader, const struct yaml_node *list, bool relays, struct proxy_route *route)
 {
     struct span *servers = conf__array(reader, route->identity_count, sizeof *servers);
-    bool is_derived = span_is_empty(route->public_url), takes = false;
+    bool is_derived = span_is_empty(route->public_url), takes = false, is_whole = true;
     const struct yaml_node *node = list != NULL && list->type == YAML_LIST ? list->child : NULL;
 
     route->resource.servers = servers;
@@ -148,7 +148,8 @@ static bool read_tokens(struct conf_reader *reader, const struct yaml_node *list
         if (source->kind != IDENTITY_TOKEN)
             continue;
         takes = true;
-        if (source->provider == NULL || source->rules.audiences == NULL || servers == NULL)
+        is_whole = is_whole && source->provider != NULL && source->rules.audiences != NULL; /* what lacks is told elsewhere */
+        if (!is_whole || servers == NULL)
             continue;
         read_source(reader, node, source, relays, route);
         servers[route->resource.server_count++] = span_text(source->provider->rules.issuer);
@@ -156,7 +157,7 @@ static bool read_tokens(struct conf_reader *reader, const struct yaml_node *list
             CONF_FAULT(reader, node, "clients learn one URL of the route, %.*s, and here its tokens are not taken; add it to "
                        "`audience`, or write `public_url`", SPAN_ARG(route->public_url));
     }
-    if (takes && span_is_empty(route->public_url))
+    if (takes && is_whole && span_is_empty(route->public_url))
         CONF_WARN(reader, list, "no `audience` is the URL by which agents know the route, so that clients cannot find out whom "
                   "to ask for a token; write `public_url: 'https://gate.example.com/shop/mcp'`%s",
                   route->slugs.count > 0 ? ", with `" SLUG_MARK "` where the route's path has it" : "");
