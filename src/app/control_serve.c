@@ -198,8 +198,9 @@ static int run(const struct desk *desk, const struct control_rights *rights, int
     if (argc == 1 && strcmp(argv[0], CONTROL_WHO) == 0)
         return control_tell_who(&desk->conf, &asker.guest.actor, rights);
     if (granted == 0) {
-        (void)snprintf(text, sizeof text, "%s has no role that may give this command; `callgate login --who` says which you have, and "
-                       "`people:` of the gate's configuration, or who makes keys, who has which", asker.guest.actor.name);
+        (void)snprintf(text, sizeof text, "%s has no role that may give this command; `callgate login --who` says which "
+                       "you have, and `people:` of the gate's configuration, or who makes keys, who has which",
+                       asker.guest.actor.name);
         refuse(asker.fd, text);
         return -1;
     }

@@ -24,7 +24,8 @@ static void print_safely_v(FILE *out, const char *format, va_list args)
     if (len >= 0)
         text = mem_alloc((size_t)len + 1);
     if (text != NULL && vsnprintf(text, (size_t)len + 1, format, args) == len &&
-        terminal_add(&safe, span_of(text, (size_t)len - is_line)) == CODE_OK && (!is_line || buf_add_byte(&safe, '\n') == CODE_OK))
+        terminal_add(&safe, span_of(text, (size_t)len - is_line)) == CODE_OK &&
+        (!is_line || buf_add_byte(&safe, '\n') == CODE_OK))
         (void)fwrite(buf_peek(&safe).at, 1, buf_len(&safe), out);
     else
         fputs("(not enough memory to say it)", out);

@@ -16,7 +16,8 @@
 #include <stdio.h>
 
 /* As printf, for files, messages and names that somebody else wrote: what is no visible character, line ends too, stands as
- * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. A line end that ends the format is one. */
+ * terminal.h says, so that it neither steers a terminal nor looks like a line of ours. A line end that ends the format
+ * is one. */
 void print_safely(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Whether from here on what is wrong is one JSON object a line, on stderr as ever: {"error": text, "status": the exit status}

@@ -505,7 +505,8 @@ static void say_missed(struct telling *telling, const struct policy *policy, con
         unsigned count = 0;
 
         for (enum dimension d = DIM_TENANT; d < DIM_COUNT; d++)
-            if (policy_names_match(&rule->match.by[d], d, rule->match.opening, question, &budget) == TRUTH_FALSE) {
+            if (policy_names_match(&rule->match.by[d], d, rule->match.opening, question, &budget) == TRUTH_FALSE &&
+                (d != DIM_SCOPE || missed != DIM_GROUP)) { /* who shows no token misses both at once */
                 missed = d;
                 count++;
             }

@@ -94,8 +94,9 @@ static enum code check_argument(const struct json_node *argument, struct why *wh
     const struct json_node *digest = json_member(argument, SPAN_LIT("digest")), *open = json_member(argument, SPAN_LIT("open"));
     const struct json_node *optional = json_member(argument, SPAN_LIT("optional"));
 
-    if (check_members(argument, "", none, all, NULL) != CODE_OK || argument->count != 1U + (optional != NULL) || (optional != NULL && optional->type != JSON_TRUE) ||
-        (open != NULL && open->type != JSON_TRUE) || (digest != NULL && !is_digest(digest)))
+    if (check_members(argument, "", none, all, NULL) != CODE_OK || argument->count != 1U + (optional != NULL) ||
+        (optional != NULL && optional->type != JSON_TRUE) || (open != NULL && open->type != JSON_TRUE) ||
+        (digest != NULL && !is_digest(digest)))
         return why_set(why, CODE_INVALID, "argument `%.*s` is not exactly one of {\"value\": ...}, {\"digest\": 64 lower-case "
                        "hexadecimal digits} and {\"open\": true}, perhaps with \"optional\": true; write one of these",
                        (int)(argument->key.len < 64 ? argument->key.len : 64), argument->key.at);

@@ -548,6 +548,7 @@ static void test_explained(void **state)
 
     (void)state;
     court_open(&court, RULES("  - {id: r, effect: permit, match: {tools: [t], groups: [finance]}}\n"
+                             "  - {id: both, effect: permit, match: {tools: [t], groups: [finance], scopes: [pay]}}\n"
                              "  - {id: s, effect: permit, match: {tools: [t], groups: [sales]}, when: [{claim: level, min: 3}]}\n"));
     buf_init(&out, 65536);
     question.claims = court_tree(&court, SPAN_LIT("{\"level\":2}"));
@@ -556,6 +557,7 @@ static void test_explained(void **state)
     assert_non_null(strstr(buf_peek(&out).at, "in the groups sales, \"e"));
     assert_null(strchr(buf_peek(&out).at, '\x1b'));
     assert_non_null(strstr(buf_peek(&out).at, "its match misses by groups"));
+    assert_non_null(strstr(buf_peek(&out).at, "permit both (")); /* nobody without a token is told of no rule */
     assert_non_null(strstr(buf_peek(&out).at, "claim level min"));
     assert_non_null(strstr(buf_peek(&out).at, "2: false"));
     buf_fini(&out);
