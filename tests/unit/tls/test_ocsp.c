@@ -11,6 +11,8 @@ struct said {
     int status;
     long from_s, until_s;  /* from now */
     bool no_until;
+    const char *delegate;  /* NULL: `by` itself signs; else the usages of a responder's certificate, which it issued */
+    bool by_itself;        /* the certificate that it is about */
 };
 
 static X509 *read_certificate(const char *name)
@@ -25,6 +27,31 @@ static X509 *read_certificate(const char *name)
     return certificate;
 }
 
+/* Whose word it is. */
+static X509 *responder(const struct said *said, EVP_PKEY **key)
+{
+    X509 *certificate;
+    FILE *file;
+
+    if (said->by_itself) {
+        file = fopen(pki_path(&pki, "gate.key"), "r");
+        assert_non_null(file);
+        *key = PEM_read_PrivateKey(file, NULL, NULL, NULL);
+        assert_int_equal(fclose(file), 0);
+        return read_certificate(said->of);
+    }
+    if (said->delegate == NULL) {
+        EVP_PKEY_up_ref(*key = said->by->key);
+        X509_up_ref(said->by->authority);
+        return said->by->authority;
+    }
+    *key = EVP_EC_gen("P-256");
+    certificate = pki_certificate("tests", "responder", *key, said->by->authority, said->by->key, NULL);
+    pki_extend(certificate, NID_ext_key_usage, said->delegate);
+    assert_true(X509_sign(certificate, said->by->key, EVP_sha256()) > 0);
+    return certificate;
+}
+
 static const char *staple(const struct said *said)
 {
     const char *path = pki_path(&pki, "staple.der");
@@ -33,11 +60,13 @@ static const char *staple(const struct said *said)
     OCSP_CERTID *id = OCSP_cert_to_id(EVP_sha256(), certificate, pki.authority);
     ASN1_TIME *from = X509_gmtime_adj(NULL, said->from_s), *until = X509_gmtime_adj(NULL, said->until_s);
     OCSP_RESPONSE *response;
+    EVP_PKEY *key = NULL;
+    X509 *signer = responder(said, &key);
     BIO *out = BIO_new_file(path, "wb");
 
     assert_non_null(OCSP_basic_add1_status(basic, id, said->status, 0, said->status == V_OCSP_CERTSTATUS_REVOKED ? from : NULL, from,
                                            said->no_until ? NULL : until));
-    assert_int_equal(OCSP_basic_sign(basic, said->by->authority, said->by->key, EVP_sha256(), NULL, 0), 1);
+    assert_int_equal(OCSP_basic_sign(basic, signer, key, EVP_sha256(), NULL, 0), 1);
     response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);
     assert_int_equal(i2d_OCSP_RESPONSE_bio(out, response), 1);
     BIO_free(out);
@@ -47,6 +76,8 @@ static const char *staple(const struct said *said)
     ASN1_TIME_free(from);
     ASN1_TIME_free(until);
     X509_free(certificate);
+    X509_free(signer);
+    EVP_PKEY_free(key);
     return path;
 }
 
@@ -77,7 +108,7 @@ static bool meets(const char *shown, bool needs, struct why *why, char fault[200
 
 static void test_needed(void **state) /* 8.5 */
 {
-    const struct said good = {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false};
+    const struct said good = {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false};
     struct said said = good;
     struct why why;
     char fault[200];
@@ -99,7 +130,7 @@ static void test_needed(void **state) /* 8.5 */
 
 static void test_own_is_checked(void **state) /* 8.5 */
 {
-    const struct said good = {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false};
+    const struct said good = {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false};
     struct said said = good;
     struct why why;
     char fault[200];
@@ -143,16 +174,23 @@ static int show_anything(SSL *ssl, void *at)
 static void test_others_words(void **state) /* 8.5 */
 {
     const struct said cases[] = {
-        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false},
-        {&pki, "gate.pem", V_OCSP_CERTSTATUS_REVOKED, -60, 3600, false},
-        {&pki, "gate.pem", V_OCSP_CERTSTATUS_UNKNOWN, -60, 3600, false},
-        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -7200, -3600, false},
-        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, true},
-        {&pki, "bot.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, "OCSPSigning", false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_REVOKED, -60, 3600, false, NULL, false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_UNKNOWN, -60, 3600, false, NULL, false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -7200, -3600, false, NULL, false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, 3600, 7200, false, NULL, false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, true, NULL, false},
+        {&pki, "bot.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false},
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, "serverAuth,clientAuth", false}, /* no responder */
+        {&pki, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, true},
+        {&other, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, NULL, false}, /* of the same name */
+        {&other, "gate.pem", V_OCSP_CERTSTATUS_GOOD, -60, 3600, false, "OCSPSigning", false},
     };
+    const size_t count = sizeof cases / sizeof *cases;
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < 2 * count; i++) { /* the second time in TLS 1.2 */
         struct tls_server_conf server = {.certificate = pki_path(&pki, "gate.pem"), .key = pki_path(&pki, "gate.key")};
         struct tls_client_conf client = {.ca = pki_path(&pki, "ca.pem"), .needs_staple = true};
         struct ends ends = {0};
@@ -163,14 +201,16 @@ static void test_others_words(void **state) /* 8.5 */
         assert_int_equal(tls_server_new(&server, &ends.server, &why), CODE_OK);
         assert_int_equal(tls_client_new(&client, &ends.client, &why), CODE_OK);
         buf_init(&der, 65536);
-        assert_int_equal(file_read(staple(&cases[i]), FILE_ANY, 65536, &der, &why), CODE_OK);
+        assert_int_equal(file_read(staple(&cases[i % count]), FILE_ANY, 65536, &der, &why), CODE_OK);
         bytes = buf_peek(&der);
+        if (i >= count)
+            assert_int_equal(SSL_CTX_set_max_proto_version(ends.server->ctx, TLS1_2_VERSION), 1);
         SSL_CTX_set_tlsext_status_cb(ends.server->ctx, show_anything);
         SSL_CTX_set_tlsext_status_arg(ends.server->ctx, &bytes);
         join(&ends, "gate.test");
-        if ((ends.back_io == IO_OK) != (i == 0))
+        if ((ends.back_io == IO_OK) != (i % count < 2))
             fail_msg("case %zu: %s", i, stream_fault(ends.back));
-        if (i == 1)
+        if (i % count == 2)
             assert_non_null(strstr(stream_fault(ends.back), "revoked"));
         end(&ends);
         buf_fini(&der);
