@@ -247,6 +247,38 @@ static void test_forwarded_client_cert(void **state) /* 8.5 */
     arena_fini(&arena);
 }
 
+/* Envoy writes a subject by RFC 2253, where a comma in a name is `\,`: it must not come apart into two names. */
+static void test_forwarded_subject(void **state) /* 8.5 */
+{
+    static const struct {
+        const char *value, *principal; /* NULL: refused */
+    } cases[] = {
+        {"Subject=\"CN=bot,OU=a\\,b,O=acme\";By=x", "bot"},
+        {"Subject=\"CN=bot,OU=\\\"q\\\",O=acme\"", "bot"},
+        {"Subject=\"CN=bot\\,O=acme\"", NULL},
+        {"Subject=\"CN=bot\\,O=acme,OU=x\"", NULL},
+        {"Subject=\"O=x\\,CN=admin\\,O=acme\"", NULL},
+        {"Subject=\"CN=bot,O=acme\\\"", NULL},
+    };
+    const struct identity_source source = {.kind = IDENTITY_CERTIFICATE, .header = "X-Forwarded-Client-Cert"};
+    struct arena arena;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct asked asked = {source.header, cases[i].value};
+        struct identity_request request = {.header = find_header, .context = &asked, .is_from_proxy = true, .arena = &arena};
+        struct identity identity;
+        enum reason reason = identity_decide(&source, 1, NULL, &request, &identity);
+
+        if ((reason == REASON_PERMITTED) != (cases[i].principal != NULL))
+            fail_msg("%s", cases[i].value);
+        if (cases[i].principal != NULL)
+            assert_true(span_is(identity.principal, cases[i].principal) && span_is(identity.tenant, "acme"));
+    }
+    arena_fini(&arena);
+}
+
 /* The certificate itself outweighs what is said of it. */
 static void test_whole_certificate_forwarded(void **state) /* 8.5 */
 {
@@ -285,7 +317,7 @@ int main(void)
         cmocka_unit_test(test_dns_and_mail),
         cmocka_unit_test(test_tenants),
         cmocka_unit_test(test_client_cert),
-        cmocka_unit_test(test_forwarded_client_cert),
+        cmocka_unit_test(test_forwarded_client_cert), cmocka_unit_test(test_forwarded_subject),
         cmocka_unit_test(test_whole_certificate_forwarded),
     };
 
