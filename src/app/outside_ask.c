@@ -95,7 +95,8 @@ void outside__introspect(struct outside *outside, struct proxy_conf *conf, struc
         };
         const struct web_request request = {
             .url = span_text(provider->introspect_url), .headers = headers, .header_count = 3, .body = buf_peek(&body),
-            .tls = provider->tls, .wait_us = ASK_US, .body_max_bytes = ANSWER_BYTES, .done = answered, .context = asked,
+            .tls = provider->tls, .yields = true, .wait_us = ASK_US, .body_max_bytes = ANSWER_BYTES, .done = answered,
+            .context = asked,
         };
 
         if (web_begin(outside->conf.web, &request, &why) == CODE_OK)

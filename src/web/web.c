@@ -293,13 +293,14 @@ static size_t count_to(const struct web *web, const struct resolve_name *to)
 enum code web_begin(struct web *web, const struct web_request *request, struct why *why)
 {
     struct web_job *job;
+    size_t share = request->yields ? 2 : 1;
     enum code code = web__job_new(request, &web->proxy, &job, why);
 
     if (code == CODE_OK) {
         (void)pthread_mutex_lock(&web->lock);
         if (web->stopping)
             code = why_set(why, CODE_DOWN, "nothing is asked any more");
-        else if (web->job_count >= JOBS_MAX || count_to(web, &job->to) >= JOBS_EACH_MAX)
+        else if (web->job_count >= JOBS_MAX / share || count_to(web, &job->to) >= JOBS_EACH_MAX / share)
             code = why_set(why, CODE_BUSY, "%s: too many requests are under way", job->to.host);
         if (code == CODE_OK) {
             list_append(&web->jobs, &job->link);

@@ -47,6 +47,7 @@ struct web_request {
     struct span body;          /* at != NULL: a POST of it; otherwise a GET */
     struct tls_context *tls;   /* whom to believe and what to show; NULL: the system's authorities, and nothing */
     bool insecure;
+    bool yields;               /* agents choose how many there are of it: it leaves half of the places to what they do not */
     int64_t pause_us;          /* not before so long */
     int64_t wait_us;           /* for all of it, names and connection included; 0: 10 s */
     size_t body_max_bytes;     /* of the answer; 0: 1 MiB */
