@@ -63,13 +63,6 @@ static int ask_gate(const char *socket, const char *login, struct answer *answer
     return OPTIONS_GO;
 }
 
-static struct span text_of(const struct json_node *object, const char *name)
-{
-    const struct json_node *member = json_member(object, span_text(name));
-
-    return member != NULL && member->type == JSON_STRING ? member->text : SPAN_NONE;
-}
-
 static void print_list(const struct answer *answer, const char *name, const char *before, bool *any)
 {
     const struct json_node *list = json_member(answer->root, span_text(name));
@@ -89,7 +82,7 @@ static int tell(const struct answer *answer, bool as_json)
         return STATUS_DONE;
     }
     printf("the gate knows you as ");
-    print_safely(stdout, "%.*s", SPAN_ARG(text_of(answer->root, "person")));
+    print_safely(stdout, "%.*s", SPAN_ARG(json_member_text(answer->root, "person")));
     print_list(answer, "roles", "", &any);
     print_list(answer, "audits", "auditor:", &any);
     printf("%s\n", any ? "" : ", who has no role here");
@@ -158,7 +151,7 @@ static const struct json_node *find_login(const struct answer *answer, const cha
 
     if (name == NULL)
         return found != NULL && found->next == NULL ? found : NULL;
-    while (found != NULL && !span_is(text_of(found, "provider"), name))
+    while (found != NULL && !span_is(json_member_text(found, "provider"), name))
         found = found->next;
     return found;
 }
@@ -174,8 +167,8 @@ static int log_in_at(const struct json_node *login, const char *socket, const st
     int status;
     enum code code;
 
-    (void)snprintf(issuer, sizeof issuer, "%.*s", SPAN_ARG(text_of(login, "issuer")));
-    (void)snprintf(client, sizeof client, "%.*s", SPAN_ARG(text_of(login, "client")));
+    (void)snprintf(issuer, sizeof issuer, "%.*s", SPAN_ARG(json_member_text(login, "issuer")));
+    (void)snprintf(client, sizeof client, "%.*s", SPAN_ARG(json_member_text(login, "client")));
     arena_init(&texts, 4 * LOGIN_BYTES);
     code = device_log_in(&ask, &texts, &kept, &why);
     status = code == CODE_OK ? try_and_keep(&kept, asked) : complain_why(code, &why);

@@ -84,13 +84,6 @@ static enum code talk_ask(struct talk *talk, struct span url, struct span form, 
     return code;
 }
 
-static struct span text_of(const struct talk *talk, const char *name)
-{
-    const struct json_node *member = talk->root != NULL ? json_member(talk->root, span_text(name)) : NULL;
-
-    return member != NULL && member->type == JSON_STRING ? member->text : SPAN_NONE;
-}
-
 static int64_t number_of(const struct talk *talk, const char *name, int64_t usual, int64_t max)
 {
     const struct json_node *member = talk->root != NULL ? json_member(talk->root, span_text(name)) : NULL;
@@ -104,7 +97,7 @@ static int64_t number_of(const struct talk *talk, const char *name, int64_t usua
 /* Whatever a provider writes stands on one line, and short. */
 static enum code refused(const struct talk *talk, const char *doing, struct why *why)
 {
-    struct span error = text_of(talk, "error"), more = text_of(talk, "error_description");
+    struct span error = json_member_text(talk->root, "error"), more = json_member_text(talk->root, "error_description");
     struct buf text;
 
     buf_init(&text, 1024);
@@ -126,7 +119,7 @@ struct provider {
 
 static bool copy_url(const struct talk *talk, const char *name, char out[URL_BYTES])
 {
-    struct span url = text_of(talk, name);
+    struct span url = json_member_text(talk->root, name);
 
     (void)snprintf(out, URL_BYTES, "%.*s", SPAN_ARG(url));
     return url.len > 0 && url.len < URL_BYTES;
@@ -148,7 +141,7 @@ static enum code discover(struct talk *talk, const char *issuer, struct provider
         return code;
     if (talk->answer.status != 200 || talk->root == NULL)
         return refused(talk, "its metadata", why);
-    if (!span_is(text_of(talk, "issuer"), issuer))
+    if (!span_is(json_member_text(talk->root, "issuer"), issuer))
         return why_set(why, CODE_DENIED, "what %s publishes is another issuer's; nothing was sent to it", url);
     if (!copy_url(talk, "token_endpoint", provider->token) ||
         !copy_url(talk, "device_authorization_endpoint", provider->device))
@@ -192,21 +185,22 @@ static enum code begin(struct talk *talk, const struct provider *provider, const
     buf_fini(&form);
     if (code != CODE_OK)
         return code;
-    url = text_of(talk, "verification_uri");
-    user_code = text_of(talk, "user_code");
-    if (talk->answer.status != 200 || url.len == 0 || user_code.len == 0 || text_of(talk, "device_code").len == 0)
+    url = json_member_text(talk->root, "verification_uri");
+    user_code = json_member_text(talk->root, "user_code");
+    if (talk->answer.status != 200 || url.len == 0 || user_code.len == 0 ||
+        json_member_text(talk->root, "device_code").len == 0)
         return refused(talk, "to begin a login", why);
     if (!is_page(url) || user_code.len > USER_CODE_BYTES)
         return why_set(why, CODE_DENIED, "what the provider would have you open is no https page, or its code is longer than "
                        "%d bytes; nothing of it is shown", USER_CODE_BYTES);
     print_safely(stderr, "Open %.*s and enter %.*s", SPAN_ARG(url), SPAN_ARG(user_code));
     fputc('\n', stderr);
-    url = text_of(talk, "verification_uri_complete");
+    url = json_member_text(talk->root, "verification_uri_complete");
     if (is_page(url)) {
         print_safely(stderr, "or open %.*s", SPAN_ARG(url));
         fputc('\n', stderr);
     }
-    return buf_put(device_code, text_of(talk, "device_code"));
+    return buf_put(device_code, json_member_text(talk->root, "device_code"));
 }
 
 /* When an ID token ends, as it says itself: for renewing it in time, and for nothing else. Returns: 0: it does not say. */
@@ -244,7 +238,7 @@ static struct span keep_text(struct arena *texts, struct span text)
 /* Takes what came. Returns: CODE_DENIED where no ID token did. */
 static enum code take_tokens(struct talk *talk, struct login_kept *kept, struct arena *texts, struct why *why)
 {
-    struct span token = text_of(talk, "id_token"), refresh = text_of(talk, "refresh_token");
+    struct span token = json_member_text(talk->root, "id_token"), refresh = json_member_text(talk->root, "refresh_token");
 
     if (token.len == 0)
         return why_set(why, CODE_DENIED, "the provider gave no ID token; the login's scopes need `openid`");
@@ -276,7 +270,7 @@ static enum code poll_once(struct talk *talk, const struct provider *provider, s
     }
     if (code != CODE_OK || talk->answer.status == 200)
         return code;
-    error = text_of(talk, "error");
+    error = json_member_text(talk->root, "error");
     if (span_is(error, "slow_down"))
         *interval_s += INTERVAL_S;
     if (span_is(error, "slow_down") || span_is(error, "authorization_pending"))

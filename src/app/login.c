@@ -60,13 +60,6 @@ static void reading_fini(struct reading *reading)
     buf_fini(&reading->canonical);
 }
 
-static struct span text_of(const struct json_node *root, const char *name)
-{
-    const struct json_node *member = json_member(root, span_text(name));
-
-    return member != NULL && member->type == JSON_STRING ? member->text : SPAN_NONE;
-}
-
 /* Takes: reading: whose the texts are, which the caller ends in any case. */
 static enum code read_kept(struct reading *reading, struct login_kept *kept, struct why *why)
 {
@@ -90,11 +83,12 @@ static enum code read_kept(struct reading *reading, struct login_kept *kept, str
     if (code != CODE_OK)
         return code;
     *kept = (struct login_kept){
-        .socket = text_of(root, "socket"), .key = text_of(root, "key"), .token = text_of(root, "token"),
-        .refresh = text_of(root, "refresh"), .issuer = text_of(root, "issuer"), .client = text_of(root, "client"),
-        .endpoint = text_of(root, "endpoint"), .ca = text_of(root, "ca"),
+        .socket = json_member_text(root, "socket"), .key = json_member_text(root, "key"),
+        .token = json_member_text(root, "token"), .refresh = json_member_text(root, "refresh"),
+        .issuer = json_member_text(root, "issuer"), .client = json_member_text(root, "client"),
+        .endpoint = json_member_text(root, "endpoint"), .ca = json_member_text(root, "ca"),
     };
-    if (num_i64(text_of(root, "expires_us"), &kept->expires_us) != CODE_OK)
+    if (num_i64(json_member_text(root, "expires_us"), &kept->expires_us) != CODE_OK)
         kept->expires_us = 0;
     return CODE_OK;
 }

@@ -37,13 +37,6 @@ struct identity_key_set {
 
 /* ---- one key ---- */
 
-static struct span text_at(const struct json_node *jwk, const char *name)
-{
-    const struct json_node *member = json_member(jwk, span_text(name));
-
-    return member != NULL && member->type == JSON_STRING ? member->text : SPAN_NONE;
-}
-
 /* RFC 7517, 4.2 to 4.4: what a key may be used for. */
 static uint32_t permitted(const struct json_node *jwk)
 {
@@ -92,17 +85,17 @@ static enum code read_material(const struct json_node *jwk, struct identity__key
     static const struct { const char *name; unsigned bits; uint32_t fits; } curves[] = {
         {"P-256", 256, FITS_P256}, {"P-384", 384, FITS_P384}, {"P-521", 521, FITS_P521},
     };
-    struct span type = text_at(jwk, "kty"), curve = text_at(jwk, "crv");
+    struct span type = json_member_text(jwk, "kty"), curve = json_member_text(jwk, "crv");
 
     if (span_is(type, "RSA")) {
         key->fits = FITS_RSA;
-        return read_two(text_at(jwk, "n"), text_at(jwk, "e"), 0, &key->jose);
+        return read_two(json_member_text(jwk, "n"), json_member_text(jwk, "e"), 0, &key->jose);
     }
     for (size_t i = 0; span_is(type, "EC") && i < sizeof curves / sizeof curves[0]; i++) {
         if (!span_is(curve, curves[i].name))
             continue;
         key->fits = curves[i].fits;
-        return read_two(text_at(jwk, "x"), text_at(jwk, "y"), curves[i].bits, &key->jose);
+        return read_two(json_member_text(jwk, "x"), json_member_text(jwk, "y"), curves[i].bits, &key->jose);
     }
     key->fits = FITS_ED25519;
     return span_is(type, "OKP") && span_is(curve, "Ed25519") &&
@@ -113,7 +106,7 @@ static enum code read_material(const struct json_node *jwk, struct identity__key
 static enum code thumbprint(const struct json_node *jwk, unsigned char out[DIGEST_BYTES])
 {
     static const char *const names[] = {"crv", "e", "kty", "n", "x", "y", NULL};
-    bool is_rsa = span_is(text_at(jwk, "kty"), "RSA"), is_ec = span_is(text_at(jwk, "kty"), "EC");
+    bool is_rsa = span_is(json_member_text(jwk, "kty"), "RSA"), is_ec = span_is(json_member_text(jwk, "kty"), "EC");
     struct buf text;
     enum code code;
 
@@ -123,7 +116,8 @@ static enum code thumbprint(const struct json_node *jwk, unsigned char out[DIGES
 
         if (first != 'k' && (is_rsa ? first != 'e' && first != 'n' : first != 'c' && first != 'x' && (first != 'y' || !is_ec)))
             continue;
-        buf_addf(&text, "%s\"%s\":\"%.*s\"", buf_is_empty(&text) ? "{" : ",", names[i], SPAN_ARG(text_at(jwk, names[i])));
+        buf_addf(&text, "%s\"%s\":\"%.*s\"", buf_is_empty(&text) ? "{" : ",", names[i],
+                 SPAN_ARG(json_member_text(jwk, names[i])));
     }
     buf_add_byte(&text, '}');
     code = buf_code(&text);

@@ -296,26 +296,19 @@ static bool is_token(struct span text)
     return end > 0;
 }
 
-static struct span text_of(const struct json_node *root, const char *name)
-{
-    const struct json_node *node = json_member(root, span_text(name));
-
-    return node != NULL && node->type == JSON_STRING ? node->text : SPAN_NONE;
-}
-
 /* What is wrong with it, or NULL. */
 static const char *fault_of(const struct outgoing *outgoing, const struct json_node *root, struct span *token, uint64_t *life_s)
 {
     const struct json_node *life = json_member(root, SPAN_LIT("expires_in"));
-    struct span kind = text_of(root, "issued_token_type");
+    struct span kind = json_member_text(root, "issued_token_type");
 
-    *token = text_of(root, "access_token");
+    *token = json_member_text(root, "access_token");
     *life_s = 60; /* where it does not say */
     if (!is_token(*token))
         return "its `access_token` is none";
     if (token->len > OUTGOING_TOKEN_BYTES_MAX)
         return "its `access_token` is larger than a header may be";
-    if (!span_equals_nocase(text_of(root, "token_type"), SPAN_LIT("Bearer")))
+    if (!span_equals_nocase(json_member_text(root, "token_type"), SPAN_LIT("Bearer")))
         return "its `token_type` is not Bearer";
     if (life != NULL && (life->type != JSON_NUMBER || num_u64(life->raw, life_s) != CODE_OK || *life_s == 0))
         return "its `expires_in` is no number of seconds to come";
@@ -392,7 +385,7 @@ void outgoing_read_error(struct span body, char error[64])
     buf_init(&canonical, (size_t)1 << 20);
     buf_wipes(&canonical);
     if (json_read(body, &json_file_rules, &canonical, &arena, &root, &fault) == CODE_OK) {
-        text = text_of(root, "error");
+        text = json_member_text(root, "error");
         while (len < text.len && len < 63 && ((text.at[len] >= 'a' && text.at[len] <= 'z') || text.at[len] == '_')) {
             error[len] = text.at[len];
             len++;

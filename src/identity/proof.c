@@ -116,13 +116,6 @@ enum identity_fault identity__proof_use(struct identity_proofs *proofs, uint64_t
 
 /* ---- one proof ---- */
 
-static struct span text_of(const struct json_node *claims, const char *name)
-{
-    const struct json_node *node = json_member(claims, span_text(name));
-
-    return node != NULL && node->type == JSON_STRING ? node->text : SPAN_NONE;
-}
-
 /* Scheme and authority without a port that is the scheme's own, and the path without query and fragment; RFC 3986, 6.2. */
 struct place {
     struct span scheme, authority, path;
@@ -171,16 +164,16 @@ static enum identity_fault judge_claims(const struct json_node *claims, const st
 {
     int64_t made_us;
 
-    if (!span_equals(text_of(claims, "htm"), request->method) || request->method.len == 0)
+    if (!span_equals(json_member_text(claims, "htm"), request->method) || request->method.len == 0)
         return IDENTITY_FAULT_PROOF_METHOD;
-    if (!is_same_url(text_of(claims, "htu"), request->url))
+    if (!is_same_url(json_member_text(claims, "htu"), request->url))
         return IDENTITY_FAULT_PROOF_URL;
     if (!identity__read_time(json_member(claims, SPAN_LIT("iat")), &made_us) ||
         made_us <= request->now_us - IDENTITY_PROOF_LEEWAY_US || made_us > request->now_us + IDENTITY_PROOF_LEEWAY_US)
         return IDENTITY_FAULT_PROOF_TIME;
     if (!is_of_token(claims, request->token))
         return IDENTITY_FAULT_PROOF_TOKEN;
-    if (text_of(claims, "jti").len == 0 || text_of(claims, "jti").len > 256)
+    if (json_member_text(claims, "jti").len == 0 || json_member_text(claims, "jti").len > 256)
         return IDENTITY_FAULT_PROOF_ID;
     /* What was used before a start is not remembered. */
     return made_us < proofs->began_us ? IDENTITY_FAULT_PROOF_REPLAYED : IDENTITY_FAULT_NONE;
@@ -215,14 +208,14 @@ static enum identity_fault judge_proof(const struct identity_token *token, const
 
     if (fault != IDENTITY_FAULT_NONE)
         return fault == IDENTITY_FAULT_MEMORY ? fault : IDENTITY_FAULT_PROOF_FORM;
-    if (!span_equals_nocase(text_of(jws->header, "typ"), SPAN_LIT("dpop+jwt")))
+    if (!span_equals_nocase(json_member_text(jws->header, "typ"), SPAN_LIT("dpop+jwt")))
         return IDENTITY_FAULT_PROOF_FORM;
     fault = judge_key(token, jws, arena);
     if (fault == IDENTITY_FAULT_NONE)
         fault = judge_claims(jws->claims, request, proofs);
     if (fault != IDENTITY_FAULT_NONE)
         return fault;
-    digest_of_two(span_of(token->bound_key, DIGEST_BYTES), text_of(jws->claims, "jti"), digest);
+    digest_of_two(span_of(token->bound_key, DIGEST_BYTES), json_member_text(jws->claims, "jti"), digest);
     memcpy(&key, digest, sizeof key);
     return identity__proof_use(proofs, key != 0 ? key : 1, request->now_us);
 }

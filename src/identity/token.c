@@ -216,7 +216,6 @@ static enum identity_fault take_confirmation(struct reading *r)
 /* All that is behind signature, type and issuer. */
 static enum identity_fault judge_claims(struct reading *r, int64_t expires_us)
 {
-    const struct json_node *subject = claim(r, "sub");
     enum identity_fault fault = is_for_us(r) ? judge_times(r, expires_us) : IDENTITY_FAULT_AUDIENCE;
 
     if (fault == IDENTITY_FAULT_NONE)
@@ -232,7 +231,7 @@ static enum identity_fault judge_claims(struct reading *r, int64_t expires_us)
         fault = take_scopes(r);
     if (fault == IDENTITY_FAULT_NONE)
         fault = take_confirmation(r);
-    r->token->subject = subject != NULL && subject->type == JSON_STRING ? subject->text : SPAN_NONE;
+    r->token->subject = json_member_text(r->claims, "sub");
     r->token->issuer = span_text(r->provider->issuer);
     r->token->claims = r->claims;
     return fault;

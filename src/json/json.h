@@ -109,6 +109,8 @@ enum code json_walk(struct span in, const struct json_rules *rules, struct buf *
 
 /* The member of an object with exactly this name, or NULL. */
 const struct json_node *json_member(const struct json_node *object, struct span name);
+/* The text of that member; at == NULL: there is none, or it is no text. */
+struct span json_member_text(const struct json_node *object, const char *name);
 
 /* The member that `path` names, one literal key a step: json_at(root, "params", "name", NULL). */
 const struct json_node *json_at(const struct json_node *node, ...) __attribute__((sentinel));

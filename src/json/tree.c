@@ -15,6 +15,13 @@ const struct json_node *json_member(const struct json_node *object, struct span 
     return NULL;
 }
 
+struct span json_member_text(const struct json_node *object, const char *name)
+{
+    const struct json_node *member = json_member(object, span_text(name));
+
+    return member != NULL && member->type == JSON_STRING ? member->text : SPAN_NONE;
+}
+
 const struct json_node *json_at(const struct json_node *node, ...)
 {
     const char *name;

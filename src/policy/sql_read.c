@@ -84,14 +84,6 @@ static void add(struct walk *walk, enum sql_kind kind, struct span schema, struc
             (struct sql_name){.kind = kind, .schema = kept(walk, schema), .name = kept(walk, name)};
 }
 
-/* A member's text; empty: it has none. */
-static struct span text_of(const struct json_node *fields, const char *member)
-{
-    const struct json_node *node = json_member(fields, span_text(member));
-
-    return node != NULL && node->type == JSON_STRING ? node->text : SPAN_NONE;
-}
-
 /* Takes: list: String nodes. Returns: false: neither one nor two. */
 static bool split(const struct json_node *list, struct span *schema, struct span *name)
 {
@@ -142,13 +134,13 @@ static void look_field(struct walk *walk, const struct json_node *fields)
 {
     for (const struct json_node *at = list_of(fields, "indirection"); at != NULL; at = at->next)
         if (json_member(at, SPAN_LIT("String")) != NULL)
-            add(walk, SQL_FUNCTION, SPAN_NONE, text_of(json_member(at, SPAN_LIT("String")), "sval"));
+            add(walk, SQL_FUNCTION, SPAN_NONE, json_member_text(json_member(at, SPAN_LIT("String")), "sval"));
 }
 
 static bool has_column(const struct rows *rows, struct span name)
 {
     for (const struct json_node *at = rows->columns; at != NULL; at = at->next)
-        if (span_equals(text_of(json_member(at, SPAN_LIT("String")), "sval"), name))
+        if (span_equals(json_member_text(json_member(at, SPAN_LIT("String")), "sval"), name))
             return true;
     return rows->names_column && span_equals(rows->name, name);
 }
@@ -171,7 +163,7 @@ static void look_column(struct walk *walk, const struct json_node *fields)
 static void look_value(struct walk *walk, const struct json_node *fields)
 {
     static const char before[] = "SVFOP_";
-    struct span op = text_of(fields, "op"), name;
+    struct span op = json_member_text(fields, "op"), name;
     char *at;
 
     if (!span_starts_with(op, span_text(before))) {
@@ -229,14 +221,14 @@ static void look_operator(struct walk *walk, const struct json_node *fields)
 static void add_table(struct walk *walk, const struct json_node *fields)
 {
     if (json_member(fields, SPAN_LIT("catalogname")) != NULL)
-        refuse(walk, "a table of a database by name,", text_of(fields, "catalogname"));
+        refuse(walk, "a table of a database by name,", json_member_text(fields, "catalogname"));
     else
-        add(walk, SQL_TABLE, text_of(fields, "schemaname"), text_of(fields, "relname"));
+        add(walk, SQL_TABLE, json_member_text(fields, "schemaname"), json_member_text(fields, "relname"));
 }
 
 static void look_table(struct walk *walk, const struct json_node *fields)
 {
-    struct span name = text_of(fields, "relname");
+    struct span name = json_member_text(fields, "relname");
 
     if (json_member(fields, SPAN_LIT("schemaname")) == NULL)
         for (const struct cte *cte = walk->ctes; cte != NULL; cte = cte->next)
@@ -287,7 +279,7 @@ static void look_delete(struct walk *walk, const struct json_node *fields)
 
 static void look_conflict(struct walk *walk, const struct json_node *fields)
 {
-    if (!span_is(text_of(fields, "action"), "ONCONFLICT_NOTHING"))
+    if (!span_is(json_member_text(fields, "action"), "ONCONFLICT_NOTHING"))
         add_statement(walk, "update");
 }
 
@@ -458,7 +450,7 @@ static void see_rows(struct walk *walk, const struct json_node *node)
         walk->code = CODE_NOMEM;
         return;
     }
-    *rows = (struct rows){.name = alias != NULL ? text_of(alias, "aliasname") : name, .next = walk->rows,
+    *rows = (struct rows){.name = alias != NULL ? json_member_text(alias, "aliasname") : name, .next = walk->rows,
                           .columns = alias != NULL ? list_of(alias, "colnames") : NULL,
                           .count = walk->rows != NULL ? walk->rows->count + 1 : 1};
     for (const struct json_node *at = rows->columns; at != NULL; at = at->next)
