@@ -229,34 +229,18 @@ enum code plan_read_text(struct buf *text, struct arena *arena, struct plan *pla
     return code == CODE_OK ? check_canonical(plan, plan->text, why) : code;
 }
 
-/* Appends what the text stands for. One value has one spelling. */
-static enum code decode(struct span shown, struct buf *out)
-{
-    enum code code = base64_decode_loose(shown, out);
-    struct buf again;
-
-    if (code != CODE_OK)
-        return code;
-    buf_init(&again, PLAN_SHOWN_BYTES);
-    code = base64url_encode(buf_peek(out), &again);
-    if (code == CODE_OK && !span_equals(buf_peek(&again), shown))
-        code = CODE_INVALID;
-    buf_fini(&again);
-    return code;
-}
-
 enum code plan_read(struct span shown, struct buf *text, struct arena *arena, struct plan *plan, struct why *why)
 {
     struct span of_signature = SPAN_NONE, of_text = span_cut(shown, '.', &of_signature);
     unsigned char signature[SIGN_BYTES];
-    enum code code = shown.len <= PLAN_SHOWN_BYTES ? decode(of_signature, text) : CODE_INVALID;
+    enum code code = shown.len <= PLAN_SHOWN_BYTES ? base64url_decode(of_signature, text) : CODE_INVALID;
 
     if (code == CODE_OK && buf_len(text) != SIGN_BYTES)
         code = CODE_INVALID;
     if (code == CODE_OK) {
         memcpy(signature, buf_peek(text).at, SIGN_BYTES);
         buf_clear(text);
-        code = decode(of_text, text);
+        code = base64url_decode(of_text, text);
     }
     if (code == CODE_NOMEM)
         return code;

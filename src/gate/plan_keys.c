@@ -85,7 +85,7 @@ static enum code read_jwk(struct reading *reading, const struct json_node *jwk)
         return why_set(reading->why, CODE_INVALID, "a key in it is no {\"kty\": \"OKP\", \"crv\": \"Ed25519\", \"x\": ..., "
                        "\"kid\": ...}; write such a one");
     buf_init(&key, 64);
-    code = base64_decode_loose(x->text, &key);
+    code = base64url_decode(x->text, &key);
     if (code == CODE_OK && buf_len(&key) == SIGN_PUBLIC_BYTES)
         code = add(reading, kid != NULL ? kid->text : SPAN_NONE, (const unsigned char *)buf_peek(&key).at);
     else if (code != CODE_NOMEM)

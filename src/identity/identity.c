@@ -6,25 +6,13 @@
 #include "identity/keys_priv.h"
 #include "identity/shown_priv.h"
 
-
-/* Tenants come from the network here: what is recorded and sent on must be one printable word. */
-static bool is_tenant_name(struct span name)
-{
-    if (name.len == 0 || name.len > IDENTITY_NAME_MAX)
-        return false;
-    for (size_t i = 0; i < name.len; i++)
-        if (name.at[i] <= ' ' || name.at[i] > '~')
-            return false;
-    return true;
-}
-
 static enum reason settle_tenant(struct span own, const char *const *may_claim, struct span claimed,
                                  struct identity *identity)
 {
     identity->tenant = identity->home = own;
     if (claimed.at == NULL || span_equals(claimed, own))
         return REASON_PERMITTED;
-    if (!is_tenant_name(claimed))
+    if (!identity_name_is_good(claimed, IDENTITY_NAME_MAX)) /* what is recorded and sent on must be one printable word */
         return REASON_TENANT_NOT_ALLOWED;
     for (; may_claim != NULL && *may_claim != NULL; may_claim++) {
         if (glob_matches(span_text(*may_claim), claimed)) {
