@@ -233,11 +233,11 @@ const struct conf_key conf__source[] = {
     KEY("forward", BOOL, AT(identity_source, forward), 0, 0, "false", "The credential goes up, too."),
     {.name = NULL}};
 
-static const struct conf_key plan_keys[] = {
+const struct conf_key conf__plan_keys[] = {
     KEY("file", FILE, BY_HAND, 0, 0, NULL, "Public Ed25519 keys, as PEM or as JSON Web Keys."), {.name = NULL}};
 
 const struct conf_key conf__plan[] = {
-    KEY("keys", MAP, BY_HAND, 0, 0, NULL, "Whose signature counts.", IN(plan_keys, "`keys`")),
+    KEY("keys", MAP, BY_HAND, 0, 0, NULL, "Whose signature counts.", IN(conf__plan_keys, "`keys`")),
     KEY("header", HEADER, AT(proxy_route, plan_header), 0, 0, "(X-Callgate-Plan)", "The header that a plan comes in."),
     {.name = NULL}};
 

@@ -137,9 +137,9 @@ void conf__client_of(struct conf_reader *reader, const struct yaml_node *map, co
     struct buf buf;
     char *kept;
 
-    if (node == NULL || !conf__map(reader, node, conf__client, "`client`") ||
-        conf__need(reader, node, "id", "callgate") == NULL)
+    if (node == NULL || !conf__map(reader, node, conf__client, "`client`"))
         return;
+    (void)conf__need(reader, node, "id", "callgate");
     text = conf__text_of(reader, node, "id");
     secret = conf__need(reader, node, "secret", "{file: corp.secret}");
     if (secret == NULL || !conf__map(reader, secret, conf__notify_secret, "`secret`") ||
@@ -202,7 +202,7 @@ static void read_provider(struct conf_reader *reader, const struct yaml_node *ma
 {
     conf__provider_rules(reader, map, provider);
     read_tls(reader, map, provider);
-    if (provider->introspect_url != NULL)
+    if (yaml_member(map, "introspect") != NULL && yaml_member(map, "introspect")->type == YAML_MAP)
         conf__client_of(reader, yaml_member(map, "introspect"), "client", &provider->introspect);
 }
 

@@ -220,6 +220,8 @@ static void read_plan(struct conf_reader *reader, const struct yaml_node *map, s
     if (span_equals_nocase(route->plan_header, proxy_tenant_header(route)) ||
         span_equals_nocase(route->plan_header, proxy_correlation_header(route)))
         CONF_FAULT(reader, map, "a plan cannot come in the header of the tenant or the correlation; name another `header`");
+    if (keys != NULL && !conf__map(reader, keys, conf__plan_keys, "`keys`"))
+        return;
     if (path == NULL) {
         CONF_FAULT(reader, map, "`plan` has no `keys: {file: ...}`; name the file with the keys by which plans "
                    "are signed");
