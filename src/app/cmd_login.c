@@ -8,7 +8,9 @@
 #include "json/json.h"
 #include "os/file.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -158,9 +160,9 @@ static const struct json_node *find_login(const struct answer *answer, const cha
 
 static int log_in_at(const struct json_node *login, const char *socket, const struct asked *asked)
 {
-    char issuer[1024], client[1024];
+    char issuer[1024], client[1024], ca[PATH_MAX]; /* it is read again where the login is renewed, wherever that is */
     const struct device_ask ask = {.socket = socket, .issuer = issuer, .client = client, .scopes = asked->scopes,
-                                   .ca = asked->ca};
+                                   .ca = asked->ca != NULL && realpath(asked->ca, ca) != NULL ? ca : asked->ca};
     struct login_kept kept;
     struct arena texts;
     struct why why = {""};

@@ -327,7 +327,7 @@ enum code device_log_in(const struct device_ask *ask, struct arena *texts, struc
         code = wait_for(&talk, &provider, ask->client, buf_peek(&device_code), why);
     *kept = (struct login_kept){
         .socket = span_text(ask->socket), .issuer = span_text(ask->issuer), .client = span_text(ask->client),
-        .ca = span_text(ask->ca),
+        .ca = ask->ca != NULL ? keep_text(texts, span_text(ask->ca)) : SPAN_NONE,
     };
     if (code == CODE_OK) {
         kept->endpoint = keep_text(texts, span_text(provider.token));
