@@ -529,14 +529,18 @@ static struct span lacking_scope(const struct policy *policy, const struct quest
 
 struct span policy_lacking_scope(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)
 {
-    struct question without = *question;
+    struct question without = *question, with = *question;
     struct verdict verdict;
 
     if (policy == NULL || !policy->asks_held)
         return SPAN_NONE;
     without.any_scope = true;
     policy_eval(policy, &without, true, scratch, &verdict);
-    return lacking_scope(policy, question, &verdict);
+    with.more_scope = lacking_scope(policy, question, &verdict);
+    if (with.more_scope.at == NULL)
+        return SPAN_NONE;
+    policy_eval(policy, &with, true, scratch, &verdict); /* a forbid, or who holds calls, may ask for that very scope */
+    return verdict.kind == VERDICT_PERMIT ? with.more_scope : SPAN_NONE;
 }
 
 bool policy_permits_all(const struct policy *policy, const struct question *question, struct policy_scratch *scratch)

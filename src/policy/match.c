@@ -90,6 +90,7 @@ static enum truth held_match(const struct names *names, enum dimension dimension
 {
     const struct question_hidden *hidden = question->hidden;
     struct held held = question_held(question, dimension);
+    uint32_t count = held.count + (dimension == DIM_SCOPE); /* with one more that it had */
     enum truth truth = TRUTH_FALSE;
 
     if (dimension == DIM_SCOPE && opening && question->any_scope)
@@ -97,9 +98,12 @@ static enum truth held_match(const struct names *names, enum dimension dimension
     for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++) {
         if (!regex_budget_spend(budget, ((uint64_t)held.count + 1) * VISIT_WORK))
             return TRUTH_UNDECIDED;
-        for (uint32_t h = 0; h < held.count && truth != TRUTH_TRUE; h++)
-            if (held.name[h].len > 0)
-                truth = truth_or(truth, policy_name_matches(&names->name[i], opening, held.name[h], budget));
+        for (uint32_t h = 0; h < count && truth != TRUTH_TRUE; h++) {
+            struct span name = h < held.count ? held.name[h] : question->more_scope;
+
+            if (name.len > 0)
+                truth = truth_or(truth, policy_name_matches(&names->name[i], opening, name, budget));
+        }
     }
     return truth != TRUTH_TRUE && hidden != NULL && hidden->held[dimension - DIM_HELD] ? TRUTH_UNDECIDED : truth;
 }

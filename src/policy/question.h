@@ -108,6 +108,7 @@ struct question {
     struct span principal;
     const struct span *groups, *scopes; /* what the identity has of them, each once or more; NULL: none */
     uint32_t group_count, scope_count;
+    struct span more_scope;        /* one more that it had; empty: none */
     bool any_scope;                /* permits ask for no scopes: what would one more open? */
     const struct json_node *claims; /* of an access token, an object; NULL: it has none */
     struct span upstream;          /* the route's name */

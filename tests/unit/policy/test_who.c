@@ -413,6 +413,11 @@ static void test_lacking_scope(void **state)
     /* A forbid that asks for a scope that is not there does not hide it. */
     assert_true(span_is(lacking(RULES(WRITES "  - {id: f, effect: forbid, match: {tools: [t], scopes: [bad]}}\n"),
                                 asks(NULL, 0, &other, 1)), "tools:write"));
+    /* One that asks for that very scope, or holds a call that has it, leaves nothing to be had by it. */
+    assert_null(lacking(RULES(WRITES "  - {id: f, effect: forbid, match: {tools: [t], scopes: ['tools:w*']}}\n"),
+                        asks(NULL, 0, &other, 1)).at);
+    assert_null(lacking(RULES(WRITES "  - {id: f, effect: require_approval, match: {tools: [t], scopes: ['tools:write']}}\n"),
+                        asks(NULL, 0, &other, 1)).at);
 }
 
 /* Principals that are SPIFFE ids: `*` goes over `/`, and nothing in them is special. */
