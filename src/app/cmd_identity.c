@@ -132,9 +132,9 @@ static int read_shown(struct explaining *e, const char *operand)
 
 static void print_list(const char *name, const struct span *texts, size_t count)
 {
+    printf(count == 0 ? "  %-10snone\n" : "  %-10s", name);
     if (count == 0)
         return;
-    printf("  %-10s", name);
     for (size_t i = 0; i < count && i < LISTED_MAX; i++)
         print_safely(stdout, "%s%.*s", i > 0 ? ", " : "", SPAN_ARG(texts[i]));
     printf(count > LISTED_MAX ? " and %zu more\n" : "\n", count - LISTED_MAX);
