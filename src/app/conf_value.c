@@ -217,7 +217,8 @@ uint64_t conf__size(struct conf_reader *reader, const struct yaml_node *map, con
     return bytes;
 }
 
-static uint32_t duration_of(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint32_t max_ms)
+static uint32_t duration_of(struct conf_reader *reader, const struct yaml_node *map, const char *key, uint64_t min_ms,
+                            uint64_t max_ms)
 {
     const struct yaml_node *node = yaml_member(map, key);
     uint64_t ms;
@@ -228,8 +229,10 @@ static uint32_t duration_of(struct conf_reader *reader, const struct yaml_node *
         CONF_FAULT(reader, node, "`%s` is a time with its unit; write 500ms, 10s or 5min", key);
         return 0;
     }
-    if (ms == 0 || ms > max_ms) {
-        CONF_FAULT(reader, node, "`%s` is between 1ms and %us", key, max_ms / 1000);
+    if (ms < min_ms || ms > max_ms) {
+        CONF_FAULT(reader, node, "`%s` is between %llu%s and %llus", key,
+                   (unsigned long long)(min_ms < 1000 ? min_ms : min_ms / 1000), min_ms < 1000 ? "ms" : "s",
+                   (unsigned long long)(max_ms / 1000));
         return 0;
     }
     return (uint32_t)ms;
@@ -336,7 +339,7 @@ static void read_key(struct conf_reader *reader, const struct yaml_node *map, co
         *(uint64_t *)at = bytes != 0 ? bytes : usual(key, num_size);
         break;
     case CONF_TIME:
-        number = duration_of(reader, map, key->name, (uint32_t)key->max);
+        number = duration_of(reader, map, key->name, key->min, key->max);
         *(uint32_t *)at = number != 0 ? number : (uint32_t)usual(key, num_duration);
         break;
     case CONF_COUNT:

@@ -107,6 +107,7 @@ static void test_what_is_refused(void **state)
         {PROVIDER "}]\n" ROUTES "audience: u, tenant: t, require: {a: [1]}" END, "one text, number"},
         {PROVIDER "}]\n" ROUTES "audience: u, tenant: t, bound: mtls" END, "`bound` knows no `mtls`"},
         {PROVIDER "}]\n" ROUTES "audience: u, tenant: t, principle: $.sub" END, "did you mean `principal`?"},
+        {PROVIDER ", longest: 59s}]\n" ROUTES "audience: u, tenant: t" END, "`longest` is between 60s and 2592000s"},
         {PROVIDER "}, {name: corp, issuer: 'https://b'}]\n" ROUTES "audience: u, tenant: t" END, "two providers are named corp"},
         {"providers: [{name: corp}]\n" ROUTES "audience: u, tenant: t" END, "`issuer` is missing"},
         {"providers: [{name: corp, issuer: 'http://10.0.0.1/'}]\n" ROUTES "audience: u, tenant: t" END, "plain http"},
