@@ -53,10 +53,26 @@ static void end(struct fetch *fetch)
     mem_free(fetch);
 }
 
+/* How it went, for each route whose calls wait for this one. Takes: why: NULL: it was fetched. Returns: whether it is news. */
+static bool note(const struct fetch *fetch, const char *why, bool is_callers)
+{
+    bool is_news = false;
+
+    for (size_t i = 0; i < fetch->conf->route_count; i++) {
+        const struct outgoing *outgoing = &fetch->conf->routes[i].upstream.outgoing;
+
+        if (outgoing->provider == NULL || memcmp(outgoing->digest, fetch->outgoing->digest, sizeof outgoing->digest) != 0)
+            continue;
+        if (why != NULL ? outgoing_failed(outgoing, why, is_callers, clock_wall_us()) : outgoing_fetched(outgoing))
+            is_news = true;
+    }
+    return is_news;
+}
+
 /* Takes: why: without a token or secret in it. */
 static void fail(struct fetch *fetch, enum reason reason, const char *why)
 {
-    if (outgoing_failed(fetch->outgoing, why, reason == REASON_EXCHANGE_REFUSED, clock_wall_us()))
+    if (note(fetch, why, reason == REASON_EXCHANGE_REFUSED))
         log_line(LOG_WARN, &(struct log_about){.room = "app", .reason = reason_name(reason)},
                  "route %.*s gets no token for its upstream from provider %s: %s", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name, why);
@@ -75,7 +91,7 @@ static void succeed(struct fetch *fetch)
         fail(fetch, is_exchange ? REASON_EXCHANGE_REFUSED : REASON_OUTGOING_UNAVAILABLE, "the token was over when it came");
         return;
     }
-    if (outgoing_fetched(fetch->outgoing))
+    if (note(fetch, NULL, false))
         log_info("app", "route %.*s gets tokens for its upstream from provider %s again", SPAN_ARG(fetch->route->name),
                  fetch->outgoing->provider->rules.name);
     fetch->token = NULL;
