@@ -285,7 +285,7 @@ void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, st
     struct fetch *fetch = mem_zalloc(sizeof *fetch);
 
     if (fetch == NULL) {
-        wanted_fail(outside_wanted(desk->outside), &work->key, REASON_OUTGOING_UNAVAILABLE, 0);
+        wanted_fail(outside_wanted(desk->outside), &work->key, REASON_OUTGOING_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
         wanted_work_fini(work);
         return;
     }
@@ -297,7 +297,8 @@ void outgoing_desk_fetch(struct outgoing_desk *desk, struct proxy_conf *conf, st
         begin(fetch);
         return;
     }
-    wanted_fail(outside_wanted(desk->outside), &fetch->work.key, REASON_OUTGOING_UNAVAILABLE, 0);
+    wanted_fail(outside_wanted(desk->outside), &fetch->work.key, REASON_OUTGOING_UNAVAILABLE,
+                clock_wall_us() + OUTSIDE_GONE_US);
     end(fetch);
 }
 

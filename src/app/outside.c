@@ -56,7 +56,7 @@ static void fetch_keys(struct outside *outside, struct proxy_conf *conf, struct 
 {
     (void)conf;
     if (!make_due(outside, work->key.digest)) /* of a provider that a reload took away */
-        wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, 0);
+        wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
 }
 
 static void fetch_outgoing(struct outside *outside, struct proxy_conf *conf, struct wanted_work *work)
@@ -214,8 +214,10 @@ static void drop_sources(struct outside *outside, struct outside_source *sources
         struct wanted_key key = {.kind = WANTED_KEYS};
 
         memcpy(key.digest, sources[i].provider->digest, DIGEST_BYTES);
-        if (outside__find(outside, key.digest) == NULL)
+        if (outside__find(outside, key.digest) == NULL) {
+            wanted_fail(outside->wanted, &key, REASON_IDENTITY_UNAVAILABLE, 0); /* nobody fetches it any more */
             wanted_forget(outside->wanted, WANTED_KEYS, &key);
+        }
         outside__source_fini(&sources[i]);
     }
     mem_free(sources);

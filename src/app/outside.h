@@ -16,6 +16,10 @@
 #include "proxy/conf.h"
 #include "web/web.h"
 
+/* What nobody answers any more, since a reload took away whom it was for, is refused so long at least: whoever waits for it
+ * has the configuration of before still, and would ask again at once. */
+#define OUTSIDE_GONE_US INT64_C(1000000)
+
 struct outside;
 
 struct outside_conf {

@@ -75,7 +75,7 @@ void outside__introspect(struct outside *outside, struct proxy_conf *conf, struc
     struct buf body, authorization;
 
     if (asked == NULL) { /* of a provider that a reload took away */
-        wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, 0);
+        wanted_fail(outside->wanted, &work->key, REASON_IDENTITY_UNAVAILABLE, clock_wall_us() + OUTSIDE_GONE_US);
         return;
     }
     asked->outside = outside;

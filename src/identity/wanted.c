@@ -118,7 +118,7 @@ static struct entry *find(const struct shard *shard, const struct wanted_key *ke
 /* One that may give way: neither under way nor pinned. */
 static bool may_go(const struct entry *entry)
 {
-    return entry->ticket == 0 && entry->key.kind != WANTED_KEYS;
+    return entry->ticket == 0 && (entry->key.kind != WANTED_KEYS || entry->result == NULL);
 }
 
 static int64_t over_us(const struct entry *entry)
