@@ -119,6 +119,22 @@ static int try_and_keep(const struct login_kept *kept, const struct asked *asked
 
 /* ---- by a key ---- */
 
+static enum code read_key(const char *path, struct buf *text, struct why *why)
+{
+    char line[512]; /* of a pipe or a terminal: neither is a file, and neither need end */
+    enum code code;
+
+    if (path != NULL)
+        return file_read(path, FILE_ANY, LOGIN_BYTES, text, why);
+    if (isatty(STDIN_FILENO))
+        fprintf(stderr, "the key: ");
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return why_set(why, CODE_INVALID, "standard input holds no key; give it as `callgate key create` printed it");
+    code = buf_add_text(text, line);
+    mem_wipe(line, sizeof line);
+    return code;
+}
+
 static int log_in_by_key(const char *socket, const struct asked *asked)
 {
     struct login_kept kept = {.socket = span_text(socket)};
@@ -129,9 +145,7 @@ static int log_in_by_key(const char *socket, const struct asked *asked)
 
     buf_init(&text, LOGIN_BYTES);
     buf_wipes(&text);
-    if (asked->key == NULL && isatty(STDIN_FILENO))
-        fprintf(stderr, "the key: ");
-    code = file_read(asked->key != NULL ? asked->key : "/dev/stdin", FILE_ANY, LOGIN_BYTES, &text, &why);
+    code = read_key(asked->key, &text, &why);
     kept.key = span_part(buf_peek(&text), 0, span_find(buf_peek(&text), '\n'));
     if (code != CODE_OK)
         status = complain_why(code, &why);
@@ -190,8 +204,8 @@ static int log_in(const char *socket, const struct asked *asked)
         status = complain(STATUS_NEGATIVE, "nobody logs in by \"%s\" here; `people: {logins}` of the gate's configuration says "
                           "by whom", asked->provider);
     else if (status == OPTIONS_GO)
-        status = complain(STATUS_NEGATIVE, "name one of the providers by --provider NAME, or log in by a key: --key; `callgate "
-                          "login --who --json` shows them");
+        status = complain(STATUS_NEGATIVE, "log in by a key: --key, or by one of the providers, where there are some: "
+                          "--provider NAME; `callgate login --who --json` shows them");
     answer_fini(&answer);
     return status;
 }

@@ -55,12 +55,12 @@ class People:
         self.gate.load({"pay.yaml": policy})
         self.home = home
 
-    def run(self, *words, **who):
-        process = self.begin(*words, **who)
-        out, err = process.communicate(timeout=120)
+    def run(self, *words, typed=None, **who):
+        process = self.begin(*words, stdin=subprocess.DEVNULL if typed is None else subprocess.PIPE, **who)
+        out, err = process.communicate(typed, timeout=120)
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
-    def begin(self, user, *words, login=None, groups=(), environment=None):
+    def begin(self, user, *words, login=None, groups=(), environment=None, stdin=subprocess.DEVNULL):
         def become():
             if login is not None:
                 pathlib.Path("/proc/self/loginuid").write_text(str(login.pw_uid))
@@ -68,7 +68,7 @@ class People:
             os.setgid(user.pw_gid)
             os.setuid(user.pw_uid)
 
-        return subprocess.Popen([self.program, *words], cwd="/", text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.Popen([self.program, *words], cwd="/", text=True, stdin=stdin, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, preexec_fn=become, env={"CALLGATE_SOCKET": self.socket, **(environment or {})})
 
     def end(self):
