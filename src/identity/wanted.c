@@ -13,7 +13,7 @@
 #define SHARD_BYTES ((size_t)1 << 20)
 #define ALWAYS UINT64_MAX /* whatever was forgotten since */
 #define PLACES 8 /* of the shard, in which an entry may stand */
-#define ASKED_BUCKETS 64
+#define ASKED_BUCKETS 4096 /* so that hardly two share one */
 #define SHARED_MAX (WANTED_PENDING_MAX / 4 * 3) /* that agents cause; the rest is for key sets and the gate's own tokens */
 
 /* Invariants: is_used where a result is known, one is awaited or a failure is remembered. */
@@ -50,7 +50,7 @@ struct wanted {
     struct slot slots[WANTED_PENDING_MAX];
     uint64_t serial;
     uint32_t first_free, first, last; /* numbers plus one; 0: none. `first`: wanted, and taken by nobody yet */
-    uint32_t asked[ASKED_BUCKETS];    /* how many are taken and not over, by whom they are asked of */
+    uint32_t asked[ASKED_BUCKETS], asked_for[ASKED_BUCKETS]; /* how many are taken and not over, by `of` and by `who` */
     atomic_uint_fast64_t pending, refused, settled, forgotten;
 };
 
@@ -256,9 +256,16 @@ static struct slot *new_slot(struct wanted *wanted, struct wanted_work work)
     return slot;
 }
 
-static uint32_t *asked_of(struct wanted *wanted, const struct slot *slot)
+static void count_asked(struct wanted *wanted, const struct wanted_key *key, int by)
 {
-    return &wanted->asked[slot->work.key.of % ASKED_BUCKETS];
+    wanted->asked[key->of % ASKED_BUCKETS] += (uint32_t)by;
+    wanted->asked_for[key->who % ASKED_BUCKETS] += (uint32_t)by;
+}
+
+static bool may_ask(const struct wanted *wanted, const struct wanted_key *key)
+{
+    return key->of == 0 || (wanted->asked[key->of % ASKED_BUCKETS] < WANTED_AT_ONCE &&
+                            (key->who == 0 || wanted->asked_for[key->who % ASKED_BUCKETS] < WANTED_EACH_AT_ONCE));
 }
 
 static bool enqueue(struct wanted *wanted, struct entry *entry, struct span payload, int64_t now_us)
@@ -290,7 +297,7 @@ static void end_ticket(struct wanted *wanted, struct entry *entry)
     BUG_ON(atomic_load(&slot->ticket) != entry->ticket);
     atomic_store(&slot->ticket, 0);
     if (slot->is_taken) {
-        --*asked_of(wanted, slot);
+        count_asked(wanted, &slot->work.key, -1);
         free_slot(wanted, slot);
     } /* else whoever takes it finds that it is over */
     unlock(&wanted->lock);
@@ -321,7 +328,7 @@ bool wanted_take(struct wanted *wanted, struct wanted_work *work)
         bool is_over = atomic_load(&slot->ticket) == 0;
 
         number = slot->next;
-        if (!is_over && slot->work.key.of != 0 && *asked_of(wanted, slot) >= WANTED_AT_ONCE) {
+        if (!is_over && !may_ask(wanted, &slot->work.key)) {
             before = (uint32_t)(slot - wanted->slots) + 1;
             continue;
         }
@@ -331,7 +338,7 @@ bool wanted_take(struct wanted *wanted, struct wanted_work *work)
         *work = slot->work;
         slot->work.payload = SPAN_NONE;
         if (is_taken) {
-            ++*asked_of(wanted, slot);
+            count_asked(wanted, &work->key, 1);
             continue;
         }
         wanted_work_fini(work);

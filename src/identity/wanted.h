@@ -19,7 +19,8 @@
 
 #define WANTED_PENDING_MAX 1024
 #define WANTED_EACH_MAX (WANTED_PENDING_MAX / 4)
-#define WANTED_AT_ONCE 16
+#define WANTED_AT_ONCE 8      /* as many as web/ has connections to one server */
+#define WANTED_EACH_AT_ONCE 6
 #define WANTED_PAYLOAD_MAX 65536
 #define WANTED_KEYS_GAP_US INT64_C(30000000) /* for a key id that nobody knows a set is fetched no oftener */
 
@@ -36,7 +37,8 @@ struct wanted_key {
     enum wanted_kind kind;
     unsigned char digest[DIGEST_BYTES]; /* of all that the answer depends on */
     /* No part of the key; 0: not bounded by it. */
-    uint64_t who; /* for whom it is asked: he has WANTED_EACH_MAX under way at most, and all such leave room for the others */
+    uint64_t who; /* for whom it is asked: he has WANTED_EACH_MAX under way at most, WANTED_EACH_AT_ONCE of them
+                   * asked, and all such leave room for the others */
     uint64_t of;  /* who is asked: WANTED_AT_ONCE at a time, and the rest when these are answered */
 };
 

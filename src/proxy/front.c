@@ -364,6 +364,8 @@ bool front__who(struct pair *pair)
         lane__want(pair, pair->exchange.identity.ticket);
         return false;
     }
+    if (reason == REASON_UNSET && !lane__token_holds(pair->lane, &pair->exchange.identity))
+        reason = REASON_CREDENTIAL_WRONG; /* its provider left the configuration meanwhile */
     pair__stop_waiting(pair);
     go_on(pair, reason);
     return true;

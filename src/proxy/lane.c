@@ -114,7 +114,7 @@ static void recheck(struct lane *lane, struct pair *pair)
 
 /* So does a token that has ended, whose key was taken from its provider's set, or whose provider the configuration has no
  * more. */
-static bool token_holds(const struct lane *lane, const struct identity *identity)
+bool lane__token_holds(const struct lane *lane, const struct identity *identity)
 {
     for (size_t i = 0; i < lane->conf->provider_count; i++) {
         const struct identity_provider *provider = &lane->conf->providers[i];
@@ -129,7 +129,7 @@ static void recheck_token(struct lane *lane, struct pair *pair)
 {
     const struct exchange *exchange = &pair->exchange;
 
-    if (exchange->progress != CALL_NONE && exchange->identity.token != NULL && !token_holds(lane, &exchange->identity))
+    if (exchange->progress != CALL_NONE && exchange->identity.token != NULL && !lane__token_holds(lane, &exchange->identity))
         pair__close(pair, REASON_CREDENTIAL_WRONG);
 }
 

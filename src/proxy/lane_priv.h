@@ -95,6 +95,7 @@ enum code lane__init(struct lane *lane, unsigned index, struct budget *budget) M
 void lane__fini(struct lane *lane);
 void lane__woken(struct lane *lane);                     /* the audit settled something, or a verdict is there */
 void lane__adopt(struct lane *lane, struct pair *pair);  /* the current configuration, between two messages */
+bool lane__token_holds(const struct lane *lane, const struct identity *identity); /* by the configuration of now */
 bool lane__certificate_holds(const struct lane *lane, const struct pair *pair); /* the agent's, as of now */
 void lane__accept(struct lane *lane, size_t listen, struct stream *stream_take, const struct sock_address *peer);
 void lane__random_hex(struct lane *lane, char out[32]);

@@ -310,11 +310,24 @@ static void large_body(void)
     has(sim_upstream_hears(sim, 0), body + len - 20);
 }
 
+/* A reload takes the provider away while a call waits: what that says of its token then counts no more. */
+static void provider_goes(void)
+{
+    sim_agent_posts(sim, CALL, bearer(ours, "k1", ""));
+    assert_int_equal(state_now(), STATE_WHO);
+    sim->lane.conf->provider_count = 0;
+    give_set(ours, "k1");
+    has(sim_agent_hears(sim), "HTTP/1.1 401 ");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_CREDENTIAL_WRONG);
+    assert_int_equal(sim->upstream_count, 0);
+}
+
 static void test_what_follows(void **state)
 {
     (void)state;
     in_each(refused_behind);
     in_each(large_body);
+    in_each(provider_goes);
 }
 
 /* 8.2: a stream ends when its token's key is taken from the set, also where the token names no key, and where another key has its

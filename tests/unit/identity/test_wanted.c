@@ -318,6 +318,36 @@ static void some_at_once(void **state)
     wanted_free(&wanted);
 }
 
+/* Of one agent fewer than of one server: another's turn comes at once. */
+static void another_comes_between(void **state)
+{
+    struct heard heard = {0};
+    struct wanted *wanted = wanted_with(&heard);
+    struct wanted_work work[WANTED_AT_ONCE + 1];
+    struct wanted_answer answer;
+    struct wanted_key key;
+    unsigned taken = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < WANTED_EACH_MAX; i++) {
+        key = key_of(WANTED_INTROSPECTION, i);
+        key.who = key.of = 1;
+        assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer), WANTED_PENDING);
+    }
+    while (wanted_take(wanted, &work[taken]))
+        wanted_work_fini(&work[taken++]);
+    assert_int_equal(taken, WANTED_EACH_AT_ONCE);
+    key = key_of(WANTED_INTROSPECTION, 4711);
+    key.who = 2;
+    key.of = 1;
+    assert_int_equal(wanted_ask(wanted, &key, SPAN_LIT("x"), 1, &answer), WANTED_PENDING);
+    assert_true(wanted_take(wanted, &work[taken]));
+    assert_int_equal(work[taken].key.who, 2);
+    wanted_work_fini(&work[taken]);
+    assert_false(wanted_take(wanted, &work[taken]));
+    wanted_free(&wanted);
+}
+
 /* ---- many threads ---- */
 
 #define THREADS 4
@@ -401,6 +431,7 @@ int main(void)
         cmocka_unit_test(what_is_under_way_is_bounded),
         cmocka_unit_test(each_has_a_share),
         cmocka_unit_test(some_at_once),
+        cmocka_unit_test(another_comes_between),
         cmocka_unit_test(crowds_lose_and_leak_nothing),
     };
 
