@@ -481,6 +481,7 @@ static void write_head(struct writing *writing)
     buf_addf(draft->out, "# Drafted by `callgate policy learn` from %" PRIu64 " permitted calls,\n", learn->calls);
     buf_addf(draft->out, "# %.19sZ to %.19sZ. It permits what was seen, and nothing else:\n", from, to);
     buf_addf(draft->out, "# read it, widen what is too tight, drop what should not have been, add what is forbidden.\n");
+    buf_addf(draft->out, "# It asks for no group, scope, claim or plan that these calls had: add those that are needed.\n");
     buf_addf(draft->out, "policy: ");
     draft__text(draft, writing->name);
     buf_addf(draft->out, "\n\n");
