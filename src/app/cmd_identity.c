@@ -50,7 +50,7 @@ struct outcome {
     const struct identity_provider *provider;
     const struct identity_token *token;     /* NULL: of a certificate, or nobody */
     struct span principal, tenant;
-    char why[512];
+    char why[1024];
 };
 
 /* ---- what is shown ---- */
@@ -262,14 +262,14 @@ static void read_keys(struct explaining *e, const struct identity_provider *prov
     buf_init(&text, 2 * IDENTITY_KEY_SET_BYTES_MAX);
     if ((file == NULL && kept == NULL) ||
         file_read(file != NULL ? file : kept, FILE_ANY, 2 * IDENTITY_KEY_SET_BYTES_MAX, &text, &why) != CODE_OK)
-        (void)snprintf(known->from, sizeof known->from, "%s",
+        (void)snprintf(known->from, sizeof known->from, "%.159s",
                        file != NULL ? why.text : "none is kept beside the store; start the gate once, or name a file");
     else if (file == NULL)
         take_kept(known, provider, buf_peek(&text), &e->arena);
     else if (identity_key_set_read(buf_peek(&text), &known->set, &why) == CODE_OK)
         (void)snprintf(known->from, sizeof known->from, "of %.140s", file);
     else
-        (void)snprintf(known->from, sizeof known->from, "%s", why.text);
+        (void)snprintf(known->from, sizeof known->from, "%.159s", why.text);
     buf_fini(&text);
     mem_free(kept);
 }
