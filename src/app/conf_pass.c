@@ -79,7 +79,7 @@ void conf__slugs(struct conf_reader *reader, const struct yaml_node *map, struct
     if (has && name != NULL && !slug_is_in(route->name))
         CONF_FAULT(reader, name, "one name for all slugs, and a policy could not tell one server from another; write "
                    "`name: 'dojo-%s'`, or leave it out: the slug is the name then", SLUG_MARK);
-    if (!has && slug_is_in(route->name))
+    if (!has && name != NULL && slug_is_in(route->name))
         CONF_FAULT(reader, name, "the name has a slug, and the path none; write `path: /mcp/%s`", SLUG_MARK);
     if (route->upstream.path.at != NULL && has != slug_is_in(route->upstream.path))
         CONF_FAULT(reader, upstream,
