@@ -15,14 +15,16 @@
 /* The UPDATE that empties what rows of a slice have outside the chain, and NUL; NUL alone: this version has nothing there. */
 static enum code add_update(struct db *db, const struct row_shape *shape, struct buf *sql)
 {
-    struct buf is_there;
+    struct buf is_there, names;
     enum code code;
 
     buf_init(&is_there, SIZE_MAX / 2);
-    for (int i = 0; i < shape->outside; i++) {
+    buf_init(&names, SIZE_MAX / 2);
+    code = audit__columns(db, shape->name, &names);
+    for (int i = 0; i < shape->outside && code == CODE_OK; i++) {
         const char *name = shape->outside_columns[i];
 
-        if (!audit__has_column(db, shape->name, name))
+        if (!audit__is_column(&names, name))
             continue;
         if (buf_len(sql) == 0)
             (void)buf_addf(sql, "UPDATE %s SET %s = NULL", shape->name, name);
@@ -30,10 +32,11 @@ static enum code add_update(struct db *db, const struct row_shape *shape, struct
             (void)buf_addf(sql, ", %s = NULL", name);
         (void)buf_addf(&is_there, "%s%s IS NOT NULL", buf_len(&is_there) == 0 ? "" : " OR ", name);
     }
-    code = buf_code(&is_there);
+    code = code == CODE_OK ? buf_code(&is_there) : code;
     if (buf_len(sql) > 0)
         (void)buf_addf(sql, " WHERE seq > ?1 AND seq <= ?2 AND seq < ?3 AND tenant = ?4 AND time_us < ?5 AND (%.*s)",
                        SPAN_ARG(buf_peek(&is_there)));
+    buf_fini(&names);
     buf_fini(&is_there);
     return code == CODE_OK ? buf_add_byte(sql, '\0') : code;
 }

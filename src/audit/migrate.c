@@ -30,22 +30,34 @@ static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
     "ALTER TABLE decision ADD COLUMN plan_step TEXT;",
 };
 
-bool audit__has_column(struct db *db, const char *table, const char *column)
+enum code audit__columns(struct db *db, const char *table, struct buf *names)
 {
-    char sql[160];
-    int64_t count = 0;
+    struct db_stmt *stmt;
+    enum code code = db_find(db, "SELECT ' ' || group_concat(name, ' ') || ' ' FROM pragma_table_info(?1, 'main')",
+                             DB_VALUES(db_of_text(span_text(table))), &stmt);
 
-    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s', 'main') WHERE name = '%s'", table, column);
-    return db_number(db, sql, &count) == CODE_OK && count > 0;
+    buf_clear(names);
+    if (code == CODE_OK)
+        code = buf_add_span(names, db_text(stmt, 0));
+    db_finalize(&stmt);
+    return code == CODE_OK ? buf_add_byte(names, '\0') : code;
 }
 
-/* Appends ", NULL AS name" for each of the columns that the table lacks. */
-static int add_lacking(struct db *db, const char *table, const char *const *columns, int count, struct buf *sql)
+bool audit__is_column(const struct buf *names, const char *column)
+{
+    char wanted[64];
+
+    (void)snprintf(wanted, sizeof wanted, " %s ", column);
+    return strstr(buf_peek(names).at, wanted) != NULL;
+}
+
+/* Appends ", NULL AS name" for each of the columns that are not among the names. */
+static int add_lacking(const struct buf *names, const char *const *columns, int count, struct buf *sql)
 {
     int lacking = 0;
 
     for (int i = 0; i < count; i++)
-        if (!audit__has_column(db, table, columns[i])) {
+        if (!audit__is_column(names, columns[i])) {
             (void)buf_addf(sql, ", NULL AS %s", columns[i]);
             lacking++;
         }
@@ -55,22 +67,27 @@ static int add_lacking(struct db *db, const char *table, const char *const *colu
 enum code audit__complete(struct db *db)
 {
     enum code code = CODE_OK;
-    struct buf sql;
+    struct buf sql, names;
 
     buf_init(&sql, SIZE_MAX / 2);
+    buf_init(&names, SIZE_MAX / 2);
     for (int table = ROW_DECISION; table < ROW_TABLES && code == CODE_OK; table++) {
         const struct row_shape *shape = row__shape(table);
         int lacking;
 
+        code = audit__columns(db, shape->name, &names);
+        if (code != CODE_OK)
+            break;
         buf_clear(&sql);
         (void)buf_addf(&sql, "CREATE TEMP VIEW %s AS SELECT *", shape->name);
-        lacking = add_lacking(db, shape->name, shape->columns, shape->count, &sql) +
-                  add_lacking(db, shape->name, shape->outside_columns, shape->outside, &sql);
+        lacking = add_lacking(&names, shape->columns, shape->count, &sql) +
+                  add_lacking(&names, shape->outside_columns, shape->outside, &sql);
         (void)buf_addf(&sql, " FROM main.%s", shape->name);
         code = buf_add_byte(&sql, '\0');
         if (code == CODE_OK && lacking > 0)
             code = db_exec(db, buf_peek(&sql).at);
     }
+    buf_fini(&names);
     buf_fini(&sql);
     return code;
 }

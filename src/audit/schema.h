@@ -8,6 +8,7 @@
 #ifndef AUDIT_SCHEMA_H
 #define AUDIT_SCHEMA_H
 
+#include "base/buf.h"
 #include "base/code.h"
 #include "db/db.h"
 
@@ -28,7 +29,9 @@ enum code audit__refuse_newer(struct db *db, const char *path, struct why *why) 
  * lack is NULL. For readers; inserts and updates need the tables. */
 enum code audit__complete(struct db *db) MUST_USE;
 
-bool audit__has_column(struct db *db, const char *table, const char *column);
+/* The names of a table's columns, each between blanks, and NUL; whether one is among them. */
+enum code audit__columns(struct db *db, const char *table, struct buf *names) MUST_USE;
+bool audit__is_column(const struct buf *names, const char *column);
 
 /* An empty database in memory with the tables of `version`, to compare with. CODE_NOT_FOUND for one that never was. */
 enum code audit__schema_model(int64_t version, struct db **model) MUST_USE;
