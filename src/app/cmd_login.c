@@ -213,21 +213,15 @@ static int log_in(const char *socket, const struct asked *asked)
 static int show(const char *socket, const struct asked *asked)
 {
     struct answer answer;
-    struct why why = {""};
     struct buf login;
-    enum code code;
-    int status;
+    const char *text;
+    int status = control_login(socket, &login, &text);
 
-    buf_init(&login, LOGIN_BYTES);
-    buf_wipes(&login);
-    code = login_find(socket, &login, &why);
-    if (code == CODE_OK)
-        code = buf_add_byte(&login, '\0');
-    if (code != CODE_OK) {
+    if (status != OPTIONS_GO) {
         buf_fini(&login);
-        return complain_why(code, &why);
+        return status;
     }
-    status = ask_gate(socket, buf_len(&login) > 1 ? buf_peek(&login).at : NULL, &answer);
+    status = ask_gate(socket, text, &answer);
     if (status == OPTIONS_GO)
         status = tell(&answer, asked->as_json);
     answer_fini(&answer);

@@ -123,6 +123,10 @@ const char *control_socket(const char *config, struct arena *arena);
 /* Gives one command. Takes: login: what is shown of who gives it, or NULL; out: where it prints. Returns: its exit status. */
 int control_talk(const char *socket, const char *login, int argc, char **argv, int out);
 
+/* What the person shows to the gate on this socket, as login_find has it; NULL: nothing. It stands in *login, made here
+ * and the caller's (buf_fini), also where this failed. Returns: OPTIONS_GO, or a status after a complaint. */
+int control_login(const char *socket, struct buf *login, const char **text);
+
 /* The process beside the gate, which it is told through CONTROL_GATE_FD: one word when it listens, "" or why it cannot.
  * Takes: commands: the program's; argv: the configuration, the store and the audit. Blocks: until the gate has gone. */
 #define CONTROL_WORD "control-socket" /* by which the gate calls it */

@@ -227,21 +227,31 @@ int control_talk(const char *socket, const char *login, int argc, char **argv, i
     return status;
 }
 
+int control_login(const char *socket, struct buf *login, const char **text)
+{
+    struct why why = {""};
+    enum code code;
+
+    *text = NULL;
+    buf_init(login, LOGIN_BYTES);
+    buf_wipes(login);
+    code = login_find(socket, login, &why);
+    if (code == CODE_OK && !buf_is_empty(login)) {
+        code = buf_add_byte(login, '\0');
+        *text = buf_peek(login).at;
+    }
+    return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
+}
+
 /* As whoever the person shows to be. */
 static int talk_as_shown(const char *socket, int argc, char **argv)
 {
-    struct why why = {""};
     struct buf login;
-    enum code code;
-    int status;
+    const char *text;
+    int status = control_login(socket, &login, &text);
 
-    buf_init(&login, LOGIN_BYTES);
-    buf_wipes(&login);
-    code = login_find(socket, &login, &why);
-    if (code == CODE_OK)
-        code = buf_add_byte(&login, '\0');
-    status = code == CODE_OK ? control_talk(socket, buf_len(&login) > 1 ? buf_peek(&login).at : NULL, argc, argv, STDOUT_FILENO)
-                             : complain_why(code, &why);
+    if (status == OPTIONS_GO)
+        status = control_talk(socket, text, argc, argv, STDOUT_FILENO);
     buf_fini(&login);
     return status;
 }
