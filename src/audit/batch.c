@@ -124,6 +124,8 @@ static void ask_keeper(struct audit *audit)
     if (pages < audit->wal_pages) /* the WAL has begun anew */
         audit->checkpoint_pages = CHECKPOINT_PAGES;
     audit->wal_pages = pages;
+    if (audit->ledger.place.doubt[0] != '\0')
+        return; /* the -wal file that a new connection finds may be another one, and would be copied into the file */
     if (pages >= audit->checkpoint_pages) {
         audit->checkpoint_pages = pages + CHECKPOINT_PAGES;
         keeper__ask_checkpoint(&audit->keeper);

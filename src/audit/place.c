@@ -3,6 +3,7 @@
 
 #include "audit/ledger_priv.h"
 #include "base/log.h"
+#include "os/clock.h"
 #include "os/file.h"
 
 #include <errno.h>
@@ -120,9 +121,7 @@ static enum code check_file(struct ledger *ledger, const struct stat *there)
     return CODE_OK;
 }
 
-/* The connection still has the -wal file that nobody finds any more: what it holds is copied into the file, and is durable
- * there. */
-static enum code copy_lost_log(struct ledger *ledger)
+static enum code copy_once(struct ledger *ledger)
 {
     struct db_stmt *stmt;
     enum code code = db_prepare(ledger->db, "PRAGMA wal_checkpoint(FULL)", &stmt);
@@ -132,6 +131,20 @@ static enum code copy_lost_log(struct ledger *ledger)
     if (code == CODE_OK && (db_int(stmt, 0) != 0 || db_int(stmt, 1) != db_int(stmt, 2)))
         code = CODE_BUSY;
     db_finalize(&stmt);
+    return code;
+}
+
+/* The connection still has the -wal file that nobody finds any more: what it holds is copied into the file, and is durable
+ * there. SQLite waits for reads, but not for a checkpoint of another connection, such as one that the keeper began before. */
+static enum code copy_lost_log(struct ledger *ledger)
+{
+    int64_t until_us = clock_monotonic_us() + LEDGER_BUSY_WAIT_MS * INT64_C(1000);
+    enum code code = copy_once(ledger);
+
+    while (code == CODE_BUSY && clock_monotonic_us() < until_us) {
+        (void)usleep(1000);
+        code = copy_once(ledger);
+    }
     if (code == CODE_BUSY)
         (void)why_set(&ledger->place.fault, code, "%s-wal: was taken away, and somebody's read keeps what it held from being "
                       "copied: end that query", ledger->file);

@@ -13,6 +13,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +161,44 @@ static void test_log_taken_away_beside_a_reader(void **state)
     expect_all(bench, "-wal file was taken away");
     assert_int_equal(audit_whole_sum(&bench->file, "SELECT count(*) FROM decision WHERE correlation = 'denied'"),
                      audit_whole_sum(&bench->file, "SELECT count(*) FROM outcome WHERE outcome = 'not_sent'"));
+}
+
+struct copier {
+    pthread_t thread;
+    atomic_bool stopping;
+    struct db *db;
+};
+
+static void *copy_on_and_on(void *context)
+{
+    struct copier *copier = context;
+
+    while (!atomic_load(&copier->stopping))
+        if (db_exec(copier->db, "PRAGMA wal_checkpoint(PASSIVE)") != CODE_OK)
+            continue; /* it is the writer's turn */
+    return NULL;
+}
+
+/* As the keeper, which may have begun before the file was seen to be gone: SQLite does not wait for another's checkpoint. */
+static void test_log_taken_away_beside_a_checkpoint(void **state)
+{
+    struct bench *bench = *state;
+    struct copier copier = {.db = NULL};
+    struct why why = {""};
+    int64_t count;
+
+    call_some(bench, 5);
+    assert_int_equal(db_open(bench->file.path, DB_WRITE, &copier.db, &why), CODE_OK);
+    db_busy_wait(copier.db, 0);
+    assert_int_equal(db_number(copier.db, "SELECT count(*) FROM entry", &count), CODE_OK); /* it has the file open */
+    assert_int_equal(pthread_create(&copier.thread, NULL, copy_on_and_on, &copier), 0);
+    take_away(bench, "-wal");
+    call_some(bench, 20);
+    rotated(bench, 1);
+    atomic_store(&copier.stopping, true);
+    assert_int_equal(pthread_join(copier.thread, NULL), 0);
+    db_close(&copier.db);
+    expect_all(bench, "-wal file was taken away");
 }
 
 static void change(struct bench *bench, const char *sql)
@@ -321,7 +361,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_log_taken_away), TEST(test_index_taken_away_at_rest), TEST(test_foreign_log),
-        TEST(test_log_taken_away_beside_a_reader), TEST(test_index_made), TEST(test_packed), TEST(test_mode_changed),
+        TEST(test_log_taken_away_beside_a_reader), TEST(test_log_taken_away_beside_a_checkpoint),
+        TEST(test_index_made), TEST(test_packed), TEST(test_mode_changed),
         TEST(test_link_taken_away), TEST(test_locked), TEST(test_link_set_back),
         TEST(test_link_copied), TEST(test_known_by_its_log),
     };
