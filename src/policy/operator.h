@@ -38,6 +38,9 @@ struct samples {
     void (*addresses)(struct samples *samples, struct span written); /* the first of each range in it */
 };
 
+/* Told of a place that made an operator true. Takes: name: the detector's; at == NULL: it has none. */
+typedef void (*op_found_fn)(void *context, struct span name, size_t offset, size_t length);
+
 #define TYPE_BIT(type) (1u << (type))
 #define TYPES_SCALAR \
     (TYPE_BIT(JSON_NULL) | TYPE_BIT(JSON_FALSE) | TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_NUMBER) | TYPE_BIT(JSON_STRING))
@@ -55,6 +58,9 @@ struct operator {
     enum truth (*of_text)(struct rule_walk *walk, const struct op *op, struct span text);
     enum truth (*of_value)(struct rule_walk *walk, const struct op *op, const struct json_node *value);
 
+    /* All places in the text that make the operator true, from left to right, so that they can be cut out. NULL: it is about
+     * the text as a whole. */
+    void (*find)(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context);
     /* What of_text costs, in visits. NULL: next to nothing, or it counts itself. */
     uint64_t (*cost)(const struct op *op, struct span text);
 

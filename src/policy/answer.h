@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes back, as rules for answers judge it: goes on, goes on and is recorded, loses parts, or stays here.
+ *
+ * Threads: an answer and its verdict belong to one thread.
+ * Owns: nothing; texts belong to the snapshot, the rest to the scratch that was handed in.
+ * Lifetime: a verdict's: while snapshot and answer are held and the scratch is not used again.
+ * Errors: none; what cannot be decided is withheld. policy_answer_write: memory. */
+#ifndef POLICY_ANSWER_H
+#define POLICY_ANSWER_H
+
+#include "base/buf.h"
+#include "policy/policy.h"
+
+/* One message to a client, or what is left to be judged of one. */
+struct policy_answer {
+    /* `$` of `value:`: the `result`, the `error` object, or the `params` of a notification or of a server's own request; in a
+     * dialect without envelopes the body. NULL: absent. Its raw spans lie in one document. */
+    const struct json_node *root;
+    /* The method of a notification or of a server's request: it concerns the rules that name it, and those that concern the
+     * call in whose stream it comes. Otherwise empty. */
+    struct span method;
+    /* Which call it belongs to is not known (a resumed stream, a task, a stream of no call): of the question only the people,
+     * the upstream, path and query count, and all rules concern it that could. */
+    bool of_unknown;
+};
+
+enum answer_effect { ANSWER_NONE = 0, ANSWER_FLAG, ANSWER_REDACT, ANSWER_WITHHOLD };
+#define ANSWER_EFFECTS (ANSWER_WITHHOLD + 1)
+
+/* Why a rule withholds whose author wrote something else. */
+enum answer_why {
+    ANSWER_AS_WRITTEN = 0,
+    ANSWER_UNDECIDED,  /* a redaction that cannot be decided */
+    ANSWER_NOT_IN_TEXT, /* what was found is no part of a string that could be cut: a number, a name, a decoded reading */
+    ANSWER_TOO_COSTLY, /* of all rules; verdict.rule is empty */
+    ANSWER_NO_MEMORY   /* likewise */
+};
+
+#define ANSWER_RULES_MAX 64 /* applying rules that are named in the record; all are counted */
+struct answer_rule {
+    struct span id;
+    enum answer_effect written, effect; /* what it came to */
+    enum answer_why why;
+    bool monitor; /* would have; changed nothing */
+};
+
+#define ANSWER_FOUND_MAX 64
+struct answer_found {
+    struct span name; /* the detector's; of an operator that is none the rule's id */
+    uint64_t count;
+};
+
+/* A string of the answer's tree, and what it says once everything is cut out of it. */
+struct answer_edit {
+    const struct json_node *node;
+    struct span text;
+};
+
+struct answer_verdict {
+    enum answer_effect effect;
+    struct span rule;        /* that decides: of those with this effect the one with the smallest id; at == NULL: none */
+    struct span rule_reason; /* the author's `reason:`, for the audit */
+    struct span say;         /* the author's `say:`, for the agent */
+    enum answer_why why;     /* of that rule */
+    struct span undecided;   /* "rule-id: condition" of its first undecided condition; or empty */
+    uint32_t rule_count;     /* may exceed ANSWER_RULES_MAX */
+    struct answer_rule rules[ANSWER_RULES_MAX]; /* withhold, redact, flag as written, then by id; monitored ones too */
+    enum answer_effect monitor_effect; /* what the effect would be were monitored rules active */
+    struct span monitor_rule;
+    bool has_monitor;        /* some monitored rule applied */
+    uint32_t found_count;    /* by name; beyond ANSWER_FOUND_MAX they are left out */
+    struct answer_found found[ANSWER_FOUND_MAX]; /* by enforced rules, withholding and flagging ones too */
+    const struct answer_edit *edits; /* REDACT: in document order */
+    uint32_t edit_count;
+    uint64_t work; /* regex work units */
+};
+
+/* Whether any rule could have an effect on such an answer. Without `answers:` in the policy it is false at once; root is not
+ * asked for. */
+bool policy_has_answer_rules_for(const struct policy *policy, const struct question *question,
+                                 const struct policy_answer *answer, struct policy_scratch *scratch);
+
+/* Judges. Pure: the same question, answer, snapshot and state give the same verdict; only ANSWER_TOO_COSTLY may depend on
+ * speed.
+ * Takes: question: of the call that is answered, its arguments and state included; policy NULL: withholds; timed: as
+ * policy_eval. */
+void policy_judge_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                         bool timed, struct policy_scratch *scratch, struct answer_verdict *verdict);
+
+/* Appends the document with the verdict's edits made: each string is written anew, all else stays as it stands.
+ * Takes: document: canonical, in which the raw spans of the answer's tree lie. */
+enum code policy_answer_write(const struct answer_verdict *verdict, struct span document, struct buf *out) MUST_USE;
+
+const char *answer_effect_text(enum answer_effect effect); /* "none", "flag", "redact", "withhold" */
+
+#endif
