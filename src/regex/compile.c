@@ -6,7 +6,8 @@
 #include <ctype.h>
 
 #define MAX_PATTERN_BYTES 16384
-#define COMPILE_OPTIONS (PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_NEVER_UCP)
+#define COMPILE_OPTIONS \
+    (PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_NEVER_UCP | PCRE2_USE_OFFSET_LIMIT)
 #define CALLOUT_WORK 16u
 #define FIRST_OF_LINE 2u /* of PCRE2_INFO_FIRSTCODETYPE, which has no names; a byte (1) is found in no time */
 #define GROUPS_FREE 16u /* PCRE2 copies the places of all groups at each step: so many are in CALLOUT_WORK */

@@ -196,28 +196,30 @@ static bool check_utf8(struct run *run, struct span subject)
     return true;
 }
 
-static enum regex_result match_as(const struct regex *regex, struct span subject, uint32_t how,
-                                  const struct regex__limits *limits, struct regex_budget *budget)
+/* Takes: from, last: where a match may begin; the subject is checked already. Leaves the places in the thread's scratch. */
+static int match_from(struct run *run, struct span subject, size_t from, size_t last, uint32_t how,
+                      const struct regex__limits *limits)
 {
-    struct run run = {.regex = regex, .budget = budget, .search_rate = how & PCRE2_ANCHORED ? 0 : regex->search_rate};
-    struct scratch *scratch;
-    uint32_t options = PCRE2_NO_UTF_CHECK | how;
-    int result;
+    const struct regex *regex = run->regex;
+    struct scratch *scratch = scratch_get();
 
-    /* The subject is read once to check its UTF-8, and once for where a match may begin: at two bytes a unit. */
-    if (!regex_budget_spend(budget, SHORT_WORK + subject.len / 2) || !check_utf8(&run, subject) ||
-        !has_time_for(budget, subject.len * run.search_rate))
-        return REGEX_UNDECIDED;
-    scratch = scratch_get();
     if (scratch == NULL)
-        return REGEX_UNDECIDED;
-    run.stop_at = budget->work + limits->max_work;
+        return PCRE2_ERROR_NOMEMORY;
+    run->stop_at = run->budget->work + limits->max_work;
+    run->position = from;
     (void)pcre2_set_match_limit(scratch->context, limits->match_limit);
-    (void)pcre2_set_callout(scratch->context, count_work, &run);
-    result = pcre2_match(run.is_ascii && regex->ascii_code != NULL ? regex->ascii_code : regex->code,
-                         (PCRE2_SPTR)(subject.len ? subject.at : ""), subject.len, 0, options, scratch->match_data,
-                         scratch->context);
-    if (scratch->biggest_bytes > KEEP_BYTES) {
+    (void)pcre2_set_callout(scratch->context, count_work, run);
+    (void)pcre2_set_offset_limit(scratch->context, last);
+    return pcre2_match(run->is_ascii && regex->ascii_code != NULL ? regex->ascii_code : regex->code,
+                       (PCRE2_SPTR)(subject.len ? subject.at : ""), subject.len, from, PCRE2_NO_UTF_CHECK | how,
+                       scratch->match_data, scratch->context);
+}
+
+static enum regex_result result_of(int result)
+{
+    struct scratch *scratch = scratch_here;
+
+    if (scratch != NULL && scratch->biggest_bytes > KEEP_BYTES) {
         pcre2_match_data_free(scratch->match_data); /* with the heap that one greedy match has used */
         scratch->match_data = NULL;
         scratch->biggest_bytes = 0;
@@ -226,6 +228,18 @@ static enum regex_result match_as(const struct regex *regex, struct span subject
         return REGEX_NO_MATCH;
     /* 0: more groups than we keep places for */
     return result >= 0 || result == PCRE2_ERROR_PARTIAL ? REGEX_MATCH : REGEX_UNDECIDED;
+}
+
+static enum regex_result match_as(const struct regex *regex, struct span subject, uint32_t how,
+                                  const struct regex__limits *limits, struct regex_budget *budget)
+{
+    struct run run = {.regex = regex, .budget = budget, .search_rate = how & PCRE2_ANCHORED ? 0 : regex->search_rate};
+
+    /* The subject is read once to check its UTF-8, and once for where a match may begin: at two bytes a unit. */
+    if (!regex_budget_spend(budget, SHORT_WORK + subject.len / 2) || !check_utf8(&run, subject) ||
+        !has_time_for(budget, subject.len * run.search_rate))
+        return REGEX_UNDECIDED;
+    return result_of(match_from(&run, subject, 0, PCRE2_UNSET, how, limits));
 }
 
 enum regex_result regex__match(const struct regex *regex, struct span subject, bool whole,
@@ -270,6 +284,25 @@ enum regex_result regex_match(const struct regex *regex, struct span subject, bo
     if (is_too_short(regex, subject))
         return regex_budget_spend(budget, SHORT_WORK) ? REGEX_NO_MATCH : REGEX_UNDECIDED;
     return regex__match(regex, subject, whole, &limits, budget);
+}
+
+enum regex_result regex_find(const struct regex *regex, struct span subject, bool is_ascii, size_t from, size_t last,
+                             struct regex_budget *budget, struct span *found)
+{
+    struct regex__limits limits = limits_of(subject.len - from);
+    struct run run = {.regex = regex, .budget = budget, .is_ascii = is_ascii,
+                      .search_rate = from < last ? regex->search_rate : 0};
+    const PCRE2_SIZE *places;
+    int result;
+
+    if (!regex_budget_spend(budget, SHORT_WORK * 4 + (last - from) / 2))
+        return REGEX_UNDECIDED;
+    result = match_from(&run, subject, from, last, from == last ? PCRE2_ANCHORED : 0, &limits);
+    if (result >= 0) {
+        places = pcre2_get_ovector_pointer(scratch_here->match_data);
+        *found = span_part(subject, places[0], places[1] > places[0] ? places[1] - places[0] : 0);
+    }
+    return result_of(result);
 }
 
 bool regex_has_group(const struct regex *regex, const char *name)

@@ -75,7 +75,12 @@ bool regex_budget_spend(struct regex_budget *budget, uint64_t work);
  * Takes: a subject that is checked for valid UTF-8; others are undecided. */
 enum regex_result regex_match(const struct regex *regex, struct span subject, bool whole, struct regex_budget *budget);
 
-/* The same of all subjects that begin so: no match where none of them could. */
+/* Finds the first match that begins from `from` up to `last`, both on a code point, and where it is: of `\K` behind it.
+ * Takes: a subject that is known to be valid UTF-8, and whether all of it is ASCII; it may be looked at before `from`. */
+enum regex_result regex_find(const struct regex *regex, struct span subject, bool is_ascii, size_t from, size_t last,
+                             struct regex_budget *budget, struct span *found);
+
+/* As regex_match, of all subjects that begin so: no match where none of them could. */
 enum regex_result regex_may_begin(const struct regex *regex, struct span beginning, bool whole, struct regex_budget *budget);
 
 /* Matches the whole subject under a budget of its own, and finds what a named group took: one of the first nine, as
