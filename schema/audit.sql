@@ -109,6 +109,8 @@ ALTER TABLE decision ADD COLUMN claims TEXT;
 -- of it that the call is (used where the verdict is permit); NULL: none that could be used.
 ALTER TABLE decision ADD COLUMN plan TEXT;
 ALTER TABLE decision ADD COLUMN plan_step TEXT;
+-- Of version 6, in the chain: the SHA-256, in hexadecimal, of what the tool said it was when it was called. NULL: nobody knows.
+ALTER TABLE decision ADD COLUMN definition TEXT;
 
 -- What came of each permit. Written when the reply was delivered; `unknown` is written at the next start for those that
 -- a crash left open.
@@ -138,6 +140,18 @@ ALTER TABLE outcome ADD COLUMN answer_bytes INTEGER;
 ALTER TABLE outcome ADD COLUMN answer_digest BLOB;
 ALTER TABLE outcome ADD COLUMN answer_salt BLOB;
 ALTER TABLE outcome ADD COLUMN answer TEXT;
+
+-- Of version 6, in the chain. What the policy's rules for answers did to what came back: the deciding rule, its effect (redact,
+-- withhold or flag), what detectors found ({"payment_card": 2}, never the text), all rules that applied ([{"id": ..., "effect": ...}])
+-- and what could not be decided. All NULL: nothing was done.
+ALTER TABLE outcome ADD COLUMN answer_rule TEXT;
+ALTER TABLE outcome ADD COLUMN answer_effect TEXT;
+ALTER TABLE outcome ADD COLUMN answer_found TEXT;
+ALTER TABLE outcome ADD COLUMN answer_rules TEXT;
+ALTER TABLE outcome ADD COLUMN answer_undecided TEXT;
+-- As response_digest, of the body that came, where another one was delivered; and how many notifications were withheld. NULL: none.
+ALTER TABLE outcome ADD COLUMN response_digest_before BLOB;
+ALTER TABLE outcome ADD COLUMN server_withheld INTEGER;
 
 -- What happened to the gate itself: start, stop, crash, reload, policy_activated, key_made, key_revoked, audit_down,
 -- audit_up, folded, erased, checkpoint, checkpoint_key (the key that signs from here on), loss_accepted,
@@ -182,12 +196,13 @@ CREATE TRIGGER decision_update BEFORE UPDATE OF
     arguments_digest, arguments_cut, arguments_redacted, begin_digest, body_bytes, body_digest, query_bytes, query_digest,
     verdict, reason, rule, rule_reason, rules, undecided, monitor, policy_version, policy_hash, judge_us, status,
     latency_us, expects_outcome, hash, target, params_bytes, params_digest, groups, scopes, issuer, token_key, claims_bytes,
-    claims_digest, plan, plan_step ON decision
+    claims_digest, plan, plan_step, definition ON decision
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 CREATE TRIGGER outcome_update BEFORE UPDATE OF
     seq, time_us, tenant_previous, tenant, decision, outcome, reason, status, error_code, response_bytes, response_digest,
-    server_requests, server_notifications, server_denied, latency_us, upstream_us, hash, answer_bytes, answer_digest ON outcome
+    server_requests, server_notifications, server_denied, latency_us, upstream_us, hash, answer_bytes, answer_digest,
+    answer_rule, answer_effect, answer_found, answer_rules, answer_undecided, response_digest_before, server_withheld ON outcome
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 
 -- An erasure empties all values of a row at once, after an event `erased` of the row's tenant that names a later
@@ -261,7 +276,8 @@ CREATE VIEW call AS
            d.rpc_id, d.trace, d.correlation_replaced, d.arguments_bytes, d.arguments_cut, d.arguments_redacted,
            d.arguments_begin, d.body_bytes, d.query_bytes, nullif(lower(hex(d.policy_hash)), '') AS policy_hash,
            d.expects_outcome, d.time_us, d.target, d.query, d.params, d.params_bytes, o.answer, o.answer_bytes,
-           d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step
+           d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step,
+           d.definition, o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld
     FROM decision AS d LEFT JOIN outcome AS o ON o.decision = d.seq;
 
 -- What was not permitted.

@@ -3,6 +3,7 @@
 
 #include "app/command.h"
 #include "app/terminal.h"
+#include "audit/row.h"
 #include "json/json.h"
 
 #include <stdio.h>
@@ -102,9 +103,17 @@ static void add_json(struct buf *line, struct span text)
 
 static bool is_json_column(struct span name)
 {
-    return span_is(name, "arguments") || span_is(name, "rules") || span_is(name, "monitor") || span_is(name, "rpc_id") ||
-           span_is(name, "groups") || span_is(name, "scopes") ||
-           span_is(name, "detail");
+#define NAME(NAME, name) #name,
+    static const char *const names[] = {
+        "arguments", "rpc_id", DECISION_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, NAME, ROW_SKIP, ROW_SKIP)
+        OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, NAME) EVENT_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, NAME)
+    };
+#undef NAME
+    bool is_one = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        is_one = is_one || span_is(name, names[i]);
+    return is_one;
 }
 
 static void add_member(struct buf *line, struct span name, const struct query_value *value, bool first)

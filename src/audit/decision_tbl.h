@@ -65,7 +65,8 @@
     SIZE(CLAIMS_BYTES, claims_bytes, has_claims) \
     DIGEST(CLAIMS_DIGEST, claims_digest, has_claims) \
     TEXT(PLAN, plan) \
-    TEXT(PLAN_STEP, plan_step)
+    TEXT(PLAN_STEP, plan_step) \
+    TEXT(DEFINITION, definition)
 
 /* Outside the chain, so that it can be erased: the salt of the digests, and texts that they vouch for. */
 #define DECISION_OUTSIDE_TABLE(OWN, KEPT) \

@@ -149,34 +149,38 @@ enum code ledger__decision(struct ledger *ledger, const struct ring_decision *de
     return code;
 }
 
+static struct row_value salted_or_null(const struct permit *permit, bool is_there, const unsigned char of[DIGEST_BYTES],
+                                       unsigned char digest[DIGEST_BYTES])
+{
+    if (is_there)
+        digest_of_two(span_of(permit->salt, ROW_SALT_BYTES), span_of(of, DIGEST_BYTES), digest);
+    return digest_or_null(is_there, digest);
+}
+
 enum code ledger__outcome(struct ledger *ledger, uint64_t decision, const struct audit_result *from)
 {
     struct permit *permit = permits__find(&ledger->permits, decision);
     struct head *head;
     struct row_value values[O_COUNT], outside[ANSWER_COUNT] = {row_null(), row_null()};
-    unsigned char digest[DIGEST_BYTES];
+    unsigned char digest[DIGEST_BYTES], before[DIGEST_BYTES];
     enum code code;
 
     BUG_ON(permit == NULL || permit->closing); /* a second outcome, or one for what expects none */
     head = permit->head;
-    if (from->has_digest) {
-        struct digest salted;
-
-        digest_init(&salted);
-        digest_add(&salted, permit->salt, ROW_SALT_BYTES);
-        digest_add(&salted, from->response_digest, DIGEST_BYTES);
-        digest_final(&salted, digest);
-    }
 #define NUMBER(NAME, name) values[O_##NAME] = row_int((int64_t)from->name);
-    OUTCOME_TABLE(ROW_SKIP, NUMBER)
+#define TEXT(NAME, name) values[O_##NAME] = row_text(from->name);
+    OUTCOME_TABLE(ROW_SKIP, NUMBER, TEXT, TEXT)
 #undef NUMBER
+#undef TEXT
     values[O_TENANT] = head != NULL ? row_text(span_of(head->tenant, head->len)) : row_null();
     values[O_DECISION] = row_int((int64_t)decision);
     values[O_OUTCOME] = row_text(span_text(audit_outcome_text(from->outcome)));
     values[O_REASON] = row_text(span_text(reason_name(from->reason)));
     values[O_STATUS] = from->status != 0 ? row_int(from->status) : row_null();
     values[O_ERROR_CODE] = from->has_error_code ? row_int(from->error_code) : row_null();
-    values[O_RESPONSE_DIGEST] = digest_or_null(from->has_digest, digest);
+    values[O_RESPONSE_DIGEST] = salted_or_null(permit, from->has_digest, from->response_digest, digest);
+    values[O_RESPONSE_DIGEST_BEFORE] = salted_or_null(permit, from->has_digest_before, from->response_digest_before, before);
+    values[O_SERVER_WITHHELD] = size_or_null(from->server_withheld > 0, from->server_withheld);
     values[O_LATENCY] = from->outcome == OUTCOME_UNKNOWN ? row_null() : row_int(from->latency_us);
     values[O_UPSTREAM] = from->upstream_us >= 0 ? row_int(from->upstream_us) : row_null();
     values[O_ANSWER_BYTES] = from->answer.at != NULL ? row_int((int64_t)from->answer_bytes) : row_null();

@@ -28,6 +28,11 @@ static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
     "ALTER TABLE decision ADD COLUMN claims_bytes INTEGER; ALTER TABLE decision ADD COLUMN claims_digest BLOB;"
     "ALTER TABLE decision ADD COLUMN claims TEXT; ALTER TABLE decision ADD COLUMN plan TEXT;"
     "ALTER TABLE decision ADD COLUMN plan_step TEXT;",
+    /* 6: what rules did to answers, and which definition of a tool was meant */
+    "ALTER TABLE decision ADD COLUMN definition TEXT; ALTER TABLE outcome ADD COLUMN answer_rule TEXT;"
+    "ALTER TABLE outcome ADD COLUMN answer_effect TEXT; ALTER TABLE outcome ADD COLUMN answer_found TEXT;"
+    "ALTER TABLE outcome ADD COLUMN answer_rules TEXT; ALTER TABLE outcome ADD COLUMN answer_undecided TEXT;"
+    "ALTER TABLE outcome ADD COLUMN response_digest_before BLOB; ALTER TABLE outcome ADD COLUMN server_withheld INTEGER;",
 };
 
 enum code audit__columns(struct db *db, const char *table, struct buf *names)

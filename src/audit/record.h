@@ -21,6 +21,9 @@
 
 #define AUDIT_ANSWER_BYTES 262144 /* more of an answer is not kept */
 #define AUDIT_CLAIMS_BYTES 16384 /* more of claims is not kept */
+/* Of what rules for answers did: a text's end, and a JSON's, which is the string "too long" behind it. */
+#define AUDIT_SAID_TEXT_BYTES 512
+#define AUDIT_SAID_JSON_BYTES 1024
 #define AUDIT_QUERY_BYTES 16384 /* none is longer than an HTTP head */
 
 enum audit_verdict { AUDIT_DENY = 0, AUDIT_HOLD, AUDIT_PERMIT };
@@ -60,6 +63,7 @@ struct audit_decision {
     struct span params;         /* canonical JSON of what stands in params beside name and arguments, redactions
                                  * applied; or NULL */
     struct span plan, plan_step; /* hexadecimal digest of the intent plan, and its step; or NULL */
+    struct span definition;     /* hexadecimal digest of the tool's definition that the call meant, or NULL */
     /* verdict */
     enum audit_verdict verdict;
     enum reason reason;
@@ -93,6 +97,15 @@ struct audit_result { /* an outcome row */
                                  * short of room, nothing of it is */
     uint64_t answer_bytes;      /* of the whole */
     unsigned char answer_salt[16], answer_digest[32]; /* made by audit_put_result */
+    /* What rules for answers did, or NULL: recorded where audit_reserve_said gave room, and only there. */
+    bool has_said_room;
+    struct span answer_rule, answer_effect; /* the deciding rule's id; "redact", "withhold" or "flag" */
+    struct span answer_found;   /* JSON object of detectors, each with how often it found something */
+    struct span answer_rules;   /* JSON array of all rules that applied: [{"id","effect"}] */
+    struct span answer_undecided; /* as a decision's */
+    bool has_digest_before;     /* what came is not what was delivered */
+    unsigned char response_digest_before[32]; /* SHA-256 of the body that came; the writer salts it */
+    uint32_t server_withheld;   /* notifications of the server in this exchange */
 };
 
 struct audit_event {

@@ -88,7 +88,7 @@ static bool has_room(struct audit_ring *ring, uint64_t bytes, bool ticket)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t lost = atomic_load_explicit(&ring->rooms_lost, memory_order_acquire);
-    uint64_t reserved = (ring->reserved - lost) * RING_RESULT_BYTES;
+    uint64_t reserved = (ring->reserved - lost) * RING_RESULT_BYTES + ring->reserved_said;
 
     if (ticket && ring->tickets - audit_settled(ring) >= AUDIT_TICKETS / 2)
         return false;
@@ -146,24 +146,24 @@ static inline void set_text(struct texts *texts, int at, struct span text)
     texts->bytes += text.len;
 }
 
-static __attribute__((cold, noinline)) void set_cut(struct texts *texts, int at, struct span text)
+static __attribute__((cold, noinline)) void set_cut(struct texts *texts, int at, struct span text, size_t max)
 {
-    set_text(texts, at, utf8_cut(text, AUDIT_TEXT_BYTES - CUT_MARK_BYTES));
+    set_text(texts, at, utf8_cut(text, max - CUT_MARK_BYTES));
     texts->length[at] += CUT_MARK_BYTES;
     texts->bytes += CUT_MARK_BYTES;
 }
 
-static inline void set_bounded(struct texts *texts, int at, struct span text)
+static inline void set_bounded(struct texts *texts, int at, struct span text, size_t max)
 {
-    if (text.len <= AUDIT_TEXT_BYTES)
+    if (text.len <= max)
         set_text(texts, at, text);
     else
-        set_cut(texts, at, text);
+        set_cut(texts, at, text, max);
 }
 
-static inline void set_json(struct texts *texts, int at, struct span json)
+static inline void set_json(struct texts *texts, int at, struct span json, size_t max)
 {
-    set_text(texts, at, json.len <= AUDIT_JSON_BYTES ? json : SPAN_LIT("\"too long\""));
+    set_text(texts, at, json.len <= max ? json : SPAN_LIT("\"too long\""));
 }
 
 static uint64_t record_bytes(size_t fixed, const struct texts *texts)
@@ -224,8 +224,8 @@ static void gather_texts(const struct audit_decision *from, struct texts *texts)
 {
     texts->count = TEXT_COUNT;
     texts->bytes = 0;
-#define CUT(NAME, name) set_bounded(texts, TEXT_##NAME, from->name);
-#define WHOLE(NAME, name) set_json(texts, TEXT_##NAME, from->name);
+#define CUT(NAME, name) set_bounded(texts, TEXT_##NAME, from->name, AUDIT_TEXT_BYTES);
+#define WHOLE(NAME, name) set_json(texts, TEXT_##NAME, from->name, AUDIT_JSON_BYTES);
     DECISION_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE, ROW_SKIP, ROW_SKIP)
 #undef CUT
 #undef WHOLE
@@ -319,18 +319,35 @@ static void gather_answer(struct audit_ring *ring, struct audit_result *result, 
 {
     struct span answer = utf8_cut(result->answer, AUDIT_ANSWER_BYTES);
 
-    texts->count = 1;
-    texts->bytes = 0;
-    set_text(texts, 0, answer);
+    set_text(texts, RESULT_ANSWER, answer);
     if (answer.at == NULL)
         return;
     if (!has_room(ring, record_bytes(sizeof *result, texts), false)) {
-        texts->bytes = 0;
-        set_text(texts, 0, answer = span_part(answer, 0, 0));
+        texts->bytes -= answer.len;
+        set_text(texts, RESULT_ANSWER, answer = span_part(answer, 0, 0));
         atomic_fetch_add_explicit(&ring->answers_lost, 1, memory_order_relaxed);
     }
     draw_salt(ring, result->answer_salt);
     salted(result->answer_salt, answer, result->answer_digest);
+}
+
+bool audit_reserve_said(struct audit_ring *ring)
+{
+    bool is_there = has_room(ring, RING_SAID_BYTES, false);
+
+    ring->reserved_said += is_there ? RING_SAID_BYTES : 0;
+    return is_there;
+}
+
+static void gather_said(const struct audit_result *from, struct texts *texts)
+{
+    texts->count = RESULT_TEXTS;
+    texts->bytes = 0;
+#define CUT(NAME, name) set_bounded(texts, RESULT_##NAME, from->has_said_room ? from->name : SPAN_NONE, AUDIT_SAID_TEXT_BYTES);
+#define WHOLE(NAME, name) set_json(texts, RESULT_##NAME, from->has_said_room ? from->name : SPAN_NONE, AUDIT_SAID_JSON_BYTES);
+    OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE)
+#undef CUT
+#undef WHOLE
 }
 
 void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
@@ -340,10 +357,15 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *from)
     uint64_t seq;
 
     BUG_ON((result->decision == 0) == (result->ticket == 0));
+    if (result->has_said_room) {
+        BUG_ON(ring->reserved_said < RING_SAID_BYTES);
+        ring->reserved_said -= RING_SAID_BYTES;
+    }
     if (result->ticket != 0 && audit_fate(ring, result->ticket, &seq) == AUDIT_FAILED)
         return; /* the writer has taken its room back */
     BUG_ON(ring->reserved == 0);
     ring->reserved--;
+    gather_said(from, &texts);
     gather_answer(ring, result, &texts);
     put(ring, RING_RESULT, result, sizeof *result, &texts, record_bytes(sizeof *result, &texts), RING_SLEEPS);
     if (result->answer.at != NULL && ring__is_pressed(ring)) /* answers fill a ring before the writer's short sleep is over */
@@ -355,8 +377,8 @@ enum code audit_put_event(struct audit_ring *ring, const struct audit_event *eve
     struct texts texts = {.count = EVENT_TEXTS};
     uint64_t bytes;
 
-#define CUT(NAME, name) set_bounded(&texts, EVENT_##NAME, event->name);
-#define WHOLE(NAME, name) set_json(&texts, EVENT_##NAME, event->name);
+#define CUT(NAME, name) set_bounded(&texts, EVENT_##NAME, event->name, AUDIT_TEXT_BYTES);
+#define WHOLE(NAME, name) set_json(&texts, EVENT_##NAME, event->name, AUDIT_JSON_BYTES);
     EVENT_TABLE(ROW_SKIP, ROW_SKIP, CUT, WHOLE)
 #undef CUT
 #undef WHOLE
@@ -435,7 +457,11 @@ bool ring__next(const struct audit_ring *ring, struct ring_scratch *scratch, uin
         break;
     case RING_RESULT:
         memcpy(&view->result, record, sizeof view->result);
-        read_texts(record + sizeof view->result, &view->result.answer, 1);
+        read_texts(record + sizeof view->result, view->text, RESULT_TEXTS);
+#define TEXT(NAME, name) view->result.name = view->text[RESULT_##NAME];
+        OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, TEXT, TEXT)
+#undef TEXT
+        view->result.answer = view->text[RESULT_ANSWER];
         break;
     case RING_EVENT:
         memcpy(&view->event_time_us, record, sizeof view->event_time_us);

@@ -27,6 +27,13 @@ enum ring_text {
 #define RING_EVENT_TEXT(NAME, name) EVENT_##NAME,
 enum event_text { EVENT_TABLE(ROW_SKIP, ROW_SKIP, RING_EVENT_TEXT, RING_EVENT_TEXT) EVENT_TEXTS };
 
+/* Of an outcome: those that room is asked for, the answer. */
+#define RING_RESULT_TEXT(NAME, name) RESULT_##NAME,
+enum result_text {
+    OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, RING_RESULT_TEXT, ROW_SKIP)
+    OUTCOME_TABLE(ROW_SKIP, ROW_SKIP, ROW_SKIP, RING_RESULT_TEXT) RESULT_ANSWER, RESULT_TEXTS
+};
+
 struct ring_decision {
     uint64_t ticket;
     int64_t time_us, judge_us, latency_us;
@@ -48,7 +55,7 @@ struct ring_decision {
     unsigned char policy_hash[DIGEST_BYTES];
 };
 
-/* What a decision, an outcome (a struct audit_result as it is, with its answer for a text) or an event becomes in the ring:
+/* What a decision, an outcome (a struct audit_result as it is, with its texts) or an event becomes in the ring:
  * head, fixed part, lengths of the texts, texts; padded to 8 bytes. */
 struct ring_head {
     uint32_t bytes; /* of the whole record, padding included */
@@ -56,8 +63,10 @@ struct ring_head {
 };
 
 #define RING_NULL UINT32_MAX /* as a length: the text is NULL */
-/* Of an outcome without its answer, for which room is reserved. */
-#define RING_RESULT_BYTES ((sizeof(struct ring_head) + sizeof(struct audit_result) + sizeof(uint32_t) + 7) / 8 * 8)
+/* Of an outcome without its texts, for which room is reserved; and of the texts, where audit_reserve_said was asked. */
+#define RING_RESULT_BYTES \
+    ((sizeof(struct ring_head) + sizeof(struct audit_result) + RESULT_TEXTS * sizeof(uint32_t) + 7) / 8 * 8)
+#define RING_SAID_BYTES (RESULT_ANSWER * (size_t)AUDIT_SAID_JSON_BYTES)
 
 /* What rings share with their writer. */
 struct ring_shared {
@@ -85,6 +94,7 @@ struct audit_ring {
     uint64_t head_seen;
     uint64_t tickets;  /* handed out */
     uint64_t reserved; /* results that were promised room and have not come */
+    uint64_t reserved_said; /* bytes for their texts */
     unsigned char random[512]; /* salts, drawn in bulk: one system call for 32 */
     size_t random_left;
     char policy_hex[2 * DIGEST_BYTES]; /* of the last decision, and the bytes that it stands for */

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define AUDIT_APPLICATION_ID 0x43474155 /* "CGAU" */
-#define AUDIT_SCHEMA_VERSION 5          /* user_version; the rows' format stays 1 */
+#define AUDIT_SCHEMA_VERSION 6          /* user_version; the rows' format stays 1 */
 
 extern const char audit__schema[];
 

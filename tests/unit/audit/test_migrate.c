@@ -44,21 +44,23 @@ static void make_2(struct db *db, struct span dump)
     }
 }
 
-/* And in those of version 4, whose `decision` and `outcome` have more. */
-static void make_4(struct db *db, struct span dump, const char *path)
+/* And in those of version 4 and 5, whose `decision` and `outcome` have more. */
+static void make_later(struct db *db, struct span dump, const char *path, const char *more)
 {
-    char sql[256];
+    char sql[512];
     struct db *two;
 
-    assert_int_equal(db_exec(db, audit__schema_of(4)), CODE_OK);
-    assert_int_equal(db_exec(db, "PRAGMA application_id = 1128743253; PRAGMA user_version = 4"), CODE_OK);
+    assert_int_equal(db_exec(db, audit__schema_of(version)), CODE_OK);
+    (void)snprintf(sql, sizeof sql, "PRAGMA application_id = 1128743253; PRAGMA user_version = %d", (int)version);
+    assert_int_equal(db_exec(db, sql), CODE_OK);
     assert_int_equal(db_open(":memory:", DB_CREATE, &two, NULL), CODE_OK);
     make_2(two, dump);
-    (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS four", path);
+    (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS later", path);
     assert_int_equal(db_exec(two, sql), CODE_OK);
-    if (db_exec(two, "INSERT INTO four.file SELECT * FROM main.file; INSERT INTO four.event SELECT * FROM main.event;"
-                "INSERT INTO four.outcome SELECT *, NULL, NULL, NULL, NULL FROM main.outcome;"
-                "INSERT INTO four.decision SELECT *, NULL, NULL, NULL, NULL, NULL FROM main.decision") != CODE_OK)
+    (void)snprintf(sql, sizeof sql, "INSERT INTO later.file SELECT * FROM main.file; INSERT INTO later.event SELECT * FROM main.event;"
+                   "INSERT INTO later.outcome SELECT *, NULL, NULL, NULL, NULL FROM main.outcome;"
+                   "INSERT INTO later.decision SELECT *, NULL, NULL, NULL, NULL, NULL%s FROM main.decision", more);
+    if (db_exec(two, sql) != CODE_OK)
         fail_msg("%s", db_error(two));
     db_close(&two);
 }
@@ -77,8 +79,8 @@ static int setup_of(void **state)
     assert_int_equal(db_open(file.path, DB_CREATE, &db, &why), CODE_OK);
     if (version == 2)
         make_2(db, buf_peek(&old));
-    else if (version == 4)
-        make_4(db, buf_peek(&old), file.path);
+    else if (version >= 4)
+        make_later(db, buf_peek(&old), file.path, version == 4 ? "" : ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL");
     else if (db_exec(db, buf_peek(&old).at) != CODE_OK)
         fail_msg("%s", db_error(db));
     db_close(&db);
@@ -100,6 +102,12 @@ static int setup_2(void **state)
 static int setup_4(void **state) /* 8.4 */
 {
     version = 4;
+    return setup_of(state);
+}
+
+static int setup_5(void **state) /* 9.2 */
+{
+    version = 5;
     return setup_of(state);
 }
 
@@ -298,7 +306,8 @@ static void test_an_old_file_is_read_and_erased(void **state)
     struct db *db;
 
     assert_int_equal(reader__open(file->path, &db, &why), CODE_OK);
-    assert_int_equal(db_prepare(db, "SELECT count(*), count(target), count(groups), count(answer) FROM call", &stmt), CODE_OK);
+    assert_int_equal(db_prepare(db, "SELECT count(*), count(target), count(groups), count(answer) + count(answer_rule) "
+                                "FROM call", &stmt), CODE_OK);
     assert_int_equal(db_step(stmt), CODE_OK);
     assert_true(db_int(stmt, 0) == 4 && db_int(stmt, 1) == 0 && db_int(stmt, 2) == 0 && db_int(stmt, 3) == 0);
     db_finalize(&stmt);
@@ -316,7 +325,8 @@ static void test_an_old_file_is_read_and_erased(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_1, teardown), \
                    cmocka_unit_test_setup_teardown(name, setup_2, teardown), \
-                   cmocka_unit_test_setup_teardown(name, setup_4, teardown)
+                   cmocka_unit_test_setup_teardown(name, setup_4, teardown), \
+                   cmocka_unit_test_setup_teardown(name, setup_5, teardown)
 
 int main(void)
 {

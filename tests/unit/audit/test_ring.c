@@ -191,6 +191,36 @@ static void test_answers_take_what_room_there_is(void **state)
     assert_true(ring__tail(bench->ring) - ring__head(bench->ring) <= bench->ring->size);
 }
 
+/* 9.2: what rules for answers did is never lost for want of room: who gets none lets no answer go on. */
+static void test_room_for_what_was_done_is_kept(void **state)
+{
+    struct bench *bench = *state;
+    const struct audit_decision decision = audit_call("acme", "c");
+    struct audit_result result = {.outcome = OUTCOME_RESULT, .has_said_room = true, .answer_rule = SPAN_LIT("r")};
+    const struct audit_event event = {.kind = SPAN_LIT("x"), .detail = SPAN_LIT("{}")};
+    struct ring_view view;
+    int seen = 0;
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(audit_put_decision(bench->ring, &decision, &result.ticket), CODE_OK);
+    assert_true(audit_reserve_said(bench->ring));
+    while (audit_put_event(bench->ring, &event) == CODE_OK)
+        continue;
+    assert_false(audit_reserve_said(bench->ring));
+    audit_put_result(bench->ring, &result);
+    result.ticket = 1;
+    result.has_said_room = false;
+    audit_put_result(bench->ring, &result);
+    assert_int_equal(bench->ring->reserved_said, 0);
+    while (next(bench, &view))
+        if (view.kind == RING_RESULT && ++seen == 1)
+            assert_true(span_is(view.result.answer_rule, "r"));
+        else if (view.kind == RING_RESULT)
+            assert_null(view.result.answer_rule.at);
+    assert_int_equal(seen, 2);
+    assert_true(ring__tail(bench->ring) - ring__head(bench->ring) <= bench->ring->size);
+}
+
 /* What failed gives its room back, whether or not its outcome was put already. */
 static void test_room_of_failed_decisions_comes_back(void **state)
 {
@@ -330,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_long_texts_are_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_for_outcomes_is_reserved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_answers_take_what_room_there_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_room_for_what_was_done_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_of_failed_decisions_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_down_counts_and_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_more_tickets_than_fates, setup, teardown),

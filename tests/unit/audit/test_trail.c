@@ -179,8 +179,9 @@ static void change(const char *name, const char *sql)
 #define PERMIT(seq) "INSERT INTO decision " COLUMNS " VALUES (" #seq ", 1, 'acme', 'm', 0, 0, 'permit', 'permitted', 1, zeroblob(32)); "
 #define DENY(seq, hash) "INSERT INTO decision " COLUMNS " VALUES (" #seq ", 1, 'acme', NULL, 0, 0, 'deny', 'forbidden', 0, " \
                         "CAST(printf('%032d', " #hash ") AS BLOB)); "
-#define RESULT(seq, of) "INSERT INTO outcome VALUES (" #seq ", 1, NULL, 'acme', " #of ", 'result', 'completed', 200, NULL, 1, " \
-                        "NULL, 0, 0, 0, 5, 5, zeroblob(32), NULL, NULL, NULL, NULL); "
+#define RESULT(seq, of) "INSERT INTO outcome (seq, time_us, tenant, decision, outcome, reason, status, response_bytes, " \
+                        "server_requests, server_notifications, server_denied, latency_us, upstream_us, hash) VALUES (" #seq \
+                        ", 1, 'acme', " #of ", 'result', 'completed', 200, 1, 0, 0, 0, 5, 5, zeroblob(32)); "
 
 static void test_followed_as_they_end(void **state)
 {

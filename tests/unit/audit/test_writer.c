@@ -50,7 +50,7 @@ static void test_every_field_of_a_decision(void **state)
         "monitor, policy_version, hex(policy_hash), judge_us, status, latency_us, expects_outcome, length(hash), "
         "length(salt), "
         "arguments, arguments_begin, target, params_bytes, params, query, groups, scopes, issuer, token_key, claims_bytes, claims, "
-        "plan, plan_step) FROM decision";
+        "plan, plan_step, definition) FROM decision";
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
     struct audit_decision decision = {
@@ -64,6 +64,7 @@ static void test_every_field_of_a_decision(void **state)
         .target = SPAN_LIT("/v1"), .params = SPAN_LIT("{}"),
         .groups = SPAN_LIT("[\"g\",3]"), .scopes = SPAN_LIT("[]"), .issuer = SPAN_LIT("i"), .token_key = SPAN_LIT("k"), /* 8.4 */
         .claims = SPAN_LIT("{\"$\":[1]}"), .plan = SPAN_LIT("ff"), .plan_step = SPAN_LIT("2"),
+        .definition = SPAN_LIT("d0"), /* 9.3 */
         .reason = REASON_APPROVAL_REQUIRED, .rule = SPAN_LIT("r"), .rule_reason = SPAN_LIT("because"),
         .undecided = SPAN_LIT("r: a"), .rules = SPAN_LIT("[]"), .monitor = SPAN_LIT("{}"), .policy_version = 9,
         .policy_hash = SPAN_LIT("BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), .judge_us = 3,
@@ -82,7 +83,7 @@ static void test_every_field_of_a_decision(void **state)
            "\"r\",\"because\",\"[]\",\"r: a\",\"{}\",9,"
            "\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD\",3,403,"
            "77,0,32,16,\"{\\\"a\\\":1}\",null,\"/v1\",2,\"{}\",\"q=1\","
-           "\"[\\\"g\\\",3]\",\"[]\",\"i\",\"k\",9,\"{\\\"$\\\":[1]}\",\"ff\",\"2\"]");
+           "\"[\\\"g\\\",3]\",\"[]\",\"i\",\"k\",9,\"{\\\"$\\\":[1]}\",\"ff\",\"2\",\"d0\"]");
 }
 
 /* 1.24: what is not there is NULL, and NULL is not the empty text */
@@ -99,8 +100,8 @@ static void test_absent_fields(void **state)
     audit_close(&audit);
     expect(file, "SELECT json_array(tenant, session, correlation, arguments_bytes, body_bytes, body_digest, query_digest, "
                  "policy_version, policy_hash, status, tenant_previous, arguments, verdict, length(arguments_digest), "
-                 "target, params_bytes, params_digest, params, query, groups, claims_bytes, claims, plan) FROM decision",
-           "[null,null,\"\",null,null,null,null,null,null,null,null,null,\"deny\",32,null,null,null,null,null,null,null,null,null]");
+                 "target, params_bytes, params_digest, params, query, groups, claims_bytes, claims, plan, definition) FROM decision",
+           "[null,null,\"\",null,null,null,null,null,null,null,null,null,\"deny\",32,null,null,null,null,null,null,null,null,null,null]");
 }
 
 /* 1.24 */
@@ -134,6 +135,45 @@ static void test_every_field_of_an_outcome(void **state)
     expect(file, "SELECT json_array(time_us, decision, outcome, reason, status, error_code, response_digest, upstream_us) "
                  "FROM outcome WHERE decision = 3", "[6,3,\"not_sent\",\"agent_gone\",null,null,null,0]");
     assert_int_equal(second, 3);
+}
+
+/* 9.2: what rules for answers did is told where room was asked for it; too long a JSON is left out, a text is cut. */
+static void test_what_was_done_to_an_answer(void **state)
+{
+    static char id[2 * AUDIT_SAID_TEXT_BYTES], found[2 * AUDIT_SAID_JSON_BYTES];
+    struct audit_file *file = *state;
+    struct audit *audit = audit_file_open(file, 1);
+    struct audit_ring *ring = audit_ring(audit, 0);
+    const struct audit_decision decision = audit_call("acme", "c");
+    struct audit_result result = {
+        .outcome = OUTCOME_RESULT, .has_digest = true, .has_digest_before = true, .server_withheld = 4,
+        .answer_rule = SPAN_LIT("crm.cards"), .answer_effect = SPAN_LIT("redact"), .answer_found = SPAN_LIT("{\"iban\":2}"),
+        .answer_rules = SPAN_LIT("[]"), .answer_undecided = SPAN_LIT("x: deep"), .answer = SPAN_LIT("{}"), .answer_bytes = 2,
+    };
+
+    memset(id, 'i', sizeof id);
+    memset(found, '[', sizeof found);
+    digest_of(SPAN_LIT("delivered"), result.response_digest);
+    digest_of(SPAN_LIT("came"), result.response_digest_before);
+    for (int i = 0; i < 3; i++) {
+        result.has_said_room = i < 2;
+        if (result.has_said_room)
+            assert_true(audit_reserve_said(ring));
+        assert_int_equal(audit_file_wait(ring, audit_file_put(ring, &decision), &result.decision), AUDIT_DURABLE);
+        audit_put_result(ring, &result);
+        result.answer_rule = span_of(id, sizeof id);
+        result.answer_found = span_of(found, sizeof found);
+        result.server_withheld = 0;
+        result.has_digest_before = false;
+    }
+    audit_close(&audit);
+    expect(file, "SELECT json_array(answer_rule, answer_effect, answer_found, answer_rules, answer_undecided, server_withheld, answer, "
+                 "length(response_digest_before), response_digest_before <> response_digest) FROM outcome ORDER BY seq LIMIT 1",
+           "[\"crm.cards\",\"redact\",\"{\\\"iban\\\":2}\",\"[]\",\"x: deep\",4,\"{}\",32,1]");
+    expect(file, "SELECT json_array(length(CAST(answer_rule AS BLOB)), answer_found, server_withheld, response_digest_before) "
+                 "FROM outcome ORDER BY seq LIMIT 1 OFFSET 1", "[512,\"\\\"too long\\\"\",null,null]");
+    expect(file, "SELECT json_array(answer_rule, answer_effect, answer_found, answer_rules, answer_undecided) "
+                 "FROM outcome ORDER BY seq LIMIT 1 OFFSET 2", "[null,null,null,null,null]");
 }
 
 /* 1.24: digests are salted, each row with its own salt, and are what the paper says */
@@ -414,6 +454,7 @@ static void test_triggers(void **state)
         "UPDATE decision SET query = NULL", "UPDATE outcome SET answer_bytes = 1", "UPDATE outcome SET answer = 'x'",
         "UPDATE outcome SET answer_salt = NULL, answer = NULL", "UPDATE decision SET groups = '[]'",
         "UPDATE decision SET scopes = '[]'", "UPDATE decision SET plan = 'x'", "UPDATE decision SET claims = '{}'", /* 8.4 */
+        "UPDATE decision SET definition = 'x'", "UPDATE outcome SET answer_rule = 'x'", "UPDATE outcome SET server_withheld = 1", /* 9.2 */
     };
     struct audit_file *file = *state;
     struct audit *audit = audit_file_open(file, 1);
@@ -545,6 +586,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_every_field_of_a_decision), TEST(test_absent_fields), TEST(test_every_field_of_an_outcome),
+        TEST(test_what_was_done_to_an_answer),
         TEST(test_digests), TEST(test_events_and_views), TEST(test_chain_over_restarts), TEST(test_finding_rows),
         TEST(test_unfinished_becomes_unknown), TEST(test_killed_at_random), TEST(test_second_gate_is_refused),
         TEST(test_clock_jumps_back), TEST(test_triggers), TEST(test_outcomes_start_no_commit),
