@@ -32,6 +32,7 @@ enum policy_by {
 #define POLICY_SUM_PLACES 6
 #define POLICY_SUM_MAX UINT64_C(1000000000000000000) /* millionths; of one limit, and of one call */
 struct path;
+struct policy_schema;
 struct policy_limit {
     struct span rule; /* its id */
     const struct policy_limit *next; /* of the same permit; or NULL */
@@ -72,6 +73,10 @@ struct policy_past {
     enum policy_known (*is_granted)(void *context, const struct question *question, struct span rule, struct span rule_hash);
     /* What the upstream said of the tool; POLICY_UNKNOWN: nothing. */
     enum policy_known (*hint)(void *context, const struct question *question, enum policy_hint hint);
+    /* The at-th inputSchema that the call of a tool may have to fit (schema.h): of the accepted definition that was last listed
+     * in its session, or else of each accepted one, of which any may fit. It lives as long as the question. NULL: no more;
+     * where there is not even a first one, no permit that says `arguments: by_schema` applies. */
+    const struct policy_schema *(*schema_of)(void *context, const struct question *question, uint32_t at);
 };
 
 struct policy_state {

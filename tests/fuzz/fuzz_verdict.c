@@ -150,7 +150,8 @@ static enum policy_known hint(void *context, const struct question *question, en
     return given == NULL ? POLICY_UNKNOWN : given->type == JSON_TRUE ? POLICY_YES : POLICY_NO;
 }
 
-static const struct policy_past telling = {has_room, was_called, is_granted, hint};
+static const struct policy_past telling = {
+    .has_room = has_room, .was_called = was_called, .is_granted = is_granted, .hint = hint};
 
 /* ---- what must hold ---- */
 
