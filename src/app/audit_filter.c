@@ -28,6 +28,7 @@ static int check_word(const char *option, const char *word, const char *const *w
 static int check_words(const struct audit_filter *filter)
 {
     static const char *const verdicts[] = {"permit", "deny", "hold", NULL};
+    static const char *const effects[] = {"redact", "withhold", "flag", NULL};
     const char *outcomes[OUTCOME_NOT_SENT + 2] = {NULL}, *reasons[REASON_COUNT + 1] = {NULL};
     int status;
 
@@ -38,6 +39,8 @@ static int check_words(const struct audit_filter *filter)
     status = check_word("verdict", filter->verdict, verdicts);
     if (status == OPTIONS_GO)
         status = check_word("outcome", filter->outcome, outcomes);
+    if (status == OPTIONS_GO)
+        status = check_word("answer", filter->answer, effects);
     return status == OPTIONS_GO ? check_word("reason", filter->reason, reasons) : status;
 }
 
@@ -76,6 +79,8 @@ int audit_filter_read(struct audit_filter *filter, struct query *query)
         .upstream = span_text(filter->upstream), .verdict = span_text(filter->verdict), .reason = span_text(filter->reason),
         .rule = span_text(filter->rule), .outcome = span_text(filter->outcome), .client = span_text(filter->client),
         .group = span_text(filter->group), .scope = span_text(filter->scope), .text = span_text(filter->text),
+        .answer = span_text(filter->answer), .answer_rule = span_text(filter->answer_rule),
+        .detector = span_text(filter->detector),
         .status = (int64_t)filter->status, .policy_version = (int64_t)filter->policy_version,
     };
     read_session(filter, query);

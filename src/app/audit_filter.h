@@ -13,6 +13,7 @@
 
 struct audit_filter {
     const char *tenant, *correlation, *principal, *tool, *method, *upstream, *verdict, *reason, *rule, *outcome, *group, *scope;
+    const char *answer, *answer_rule, *detector;
     const char *session, *client, *since, *until, *text;
     uint64_t status, policy_version; /* 0: any */
     unsigned char session_digest[DIGEST_BYTES];
@@ -21,7 +22,11 @@ struct audit_filter {
 /* What an outcome says; a decision that waits for its own matches none. */
 #define AUDIT_OUTCOME_OPTIONS(f)                                                                                       \
     {.name = "outcome", .takes = "WORD", .help = "result, tool_error, cancelled, unknown ...", .value = &(f)->outcome},  \
-    {.name = "status", .takes = "N", .help = "the HTTP status that the agent got", .number = &(f)->status, .least = 100}
+    {.name = "status", .takes = "N", .help = "the HTTP status that the agent got", .number = &(f)->status, .least = 100}, \
+    {.name = "answer", .takes = "WORD", .help = "what came back was redacted, withheld or flagged: redact, withhold, flag",    \
+     .value = &(f)->answer},                                                                                           \
+    {.name = "answer-rule", .takes = "ID", .help = "this rule for answers applied", .value = &(f)->answer_rule},       \
+    {.name = "detector", .takes = "NAME", .help = "this detector found something in the answer", .value = &(f)->detector}
 
 #define AUDIT_DECISION_OPTIONS(f)                                                                                      \
     {.name = "tenant", .takes = "NAME", .help = "of this tenant; in texts * stands for anything", .value = &(f)->tenant},   \

@@ -169,6 +169,7 @@ static void say_request(struct story *story)
     say_value(story, " (", "dialect", "");
     say_value(story, " ", "protocol_version", "");
     say(story, show__value(&story->show->call, "dialect").at != NULL ? ")" : "");
+    say_line(story, "definition", "definition");
     say_line(story, "correlation", "correlation");
     say_value(story, ", instead of ", "correlation_replaced", "");
     say_value(story, ", trace ", "trace", "");
@@ -200,6 +201,13 @@ static void say_verdict(struct story *story)
     say_value(story, ", ", "response_bytes", " bytes");
     say_value(story, ", in ", "latency_us", " us");
     say_value(story, ", the upstream's part ", "upstream_us", " us");
+    say_line(story, "came back", "answer_effect");
+    say_value(story, ", by rule ", "answer_rule", "");
+    say_value(story, ", found ", "answer_found", "");
+    say_value(story, ", undecided ", "answer_undecided", "");
+    say_line(story, "withheld", "server_withheld");
+    say_value(story, " notifications of the server; it sent ", "server_notifications", " others");
+    say_line(story, "applying", "answer_rules");
     say_answer(story);
 }
 

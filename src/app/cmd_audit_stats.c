@@ -46,7 +46,8 @@ static int read_by(const char *text, unsigned *bys)
             by++;
         if (by == STATS_BYS)
             return complain(STATUS_USAGE, "--by: \"%.*s\" is no kind; %s%s", SPAN_ARG(word), near != NULL ? "did you mean " :
-                            "write tenant, tool, verdict, reason, rule, principal, upstream, method or outcome",
+                            "write tenant, tool, verdict, reason, rule, principal, upstream, method, outcome, answer, "
+                            "answer_rule or detector",
                             near != NULL ? near : "");
         *bys |= 1u << by;
     }
@@ -63,6 +64,9 @@ static void print_figures(struct doc *to, const struct stats_group *group)
     doc_int(to, "held", (int64_t)group->held);
     doc_int(to, "failed", (int64_t)group->failed);
     doc_int(to, "open", (int64_t)group->open);
+    doc_int(to, "redacted", (int64_t)group->redacted);
+    doc_int(to, "withheld", (int64_t)group->withheld);
+    doc_int(to, "flagged", (int64_t)group->flagged);
     doc_int(to, "p50_us", stats_percentile(group, 50));
     doc_int(to, "p95_us", stats_percentile(group, 95));
     doc_int(to, "p99_us", stats_percentile(group, 99));
@@ -191,6 +195,9 @@ static void add_total(struct buf *text, const struct stats *stats)
     buf_addf(text, "%" PRIu64 " calls from %s to %s\npermitted %" PRIu64 ", denied %" PRIu64 ", held %" PRIu64
              "; of the permitted, failed %" PRIu64 ", without outcome yet %" PRIu64 "\n", total->calls, first, last,
              total->permitted, total->denied, total->held, total->failed, total->open);
+    if (total->redacted + total->withheld + total->flagged > 0)
+        buf_addf(text, "answers redacted %" PRIu64 ", withheld %" PRIu64 ", flagged %" PRIu64 "\n", total->redacted,
+                 total->withheld, total->flagged);
     buf_addf(text, "latency p50 %s, p95 %s, p99 %s, longest %s\n", duration(stats_percentile(total, 50), p50),
              duration(stats_percentile(total, 95), p95), duration(stats_percentile(total, 99), p99),
              duration(total->max_latency_us, max));
@@ -248,7 +255,8 @@ int cmd_audit__stats(int argc, char **argv)
     const struct option options[] = {
         AUDIT_DECISION_OPTIONS(&asked.filter),
         AUDIT_OUTCOME_OPTIONS(&asked.filter),
-        {.name = "by", .takes = "LIST", .help = "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome",
+        {.name = "by", .takes = "LIST",
+         .help = "tenant,tool,verdict,reason,rule,principal,upstream,method,outcome,answer,answer_rule,detector",
          .value = &asked.by},
         {.name = "top", .takes = "N", .help = "of each, those with most calls; 10 by default, 0 for all",
          .number = &asked.rows},

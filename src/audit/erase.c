@@ -20,7 +20,7 @@ static enum code add_update(struct db *db, const struct row_shape *shape, struct
 
     buf_init(&is_there, SIZE_MAX / 2);
     buf_init(&names, SIZE_MAX / 2);
-    code = audit__columns(db, shape->name, &names);
+    code = audit__columns(db, "main", shape->name, &names);
     for (int i = 0; i < shape->outside && code == CODE_OK; i++) {
         const char *name = shape->outside_columns[i];
 

@@ -35,11 +35,11 @@ static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
     "ALTER TABLE outcome ADD COLUMN response_digest_before BLOB; ALTER TABLE outcome ADD COLUMN server_withheld INTEGER;",
 };
 
-enum code audit__columns(struct db *db, const char *table, struct buf *names)
+enum code audit__columns(struct db *db, const char *schema, const char *table, struct buf *names)
 {
     struct db_stmt *stmt;
-    enum code code = db_find(db, "SELECT ' ' || group_concat(name, ' ') || ' ' FROM pragma_table_info(?1, 'main')",
-                             DB_VALUES(db_of_text(span_text(table))), &stmt);
+    enum code code = db_find(db, "SELECT ' ' || group_concat(name, ' ') || ' ' FROM pragma_table_info(?1, ?2)",
+                             DB_VALUES(db_of_text(span_text(table)), db_of_text(span_text(schema))), &stmt);
 
     buf_clear(names);
     if (code == CODE_OK)
@@ -80,7 +80,7 @@ enum code audit__complete(struct db *db)
         const struct row_shape *shape = row__shape(table);
         int lacking;
 
-        code = audit__columns(db, shape->name, &names);
+        code = audit__columns(db, "main", shape->name, &names);
         if (code != CODE_OK)
             break;
         buf_clear(&sql);

@@ -29,8 +29,9 @@ enum code audit__refuse_newer(struct db *db, const char *path, struct why *why) 
  * lack is NULL. For readers; inserts and updates need the tables. */
 enum code audit__complete(struct db *db) MUST_USE;
 
-/* The names of a table's columns, each between blanks, and NUL; whether one is among them. */
-enum code audit__columns(struct db *db, const char *table, struct buf *names) MUST_USE;
+/* The names of a table's columns in a schema ("main", or one that is attached), each between blanks, and NUL; whether one is
+ * among them. */
+enum code audit__columns(struct db *db, const char *schema, const char *table, struct buf *names) MUST_USE;
 bool audit__is_column(const struct buf *names, const char *column);
 
 /* An empty database in memory with the tables of `version`, to compare with. CODE_NOT_FOUND for one that never was. */

@@ -85,7 +85,7 @@ static enum code find(struct db *db, const struct query *query, int64_t after, s
     const struct query_shape shape = {
         .head = "d.seq FROM (SELECT seq AS at, seq AS call FROM decision WHERE expects_outcome = 0 AND seq > ?1 UNION ALL "
                 "SELECT seq, decision FROM outcome WHERE seq > ?1) AS e CROSS JOIN decision AS d ON d.seq = e.call "
-                "LEFT JOIN main.outcome AS o ON o.decision = d.seq WHERE 1",
+                "LEFT JOIN outcome AS o ON o.decision = d.seq WHERE 1",
         .order = "e.at", .after_seq = after};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;

@@ -220,7 +220,7 @@ static enum code enter_file(struct asking *asking, size_t file, struct why *why)
     leave_file(asking);
     asking->file = file;
     code = reader__open(path, &asking->db, why);
-    asking->has_later = code == CODE_OK && (asking->query->outcome.at != NULL || asking->query->status != 0) &&
+    asking->has_later = code == CODE_OK && query__asks_outcome(asking->query) &&
                         file + 1 < asking->trail->count && reader__later(asking->db, asking->trail, file);
     if (code == CODE_OK)
         code = db_exec(asking->db, "BEGIN"); /* one view of a file that may be growing */
@@ -247,7 +247,7 @@ static const char *order_of(const struct query *query, bool newest_first)
 /* The numbers of the matching decisions of the file, in order. */
 static enum code find(struct asking *asking, bool newest_first)
 {
-    bool outcomes = asking->query->outcome.at != NULL || asking->query->status != 0;
+    bool outcomes = query__asks_outcome(asking->query);
     const struct query_shape shape = {
         .head = !outcomes ? "d.seq" QUERY_DECISIONS " WHERE 1" : asking->has_later ? "d.seq" QUERY_OUTCOMES_LATER " WHERE 1"
                                                                                  : "d.seq" QUERY_OUTCOMES " WHERE 1",

@@ -25,6 +25,7 @@ enum query_order {
 struct query {
     struct span tenant, correlation, principal, tool, method, upstream, verdict, reason, rule, outcome, client;
     struct span group, scope;   /* of who asked, among others */
+    struct span answer, answer_rule, detector; /* what was done to the answer, by which rule among others, finding what */
     struct span session;        /* the 32 bytes of the SHA-256 of what the agent sent */
     struct span text;           /* anywhere in the call, the arguments included; ASCII letters match either case */
     int64_t status, policy_version;

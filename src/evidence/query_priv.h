@@ -38,10 +38,16 @@ enum code query__select(struct db *db, const struct query *query, const struct q
                         struct db_stmt **stmt) MUST_USE;
 void query__fini(struct query_sql *sql);
 
+/* Whether a filter asks for what an outcome says. */
+bool query__asks_outcome(const struct query *query);
+
 /* Decisions, with their outcomes where a filter or a column asks for these. */
 #define QUERY_DECISIONS " FROM decision AS d"
-#define QUERY_OUTCOMES QUERY_DECISIONS " LEFT JOIN main.outcome AS o ON o.decision = d.seq"
+#define QUERY_OUTCOMES QUERY_DECISIONS " LEFT JOIN outcome AS o ON o.decision = d.seq"
 #define QUERY_OUTCOMES_LATER QUERY_OUTCOMES " LEFT JOIN temp.later AS k ON k.decision = d.seq"
+
+/* A column of the outcome, wherever it stands. */
+#define QUERY_OUTCOME(later, column) ((later) ? "coalesce(o." column ", k." column ")" : "o." column)
 
 #define QUERY_CALL "SELECT * FROM call WHERE seq = ?"
 

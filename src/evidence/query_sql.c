@@ -41,6 +41,16 @@ static void add_member(struct query_sql *sql, const char *column, struct span te
     (void)buf_add_byte(&sql->text, ')');
 }
 
+/* Among what is told of an answer: a detector that found something, a rule that applied. */
+static void add_said(struct query_sql *sql, const char *column, const char *name, struct span text)
+{
+    if (text.at == NULL)
+        return;
+    (void)buf_addf(&sql->text, " AND EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE 1", column);
+    add_text(sql, name, text);
+    (void)buf_add_byte(&sql->text, ')');
+}
+
 /* ---- free text ---- */
 
 static void any_column_like(struct query_sql *sql, const char *const *columns, struct span text)
@@ -80,13 +90,16 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, b
         {"d.tenant", query->tenant}, {"d.correlation", query->correlation}, {"d.principal", query->principal},
         {"d.tool", query->tool}, {"d.method", query->method}, {"d.upstream", query->upstream}, {"d.verdict", query->verdict},
         {"d.reason", query->reason}, {"d.rule", query->rule}, {"d.client", query->client},
-        {later ? "coalesce(o.outcome, k.outcome)" : "o.outcome", query->outcome},
+        {QUERY_OUTCOME(later, "outcome"), query->outcome}, {QUERY_OUTCOME(later, "answer_effect"), query->answer},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         add_text(sql, texts[i].column, texts[i].text);
     add_member(sql, "d.groups", query->group);
     add_member(sql, "d.scopes", query->scope);
+    add_said(sql, QUERY_OUTCOME(later, "answer_found"), "j.key", query->detector);
+    add_said(sql, QUERY_OUTCOME(later, "answer_rules"), "json_extract(CASE j.type WHEN 'object' THEN j.value END, '$.id')",
+             query->answer_rule);
     if (query->session.at != NULL)
         add(sql, " AND d.session = ", db_of_blob(query->session), "");
     add_int(sql, later ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",
@@ -96,6 +109,12 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, b
     add_int(sql, " AND d.time_us < ", query->until_us);
     add_int(sql, " AND d.seq > ", query->after_seq);
     return query->text.at != NULL ? add_free_text(sql, query->text) : CODE_OK;
+}
+
+bool query__asks_outcome(const struct query *query)
+{
+    return query->outcome.at != NULL || query->status != 0 || query->answer.at != NULL || query->answer_rule.at != NULL ||
+           query->detector.at != NULL;
 }
 
 void query__fini(struct query_sql *sql)

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "evidence/query_priv.h"
+#include "json/json.h"
 
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@
 #define FINE 32       /* buckets for each doubling */
 #define DOUBLINGS 40  /* up to two weeks */
 #define MEMORY_BYTES ((size_t)512 << 20)
+#define FOUND_BYTES ((size_t)1 << 20)
 
 struct stats_latency {
     uint32_t count[DOUBLINGS * FINE];
@@ -35,7 +37,7 @@ struct stats {
 const char *stats_by_text(enum stats_by by)
 {
     static const char *const texts[] = {"tenant", "tool", "verdict", "reason", "rule", "principal", "upstream", "method",
-                                        "outcome"};
+                                        "outcome", "answer", "answer_rule", "detector"};
 
     BUG_ON((unsigned)by >= STATS_BYS);
     return texts[by];
@@ -127,7 +129,7 @@ static enum code find_group(struct stats *stats, struct kind *kind, struct span 
 /* What one row adds. */
 struct call {
     struct span name[STATS_BYS];
-    bool permitted, held, failed, open, has_latency;
+    bool permitted, held, failed, open, redacted, withheld, flagged, has_latency;
     int64_t latency_us;
 };
 
@@ -139,13 +141,19 @@ static enum code add_to(struct stats *stats, struct stats_group *group, const st
     group->denied += !call->permitted && !call->held;
     group->failed += call->failed;
     group->open += call->open;
+    group->redacted += call->redacted;
+    group->withheld += call->withheld;
+    group->flagged += call->flagged;
     return call->has_latency ? note_latency(stats, group, call->latency_us) : CODE_OK;
 }
 
 /* In the order of enum stats_by, then what is measured. */
-#define CALLS(outcome, latency, source) \
-    "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.upstream, d.method, " outcome \
+#define CALLS(of, latency, source) \
+    "d.tenant, coalesce(d.tool, d.method), d.verdict, d.reason, d.rule, d.principal, d.upstream, d.method, " \
+    of("outcome") ", " of("answer_effect") ", " of("answer_rule") ", " of("answer_found") \
     ", d.time_us, " latency ", d.expects_outcome" source " WHERE 1"
+#define HERE(column) "o." column
+#define HERE_OR_LATER(column) "coalesce(o." column ", k." column ")"
 
 static bool is_failure(struct span outcome)
 {
@@ -156,6 +164,34 @@ static bool is_failure(struct span outcome)
         if (span_is(outcome, failures[i]))
             return true;
     return false;
+}
+
+static enum code add_by_name(struct stats *stats, struct kind *kind, struct span name, const struct call *call)
+{
+    struct stats_group *group;
+    enum code code = find_group(stats, kind, name, &group);
+
+    return code == CODE_OK ? add_to(stats, group, call) : code;
+}
+
+/* Names stand in a JSON object; what is none was too long for the record. */
+static enum code add_by_detector(struct stats *stats, const struct call *call)
+{
+    const struct json_node *found = NULL;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf text;
+    enum code code;
+
+    arena_init(&arena, FOUND_BYTES);
+    buf_init(&text, FOUND_BYTES);
+    code = json_read(call->name[STATS_DETECTOR], &json_file_rules, &text, &arena, &found, &fault);
+    if (code == CODE_OK)
+        for (const struct json_node *one = found->child; one != NULL && code == CODE_OK; one = one->next)
+            code = add_by_name(stats, &stats->kind[STATS_DETECTOR], one->key, call);
+    buf_fini(&text);
+    arena_fini(&arena);
+    return code == CODE_NOMEM ? code : CODE_OK;
 }
 
 static enum code take(struct stats *stats, struct db_stmt *row)
@@ -170,20 +206,18 @@ static enum code take(struct stats *stats, struct db_stmt *row)
     call.held = span_is(call.name[STATS_VERDICT], "hold");
     call.failed = is_failure(call.name[STATS_OUTCOME]);
     call.open = call.name[STATS_OUTCOME].at == NULL && db_int(row, STATS_BYS + 2) == 1;
+    call.redacted = span_is(call.name[STATS_ANSWER], "redact");
+    call.withheld = span_is(call.name[STATS_ANSWER], "withhold");
+    call.flagged = span_is(call.name[STATS_ANSWER], "flag");
     call.has_latency = !db_is_null(row, STATS_BYS + 1);
     call.latency_us = db_int(row, STATS_BYS + 1);
     stats->first_us = stats->first_us == 0 || time_us < stats->first_us ? time_us : stats->first_us;
     stats->last_us = time_us > stats->last_us ? time_us : stats->last_us;
     code = add_to(stats, &stats->total, &call);
-    for (int by = 0; by < STATS_BYS && code == CODE_OK; by++) {
-        struct stats_group *group;
-
-        if (stats->kind[by].buckets == NULL)
-            continue;
-        code = find_group(stats, &stats->kind[by], call.name[by], &group);
-        if (code == CODE_OK)
-            code = add_to(stats, group, &call);
-    }
+    for (int by = 0; by < STATS_BYS && code == CODE_OK; by++)
+        if (stats->kind[by].buckets != NULL)
+            code = by == STATS_DETECTOR && call.name[by].at != NULL
+                       ? add_by_detector(stats, &call) : add_by_name(stats, &stats->kind[by], call.name[by], &call);
     return code;
 }
 
@@ -218,7 +252,7 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
                             struct why *why)
 {
     const char *path = trail->files[file].path;
-    struct query_shape shape = {.head = CALLS("o.outcome", "coalesce(o.latency_us, d.latency_us)", QUERY_OUTCOMES)};
+    struct query_shape shape = {.head = CALLS(HERE, "coalesce(o.latency_us, d.latency_us)", QUERY_OUTCOMES)};
     struct db_stmt *stmt = NULL;
     struct query_sql sql;
     struct db *db;
@@ -228,7 +262,7 @@ static enum code count_file(struct stats *stats, const struct trail *trail, size
         return code;
     if (file + 1 < trail->count && reader__later(db, trail, file)) {
         shape.later = true;
-        shape.head = CALLS("coalesce(o.outcome, k.outcome)", "coalesce(o.latency_us, k.latency_us, d.latency_us)",
+        shape.head = CALLS(HERE_OR_LATER, "coalesce(o.latency_us, k.latency_us, d.latency_us)",
                            QUERY_OUTCOMES_LATER);
     }
     code = query__select(db, query, &shape, &sql, &stmt); /* one statement: one view of a file that may be growing */

@@ -15,7 +15,7 @@
 
 enum stats_by {
     STATS_TENANT = 0, STATS_TOOL, STATS_VERDICT, STATS_REASON, STATS_RULE, STATS_PRINCIPAL, STATS_UPSTREAM, STATS_METHOD,
-    STATS_OUTCOME, STATS_BYS
+    STATS_OUTCOME, STATS_ANSWER, STATS_ANSWER_RULE, STATS_DETECTOR, STATS_BYS /* a call counts for each of its detectors */
 };
 
 const char *stats_by_text(enum stats_by by); /* "tenant" ... */
@@ -30,6 +30,7 @@ struct stats_group {
     uint64_t calls, permitted, denied, held;
     uint64_t failed;             /* tool_error, protocol_error, http_error, upstream_failure, timeout */
     uint64_t open;               /* permits without their outcome */
+    uint64_t redacted, withheld, flagged; /* answers */
     uint64_t latencies;          /* calls that have one */
     int64_t max_latency_us;
     struct stats_latency *latency;

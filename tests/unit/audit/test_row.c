@@ -91,7 +91,7 @@ static void test_columns_are_the_schemas(void **state)
         int64_t columns;
 
         buf_init(&names, 65536);
-        assert_int_equal(audit__columns(db, shape->name, &names), CODE_OK);
+        assert_int_equal(audit__columns(db, "main", shape->name, &names), CODE_OK);
 
         for (int i = 0; i < shape->count + shape->outside; i++) {
             const char *name = i < shape->count ? shape->columns[i] : shape->outside_columns[i - shape->count];

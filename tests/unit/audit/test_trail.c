@@ -180,8 +180,10 @@ static void change(const char *name, const char *sql)
 #define DENY(seq, hash) "INSERT INTO decision " COLUMNS " VALUES (" #seq ", 1, 'acme', NULL, 0, 0, 'deny', 'forbidden', 0, " \
                         "CAST(printf('%032d', " #hash ") AS BLOB)); "
 #define RESULT(seq, of) "INSERT INTO outcome (seq, time_us, tenant, decision, outcome, reason, status, response_bytes, " \
-                        "server_requests, server_notifications, server_denied, latency_us, upstream_us, hash) VALUES (" #seq \
-                        ", 1, 'acme', " #of ", 'result', 'completed', 200, 1, 0, 0, 0, 5, 5, zeroblob(32)); "
+                        "server_requests, server_notifications, server_denied, latency_us, upstream_us, hash, answer_effect, " \
+                        "answer_rule, answer_found, answer_rules) VALUES (" #seq ", 1, 'acme', " #of ", 'result', 'completed', 200, " \
+                        "1, 0, 0, 0, 5, 5, zeroblob(32), 'redact', 'cards', " \
+                        "'{\"iban\":2,\"email\":1}', '[{\"id\":\"cards\"},{\"id\":\"seen\"}]'); "
 
 static void test_followed_as_they_end(void **state)
 {
@@ -310,6 +312,7 @@ static const char *entries(const struct query *query)
 static void test_an_outcome_behind_a_rotation(void **state)
 {
     struct query query = {.after_seq = 11, .limit = 1, .order = QUERY_OLDEST_FIRST};
+    const struct stats_group *const *groups;
     struct stats *stats;
     struct trail trail;
     struct follow *follow;
@@ -332,14 +335,33 @@ static void test_an_outcome_behind_a_rotation(void **state)
     assert_string_equal(ask(true, &query), "12 ");
     query.outcome = SPAN_LIT("timeout");
     assert_string_equal(ask(true, &query), "");
+    /* 9.2: what rules for answers did, likewise; a file of an earlier version has none of it */
+    query = (struct query){.answer = SPAN_LIT("redact"), .answer_rule = SPAN_LIT("see*"), .detector = SPAN_LIT("email")};
+    assert_string_equal(ask(true, &query), "12 ");
+    assert_string_equal(ask(true, &(struct query){.answer = SPAN_LIT("withhold")}), "");
+    assert_string_equal(ask(true, &(struct query){.answer_rule = SPAN_LIT("see")}), "");
+    assert_string_equal(ask(true, &(struct query){.detector = SPAN_LIT("2")}), "");
     assert_int_equal(trail_find(file.path, true, &trail, &why), CODE_OK);
     assert_int_equal(audit_stats(&trail, &(struct query){0}, 0, &stats, &why), CODE_OK);
     assert_true(stats_total(stats)->open == 0 && stats_total(stats)->permitted == 1 && stats_total(stats)->latencies == 1);
+    stats_free(&stats);
+    assert_int_equal(audit_stats(&trail, &(struct query){0}, 1u << STATS_ANSWER | 1u << STATS_DETECTOR, &stats, &why), CODE_OK);
+    assert_true(stats_total(stats)->redacted == 1 && stats_total(stats)->withheld == 0);
+    assert_int_equal(stats_groups(stats, STATS_DETECTOR, &groups), 3);
+    assert_true(groups[0]->name.at == NULL && groups[1]->calls == 1 && groups[2]->calls == 1);
+    assert_true(span_is(groups[1]->name, "email") && span_is(groups[2]->name, "iban"));
+    assert_int_equal(stats_groups(stats, STATS_ANSWER, &groups), 2);
+    assert_true(span_is(groups[1]->name, "redact"));
     stats_free(&stats);
     trail_fini(&trail);
     assert_string_equal(entries(&(struct query){0}), "d12:m d13: d14: o15:m ");
     assert_string_equal(entries(&(struct query){.verdict = SPAN_LIT("permit")}), "d12:m o15:m ");
     assert_string_equal(entries(&(struct query){.verdict = SPAN_LIT("deny")}), "d13: d14: ");
+    change("audit.db", "DROP TRIGGER outcome_update; DROP VIEW denial; DROP VIEW unfinished; DROP VIEW call; "
+           "ALTER TABLE outcome DROP COLUMN answer_rules; ALTER TABLE outcome DROP COLUMN answer_found");
+    query = (struct query){.outcome = SPAN_LIT("result"), .answer = SPAN_LIT("redact")};
+    assert_string_equal(ask(true, &query), "12 ");
+    assert_string_equal(ask(true, &(struct query){.detector = SPAN_LIT("email")}), "");
 }
 
 /* 6.3: a call that lasted over two rotations. */
