@@ -104,6 +104,15 @@ static void write_providers(const struct serve *serve, struct buf *out)
     }
 }
 
+static void write_answers(const struct proxy_gauges *proxy, struct buf *out)
+{
+    buf_add_text(out, "# HELP callgate_answers_total Answers and messages of servers, by what rules for answers did to them.\n"
+                      "# TYPE callgate_answers_total counter\n");
+    for (enum answer_effect effect = ANSWER_FLAG; effect < ANSWER_EFFECTS; effect++)
+        buf_addf(out, "callgate_answers_total{effect=\"%s\"} %llu\n", answer_effect_text(effect),
+                 (unsigned long long)proxy->answers[effect]);
+}
+
 static enum code measure(void *context, struct buf *out)
 {
     const struct serve *serve = context;
@@ -184,6 +193,7 @@ static enum code measure(void *context, struct buf *out)
     write_certificates(serve->conf->proxy, out);
     write_providers(serve, out);
     serve__measure_outgoing(serve, out);
+    write_answers(&proxy, out);
     return metrics_write(serve->metrics, gauges, sizeof gauges / sizeof gauges[0], out);
 }
 

@@ -138,6 +138,7 @@
     X(MENDED, "mended", NOBODY, 0, 0, NONE, "The reply was delivered with a fault mended, as the route is lenient.") \
     X(MENDED_STRIPPED, "mended_stripped", NOBODY, 0, 0, NONE, "The reply was delivered with a fault mended, and without characters that deceive a reader.") \
     X(QUESTION_DENIED, "question_denied", POLICY, 0, 4030, POLICY, "The server's request is not permitted.")                   \
+    X(ANSWER_WITHHELD, "answer_withheld", POLICY, 403, 4030, POLICY, "What came back is withheld.")                            \
     X(QUESTION_LIMIT, "question_limit", UPSTREAM, 0, 4290, RATE, "The server has too many open requests in this session.")     \
     X(STREAM_ENDED, "stream_ended", NOBODY, 0, 0, NONE, "The event stream ended.")                                             \
     X(STREAM_IDLE, "stream_idle", UPSTREAM, 504, 5030, UNAVAILABLE, "The upstream fell silent in the middle of its answer.")   \

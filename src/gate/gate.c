@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/answer.h"
 #include "gate/gate_priv.h"
 
 #include "base/bug.h"
@@ -172,8 +173,7 @@ struct policy *gate_policy(struct gate_shared *shared)
     return policy;
 }
 
-/* Takes the current snapshots; without a change this is one load. */
-static void follow(struct gate *gate)
+void gate__follow(struct gate *gate)
 {
     struct gate_shared *shared = gate->shared;
     struct gate_snapshot *held;
@@ -200,7 +200,7 @@ static void follow(struct gate *gate)
 
 struct identity_keys *gate_keys(struct gate *gate)
 {
-    follow(gate);
+    gate__follow(gate);
     return gate->keys;
 }
 
@@ -227,10 +227,10 @@ static void make_consistent(struct verdict *verdict)
         verdict->redact_all = true;
 }
 
-/* Nobody can make a server ask again: its messages are held for good. */
-static struct gate_moment moment_of(const struct gate *gate, const struct gate_message *message)
+struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_message *message)
 {
     return (struct gate_moment){
+        /* Nobody can make a server ask again: its messages are held for good. */
         .state = gate->shared->state, .approvals = message->from_server ? NULL : gate->shared->approvals,
         .now_us = message->read_us + gate->shared->clock_us,
     };
@@ -250,7 +250,7 @@ static void settle_unjudged(enum reason refused, struct verdict *verdict)
 static void evaluate(struct gate *gate, const struct gate_message *message, struct gate_decision *decision)
 {
     struct question question = gate__question_of(message);
-    struct gate_moment moment = moment_of(gate, message);
+    struct gate_moment moment = gate__moment_of(gate, message);
     enum reason refused = gate__plan(gate, message, &moment, decision);
     bool settled = false;
 
@@ -306,7 +306,7 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
     int64_t began_us = clock_monotonic_us();
 
     gate_decision_init(decision);
-    follow(gate);
+    gate__follow(gate);
     decision->policy = gate->policy;
     decision->held = gate->held;
     if (gate->held != NULL)
@@ -333,7 +333,7 @@ static __attribute__((noinline)) void redact_again(struct gate *gate, const stru
 {
     struct verdict *verdict = &decision->verdict;
     struct question question = gate__question_of(message);
-    struct gate_moment moment = moment_of(gate, message);
+    struct gate_moment moment = gate__moment_of(gate, message);
     struct verdict again;
 
     question.state = gate_moment_view(&moment);
@@ -434,7 +434,7 @@ static void note(struct gate *gate, const struct gate_message *message, const st
 
     if (watches(decision->policy) || watches(latest)) {
         struct question question = gate__question_of(message);
-        struct gate_moment moment = moment_of(gate, message);
+        struct gate_moment moment = gate__moment_of(gate, message);
         struct policy_met met = gate_met(&decision->verdict);
 
         gate_state_note(&moment, decision->policy, &question, &met);
@@ -525,7 +525,7 @@ void gate_decision_fini(struct gate_decision *decision)
 struct span gate_lacking_scope(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
 {
     struct question question = gate__question_of(message);
-    struct gate_moment moment = moment_of(gate, message);
+    struct gate_moment moment = gate__moment_of(gate, message);
 
     question.state = gate_moment_view(&moment);
     gate->serial++;
@@ -543,16 +543,18 @@ bool gate_may_see(struct gate *gate, const struct gate_message *message, struct 
     question.any_resource = is_template;
     question.any_scope = message->may_step_up;
     question.root = NULL;
-    follow(gate);
+    gate__follow(gate);
     gate->serial++;
     return policy_could_permit(gate->policy, &question, gate->scratch);
 }
 
-bool gate_passes(struct gate *gate, const struct gate_message *message, struct span method, struct gate_passing *passing)
+bool gate_passes(struct gate *gate, const struct gate_message *message, const struct gate_came *came,
+                 struct gate_passing *passing)
 {
+    struct span method = came->method;
     struct question question;
 
-    follow(gate);
+    gate__follow(gate);
     if (gate->policy == NULL || method.len > sizeof passing->method)
         return false;
     if (passing->generation == gate->generation && span_equals(span_of(passing->method, passing->method_len), method))
@@ -562,7 +564,7 @@ bool gate_passes(struct gate *gate, const struct gate_message *message, struct s
     question.answers = question.tool = question.prompt = question.resource = question.shown = question.query = SPAN_NONE;
     question.root = question.meta = question.params = NULL;
     gate->serial++;
-    passing->passes = policy_permits_all(gate->policy, &question, gate->scratch);
+    passing->passes = policy_permits_all(gate->policy, &question, gate->scratch) && !gate_weighs(gate, message, NULL, came);
     passing->generation = gate->generation;
     passing->method_len = (uint8_t)method.len;
     memcpy(passing->method, method.at, method.len);

@@ -185,8 +185,11 @@ struct gate_passing {
     char method[128];
 };
 
-/* Whether every notification of this method that a server sends in this exchange is permitted under the current snapshot,
- * whatever it holds, and leaves nothing behind: then none needs to be judged. */
-bool gate_passes(struct gate *gate, const struct gate_message *message, struct span method, struct gate_passing *passing);
+struct gate_came;
+
+/* Whether every notification of came->method that a server sends in this exchange is permitted under the current snapshot,
+ * whatever it holds, and leaves nothing behind, and no rule for answers concerns it: then none needs to be judged. */
+bool gate_passes(struct gate *gate, const struct gate_message *message, const struct gate_came *came,
+                 struct gate_passing *passing);
 
 #endif

@@ -129,6 +129,12 @@ enum code gate__bound_text(struct record_text *text, const struct policy *policy
 
 struct question gate__question_of(const struct gate_message *message);
 
+/* Takes the current snapshots; without a change this is one load. */
+void gate__follow(struct gate *gate);
+
+/* The past as it is when the message is judged. */
+struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_message *message);
+
 /* What the verdict says is to be redacted lies in the scratch; where that has been used since, it is found again. */
 void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
 

@@ -118,7 +118,10 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
         put_approval(out, denial->asked);
         break;
     case DENIAL_POLICY:
-        buf_add_text(out, "This call was not permitted; do not retry it unchanged.");
+        /* What it did is done; nobody should do it again to see what it says. */
+        buf_add_text(out, denial->reason == REASON_ANSWER_WITHHELD
+                              ? "This call was made, and what came back is withheld; do not retry it."
+                              : "This call was not permitted; do not retry it unchanged.");
         if (denial->reason == REASON_APPROVAL_REFUSED || denial->reason == REASON_OUTGOING_MISSING ||
             (denial->reason >= REASON_PLAN_REQUIRED && denial->reason <= REASON_PLAN_FOREIGN))
             buf_addf(out, " %s", reason_text(denial->reason));

@@ -19,6 +19,9 @@ struct batch {
     struct sse_event event;
     struct mcp_part *parts;  /* MCP_BATCH_PARTS_MAX; NULL: none was needed yet */
     size_t part_count, part_at;
+    uint64_t part_bytes;     /* no part may have more */
+    bool is_whole;           /* the parts are those of a whole reply, and become */
+    struct buf list;
     size_t count;
     struct call members[];
 };
@@ -26,7 +29,7 @@ struct batch {
 size_t batch__held_bytes(const struct exchange *exchange)
 {
     const struct batch *batch = exchange->batch;
-    size_t bytes = batch->raw.size + batch->id.size;
+    size_t bytes = batch->raw.size + batch->id.size + batch->list.size;
 
     for (size_t i = 0; i < batch->count; i++)
         bytes += batch->members[i].canonical.size + batch->members[i].answer.size;
@@ -93,6 +96,7 @@ enum reason batch__read(struct pair *pair)
     exchange->batch = batch;
     buf_init(&batch->raw, SIZE_MAX / 2);
     buf_init(&batch->id, SSE_ID_MAX_BYTES);
+    buf_init(&batch->list, SIZE_MAX / 2);
     buf_init(&whole, SIZE_MAX / 2);
     buf_move(&whole, &exchange->call->canonical);
     batch->count = array->count;
@@ -341,28 +345,10 @@ static enum reason take_apart(struct pair *pair, struct span data, uint64_t max_
     if (batch->parts == NULL)
         return REASON_MEMORY;
     buf_clear(&batch->raw);
-    batch->raw.cap_bytes = max_bytes;
+    batch->raw.cap_bytes = batch->part_bytes = max_bytes;
     batch->part_at = 0;
     return mcp_batch_split(data, &batch->raw, batch->parts, MCP_BATCH_PARTS_MAX, &batch->part_count, is_array,
                            &exchange->fault);
-}
-
-/* Reads one answer as that of its call, in whose place the exchange is left. Returns: REASON_PERMITTED: it is in *reply. */
-static enum reason read_answer(struct pair *pair, struct call *member, const struct mcp_part *part,
-                               uint64_t max_bytes, struct mcp_reply *reply)
-{
-    struct exchange *exchange = &pair->exchange;
-    enum reason reason = reply__read(pair, part->body, max_bytes, reply);
-
-    (void)member;
-    if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, exchange->call->message.id)))
-        reason = REASON_UPSTREAM_UNASKED;
-    if (reason != REASON_PERMITTED)
-        return reason;
-    exchange->call->is_answered = true;
-    reply__settle(pair, reply, false);
-    exchange__delivered(pair, reply->body);
-    return reason;
 }
 
 static enum code add_to_list(struct buf *list, struct span json)
@@ -394,51 +380,16 @@ static enum code add_missing(struct pair *pair, struct buf *list)
     return code;
 }
 
-static enum reason gather(struct pair *pair, struct span raw, struct buf *list)
+/* Nothing of a whole reply goes down where a part of it may not. */
+static void fail(struct pair *pair, enum reason reason)
 {
-    struct exchange *exchange = &pair->exchange;
-    struct batch *batch = exchange->batch;
-    uint64_t max_bytes = exchange->route->limits.response_bytes;
-    bool is_array;
-    enum reason reason = take_apart(pair, raw, max_bytes, &is_array);
+    struct batch *batch = pair->exchange.batch;
 
-    for (; reason == REASON_PERMITTED && batch->part_at < batch->part_count; batch->part_at++) {
-        const struct mcp_part *part = &batch->parts[batch->part_at];
-        struct call *member = find(batch, part);
-        struct mcp_reply reply = {0};
-
-        if (member == NULL)
-            return REASON_UPSTREAM_UNASKED;
-        exchange->call = member;
-        reason = read_answer(pair, member, part, max_bytes, &reply);
-        exchange->call = &exchange->own;
-        if (reason == REASON_PERMITTED && add_to_list(list, reply.body) != CODE_OK)
-            reason = REASON_MEMORY;
-    }
-    if (reason == REASON_PERMITTED && (add_missing(pair, list) != CODE_OK || buf_add_byte(list, ']') != CODE_OK))
-        reason = REASON_MEMORY;
-    return reason;
+    batch->part_at = batch->part_count;
+    if (batch->is_whole)
+        batch__unsettle(&pair->exchange);
+    reply__fail(pair, OUTCOME_REFUSED, reason);
 }
-
-void batch__deliver(struct pair *pair, struct span raw)
-{
-    struct exchange *exchange = &pair->exchange;
-    struct buf *list = &exchange->body;
-    enum reason reason;
-
-    buf_clear(list);
-    reason = gather(pair, raw, list);
-    if (reason == REASON_PERMITTED) {
-        buf_fini(&exchange->reply);
-        exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
-        reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(list), list, NULL);
-    } else {
-        batch__unsettle(exchange); /* nothing of it goes down */
-        reply__fail(pair, OUTCOME_REFUSED, reason);
-    }
-}
-
-/* ---- event streams ---- */
 
 bool batch__has_parts(const struct exchange *exchange)
 {
@@ -452,26 +403,86 @@ bool batch__next(struct pair *pair)
     struct batch *batch = exchange->batch;
     const struct mcp_part *part = &batch->parts[batch->part_at++];
     bool is_last = batch->part_at == batch->part_count; /* who resumes behind the event's id has seen all of it */
-    const struct sse_event *event = is_last ? &batch->event : &bare;
     struct call *member = find(batch, part);
-    uint64_t max_bytes = exchange->route->limits.event_bytes;
     struct mcp_reply reply = {0};
     enum reason reason = REASON_UPSTREAM_UNASKED;
+    bool goes_on;
 
-    if (member != NULL) {
-        exchange->call = member;
-        reason = read_answer(pair, member, part, max_bytes, &reply);
-        exchange->call = &exchange->own;
-    } else if (!part->is_response) {
-        reason = reply__read(pair, part->body, max_bytes, &reply);
-    }
-    if (reason != REASON_PERMITTED) {
-        batch->part_at = batch->part_count;
-        reply__fail(pair, OUTCOME_REFUSED, reason);
-        return true;
-    }
-    return member != NULL ? stream__emit(pair, event, reply.body) : question__take(pair, event, &reply);
+    exchange->call = member != NULL ? member : &exchange->own;
+    if (member != NULL || (!part->is_response && !batch->is_whole))
+        reason = reply__read(pair, part->body, batch->part_bytes, &reply);
+    if (member != NULL && reason == REASON_PERMITTED &&
+        (reply.kind != MCP_RESPONSE || !span_equals(reply.id, member->message.id)))
+        reason = REASON_UPSTREAM_UNASKED;
+    goes_on = reason == REASON_PERMITTED && question__take(pair, is_last ? &batch->event : &bare, &reply, member != NULL);
+    exchange->call = &exchange->own;
+    if (reason != REASON_PERMITTED)
+        fail(pair, reason);
+    return goes_on;
 }
+
+bool batch__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+
+    exchange->call->is_answered = true;
+    reply__settle(pair, reply, false);
+    exchange__delivered(pair, reply->body);
+    exchange->call = &exchange->own;
+    if (!batch->is_whole)
+        return stream__emit(pair, event, reply->body);
+    if (add_to_list(&batch->list, reply->body) == CODE_OK)
+        return true;
+    fail(pair, REASON_MEMORY);
+    return false;
+}
+
+struct call *batch__first(const struct exchange *exchange)
+{
+    return &exchange->batch->members[0];
+}
+
+bool batch__gathers(const struct exchange *exchange)
+{
+    return exchange->batch != NULL && exchange->batch->is_whole;
+}
+
+/* Its list goes down once each part has been judged. */
+void batch__go_on(struct pair *pair)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+
+    while (exchange->question == NULL && batch__has_parts(exchange))
+        (void)batch__next(pair);
+    if (exchange->question != NULL || exchange->upstream_done || pair->ending != REASON_UNSET)
+        return;
+    if (add_missing(pair, &batch->list) != CODE_OK || buf_add_byte(&batch->list, ']') != CODE_OK) {
+        fail(pair, REASON_MEMORY);
+        return;
+    }
+    exchange__settle(pair, OUTCOME_ACCEPTED, REASON_COMPLETED); /* of notifications and answers among them */
+    reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), buf_peek(&batch->list), &batch->list,
+                   NULL);
+}
+
+void batch__deliver(struct pair *pair, struct span raw)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct batch *batch = exchange->batch;
+    bool is_array;
+    enum reason reason = take_apart(pair, raw, exchange->route->limits.response_bytes, &is_array);
+
+    batch->is_whole = true;
+    buf_fini(&exchange->reply);
+    if (reason == REASON_PERMITTED)
+        batch__go_on(pair);
+    else
+        fail(pair, reason);
+}
+
+/* ---- event streams ---- */
 
 bool batch__take(struct pair *pair, const struct sse_event *event)
 {
@@ -533,8 +544,10 @@ void batch__finish(struct pair *pair)
         buf_fini(&member->canonical);
         buf_fini(&member->answer);
         exchange->server_requests = exchange->server_notifications = exchange->server_denied = 0; /* told with the first */
+        exchange->server_withheld = 0;
     }
     buf_fini(&batch->raw);
     buf_fini(&batch->id);
+    buf_fini(&batch->list);
     exchange->batch = NULL;
 }

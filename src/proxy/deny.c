@@ -166,6 +166,17 @@ enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, en
     return code;
 }
 
+enum code deny__withheld(struct pair *pair, struct span say, struct buf *out)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_denial denial = denial_of(exchange, REASON_ANSWER_WITHHELD);
+    enum mcp_form form;
+
+    denial.say = say;
+    denial.wants_sse = false;
+    return exchange->dialect->denial_write(&exchange->call->message, &denial, out, &form);
+}
+
 /* HTTP+SSE: the answer to the POST says only that it was taken. Where the stream is gone, it says that, and the rest. */
 static enum code tell_by_stream(struct pair *pair, struct buf *text, enum mcp_form *form)
 {

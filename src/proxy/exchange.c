@@ -335,8 +335,9 @@ static void judge_items(struct exchange *exchange, struct gate *gate)
 }
 
 /* The time of a call is this: who keeps many heads waiting for their bodies gets no room under limits of times gone by. */
-void exchange__decide(struct exchange *exchange, struct gate *gate)
+static void decide(struct pair *pair, struct gate *gate)
 {
+    struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
 
     call->asked.time_us = clock_wall_us();
@@ -354,8 +355,10 @@ void exchange__decide(struct exchange *exchange, struct gate *gate)
 bool exchange__judge(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
+    /* What was refused already costs nothing to judge. */
+    size_t bytes = exchange->call->asked.refused == REASON_UNSET ? buf_len(&exchange->call->canonical) : 0;
 
-    if (exchange->progress < CALL_JUDGED && !judge__has_verdict(pair))
+    if (exchange->progress < CALL_JUDGED && !judge__has_done(pair, bytes, decide))
         return false;
     exchange->progress = CALL_JUDGED;
     pair__stop_waiting(pair);
@@ -397,6 +400,7 @@ static void put_outcome(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
+    struct buf texts[2];
     struct audit_result result = {
         .decision = call->seq,
         .ticket = call->decision.ticket,
@@ -410,6 +414,7 @@ static void put_outcome(struct pair *pair)
         .server_requests = exchange->server_requests,
         .server_notifications = exchange->server_notifications,
         .server_denied = exchange->server_denied,
+        .server_withheld = exchange->server_withheld,
         .latency_us = pair__now_us(pair) - call->asked.began_us,
         .upstream_us = exchange->first_reply_us && exchange->sent_us ? exchange->first_reply_us - exchange->sent_us : -1,
     };
@@ -423,11 +428,17 @@ static void put_outcome(struct pair *pair)
         result.answer = buf_is_empty(&call->answer) ? SPAN_LIT("") : buf_peek(&call->answer);
         result.answer_bytes = call->answer_bytes;
     }
+    for (size_t i = 0; i < 2; i++)
+        buf_init(&texts[i], SIZE_MAX / 2);
+    if (call->answered != NULL)
+        answered__tell(call->answered, &result, texts);
     if (call->response_bytes > 0) {
         digest_final(&call->digest, result.response_digest);
         result.has_digest = true;
     }
     gate_outcome(pair->lane->gate, &result);
+    for (size_t i = 0; i < 2; i++)
+        buf_fini(&texts[i]);
 }
 
 static void pay_outcome(struct pair *pair)

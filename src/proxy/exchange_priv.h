@@ -9,7 +9,7 @@
 #define PROXY_EXCHANGE_PRIV_H
 
 #include "crypto/digest.h"
-#include "gate/gate.h"
+#include "gate/answer.h"
 #include "http/head.h"
 #include "json/json.h"
 #include "mcp/session.h"
@@ -40,6 +40,19 @@ enum body_kind {
  * server. WRITTEN: it is in front.out or gone. */
 enum reply_head { REPLY_HEAD_DUE = 0, REPLY_HEAD_HELD, REPLY_HEAD_WRITTEN };
 
+/* What rules for answers did to what came back: the strongest effect, its rule, all that was found, and the digest of the
+ * messages that were changed or withheld, as they came, one behind another. */
+#define ANSWERED_MAX 16 /* of each list; what more there was is not named */
+struct answered {
+    enum answer_effect effect;
+    struct span rule, undecided; /* texts are in the exchange's arena */
+    uint32_t found_count, rule_count;
+    struct answer_found found[ANSWERED_MAX];
+    struct answer_rule rules[ANSWERED_MAX];
+    bool is_changed;
+    struct digest before;
+};
+
 /* What is asked, what was judged of it and what became of it. Invariants: owes_outcome: a permit that expects an outcome was
  * recorded and has none yet. */
 struct call {
@@ -56,6 +69,7 @@ struct call {
     int64_t error_code;
     uint64_t response_bytes;
     uint64_t answer_bytes;   /* of the result, as it would be recorded whole */
+    struct answered *answered; /* in the exchange's arena; NULL: no rule for answers had an effect */
     struct mcp_message message;
     struct gate_message asked;
     struct buf canonical;    /* what is judged, recorded and sent */
@@ -98,7 +112,7 @@ struct exchange {
     int64_t recorded_us, durable_us, sent_us, first_reply_us; /* monotonic; 0: not yet */
     int64_t list_us, list_at_us, list_seen_us; /* CPU that went into its lists; when that was; CPU's clock within one, or 0 */
     bool is_list_costly;
-    uint32_t server_requests, server_notifications, server_denied;
+    uint32_t server_requests, server_notifications, server_denied, server_withheld;
     struct identity identity;
     struct span authorization; /* of the gate's own, that goes up; at == NULL: none, or not yet */
     struct outgoing_token *outgoing; /* whose it is; NULL: the configuration's */
@@ -138,7 +152,6 @@ void exchange__read_message(struct pair *pair, struct span body);
 enum reason exchange__read(struct pair *pair, struct span body); /* UNSET: it may be judged */
 void exchange__pass_body(struct pair *pair, struct span body); /* as read_message, to a declared path */
 bool exchange__judge(struct pair *pair);
-void exchange__decide(struct exchange *exchange, struct gate *gate); /* on the worker, or on its judge */
 bool exchange__audit(struct pair *pair);
 void exchange__settle(struct pair *pair, enum audit_outcome outcome, enum reason reason); /* the first one stays */
 void exchange__delivered(struct pair *pair, struct span bytes); /* body bytes that go down */

@@ -46,11 +46,11 @@ static bool wait_for_work(struct judge *judge)
 
 void judge__round(struct judge *judge)
 {
-    exchange__decide(&judge->pair->exchange, judge->gate);
+    judge->work(judge->pair, judge->gate);
     atomic_store_explicit(&judge->is_out, false, memory_order_release);
 }
 
-static void work(void *argument)
+static void run(void *argument)
 {
     struct judge *judge = argument;
 
@@ -66,7 +66,7 @@ enum code judge__start(struct judge *judge, unsigned index, struct why *why)
     char name[16];
 
     (void)snprintf(name, sizeof name, "judge-%u", index % 1000);
-    return thread_start(&judge->thread, name, work, judge, why);
+    return thread_start(&judge->thread, name, run, judge, why);
 }
 
 /* Takes: has_work false: it is to stop. */
@@ -101,18 +101,12 @@ struct gate *judge__gate(const struct pair *pair)
     return judge->pair == pair ? judge->gate : pair->lane->gate;
 }
 
-/* What was refused already costs nothing to judge. */
-static bool is_large(const struct exchange *exchange)
-{
-    return buf_len(&exchange->call->canonical) > COPIED_BYTES && exchange->call->asked.refused == REASON_UNSET;
-}
-
-bool judge__has_verdict(struct pair *pair)
+bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work)
 {
     struct judge *judge = &pair->lane->judge;
 
-    if (judge->gate == NULL || !is_large(&pair->exchange)) {
-        exchange__decide(&pair->exchange, pair->lane->gate);
+    if (judge->gate == NULL || bytes <= COPIED_BYTES) {
+        work(pair, pair->lane->gate);
         return true;
     }
     if (judge->pair == pair)
@@ -123,6 +117,7 @@ bool judge__has_verdict(struct pair *pair)
         return false;
     pair__stop_waiting(pair);
     judge->pair = pair;
+    judge->work = work;
     atomic_store_explicit(&judge->is_out, true, memory_order_relaxed);
     tell(judge, true);
     return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's judge: a thread on which large calls are judged, by the same function as small ones, so that others on the
- * worker have their turn meanwhile. It has one seat, which a pair holds until its call is recorded, since what is to be
- * redacted lies in the judge's gate. Who waits for it waits without a deadline: each judgement has a budget, and what waits
- * holds memory of its account.
+/* A worker's judge: a thread on which large calls and large answers are judged, by the same functions as small ones, so that
+ * others on the worker have their turn meanwhile. It has one seat, which a pair holds until its call is recorded, since what
+ * is to be redacted lies in the judge's gate, or until its answer is back. Who waits for it waits without a deadline: each
+ * judgement has a budget, and what waits holds memory of its account.
  *
- * Threads: its worker; judge__start and judge__stop main. While a call is out, the thread alone touches the gate and the pair's
+ * Threads: its worker; judge__start and judge__stop main. While work is out, the thread alone touches the gate and the pair's
  *   exchange: the pair is not driven, and so cannot end, before it is back.
  * Owns: its gate and its thread.
  * Lifetime: as its lane's; judge__stop when the worker has ended.
@@ -19,16 +19,19 @@
 
 struct pair;
 
+typedef void (*judge_fn)(struct pair *pair, struct gate *gate);
+
 struct judge {
     struct gate *gate;   /* NULL: all is judged on the worker, as in most simulations */
     struct pair *pair;   /* that has the seat; NULL: nobody; the worker's alone */
+    judge_fn work;       /* what is to be done with it */
     struct list waiting; /* pairs that want it, in the order in which they came */
     struct inbox *inbox; /* the worker's */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool has_work;       /* under the lock, as is_stopping */
     bool is_stopping;
-    atomic_bool is_out;  /* the call of `pair` */
+    atomic_bool is_out;  /* the work of `pair` */
     struct thread thread;
 };
 
@@ -38,10 +41,11 @@ enum code judge__start(struct judge *judge, unsigned index, struct why *why) MUS
 void judge__stop(struct judge *judge);
 void judge__fini(struct judge *judge);
 
-bool judge__has_verdict(struct pair *pair);      /* whether the call is judged; else the pair is stirred when it may be */
+/* Whether the work is done, at once where it is about few bytes; else the pair is stirred when it may be, and asks again. */
+bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work);
 bool judge__is_out(const struct pair *pair);
 struct gate *judge__gate(const struct pair *pair); /* by which the call was judged, and is recorded */
-void judge__leave(struct pair *pair);            /* its call is recorded, or has ended */
+void judge__leave(struct pair *pair);            /* its call is recorded, its answer back, or it has ended */
 void judge__woken(struct judge *judge);          /* a verdict may be there */
 void judge__round(struct judge *judge);          /* judges what is out; for the thread, and for simulations in its place */
 

@@ -8,7 +8,7 @@
 #ifndef PROXY_LANE_PRIV_H
 #define PROXY_LANE_PRIV_H
 
-#include "gate/gate.h"
+#include "gate/answer.h"
 #include "identity/wanted.h"
 #include "link/listener.h"
 #include "link/rate.h"
@@ -28,6 +28,7 @@ typedef enum code (*dial_fn)(void *context, const struct proxy_upstream *upstrea
 /* What counters a lane shows; written by its worker, read by anybody. */
 struct lane_gauges {
     atomic_uint_fast64_t accepted, requests, upstream_connections, events_dropped;
+    atomic_uint_fast64_t answers[ANSWER_EFFECTS]; /* and messages of servers, on which rules for answers had this effect */
     atomic_uint_fast64_t pairs, in_flight, streams;
 };
 

@@ -189,20 +189,38 @@ bool legacy__take_endpoint(struct pair *pair, const struct sse_event *event)
     return code == CODE_OK && stream__release_head(pair) && stream__flush(pair);
 }
 
-/* The answer is read as that of its call. */
-static enum reason read_answer(struct pair *pair, const struct mcp_part *part, struct span method, struct mcp_reply *reply)
+/* The answer is read as that of its call, of which no more is known than its method. */
+static enum reason take_answer(struct pair *pair, const struct sse_event *event, const struct mcp_part *part,
+                               struct span method)
 {
     struct exchange *exchange = &pair->exchange;
     struct call *call = exchange->call;
     const struct mcp_message stream = call->message;
+    struct mcp_reply reply = {0};
     enum reason reason;
+    char *name;
 
     call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = method, .id = part->id};
-    reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, reply);
+    reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, &reply);
     call->message = stream;
-    if (reason == REASON_PERMITTED && (reply->kind != MCP_RESPONSE || !span_equals(reply->id, part->id)))
-        reason = REASON_UPSTREAM_UNASKED;
-    return reason;
+    if (reason == REASON_VERSION_NEGOTIATED) {
+        (void)stream__emit(pair, event, reply.body);
+        return REASON_PERMITTED;
+    }
+    if (reason != REASON_PERMITTED)
+        return reason;
+    if (reply.kind != MCP_RESPONSE || !span_equals(reply.id, part->id))
+        return REASON_UPSTREAM_UNASKED;
+    call = arena_zalloc(&exchange->event_arena, sizeof *call);
+    name = arena_dup(&exchange->event_arena, method.at, method.len);
+    if (call == NULL || name == NULL)
+        return REASON_MEMORY;
+    call->message = (struct mcp_message){.kind = MCP_REQUEST, .method = span_of(name, method.len), .id = reply.id};
+    call->asked = exchange->own.asked;
+    exchange->call = call;
+    (void)question__take(pair, event, &reply, true);
+    exchange->call = &exchange->own;
+    return REASON_PERMITTED;
 }
 
 static enum reason take_part(struct pair *pair, const struct sse_event *event, const struct mcp_part *part)
@@ -217,17 +235,12 @@ static enum reason take_part(struct pair *pair, const struct sse_event *event, c
     if (!part->is_response) {
         reason = reply__read(pair, part->body, exchange->route->limits.event_bytes, &reply);
         if (reason == REASON_PERMITTED)
-            (void)question__take(pair, event, &reply);
+            (void)question__take(pair, event, &reply, false);
         return reason;
     }
     if (question_answer(pair->lane->gate, &key, method, &len) != CODE_OK)
         return REASON_UPSTREAM_UNASKED;
-    reason = read_answer(pair, part, span_of(method, len), &reply);
-    if (reason == REASON_PERMITTED || reason == REASON_VERSION_NEGOTIATED) {
-        reason = REASON_PERMITTED;
-        (void)stream__emit(pair, event, reply.body);
-    }
-    return reason;
+    return take_answer(pair, event, part, span_of(method, len));
 }
 
 bool legacy__take_answer(struct pair *pair, const struct sse_event *event)

@@ -413,5 +413,7 @@ void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges)
         gauges->streams += sum_of(&lane->streams);
         gauges->upstream_connections += sum_of(&lane->upstream_connections);
         gauges->events_dropped += sum_of(&lane->events_dropped);
+        for (size_t j = 0; j < ANSWER_EFFECTS; j++)
+            gauges->answers[j] += sum_of(&lane->answers[j]);
     }
 }

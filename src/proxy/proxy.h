@@ -11,7 +11,7 @@
 #define PROXY_PROXY_H
 
 #include "base/why.h"
-#include "gate/gate.h"
+#include "gate/answer.h"
 #include "os/resolve.h"
 #include "proxy/conf.h"
 
@@ -76,6 +76,7 @@ struct proxy_gauges {
     uint64_t memory_bytes;   /* of bodies and replies */
     uint64_t upstream_connections; /* made since the start */
     uint64_t events_dropped; /* of types that the dialect does not know, since the start */
+    uint64_t answers[ANSWER_EFFECTS]; /* likewise, answers and servers' messages on which rules for answers had an effect */
 };
 void proxy_gauges(const struct proxy *proxy, struct proxy_gauges *gauges);
 

@@ -55,12 +55,6 @@ static bool is_permitted(const struct server_question *question)
     return question->decision.verdict.kind == VERDICT_PERMIT;
 }
 
-/* To the exchange's own request: what it asks for was judged in its place. */
-static bool is_answer(const struct server_question *question)
-{
-    return question->reply.kind == MCP_RESPONSE && question->reply.asks != NULL;
-}
-
 /* What was opened for an agent that never sees it is closed again. */
 static void close_question(struct pair *pair, const struct server_question *question)
 {
@@ -79,11 +73,10 @@ static void close_question(struct pair *pair, const struct server_question *ques
 /* What is judged next: a request within the message, or the message itself. */
 static void aim(struct pair *pair, struct server_question *question)
 {
-    const struct exchange *exchange = &pair->exchange;
     const struct mcp_reply *reply = &question->reply;
     struct gate_message *message = &question->message;
 
-    *message = exchange->call->asked;
+    *message = question->call->asked;
     message->from_server = true;
     message->time_us = clock_wall_us();
     message->began_us = message->read_us = pair__now_us(pair);
@@ -102,12 +95,14 @@ static void aim(struct pair *pair, struct server_question *question)
         message->meta = reply->meta;
         message->body = reply->body;
     }
-    message->refused = reply->kind == MCP_RESPONSE && question->ask == NULL ? REASON_UNSET
+    message->refused = question->weighed.effect == ANSWER_WITHHOLD           ? REASON_ANSWER_WITHHELD
+                       : reply->kind == MCP_RESPONSE && question->ask == NULL ? REASON_UNSET
                        : mcp_method_may_come(message->method, true)         ? REASON_UNSET : REASON_METHOD_UNKNOWN;
 }
 
 /* Few connections ever see a question of the server: its decision, nearly 3 KB, is theirs only while there is one. */
-static struct server_question *question_new(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
+static struct server_question *question_new(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply,
+                                            bool is_own)
 {
     struct exchange *exchange = &pair->exchange;
     struct server_question *question = mem_zalloc(sizeof *question);
@@ -120,12 +115,14 @@ static struct server_question *question_new(struct pair *pair, const struct sse_
         mem_free(question);
         return NULL;
     }
+    question->is_own = is_own;
+    question->call = exchange->call;
+    question->came = answered__came(exchange, reply, is_own);
     question->reply = *reply;
-    question->ask = reply->asks != NULL ? reply->asks->child : NULL;
     question->event = *event;
     question->event.data = question->event.type = SPAN_NONE;
     question->event.id = span_of(id, event->id.len);
-    aim(pair, question);
+    buf_init(&question->changed, SIZE_MAX / 2);
     return question;
 }
 
@@ -136,6 +133,7 @@ static void end(struct pair *pair)
     question__set_state(question, QUESTION_OVER);
     pair__stop_waiting(pair);
     gate_decision_fini(&question->decision);
+    buf_fini(&question->changed);
     mem_free(question);
     pair->exchange.question = NULL;
 }
@@ -154,8 +152,8 @@ static void deliver(struct pair *pair, const struct server_question *question)
 {
     struct exchange *exchange = &pair->exchange;
 
-    if (is_answer(question)) {
-        reply__answer(pair, &question->event, &question->reply);
+    if (question->is_own) {
+        (void)reply__answer(pair, &question->event, &question->reply);
         return;
     }
     if (question->reply.kind == MCP_REQUEST)
@@ -165,20 +163,23 @@ static void deliver(struct pair *pair, const struct server_question *question)
     (void)stream__emit(pair, &question->event, question->reply.body);
 }
 
-/* In the place of an answer that asks for what is not permitted; the agent's request has its end with it. */
+/* In the place of an answer that is withheld, or asks for what is not permitted; the agent's request has its end with it. */
 static void refuse_answer(struct pair *pair, const struct server_question *question, enum reason reason, uint64_t seq)
 {
     struct exchange *exchange = &pair->exchange;
-    struct mcp_reply reply = {.kind = MCP_RESPONSE, .id = question->reply.id, .is_error = true,
-                              .error_code = reason_rpc_code(reason)};
+    bool is_withheld = reason == REASON_ANSWER_WITHHELD;
+    struct mcp_reply reply = {.kind = MCP_RESPONSE, .id = question->reply.id, .error_code = reason_rpc_code(reason),
+                              .is_error = !is_withheld || span_is_empty(question->call->asked.tool)};
 
     exchange__settle(pair, OUTCOME_REFUSED, reason);
-    if (exchange->dialect->reply_error(reply.id, reason, seq, &exchange->body) != CODE_OK) {
+    buf_clear(&exchange->body);
+    if ((is_withheld ? deny__withheld(pair, question->weighed.say, &exchange->body)
+                     : exchange->dialect->reply_error(reply.id, reason, seq, &exchange->body)) != CODE_OK) {
         pair__close(pair, REASON_MEMORY);
         return;
     }
     reply.body = buf_peek(&exchange->body);
-    reply__answer(pair, &question->event, &reply);
+    (void)reply__answer(pair, &question->event, &reply);
 }
 
 /* A request is answered for the agent, upstream; the answer to one that the agent resumed gets an error in its place; a
@@ -195,9 +196,9 @@ static void refuse(struct pair *pair, const struct server_question *question, en
         return;
     buf_clear(&exchange->body);
     /* Whatever rule it was, or that there was none: a server learns one thing only. */
-    if ((question->reply.kind == MCP_REQUEST || is_answer(question)) && reason_blame(reason) == BLAME_POLICY)
+    if ((question->reply.kind == MCP_REQUEST || question->is_own) && reason_blame(reason) == BLAME_POLICY)
         reason = REASON_QUESTION_DENIED;
-    if (is_answer(question)) {
+    if (question->is_own) {
         refuse_answer(pair, question, reason, seq);
         return;
     }
@@ -232,7 +233,7 @@ static bool resolve(struct pair *pair, enum reason reason, uint64_t seq)
     if (goes_on && question->ask != NULL) {
         pair->exchange.server_requests++;
         question->ask = question->ask->next;
-        if (question->ask != NULL || !is_answer(question))
+        if (question->ask != NULL || !question->is_own)
             return go_round(pair);
     }
     if (goes_on)
@@ -284,6 +285,8 @@ static bool judge(struct pair *pair)
     struct gate *gate = pair->lane->gate;
 
     gate_judge(gate, &question->message, &question->decision);
+    if (question->message.refused == REASON_ANSWER_WITHHELD && !span_is_empty(question->weighed.rule))
+        question->decision.verdict.rule = question->weighed.rule;
     if (is_permitted(question) && question->reply.kind == MCP_REQUEST && question->ask == NULL &&
         question_open(gate, &key, question->reply.method, question->message.began_us) != CODE_OK) {
         gate_decision_fini(&question->decision);
@@ -297,9 +300,101 @@ static bool judge(struct pair *pair)
     return resolve(pair, REASON_UNSET, 0);
 }
 
-bool question__step(struct pair *pair)
+/* It may go on as it is; whether it may go on at all is the next question. */
+static bool judge_message(struct pair *pair)
+{
+    struct server_question *question = pair->exchange.question;
+    bool is_withheld = question->weighed.effect == ANSWER_WITHHOLD;
+
+    question->ask = question->reply.asks != NULL && !is_withheld ? question->reply.asks->child : NULL;
+    question__set_state(question, QUESTION_READ);
+    aim(pair, question);
+    return judge(pair);
+}
+
+/* ---- what it holds ---- */
+
+static void weigh(struct pair *pair, struct gate *gate)
+{
+    struct server_question *question = pair->exchange.question;
+
+    gate_weigh(gate, &question->call->asked, answered__under(question->call, question->is_own), &question->came,
+               &pair->exchange.event_arena, &question->changed, &question->weighed);
+}
+
+/* What goes on is what is judged, recorded and kept from now on. */
+static bool take_changed(struct pair *pair, struct server_question *question)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct mcp_reply *reply = &question->reply;
+    size_t begin = (size_t)(question->came.subject.at - question->came.body.at), was = question->came.body.len;
+    const struct json_node *root, *holder;
+    struct json_fault fault;
+
+    buf_fini(&exchange->event);
+    exchange->event.cap_bytes = SIZE_MAX / 2;
+    buf_move(&exchange->event, &question->changed);
+    reply->body = buf_peek(&exchange->event);
+    if (reply->kind == MCP_RESPONSE)
+        reply->result = span_part(reply->body, begin, question->came.subject.len + reply->body.len - was);
+    if (reply->kind == MCP_RESPONSE && reply->asks == NULL)
+        return true;
+    if (json_read(reply->body, &json_reply_rules, &exchange->event, &exchange->event_arena, &root, &fault) != CODE_OK)
+        return false;
+    reply->params = json_member(root, SPAN_LIT("params"));
+    reply->meta = json_member(reply->params, SPAN_LIT("_meta"));
+    holder = reply->kind == MCP_RESPONSE ? json_member(root, SPAN_LIT("result")) : reply->params;
+    reply->asks = reply->asks != NULL ? json_member(holder, SPAN_LIT("inputRequests")) : NULL;
+    return true;
+}
+
+/* A request, and the answer to one that the agent resumed, are refused with a record of their own. */
+static bool withhold(struct pair *pair, struct server_question *question)
+{
+    if (question->is_own) {
+        reason_count(REASON_ANSWER_WITHHELD);
+        refuse_answer(pair, question, REASON_ANSWER_WITHHELD, 0);
+    } else if (question->reply.kind == MCP_NOTIFICATION) {
+        reason_count(REASON_ANSWER_WITHHELD);
+        pair->exchange.server_withheld++;
+    } else {
+        return false;
+    }
+    end(pair);
+    return true;
+}
+
+static bool judge_content(struct pair *pair)
+{
+    struct server_question *question = pair->exchange.question;
+    enum reason reason;
+
+    if (!judge__has_done(pair, question->reply.body.len, weigh))
+        return false;
+    judge__leave(pair);
+    reason = answered__note(pair, &question->weighed, question->came.body, question->is_own);
+    if (reason == REASON_UNSET && question->weighed.effect == ANSWER_REDACT && !take_changed(pair, question))
+        reason = REASON_MEMORY;
+    if (reason != REASON_UNSET) {
+        end(pair);
+        reply__fail(pair, OUTCOME_REFUSED, reason);
+        return true;
+    }
+    if (question->weighed.effect == ANSWER_WITHHOLD && withhold(pair, question))
+        return true;
+    if (question->is_own && question->reply.asks == NULL) {
+        deliver(pair, question);
+        end(pair);
+        return true;
+    }
+    return judge_message(pair);
+}
+
+static bool step(struct pair *pair)
 {
     switch (pair->exchange.question->state) {
+    case QUESTION_CAME:
+        return judge_content(pair);
     case QUESTION_READ:
         return judge(pair);
     case QUESTION_JUDGED:
@@ -314,17 +409,34 @@ bool question__step(struct pair *pair)
     return false;
 }
 
-bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
+bool question__step(struct pair *pair)
 {
-    BUG_ON(pair->exchange.question != NULL);
+    bool has_moved;
+
+    pair->exchange.call = pair->exchange.question->call;
+    has_moved = step(pair);
+    pair->exchange.call = &pair->exchange.own;
+    return has_moved;
+}
+
+bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_own)
+{
+    struct exchange *exchange = &pair->exchange;
+    struct gate_came came = answered__came(exchange, reply, is_own);
+    bool is_weighed;
+
+    BUG_ON(exchange->question != NULL);
     if (reply->passes) {
-        pair->exchange.server_notifications++;
+        exchange->server_notifications++;
         return stream__emit(pair, event, reply->body);
     }
-    pair->exchange.question = question_new(pair, event, reply);
-    if (pair->exchange.question == NULL)
+    is_weighed = gate_weighs(pair->lane->gate, &exchange->call->asked, answered__under(exchange->call, is_own), &came);
+    if (!is_weighed && is_own && reply->asks == NULL)
+        return reply__answer(pair, event, reply);
+    exchange->question = question_new(pair, event, reply, is_own);
+    if (exchange->question == NULL)
         pair__close(pair, REASON_MEMORY);
     else
-        (void)judge(pair);
-    return pair->exchange.question == NULL;
+        (void)(is_weighed ? question__step(pair) : judge_message(pair));
+    return exchange->question == NULL;
 }

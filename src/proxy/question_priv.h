@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message of the server that is judged on its way to the agent; its states are in proxy/question_tbl.h.
+/* A message of the server that is judged on its way to the agent: what it holds, by rules for answers, and what it asks; its
+ * states are in proxy/question_tbl.h.
  *
  * Threads: its pair's worker.
  * Owns: what its arena holds; its place in the table of open questions, while it is permitted.
@@ -8,6 +9,7 @@
 #ifndef PROXY_QUESTION_PRIV_H
 #define PROXY_QUESTION_PRIV_H
 
+#include "gate/answer.h"
 #include "gate/question_table.h"
 #include "mcp/reply.h"
 #include "proxy/question_tbl.h"
@@ -28,10 +30,15 @@ enum question_state {
 bool question__may_follow(enum question_state from, enum question_state to);
 
 /* A message of the server while it is judged: a request, a notification, the answer to a request of a stream that the agent
- * resumed, or an answer that holds requests, each of which is judged in its place. Invariants: it stands in the table of open
- * questions where it is a request, permitted, and not OVER. */
+ * resumed, the answer to a call that rules for answers concern, or one that holds requests, each of which is judged in its
+ * place. Invariants: it stands in the table of open questions where it is a request, permitted, and not OVER. */
 struct server_question {
     enum question_state state;
+    bool is_own;            /* the answer to `call`, which ends it */
+    struct call *call;      /* in whose stream it came; that is looked at meanwhile */
+    struct gate_came came;
+    struct gate_weighed weighed;
+    struct buf changed;     /* the message as it may go on, where parts are left out */
     const struct json_node *ask; /* which of reply.asks is judged; NULL: the message itself */
     struct gate_message message;
     struct gate_decision decision;
@@ -39,8 +46,9 @@ struct server_question {
     struct mcp_reply reply;
 };
 
-/* Takes: event NULL: there is none, since the reply is no stream. */
-bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
+/* Takes: event NULL: there is none, since the reply is no stream; is_own: it answers exchange->call, and goes on by
+ * reply__answer. Returns: whether the next event may be read. */
+bool question__take(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_own);
 bool question__step(struct pair *pair);
 void question__set_state(struct server_question *question, enum question_state state);
 void question__forget(struct pair *pair);

@@ -6,6 +6,7 @@
  * goes through it in one turn; once it was delivered, a request is open in gate/question_table.c, for its answer. */
 #ifndef QUESTION_TABLE
 #define QUESTION_TABLE(X, TO)                                                                                             \
+    X(CAME, "came", TO(READ) | TO(OVER), "what rules for answers say of it; a large one is out on the judge")              \
     X(READ, "read", TO(JUDGED) | TO(OVER), "its verdict; a request that is permitted is open from then on")                \
     X(JUDGED, "judged", TO(RECORDED) | TO(OVER), "room in the audit ring; a notification that is permitted needs none")    \
     X(RECORDED, "recorded", TO(READ) | TO(OVER), "its record on disk; a message that holds several requests goes round with each")                                                                \

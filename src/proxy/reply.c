@@ -197,8 +197,11 @@ static bool passes(void *context, struct span method)
     struct pair *pair = context;
     struct exchange *exchange = &pair->exchange;
 
+    const struct mcp_reply notification = {.kind = MCP_NOTIFICATION, .method = method};
+    const struct gate_came came = answered__came(exchange, &notification, false);
+
     return mcp_method_may_come(method, true) &&
-           gate_passes(pair->lane->gate, &exchange->call->asked, method, &exchange->passing);
+           gate_passes(pair->lane->gate, &exchange->call->asked, &came, &exchange->passing);
 }
 
 enum reason reply__read(struct pair *pair, struct span raw, uint64_t max_bytes, struct mcp_reply *reply)
@@ -268,12 +271,18 @@ void reply__settle(struct pair *pair, const struct mcp_reply *reply, bool is_ref
     exchange__settle(pair, is_refused ? OUTCOME_REFUSED : outcome, is_refused ? REASON_VERSION_NEGOTIATED : REASON_COMPLETED);
 }
 
-void reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
+bool reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply)
 {
-    if (pair->exchange.body_kind == BODY_STREAM)
-        (void)stream__answer(pair, event, reply, false);
-    else
-        whole__answer(pair, reply);
+    const struct exchange *exchange = &pair->exchange;
+
+    if (exchange->batch != NULL)
+        return batch__answer(pair, event, reply);
+    if (exchange->mailbox != NULL) /* whose call it answers has its outcome already */
+        return stream__emit(pair, event, reply->body);
+    if (exchange->body_kind == BODY_STREAM)
+        return stream__answer(pair, event, reply, false);
+    whole__answer(pair, reply);
+    return true;
 }
 
 /* ---- what kind of reply it is ---- */

@@ -38,8 +38,9 @@ bool stream__begin(struct pair *pair);
 bool stream__step(struct pair *pair);
 void stream__tick(struct pair *pair);
 void stream__fail(struct pair *pair, enum audit_outcome outcome, enum reason reason);
-/* The answer to the request goes down, once what it asks for was judged. Takes: its body in exchange->event or ->body. */
-void reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
+/* The answer to exchange->call goes down, once it was judged. Takes: its body in exchange->event or ->body. Returns: whether
+ * more may be said. */
+bool reply__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply);
 void whole__answer(struct pair *pair, const struct mcp_reply *reply);
 bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused);
 /* Added to exchange->text, which goes down when all that was read is looked at. Returns: whether more may be added. */
@@ -48,6 +49,13 @@ bool stream__flush(struct pair *pair);                   /* at once */
 void stream__end(struct pair *pair);                     /* in good order, whatever the upstream does */
 bool stream__release_head(struct pair *pair);            /* where it waits */
 bool stream__emit_refusal(struct pair *pair, struct span json); /* to a pipe, for its server */
+
+/* ---- answered.c: rules for answers ---- */
+struct gate_came answered__came(const struct exchange *exchange, const struct mcp_reply *reply, bool is_own);
+const struct gate_decision *answered__under(const struct call *call, bool is_own); /* whose snapshot; NULL: the one in force */
+/* What they said is kept for the outcome. Takes: body: as it came. Returns: UNSET, or why it may not go on. */
+enum reason answered__note(struct pair *pair, const struct gate_weighed *weighed, struct span body, bool is_own);
+void answered__tell(struct answered *answered, struct audit_result *result, struct buf texts[2]); /* made, and empty */
 
 /* ---- batch.c: several calls in one body (JSON-RPC 2.0, section 6) ---- */
 bool batch__may_come(const struct exchange *exchange);   /* the session negotiated the revision that has them */
@@ -58,7 +66,11 @@ uint64_t batch__last_ticket(const struct exchange *exchange);
 bool batch__settled(struct pair *pair);                  /* their fates are known. Returns: whether all are durable */
 int batch__status(struct pair *pair, enum reason reason);
 enum code batch__deny(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE;
-void batch__deliver(struct pair *pair, struct span raw); /* a whole JSON reply */
+void batch__deliver(struct pair *pair, struct span raw); /* a whole JSON reply, part by part: */
+bool batch__gathers(const struct exchange *exchange);    /* such a reply is here */
+void batch__go_on(struct pair *pair);
+bool batch__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply); /* as reply__answer */
+struct call *batch__first(const struct exchange *exchange);
 bool batch__take(struct pair *pair, const struct sse_event *event);
 bool batch__has_parts(const struct exchange *exchange);  /* messages of an event that were not looked at yet */
 bool batch__next(struct pair *pair);
@@ -72,6 +84,7 @@ size_t batch__held_bytes(const struct exchange *exchange);
 bool deny__step(struct pair *pair);
 int deny__status(struct pair *pair, enum reason reason);
 enum code deny__write(struct pair *pair, enum reason reason, struct buf *out, enum mcp_form *form) MUST_USE; /* one call's */
+enum code deny__withheld(struct pair *pair, struct span say, struct buf *out) MUST_USE; /* in place of its answer; JSON */
 void deny__answer(struct pair *pair, enum reason reason); /* writes our answer and enters DENY */
 void deny__preflight(struct pair *pair);
 void deny__metadata(struct pair *pair); /* of the route as a protected resource */

@@ -215,7 +215,7 @@ static bool take_response(struct pair *pair, const struct sse_event *event, cons
         reply__fail(pair, OUTCOME_REFUSED, REASON_UPSTREAM_MALFORMED);
         return false;
     }
-    return reply->asks != NULL ? question__take(pair, event, reply) : stream__answer(pair, event, reply, is_refused);
+    return is_refused ? stream__answer(pair, event, reply, true) : question__take(pair, event, reply, true);
 }
 
 bool stream__answer(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply, bool is_refused)
@@ -259,7 +259,7 @@ static bool take_message(struct pair *pair, const struct sse_event *event)
         return false;
     }
     if (reply.kind != MCP_RESPONSE || is_resuming(pair))
-        return question__take(pair, event, &reply);
+        return question__take(pair, event, &reply, false);
     return take_response(pair, event, &reply, reason == REASON_VERSION_NEGOTIATED);
 }
 

@@ -80,36 +80,65 @@ static void deliver_message(struct pair *pair, struct span raw)
         reply__fail(pair, OUTCOME_REFUSED, reason);
         return;
     }
-    if (reply.asks != NULL) {
-        (void)question__take(pair, NULL, &reply);
+    if (reason == REASON_PERMITTED) {
+        (void)question__take(pair, NULL, &reply, true);
         return;
     }
-    reply__settle(pair, &reply, reason == REASON_VERSION_NEGOTIATED);
-    reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &exchange->event,
-            reason == REASON_PERMITTED ? &reply : NULL);
+    reply__settle(pair, &reply, true);
+    reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply.body, &exchange->event, NULL);
 }
 
 void whole__answer(struct pair *pair, const struct mcp_reply *reply)
 {
     struct exchange *exchange = &pair->exchange;
     bool is_ours = reply->body.at == buf_peek(&exchange->body).at;
+    bool is_withheld = exchange->call->ended == REASON_ANSWER_WITHHELD; /* and what its head says beside it */
+    int status = is_withheld ? deny__status(pair, REASON_ANSWER_WITHHELD) : exchange->reply_status;
 
     reply__settle(pair, reply, false);
-    reply__deliver(pair, exchange->reply_status, true, SPAN_LIT("application/json"), reply->body,
+    reply__deliver(pair, status, !is_withheld, SPAN_LIT("application/json"), reply->body,
                    is_ours ? &exchange->body : &exchange->event, reply);
 }
 
-/* Whoever reads the body alone, and not the status, must not find in it what an answer may not hold. */
-static struct span read_error(struct pair *pair, struct span raw)
+/* Whoever reads the body alone, and not the status, must not find in it what an answer may not hold. *subject: what rules for
+ * answers look at. */
+static struct span read_error(struct pair *pair, struct span raw, struct span *subject)
 {
     bool is_plain = pair->exchange.dialect->is_plain;
     struct mcp_reply reply = {0};
     bool is_read = reply__read(pair, raw, ERROR_BODY_MAX, &reply) == REASON_PERMITTED;
 
+    *subject = reply.result;
     if (is_read && (is_plain ? reply.is_tool_error : reply.is_error))
         return reply.body;
     buf_clear(&pair->exchange.event);
     return SPAN_NONE;
+}
+
+/* An error's body is small, so it is judged at once. Text is no document of which a part could be left out. Returns: what goes
+ * on; empty: the status alone. */
+static struct span weigh_error(struct pair *pair, struct span body, struct span subject, struct span *media)
+{
+    struct exchange *exchange = &pair->exchange;
+    const struct mcp_reply reply = {.kind = MCP_RESPONSE, .body = body, .result = subject};
+    struct gate_came came = answered__came(exchange, &reply, exchange->call->message.kind == MCP_REQUEST);
+    const struct gate_decision *judged = answered__under(exchange->call, true);
+    struct gate_weighed weighed;
+    bool is_text = exchange->body_kind == BODY_TEXT;
+
+    if (span_is_empty(body) || !gate_weighs(pair->lane->gate, &exchange->call->asked, judged, &came))
+        return body;
+    buf_clear(&exchange->body);
+    if (is_text) {
+        json_write_string(&exchange->event, body);
+        came.body = came.subject = buf_peek(&exchange->event);
+    }
+    gate_weigh(pair->lane->gate, &exchange->call->asked, judged, &came, &exchange->event_arena, &exchange->body, &weighed);
+    if (weighed.effect == ANSWER_REDACT && is_text)
+        weighed.effect = ANSWER_WITHHOLD;
+    if (answered__note(pair, &weighed, body, true) != REASON_UNSET || weighed.effect == ANSWER_WITHHOLD)
+        return *media = SPAN_NONE;
+    return weighed.effect == ANSWER_REDACT ? buf_peek(&exchange->body) : body;
 }
 
 /* An upstream's error passes where it is JSON or text that every reader reads alike; else its status alone does. */
@@ -117,13 +146,13 @@ static void deliver_error(struct pair *pair)
 {
     struct exchange *exchange = &pair->exchange;
     struct span raw = buf_peek(&exchange->reply);
-    struct span body = SPAN_NONE, media = SPAN_NONE;
+    struct span body = SPAN_NONE, media = SPAN_NONE, subject = SPAN_NONE;
     struct json_fault fault;
 
     buf_clear(&exchange->event);
     exchange->event.cap_bytes = ERROR_BODY_MAX;
     if (exchange->dialect->is_plain) {
-        body = exchange->body_kind == BODY_TEXT ? SPAN_NONE : read_error(pair, raw);
+        body = exchange->body_kind == BODY_TEXT ? SPAN_NONE : read_error(pair, raw, &subject);
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     } else if (exchange->route->deceptive.results != MCP_PASS &&
         (exchange->body_kind == BODY_TEXT ? unicode_is_deceptive(raw) : mcp_json_is_deceptive(raw))) {
@@ -132,14 +161,15 @@ static void deliver_error(struct pair *pair)
         upstream__tell(pair, REASON_UPSTREAM_UNASKED,
                        "its error cannot be read, or is a message of another kind: its status alone goes on");
     } else if (exchange->body_kind == BODY_TEXT && unicode_is_utf8(raw)) {
-        body = raw;
+        body = subject = raw;
         media = http_head_known(&pair->answers.head, HTTP_NAME_CONTENT_TYPE);
     } else if (exchange->body_kind != BODY_TEXT && !span_is_empty(raw)) {
-        body = read_error(pair, raw);
+        body = read_error(pair, raw, &subject);
         if (span_is_empty(body) && json_read(raw, &json_reply_rules, &exchange->event, NULL, NULL, &fault) == CODE_OK)
-            body = buf_peek(&exchange->event);
+            body = subject = buf_peek(&exchange->event);
         media = span_is_empty(body) ? SPAN_NONE : SPAN_LIT("application/json");
     }
+    body = weigh_error(pair, body, subject, &media);
     exchange__settle(pair, OUTCOME_HTTP_ERROR, REASON_COMPLETED);
     reply__deliver(pair, exchange->reply_status, false, media, body, NULL, NULL);
 }
@@ -325,6 +355,10 @@ bool reply__whole(struct pair *pair)
         return question__step(pair);
     if (exchange->upstream_done || (exchange->pass != NULL && buf_len(&pair->front.out) > STREAM_HIGH_WATER))
         return false;
+    if (batch__gathers(exchange)) {
+        batch__go_on(pair);
+        return exchange->question == NULL;
+    }
     if (is_endless(pair)) {
         deliver_empty(pair);
         return true;

@@ -47,9 +47,23 @@ void audit_put_result(struct audit_ring *ring, const struct audit_result *result
         .ticket = ticket, .outcome = result->outcome, .reason = result->reason, .status = result->status,
         .response_bytes = result->response_bytes, .server_requests = result->server_requests,
         .server_notifications = result->server_notifications, .server_denied = result->server_denied,
+        .server_withheld = result->server_withheld, .has_digest_before = result->has_digest_before,
     };
+    BUG_ON(result->has_said_room && ring->said_room == 0);
+    ring->said_room -= result->has_said_room;
+    keep(ring->outcomes[ring->outcome_count - 1].answer_rule, FAKE_TEXT, result->answer_rule);
+    keep(ring->outcomes[ring->outcome_count - 1].answer_effect, FAKE_TEXT, result->answer_effect);
+    keep(ring->outcomes[ring->outcome_count - 1].answer_found, FAKE_TEXT, result->answer_found);
+    keep(ring->outcomes[ring->outcome_count - 1].answer_rules, FAKE_LONG, result->answer_rules);
+    memcpy(ring->outcomes[ring->outcome_count - 1].digest_before, result->response_digest_before, DIGEST_BYTES);
     keep(ring->outcomes[ring->outcome_count - 1].answer, FAKE_LONG, result->answer);
     memcpy(ring->outcomes[ring->outcome_count - 1].response_digest, result->response_digest, DIGEST_BYTES);
+}
+
+bool audit_reserve_said(struct audit_ring *ring)
+{
+    ring->said_room += !ring->is_full;
+    return !ring->is_full;
 }
 
 enum code audit_put_event(struct audit_ring *ring, const struct audit_event *event)

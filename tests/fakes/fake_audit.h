@@ -35,8 +35,11 @@ struct fake_outcome {
     int status;
     uint64_t response_bytes;
     unsigned char response_digest[DIGEST_BYTES];
-    uint32_t server_requests, server_notifications, server_denied;
+    uint32_t server_requests, server_notifications, server_denied, server_withheld;
     char answer[FAKE_LONG];
+    char answer_rule[FAKE_TEXT], answer_effect[FAKE_TEXT], answer_found[FAKE_TEXT], answer_rules[FAKE_LONG];
+    bool has_digest_before;
+    unsigned char digest_before[DIGEST_BYTES];
 };
 
 /* Tickets are places in `decisions` plus one; a ticket's seq is 100 more. */
@@ -47,6 +50,7 @@ struct audit_ring {
     unsigned outcome_count;
     unsigned settled;
     unsigned fills_at; /* full with so many decisions; 0: never */
+    unsigned said_room; /* reserved, and not given back yet */
     uint64_t forgotten; /* tickets up to here: whoever asks for one was asked too late */
     bool is_full;
     bool is_down;
