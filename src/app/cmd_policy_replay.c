@@ -26,10 +26,18 @@
 #define GROUPS_MAX 1000 /* kinds of flips that are told apart */
 #define THREADS_MAX 256
 
+/* A verdict, or what is done to an answer. */
+struct word {
+    const char *verdict; /* static */
+    struct span reason;  /* of a verdict */
+    struct span rule;    /* at == NULL: none */
+};
+
 /* Flips of one kind: from one rule to another. */
 struct group {
     uint64_t calls;
-    struct replay_verdict was, is; /* in the arena, or the policy's */
+    bool of_answers;
+    struct word was, is; /* in the arena, or the policy's */
 };
 
 struct replaying {
@@ -109,37 +117,53 @@ static int take_version(struct replaying *r, struct policy **policy)
 
 /* ---- what is told of a call ---- */
 
-static const char *by_text(const struct replay_verdict *verdict)
+static struct word word_of(const struct replay_verdict *verdict)
 {
-    return verdict->rule.at != NULL ? " by " : " for ";
+    return (struct word){verdict_text(verdict->kind), verdict->reason, verdict->rule};
 }
 
-static struct span by_name(const struct replay_verdict *verdict)
+static struct word word_of_answer(enum answer_effect effect, struct span rule)
 {
-    return verdict->rule.at != NULL ? verdict->rule : verdict->reason;
+    return (struct word){answer_effect_text(effect), SPAN_NONE, rule};
 }
 
-static bool is_same_verdict(const struct replay_verdict *a, const struct replay_verdict *b)
+static const char *by_text(const struct word *word)
 {
-    return a->kind == b->kind && (a->rule.at == NULL) == (b->rule.at == NULL) && span_equals(by_name(a), by_name(b));
+    return word->rule.at != NULL ? " by " : word->reason.at != NULL ? " for " : "";
 }
 
-static enum code keep_verdict(struct replaying *r, const struct replay_verdict *from, struct replay_verdict *to)
+static struct span by_name(const struct word *word)
 {
-    *to = *from;
-    to->reason.at = arena_dup(&r->arena, from->reason.at, from->reason.len);
-    if (from->rule.at != NULL)
-        to->rule.at = arena_dup(&r->arena, from->rule.at, from->rule.len);
-    return to->reason.at == NULL || (from->rule.at != NULL && to->rule.at == NULL) ? CODE_NOMEM : CODE_OK;
+    return word->rule.at != NULL ? word->rule : word->reason;
 }
 
-static enum code count_flip(struct replaying *r, const struct replay_call *call)
+static bool is_same_word(const struct word *a, const struct word *b)
+{
+    return a->verdict == b->verdict && (a->rule.at == NULL) == (b->rule.at == NULL) && span_equals(by_name(a), by_name(b));
+}
+
+static enum code keep_span(struct replaying *r, struct span *text)
+{
+    if (text->at == NULL)
+        return CODE_OK;
+    text->at = arena_dup(&r->arena, text->at, text->len);
+    return text->at != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+static enum code keep_word(struct replaying *r, struct word *word)
+{
+    enum code code = keep_span(r, &word->reason);
+
+    return code == CODE_OK ? keep_span(r, &word->rule) : code;
+}
+
+static enum code count_flip(struct replaying *r, bool of_answers, struct word was, struct word is)
 {
     struct group *group = r->groups;
     enum code code;
 
     for (size_t i = 0; i < r->group_count; i++, group++)
-        if (is_same_verdict(&group->was, &call->was) && is_same_verdict(&group->is, &call->is)) {
+        if (group->of_answers == of_answers && is_same_word(&group->was, &was) && is_same_word(&group->is, &is)) {
             group->calls++;
             return CODE_OK;
         }
@@ -147,23 +171,25 @@ static enum code count_flip(struct replaying *r, const struct replay_call *call)
         r->ungrouped++;
         return CODE_OK;
     }
-    group->calls = 1;
-    code = keep_verdict(r, &call->was, &group->was);
+    *group = (struct group){1, of_answers, was, is};
+    code = keep_word(r, &group->was);
     if (code == CODE_OK)
-        code = keep_verdict(r, &call->is, &group->is);
+        code = keep_word(r, &group->is);
     r->group_count++;
     return code;
 }
 
-static void fill_verdict(struct doc *doc, const struct replay_verdict *verdict)
+static void fill_word(struct doc *doc, const struct word *word, bool of_answer)
 {
-    doc_text(doc, "verdict", span_text(verdict_text(verdict->kind)));
-    doc_text(doc, "reason", verdict->reason);
-    doc_text_or_null(doc, "rule", verdict->rule);
+    doc_text(doc, of_answer ? "effect" : "verdict", span_text(word->verdict));
+    if (!of_answer)
+        doc_text(doc, "reason", word->reason);
+    doc_text_or_null(doc, "rule", word->rule);
 }
 
 static enum code print_call_json(const struct replay_call *call)
 {
+    struct word was = word_of(&call->was), is = word_of(&call->is);
     struct doc *doc = doc_object();
 
     doc_int(doc, "seq", (int64_t)call->seq);
@@ -173,18 +199,33 @@ static enum code print_call_json(const struct replay_call *call)
     doc_text_or_null(doc, "upstream", call->upstream);
     doc_text_or_null(doc, "method", call->method);
     doc_text_or_null(doc, "tool", call->target);
-    fill_verdict(doc_add_object(doc, "was"), &call->was);
+    fill_word(doc_add_object(doc, "was"), &was, false);
     if (call->fate == REPLAY_UNKNOWN) {
         doc_text(doc, "cannot_be_replayed", span_text(recorded_lack_text(call->lack)));
     } else {
-        fill_verdict(doc_add_object(doc, "is"), &call->is);
+        fill_word(doc_add_object(doc, "is"), &is, false);
         doc_bool(doc, "same_version", call->same_version);
+    }
+    if (call->answer.fate == REPLAY_FLIPS) {
+        struct doc *answer = doc_add_object(doc, "answer");
+
+        was = word_of_answer(call->answer.was, call->answer.was_rule);
+        is = word_of_answer(call->answer.is, call->answer.is_rule);
+        fill_word(doc_add_object(answer, "was"), &was, true);
+        fill_word(doc_add_object(answer, "is"), &is, true);
     }
     return print_doc(&doc) == STATUS_DONE ? CODE_OK : CODE_IO;
 }
 
+static enum code add_change(struct buf *line, const char *before, struct word was, struct word is)
+{
+    return buf_addf(line, "%s%s%s%.*s  ->  %s%s%.*s", before, was.verdict, by_text(&was), SPAN_ARG(by_name(&was)), is.verdict,
+                    by_text(&is), SPAN_ARG(by_name(&is)));
+}
+
 static enum code print_call(struct replaying *r, const struct replay_call *call)
 {
+    struct word was = word_of(&call->was), is = word_of(&call->is);
     struct span words = call->target.at != NULL ? call->target : call->method;
     struct buf *line = &r->line;
     char time[CLOCK_TEXT_BYTES];
@@ -199,13 +240,16 @@ static enum code print_call(struct replaying *r, const struct replay_call *call)
         code = buf_add_text(line, "  ");
     if (code == CODE_OK)
         code = terminal_add(line, words);
-    if (code == CODE_OK)
-        code = buf_addf(line, "  %s%s%.*s  ", verdict_text(call->was.kind), by_text(&call->was), SPAN_ARG(by_name(&call->was)));
     if (code == CODE_OK && call->fate == REPLAY_UNKNOWN)
-        code = buf_addf(line, "cannot be replayed: %s\n", call->lack == RECORDED_WHOLE ? "not all of the message is recorded"
-                                                                                       : recorded_lack_text(call->lack));
-    else if (code == CODE_OK)
-        code = buf_addf(line, "->  %s%s%.*s\n", verdict_text(call->is.kind), by_text(&call->is), SPAN_ARG(by_name(&call->is)));
+        code = buf_addf(line, "  %s%s%.*s  cannot be replayed: %s", was.verdict, by_text(&was), SPAN_ARG(by_name(&was)),
+                        call->lack == RECORDED_WHOLE ? "not all of the message is recorded" : recorded_lack_text(call->lack));
+    else if (code == CODE_OK && call->fate == REPLAY_FLIPS)
+        code = add_change(line, "  ", was, is);
+    if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
+        code = add_change(line, "  its answer: ", word_of_answer(call->answer.was, call->answer.was_rule),
+                          word_of_answer(call->answer.is, call->answer.is_rule));
+    if (code == CODE_OK)
+        code = buf_add_byte(line, '\n');
     if (code == CODE_OK && fwrite(buf_peek(line).at, 1, buf_len(line), stdout) != buf_len(line))
         code = CODE_IO;
     return code;
@@ -214,8 +258,13 @@ static enum code print_call(struct replaying *r, const struct replay_call *call)
 static enum code tell_call(void *context, const struct replay_call *call)
 {
     struct replaying *r = context;
-    enum code code = call->fate == REPLAY_FLIPS ? count_flip(r, call) : CODE_OK;
+    enum code code = CODE_OK;
 
+    if (call->fate == REPLAY_FLIPS)
+        code = count_flip(r, false, word_of(&call->was), word_of(&call->is));
+    if (code == CODE_OK && call->answer.fate == REPLAY_FLIPS)
+        code = count_flip(r, true, word_of_answer(call->answer.was, call->answer.was_rule),
+                          word_of_answer(call->answer.is, call->answer.is_rule));
     if (code == CODE_OK && r->list)
         code = r->as_json ? print_call_json(call) : print_call(r, call);
     return code;
@@ -236,37 +285,57 @@ static int by_calls(const void *a, const void *b)
     const struct group *left = a, *right = b;
     int order;
 
+    if (left->of_answers != right->of_answers)
+        return left->of_answers ? 1 : -1;
     if (left->calls != right->calls)
         return left->calls > right->calls ? -1 : 1;
     order = span_compare(by_name(&left->was), by_name(&right->was));
     return order != 0 ? order : span_compare(by_name(&left->is), by_name(&right->is));
 }
 
-static void print_groups(const struct replaying *r)
+static void print_groups(const struct replaying *r, bool of_answers)
 {
     for (size_t i = 0; i < r->group_count; i++) {
         const struct group *group = &r->groups[i];
 
-        printf("%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, verdict_text(group->was.kind), by_text(&group->was),
-               SPAN_ARG(by_name(&group->was)), verdict_text(group->is.kind), by_text(&group->is),
-               SPAN_ARG(by_name(&group->is)));
+        if (group->of_answers == of_answers)
+            printf("%10" PRIu64 "  %s%s%.*s  ->  %s%s%.*s\n", group->calls, group->was.verdict, by_text(&group->was),
+                   SPAN_ARG(by_name(&group->was)), group->is.verdict, by_text(&group->is), SPAN_ARG(by_name(&group->is)));
     }
-    if (r->ungrouped > 0)
+    if (!of_answers && r->ungrouped > 0)
         printf("%10" PRIu64 "  of more than %d further kinds\n", r->ungrouped, GROUPS_MAX);
+}
+
+static void print_unknown(uint64_t unknown, const uint64_t lacks[RECORDED_LACKS])
+{
+    if (unknown == 0)
+        return;
+    printf("%" PRIu64 " cannot be replayed, because what decides them is not in the record:", unknown);
+    for (int lack = RECORDED_WHOLE + 1; lack < RECORDED_LACKS; lack++)
+        if (lacks[lack] > 0)
+            printf(" %" PRIu64 " %s,", lacks[lack], recorded_lack_text((enum recorded_lack)lack));
+    printf(" %" PRIu64 " otherwise\n", lacks[RECORDED_WHOLE]);
 }
 
 static void print_lacks(const struct replay_sum *sum)
 {
-    if (sum->fates[REPLAY_UNKNOWN] > 0) {
-        printf("%" PRIu64 " cannot be replayed, because what decides them is not in the record:", sum->fates[REPLAY_UNKNOWN]);
-        for (int lack = RECORDED_WHOLE + 1; lack < RECORDED_LACKS; lack++)
-            if (sum->lacks[lack] > 0)
-                printf(" %" PRIu64 " %s,", sum->lacks[lack], recorded_lack_text((enum recorded_lack)lack));
-        printf(" %" PRIu64 " otherwise\n", sum->lacks[RECORDED_WHOLE]);
-    }
+    print_unknown(sum->fates[REPLAY_UNKNOWN], sum->lacks);
     if (sum->fates[REPLAY_NO_QUESTION] > 0)
         printf("%" PRIu64 " were never put to a policy: %" PRIu64 " refused before, %" PRIu64 " passed by configuration\n",
                sum->fates[REPLAY_NO_QUESTION], sum->refused, sum->unjudged);
+}
+
+/* Nothing where no rule for answers concerns a call, then or now. */
+static void print_answers(const struct replaying *r)
+{
+    const uint64_t *answers = r->sum.answers;
+    uint64_t judged = answers[REPLAY_SAME] + answers[REPLAY_OTHER_RULE] + answers[REPLAY_FLIPS];
+
+    if (judged + answers[REPLAY_UNKNOWN] == 0)
+        return;
+    printf("answers: %" PRIu64 " judged again, %" PRIu64 " otherwise\n", judged, answers[REPLAY_FLIPS]);
+    print_groups(r, true);
+    print_unknown(answers[REPLAY_UNKNOWN], r->sum.answer_lacks);
 }
 
 static void print_sum(const struct replaying *r, int64_t took_us)
@@ -287,17 +356,47 @@ static void print_sum(const struct replaying *r, int64_t took_us)
     if (sum->fates[REPLAY_OTHER_RULE] > 0)
         printf(", %" PRIu64 " of them by another rule or for another reason", sum->fates[REPLAY_OTHER_RULE]);
     printf("\nflips: %" PRIu64 "\n", sum->fates[REPLAY_FLIPS]);
-    print_groups(r);
+    print_groups(r, false);
     if (sum->same_version_flips > 0)
         printf("%" PRIu64 " of these were judged by this very version then: what decided them is not in the record\n",
                sum->same_version_flips);
     print_lacks(sum);
+    print_answers(r);
+}
+
+static void fill_lacks(struct doc *doc, const uint64_t lacks[RECORDED_LACKS], int count)
+{
+    for (int lack = RECORDED_WHOLE + 1; lack < count; lack++)
+        doc_int(doc, recorded_lack_text((enum recorded_lack)lack), (int64_t)lacks[lack]);
+    doc_int(doc, "otherwise", (int64_t)lacks[RECORDED_WHOLE]);
+}
+
+static void fill_groups(struct doc *list, const struct replaying *r, bool of_answers)
+{
+    for (size_t i = 0; i < r->group_count; i++) {
+        struct doc *group = r->groups[i].of_answers == of_answers ? doc_add_object(list, NULL) : NULL;
+
+        doc_int(group, "calls", (int64_t)r->groups[i].calls);
+        fill_word(doc_add_object(group, "was"), &r->groups[i].was, of_answers);
+        fill_word(doc_add_object(group, "is"), &r->groups[i].is, of_answers);
+    }
+}
+
+static void fill_answers(struct doc *doc, const struct replaying *r)
+{
+    const struct replay_sum *sum = &r->sum;
+
+    doc_int(doc, "kept", (int64_t)(sum->answers[REPLAY_SAME] + sum->answers[REPLAY_OTHER_RULE]));
+    doc_int(doc, "kept_by_another_rule", (int64_t)sum->answers[REPLAY_OTHER_RULE]);
+    doc_int(doc, "changes", (int64_t)sum->answers[REPLAY_FLIPS]);
+    fill_lacks(doc_add_object(doc, "cannot_be_replayed"), sum->answer_lacks, RECORDED_LACKS);
+    fill_groups(doc_add_array(doc, "by_rule"), r, true);
 }
 
 static int print_sum_json(const struct replaying *r, int64_t took_us)
 {
     const struct replay_sum *sum = &r->sum;
-    struct doc *doc = doc_object(), *groups, *lacks;
+    struct doc *doc = doc_object();
 
     doc_int(doc, "calls", (int64_t)sum->calls);
     print_time(doc, "first", sum->first_us);
@@ -307,21 +406,12 @@ static int print_sum_json(const struct replaying *r, int64_t took_us)
     doc_int(doc, "flips", (int64_t)sum->fates[REPLAY_FLIPS]);
     doc_int(doc, "flips_of_this_version", (int64_t)sum->same_version_flips);
     doc_int(doc, "judged_with_lost_parts", (int64_t)sum->lossy);
-    lacks = doc_add_object(doc, "cannot_be_replayed");
-    for (int lack = RECORDED_WHOLE + 1; lack < RECORDED_LACKS; lack++)
-        doc_int(lacks, recorded_lack_text((enum recorded_lack)lack), (int64_t)sum->lacks[lack]);
-    doc_int(lacks, "otherwise", (int64_t)sum->lacks[RECORDED_WHOLE]);
+    fill_lacks(doc_add_object(doc, "cannot_be_replayed"), sum->lacks, RECORDED_NOT_KEPT);
     doc_int(doc, "refused_before_a_policy", (int64_t)sum->refused);
     doc_int(doc, "passed_without_a_policy", (int64_t)sum->unjudged);
-    groups = doc_add_array(doc, "by_rule");
-    for (size_t i = 0; i < r->group_count; i++) {
-        struct doc *group = doc_add_object(groups, NULL);
-
-        doc_int(group, "calls", (int64_t)r->groups[i].calls);
-        fill_verdict(doc_add_object(group, "was"), &r->groups[i].was);
-        fill_verdict(doc_add_object(group, "is"), &r->groups[i].is);
-    }
+    fill_groups(doc_add_array(doc, "by_rule"), r, false);
     doc_int(doc, "further_flips", (int64_t)r->ungrouped);
+    fill_answers(doc_add_object(doc, "answers"), r);
     doc_int(doc, "took_us", took_us);
     return print_doc(&doc);
 }
@@ -378,7 +468,7 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
         print_sum(r, took_us);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(STATUS_CANNOT, "the output cannot be written");
-    return status == STATUS_DONE && r->sum.fates[REPLAY_FLIPS] > 0 ? STATUS_NEGATIVE : status;
+    return status == STATUS_DONE && r->sum.fates[REPLAY_FLIPS] + r->sum.answers[REPLAY_FLIPS] > 0 ? STATUS_NEGATIVE : status;
 }
 
 static int run(struct replaying *r, const char *const *files, size_t count)
@@ -425,8 +515,9 @@ int cmd_policy__replay(int argc, char **argv)
         "callgate policy replay [FILE... | --version N] [OPTIONS]",
         "Judges the recorded calls again: by the active version with FILES laid over it as `load` would, by a stored\n"
         "version, or by the active one as it is. Shows which verdicts flip, by rule. Where what decides a call was cut,\n"
-        "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Exit\n"
-        "status 1 when a verdict flips, or a file of the trail is missing. Nothing is changed; the gate may go on writing.",
+        "redacted or erased, it counts as one that cannot be replayed. Approvals that were given count as given. Answers\n"
+        "are judged again where a route kept them as they came. Exit status 1 when a verdict flips, something else is done\n"
+        "to an answer, or a file of the trail is missing. Nothing is changed; the gate may go on writing.",
         options, 0, -1};
     int operands, status = options_read(&usage, argc, argv, &operands);
 

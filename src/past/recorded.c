@@ -165,6 +165,11 @@ static uint32_t list_stand_ins(const struct json_node *node, const struct json_n
     return count;
 }
 
+bool recorded_has_stand_in(const struct json_node *root)
+{
+    return list_stand_ins(root, NULL, 0) > 0;
+}
+
 /* Behind what is hidden already. */
 static enum code hide_stand_ins(struct recorded *recorded, const struct json_node *root)
 {
@@ -484,6 +489,7 @@ const char *recorded_lack_text(enum recorded_lack lack)
     case RECORDED_REDACTED: return "redacted";
     case RECORDED_CUT: return "cut";
     case RECORDED_ERASED: return "erased";
+    case RECORDED_NOT_KEPT: return "not kept";
     case RECORDED_DAMAGED:
     case RECORDED_LACKS: break;
     }

@@ -33,6 +33,7 @@ enum recorded_lack {
     RECORDED_CUT,      /* too long to be kept; `beginning` is left */
     RECORDED_ERASED,   /* taken out since */
     RECORDED_DAMAGED,  /* no canonical JSON: the file was changed by somebody */
+    RECORDED_NOT_KEPT, /* of answers: they are where a route says so */
     RECORDED_LACKS
 };
 
@@ -105,6 +106,9 @@ enum policy_known recorded_granted(const struct recorded *recorded, struct span 
 bool recorded_guess(struct recorded *recorded, const struct question *question, const struct policy *policy,
                     struct policy_scratch *scratch, struct verdict *verdict, enum verdict_kind *otherwise);
 
-const char *recorded_lack_text(enum recorded_lack lack); /* "whole", "redacted", "cut", "erased", "damaged" */
+/* Whether a part of it was redacted. */
+bool recorded_has_stand_in(const struct json_node *root);
+
+const char *recorded_lack_text(enum recorded_lack lack); /* "whole", "redacted", "cut", "erased", "damaged", "not kept" */
 
 #endif

@@ -47,7 +47,7 @@ struct replayer {
     struct thread thread;
     const struct piece *piece; /* whose file is open; or NULL */
     struct db *db;
-    struct db_stmt *stmt;
+    struct db_stmt *stmt, *answers;
     struct why why;
     struct recorded recorded;
     struct rejudge rejudge;
@@ -75,7 +75,7 @@ static bool is_meant(const struct replayer *replayer)
            (!range->permitted || recorded->verdict == VERDICT_PERMIT);
 }
 
-static void count(struct replayer *replayer, enum replay_fate fate)
+static void count(struct replayer *replayer, enum replay_fate fate, const struct replay_answer *answer)
 {
     const struct recorded *recorded = &replayer->recorded;
     struct replay_sum *sum = &replayer->sum;
@@ -89,6 +89,8 @@ static void count(struct replayer *replayer, enum replay_fate fate)
         sum->unjudged++;
     else if (fate == REPLAY_NO_QUESTION)
         sum->refused++;
+    sum->answers[answer->fate]++;
+    sum->answer_lacks[answer->lack] += answer->fate == REPLAY_UNKNOWN;
     if (sum->first_us == 0 || time_us < sum->first_us)
         sum->first_us = time_us;
     if (time_us > sum->last_us)
@@ -105,7 +107,7 @@ static enum code keep_text(struct replayer *replayer, struct span from, struct s
 }
 
 /* The row is read over before its stretch has its turn; texts of the policy stay. */
-static enum code keep(struct replayer *replayer, enum replay_fate fate, bool same_version)
+static enum code keep(struct replayer *replayer, enum replay_fate fate, const struct replay_answer *answer, bool same_version)
 {
     const struct recorded *recorded = &replayer->recorded;
     const struct question *question = &recorded->question;
@@ -117,7 +119,7 @@ static enum code keep(struct replayer *replayer, enum replay_fate fate, bool sam
         return CODE_NOMEM;
     told->call = (struct replay_call){
         .seq = recorded->seq, .time_us = question->time_us, .fate = fate, .lack = recorded->lack, .same_version = same_version,
-        .was = {.kind = recorded->verdict}, .approved = recorded->approved,
+        .was = {.kind = recorded->verdict}, .answer = *answer, .approved = recorded->approved,
     };
     if (recorded->kind == RECORDED_JUDGED && !recorded->unaskable)
         told->call.is = (struct replay_verdict){.kind = now->kind, .reason = span_text(reason_name(now->reason)),
@@ -137,31 +139,44 @@ static enum code keep(struct replayer *replayer, enum replay_fate fate, bool sam
         code = keep_text(replayer, recorded->reason_text, &told->call.was.reason);
     if (code == CODE_OK)
         code = keep_text(replayer, recorded->rule, &told->call.was.rule);
+    if (code == CODE_OK)
+        code = keep_text(replayer, answer->was_rule, &told->call.answer.was_rule);
     *replayer->last = told;
     replayer->last = &told->next;
     return code;
 }
 
-static enum code replay_row(struct replayer *replayer)
+static enum code note(struct replayer *replayer, enum replay_fate fate)
 {
     const struct replay_conf *conf = replayer->run->conf;
     uint64_t version = policy_version(conf->policy);
+    bool same_version = version != 0 && replayer->recorded.policy_version == version;
+    struct replay_answer answer;
+    enum code code = rejudge__answer(&replayer->rejudge, &replayer->recorded, fate, replayer->answers, &answer);
+
+    if (code == CODE_OK) {
+        count(replayer, fate, &answer);
+        replayer->sum.same_version_flips += fate == REPLAY_FLIPS && same_version;
+        if (conf->tell != NULL &&
+            (conf->tell_all || fate == REPLAY_FLIPS || fate == REPLAY_UNKNOWN || answer.fate == REPLAY_FLIPS))
+            code = keep(replayer, fate, &answer, same_version);
+    }
+    db_reset(replayer->answers);
+    return code;
+}
+
+static enum code replay_row(struct replayer *replayer)
+{
     enum code code = recorded_read(&replayer->recorded, replayer->db, replayer->stmt);
     enum replay_fate fate;
-    bool same_version, lossy;
+    bool lossy;
 
-    if (code != CODE_OK)
-        return code;
-    code = rejudge__row(&replayer->rejudge, &replayer->recorded, &fate, &lossy);
+    if (code == CODE_OK)
+        code = rejudge__row(&replayer->rejudge, &replayer->recorded, &fate, &lossy);
     if (code != CODE_OK || (replayer->run->in_order && !is_meant(replayer)))
         return code;
     replayer->sum.lossy += lossy;
-    same_version = version != 0 && replayer->recorded.policy_version == version;
-    count(replayer, fate);
-    replayer->sum.same_version_flips += fate == REPLAY_FLIPS && same_version;
-    if (conf->tell == NULL || (!conf->tell_all && fate != REPLAY_FLIPS && fate != REPLAY_UNKNOWN))
-        return CODE_OK;
-    return keep(replayer, fate, same_version);
+    return note(replayer, fate);
 }
 
 /* ---- a stretch ---- */
@@ -169,6 +184,7 @@ static enum code replay_row(struct replayer *replayer)
 static void close_piece(struct replayer *replayer)
 {
     db_finalize(&replayer->stmt);
+    db_finalize(&replayer->answers);
     db_close(&replayer->db);
     replayer->piece = NULL;
 }
@@ -184,7 +200,8 @@ static enum code open_piece(struct replayer *replayer, const struct piece *piece
     if (code != CODE_OK)
         return code;
     replayer->piece = piece;
-    return recorded_range_prepare(replayer->db, &replayer->run->range, &replayer->stmt);
+    code = rejudge__answers_prepare(replayer->db, &replayer->answers);
+    return code != CODE_OK ? code : recorded_range_prepare(replayer->db, &replayer->run->range, &replayer->stmt);
 }
 
 static const struct piece *piece_of(const struct run *run, int64_t stretch)
@@ -232,10 +249,14 @@ static enum code replay_stretch(struct replayer *replayer, int64_t stretch)
 
 static void add_sum(struct replay_sum *sum, const struct replay_sum *more)
 {
-    for (int i = 0; i < REPLAY_FATES; i++)
+    for (int i = 0; i < REPLAY_FATES; i++) {
         sum->fates[i] += more->fates[i];
-    for (int i = 0; i < RECORDED_LACKS; i++)
+        sum->answers[i] += more->answers[i];
+    }
+    for (int i = 0; i < RECORDED_LACKS; i++) {
         sum->lacks[i] += more->lacks[i];
+        sum->answer_lacks[i] += more->answer_lacks[i];
+    }
     sum->refused += more->refused;
     sum->unjudged += more->unjudged;
     sum->lossy += more->lossy;

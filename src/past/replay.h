@@ -9,6 +9,7 @@
 #define PAST_REPLAY_H
 
 #include "past/recorded.h"
+#include "policy/answer.h"
 
 enum replay_fate {
     REPLAY_UNKNOWN = 0, /* the verdict depends on what the record does not hold */
@@ -26,6 +27,14 @@ struct replay_verdict {
     struct span rule; /* at == NULL: none */
 };
 
+/* What rules for answers did to what came back, and would do. */
+struct replay_answer {
+    enum replay_fate fate; /* NO_QUESTION: nothing came that a rule concerned then or concerns now */
+    enum recorded_lack lack; /* of an unknown one; WHOLE: something else than the answer */
+    enum answer_effect was, is;
+    struct span was_rule, is_rule; /* at == NULL: none */
+};
+
 struct replay_call {
     uint64_t seq;
     int64_t time_us;
@@ -33,6 +42,7 @@ struct replay_call {
     enum replay_fate fate;
     enum recorded_lack lack;
     struct replay_verdict was, is; /* `is` of an unknown one: against a permit */
+    struct replay_answer answer;
     bool approved;                 /* it passed then because a person had said so */
     bool same_version;             /* judged then by the version that is replayed */
 };
@@ -45,7 +55,7 @@ struct replay_conf {
     const struct policy *policy; /* its version number is compared with the recorded one where it is not 0 */
     struct recorded_range range;
     unsigned threads;      /* at least 1 */
-    replay_fn tell;        /* of every call that flips or is unknown; NULL: none */
+    replay_fn tell;        /* of every call that flips, or whose answer does, or that is unknown; NULL: none */
     bool tell_all;         /* of every call; slower */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* rows looked at; NULL: none */
     void *context;
@@ -56,6 +66,8 @@ struct replay_sum {
     uint64_t lacks[RECORDED_LACKS];  /* of unknown ones: [WHOLE] lack something else than arguments */
     uint64_t refused, unjudged;      /* of those without a question */
     uint64_t lossy;                  /* calls with lost parts that could be judged all the same */
+    uint64_t answers[REPLAY_FATES];  /* of calls that are permitted then and now */
+    uint64_t answer_lacks[RECORDED_LACKS];
     uint64_t same_version_flips;
     uint64_t calls;                  /* all */
     int64_t first_us, last_us;       /* of the calls; 0: there were none */
