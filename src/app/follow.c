@@ -9,9 +9,11 @@
 #include "os/clock.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LISTED_PAUSE_US 10000000
+#define DROPPED_PAUSE_US (INT64_C(3600) * 1000000)
 
 /* The store is asked four times a second: one sentence is logged once, not four times a second. */
 static void tell_fault(struct serve *serve, enum code code, const struct why *why)
@@ -100,6 +102,68 @@ void serve__keep_listed(struct serve *serve)
         buf_clear(&serve->listed);
 }
 
+/* A day has room for so many; what comes beyond is counted. */
+static void tell_dropped(struct serve *serve)
+{
+    struct serve_definitions *definitions = &serve->definitions;
+    int64_t now_us = clock_monotonic_us();
+    char detail[96];
+
+    if (definitions->dropped == definitions->dropped_told ||
+        (definitions->dropped_told > 0 && now_us - definitions->dropped_us < DROPPED_PAUSE_US))
+        return;
+    (void)snprintf(detail, sizeof detail, "{\"definitions\":%" PRIu64 "}", definitions->dropped - definitions->dropped_told);
+    serve__event(serve, "definitions_dropped", "gate", span_text(detail));
+    log_warn("app", "%" PRIu64 " definitions of tools are not kept: a route has room for 4096 new ones a day; some server "
+             "changes them all the time", definitions->dropped - definitions->dropped_told);
+    definitions->dropped_told = definitions->dropped;
+    definitions->dropped_us = now_us;
+}
+
+static enum code take_definitions(struct serve *serve, struct why *why)
+{
+    struct definition_set *set = NULL;
+    int64_t mark;
+    enum code code = store_definitions_mark(serve->store, &mark, why);
+
+    if (code != CODE_OK || mark == serve->definitions.mark)
+        return code;
+    code = store_definitions_load(serve->store, &set, why);
+    if (code != CODE_OK)
+        return code;
+    gate_publish_definitions(serve->shared, set);
+    serve->definitions.mark = mark;
+    return CODE_OK;
+}
+
+void serve__keep_definitions(struct serve *serve)
+{
+    struct serve_definitions *definitions = &serve->definitions;
+    struct store_definitions_put put;
+    struct why why = {0};
+    struct span rest;
+
+    if (buf_is_empty(&definitions->notes))
+        definitions_take(gate_definitions(serve->shared), &definitions->notes);
+    rest = buf_peek(&definitions->notes);
+    if (rest.len == 0 || store_definitions_put(serve->store, &rest, clock_wall_us(), &put, &why) != CODE_OK)
+        return; /* somebody else writes the store: at the next look */
+    if (rest.len == 0)
+        buf_fini(&definitions->notes);
+    else
+        buf_drop(&definitions->notes, buf_len(&definitions->notes) - rest.len);
+    definitions->fresh += put.fresh;
+    definitions->changed += put.changed;
+    definitions->dropped += put.dropped;
+    serve->owes_events |= put.fresh > 0;
+    if (put.is_other) {
+        definitions->mark = -1;
+        if (take_definitions(serve, &why) != CODE_OK)
+            serve->store_seen = -1;
+    }
+    tell_dropped(serve);
+}
+
 static void log_stray(void *context, const struct policy_stray *stray)
 {
     unsigned *told = context;
@@ -166,6 +230,8 @@ void serve__follow_store(struct serve *serve)
         code = take_keys(serve, &why);
     if (code == CODE_OK)
         code = take_policy(serve, &why);
+    if (code == CODE_OK)
+        code = take_definitions(serve, &why);
     if (code != CODE_OK) { /* asked again at the next look */
         tell_fault(serve, code, &why);
         return;

@@ -113,6 +113,16 @@ static void write_answers(const struct proxy_gauges *proxy, struct buf *out)
                  (unsigned long long)proxy->answers[effect]);
 }
 
+static void write_definitions(const struct serve_definitions *definitions, struct buf *out)
+{
+    buf_addf(out, "# HELP callgate_definitions_total Definitions of tools that the store did not have: of new tools, of tools "
+                  "that had another before, and those that were not kept, for want of room.\n"
+                  "# TYPE callgate_definitions_total counter\ncallgate_definitions_total{kind=\"new\"} %llu\n"
+                  "callgate_definitions_total{kind=\"changed\"} %llu\ncallgate_definitions_total{kind=\"dropped\"} %llu\n",
+             (unsigned long long)(definitions->fresh - definitions->changed), (unsigned long long)definitions->changed,
+             (unsigned long long)definitions->dropped);
+}
+
 static enum code measure(void *context, struct buf *out)
 {
     const struct serve *serve = context;
@@ -194,6 +204,7 @@ static enum code measure(void *context, struct buf *out)
     write_providers(serve, out);
     serve__measure_outgoing(serve, out);
     write_answers(&proxy, out);
+    write_definitions(&serve->definitions, out);
     return metrics_write(serve->metrics, gauges, sizeof gauges / sizeof gauges[0], out);
 }
 

@@ -228,6 +228,8 @@ enum code serve_open(struct serve *serve, struct conf *conf_take, const char *co
     *serve = (struct serve){.conf = conf_take, .store_seen = -1, .control = -1, .attending = {.store_seen = -1},
                              .continue_why = continue_why};
     buf_init(&serve->listed, LISTED_MAX_BYTES);
+    buf_init(&serve->definitions.notes, SIZE_MAX / 2);
+    serve->definitions.mark = -1;
     list_init(&serve->approvals.asks);
     actor_name(serve->continue_actor); /* before the process is confined: names may be asked of a service */
     code = serve__prepare(serve, why);
@@ -373,6 +375,7 @@ static void poll_store(void *context)
     serve__follow_store(serve);
     serve__mind_approvals(serve);
     serve__keep_listed(serve);
+    serve__keep_definitions(serve);
     serve__notify(serve);
     serve__tell_audit(serve);
     serve__attend(serve);
@@ -540,6 +543,7 @@ void serve_close(struct serve *serve)
         loop_free(&serve->loop);
     buf_fini(&serve->confined);
     buf_fini(&serve->listed);
+    buf_fini(&serve->definitions.notes);
     conf_free(&serve->conf);
 }
 

@@ -18,6 +18,7 @@
 #include "app/outside.h"
 #include "app/poster.h"
 #include "app/store_audit.h"
+#include "app/store_definitions.h"
 #include "audit/signer.h"
 #include "audit/writer.h"
 #include "db/db.h"
@@ -28,7 +29,7 @@
 #include "proxy/proxy.h"
 #include "web/web.h"
 
-#define SERVE_SOURCES 7 /* append-only tables of the store that the audit is told of */
+#define SERVE_SOURCES 11 /* append-only tables of the store that the audit is told of */
 
 #define SERVE_USES 64
 
@@ -47,6 +48,14 @@ struct serve_approvals {
     int64_t confirmed_us;     /* when the store was told last up to where the audit holds no use that it does not know */
     struct why fault;         /* what was logged last */
     unsigned busy;            /* looks in a row that found the store locked */
+};
+
+struct serve_definitions {       /* what servers say of their tools */
+    struct buf notes;            /* that the store is to be told of */
+    int64_t mark;                /* of what the workers have */
+    uint64_t fresh, changed, dropped; /* since the start */
+    uint64_t dropped_told;       /* in an event */
+    int64_t dropped_us;          /* when that was */
 };
 
 #define SERVE_POSTERS 2
@@ -72,6 +81,7 @@ struct serve {
     struct buf confined;         /* what holds, as JSON */
     struct buf listed;           /* tools that the store is to be told of */
     int64_t listed_next_us;      /* not before then of further ones */
+    struct serve_definitions definitions;
     struct loop *loop;
     struct signals signals;
     bool has_signals;

@@ -40,6 +40,8 @@ void serve__follow_store(struct serve *serve);
 
 /* Tells the store which tools servers have listed, when they are others. */
 void serve__keep_listed(struct serve *serve);
+/* And what they say of them, which is news for the audit; hands the workers what is accepted, where that has changed. */
+void serve__keep_definitions(struct serve *serve);
 
 /* Says what the version in force names and no route has. */
 void serve__tell_strays(const struct serve *serve);

@@ -4,6 +4,7 @@
 #include "app/command.h"
 #include "app/store_approvals.h"
 #include "app/store_audit.h"
+#include "app/store_definitions.h"
 #include "app/store_tools.h"
 #include "os/file.h"
 #include "policy/store.h"
@@ -72,6 +73,8 @@ static const char *const steps[] = {
     store_approvals_schema_people,
     /* 12 */
     store_keys_schema_people,
+    /* 13 */
+    store_definitions_schema,
 };
 
 #define STEPS ((int64_t)(sizeof steps / sizeof steps[0]))

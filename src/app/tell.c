@@ -28,6 +28,14 @@ struct source {
     "(SELECT CASE WHEN sum(6 * length(name) + 80) < 32768 THEN json_group_object(name, sha256) END FROM " \
     "(SELECT name, sha256 FROM policy_file WHERE version = a.version ORDER BY name))"
 
+#define SELECT_TOLD \
+    "SELECT id, NULL, 'gate', json_object('upstream', upstream, 'tool', tool, 'definition', digest, 'before', before, " \
+    "'told_us', told_us) FROM definition WHERE id > ?1 "
+#define SELECT_WORDS(accepted) \
+    "SELECT w.id, NULL, w.given_by, json_object('upstream', d.upstream, 'tool', d.tool, 'definition', d.digest, 'given_us', " \
+    "w.given_us, 'login', w.login, 'why', w.why) FROM definition_word w JOIN definition d ON d.id = w.definition " \
+    "WHERE w.id > ?1 AND w.accepted = " accepted " ORDER BY w.id LIMIT 64"
+
 static const struct source sources[] = {
     {"agent_key", "key_made",
      "SELECT id, nullif(tenant, ''), made_by, json_object('key', id, 'principal', principal, 'made_us', made_us, "
@@ -53,6 +61,10 @@ static const struct source sources[] = {
      "SELECT u.id, a.tenant, a.principal, json_object('approval', a.id, 'gate', u.gate, 'decision', u.decision, 'upstream', "
      "a.upstream, 'method', a.method, 'tool', a.tool, 'rule', a.rule, 'used_us', u.used_us) "
      "FROM approval_use u JOIN approval_ask a ON a.id = u.ask WHERE u.id > ?1 ORDER BY u.id LIMIT 64"},
+    {"definition/seen", "definition_seen", SELECT_TOLD "AND before IS NULL ORDER BY id LIMIT 64"},
+    {"definition/changed", "definition_changed", SELECT_TOLD "AND before IS NOT NULL ORDER BY id LIMIT 64"},
+    {"definition_word/accepted", "definition_accepted", SELECT_WORDS("1")},
+    {"definition_word/withdrawn", "definition_withdrawn", SELECT_WORDS("0")},
 };
 
 _Static_assert(sizeof sources / sizeof sources[0] == SERVE_SOURCES, "struct serve has a place for each source");

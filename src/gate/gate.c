@@ -24,7 +24,8 @@ enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_share
     shared->clock_us = clock_wall_us() - clock_monotonic_us();
     if (shared->redact_key == NULL || shared->session_key == NULL ||
         fold_new(&shared->fold) != CODE_OK || gate_state_new(GATE_STATE_BYTES, &shared->state) != CODE_OK ||
-        approvals_new(conf->approval_key, &shared->approvals) != CODE_OK) {
+        approvals_new(conf->approval_key, &shared->approvals) != CODE_OK ||
+        definitions_new(&shared->definitions) != CODE_OK) {
         gate_shared_free(out);
         return CODE_NOMEM;
     }
@@ -40,6 +41,8 @@ void gate_shared_free(struct gate_shared **shared)
         return;
     policy_unref(&gone->policy);
     identity_keys_unref(&gone->keys);
+    definition_set_unref(&gone->accepted);
+    definitions_free(&gone->definitions);
     fold_free(&gone->fold);
     gate_state_free(&gone->state);
     approvals_free(&gone->approvals);
@@ -82,6 +85,18 @@ void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_ta
     atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
     unlock(shared);
     identity_keys_unref(&old);
+}
+
+void gate_publish_definitions(struct gate_shared *shared, struct definition_set *set_take)
+{
+    struct definition_set *old;
+
+    lock(shared);
+    old = shared->accepted;
+    shared->accepted = set_take;
+    atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
+    unlock(shared);
+    definition_set_unref(&old);
 }
 
 struct gate_state *gate_state_of(struct gate_shared *shared)
@@ -151,6 +166,7 @@ void gate_free(struct gate **gate)
         return;
     let_go(&gone->held);
     identity_keys_unref(&gone->keys);
+    definition_set_unref(&gone->accepted);
     policy_scratch_free(&gone->scratch);
     gate__record_text_fini(&gone->text);
     arena_fini(&gone->plans.arena);
@@ -178,18 +194,22 @@ void gate__follow(struct gate *gate)
     struct gate_shared *shared = gate->shared;
     struct gate_snapshot *held;
     struct identity_keys *keys;
+    struct definition_set *accepted;
     struct policy *policy;
     uint64_t generation;
 
     if (is_current(gate))
         return;
     keys = gate->keys;
+    accepted = gate->accepted;
     lock(shared);
     generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
     policy = shared->policy != NULL ? policy_ref(shared->policy) : NULL;
     gate->keys = identity_keys_ref(shared->keys);
+    gate->accepted = definition_set_ref(shared->accepted);
     unlock(shared);
     identity_keys_unref(&keys);
+    definition_set_unref(&accepted);
     held = hold(policy);
     if (held != NULL || policy == NULL)
         gate->generation = generation; /* else there was no memory: without a policy all is denied, and this is tried again */
@@ -254,6 +274,8 @@ static void evaluate(struct gate *gate, const struct gate_message *message, stru
     enum reason refused = gate__plan(gate, message, &moment, decision);
     bool settled = false;
 
+    gate__find_definition(gate, message, decision);
+    moment.definition = gate__accepted(gate, message, decision);
     if (refused != REASON_UNSET) {
         settle_unjudged(refused, &decision->verdict);
         return;
@@ -297,7 +319,7 @@ void gate_decision_init(struct gate_decision *decision)
     /* All but the long lists, which their counts guard. */
     memset(decision, 0, offsetof(struct gate_decision, approvals.mark));
     decision->token.state = NULL;
-    decision->plan.is_known = false;
+    decision->plan.is_known = decision->has_definition = false;
     memset(&decision->verdict, 0, offsetof(struct verdict, rules));
 }
 
@@ -315,6 +337,7 @@ void gate_judge(struct gate *gate, const struct gate_message *message, struct ga
         settle_unjudged(message->refused, &decision->verdict);
     } else {
         evaluate(gate, message, decision);
+        gate__mind_definition(gate, message, decision);
     }
     decision->by = gate;
     decision->serial = gate->serial;
@@ -336,6 +359,7 @@ static __attribute__((noinline)) void redact_again(struct gate *gate, const stru
     struct gate_moment moment = gate__moment_of(gate, message);
     struct verdict again;
 
+    moment.definition = gate__accepted(gate, message, decision);
     question.state = gate_moment_view(&moment);
     question.plan.step = decision->plan.is_known ? decision->plan.step : 0;
     gate->serial++;
@@ -408,6 +432,7 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
         .latency_us = permits ? 0 : clock_monotonic_us() - message->began_us,
         .expects_outcome = permits && message->expects_outcome, .arguments = arguments,
     };
+    record->definition = gate__definition_text(&gate->text, decision);
     gate__plan_texts(&gate->text, &decision->plan, record);
     record->params = gate__params_text(&gate->text, gate->shared->redact_key, message->params, verdict, &redacted);
     record->query = gate__query_text(&gate->text, gate->shared->redact_key, message->query, verdict, &redacted);
@@ -527,6 +552,7 @@ struct span gate_lacking_scope(struct gate *gate, const struct gate_message *mes
     struct question question = gate__question_of(message);
     struct gate_moment moment = gate__moment_of(gate, message);
 
+    moment.definition = gate__accepted(gate, message, decision);
     question.state = gate_moment_view(&moment);
     gate->serial++;
     return policy_lacking_scope(decision->policy, &question, gate->scratch);
@@ -569,10 +595,4 @@ bool gate_passes(struct gate *gate, const struct gate_message *message, const st
     passing->method_len = (uint8_t)method.len;
     memcpy(passing->method, method.at, method.len);
     return passing->passes;
-}
-
-void gate_learn(struct gate *gate, struct span upstream, bool is_minted, struct span tool,
-                const enum policy_known said[POLICY_HINT_COUNT])
-{
-    gate_state_learn(gate->shared->state, upstream, is_minted, tool, said);
 }

@@ -14,6 +14,7 @@
 #define GATE_GATE_H
 
 #include "audit/ring.h"
+#include "gate/definitions.h"
 #include "gate/state.h"
 #include "identity/identity.h"
 #include "policy/policy.h"
@@ -33,11 +34,13 @@ void gate_shared_free(struct gate_shared **shared);
 /* Makes a snapshot the current one; takes the caller's reference. Workers follow at their next call. */
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);
+void gate_publish_definitions(struct gate_shared *shared, struct definition_set *set_take);
 
 /* Returns: a reference to the policy in force; NULL where none is. Threads: any. */
 struct policy *gate_policy(struct gate_shared *shared);
 
 struct gate_state *gate_state_of(struct gate_shared *shared);
+struct definitions *gate_definitions(struct gate_shared *shared); /* for main to take what is new */
 
 /* What people are asked and what they said; for main's verbs. */
 struct approvals *gate_approvals(struct gate_shared *shared);
@@ -69,6 +72,7 @@ struct gate_message {
     struct span home;           /* the credential's own tenant, by which floods are told apart */
     struct span session, correlation, correlation_replaced, trace;
     struct span upstream, dialect, protocol_version;
+    enum definitions_mode definitions; /* of tools, on this route */
     bool from_server;
     struct span method;         /* or a pseudo-name */
     struct span answers;        /* method `response`: what is answered */
@@ -105,6 +109,8 @@ struct gate_decision {
     struct approval_marks approvals; /* that a permit took, or that a held call waits for; until settled */
     struct gate_token token;    /* of the deciding permit's limits and of the plan, until the call goes on */
     struct gate_planned plan;
+    bool has_definition;        /* of the tool that is called; its digest: */
+    unsigned char definition[DIGEST_BYTES];
     struct verdict verdict;     /* kind DENY until judged; rule texts live as long as `policy` is held */
 };
 
@@ -163,9 +169,16 @@ void gate_pass(struct gate_decision *decision);
  * was recorded, and used up where the record's fate was not settled. */
 void gate_decision_fini(struct gate_decision *decision);
 
-/* tools/list: what the upstream says of a tool, for closing rules (hints_learn). */
-void gate_learn(struct gate *gate, struct span upstream, bool is_minted, struct span tool,
-                const enum policy_known said[POLICY_HINT_COUNT]);
+/* What an upstream says of a tool in a list that passes. Takes: message: that asks for it. Returns: whether the list may show
+ * it: somebody has accepted this definition, or the route holds none. */
+struct gate_tool {
+    struct span name;
+    const enum policy_known *said; /* as hints_learn */
+    bool is_minted;
+    struct span share, definition; /* as struct definition_told */
+    bool begins;
+};
+bool gate_learn(struct gate *gate, const struct gate_message *message, const struct gate_tool *tool);
 
 /* Whether this principal may see in a list what `method` takes as its target, or whether some rule could permit such a message
  * of a server at all (without a target), under the current snapshot.

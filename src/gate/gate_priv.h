@@ -36,6 +36,8 @@ struct gate_shared {
     pthread_mutex_t lock;
     struct policy *policy;
     struct identity_keys *keys;
+    struct definition_set *accepted; /* NULL: nothing is */
+    struct definitions *definitions;
     struct fold *fold;
     struct gate_state *state;
     bool knows_plans; /* main's: what was used of them before the gate began is in `state` */
@@ -58,7 +60,7 @@ struct record_text {
     struct buf groups, scopes;
     struct buf arguments, params, claims;
     struct buf bound, named;
-    char plan[2 * DIGEST_BYTES], plan_step[NUM_TEXT_BYTES];
+    char definition[2 * DIGEST_BYTES], plan[2 * DIGEST_BYTES], plan_step[NUM_TEXT_BYTES];
     char redacted[REDACTED_TEXT_BYTES], no_params[REDACTED_TEXT_BYTES], no_query[REDACTED_TEXT_BYTES];
 };
 
@@ -88,6 +90,7 @@ struct gate {
     struct policy *policy; /* what `held` holds */
     struct gate_snapshot *held;
     struct identity_keys *keys;
+    struct definition_set *accepted;
     struct policy_scratch *scratch;
     uint64_t serial; /* of evaluations: the scratch holds the last one's */
     struct record_text text;
@@ -151,6 +154,15 @@ enum reason gate__plan(struct gate *gate, const struct gate_message *message, st
 void gate__plan_texts(struct record_text *text, const struct gate_planned *plan, struct audit_decision *record);
 /* The plan's text, with the first record that names it. CODE_BUSY, CODE_DOWN: as the record. */
 enum code gate__tell_plan(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision) MUST_USE;
+
+/* pinned.c: which definition of its tool the call means. */
+void gate__find_definition(const struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+/* What people have accepted of it; NULL: they have not. It lives until the gate follows. */
+const struct definition *gate__accepted(const struct gate *gate, const struct gate_message *message,
+                                        const struct gate_decision *decision);
+/* Denies the call where its route holds what nobody accepted. What a policy denies anyway is denied by it. */
+void gate__mind_definition(const struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
+struct span gate__definition_text(struct record_text *text, const struct gate_decision *decision);
 
 void gate__questions_init(struct gate_shared *shared);
 void gate__questions_fini(struct gate_shared *shared);

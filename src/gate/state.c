@@ -198,6 +198,14 @@ static enum policy_known ask_hint(void *context, const struct question *question
     return hints_ask(moment->state->hints, question->upstream, question->tool, hint);
 }
 
+static const struct policy_schema *ask_schema(void *context, const struct question *question, uint32_t at)
+{
+    const struct gate_moment *moment = context;
+
+    (void)question;
+    return at == 0 && moment->definition != NULL ? moment->definition->schema : NULL;
+}
+
 void gate_state_learn(struct gate_state *state, struct span upstream, bool is_minted, struct span tool,
                       const enum policy_known said[POLICY_HINT_COUNT])
 {
@@ -212,7 +220,7 @@ void gate_state_listed(struct gate_state *state, struct buf *out)
 struct policy_state gate_moment_view(struct gate_moment *moment)
 {
     static const struct policy_past past = {.has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted,
-                                            .hint = ask_hint};
+                                            .hint = ask_hint, .schema_of = ask_schema};
 
     return (struct policy_state){&past, moment};
 }

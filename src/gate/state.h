@@ -15,6 +15,7 @@
 #define GATE_STATE_H
 
 #include "gate/approvals.h"
+#include "gate/definition_set.h"
 #include "gate/plan_uses.h"
 #include "gate/tally.h"
 #include "policy/policy.h"
@@ -32,6 +33,7 @@ void gate_state_clear(struct gate_state *state); /* nothing happened yet */
 struct gate_moment {
     struct gate_state *state;
     int64_t now_us;
+    const struct definition *definition; /* of the tool that is called, as it was accepted; NULL: it was not */
     struct approvals *approvals; /* NULL: nobody can approve anything, unless */
     const struct recorded *recorded; /* the question was read from this, and a person's word with it: */
     enum policy_known (*granted)(const struct recorded *recorded, struct span rule); /* NULL: nothing was */

@@ -95,7 +95,7 @@ struct json_event {
     uint32_t index;            /* place among its siblings, from 0 */
     struct span key;           /* decoded member name; empty for elements and the root; valid during the call */
     struct span text;          /* SCALAR: decoded string, or a number's lexeme; valid during the call */
-    struct span raw;           /* SCALAR: canonical bytes; valid during the call */
+    struct span raw;           /* SCALAR and END: canonical bytes; valid during the call */
     size_t begin;              /* offset from out's length at the start of the walk: of the value itself */
     size_t end;                /* SCALAR and END: one past the value */
     size_t member;             /* offset where the member begins (at its key's quote; same as begin for elements) */

@@ -211,7 +211,8 @@ static bool send_end(struct json__reader *r, const struct json__frame *ended)
 {
     struct json_event event = {.kind = JSON_EVENT_END, .type = ended->is_object ? JSON_OBJECT : JSON_ARRAY,
                                .depth = r->depth, .index = ended->index, .begin = ended->begin,
-                               .end = json__offset(r), .member = ended->member};
+                               .end = json__offset(r), .member = ended->member,
+                               .raw = json__view(r, ended->begin, json__offset(r))};
 
     return send_event(r, &event, &ended->key, r->top->is_object);
 }

@@ -207,13 +207,14 @@ static void on_annotations(struct walk *walk, const struct json_event *event)
 }
 
 /* Whether some rule could permit what the element is there for. A tool whose name no call may have is for nothing. */
-static bool is_kept(struct walk *walk)
+static bool is_kept(const struct walk *walk, struct span definition)
 {
     const struct mcp_reply_rules *rules = walk->rules;
     bool is_tool = walk->list == LISTING_OF_TOOLS, is_long = walk->name.len > MCP__NAME_MAX;
+    const struct mcp_tool tool = {walk->name, walk->hints, definition, walk->elements == 1};
 
-    if (is_tool && !is_long && rules->learn != NULL)
-        rules->learn(rules->keep_context, walk->name, &walk->hints);
+    if (is_tool && !is_long && rules->learn != NULL && !rules->learn(rules->keep_context, &tool))
+        return false;
     if (rules->keep == NULL)
         return true;
     return !(is_tool && is_long) &&
@@ -247,7 +248,7 @@ static enum code on_element(struct walk *walk, const struct json_event *event)
     }
     if (walk->name.len == 0)
         return refuse_json(walk, walk->list->nameless);
-    if (!is_kept(walk)) {
+    if (!is_kept(walk, event->raw)) {
         walk->reply->removed++;
         walk->reply->stripped = walk->stripped;
         return mcp__cuts_add(&walk->cuts, event->begin, event->end);

@@ -46,8 +46,16 @@ struct mcp_hints {
     enum mcp_said read_only, destructive, idempotent, open_world;
 };
 
-/* Told of each tool of a list of tools, kept or not. */
-typedef void (*mcp_learn_fn)(void *context, struct span tool, const struct mcp_hints *hints);
+/* A tool of a list of tools, or the one that is described, as the server says what it is. */
+struct mcp_tool {
+    struct span name;
+    struct mcp_hints hints;  /* dialects without annotations: unsaid */
+    struct span definition;  /* canonical JSON, before anything is left out of it; valid during the call */
+    bool is_first;           /* of its answer */
+};
+
+/* Told of each. Returns: whether it may be shown; `keep` is asked too. */
+typedef bool (*mcp_learn_fn)(void *context, const struct mcp_tool *tool);
 
 /* Faults of official servers that official clients do not mind and that no two readers read apart: with its bit an answer's
  * fault is mended, and what goes on is as strict as any; without, it is refused by the name of that rule. */
@@ -70,7 +78,7 @@ struct mcp_reply_rules {
     struct span request_id;       /* of that request, canonical JSON; empty: none */
     unsigned lenient;             /* bits of enum mcp_leniency */
     mcp_keep_fn keep;             /* lists; NULL keeps all */
-    mcp_learn_fn learn;           /* NULL: nobody wants to know */
+    mcp_learn_fn learn;           /* NULL: nobody wants to know, and all may be shown */
     mcp_passes_fn passes;         /* NULL: each is judged */
     void *keep_context;           /* of all three */
 };

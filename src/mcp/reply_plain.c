@@ -44,11 +44,14 @@ static enum code on_holder(struct walk *walk, const struct json_event *event)
     return CODE_OK;
 }
 
-static bool may_be_shown(const struct walk *walk)
+static bool may_be_shown(const struct walk *walk, struct span definition)
 {
     const struct mcp_reply_rules *rules = walk->rules;
+    const struct mcp_tool tool = {.name = walk->tool, .definition = definition, .is_first = walk->tools == 1};
 
     if (walk->tool.len > MCP__NAME_MAX || (walk->plain->is_name != NULL && !walk->plain->is_name(walk->tool)))
+        return false;
+    if (rules->learn != NULL && !rules->learn(rules->keep_context, &tool))
         return false;
     return rules->keep == NULL || rules->keep(rules->keep_context, SPAN_LIT("tools/call"), walk->tool, false);
 }
@@ -68,7 +71,7 @@ static enum code on_tool(struct walk *walk, const struct json_event *event)
         return refuse(walk, REASON_UPSTREAM_JSON, "a tool has no name");
     if (walk->plain->only.at != NULL && !span_equals(walk->plain->only, walk->tool))
         return refuse(walk, REASON_UPSTREAM_UNASKED, "another tool is described than was asked about");
-    if (!may_be_shown(walk)) {
+    if (!may_be_shown(walk, event->raw)) {
         if (walk->plain->only.at != NULL)
             return refuse(walk, REASON_UPSTREAM_UNASKED, "a tool is described that nobody here may call");
         walk->reply->removed++;

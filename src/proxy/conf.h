@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/why.h"
+#include "gate/definitions.h"
 #include "gate/plan.h"
 #include "http/reader.h"
 #include "identity/identity.h"
@@ -112,6 +113,7 @@ struct proxy_route {
     bool query_pass;
     bool http_sse, http_sse_only;   /* `transports`: HTTP+SSE of 2024-11-05 too, or alone */
     bool strict_tool_names;
+    enum definitions_mode definitions;
     bool forwarded;
     bool denials_sse;
     struct mcp_deceptive deceptive;

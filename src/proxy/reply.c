@@ -177,19 +177,25 @@ static bool may_see(void *context, struct span method, struct span target, bool 
     return has_time_for_lists(pair) && gate_may_see(pair->lane->gate, &pair->exchange.call->asked, method, target, is_template);
 }
 
-static void learn(void *context, struct span tool, const struct mcp_hints *hints)
+static bool learn(void *context, const struct mcp_tool *tool)
 {
     static const enum policy_known known[] = {
         [MCP_UNSAID] = POLICY_UNKNOWN, [MCP_SAID_FALSE] = POLICY_NO, [MCP_SAID_TRUE] = POLICY_YES};
     const enum policy_known said[POLICY_HINT_COUNT] = {
-        [POLICY_READ_ONLY] = known[hints->read_only], [POLICY_DESTRUCTIVE] = known[hints->destructive],
-        [POLICY_IDEMPOTENT] = known[hints->idempotent], [POLICY_OPEN_WORLD] = known[hints->open_world],
+        [POLICY_READ_ONLY] = known[tool->hints.read_only], [POLICY_DESTRUCTIVE] = known[tool->hints.destructive],
+        [POLICY_IDEMPOTENT] = known[tool->hints.idempotent], [POLICY_OPEN_WORLD] = known[tool->hints.open_world],
     };
     struct pair *pair = context;
     const struct exchange *exchange = &pair->exchange;
-    bool is_minted = !span_equals(exchange->label, exchange->call->asked.upstream); /* a slug that is not listed by name */
+    const struct gate_message *asked = &exchange->call->asked;
+    const struct gate_tool told = {
+        .name = tool->name, .said = said, .share = exchange->label, .definition = tool->definition,
+        .is_minted = !span_equals(exchange->label, asked->upstream), /* a slug that is not listed by name */
+        .begins = tool->is_first && exchange->call->message.kind == MCP_REQUEST &&
+                  json_member(asked->root, SPAN_LIT("cursor")) == NULL,
+    };
 
-    gate_learn(pair->lane->gate, exchange->call->asked.upstream, is_minted, tool, said);
+    return has_time_for_lists(pair) && gate_learn(pair->lane->gate, asked, &told);
 }
 
 static bool passes(void *context, struct span method)

@@ -191,6 +191,7 @@ enum reason route__lead(struct pair *pair, const struct place *place)
     call->asked.upstream = filled(exchange, route->name, place->slug, SPAN_NONE);
     exchange->label = span_is_empty(place->slug) || slug_is_named(&route->slugs, place->slug) ? call->asked.upstream
                                                                                               : route->name;
+    call->asked.definitions = route->definitions;
     if (route->subtree && pass == NULL)
         call->asked.path = place->rest;
     exchange->upstream_path = pass != NULL ? filled(exchange, pass->upstream_path, place->slug, place->rest)

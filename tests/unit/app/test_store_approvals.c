@@ -527,6 +527,7 @@ static void make_older(void)
     ask(ONE, 'b', 2, NOW);
     must(answer(2, true, NOW, MINUTE, &why), &why);
     must(db_exec(db, "DROP VIEW approval; DROP TABLE approval_held; DROP TABLE listed_tool; DROP TRIGGER approval_ask_stays;"
+                     "DROP VIEW definition_state; DROP TABLE definition_word; DROP TABLE definition_seen; DROP TABLE definition;"
                      "UPDATE approval_ask SET arguments_redacted = 1;"
                      "ALTER TABLE approval_ask DROP COLUMN redacted; ALTER TABLE approval_ask DROP COLUMN needed;"
                      "ALTER TABLE approval_ask DROP COLUMN authentication; ALTER TABLE agent_key DROP COLUMN roles;"
@@ -575,8 +576,7 @@ static void older_stores_are_taken_over(void **state)
     must(store_approvals_commit(db, &why), &why);
     assert_true(look(APPROVALS_ONE, 1, NOW).has_arguments);
     assert_false(look(APPROVALS_ONE, 2, NOW).has_arguments);
-    assert_true(stands_in_file("still-asked"));
-    assert_false(stands_in_file("decided-long-ago"));
+    assert_true(stands_in_file("still-asked") && !stands_in_file("decided-long-ago"));
     must(answer(1, true, NOW, MINUTE, &why), &why);
     assert_false(stands_in_file("still-asked"));
 }

@@ -135,13 +135,15 @@ static void bounds_what_a_list_costs(void **state)
 }
 
 /* Number: 2.1 */
-static void write_hints(void *context, struct span tool, const struct mcp_hints *hints)
+static bool write_hints(void *context, const struct mcp_tool *tool)
 {
+    const struct mcp_hints *hints = &tool->hints;
     char *text = context;
     size_t len = strlen(text);
 
-    snprintf(text + len, 256 - len, "%.*s %d%d%d%d;", SPAN_ARG(tool), (int)hints->read_only, (int)hints->destructive,
+    snprintf(text + len, 256 - len, "%.*s %d%d%d%d;", SPAN_ARG(tool->name), (int)hints->read_only, (int)hints->destructive,
              (int)hints->idempotent, (int)hints->open_world);
+    return true;
 }
 
 static void expect_hints(const char *tools, const char *wanted)

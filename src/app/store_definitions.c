@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/store_definitions.h"
+
+#include "app/store.h"
+#include "base/num.h"
+
+#define DAY_US (INT64_C(86400) * 1000000)
+#define AT_ONCE 256 /* notes: some milliseconds of the main thread */
+
+/* `share` and `bytes` stand in an index by which room is counted, so that long texts are not read for it. What somebody spoke
+ * of cannot be deleted: its words refer to it. */
+const char store_definitions_schema[] =
+    "CREATE TABLE definition("
+    "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  upstream TEXT NOT NULL,"
+    "  tool     TEXT NOT NULL,"
+    "  digest   TEXT NOT NULL CHECK (length(digest) = 64)," /* SHA-256 of body, hexadecimal */
+    "  share    TEXT NOT NULL,"
+    "  bytes    INTEGER NOT NULL,"
+    "  before   TEXT," /* what the upstream had told of the tool before; NULL: nothing */
+    "  told_us  INTEGER NOT NULL,"
+    "  body     TEXT NOT NULL,"
+    "  UNIQUE (upstream, tool, digest)) STRICT;"
+    "CREATE INDEX definition_share ON definition(share, told_us, bytes);"
+    "CREATE TABLE definition_seen("
+    "  definition INTEGER PRIMARY KEY REFERENCES definition(id) ON DELETE CASCADE,"
+    "  seen_us    INTEGER NOT NULL) STRICT;" /* last, within an hour */
+    "CREATE TABLE definition_word("
+    "  id         INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  definition INTEGER NOT NULL REFERENCES definition(id),"
+    "  accepted   INTEGER NOT NULL CHECK (accepted IN (0, 1)),"
+    "  given_us   INTEGER NOT NULL,"
+    "  given_by   TEXT NOT NULL,"
+    "  login      TEXT NOT NULL,"
+    "  why        TEXT NOT NULL) STRICT;"
+    "CREATE INDEX definition_word_of ON definition_word(definition);"
+    "CREATE VIEW definition_state AS SELECT d.*, s.seen_us, w.id AS word, coalesce(w.accepted, 0) AS accepted, w.given_us,"
+    "  w.given_by, w.login, w.why, d.id = (SELECT o.id FROM definition o JOIN definition_seen l ON l.definition = o.id"
+    "    WHERE o.upstream = d.upstream AND o.tool = d.tool ORDER BY l.seen_us DESC, o.id DESC LIMIT 1) AS latest"
+    "  FROM definition d JOIN definition_seen s ON s.definition = d.id LEFT JOIN definition_word w ON w.id ="
+    "    (SELECT max(id) FROM definition_word WHERE definition = d.id);"
+    "CREATE TRIGGER definition_stays BEFORE UPDATE ON definition"
+    "  BEGIN SELECT raise(ABORT, 'definitions are immutable'); END;"
+    "CREATE TRIGGER definition_word_stays BEFORE UPDATE ON definition_word"
+    "  BEGIN SELECT raise(ABORT, 'words are append-only'); END;"
+    "CREATE TRIGGER definition_word_remains BEFORE DELETE ON definition_word"
+    "  BEGIN SELECT raise(ABORT, 'words are append-only'); END;";
+
+/* ---- what was told ---- */
+
+static enum code find_id(struct db *db, const struct definition_note *note, struct span digest, int64_t *id)
+{
+    struct db_stmt *stmt;
+    enum code code = db_find(db, "SELECT id FROM definition WHERE upstream = ?1 AND tool = ?2 AND digest = ?3",
+                             DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool), db_of_text(digest)), &stmt);
+
+    *id = code == CODE_OK ? db_int(stmt, 0) : 0;
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* The first number of the row. */
+static enum code ask_number(struct db *db, const char *sql, const struct db_value *values, size_t count, int64_t *number)
+{
+    struct db_stmt *stmt;
+    enum code code = db_find(db, sql, values, count, &stmt);
+
+    *number = code == CODE_OK ? db_int(stmt, 0) : 0;
+    db_finalize(&stmt);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
+/* Makes room among those that nobody spoke of. */
+static enum code make_room(struct db *db, struct span share)
+{
+    int64_t over = 1;
+    enum code code = CODE_OK;
+
+    while (code == CODE_OK && over != 0) {
+        code = ask_number(db, "SELECT count(*) >= 8192 OR total(bytes) >= 33554432 FROM definition d WHERE share = ?1 "
+                              "AND NOT EXISTS (SELECT 1 FROM definition_word WHERE definition = d.id)",
+                          DB_VALUES(db_of_text(share)), &over);
+        if (code == CODE_OK && over != 0)
+            code = db_change(db, "DELETE FROM definition WHERE id IN (SELECT id FROM definition d WHERE share = ?1 AND NOT "
+                                 "EXISTS (SELECT 1 FROM definition_word WHERE definition = d.id) ORDER BY told_us, id "
+                                 "LIMIT 64)",
+                             DB_VALUES(db_of_text(share)));
+    }
+    return code;
+}
+
+static enum code put_fresh(struct db *db, const struct definition_note *note, struct span digest, int64_t now_us,
+                           struct store_definitions_put *put, int64_t *id)
+{
+    int64_t over, has_before;
+    enum code code = ask_number(db, "SELECT count(*) >= 4096 OR total(bytes) >= 16777216 FROM definition "
+                                    "WHERE share = ?1 AND told_us > ?2",
+                                DB_VALUES(db_of_text(note->share), db_of_int(now_us - DAY_US)), &over);
+
+    if (code == CODE_OK && over != 0) {
+        put->dropped++;
+        return CODE_OK;
+    }
+    if (code == CODE_OK)
+        code = make_room(db, note->share);
+    if (code == CODE_OK)
+        code = db_change(db, "INSERT INTO definition(upstream, tool, digest, share, bytes, before, told_us, body) VALUES "
+                             "(?1, ?2, ?3, ?4, ?5, (SELECT digest FROM definition_state WHERE upstream = ?1 AND tool = ?2 AND "
+                             "latest), ?6, ?7)",
+                         DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool), db_of_text(digest),
+                                   db_of_text(note->share), db_of_int((int64_t)note->text.len), db_of_int(note->told_us),
+                                   db_of_text(note->text)));
+    *id = code == CODE_OK ? db_last_id(db) : 0;
+    if (code == CODE_OK)
+        code = ask_number(db, "SELECT before IS NOT NULL FROM definition WHERE id = ?1", DB_VALUES(db_of_int(*id)),
+                          &has_before);
+    if (code == CODE_OK) {
+        put->fresh++;
+        put->changed += has_before != 0;
+    }
+    return code;
+}
+
+static enum code put_one(struct db *db, const struct definition_note *note, int64_t now_us,
+                         struct store_definitions_put *put)
+{
+    char hex[2 * DIGEST_BYTES];
+    struct span digest = span_of(hex, sizeof hex);
+    int64_t id, was_latest = 0, is_spoken = 0;
+    enum code code;
+
+    num_hex(note->digest, DIGEST_BYTES, hex);
+    code = find_id(db, note, digest, &id);
+    if (code == CODE_OK && id != 0)
+        code = ask_number(db, "SELECT latest FROM definition_state WHERE id = ?1", DB_VALUES(db_of_int(id)), &was_latest);
+    if (code == CODE_OK && id == 0 && note->text.len > 0)
+        code = put_fresh(db, note, digest, now_us, put, &id);
+    if (code != CODE_OK || id == 0)
+        return code;
+    code = db_change(db, "INSERT INTO definition_seen VALUES (?1, ?2) "
+                         "ON CONFLICT DO UPDATE SET seen_us = max(seen_us, excluded.seen_us)",
+                     DB_VALUES(db_of_int(id), db_of_int(note->told_us)));
+    if (code == CODE_OK && was_latest == 0)
+        code = ask_number(db, "SELECT EXISTS (SELECT 1 FROM definition d JOIN definition_word w ON w.definition = d.id "
+                              "WHERE upstream = ?1 AND tool = ?2)",
+                          DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool)), &is_spoken);
+    put->is_other |= is_spoken != 0;
+    return code;
+}
+
+enum code store_definitions_put(struct db *db, struct span *notes, int64_t now_us, struct store_definitions_put *put,
+                                struct why *why)
+{
+    struct span rest = *notes;
+    struct definition_note note;
+    enum code code = db_begin(db);
+
+    *put = (struct store_definitions_put){.notes = 0};
+    if (code != CODE_OK)
+        return store_why(why, code, db, "locking the store");
+    while (code == CODE_OK && put->notes < AT_ONCE && definitions_next(&rest, &note)) {
+        code = put_one(db, &note, now_us, put);
+        put->notes++;
+    }
+    if (code == CODE_OK)
+        code = db_commit(db);
+    if (code == CODE_OK) {
+        *notes = rest;
+        return CODE_OK;
+    }
+    (void)store_why(why, code, db, "keeping what servers say of their tools");
+    db_rollback(db);
+    return code;
+}
+
+/* ---- what is accepted ---- */
+
+enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
+{
+    /* Both only grow. */
+    enum code code = db_number(db, "SELECT coalesce((SELECT max(id) FROM definition_word), 0) * 4294967296 + "
+                                   "coalesce((SELECT max(id) FROM definition), 0)", mark);
+
+    return code == CODE_OK ? code : store_why(why, code, db, "reading the store");
+}
+
+/* What cannot bind is told to who accepts it; a permit that asks for it does not apply. */
+static struct policy_schema *schema_of(struct span body)
+{
+    const struct json_node *root = NULL, *schema;
+    struct policy_schema *compiled = NULL;
+    struct json_fault fault;
+    struct why why;
+    struct arena arena;
+    struct buf text;
+
+    arena_init(&arena, (size_t)64 << 20);
+    buf_init(&text, 2 * DEFINITION_MAX_BYTES);
+    if (json_read(body, &json_reply_rules, &text, &arena, &root, &fault) == CODE_OK) {
+        schema = json_member(root, SPAN_LIT("inputSchema"));
+        if (schema != NULL && policy_schema_compile(schema->raw, &compiled, &why) != CODE_OK)
+            compiled = NULL;
+    }
+    buf_fini(&text);
+    arena_fini(&arena);
+    return compiled;
+}
+
+enum code store_definitions_load(struct db *db, struct definition_set **set, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    int64_t count = 0;
+    enum code code = db_number(db, "SELECT count(DISTINCT definition) * 2 FROM definition_word", &count);
+
+    *set = NULL;
+    if (code == CODE_OK && count > 0)
+        code = definition_set_new((size_t)count, set);
+    if (code == CODE_OK && count > 0)
+        code = db_prepare(db, "SELECT d.upstream, d.tool, d.digest, d.accepted, d.latest, d.body FROM (SELECT DISTINCT "
+                              "upstream, tool FROM definition WHERE id IN (SELECT definition FROM definition_word)) t CROSS "
+                              "JOIN definition_state d ON d.upstream = t.upstream AND d.tool = t.tool WHERE d.accepted OR "
+                              "d.latest",
+                          &stmt);
+    while (stmt != NULL && db_next(&stmt, &code)) {
+        struct definition definition = {.upstream = db_text(stmt, 0), .tool = db_text(stmt, 1),
+                                        .is_accepted = db_int(stmt, 3) != 0, .is_latest = db_int(stmt, 4) != 0};
+
+        code = num_unhex(db_text(stmt, 2), definition.digest, DIGEST_BYTES);
+        if (code == CODE_OK && definition.is_accepted)
+            definition.schema = schema_of(db_text(stmt, 5));
+        if (code == CODE_OK)
+            code = definition_set_add(*set, &definition);
+    }
+    if (code == CODE_OK)
+        return CODE_OK;
+    definition_set_unref(set);
+    return store_why(why, code, db, "reading what definitions are accepted");
+}
+
+/* ---- what people say ---- */
+
+enum code store_definition_say(struct db *db, const struct store_definition_word *word, struct why *why)
+{
+    enum code code = db_change(db, "INSERT INTO definition_word(definition, accepted, given_us, given_by, login, why) "
+                                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                               DB_VALUES(db_of_int(word->definition), db_of_int(word->is_accepted), db_of_int(word->given_us),
+                                         db_of_text(word->by), db_of_text(word->login), db_of_text(word->why)));
+
+    return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
+}
