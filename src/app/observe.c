@@ -123,6 +123,15 @@ static void write_definitions(const struct serve_definitions *definitions, struc
              (unsigned long long)definitions->dropped);
 }
 
+static void write_labelled(const struct serve *serve, const struct proxy_gauges *proxy, struct buf *out)
+{
+    write_certificates(serve->conf->proxy, out);
+    write_providers(serve, out);
+    serve__measure_outgoing(serve, out);
+    write_answers(proxy, out);
+    write_definitions(&serve->definitions, out);
+}
+
 static enum code measure(void *context, struct buf *out)
 {
     const struct serve *serve = context;
@@ -200,11 +209,7 @@ static enum code measure(void *context, struct buf *out)
 
     buf_add_text(out, "# HELP callgate_build_info 1; its label says which version runs.\n# TYPE callgate_build_info gauge\n"
                       "callgate_build_info{version=\"" CALLGATE_VERSION "\"} 1\n");
-    write_certificates(serve->conf->proxy, out);
-    write_providers(serve, out);
-    serve__measure_outgoing(serve, out);
-    write_answers(&proxy, out);
-    write_definitions(&serve->definitions, out);
+    write_labelled(serve, &proxy, out);
     return metrics_write(serve->metrics, gauges, sizeof gauges / sizeof gauges[0], out);
 }
 
