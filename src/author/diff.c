@@ -69,8 +69,7 @@ static void take_nodes(struct side *side)
             if (rule == NULL)
                 continue;
             rule->node = node;
-            rule->patterns = yaml_member(root, "patterns");
-            rule->lists = yaml_member(root, "lists");
+            rule->root = root;
             rule->trees = side->trees;
             rule->tree_count = side->policy->source_count;
         }

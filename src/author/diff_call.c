@@ -417,12 +417,31 @@ static void hold(struct making *m, struct question *question, enum dimension dim
     *(dimension == DIM_GROUP ? &question->group_count : &question->scope_count) = name.at != NULL;
 }
 
+/* Takes the names of one of the label's entries. */
+static void take_labelled(struct making *m, struct question *question, const struct label *label, uint32_t at)
+{
+    const struct match *match = label->count > 0 ? &label->any[at % label->count] : NULL;
+
+    for (enum dimension d = DIM_TENANT; match != NULL && d < DIM_HELD; d++)
+        if (match->by[d].count > 0)
+            *question_place(question, d) = sample_name(m, &match->by[d].name[at % match->by[d].count]);
+}
+
 static void name(struct making *m, struct question *question, enum dimension dimension, struct span name)
 {
     if (dimension >= DIM_HELD)
         hold(m, question, dimension, name);
     else
         *question_place(question, dimension) = name;
+}
+
+static void put_name(struct making *m, struct question *question, enum dimension dimension, const struct match_name *of,
+                     uint32_t at)
+{
+    if (of->kind == NAME_LABEL)
+        take_labelled(m, question, of->label, at);
+    else
+        name(m, question, dimension, sample_name(m, of));
 }
 
 static void vary_names(struct making *m, const struct json_node *base)
@@ -433,10 +452,12 @@ static void vary_names(struct making *m, const struct json_node *base)
         struct diff_tree *tree = tree_of(m, base);
 
         for (uint32_t i = 0; i < names->count && i < NAMES_MAX && m->code == CODE_OK; i++) {
-            name(m, &question, d, sample_name(m, &names->name[i]));
+            put_name(m, &question, d, &names->name[i], 0);
             settle_targets(&question);
             put_tree(m, &question, tree);
         }
+        if (d == DIM_LABEL)
+            continue; /* without it: another tool, as below */
         name(m, &question, d, d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other"));
         settle_targets(&question);
         if (m->code == CODE_OK && d != DIM_METHOD && (d < DIM_HELD || names->given))
@@ -532,7 +553,7 @@ static void begin_with_rule(struct making *m)
         const struct names *names = &m->rule->match.by[d];
 
         if (names->count > 0)
-            name(m, &m->base, d, sample_name(m, &names->name[d >= DIM_TARGET && m->at < names->count ? m->at : 0]));
+            put_name(m, &m->base, d, &names->name[d >= DIM_TARGET && m->at < names->count ? m->at : 0], m->at);
     }
     settle_targets(&m->base);
     if (m->code == CODE_OK && m->rule->when != NULL)
@@ -587,6 +608,9 @@ enum code diff__calls_of(const struct rule *rule, const struct policy *before, c
     for (enum dimension d = DIM_TARGET; d < DIM_HELD; d++)
         if (rule->match.by[d].count > targets)
             targets = rule->match.by[d].count;
+    for (uint32_t i = 0; i < rule->match.by[DIM_LABEL].count; i++)
+        if (rule->match.by[DIM_LABEL].name[i].label->count > targets)
+            targets = rule->match.by[DIM_LABEL].name[i].label->count;
     for (; m.at < targets && m.at < TARGETS_MAX && m.code == CODE_OK; m.at++) {
         arena_reset(&m.arena);
         begin_with_rule(&m);

@@ -5,16 +5,23 @@
 
 #define MEMBERS_SHOWN 12
 
-const struct yaml_node *diff__definition(const struct diff_rule *rule, const struct yaml_node *node)
+const struct yaml_node *diff__definition(const struct diff_rule *rule, struct span key, const struct yaml_node *node)
 {
-    bool is_pattern = span_is(node->key, "pattern");
-    bool is_named = node->type == YAML_STRING && (is_pattern || span_is(node->key, "list"));
-    const struct yaml_node *map = is_pattern ? rule->patterns : rule->lists, *found = NULL;
+    static const struct { const char *word, *map; } parts[] = {
+        {"pattern", "patterns"}, {"list", "lists"}, {"label", "labels"}, {"labels", "labels"},
+    };
+    const struct yaml_node *map, *found = NULL;
+    const char *named = NULL;
 
-    if (is_named && map != NULL)
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && node->type == YAML_STRING; i++)
+        named = span_is(key, parts[i].word) ? parts[i].map : named;
+    if (named == NULL)
+        return NULL;
+    map = rule->root != NULL ? yaml_member(rule->root, named) : NULL;
+    if (map != NULL)
         found = diff__member(map, node->text);
-    for (uint32_t i = 0; i < rule->tree_count && is_named && found == NULL; i++) {
-        map = policy__shared(yaml_root(rule->trees[i]), is_pattern ? "patterns" : "lists");
+    for (uint32_t i = 0; i < rule->tree_count && found == NULL; i++) {
+        map = policy__shared(yaml_root(rule->trees[i]), named);
         found = map != NULL ? diff__member(map, node->text) : NULL;
     }
     return found;
@@ -28,23 +35,29 @@ const struct yaml_node *diff__member(const struct yaml_node *map, struct span ke
     return NULL;
 }
 
-bool diff__same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
-                const struct yaml_node *b)
+static bool is_same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
+                    const struct yaml_node *b, struct span key)
 {
-    const struct yaml_node *first = diff__definition(left, a), *second = diff__definition(right, b), *other = b->child;
+    const struct yaml_node *first = diff__definition(left, key, a), *second = diff__definition(right, key, b), *other = b->child;
 
     if (a->type != b->type || a->count != b->count || !span_equals(a->json, b->json))
         return false;
-    if (first != NULL && second != NULL && first != a && !diff__same(left, first, right, second))
+    if (first != NULL && second != NULL && first != a && !is_same(left, first, right, second, SPAN_NONE))
         return false;
     for (const struct yaml_node *member = a->child; member != NULL; member = member->next) {
         if (a->type == YAML_MAP)
             other = diff__member(b, member->key);
-        if (other == NULL || !diff__same(left, member, right, other))
+        if (other == NULL || !is_same(left, member, right, other, a->type == YAML_MAP ? member->key : key))
             return false;
         other = other->next;
     }
     return true;
+}
+
+bool diff__same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
+                const struct yaml_node *b)
+{
+    return is_same(left, a, right, b, a->key);
 }
 
 bool diff__reads_alike(const struct yaml_node *a, const struct yaml_node *b)

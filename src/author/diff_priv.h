@@ -20,8 +20,8 @@
 struct diff_rule {
     const struct rule *rule; /* NULL: there is none on this side */
     const struct yaml_node *node;
-    const struct yaml_node *patterns, *lists; /* of its file; maps, or NULL */
-    struct yaml_tree *const *trees;           /* of all files, some of which may share theirs */
+    const struct yaml_node *root;             /* of its file */
+    struct yaml_tree *const *trees;           /* of all files, some of which may share what they define */
     uint32_t tree_count;
 };
 
@@ -47,7 +47,8 @@ bool diff__same(const struct diff_rule *left, const struct yaml_node *a, const s
                 const struct yaml_node *b);
 bool diff__reads_alike(const struct yaml_node *a, const struct yaml_node *b);
 const struct yaml_node *diff__member(const struct yaml_node *map, struct span key);
-const struct yaml_node *diff__definition(const struct diff_rule *rule, const struct yaml_node *node); /* or NULL */
+/* What a text names that stands under this key, or in a list under it; or NULL. */
+const struct yaml_node *diff__definition(const struct diff_rule *rule, struct span key, const struct yaml_node *node);
 void diff__say(struct buf *out, const struct yaml_node *node);
 void diff__say_members(struct buf *out, const struct yaml_node *node, const char *between, bool with_keys, const char *but);
 
@@ -74,6 +75,7 @@ void diff__keep(struct diff_telling *t, enum diff_way way);
 
 /* diff_when.c */
 bool diff__is_one_way(const struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after, bool *wider);
+void diff__compare_definitions(struct diff_telling *t, struct span key, const struct yaml_node *node, enum diff_way way);
 void diff__compare_when(struct diff_telling *t, const struct yaml_node *before, const struct yaml_node *after);
 
 /* diff_words.c: adds the changes of one pair, and those of files' redactions. */

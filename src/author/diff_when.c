@@ -18,7 +18,7 @@ static const struct yaml_node *values_of(const struct diff_rule *rule, const str
 {
     const struct yaml_node *name = in->type == YAML_MAP ? yaml_member(in, "list") : NULL;
 
-    return name != NULL ? diff__definition(rule, name) : in->type == YAML_LIST ? in : NULL;
+    return name != NULL ? diff__definition(rule, name->key, name) : in->type == YAML_LIST ? in : NULL;
 }
 
 static bool lacks_some(const struct diff_telling *t, const struct yaml_node *list, bool is_before,
@@ -79,20 +79,20 @@ bool diff__is_one_way(const struct diff_telling *t, const struct yaml_node *befo
 }
 
 /* The same words that now stand for something else. */
-static void compare_definitions(struct diff_telling *t, const struct yaml_node *node, enum diff_way way)
+void diff__compare_definitions(struct diff_telling *t, struct span key, const struct yaml_node *node, enum diff_way way)
 {
-    const struct yaml_node *before = diff__definition(&t->pair->before, node);
-    const struct yaml_node *after = diff__definition(&t->pair->after, node);
+    const struct yaml_node *before = diff__definition(&t->pair->before, key, node);
+    const struct yaml_node *after = diff__definition(&t->pair->after, key, node);
 
     if (before != NULL && after != NULL && !diff__same(&t->pair->before, before, &t->pair->after, after)) {
-        SAY(t, "asks by the %.*s `%.*s`, which is ", SPAN_ARG(node->key), SPAN_ARG(span_part(node->text, 0, 80)));
+        SAY(t, "asks by the %.*s `%.*s`, which is ", SPAN_ARG(span_is(key, "labels") ? SPAN_LIT("label") : key), SPAN_ARG(span_part(node->text, 0, 80)));
         diff__say(&t->text, after);
         SAY(t, " and was ");
         diff__say(&t->text, before);
         diff__keep_as(t, way, true);
     }
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
-        compare_definitions(t, member, way);
+        diff__compare_definitions(t, node->type == YAML_MAP ? member->key : key, member, way);
 }
 
 /* An entry of `when` that the other side does not have as it stands, and the one that it became or came from. */
@@ -153,7 +153,7 @@ static void tell_entry(struct diff_telling *t, const struct yaml_node *gone, con
     enum diff_way way = is_sure ? diff__way_of(t->pair, wider) : diff__either(t->pair);
 
     if (gone != NULL && came != NULL && diff__reads_alike(gone, came)) {
-        compare_definitions(t, gone, way);
+        diff__compare_definitions(t, gone->key, gone, way);
         return;
     }
     SAY(t, gone == NULL ? "also asks " : came == NULL ? "no longer asks " : "asks ");

@@ -142,7 +142,8 @@ static bool moves_methods(const struct diff_telling *t, const char *what)
     const struct rule *rule = t->pair->after.rule ? t->pair->after.rule : t->pair->before.rule;
 
     return strcmp(what, "match.methods") == 0 ||
-           (rule->effect == EFFECT_PERMIT && (strcmp(what, "match.resources") == 0 || strcmp(what, "match.prompts") == 0));
+           (rule->effect == EFFECT_PERMIT && (strcmp(what, "match.resources") == 0 || strcmp(what, "match.prompts") == 0 ||
+                                               strcmp(what, "match.labels") == 0));
 }
 
 /* With another argument a permit does not apply, and a require_approval denies. */
@@ -195,6 +196,8 @@ static void compare_names(struct diff_telling *t, const struct yaml_node *before
         ;
     snprintf(what, sizeof what, "match.%.*s", SPAN_ARG(span_part(key, 0, 40)));
     compare_list(t, what, before, after);
+    if (t->at[0] == DIM_LABEL && before != NULL && after != NULL)
+        diff__compare_definitions(t, key, before, diff__either(t->pair));
 }
 
 /* ---- everything else ---- */

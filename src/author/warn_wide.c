@@ -16,7 +16,8 @@ bool warn__name_covers(const struct match_name *outer, const struct match_name *
 
     if (outer->kind == NAME_GLOB && span_is(outer->text, "*"))
         return true;
-    if (outer->kind == inner->kind && span_equals(outer->text, inner->text) && outer->whole == inner->whole)
+    if (outer->kind == inner->kind && span_equals(outer->text, inner->text) && outer->whole == inner->whole &&
+        outer->label == inner->label)
         return true;
     if (inner->kind != NAME_LITERAL)
         return false;

@@ -133,13 +133,15 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
 static void compile_earlier(struct compiler *c, const struct yaml_node *node, const struct question *now,
                             struct case_earlier *earlier)
 {
-    static const char *const known[] = {"tool", "met", "upstream", "principal", "session", "correlation", "ago", NULL};
+    static const char *const known[] = {"tool", "resource", "prompt", "met", "upstream", "principal", "session", "correlation",
+                                        "ago", NULL};
     struct question *question = &earlier->question;
     const struct {
         const char *key;
         struct span usual, *text;
     } texts[] = {
-        {"tool", SPAN_NONE, &question->tool}, {"upstream", now->upstream, &question->upstream},
+        {"tool", SPAN_NONE, &question->tool}, {"resource", SPAN_NONE, &question->resource},
+        {"prompt", SPAN_NONE, &question->prompt}, {"upstream", now->upstream, &question->upstream},
         {"principal", now->principal, &question->principal}, {"session", now->session, &question->session},
         {"correlation", now->correlation, &question->correlation},
     };
@@ -147,6 +149,8 @@ static void compile_earlier(struct compiler *c, const struct yaml_node *node, co
     uint64_t ms = 0;
 
     *question = *now;
+    question->method = SPAN_LIT("tools/call");
+    question->resource = question->prompt = SPAN_NONE;
     if (node->type == YAML_STRING) {
         question->tool = policy__copy(c, node->text);
         return;
@@ -156,9 +160,14 @@ static void compile_earlier(struct compiler *c, const struct yaml_node *node, co
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i].text = text_or(c, node, texts[i].key, texts[i].usual);
     earlier->met.id = text_or(c, node, "met", SPAN_NONE);
-    if (question->tool.len == 0 && earlier->met.id.at == NULL)
-        FAULT(c, node, "a call of `after` names its `tool`, or a rule that it `met`; write a name, {tool: NAME, ago: 5min} or "
-              "{met: RULE}");
+    question->method = question->resource.len > 0 ? SPAN_LIT("resources/read")
+                       : question->prompt.len > 0 ? SPAN_LIT("prompts/get")
+                                                  : question->method;
+    if ((question->tool.len > 0) + (question->resource.len > 0) + (question->prompt.len > 0) > 1)
+        FAULT(c, node, "no message is about a tool, a resource and a prompt at once; write two calls");
+    if (question->tool.len + question->resource.len + question->prompt.len == 0 && earlier->met.id.at == NULL)
+        FAULT(c, node, "a call of `after` names its `tool`, `resource` or `prompt`, or a rule that it `met`; write a name, "
+              "{tool: NAME, ago: 5min} or {met: RULE}");
     if (earlier->met.id.at != NULL)
         policy__name_rule(c, yaml_member(node, "met"), earlier->met.id);
     if (ago != NULL && (ago->type != YAML_STRING || num_duration(ago->text, &ms) != CODE_OK || ms > INT32_MAX))

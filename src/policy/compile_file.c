@@ -3,7 +3,7 @@
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "rules", "redact", "tests",
+static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "labels", "rules", "redact", "tests",
                                     NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
@@ -60,7 +60,7 @@ bool policy_shares(struct span text)
     faults_init(&faults);
     if (yaml_read(text, "", &tree, &faults) != CODE_OK)
         return false;
-    shares = policy__shared(yaml_root(tree), "patterns") != NULL || policy__shared(yaml_root(tree), "lists") != NULL;
+    shares = policy__shares(yaml_root(tree));
     yaml_tree_free(&tree);
     return shares;
 }
@@ -152,6 +152,7 @@ void policy__compile_file(struct compiler *c)
     (void)policy__is_map_of(c, root, known, "a policy file");
     c->patterns = compile_part(c, "pattern", "patterns");
     c->lists = compile_part(c, "list", "lists");
+    c->labels = compile_part(c, "label", "labels");
     if (c->no_memory)
         return;
     c->shares = shared != NULL && shared->truth;

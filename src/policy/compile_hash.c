@@ -14,30 +14,34 @@ void policy__hash_text(struct digest *digest, struct span text)
     digest_add(digest, text.at, text.len);
 }
 
-/* The entry of `patterns:` or `lists:` that a member names by its value; NULL for all others. */
-static const struct yaml_node *named_by(const struct compiler *c, const struct yaml_node *node)
+/* The entry of `patterns:`, `lists:` or `labels:` that a text names which stands under this key; NULL for all others. */
+static const struct yaml_node *named_by(const struct compiler *c, struct span key, const struct yaml_node *node)
 {
-    const struct part *part = span_is(node->key, "pattern") ? &c->patterns : span_is(node->key, "list") ? &c->lists : NULL;
+    const struct part *part = span_is(key, "pattern")                         ? &c->patterns
+                              : span_is(key, "list")                          ? &c->lists
+                              : span_is(key, "label") || span_is(key, "labels") ? &c->labels
+                                                                              : NULL;
 
     return part != NULL && node->type == YAML_STRING ? policy__definition(c, part, node->text) : NULL;
 }
 
 /* Types, keys and texts: blanks, comments and the manner of quoting are not what a rule says. */
-static void add_node(const struct compiler *c, struct digest *digest, const struct yaml_node *node, bool is_named)
+static void add_node(const struct compiler *c, struct digest *digest, struct span key, const struct yaml_node *node,
+                     bool is_named)
 {
     const unsigned char shape[5] = {
         (unsigned char)(node->type | (node->truth ? 0x80 : 0)), (unsigned char)(node->count >> 24),
         (unsigned char)(node->count >> 16), (unsigned char)(node->count >> 8), (unsigned char)node->count,
     };
-    const struct yaml_node *named = is_named ? NULL : named_by(c, node);
+    const struct yaml_node *named = is_named ? NULL : named_by(c, key, node);
 
     digest_add(digest, shape, sizeof shape);
     policy__hash_text(digest, node->key);
     policy__hash_text(digest, node->text);
     for (const struct yaml_node *member = node->child; member != NULL; member = member->next)
-        add_node(c, digest, member, is_named);
+        add_node(c, digest, member->key.len > 0 ? member->key : key, member, is_named);
     if (named != NULL)
-        add_node(c, digest, named, true);
+        add_node(c, digest, SPAN_NONE, named, true);
 }
 
 void policy__hash_rule(const struct compiler *c, const struct yaml_node *node, unsigned char hash[DIGEST_BYTES])
@@ -45,6 +49,6 @@ void policy__hash_rule(const struct compiler *c, const struct yaml_node *node, u
     struct digest digest;
 
     digest_init(&digest);
-    add_node(c, &digest, node, false);
+    add_node(c, &digest, SPAN_NONE, node, false);
     digest_final(&digest, hash);
 }

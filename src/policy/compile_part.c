@@ -209,6 +209,12 @@ const struct yaml_node *policy__shared(const struct yaml_node *root, const char 
     return shares && map != NULL && map->type == YAML_MAP ? map : NULL;
 }
 
+bool policy__shares(const struct yaml_node *root)
+{
+    return policy__shared(root, "patterns") != NULL || policy__shared(root, "lists") != NULL ||
+           policy__shared(root, "labels") != NULL;
+}
+
 static const struct yaml_node *member_of(const struct yaml_node *map, struct span name)
 {
     const struct yaml_node *member = map != NULL ? map->child : NULL;
@@ -256,16 +262,22 @@ static void fault_unnamed(struct compiler *c, const struct yaml_node *node, cons
 
 const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part)
 {
-    const struct yaml_node *node = yaml_member(map, part->word), *found;
-    size_t at = 0;
+    const struct yaml_node *node = yaml_member(map, part->word);
 
     if (node == NULL || map->count != 1)
         FAULT(c, map, "a map here names a %s; write {%s: name}", part->word, part->word);
     if (node == NULL || map->count != 1 || !policy__is_string(c, node))
         return NULL;
-    found = policy__definition(c, part, node->text);
+    return policy__named_text(c, node, part);
+}
+
+const struct yaml_node *policy__named_text(struct compiler *c, const struct yaml_node *name, struct part *part)
+{
+    const struct yaml_node *found = policy__definition(c, part, name->text);
+    size_t at = 0;
+
     if (found == NULL)
-        fault_unnamed(c, node, part);
+        fault_unnamed(c, name, part);
     for (const struct yaml_node *member = part->map ? part->map->child : NULL; member != NULL; member = member->next, at++)
         part->used[at] |= member == found;
     return found;

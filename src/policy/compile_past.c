@@ -201,8 +201,7 @@ static void add_names(struct buf *key, char kind, const struct names *names)
 }
 
 /* One watch for all conditions that name the same; what they ask of it adds up. */
-static const struct watch *keep_watch(struct compiler *c, const struct yaml_node *node, struct watch *fresh,
-                                      const struct fact *fact)
+static void keep_watch(struct compiler *c, const struct yaml_node *node, struct watch *fresh, struct fact *fact)
 {
     struct watch *watch = c->policy->watches;
 
@@ -218,7 +217,7 @@ static const struct watch *keep_watch(struct compiler *c, const struct yaml_node
     watch->view.by |= fact->by;
     if (watch->view.longest_us < fact->within_us)
         watch->view.longest_us = fact->within_us;
-    return watch;
+    fact->watches[fact->watch_count++] = watch;
 }
 
 static void take_rule(struct compiler *c, const struct yaml_node *text, void *part)
@@ -232,7 +231,8 @@ static void compile_watch(struct compiler *c, const struct yaml_node *node, stru
     struct watch *fresh = policy__alloc(c, 1, sizeof *fresh);
     struct buf key;
 
-    if (fresh == NULL)
+    fact->watches = policy__alloc(c, 1, sizeof *fact->watches);
+    if (fresh == NULL || fact->watches == NULL)
         return;
     compile_names(c, yaml_member(node, "called"), take_name, &fresh->tools);
     compile_names(c, yaml_member(node, "upstreams"), take_name, &fresh->upstreams);
@@ -244,15 +244,47 @@ static void compile_watch(struct compiler *c, const struct yaml_node *node, stru
     c->no_memory |= buf_code(&key) != CODE_OK;
     if (!c->no_memory) {
         fresh->view.key = policy__copy(c, buf_peek(&key));
-        fact->watch = keep_watch(c, node, fresh, fact);
+        keep_watch(c, node, fresh, fact);
     }
     buf_fini(&key);
+}
+
+/* One watch for each label, so that they may be asked for together. */
+static void watch_labels(struct compiler *c, const struct yaml_node *list, struct fact *fact)
+{
+    bool is_list = list->type == YAML_LIST;
+
+    if (is_list && list->count == 0)
+        FAULT(c, list, "an empty list of labels asks nothing; name at least one");
+    fact->watches = policy__alloc(c, is_list ? list->count : 1, sizeof *fact->watches);
+    for (const struct yaml_node *one = is_list ? list->child : list; one != NULL && !c->no_memory; one = is_list ? one->next : NULL) {
+        struct watch *fresh = policy__alloc(c, 1, sizeof *fresh);
+
+        if (fresh == NULL)
+            return;
+        fresh->label = policy__label(c, one);
+        fresh->view.key = fresh->label->key;
+        keep_watch(c, one, fresh, fact);
+    }
+}
+
+static void compile_every(struct compiler *c, const struct yaml_node *every, const struct yaml_node *label, struct fact *fact)
+{
+    fact->every = every != NULL && every->truth;
+    if (every != NULL && every->type != YAML_BOOL)
+        FAULT(c, every, "`every` is true where all of the labels are asked for, not any%s", yaml_bool_words(every));
+    else if (every != NULL && label == NULL)
+        FAULT_KEY(c, every, "`every` goes with `label`; write a condition for each of the others");
 }
 
 static void compile_within(struct compiler *c, const struct yaml_node *node, const struct yaml_node *within, struct fact *fact)
 {
     uint64_t ms = 0;
 
+    if (within == NULL && yaml_member(node, "label") != NULL) {
+        fact->within_us = WITHIN_MAX_US;
+        return;
+    }
     if (within == NULL) {
         FAULT(c, node, "`session` has no `within`; say how long a call is remembered, as in 10min");
         return;
@@ -265,22 +297,29 @@ static void compile_within(struct compiler *c, const struct yaml_node *node, con
 
 void policy__compile_session(struct compiler *c, const struct yaml_node *node, struct fact *fact)
 {
-    static const char *const known[] = {"called", "upstreams", "met", "within", "by", NULL};
+    static const char *const known[] = {"called", "upstreams", "met", "label", "every", "within", "by", NULL};
     const uint32_t usable =
         BIT(POLICY_BY_TENANT) | BIT(POLICY_BY_PRINCIPAL) | BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
-    const struct yaml_node *by = yaml_member(node, "by"), *met = yaml_member(node, "met");
+    const struct yaml_node *by = yaml_member(node, "by"), *met = yaml_member(node, "met"), *label = yaml_member(node, "label");
+    const struct yaml_node *every = yaml_member(node, "every"), *within = yaml_member(node, "within");
 
     if (!policy__is_map_of(c, node, known, "`session`"))
         return;
     fact->by = by != NULL ? compile_by(c, by) : BIT(POLICY_BY_SESSION) | BIT(POLICY_BY_CORRELATION);
     if (fact->by & ~usable)
         FAULT(c, by, "`session` asks by session, correlation, principal or tenant; write one or several of them");
-    compile_within(c, node, yaml_member(node, "within"), fact);
-    if (met == NULL && yaml_member(node, "called") == NULL)
+    compile_within(c, node, within, fact);
+    compile_every(c, every, label, fact);
+    if (met == NULL && label == NULL && yaml_member(node, "called") == NULL)
         FAULT(c, node, "`session` has no `called`; name the tools, as in {session: {called: [read_secret], within: 10min}}, or "
-              "rules that were `met`");
+              "rules that were `met`, or a `label`");
     else if (met != NULL && node->count > (by != NULL) + 2U)
         FAULT_KEY(c, met, "`met` goes with `within` and `by` alone; ask for tools that were `called` in another condition");
+    else if (label != NULL && node->count > (by != NULL) + (within != NULL) + (every != NULL) + 1U)
+        FAULT_KEY(c, label, "`label` goes with `every`, `within` and `by` alone; ask for tools that were `called` in another "
+                  "condition");
+    else if (label != NULL)
+        watch_labels(c, label, fact);
     else
         compile_watch(c, node, fact);
 }

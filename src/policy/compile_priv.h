@@ -13,9 +13,9 @@
 #include "policy/walk.h"
 #include "yaml/yaml.h"
 
-/* What a file defines for its rules under `patterns:` or `lists:`. */
+/* What a file defines for its rules under `patterns:`, `lists:` or `labels:`. */
 struct part {
-    const char *word, *key;      /* "pattern", "patterns"; "list", "lists" */
+    const char *word, *key;      /* "pattern", "patterns"; "list", "lists"; "label", "labels" */
     const struct yaml_node *map; /* or NULL */
     bool *used;                  /* by their place in the map */
 };
@@ -41,7 +41,7 @@ struct compiler {
     /* the file at hand */
     struct policy_source *source;
     struct yaml_tree *tree;
-    struct part patterns, lists;
+    struct part patterns, lists, labels;
     bool shares; /* what it defines is for all files */
     /* the files of the set that share what they define */
     const struct shared_file *shared;
@@ -90,9 +90,12 @@ void *policy__texts(struct compiler *c, const struct yaml_node *node, size_t byt
 const struct yaml_node *policy__definition(const struct compiler *c, const struct part *part, struct span name);
 /* The definition that {pattern: NAME} or {list: NAME} names, which is marked as used; NULL with a fault. */
 const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part);
+const struct yaml_node *policy__named_text(struct compiler *c, const struct yaml_node *name, struct part *part);
 
 /* compile_match.c. Takes: node NULL: no match was written. */
 void policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match);
+void policy__compile_labels(struct compiler *c); /* of the file at hand; of all files before any rule */
+const struct label *policy__label(struct compiler *c, const struct yaml_node *text); /* that it names; a fault where there is none */
 
 /* compile_condition.c. Returns: NULL: there is no list. */
 const struct condition *policy__compile_when(struct compiler *c, const struct yaml_node *list);

@@ -131,6 +131,17 @@ static void compile_approvals(struct compiler *c, const struct yaml_node *node, 
     rule->approvals = (uint32_t)count;
 }
 
+/* Whether it names tools or prompts, of whose calls `$` is params.arguments. */
+static bool has_arguments(const struct match *match)
+{
+    bool has = match->by[DIM_TOOL].given || match->by[DIM_PROMPT].given, all = match->by[DIM_LABEL].given;
+
+    for (uint32_t i = 0; i < match->by[DIM_LABEL].count; i++)
+        for (uint32_t j = 0; j < match->by[DIM_LABEL].name[i].label->count; j++)
+            all = all && has_arguments(&match->by[DIM_LABEL].name[i].label->any[j]);
+    return has || all;
+}
+
 void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
@@ -148,7 +159,7 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
-    c->needs_arguments = rule->match.by[DIM_TOOL].given || rule->match.by[DIM_PROMPT].given;
+    c->needs_arguments = has_arguments(&rule->match);
     rule->when = policy__compile_when(c, yaml_member(node, "when"));
     compile_only_args(c, yaml_member(node, "only_args"), rule);
     rule->limit = policy__compile_limit(c, yaml_member(node, "limit"));

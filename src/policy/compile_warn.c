@@ -71,6 +71,7 @@ void policy__warn_file(struct compiler *c)
         return;
     warn_unused(c, &c->patterns);
     warn_unused(c, &c->lists);
+    warn_unused(c, &c->labels);
     if (c->lists.map != NULL)
         warn_variables(c, c->lists.map);
 }

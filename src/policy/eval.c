@@ -475,10 +475,12 @@ void policy_eval(const struct policy *policy, const struct question *question, b
 static bool concerns(const struct rule *rule, const struct rule_candidate *candidate, const struct question *question)
 {
     const struct names *resources = &rule->match.by[DIM_RESOURCE];
-    bool is_open = candidate->match == TRUTH_UNDECIDED && question->any_resource && candidate->undecided == DIM_RESOURCE;
+    bool is_open = candidate->match == TRUTH_UNDECIDED && question->any_resource &&
+                   (candidate->undecided == DIM_RESOURCE || candidate->undecided == DIM_LABEL);
 
-    if (rule->effect == EFFECT_FORBID)
-        return !question->any_resource || policy__names_cover(resources, question->resource);
+    if (rule->effect == EFFECT_FORBID) /* of a label's resources nobody says that they are all */
+        return !question->any_resource ||
+               (!(is_open && rule->match.by[DIM_LABEL].given) && policy__names_cover(resources, question->resource));
     if (rule->effect == EFFECT_PERMIT && candidate->match != TRUTH_TRUE && !is_open)
         return false;
     return !question->any_resource || policy__names_meet(resources, question->resource);

@@ -93,24 +93,45 @@ struct span question_value(const struct question *question, enum policy_by by)
     return *(const struct span *)(const void *)((const char *)question + places[by]);
 }
 
+static void saw_before(const struct rule_walk *walk, const struct watch *watch, enum policy_by by, enum policy_known known)
+{
+    const char *answer = known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known";
+
+    if (watch->label != NULL)
+        saw(walk, "`%.*s` before, by %s: %s", SPAN_ARG(span_part(watch->label->name, 0, 80)), policy_by_text[by], answer);
+    else
+        saw(walk, "%s before, by %s: %s", watch->rules.given ? "met" : "called", policy_by_text[by], answer);
+}
+
 /* Asks by each of `by` that the call has. An agent whose protocol has no sessions has its correlation. */
-static enum truth session_truth(struct rule_walk *walk, const struct fact *fact)
+static enum truth watch_truth(struct rule_walk *walk, const struct fact *fact, const struct watch *watch, bool *asked)
 {
     const struct policy_state *state = &walk->question->state;
     enum truth truth = TRUTH_FALSE;
-    bool asked = false;
 
     for (enum policy_by by = POLICY_BY_TENANT; by < POLICY_BY_COUNT; by++) {
         enum policy_known known = POLICY_NO;
 
         if (!(fact->by & UINT32_C(1) << by) || question_value(walk->question, by).len == 0)
             continue;
-        asked = true;
+        *asked = true;
         if (state->past != NULL && state->past->was_called != NULL)
-            known = state->past->was_called(state->context, walk->question, &fact->watch->view, by, fact->within_us);
-        saw(walk, "%s before, by %s: %s", fact->watch->rules.given ? "met" : "called", policy_by_text[by],
-            known == POLICY_YES ? "yes" : known == POLICY_NO ? "no" : "not known");
+            known = state->past->was_called(state->context, walk->question, &watch->view, by, fact->within_us);
+        saw_before(walk, watch, by, known);
         truth = truth_or(truth, truth_known(known));
+    }
+    return truth;
+}
+
+static enum truth session_truth(struct rule_walk *walk, const struct fact *fact)
+{
+    enum truth truth = fact->every ? TRUTH_TRUE : TRUTH_FALSE;
+    bool asked = false;
+
+    for (uint32_t i = 0; i < fact->watch_count; i++) {
+        enum truth one = watch_truth(walk, fact, fact->watches[i], &asked);
+
+        truth = fact->every ? truth_and(truth, one) : truth_or(truth, one);
     }
     if (!asked)
         saw(walk, "the call belongs to nothing that is asked for");
@@ -139,8 +160,20 @@ static enum policy_known is_met(const struct names *rules, const struct policy_m
     return met->count > VERDICT_RULES_MAX ? POLICY_UNKNOWN : POLICY_NO;
 }
 
+static enum policy_known has_label(const struct label *label, const struct question *question)
+{
+    struct regex_budget budget;
+    enum truth truth;
+
+    regex_budget_init(&budget);
+    truth = policy__labelled(label, question, &budget);
+    return truth == TRUTH_TRUE ? POLICY_YES : truth == TRUTH_FALSE ? POLICY_NO : POLICY_UNKNOWN;
+}
+
 enum policy_known policy__is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met)
 {
+    if (watch->label != NULL)
+        return has_label(watch->label, question);
     if (watch->rules.given)
         return is_met(&watch->rules, met);
     return question->tool.len > 0 && is_named(&watch->tools, question->tool) &&

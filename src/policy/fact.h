@@ -13,11 +13,12 @@
 #include "policy/verdict.h"
 #include "policy/zone.h"
 
-/* Tools that some `session` watches, or rules; one for each set of names. */
+/* Tools that some `session` watches, or rules, or a label; one for each set of names. */
 struct watch {
     struct watch *next;
     struct policy_watch view;
     struct names tools, upstreams, rules;
+    const struct label *label; /* in place of all of these; or NULL */
 };
 
 struct hours { /* of the local day, in minutes; from > to: past midnight, of the day on which it begins */
@@ -43,7 +44,9 @@ struct fact {
     uint32_t date_count;           /* 0: any */
     const struct zone *zone;       /* DURING */
     struct span zone_name;
-    const struct watch *watch;     /* SESSION */
+    const struct watch **watches;  /* SESSION */
+    uint32_t watch_count;
+    bool every;                    /* SESSION: all of them, not any */
     uint32_t by;                   /* SESSION: bits of enum policy_by */
     int64_t within_us;             /* SESSION */
     struct span written;           /* as JSON, for words */
@@ -58,8 +61,8 @@ struct rule_walk;
 
 enum truth policy__fact(struct rule_walk *walk, const struct fact *fact);
 
-/* Whether a name of `called` or its `upstreams` holds, which are names and globs only and need no budget, or a rule of `met` is
- * among those that the call met. */
+/* Whether a name of `called` or its `upstreams` holds, which are names and globs only and need no budget, a rule of `met` is
+ * among those that the call met, or the call has the label. */
 const struct watch *policy__watch_of(const struct policy_watch *view);
 enum policy_known policy__is_watched(const struct watch *watch, const struct question *question, const struct policy_met *met);
 

@@ -56,6 +56,7 @@ enum truth policy_name_matches(const struct match_name *name, bool opening, stru
     case NAME_GLOB: return matches_glob(name, value, budget);
     case NAME_REGEX: return policy__regex(name->regex, opening, value, name->whole, budget);
     case NAME_PROTOCOL: matches = policy_is_protocol(value); break;
+    case NAME_LABEL: break; /* it asks for more than a name */
     }
     return matches ? TRUTH_TRUE : TRUTH_FALSE;
 }
@@ -75,7 +76,7 @@ struct span *question_place(struct question *question, enum dimension dimension)
 
 struct span question_name(const struct question *question, enum dimension dimension)
 {
-    return *question_place((struct question *)(uintptr_t)question, dimension);
+    return dimension == DIM_LABEL ? SPAN_NONE : *question_place((struct question *)(uintptr_t)question, dimension);
 }
 
 struct held question_held(const struct question *question, enum dimension dimension)
@@ -108,6 +109,25 @@ static enum truth held_match(const struct names *names, enum dimension dimension
     return truth != TRUTH_TRUE && hidden != NULL && hidden->held[dimension - DIM_HELD] ? TRUTH_UNDECIDED : truth;
 }
 
+enum truth policy__labelled(const struct label *label, const struct question *question, struct regex_budget *budget)
+{
+    enum truth truth = TRUTH_FALSE;
+    enum dimension undecided;
+
+    for (uint32_t i = 0; i < label->count && truth != TRUTH_TRUE; i++)
+        truth = truth_or(truth, policy_match(&label->any[i], DIM_TENANT, DIM_HELD, question, budget, &undecided));
+    return truth;
+}
+
+static enum truth labels_match(const struct names *names, const struct question *question, struct regex_budget *budget)
+{
+    enum truth truth = TRUTH_FALSE;
+
+    for (uint32_t i = 0; i < names->count && truth != TRUTH_TRUE; i++)
+        truth = truth_or(truth, policy__labelled(names->name[i].label, question, budget));
+    return truth;
+}
+
 enum truth policy_names_match(const struct names *names, enum dimension dimension, bool opening,
                                const struct question *question, struct regex_budget *budget)
 {
@@ -117,6 +137,8 @@ enum truth policy_names_match(const struct names *names, enum dimension dimensio
 
     if (!names->given)
         return TRUTH_TRUE;
+    if (dimension == DIM_LABEL)
+        return labels_match(names, question, budget);
     if (dimension >= DIM_HELD)
         return held_match(names, dimension, opening, question, budget);
     if ((dimension == DIM_RESOURCE && question->any_resource) || /* uris.c */

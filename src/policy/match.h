@@ -13,10 +13,10 @@
 #include "regex/regex.h"
 
 /* Tool, resource and prompt are targets, of which a message has one or none. Groups and scopes are held: who asks has any
- * number of them. */
+ * number of them. A label is what a version calls some of the calls. */
 enum dimension {
-    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT, DIM_GROUP,
-    DIM_SCOPE, DIM_COUNT
+    DIM_TENANT = 0, DIM_PRINCIPAL, DIM_UPSTREAM, DIM_METHOD, DIM_PATH, DIM_QUERY, DIM_LABEL, DIM_TOOL, DIM_RESOURCE, DIM_PROMPT,
+    DIM_GROUP, DIM_SCOPE, DIM_COUNT
 };
 
 #define DIM_OPTIONAL DIM_PATH /* what some messages have: from here on a list matches none that has nothing, not even by `*` */
@@ -26,7 +26,9 @@ enum dimension {
 
 extern const char *const policy_dimension_text[DIM_COUNT]; /* "tenants" ... */
 
-enum name_kind { NAME_LITERAL = 0, NAME_GLOB, NAME_REGEX, NAME_PROTOCOL };
+enum name_kind { NAME_LITERAL = 0, NAME_GLOB, NAME_REGEX, NAME_PROTOCOL, NAME_LABEL };
+
+struct label;
 
 struct match_name {
     enum name_kind kind;
@@ -34,6 +36,7 @@ struct match_name {
     struct span text;
     size_t head;               /* GLOB: bytes that stand for themselves, before the first that does not */
     const struct regex *regex; /* REGEX */
+    const struct label *label; /* LABEL */
 };
 
 struct names {
@@ -47,9 +50,23 @@ struct match {
     bool opening;
 };
 
+/* What an entry of `labels:` stands for: the calls that any of `any` is about, by names and globs alone. */
+struct label {
+    struct label *next; /* of all of the version */
+    struct span name;
+    struct span key; /* its name and what it stands for, unambiguously */
+    const struct match *any;
+    uint32_t count;
+    const void *node; /* whence it comes; of the compiler alone */
+    const struct policy_source *source;
+    int line, column;
+};
+
+enum truth policy__labelled(const struct label *label, const struct question *question, struct regex_budget *budget);
+
 extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
 
-/* Takes: a dimension before DIM_HELD. */
+/* Takes: a dimension before DIM_HELD; question_place not DIM_LABEL, of which nothing stands in a question. */
 struct span *question_place(struct question *question, enum dimension dimension);
 struct span question_name(const struct question *question, enum dimension dimension);
 

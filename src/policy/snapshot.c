@@ -233,9 +233,16 @@ static void find_shared(struct compiler *c, const struct parsed *parsed, size_t 
     for (size_t i = 0; i < count && shared != NULL; i++) {
         const struct yaml_node *root = parsed[i].tree != NULL ? yaml_root(parsed[i].tree) : NULL;
 
-        if (root != NULL && (policy__shared(root, "patterns") != NULL || policy__shared(root, "lists") != NULL))
+        if (root != NULL && policy__shares(root))
             shared[c->shared_count++] = (struct shared_file){root, parsed[i].source.path_text};
     }
+}
+
+static bool at_file(struct compiler *c, const struct parsed *parsed, size_t i)
+{
+    c->source = &c->policy->sources[i];
+    c->tree = parsed[i].tree;
+    return c->tree != NULL;
 }
 
 static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
@@ -252,11 +259,12 @@ static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
     for (size_t i = 0; i < count && !c->no_memory; i++) {
         policy->sources[i] = parsed[i].source;
         policy->source_count++;
-        c->source = &policy->sources[i];
-        c->tree = parsed[i].tree;
-        if (c->tree != NULL)
-            policy__compile_file(c);
+        if (at_file(c, parsed, i))
+            policy__compile_labels(c);
     }
+    for (size_t i = 0; i < count && !c->no_memory; i++)
+        if (at_file(c, parsed, i))
+            policy__compile_file(c);
     if (!c->no_memory)
         sort_rules(c);
     if (!c->no_memory && c->faults->count == 0)

@@ -49,6 +49,7 @@ struct policy {
     struct pattern *patterns[PATTERN_BUCKETS];
     struct kept_buf *kept;
     struct known_zone *zones;
+    struct label *labels;
     struct watch *watches;
     uint32_t watch_count;
     struct policy_source *sources;
@@ -76,7 +77,8 @@ void policy__hash_file(struct digest *digest, struct span name, struct span text
 
 struct yaml_node;
 
-/* compile_part.c: a file's `patterns` or `lists`, where all files of the set may name them; or NULL. */
+/* compile_part.c: a file's `patterns`, `lists` or `labels`, where all files of the set may name them; or NULL. */
 const struct yaml_node *policy__shared(const struct yaml_node *root, const char *key);
+bool policy__shares(const struct yaml_node *root); /* any of them */
 
 #endif

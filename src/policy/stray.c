@@ -20,7 +20,8 @@ struct straying {
     void *context;
     /* where it is looked */
     const struct policy_source *source;
-    const struct rule *rule; /* NULL: a redaction */
+    const struct rule *rule;   /* NULL: a redaction, or */
+    const struct label *label;
     int line, column;
 };
 
@@ -48,7 +49,8 @@ static bool meets_route(const struct match_name *name, const struct policy_route
         if (!glob_is_literal(known)) /* of a slug, all that is certain is how the name begins */
             return regex_may_begin(name->regex, plain_head(known), name->whole, &budget) != REGEX_NO_MATCH;
         return policy_name_matches(name, false, known, &budget) != TRUTH_FALSE;
-    case NAME_PROTOCOL: break;
+    case NAME_PROTOCOL:
+    case NAME_LABEL: break;
     }
     return true;
 }
@@ -92,6 +94,8 @@ static void say_whose(const struct straying *s, char *out, size_t size)
 {
     if (s->rule != NULL)
         (void)snprintf(out, size, "the %s `%.*s`", effect_text(s->rule->effect), SPAN_ARG(utf8_cut(s->rule->id, NAME_SHOWN)));
+    else if (s->label != NULL)
+        (void)snprintf(out, size, "the label `%.*s`", SPAN_ARG(utf8_cut(s->label->name, NAME_SHOWN)));
     else
         (void)snprintf(out, size, "a redaction");
 }
@@ -99,7 +103,8 @@ static void say_whose(const struct straying *s, char *out, size_t size)
 static void tell_upstream(const struct straying *s, const struct match_name *name, bool is_lost)
 {
     static const char *const kinds[] = {[NAME_LITERAL] = "the upstream", [NAME_GLOB] = "upstreams by the glob",
-                                        [NAME_REGEX] = "upstreams by the regex", [NAME_PROTOCOL] = "the upstream"};
+                                        [NAME_REGEX] = "upstreams by the regex", [NAME_PROTOCOL] = "the upstream",
+                                        [NAME_LABEL] = "the upstream"};
     const char *known[NEAR_MAX + 1] = {NULL};
     char whose[120], instead[260], text[480];
 
@@ -122,8 +127,8 @@ static void look_at_upstreams(const struct straying *s, const struct names *name
 /* What a sequence asks for may open a permit, too: under `not`. */
 static void look_at_sequences(const struct straying *s, const struct condition *condition)
 {
-    if (condition->kind == CONDITION_FACT && condition->fact->kind == FACT_SESSION && condition->fact->watch != NULL)
-        look_at_upstreams(s, &condition->fact->watch->upstreams, true);
+    for (uint32_t i = 0; condition->kind == CONDITION_FACT && i < condition->fact->watch_count; i++)
+        look_at_upstreams(s, &condition->fact->watches[i]->upstreams, true);
     for (uint32_t i = 0; condition->kind != CONDITION_LEAF && i < condition->count; i++)
         look_at_sequences(s, &condition->members[i]);
 }
@@ -210,6 +215,15 @@ void policy_strays(const struct policy *policy, const struct policy_route *route
         look_at_tools(&s, &s.rule->match);
     }
     s.rule = NULL;
+    for (s.label = policy->labels; count > 0 && s.label != NULL; s.label = s.label->next) {
+        s.source = s.label->source;
+        s.line = s.label->line;
+        s.column = s.label->column;
+        for (uint32_t i = 0; i < s.label->count; i++) {
+            look_at_upstreams(&s, &s.label->any[i].by[DIM_UPSTREAM], true);
+            look_at_tools(&s, &s.label->any[i]);
+        }
+    }
     for (uint32_t i = 0; count > 0 && i < policy->redaction_count; i++) {
         s.source = policy->redactions[i].source;
         s.line = policy->redactions[i].line;

@@ -128,7 +128,7 @@ static bool asks_for_order(const struct batch *batch)
     size_t calls = 0;
 
     for (size_t i = 0; i < batch->count; i++) {
-        calls += !span_is_empty(batch->members[i].message.tool);
+        calls += !span_is_empty(batch->members[i].message.target);
         is_ordered |= gate_is_ordered(&batch->members[i].decision);
     }
     return calls > 1 && is_ordered;

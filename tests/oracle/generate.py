@@ -304,6 +304,10 @@ class Generator:
             if not self.without & {"limit", "met"} and self.maybe(0.4):
                 value = {"met": [], "within": value["within"]}
                 self.met.append(value)  # the rules are named when they are there
+            if not self.without & {"limit", "met"} and self.maybe(0.4):
+                value = {"label": [self.label() for _ in range(choice([1, 2, 2, 3]))]}
+                value.update(within=choice(["5s", "1min", "1h"])) if self.maybe(0.6) else None
+                value.update(every=self.maybe(0.8)) if self.maybe(0.7) else None
             if self.maybe(0.5):
                 value["by"] = sample(["session", "correlation", "principal", "tenant"], self.random.randrange(1, 3))
             if "called" in value and self.maybe(0.2):
@@ -343,6 +347,17 @@ class Generator:
                     name["anchor"] = self.random.choice(["whole", "anywhere"])
                 names.append(name)
         return names
+
+    def label(self):
+        """What it stands for; where it is written it gets a name."""
+        pools = [("tools", TOOLS + ["re*"]), ("tools", TOOLS + ["re*"]), ("resources", URIS[:-1] + ["file:*"]), ("prompts", TOOLS)]
+        entries = []
+        for word, pool in self.random.choices(pools, k=self.random.randrange(1, 4)):
+            one = {word: self.random.sample(pool, self.random.randrange(1, 3))}
+            if self.maybe(0.4):
+                one["upstreams"] = [self.random.choice(["shop", "s*", "test"])]
+            entries.append(self.random.choice(TOOLS + ["*", "re*"]) if self.maybe(0.5) else one)
+        return entries
 
     def redaction(self):
         """As one of the rules, so that it is made small like them."""
@@ -395,6 +410,8 @@ class Generator:
         if "tools" not in rule["match"] and "resources" not in self.without and self.maybe(0.15):
             word, pool = self.random.choice([("resources", URIS[:-1] + ["file:*", "*x"]), ("prompts", TOOLS)])
             rule["match"][word] = self.names(pool)
+        if not self.without & {"limit", "met", "resources"} and self.maybe(0.1):
+            rule["match"]["labels"] = [self.label() for _ in range(self.random.choice([1, 1, 2]))]
         if effect == "require_approval" and self.maybe(0.2):
             rule["approvals"] = self.random.randrange(1, 6)  # how many are asked decides nothing
         if self.maybe(0.4 if self.past else 0.75):
@@ -458,6 +475,8 @@ class Generator:
         if self.maybe(0.3):
             return self.random.choice(TOOLS)
         earlier = {"tool": self.random.choice(TOOLS)}
+        if "resources" not in self.without and self.maybe(0.2):
+            earlier = self.random.choice([{"resource": self.random.choice(URIS[:-1])}, {"prompt": self.random.choice(TOOLS)}])
         if self.met and self.maybe(0.5):
             earlier = {"met": self.random.choice(meetable(rules))} if self.maybe(0.7) else {**earlier, "met": self.random.choice(meetable(rules))}
         for word, pool in (("upstream", ["shop", "test"]), ("principal", ["bot", "test"]), ("session", ["s1", "s2", ""]),
@@ -624,10 +643,17 @@ def plain_condition(condition, named):
         operators = {name: plain_operator(name, operand, named) for name, operand in condition["operators"].items()}
         return {condition["on"]: path_of(condition["steps"]), **operators, **condition["options"]}
     if condition["kind"] == "fact":
-        return {condition["word"]: condition["value"], **condition["options"]}
+        value = condition["value"]
+        if condition["word"] == "session" and "label" in value:
+            value = {**value, "label": label_names(value["label"], named)}
+        return {condition["word"]: value, **condition["options"]}
     if condition["kind"] == "not":
         return {"not": plain_condition(condition["of"], named)}
     return {condition["kind"]: [plain_condition(one, named) for one in condition["of"]]}
+
+
+def label_names(labels, named):
+    return [named["labels"].setdefault(text_of(label), f"n{len(named['labels'])}") for label in labels]
 
 
 def plain_modes(rules, name):
@@ -646,6 +672,8 @@ def plain_rule(rule, named):
     if "limit" in rule:
         limit = rule["limit"]
         rule = {**rule, "limit": list(map(plain_limit, limit)) if isinstance(limit, list) else plain_limit(limit)}
+    if "labels" in rule.get("match", {}):
+        rule = {**rule, "match": {**rule["match"], "labels": label_names(rule["match"]["labels"], named)}}
     return {**rule, "when": [plain_condition(one, named) for one in rule["when"]]} if "when" in rule else rule
 
 
@@ -667,13 +695,14 @@ def plain_call(call):
 
 def policy_text(rules, calls, name="oracle"):
     """One file. What its tests expect is not looked at."""
-    named = {"patterns": {}, "lists": {}}
+    named = {"patterns": {}, "lists": {}, "labels": {}}
     redactions, rules = ([rule for rule in rules if (rule["effect"] == "redact") == wanted] for wanted in (True, False))
     mode, rules = plain_modes(rules, name)
     lines = ["rules:" if rules else "rules: []"] + ["  - " + text_of(plain_rule(rule, named)) for rule in rules]
     lines[:0] = [f"policy: {name}", *mode,
                  "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
-                 "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()})]
+                 "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()}),
+                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()})]
     lines += ["redact: " + text_of([{word: list(map(path_of, value)) if word in ("args", "params", "answer") else value
                                      for word, value in one.items() if word != "effect"} for one in redactions])]
     lines += ["tests:" if calls else "tests: []"]

@@ -419,20 +419,34 @@ def during_truth(fact, call):
     return FALSE
 
 
+def was_before(fact, call, by, asked):
+    """Whether `asked` holds of a call that was permitted within the time, in one of the companies."""
+    return truth(any(asked(earlier) and call.get("time", 0) - us_of(seconds_of(fact.get("within", "24h"))) <= earlier["time"]
+                     and any(all(earlier.get(word) == call.get(word) for word in BY[one]) for one in by)
+                     for earlier in call["past"].permitted))
+
+
+def was_called(fact, earlier):
+    if "met" in fact:  # 7.4: a rule that applied to a call which was permitted
+        return any(rule in earlier["met"] for rule in listed(fact["met"]))
+    return (earlier["method"] == "tools/call" and earlier["tool"] != "" and any(glob(name, earlier["tool"]) for name in fact["called"])
+            and ("upstreams" not in fact or any(glob(name, earlier["upstream"]) for name in fact["upstreams"])))
+
+
 def session_truth(fact, call):
     by = [one for one in listed(fact.get("by", ["session", "correlation"])) if call.get(one)]
     if not by:
         return UNDECIDED
-    for earlier in call["past"].permitted:
-        if "met" in fact:  # 7.4: a rule that applied to a call which was permitted
-            asked = any(rule in earlier["met"] for rule in listed(fact["met"]))
-        else:
-            asked = (earlier["method"] == "tools/call" and earlier["tool"] != "" and any(glob(name, earlier["tool"]) for name in fact["called"])
-                     and ("upstreams" not in fact or any(glob(name, earlier["upstream"]) for name in fact["upstreams"])))
-        if (asked and call.get("time", 0) - us_of(seconds_of(fact["within"])) <= earlier["time"]
-                and any(all(earlier.get(word) == call.get(word) for word in BY[one]) for one in by)):
-            return TRUE
-    return FALSE
+    if "label" not in fact:
+        return was_before(fact, call, by, lambda earlier: was_called(fact, earlier))
+    truths = [was_before(fact, call, by, lambda earlier, label=label: is_labelled(label, earlier)) for label in fact["label"]]
+    return all_of(truths) if fact.get("every") else any_of(truths)
+
+
+def is_labelled(label, call):
+    """9.4: a label is a list of tools, wherever they are, and of maps as `match` takes them, by names and globs."""
+    return any(all_of(list(match_truths({"effect": "forbid", "match": one if isinstance(one, dict) else {"tools": [one]}}, call).values())) == TRUE
+               for one in label)
 
 
 def fact_truth(condition, call, nots):
@@ -473,6 +487,8 @@ def methods_of(rule):
         return ["resources/read", "resources/subscribe", "resources/unsubscribe"]
     if "prompts" in match:
         return ["prompts/get"]
+    if "labels" in match and "tools" not in match:
+        return None  # its entries say it
     return ["tools/call"] if rule["effect"] == "permit" or "tools" in match else None
 
 
@@ -489,13 +505,14 @@ def values_of(word, call):
     return [call[one]] if call.get(one) else []  # nothing is matched by no pattern, not even by `*`
 
 
-MATCHED = ["tenants", "principals", "upstreams", "methods", "paths", "queries", "tools", "resources", "prompts", "groups", "scopes"]
+MATCHED = ["tenants", "principals", "upstreams", "methods", "paths", "queries", "labels", "tools", "resources", "prompts", "groups", "scopes"]
 
 
 def match_truths(rule, call):
     opening = rule["effect"] == "permit"
     match = {**rule.get("match", {}), "methods": methods_of(rule)}
-    return {word: any_of([name_truth(n, v, opening, word == "methods") for n in match[word] for v in values_of(word, call)])
+    return {word: any_of([truth(is_labelled(label, call)) for label in match[word]]) if word == "labels" else
+            any_of([name_truth(n, v, opening, word == "methods") for n in match[word] for v in values_of(word, call)])
             for word in MATCHED if match.get(word) is not None}
 
 
@@ -694,7 +711,10 @@ class Told(Past):
             earlier = {"tool": earlier} if isinstance(earlier, str) else {"tool": "", **earlier}
             earlier["met"] = listed(earlier.get("met", []))
             time = call.get("time", 0) - us_of(seconds_of(earlier.get("ago", "0s")))
-            self.permitted.append({**call, **earlier, "method": "tools/call", "time": time})
+            method = "resources/read" if "resource" in earlier else "prompts/get" if "prompt" in earlier else "tools/call"
+            company = {word: value for word, value in call.items() if word not in ("root", "prompt")}
+            root = {"root": {"uri": earlier["resource"]}} if "resource" in earlier else {}
+            self.permitted.append({**company, **earlier, **root, "method": method, "time": time})
 
     def is_granted(self, rule, call):
         return rule["id"] in call.get("approved", [])

@@ -182,6 +182,30 @@ static void test_definitions(void **state)
 #undef BOTH
 }
 
+/* 9.4: what a label stands for, in `match` and of the calls before; calls of the label are tried. */
+static void test_labels(void **state)
+{
+#define LABELLED "rules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n" \
+    "  - {id: r, effect: forbid, match: {labels: [out]}}\n" \
+    "  - {id: s, effect: require_approval, match: {tools: [pay]}, when: [{session: {label: [in, out]}}]}\n"
+    struct diff *diff = compare("policy: p\nlabels: {in: [read], out: [send]}\n" LABELLED,
+                                "policy: p\nlabels: {in: [read], out: [send, {upstreams: [web], tools: [post]}]}\n" LABELLED);
+
+    (void)state;
+    if (diff->change_count != 2 || diff->flip_count != 1)
+        show(diff);
+    assert_int_equal(diff->change_count, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(span_starts_with(diff->changes[i].text, SPAN_LIT("asks by the label `out`, which is [send, {upstreams [web], "
+                                                                     "tools [post]}] and was [send]")));
+    assert_int_equal(diff->flip_count, 1); /* post of web, permitted before */
+    diff_free(&diff);
+    diff = compare("policy: p\nlabels: {in: [read], out: [send]}\n" LABELLED, "policy: p\nlabels: {out: [send], in: [read]}\n" LABELLED);
+    assert_int_equal(diff->change_count + diff->flip_count, 0);
+    diff_free(&diff);
+#undef LABELLED
+}
+
 /* 7.5: what changed is said once, each change with the calls that it alone, or it too, made flip. */
 struct counted {
     const char *text;
@@ -461,7 +485,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_definitions), cmocka_unit_test(test_labels),
         cmocka_unit_test(test_several), cmocka_unit_test(test_shared), cmocka_unit_test(test_past),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_examples),

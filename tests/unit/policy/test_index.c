@@ -20,6 +20,7 @@ static const char *const names[DIM_COUNT][6] = {
     {"tools/call", "protocol", "'tools/*'", "ping", "response", "resources/read"},
     {"'/a'", "'/a/*'", "'/b'", "{regex: '/.'}", "'*'", "x"},
     {"a=1", "'a=*'", "'*'", "{regex: 'b'}", "b", "x"},
+    {"l1", "l2", "l3", "l4", "l5", "l6"}, /* 9.4 */
     {"send", "'search_*'", "search_a", "{regex: 's'}", "'*'", "x"},
     {"'file:///a'", "'file:///*'", "'db://x'", "{regex: 'file'}", "'*'", "'x:'"},
     {"review", "'re*'", "plan", "{regex: 'p'}", "'*'", "x"},
@@ -109,7 +110,9 @@ static void test_index_misses_nothing(void **state)
     (void)state;
     for (int round = 0; round < 40; round++) {
         struct court court;
-        size_t at = (size_t)snprintf(text, sizeof text, "policy: p\nrules:\n");
+        size_t at = (size_t)snprintf(text, sizeof text, "policy: p\nlabels: {l1: [send], l2: ['search_*', {prompts: ['re*']}], "
+                                     "l3: [{upstreams: [shop], tools: ['*']}], l4: [{resources: ['file:///*', 'db://x']}], l5: ['*'], "
+                                     "l6: [x, {upstreams: ['m*'], resources: ['*']}]}\nrules:\n");
 
         for (int i = 0; i < 40; i++)
             at += write_rule(text + at, sizeof text - at, &seed, i);
