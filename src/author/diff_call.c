@@ -371,19 +371,6 @@ static void vary(struct making *m, const struct json_node *base, const struct co
 
 /* ---- names ---- */
 
-/* What a message with this method is about: one target, or none. */
-static void settle_targets(struct question *question)
-{
-    if (!span_is(question->method, "tools/call"))
-        question->tool = SPAN_NONE;
-    else if (question->tool.len == 0)
-        question->tool = SPAN_LIT("probe");
-    if (!span_is(question->method, "prompts/get"))
-        question->prompt = SPAN_NONE;
-    if (!span_starts_with(question->method, SPAN_LIT("resources/")))
-        question->resource = SPAN_NONE;
-}
-
 /* A name that the entry takes in, or is meant to. */
 static struct span sample_name(struct making *m, const struct match_name *name)
 {
@@ -403,45 +390,23 @@ static struct span sample_name(struct making *m, const struct match_name *name)
     return v.count > 0 ? span_part(v.json[0], 1, v.json[0].len - 2) : name->text;
 }
 
-/* Who asks has this name in place of all that he held, or none where it has none. */
-static void hold(struct making *m, struct question *question, enum dimension dimension, struct span name)
-{
-    struct span *held = arena_alloc(&m->arena, sizeof *held);
-
-    if (held == NULL) {
-        m->code = CODE_NOMEM;
-        return;
-    }
-    *held = name;
-    *(dimension == DIM_GROUP ? &question->groups : &question->scopes) = held;
-    *(dimension == DIM_GROUP ? &question->group_count : &question->scope_count) = name.at != NULL;
-}
-
-/* Takes the names of one of the label's entries. */
-static void take_labelled(struct making *m, struct question *question, const struct label *label, uint32_t at)
-{
-    const struct match *match = label->count > 0 ? &label->any[at % label->count] : NULL;
-
-    for (enum dimension d = DIM_TENANT; match != NULL && d < DIM_HELD; d++)
-        if (match->by[d].count > 0)
-            *question_place(question, d) = sample_name(m, &match->by[d].name[at % match->by[d].count]);
-}
-
 static void name(struct making *m, struct question *question, enum dimension dimension, struct span name)
 {
-    if (dimension >= DIM_HELD)
-        hold(m, question, dimension, name);
-    else
-        *question_place(question, dimension) = name;
+    if (diff__name(&m->arena, question, dimension, name) != CODE_OK)
+        m->code = CODE_NOMEM;
 }
 
+/* Of a label the names of one of its entries. */
 static void put_name(struct making *m, struct question *question, enum dimension dimension, const struct match_name *of,
                      uint32_t at)
 {
-    if (of->kind == NAME_LABEL)
-        take_labelled(m, question, of->label, at);
-    else
+    const struct match *match = of->kind == NAME_LABEL ? &of->label->any[at % of->label->count] : NULL;
+
+    if (match == NULL)
         name(m, question, dimension, sample_name(m, of));
+    for (enum dimension d = DIM_TENANT; match != NULL && d < DIM_HELD; d++)
+        if (match->by[d].count > 0)
+            name(m, question, d, sample_name(m, match->by[d].name));
 }
 
 static void vary_names(struct making *m, const struct json_node *base)
@@ -451,15 +416,16 @@ static void vary_names(struct making *m, const struct json_node *base)
         struct question question = m->base;
         struct diff_tree *tree = tree_of(m, base);
 
-        for (uint32_t i = 0; i < names->count && i < NAMES_MAX && m->code == CODE_OK; i++) {
-            put_name(m, &question, d, &names->name[i], 0);
-            settle_targets(&question);
-            put_tree(m, &question, tree);
-        }
+        for (uint32_t i = 0; i < names->count && i < NAMES_MAX && m->code == CODE_OK; i++)
+            for (uint32_t j = 0; j < NAMES_MAX && j < (d == DIM_LABEL ? names->name[i].label->count : 1); j++) {
+                put_name(m, &question, d, &names->name[i], j);
+                diff__settle_targets(&question);
+                put_tree(m, &question, tree);
+            }
         if (d == DIM_LABEL)
-            continue; /* without it: another tool, as below */
+            continue; /* calls without it are those of other tools */
         name(m, &question, d, d == DIM_PATH ? SPAN_LIT("/probe-other") : SPAN_LIT("probe-other"));
-        settle_targets(&question);
+        diff__settle_targets(&question);
         if (m->code == CODE_OK && d != DIM_METHOD && (d < DIM_HELD || names->given))
             put_tree(m, &question, tree);
         if (m->code == CODE_OK && d >= DIM_HELD && names->given) {
@@ -553,9 +519,9 @@ static void begin_with_rule(struct making *m)
         const struct names *names = &m->rule->match.by[d];
 
         if (names->count > 0)
-            put_name(m, &m->base, d, &names->name[d >= DIM_TARGET && m->at < names->count ? m->at : 0], m->at);
+            put_name(m, &m->base, d, &names->name[d >= DIM_LABEL && m->at < names->count ? m->at : 0], 0);
     }
-    settle_targets(&m->base);
+    diff__settle_targets(&m->base);
     if (m->code == CODE_OK && m->rule->when != NULL)
         fulfil(m, tree, m->rule->when);
     if (m->code != CODE_OK)
@@ -605,12 +571,9 @@ enum code diff__calls_of(const struct rule *rule, const struct policy *before, c
     arena_init(&m.arena, CALL_MAX_BYTES * 64);
     buf_init(&m.text, CALL_MAX_BYTES);
     buf_init(&m.claims, CALL_MAX_BYTES);
-    for (enum dimension d = DIM_TARGET; d < DIM_HELD; d++)
+    for (enum dimension d = DIM_LABEL; d < DIM_HELD; d++)
         if (rule->match.by[d].count > targets)
             targets = rule->match.by[d].count;
-    for (uint32_t i = 0; i < rule->match.by[DIM_LABEL].count; i++)
-        if (rule->match.by[DIM_LABEL].name[i].label->count > targets)
-            targets = rule->match.by[DIM_LABEL].name[i].label->count;
     for (; m.at < targets && m.at < TARGETS_MAX && m.code == CODE_OK; m.at++) {
         arena_reset(&m.arena);
         begin_with_rule(&m);

@@ -38,7 +38,8 @@ const struct yaml_node *diff__member(const struct yaml_node *map, struct span ke
 static bool is_same(const struct diff_rule *left, const struct yaml_node *a, const struct diff_rule *right,
                     const struct yaml_node *b, struct span key)
 {
-    const struct yaml_node *first = diff__definition(left, key, a), *second = diff__definition(right, key, b), *other = b->child;
+    const struct yaml_node *first = diff__definition(left, key, a), *second = diff__definition(right, key, b);
+    const struct yaml_node *other = b->child;
 
     if (a->type != b->type || a->count != b->count || !span_equals(a->json, b->json))
         return false;

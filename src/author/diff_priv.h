@@ -91,6 +91,11 @@ typedef enum code (*diff_put_fn)(void *context, const struct question *question)
 enum code diff__calls_of(const struct rule *rule, const struct policy *before, const struct policy *after, diff_put_fn put,
                          void *context) MUST_USE;
 
+/* diff_name.c: what a message with this method is about: one target, or none. */
+void diff__settle_targets(struct question *question);
+/* Puts a name into the call; of a dimension from DIM_HELD on in place of all that was held, none where it has none. */
+enum code diff__name(struct arena *arena, struct question *question, enum dimension dimension, struct span name) MUST_USE;
+
 /* diff_sample.c: writes a text that the regex is likely to match. Returns: its length. */
 #define DIFF_SAMPLE_MAX 512
 size_t diff__sample(struct span pattern, char out[DIFF_SAMPLE_MAX]);

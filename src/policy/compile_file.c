@@ -3,8 +3,8 @@
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "labels", "rules", "redact", "tests",
-                                    NULL};
+static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "labels", "rules", "redact",
+                                    "tests", NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)

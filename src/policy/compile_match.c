@@ -92,8 +92,8 @@ static enum dimension target_of(struct compiler *c, const struct yaml_node *node
         if (!match->by[d].given)
             continue;
         if (target != DIM_COUNT)
-            FAULT(c, node, "no message is about %s and %s at once; write two rules, or two entries of a label", policy_dimension_text[target],
-                  policy_dimension_text[d]);
+            FAULT(c, node, "no message is about %s and %s at once; write two rules, or two entries of a label",
+                  policy_dimension_text[target], policy_dimension_text[d]);
         target = d;
     }
     return target;

@@ -249,15 +249,21 @@ static void compile_watch(struct compiler *c, const struct yaml_node *node, stru
     buf_fini(&key);
 }
 
-/* One watch for each label, so that they may be asked for together. */
-static void watch_labels(struct compiler *c, const struct yaml_node *list, struct fact *fact)
+/* One watch for each label, so that they may be asked for together. A session is one of a principal on a route, and labels are
+ * mostly of several. */
+static void watch_labels(struct compiler *c, const struct yaml_node *list, const struct yaml_node *by, struct fact *fact)
 {
     bool is_list = list->type == YAML_LIST;
 
     if (is_list && list->count == 0)
         FAULT(c, list, "an empty list of labels asks nothing; name at least one");
+    if (by == NULL && c->warnings != NULL)
+        faults_add(c->warnings, c->source->path_text, list->key_line, list->key_column,
+                   "a session is one of one upstream, and correlation ids are the agent's choice: what flows from one to "
+                   "another is seen by principal; write by: [principal], or by: [session, correlation] if that is meant");
     fact->watches = policy__alloc(c, is_list ? list->count : 1, sizeof *fact->watches);
-    for (const struct yaml_node *one = is_list ? list->child : list; one != NULL && !c->no_memory; one = is_list ? one->next : NULL) {
+    for (const struct yaml_node *one = is_list ? list->child : list; one != NULL && !c->no_memory;
+         one = is_list ? one->next : NULL) {
         struct watch *fresh = policy__alloc(c, 1, sizeof *fresh);
 
         if (fresh == NULL)
@@ -315,11 +321,11 @@ void policy__compile_session(struct compiler *c, const struct yaml_node *node, s
               "rules that were `met`, or a `label`");
     else if (met != NULL && node->count > (by != NULL) + 2U)
         FAULT_KEY(c, met, "`met` goes with `within` and `by` alone; ask for tools that were `called` in another condition");
-    else if (label != NULL && node->count > (by != NULL) + (within != NULL) + (every != NULL) + 1U)
+    else if (label != NULL && node->count > 1U + (by != NULL) + (within != NULL) + (every != NULL))
         FAULT_KEY(c, label, "`label` goes with `every`, `within` and `by` alone; ask for tools that were `called` in another "
                   "condition");
     else if (label != NULL)
-        watch_labels(c, label, fact);
+        watch_labels(c, label, by, fact);
     else
         compile_watch(c, node, fact);
 }

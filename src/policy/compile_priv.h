@@ -95,7 +95,7 @@ const struct yaml_node *policy__named_text(struct compiler *c, const struct yaml
 /* compile_match.c. Takes: node NULL: no match was written. */
 void policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match);
 void policy__compile_labels(struct compiler *c); /* of the file at hand; of all files before any rule */
-const struct label *policy__label(struct compiler *c, const struct yaml_node *text); /* that it names; a fault where there is none */
+const struct label *policy__label(struct compiler *c, const struct yaml_node *text); /* that it names; else with a fault */
 
 /* compile_condition.c. Returns: NULL: there is no list. */
 const struct condition *policy__compile_when(struct compiler *c, const struct yaml_node *list);

@@ -9,7 +9,7 @@
 static const char text[] =
     "policy: p\n"
     "labels:\n"
-    "  private: ['crm_*', {upstreams: [vault], resources: ['file:///home/*']}, {upstreams: [files], tools: [read]}]\n"
+    "  private: ['crm_*', {upstreams: [vault], resources: ['file:///private/*']}, {upstreams: [files], tools: [read]}]\n"
     "  untrusted: [web_fetch, {prompts: ['ask_*']}]\n"
     "  out: [send, {upstreams: ['web*'], tools: [post]}]\n"
     "rules:\n"
@@ -19,8 +19,10 @@ static const char text[] =
     "    match: {labels: [out]}\n"
     "    when: [{session: {label: [private, untrusted], every: true, by: [session, principal]}}]\n"
     "  - {id: any, effect: require_approval, match: {tools: [pay]}, when: [{session: {label: [private, untrusted], within: 1h}}]}\n"
-    "  - {id: clean, effect: permit, match: {upstreams: [lab], labels: [out], tools: ['*']}, when: [{not: {session: {label: private}}}]}\n"
-    "  - {id: shut, effect: forbid, match: {upstreams: [vault], labels: [private]}, when: [{meta: ok, not_matches: 'yes', absent: applies}]}\n"
+    "  - {id: clean, effect: permit, match: {upstreams: [lab], labels: [out], tools: ['*']}, when: [{not: "
+    "{session: {label: private}}}]}\n"
+    "  - {id: shut, effect: forbid, match: {upstreams: [vault], labels: [private]}, when: [{meta: ok, "
+    "not_matches: 'yes', absent: applies}]}\n"
     "tests:\n"
     "  - {name: a, call: {tool: send}, expect: {verdict: permit}}\n"
     "  - {name: b, call: {tool: send, after: [crm_get]}, expect: {verdict: permit}}\n"
@@ -35,10 +37,13 @@ static const char text[] =
     "  - {name: i, call: {tool: post, upstream: wab, after: [crm_get, web_fetch]}, expect: {verdict: permit}}\n"
     "  - {name: j, call: {tool: send, after: [{tool: crm_x, principal: x}, web_fetch]}, expect: {verdict: permit}}\n"
     /* One part by the session, the other by the principal. */
-    "  - {name: k, call: {tool: send, session: '', after: [{tool: crm_x, session: s1}, web_fetch]}, expect: {verdict: deny, rule: both}}\n"
+    "  - {name: k, call: {tool: send, session: '', after: [{tool: crm_x, session: s1}, web_fetch]}, expect: "
+    "{verdict: deny, rule: both}}\n"
     /* Resources and prompts have labels, too, each where its entry says. */
-    "  - {name: l, call: {tool: send, after: [{resource: 'file:///home/a', upstream: vault}, {prompt: ask_x}]}, expect: {verdict: deny, rule: both}}\n"
-    "  - {name: m, call: {tool: send, after: [{resource: 'file:///home/a', upstream: other}, {prompt: ask_x}]}, expect: {verdict: permit}}\n"
+    "  - {name: l, call: {tool: send, after: [{resource: 'file:///private/a', upstream: vault}, {prompt: "
+    "ask_x}]}, expect: {verdict: deny, rule: both}}\n"
+    "  - {name: m, call: {tool: send, after: [{resource: 'file:///private/a', upstream: other}, {prompt: "
+    "ask_x}]}, expect: {verdict: permit}}\n"
     "  - {name: n, call: {tool: send, after: [{tool: read, upstream: files}, {prompt: ask_x}]}, expect: {verdict: deny, rule: both}}\n"
     "  - {name: o, call: {tool: send, after: [{tool: read, upstream: vault}, {tool: ask_x}]}, expect: {verdict: permit}}\n"
     /* Any of them; a tool whose name is a label's is none. */
@@ -49,9 +54,10 @@ static const char text[] =
     "  - {name: s, call: {tool: pay, session: '', correlation: ''}, expect: {verdict: hold, rule: any}}\n"
     /* In a permit, beside other names. */
     "  - {name: t, call: {tool: send, upstream: lab}, expect: {verdict: permit, rule: all}}\n"
-    "  - {name: u, call: {method: resources/read, upstream: vault, params: {uri: 'file:///home/a'}}, expect: {verdict: deny, rule: shut}}\n"
+    "  - {name: u, call: {method: resources/read, upstream: vault, params: {uri: 'file:///private/a'}}, "
+    "expect: {verdict: deny, rule: shut}}\n"
     "  - {name: v, call: {method: resources/read, upstream: vault, params: {uri: 'file:///etc/a'}}, expect: {verdict: permit}}\n"
-    "  - {name: w, call: {method: prompts/get, upstream: vault, prompt: 'file:///home/a'}, expect: {verdict: permit}}\n"
+    "  - {name: w, call: {method: prompts/get, upstream: vault, prompt: 'file:///private/a'}, expect: {verdict: permit}}\n"
     "  - {name: x, call: {tool: crm_x, upstream: vault}, expect: {verdict: deny, rule: shut}}\n";
 
 static void told(void *context, const struct policy_test_result *result)
@@ -99,10 +105,12 @@ static void test_faults(void **state)
         {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, match: {labels: []}}\n", "empty list of labels"},
         {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, match: {labels: [{regex: a}]}}\n", "a string"},
         {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {label: []}}]}\n", "empty list of labels"},
-        {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {label: [a], called: [x], within: 1h}}]}\n", "goes with"},
+        {"labels: {a: [x]}\nrules:\n"
+         "  - {id: r, effect: forbid, when: [{session: {label: [a], called: [x], within: 1h}}]}\n", "goes with"},
         {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {label: [a], met: [x], within: 1h}}]}\n", "goes with"},
         {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {label: [a], every: all}}]}\n", "`every` is true"},
-        {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {called: [a], every: true, within: 1h}}]}\n", "goes with `label`"},
+        {"labels: {a: [x]}\nrules:\n"
+         "  - {id: r, effect: forbid, when: [{session: {called: [a], every: true, within: 1h}}]}\n", "goes with `label`"},
         {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {label: [a], within: 25h}}]}\n", "at most a day"},
         {"labels: {a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {label: [a], by: [tool]}}]}\n", "asks by"},
         {"tests:\n  - {name: t, call: {tool: x, after: [{tool: x, prompt: y}]}, expect: {verdict: deny}}\n", "two calls"},
@@ -143,6 +151,9 @@ static void test_warnings(void **state)
     assert_int_equal(warnings_of("policy: p\nlabels: {a: [x], b: [y]}\n" RULES, "is used by no rule"), 0);
     assert_int_equal(warnings_of("policy: p\nlabels: {a: [x], b: [y], c: [z]}\n" RULES, "the label `c` is used by no rule"), 1);
     assert_int_equal(warnings_of("policy: p\nshared: true\nlabels: {a: [x], b: [y], c: [z]}\n" RULES, "is used by no rule"), 0);
+    assert_int_equal(warnings_of("policy: p\nlabels: {a: [x], b: [y]}\n" RULES, "a session is one of one upstream"), 0);
+    assert_int_equal(warnings_of("policy: p\nlabels: {a: [x]}\nrules:\n  - {id: f, effect: forbid, when: [{session: {label: a}}]}\n",
+                                 "a session is one of one upstream"), 1);
     /* The label of one name covers itself, whatever it holds. */
     assert_int_equal(warnings_of("policy: p\nlabels: {a: [x], b: [y]}\nrules:\n  - {id: f, effect: forbid, match: {labels: [a, b]}}\n"
                                  "  - {id: q, effect: permit, match: {labels: [b]}}\n", "never decides"), 1);
@@ -167,7 +178,8 @@ static void test_strays(void **state)
     char out[2000] = "";
 
     (void)state;
-    assert_int_equal(compile_text("policy: p\nlabels:\n  a: ['crm_*', {upstreams: [shpo], tools: [x]}]\n  b: [{upstreams: [shop], tools: [sned]}]\n" RULES,
+    assert_int_equal(compile_text("policy: p\nlabels:\n  a: ['crm_*', {upstreams: [shpo], tools: [x]}]\n"
+     "  b: [{upstreams: [shop], tools: [sned]}]\n" RULES,
                                   &policy, &faults, NULL), CODE_OK);
     policy_strays(policy, routes, 2, strayed, out);
     if (strstr(out, "LOST 3: the label `a` names the upstream `shpo`, which no route has") == NULL ||
@@ -205,7 +217,8 @@ static void test_watches(void **state)
 
     (void)state;
     court_open(&court, "policy: p\nlabels:\n  a: ['crm_*', {upstreams: [vault], resources: ['file:*']}]\n  b: ['crm_x', {prompts: [q]}]\n"
-                       "rules:\n  - {id: r, effect: forbid, when: [{any: [{session: {label: [a, b]}}, {session: {label: a, within: 1h}}]}]}\n");
+                       "rules:\n"
+                        "  - {id: r, effect: forbid, when: [{any: [{session: {label: [a, b]}}, {session: {label: a, within: 1h}}]}]}\n");
     assert_int_equal(watches(&court, "tools/call", "crm_get", "u"), 1);
     assert_int_equal(watches(&court, "tools/call", "crm_x", "u"), 2);
     assert_int_equal(watches(&court, "tools/list", "", "u"), 0);
@@ -222,7 +235,8 @@ static void test_what_is_the_same_watch(void **state)
 {
     static const char *const files[] = {
         "policy: p\nlabels: {a: [x], b: [y, z]}\n" RULES,
-        "policy: p\nlabels: {b: [y, z], a: [x]}\nrules:\n  - {id: r, effect: forbid, when: [{session: {label: [a, b], every: true, by: tenant}}]}\n",
+        "policy: p\nlabels: {b: [y, z], a: [x]}\nrules:\n"
+         "  - {id: r, effect: forbid, when: [{session: {label: [a, b], every: true, by: tenant}}]}\n",
         "policy: p\nlabels: {a: [x], b: [y, zz]}\n" RULES,
         "policy: p\nlabels: {a: [{upstreams: [u], tools: [x]}], b: [y, z]}\n" RULES,
     };
@@ -305,12 +319,13 @@ static void test_lists(void **state)
     static struct court court;
 
     (void)state;
-    court_open(&court, "policy: p\nlabels: {no: [wipe, {resources: ['file:///etc/*']}], yes: [{resources: ['file:///home/*']}]}\nrules:\n"
+    court_open(&court, "policy: p\nlabels: {no: [wipe, {resources: ['file:///etc/*']}], yes: [{resources:"
+     " ['file:///private/*']}]}\nrules:\n"
                        "  - {id: all, effect: permit, match: {tools: ['*']}}\n  - {id: home, effect: permit, match: {labels: [yes]}}\n"
                        "  - {id: shut, effect: forbid, match: {labels: [no]}}\n");
     assert_true(could(&court, "tools/call", "read", false));
     assert_false(could(&court, "tools/call", "wipe", false));
-    assert_true(could(&court, "resources/read", "file:///home/a", false));
+    assert_true(could(&court, "resources/read", "file:///private/a", false));
     assert_false(could(&court, "resources/read", "file:///etc/a", false));
     assert_true(could(&court, "resources/read", "file:///{path}", true));
     court_close(&court);
