@@ -110,7 +110,7 @@ bool judge__has_done(struct pair *pair, size_t bytes, judge_fn work)
         return true;
     }
     if (judge->pair == pair)
-        return true;
+        return !judge__is_out(pair);
     if (!list_is_linked(&pair->waits))
         list_append(&judge->waiting, &pair->waits);
     if (judge->pair != NULL || judge->waiting.next != &pair->waits)

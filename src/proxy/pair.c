@@ -383,13 +383,9 @@ static void pair_drive(struct connection *connection)
     struct pair *pair = (struct pair *)connection;
     bool goes_on = true;
 
-    if (judge__is_out(pair)) {
-        leg_settle(&pair->front); /* what has come or ended is looked at when it is back */
-        leg_settle(&pair->back);
-        return;
-    }
-    note_movement(pair);
-    for (int i = 0; i < STEPS_A_TURN && goes_on; i++) {
+    if (!judge__is_out(pair))
+        note_movement(pair);
+    for (int i = 0; i < STEPS_A_TURN && goes_on && !judge__is_out(pair); i++) {
         goes_on = step(pair);
         if (list_is_linked(&connection->dead))
             return;
@@ -397,6 +393,11 @@ static void pair_drive(struct connection *connection)
             /* Bitwise, so that both legs move. */
             goes_on = ((int)move(&pair->front) | (int)move(&pair->back)) != 0;
         }
+    }
+    if (judge__is_out(pair)) {
+        leg_settle(&pair->front); /* what has come or ended is looked at when it is back */
+        leg_settle(&pair->back);
+        return;
     }
     if (goes_on)
         pair__stir(pair);

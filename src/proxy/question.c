@@ -102,7 +102,7 @@ static void aim(struct pair *pair, struct server_question *question)
 
 /* Few connections ever see a question of the server: its decision, nearly 3 KB, is theirs only while there is one. */
 static struct server_question *question_new(struct pair *pair, const struct sse_event *event, const struct mcp_reply *reply,
-                                            bool is_own)
+                                            bool is_own, bool is_weighed)
 {
     struct exchange *exchange = &pair->exchange;
     struct server_question *question = mem_zalloc(sizeof *question);
@@ -118,6 +118,7 @@ static struct server_question *question_new(struct pair *pair, const struct sse_
     question->is_own = is_own;
     question->call = exchange->call;
     question->came = answered__came(exchange, reply, is_own);
+    question->weighed.effect = is_weighed ? ANSWER_WITHHOLD : ANSWER_NONE; /* until it is judged */
     question->reply = *reply;
     question->event = *event;
     question->event.data = question->event.type = SPAN_NONE;
@@ -433,7 +434,7 @@ bool question__take(struct pair *pair, const struct sse_event *event, const stru
     is_weighed = gate_weighs(pair->lane->gate, &exchange->call->asked, answered__under(exchange->call, is_own), &came);
     if (!is_weighed && is_own && reply->asks == NULL)
         return reply__answer(pair, event, reply);
-    exchange->question = question_new(pair, event, reply, is_own);
+    exchange->question = question_new(pair, event, reply, is_own, is_weighed);
     if (exchange->question == NULL)
         pair__close(pair, REASON_MEMORY);
     else

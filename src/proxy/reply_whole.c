@@ -129,11 +129,15 @@ static struct span weigh_error(struct pair *pair, struct span body, struct span 
     if (span_is_empty(body) || !gate_weighs(pair->lane->gate, &exchange->call->asked, judged, &came))
         return body;
     buf_clear(&exchange->body);
-    if (is_text) {
+    if (is_text) { /* as a value of something, as `$..*` finds it */
+        buf_add_byte(&exchange->event, '[');
         json_write_string(&exchange->event, body);
+        buf_add_byte(&exchange->event, ']');
         came.body = came.subject = buf_peek(&exchange->event);
     }
     gate_weigh(pair->lane->gate, &exchange->call->asked, judged, &came, &exchange->event_arena, &exchange->body, &weighed);
+    if (buf_code(&exchange->event) != CODE_OK)
+        weighed.effect = ANSWER_WITHHOLD;
     if (weighed.effect == ANSWER_REDACT && is_text)
         weighed.effect = ANSWER_WITHHOLD;
     if (answered__note(pair, &weighed, body, true) != REASON_UNSET || weighed.effect == ANSWER_WITHHOLD)
