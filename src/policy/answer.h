@@ -91,6 +91,7 @@ void policy_judge_answer(const struct policy *policy, const struct question *que
  * Takes: document: canonical, in which the raw spans of the answer's tree lie. */
 enum code policy_answer_write(const struct answer_verdict *verdict, struct span document, struct buf *out) MUST_USE;
 
+const char *answer_why_text(enum answer_why why);          /* for people */
 const char *answer_effect_text(enum answer_effect effect); /* "none", "flag", "redact", "withhold" */
 
 #endif

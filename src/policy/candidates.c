@@ -10,7 +10,7 @@
 #define CACHE_MAX_BYTES ((size_t)8 << 20)
 #define ENTRY_MAX_BYTES ((size_t)128 << 10)
 #define SCRATCH_MAX_BYTES ((size_t)256 << 20)
-#define KEY_PARTS 10
+#define KEY_PARTS 12
 
 /* What one kind of call concerns. The candidates and then the key's bytes follow in the same block. */
 struct cache_entry {
@@ -31,7 +31,13 @@ struct key {
 /* Stands for whatever it may be: no call has this, as it is no UTF-8. */
 #define ANY SPAN_LIT("\xff")
 
-static void make_key(const struct policy *policy, const struct question *question, struct key *key)
+static struct span kind_of(const struct policy_answer *answer)
+{
+    return answer == NULL ? SPAN_NONE : answer->of_unknown ? SPAN_LIT("unknown") : SPAN_LIT("answer");
+}
+
+static void make_key(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                     struct key *key)
 {
     bool anywhere = question->hidden != NULL && question->hidden->where;
 
@@ -42,7 +48,8 @@ static void make_key(const struct policy *policy, const struct question *questio
                                  !policy->asks_resource   ? SPAN_NONE
                                  : question->any_resource ? ANY
                                                           : question->resource,
-                                 policy->asks_prompt ? question->prompt : SPAN_NONE}};
+                                 policy->asks_prompt ? question->prompt : SPAN_NONE,
+                                 kind_of(answer), answer != NULL ? answer->method : SPAN_NONE}};
     key->hash = policy->serial;
     for (int i = 0; i < KEY_PARTS; i++) {
         key->hash = hash_mix_span(key->hash, key->part[i]);
@@ -123,6 +130,7 @@ static void remember(struct policy_scratch *scratch, const struct policy *policy
 struct candidate_search {
     const struct policy *policy;
     const struct question *question;
+    const struct policy_answer *answer;
     struct regex_budget budget, monitor_budget;
     uint32_t *numbers;
     uint32_t count, size;
@@ -163,6 +171,44 @@ static bool is_ascending(const struct candidate_search *finding)
     return true;
 }
 
+/* Methods of messages that only servers send: what a client asks has none of them. */
+static bool is_servers(const struct match_name *name)
+{
+    return name->kind == NAME_LITERAL && (span_starts_with(name->text, SPAN_LIT("notifications/")) ||
+                                          span_is(name->text, "sampling/createMessage") ||
+                                          span_is(name->text, "elicitation/create") || span_is(name->text, "roots/list"));
+}
+
+/* Of a call that is not known: whether the method may be its own. */
+static enum truth may_concern(const struct names *methods, const struct policy_answer *answer, struct regex_budget *budget)
+{
+    struct question own = {.method = answer->method};
+
+    for (uint32_t i = 0; i < methods->count; i++)
+        if (!is_servers(&methods->name[i]))
+            return TRUTH_TRUE;
+    return policy_names_match(methods, DIM_METHOD, false, &own, budget);
+}
+
+/* A message that comes back concerns the rules for its call, and those that name its own method. */
+static enum truth answer_match(const struct match *match, const struct candidate_search *finding, struct regex_budget *budget,
+                               enum dimension *undecided)
+{
+    const struct policy_answer *answer = finding->answer;
+    struct question own = *finding->question;
+    enum truth truth;
+
+    if (answer->of_unknown) {
+        truth = policy_match(match, DIM_TENANT, DIM_METHOD, finding->question, budget, undecided);
+        truth = truth_and(truth, may_concern(&match->by[DIM_METHOD], answer, budget));
+        return truth_and(truth, policy_match(match, DIM_PATH, DIM_LABEL, finding->question, budget, undecided));
+    }
+    truth = policy_match(match, DIM_TENANT, DIM_HELD, finding->question, budget, undecided);
+    own.method = answer->method;
+    return truth == TRUTH_TRUE || own.method.len == 0
+               ? truth : truth_or(truth, policy_match(match, DIM_TENANT, DIM_HELD, &own, budget, undecided));
+}
+
 /* Monitored rules spend a budget of their own: they must not make an enforced rule too costly. */
 static void ask(struct candidate_search *finding, const struct match *match, bool monitor, uint32_t number,
                 struct rule_candidate *candidates, uint32_t *count)
@@ -170,9 +216,26 @@ static void ask(struct candidate_search *finding, const struct match *match, boo
     struct regex_budget *budget = monitor ? &finding->monitor_budget : &finding->budget;
     struct rule_candidate candidate = {.at = number};
 
-    candidate.match = policy_match(match, DIM_TENANT, DIM_HELD, finding->question, budget, &candidate.undecided);
+    if (finding->answer != NULL)
+        candidate.match = answer_match(match, finding, budget, &candidate.undecided);
+    else
+        candidate.match = policy_match(match, DIM_TENANT, DIM_HELD, finding->question, budget, &candidate.undecided);
     if (candidate.match != TRUTH_FALSE)
         candidates[(*count)++] = candidate;
+}
+
+/* Like redactions they are few, so that all are looked at once for each kind of answer. */
+static enum code find_for_answer(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
+{
+    const struct policy *policy = finding->policy;
+    struct rule_candidate *rules = arena_alloc(&scratch->arena, policy->answer_count * sizeof *rules);
+
+    if (rules == NULL)
+        return CODE_NOMEM;
+    *found = (struct candidates){.rules = rules, .redactions = rules};
+    for (uint32_t i = 0; i < policy->answer_count; i++)
+        ask(finding, &policy->answers[i].match, policy->answers[i].monitor, i, rules, &found->rule_count);
+    return CODE_OK;
 }
 
 static enum code find(struct candidate_search *finding, struct policy_scratch *scratch, struct candidates *found)
@@ -207,16 +270,17 @@ static enum code find(struct candidate_search *finding, struct policy_scratch *s
 }
 
 static __attribute__((noinline)) enum code find_and_remember(const struct policy *policy, const struct question *question,
+                                                             const struct policy_answer *answer,
                                                              struct policy_scratch *scratch, const struct key *key,
                                                              struct candidates *candidates)
 {
-    struct candidate_search finding = {.policy = policy, .question = question};
+    struct candidate_search finding = {.policy = policy, .question = question, .answer = answer};
     enum code code;
 
     /* Work alone bounds these regexes. What is remembered must not depend on how fast the machine was. */
     regex_budget_init(&finding.budget);
     regex_budget_init(&finding.monitor_budget);
-    code = find(&finding, scratch, candidates);
+    code = (answer != NULL ? find_for_answer : find)(&finding, scratch, candidates);
     mem_free(finding.numbers);
     if (code == CODE_OK)
         remember(scratch, policy, key, candidates);
@@ -247,10 +311,11 @@ static enum truth ask_held(const struct match *match, const struct question *que
 }
 
 /* Of those that the names leave, those that what is held leaves. It is no part of the key by which candidates are remembered:
- * tokens differ in it from principal to principal, and it may be long. */
-static enum code narrow(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                        bool redactions, struct regex_budget budgets[2], struct candidates *candidates)
+ * tokens differ in it from principal to principal, and it may be long. Takes: rules: NULL: of redactions. */
+static enum code narrow(const struct policy *policy, const struct rule *rules, const struct question *question,
+                        struct policy_scratch *scratch, struct regex_budget budgets[2], struct candidates *candidates)
 {
+    bool redactions = rules == NULL;
     const struct rule_candidate *from = redactions ? candidates->redactions : candidates->rules;
     uint32_t count = redactions ? candidates->redaction_count : candidates->rule_count, kept = 0;
     struct rule_candidate *left = arena_alloc(&scratch->arena, (count + 1) * sizeof *left);
@@ -258,7 +323,7 @@ static enum code narrow(const struct policy *policy, const struct question *ques
     if (left == NULL)
         return CODE_NOMEM;
     for (uint32_t i = 0; i < count; i++) {
-        const struct rule *rule = redactions ? NULL : &policy->rules[from[i].at];
+        const struct rule *rule = redactions ? NULL : &rules[from[i].at];
         const struct match *match = rule != NULL ? &rule->match : &policy->redactions[from[i].at].match;
         enum dimension undecided = from[i].undecided;
         enum truth truth = ask_held(match, question, &budgets[rule != NULL && rule->monitor], &undecided, &candidates->guessed);
@@ -280,35 +345,37 @@ static enum code narrow(const struct policy *policy, const struct question *ques
 }
 
 /* Work alone bounds it, as it does the search: the same question gets the same candidates. */
-static enum code narrow_both(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
-                             struct candidates *candidates)
+static enum code narrow_both(const struct policy *policy, const struct rule *rules, const struct question *question,
+                             struct policy_scratch *scratch, struct candidates *candidates)
 {
     struct regex_budget budgets[2];
     enum code code;
 
     regex_budget_init(&budgets[0]);
     regex_budget_init(&budgets[1]);
-    code = narrow(policy, question, scratch, false, budgets, candidates);
+    code = narrow(policy, rules, question, scratch, budgets, candidates);
     candidates->spent |= budgets[0].spent;
     candidates->monitor_spent |= budgets[1].spent;
     regex_budget_init(&budgets[0]);
-    return code == CODE_OK ? narrow(policy, question, scratch, true, budgets, candidates) : code;
+    return code == CODE_OK ? narrow(policy, NULL, question, scratch, budgets, candidates) : code;
 }
 
-enum code policy__candidates(const struct policy *policy, const struct question *question,
+enum code policy__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
                              struct policy_scratch *scratch, struct candidates *candidates)
 {
     const struct cache_entry *entry;
     enum code code = CODE_OK;
     struct key key;
 
-    make_key(policy, question, &key);
+    make_key(policy, question, answer, &key);
     entry = *slot_of(scratch, &key);
     if (entry == NULL || !is_entry_of(entry, policy, &key))
-        code = find_and_remember(policy, question, scratch, &key, candidates);
+        code = find_and_remember(policy, question, answer, scratch, &key, candidates);
     else
         *candidates = entry->candidates;
-    return code == CODE_OK && policy->asks_held ? narrow_both(policy, question, scratch, candidates) : code;
+    if (code != CODE_OK || !policy->asks_held)
+        return code;
+    return narrow_both(policy, answer != NULL ? policy->answers : policy->rules, question, scratch, candidates);
 }
 
 enum code policy_scratch_new(struct policy_scratch **scratch)

@@ -18,7 +18,7 @@ struct rule_candidate {
 };
 
 struct candidates {
-    const struct rule_candidate *rules, *redactions;
+    const struct rule_candidate *rules, *redactions; /* rules: of policy.rules, or of policy.answers */
     uint32_t rule_count, redaction_count;
     bool spent, monitor_spent; /* the names of `match` used up their budget: of enforced rules, of monitored ones */
     bool guessed;              /* what a record has cut of groups or scopes was asked for */
@@ -34,8 +34,9 @@ struct policy_scratch {
 };
 
 /* Remembers what it found by names: the result is a function of the snapshot, and of the names, groups and scopes in the
- * question. */
-enum code policy__candidates(const struct policy *policy, const struct question *question,
+ * question.
+ * Takes: answer: NULL, or rules for answers are looked for, and no redactions; of it only whose it is counts. */
+enum code policy__candidates(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
                              struct policy_scratch *scratch, struct candidates *candidates) MUST_USE;
 
 /* redact.c: what the verdict says of redactions, of a call that the candidates were found for. */

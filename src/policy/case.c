@@ -128,6 +128,80 @@ void policy_judge_case(const struct policy *policy, const struct policy_case *ka
     policy_judge(policy, &question, &budget, scratch, trace, verdict);
 }
 
+void policy_judge_case_answer(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
+                              struct trace *trace, struct answer_verdict *verdict)
+{
+    struct question question = policy__case_question(kase);
+
+    policy__judge_answer(policy, &question, &kase->answer, false, scratch, trace, verdict);
+}
+
+static enum code say_answer(struct buf *out, enum answer_effect effect, bool has_rule, struct span rule)
+{
+    buf_add_text(out, effect == ANSWER_NONE ? "pass" : answer_effect_text(effect));
+    if (has_rule && rule.at != NULL)
+        buf_addf(out, " by %.*s", SPAN_ARG(rule));
+    else if (has_rule)
+        buf_add_text(out, " by no rule");
+    return buf_code(out);
+}
+
+/* Appends what goes on; whether it is what is expected. */
+static enum code compare_left(const struct policy_case *kase, const struct answer_verdict *verdict, struct buf *left,
+                              bool *equal)
+{
+    const struct json_node *root;
+    struct json_fault fault;
+    struct arena arena;
+    struct buf again;
+    enum code code = policy_answer_write(verdict, kase->answer.root->raw, left);
+
+    arena_init(&arena, SIZE_MAX / 2);
+    buf_init(&again, SIZE_MAX / 2);
+    if (code == CODE_OK)
+        code = json_read(buf_peek(left), &json_reply_rules, &again, &arena, &root, &fault);
+    *equal = code == CODE_OK && json_equal(root, kase->left);
+    buf_fini(&again);
+    arena_fini(&arena);
+    return code;
+}
+
+static enum code tell_answer(const struct policy_case *kase, const struct answer_verdict *verdict, struct buf *words,
+                             struct policy_test_result *result)
+{
+    bool with_left = kase->left != NULL && verdict->effect != ANSWER_WITHHOLD, equal = true;
+    size_t middle;
+    struct buf left;
+    enum code code;
+
+    *result = (struct policy_test_result){.file = kase->source->path, .name = kase->name, .line = kase->line,
+                                          .rule = verdict->rule};
+    result->passed = kase->effect == verdict->effect &&
+                     (!kase->has_rule || ((kase->rule.at == NULL) == (verdict->rule.at == NULL) &&
+                                          span_equals(kase->rule, verdict->rule)));
+    buf_init(&left, SIZE_MAX / 2);
+    code = with_left ? compare_left(kase, verdict, &left, &equal) : CODE_OK;
+    result->passed &= equal;
+    buf_clear(words);
+    say_answer(words, kase->effect, kase->has_rule, kase->rule);
+    if (!equal)
+        buf_addf(words, ", left: %.*s", SPAN_ARG(kase->left->raw));
+    middle = buf_len(words);
+    say_answer(words, verdict->effect, true, verdict->rule);
+    if (verdict->why != ANSWER_AS_WRITTEN)
+        buf_addf(words, " (%s)", answer_why_text(verdict->why));
+    if (!equal && code == CODE_OK)
+        buf_addf(words, ", left: %.*s", SPAN_ARG(buf_peek(&left)));
+    buf_fini(&left);
+    if (code == CODE_OK)
+        code = buf_code(words);
+    if (code != CODE_OK)
+        return code;
+    result->expected = span_part(buf_peek(words), 0, middle);
+    result->got = span_part(buf_peek(words), middle, SIZE_MAX);
+    return CODE_OK;
+}
+
 static enum code tell_case(const struct policy_case *kase, const struct verdict *verdict, struct buf *words,
                            struct policy_test_result *result)
 {
@@ -149,6 +223,20 @@ static enum code tell_case(const struct policy_case *kase, const struct verdict 
     return CODE_OK;
 }
 
+static enum code test_one(const struct policy *policy, const struct policy_case *kase, struct trace *trace,
+                          struct policy_scratch *scratch, struct verdict *verdict, struct buf *words,
+                          struct policy_test_result *result)
+{
+    struct answer_verdict answer;
+
+    if (kase->has_answer) {
+        policy_judge_case_answer(policy, kase, scratch, trace, &answer);
+        return answer.why == ANSWER_NO_MEMORY ? CODE_NOMEM : tell_answer(kase, &answer, words, result);
+    }
+    policy_judge_case(policy, kase, scratch, trace, verdict);
+    return verdict->reason == REASON_MEMORY ? CODE_NOMEM : tell_case(kase, verdict, words, result);
+}
+
 enum code policy_test_some(const struct policy *policy, const char *filter, struct trace *trace,
                            struct policy_scratch *scratch, policy_test_fn report, void *context, size_t *passed,
                            size_t *failed)
@@ -157,18 +245,14 @@ enum code policy_test_some(const struct policy *policy, const char *filter, stru
     enum code code = verdict ? CODE_OK : CODE_NOMEM;
     struct buf words;
 
-    buf_init(&words, 4096);
+    buf_init(&words, (size_t)32 << 20);
     *passed = *failed = 0;
     for (uint32_t i = 0; i < policy->case_count && code == CODE_OK; i++) {
         struct policy_test_result result;
 
         if (filter != NULL && !glob_matches(span_text(filter), policy->cases[i].name))
             continue;
-        policy_judge_case(policy, &policy->cases[i], scratch, trace, verdict);
-        if (verdict->reason == REASON_MEMORY)
-            code = CODE_NOMEM;
-        else
-            code = tell_case(&policy->cases[i], verdict, &words, &result);
+        code = test_one(policy, &policy->cases[i], trace, scratch, verdict, &words, &result);
         if (code != CODE_OK)
             break;
         *passed += result.passed;

@@ -47,6 +47,10 @@ struct policy_case {
     bool has_rule, has_reason;
     struct span rule; /* at == NULL: none may decide */
     enum reason reason;
+    bool has_answer; /* what comes back is tested, and not the call */
+    struct policy_answer answer;
+    enum answer_effect effect;
+    const struct json_node *left; /* what goes on; NULL: not asked */
 };
 
 /* The test's call, with what the test says of the past. */
@@ -56,5 +60,9 @@ struct question policy__case_question(const struct policy_case *kase);
  * so that a test says the same everywhere. Takes: trace: may be NULL. */
 void policy_judge_case(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
                        struct trace *trace, struct verdict *verdict);
+
+/* The same of its answer. */
+void policy_judge_case_answer(const struct policy *policy, const struct policy_case *kase, struct policy_scratch *scratch,
+                              struct trace *trace, struct answer_verdict *verdict);
 
 #endif

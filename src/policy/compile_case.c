@@ -284,6 +284,39 @@ static void compile_reason(struct compiler *c, const struct yaml_node *node, str
           SPAN_ARG(node->text));
 }
 
+/* What is expected: `expect: redact`, or a map. */
+static void compile_expect_answer(struct compiler *c, const struct yaml_node *expect, struct policy_case *kase)
+{
+    static const char *const known[] = {"answer", "rule", "left", NULL};
+    static const char *const words[] = {"pass", "flag", "redact", "withhold", NULL};
+    const struct yaml_node *effect = expect != NULL && expect->type == YAML_MAP ? yaml_member(expect, "answer") : expect;
+    const struct yaml_node *rule = yaml_member(expect, "rule"), *left = yaml_member(expect, "left");
+    int word;
+
+    if (expect == NULL || (expect->type == YAML_MAP && !policy__is_map_of(c, expect, known, "`expect` of an answer")))
+        return;
+    if (effect == NULL)
+        FAULT(c, expect, "`expect` does not say what becomes of the answer; write {answer: pass}, flag, redact or withhold");
+    word = effect != NULL ? policy__word(c, effect, words) : -1;
+    kase->effect = word >= 0 ? (enum answer_effect)(ANSWER_NONE + word) : ANSWER_NONE;
+    kase->has_rule = rule != NULL;
+    if (rule != NULL && rule->type != YAML_NULL && policy__is_string(c, rule))
+        kase->rule = policy__copy(c, rule->text);
+    if (left != NULL && kase->effect == ANSWER_WITHHOLD)
+        FAULT_KEY(c, left, "nothing is left of an answer that is withheld; leave `left` out");
+    kase->left = left != NULL ? policy__value(c, left) : NULL;
+}
+
+/* `answer:` is the result or whatever else rules for answers call `$`. */
+static void compile_answer(struct compiler *c, const struct yaml_node *node, const struct yaml_node *test,
+                           struct policy_case *kase)
+{
+    kase->has_answer = true;
+    kase->answer.root = policy__value(c, node);
+    kase->answer.method = text_or(c, test, "message", SPAN_NONE);
+    compile_expect_answer(c, yaml_member(test, "expect"), kase);
+}
+
 static void compile_expect(struct compiler *c, const struct yaml_node *expect, struct policy_case *kase)
 {
     static const char *const known[] = {"verdict", "rule", "reason", NULL};
@@ -321,9 +354,10 @@ void policy__compile_case_call(struct compiler *c, const struct yaml_node *call,
 
 void policy__compile_case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
 {
-    static const char *const known[] = {"name", "call", "expect", NULL};
+    static const char *const known[] = {"name", "call", "answer", "message", "expect", NULL};
     const struct yaml_node *name = yaml_member(node, "name"), *call = yaml_member(node, "call");
-    const struct yaml_node *expect = yaml_member(node, "expect");
+    const struct yaml_node *expect = yaml_member(node, "expect"), *answer = yaml_member(node, "answer");
+    const struct yaml_node *message = yaml_member(node, "message");
 
     *kase = (struct policy_case){.source = c->source, .line = node->line, .column = node->column, .name = SPAN_LIT("?")};
     if (!policy__is_map_of(c, node, known, "a test"))
@@ -332,5 +366,10 @@ void policy__compile_case(struct compiler *c, const struct yaml_node *node, stru
         FAULT(c, node, "a test has `name`, `call` and `expect`; `%s` is missing", !name ? "name" : !call ? "call" : "expect");
     kase->name = text_or(c, node, "name", kase->name);
     policy__compile_case_call(c, call, kase);
-    compile_expect(c, expect, kase);
+    if (message != NULL && answer == NULL)
+        FAULT_KEY(c, message, "`message` is the method of an `answer` that is no result; add the one or remove the other");
+    if (answer != NULL)
+        compile_answer(c, answer, node, kase);
+    else
+        compile_expect(c, expect, kase);
 }

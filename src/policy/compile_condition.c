@@ -14,11 +14,11 @@ struct condition_place {
 };
 
 static const char *const known[] = {
-    "arg", "meta", "param", "claim", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
+    "arg", "meta", "param", "claim", "value", "not", "any", "all", "optional", "absent", "quantify", "anchor", "not_matches",
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
-    "keys", "decode", "during", "session", "client", "annotations", "plan", NULL};
+    "keys", "decode", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
 
 static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition);
@@ -109,7 +109,7 @@ static unsigned read_decoders(struct compiler *c, const struct yaml_node *list)
     return decoders;
 }
 
-const char *const policy_root_text[FROM_COUNT + 1] = {"arg", "meta", "param", "claim", NULL};
+const char *const policy_root_text[FROM_COUNT + 1] = {"arg", "meta", "param", "claim", "value", NULL};
 
 /* Where the leaf's path is written; NULL: nowhere. */
 static const struct yaml_node *root_node(const struct yaml_node *node, enum condition_root *from)
@@ -132,6 +132,8 @@ static void read_subject(struct compiler *c, const struct yaml_node *node, struc
         if (yaml_member(node, policy_root_text[other]) != NULL)
             FAULT_KEY(c, yaml_member(node, policy_root_text[other]),
                       "a condition asks about one of `arg`, `meta`, `param` and `claim`; write two conditions");
+    if (subject->from == FROM_VALUE && !c->of_answers)
+        FAULT_KEY(c, path, "`value` asks about what came back, which no rule for calls knows; write it under `answers:`");
     policy__path(c, path, &subject->path);
     if (keys == NULL)
         return;
@@ -188,6 +190,8 @@ static void note_meta(struct compiler *c, const struct condition *leaf)
     struct meta_asks *asks = c->policy->meta_asks;
     struct span first = path_name_at(&leaf->path, 0), name = first;
 
+    if (c->of_answers || leaf->from == FROM_VALUE) /* no approval is bound to it */
+        return;
     if (leaf->from != FROM_META) {
         if (first.at != NULL && !span_is(first, "_meta"))
             return;
@@ -212,7 +216,9 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     leaf->counts_lacks = leaf->opening && leaf->path.has_inner_wild;
     for (uint32_t i = 0; i < leaf->op_count; i++)
         leaf->skips_containers |= leaf->path.ends_everywhere && leaf->ops[i].operator->of_text != NULL;
-    if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
+    if (leaf->from == FROM_VALUE && c->of_answers)
+        c->rule->reads_value = true;
+    else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)
         policy__warn_absence(c, node, leaf);
     if (leaf->from == FROM_CLAIM)
         policy__note_claim(c, leaf);
@@ -387,7 +393,8 @@ static void compile_condition(struct compiler *c, const struct yaml_node *node, 
         compile_leaf(c, node, place, condition);
     else if (word == NULL)
         FAULT(c, node, "a condition begins with `arg`, `meta`, `param`, `claim`, `not`, `any`, `all`, `during`, `session`, "
-              "`client`, `annotations` or `plan`; write {arg: NAME, OPERATOR: VALUE}");
+              "`client`, `annotations` or `plan`, of answers `value`, `size` or `media`; write {%s, OPERATOR: VALUE}",
+              c->of_answers ? "value: PATH" : "arg: NAME");
     else if (node->count != 1)
         FAULT(c, node, "`not`, `any` and `all` stand alone in their condition; write another entry for the rest");
     else if (place->depth >= DEPTH_MAX)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
 
+#include "base/num.h"
+
 const char *const policy_fact_text[FACT_COUNT] = {
     [FACT_DURING] = "during", [FACT_SESSION] = "session", [FACT_CLIENT] = "client", [FACT_ANNOTATIONS] = "annotations",
-    [FACT_PLAN] = "plan",
+    [FACT_PLAN] = "plan", [FACT_SIZE] = "size", [FACT_MEDIA] = "media",
 };
 
 const char *const policy__hint_text[] = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", NULL};
@@ -84,26 +86,65 @@ static void compile_plan(struct compiler *c, const struct yaml_node *node)
     (void)policy__word(c, node, words);
 }
 
+/* ---- of answers ---- */
+
+static void compile_size(struct compiler *c, const struct yaml_node *node, const struct yaml_node *max, struct fact *fact)
+{
+    static const char *const words[] = {"result", NULL};
+
+    (void)policy__word(c, node, words);
+    fact->written = policy__written(c, max != NULL ? max : node);
+    if (max == NULL)
+        FAULT(c, node, "`size` has no `max`; write {size: result, max: 1 MiB}, which holds where the result is larger");
+    else if ((max->type != YAML_STRING && max->type != YAML_INT) ||
+             num_size(max->type == YAML_STRING ? max->text : max->json, &fact->most) != CODE_OK)
+        FAULT(c, max, "`max` of a size is a number of bytes; write one such as 64 KiB, 1 MiB or 5000");
+}
+
+static void take_media(struct compiler *c, const struct yaml_node *text, void *part)
+{
+    struct span copy = policy__copy(c, text->text);
+    char *at = (char *)(uintptr_t)copy.at; /* our own copy */
+
+    for (size_t i = 0; i < copy.len; i++)
+        at[i] = (char)(at[i] >= 'A' && at[i] <= 'Z' ? at[i] | 32 : at[i]);
+    if (span_find(copy, '/') == copy.len && !span_is(copy, "*"))
+        FAULT(c, text, "`%.*s` is no media type; write one such as image/png, or a glob such as image/*", SPAN_ARG(text->text));
+    *(struct span *)part = copy;
+}
+
+static void compile_media(struct compiler *c, const struct yaml_node *list, struct fact *fact)
+{
+    fact->globs = policy__texts(c, list, sizeof *fact->globs, take_media, &fact->count);
+    if (list->type == YAML_LIST && list->count == 0)
+        FAULT(c, list, "an empty list of media types never holds; name at least one, such as image/*");
+}
+
 const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_node *condition, bool negated)
 {
     struct fact *fact = policy__alloc(c, 1, sizeof *fact);
     enum fact_kind kind;
     const struct yaml_node *node = policy__fact_node(condition, &kind), *absent = yaml_member(condition, "absent");
-    bool takes_absent = kind == FACT_ANNOTATIONS && absent != NULL;
+    bool takes_more = kind == FACT_ANNOTATIONS ? absent != NULL : kind == FACT_SIZE && yaml_member(condition, "max") != NULL;
 
     if (fact == NULL)
         return NULL;
     fact->kind = kind;
     fact->written = policy__written(c, node);
-    if (condition->count != 1U + takes_absent)
+    if (c->of_answers ? kind == FACT_PLAN : kind == FACT_SIZE || kind == FACT_MEDIA)
+        FAULT_KEY(c, node, "`%s` asks about %s; write it in a rule under `%s:`", policy_fact_text[kind],
+                  c->of_answers ? "a call" : "what came back", c->of_answers ? "rules" : "answers");
+    if (condition->count != 1U + takes_more)
         FAULT(c, condition, "`%s` stands alone in its condition%s; write another entry for the rest", policy_fact_text[kind],
-              kind == FACT_ANNOTATIONS ? ", but for `absent`" : "");
+              kind == FACT_ANNOTATIONS ? ", but for `absent`" : kind == FACT_SIZE ? ", but for `max`" : "");
     switch (kind) {
     case FACT_DURING: policy__compile_during(c, node, fact); break;
     case FACT_SESSION: policy__compile_session(c, node, fact); break;
     case FACT_CLIENT: fact->ranges = policy__compile_ranges(c, node, &fact->count); break;
     case FACT_ANNOTATIONS: compile_annotations(c, node, absent, negated, fact); break;
     case FACT_PLAN: compile_plan(c, node); break;
+    case FACT_SIZE: compile_size(c, node, yaml_member(condition, "max"), fact); break;
+    case FACT_MEDIA: compile_media(c, node, fact); break;
     case FACT_COUNT: break;
     }
     return fact;

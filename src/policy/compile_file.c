@@ -3,8 +3,8 @@
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "labels", "rules", "redact",
-                                    "tests", NULL};
+static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "labels", "rules",
+                                    "answers", "redact", "tests", NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -134,18 +134,22 @@ static const struct yaml_node *first_of(struct compiler *c, const char *key)
 void policy__count_parts(const struct yaml_tree *tree, struct policy *policy)
 {
     const struct yaml_node *root = yaml_root(tree);
-    const struct yaml_node *rules = yaml_member(root, "rules"), *redact = yaml_member(root, "redact");
-    const struct yaml_node *tests = yaml_member(root, "tests");
+    const struct { const char *key; uint32_t *count; } parts[] = {
+        {"rules", &policy->rule_count}, {"answers", &policy->answer_count}, {"redact", &policy->redaction_count},
+        {"tests", &policy->case_count},
+    };
 
-    policy->rule_count += rules && rules->type == YAML_LIST ? rules->count : 0;
-    policy->redaction_count += redact && redact->type == YAML_LIST ? redact->count : 0;
-    policy->case_count += tests && tests->type == YAML_LIST ? tests->count : 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const struct yaml_node *list = yaml_member(root, parts[i].key);
+
+        *parts[i].count += list != NULL && list->type == YAML_LIST ? list->count : 0;
+    }
 }
 
 void policy__compile_file(struct compiler *c)
 {
     const struct yaml_node *root = yaml_root(c->tree), *mode = yaml_member(root, "mode");
-    const struct yaml_node *rules, *redact, *tests, *shared = yaml_member(root, "shared");
+    const struct yaml_node *rules, *answers, *redact, *tests, *shared = yaml_member(root, "shared");
 
     if (root->type != YAML_MAP)
         return;
@@ -165,10 +169,13 @@ void policy__compile_file(struct compiler *c)
     compile_patterns(c);
     check_lists(c);
     rules = first_of(c, "rules");
+    answers = first_of(c, "answers");
     redact = first_of(c, "redact");
     tests = first_of(c, "tests");
     for (; rules != NULL; rules = rules->next)
         policy__compile_rule(c, rules, &c->policy->rules[c->rule_count++]);
+    for (; answers != NULL; answers = answers->next)
+        policy__compile_answer(c, answers, &c->policy->answers[c->answer_count++]);
     for (; redact != NULL; redact = redact->next)
         policy__compile_redaction(c, redact, &c->policy->redactions[c->redaction_count++]);
     for (; tests != NULL; tests = tests->next)

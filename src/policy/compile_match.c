@@ -75,6 +75,10 @@ static const struct match_name resource_methods[] = {METHOD("resources/read"), M
                                                METHOD("resources/unsubscribe")};
 static const struct match_name prompt_methods[] = {METHOD("prompts/get")};
 
+static const struct match_name answer_methods[] = {METHOD("tools/call"), METHOD("resources/read"), METHOD("prompts/get")};
+
+const struct names policy_answer_methods = {.given = true, .count = 3, .name = answer_methods};
+
 static const struct names of_tools = {.given = true, .count = 1, .name = tool_methods};
 static const struct names of_resources = {.given = true, .count = 3, .name = resource_methods};
 static const struct names of_prompts = {.given = true, .count = 1, .name = prompt_methods};

@@ -50,9 +50,11 @@ struct compiler {
     struct span rule_id;
     enum effect effect;
     bool slow_allowed;
+    bool of_answers;         /* it stands under `answers:` */
+    struct rule *rule;
     bool needs_arguments; /* it names tools or prompts: `$` of what it is about is params.arguments */
     /* the whole set so far */
-    uint32_t rule_count, case_count, redaction_count;
+    uint32_t rule_count, answer_count, case_count, redaction_count;
     struct named_rule *named_rules; /* that must exist */
 };
 
@@ -131,6 +133,8 @@ const struct address_range *policy__compile_ranges(struct compiler *c, const str
 
 /* compile_rule.c */
 void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule);
+/* One of `answers:`. */
+void policy__compile_answer(struct compiler *c, const struct yaml_node *node, struct rule *rule);
 void policy__compile_redaction(struct compiler *c, const struct yaml_node *node, struct redaction *redaction);
 
 /* call_text.c: appends a call's text so that the YAML reader takes it, if it is JSON. */

@@ -156,6 +156,7 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     compile_id(c, node, rule);
     compile_effect(c, node, rule);
     c->effect = rule->effect;
+    c->of_answers = false;
     compile_mode(c, node, &rule->monitor);
     compile_slow_regex(c, node);
     policy__compile_match(c, yaml_member(node, "match"), rule->effect == EFFECT_PERMIT, &rule->match);
@@ -173,6 +174,50 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
     policy__warn_rule(c, node);
 }
+
+/* ---- rules for answers ---- */
+
+static void compile_answer_effect(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+{
+    static const char *const words[] = {"flag", "redact", "withhold", NULL};
+    const struct yaml_node *effect = yaml_member(node, "effect");
+    int word = effect != NULL ? policy__word(c, effect, words) : -1;
+
+    if (effect == NULL)
+        FAULT(c, node, "a rule for answers has no `effect`; write redact, withhold or flag");
+    rule->effect = EFFECT_FORBID; /* its conditions close */
+    rule->answer = word >= 0 ? (enum answer_effect)(ANSWER_FLAG + word) : ANSWER_WITHHOLD;
+}
+
+void policy__compile_answer(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+{
+    static const char *const known[] = {"id", "effect", "match", "when", "reason", "say", "mode", "slow_regex", "until",
+                                        "", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
+
+    *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
+                          .monitor = c->source->monitor};
+    if (!policy__is_map_of(c, node, known, "a rule for answers"))
+        return;
+    policy__misplaced_fact(c, node);
+    compile_id(c, node, rule);
+    compile_answer_effect(c, node, rule);
+    c->effect = rule->effect;
+    c->of_answers = true;
+    c->rule = rule;
+    compile_mode(c, node, &rule->monitor);
+    compile_slow_regex(c, node);
+    policy__compile_match(c, yaml_member(node, "match"), false, &rule->match);
+    if (!rule->match.by[DIM_METHOD].given)
+        rule->match.by[DIM_METHOD] = policy_answer_methods;
+    c->needs_arguments = true;
+    rule->when = policy__compile_when(c, yaml_member(node, "when"));
+    policy__compile_until(c, yaml_member(node, "until"), rule);
+    rule->reason = compile_sentence(c, yaml_member(node, "reason"), REASON_MAX);
+    rule->say = compile_sentence(c, yaml_member(node, "say"), SAY_MAX);
+    policy__warn_rule(c, node);
+}
+
+/* ---- redactions of the record ---- */
 
 /* Takes: list NULL: there is none. */
 static const struct path *compile_paths(struct compiler *c, const struct yaml_node *list, const char *example, uint32_t *count)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/answer_priv.h"
 #include "policy/decode_priv.h"
 #include "policy/snapshot.h"
 #include "policy/trace.h"
@@ -75,7 +76,7 @@ static void fold(struct leaf_walk *leaf, enum truth truth)
 
     leaf->truth = !leaf->has_value ? truth : every ? truth_and(leaf->truth, truth) : truth_or(leaf->truth, truth);
     leaf->has_value = true;
-    if (leaf->truth == (every ? TRUTH_FALSE : TRUTH_TRUE))
+    if (leaf->truth == (every ? TRUTH_FALSE : TRUTH_TRUE) && leaf->walk->cuts == NULL)
         leaf->path.stop = true;
 }
 
@@ -101,6 +102,8 @@ static bool visit(struct path_walk *path, const struct json_node *value)
         truth = value_truth(leaf->walk, leaf->leaf, value);
     if (leaf->walk->trace != NULL)
         leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
+    if (leaf->walk->cuts != NULL && truth != TRUTH_FALSE)
+        policy__cut(leaf->walk, leaf->leaf, value, path->within, truth);
     fold(leaf, truth);
     return true;
 }
@@ -138,8 +141,10 @@ bool policy_asks_all_meta(const struct policy *policy, const struct question *qu
     return policy->meta_asks[question_has_arguments(question)].all;
 }
 
-static const struct json_node *root_of(const struct question *question, enum condition_root from)
+static const struct json_node *root_of(const struct rule_walk *walk, enum condition_root from)
 {
+    const struct question *question = walk->question;
+
     switch (from) {
     case FROM_META:
         return question->meta;
@@ -147,6 +152,8 @@ static const struct json_node *root_of(const struct question *question, enum con
         return question_has_arguments(question) ? question->params : question->root;
     case FROM_CLAIM:
         return question->claims;
+    case FROM_VALUE:
+        return walk->answer->root;
     case FROM_ARG:
     case FROM_COUNT:
         break;
@@ -160,7 +167,9 @@ static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, 
 {
     const struct question_hidden *hidden = walk->question->hidden;
 
-    if (hidden == NULL || leaf->from == FROM_ARG)
+    if (walk->answer != NULL && walk->answer->of_unknown && leaf->from != FROM_VALUE && leaf->from != FROM_CLAIM)
+        return true;
+    if (hidden == NULL || leaf->from == FROM_ARG || leaf->from == FROM_VALUE)
         return false;
     if (leaf->from != FROM_CLAIM)
         return hidden->meta;
@@ -170,12 +179,16 @@ static bool is_lost(const struct rule_walk *walk, const struct condition *leaf, 
 static enum truth leaf_truth(struct rule_walk *walk, const struct condition *condition)
 {
     struct leaf_walk leaf = {.walk = walk, .leaf = condition, .truth = TRUTH_FALSE};
-    const struct json_node *root = root_of(walk->question, condition->from);
+    const struct json_node *root = root_of(walk, condition->from);
     struct path path = condition->path;
 
     leaf.path = (struct path_walk){
         .path = &path, .visit = visit, .context = &leaf, .visits_left = &walk->visits_left, .look = look,
         .look_at = walk->visits_left > VISITS_EACH ? walk->visits_left - VISITS_EACH : 0, .hidden = walk->question->hidden};
+    if (condition->from == FROM_VALUE) {
+        leaf.path.inside = walk->inside;
+        leaf.path.inside_count = walk->inside_count;
+    }
     if (is_lost(walk, condition, &path, &root))
         return policy__guess(walk, condition->opening);
     if (!walk->budget->spent) /* else the call is denied, whatever was still to be seen */
@@ -244,6 +257,50 @@ static enum truth condition_truth(struct rule_walk *walk, const struct condition
     if (walk->trace != NULL)
         walk->trace->leave(walk->trace, condition, truth);
     return truth;
+}
+
+/* ---- what makes a rule for answers true, all of it ---- */
+
+/* Takes: condition: true. What stands under `not` is true by what is not there. */
+static void find_cuts(struct rule_walk *walk, const struct condition *condition)
+{
+    struct cuts *cuts = walk->cuts;
+    struct span undecided;
+
+    if (condition->kind == CONDITION_LEAF && condition->from == FROM_VALUE && !condition->opening)
+        (void)leaf_truth(walk, condition);
+    for (uint32_t i = 0; i < condition->count && condition->kind != CONDITION_NOT; i++) {
+        enum truth truth = TRUTH_TRUE;
+
+        walk->cuts = NULL;
+        if (condition->kind == CONDITION_ANY)
+            truth = condition_truth(walk, &condition->members[i], &undecided);
+        walk->cuts = cuts;
+        if (truth == TRUTH_TRUE)
+            find_cuts(walk, &condition->members[i]);
+        else if (truth == TRUTH_UNDECIDED)
+            policy__cut_undecided(cuts);
+    }
+}
+
+void policy__find_cuts(struct rule_walk *walk, const struct rule *rule, struct cuts *cuts)
+{
+    struct trace *trace = walk->trace;
+
+    walk->trace = NULL; /* it has heard all of it */
+    walk->cuts = cuts;
+    if (rule->when != NULL)
+        find_cuts(walk, rule->when);
+    walk->cuts = NULL;
+    walk->trace = trace;
+}
+
+bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text)
+{
+    struct json_node string = {.type = JSON_STRING, .text = text, .raw = text};
+
+    arena_reset(walk->arena);
+    return value_truth(walk, leaf, &string) != TRUTH_FALSE;
 }
 
 /* ---- only_args ---- */

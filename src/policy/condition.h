@@ -19,8 +19,8 @@ extern const char *const policy_decoder_text[DECODER_COUNT + 1]; /* "percent" ..
 enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT };
 
 /* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params, `claim:` at what
- * an access token says of who asks. */
-enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM, FROM_CLAIM, FROM_COUNT };
+ * an access token says of who asks, `value:` at an answer. */
+enum condition_root { FROM_ARG = 0, FROM_META, FROM_PARAM, FROM_CLAIM, FROM_VALUE, FROM_COUNT };
 
 extern const char *const policy_root_text[FROM_COUNT + 1]; /* "arg" ..., NULL */
 

@@ -383,7 +383,7 @@ static enum code judge(struct judging *judging, const struct question *question,
                        struct verdict *verdict)
 {
     struct regex_budget monitor_budget = *budget;
-    enum code code = policy__candidates(judging->policy, question, judging->scratch, &judging->candidates);
+    enum code code = policy__candidates(judging->policy, question, NULL, judging->scratch, &judging->candidates);
 
     if (code != CODE_OK)
         return code;
@@ -495,7 +495,7 @@ bool policy_could_permit(const struct policy *policy, const struct question *que
     if (policy == NULL)
         return false;
     arena_reset(&scratch->arena);
-    if (policy__candidates(policy, question, scratch, &candidates) != CODE_OK || candidates.spent)
+    if (policy__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent)
         return false;
     for (uint32_t i = 0; i < candidates.rule_count; i++) {
         const struct rule *rule = &policy->rules[candidates.rules[i].at];
@@ -550,7 +550,8 @@ bool policy_permits_all(const struct policy *policy, const struct question *ques
     struct candidates candidates;
 
     arena_reset(&scratch->arena);
-    if (policy__candidates(policy, question, scratch, &candidates) != CODE_OK || candidates.spent || candidates.monitor_spent)
+    if (policy__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK || candidates.spent ||
+        candidates.monitor_spent)
         return false;
     for (uint32_t i = 0; i < candidates.rule_count; i++) {
         const struct rule *rule = &policy->rules[candidates.rules[i].at];

@@ -263,6 +263,67 @@ static enum truth plan_truth(struct rule_walk *walk)
     return truth_of(plan->step > 0);
 }
 
+/* ---- of answers ---- */
+
+static enum truth size_truth(struct rule_walk *walk, const struct fact *fact)
+{
+    const struct json_node *root = walk->answer->root;
+    size_t bytes = root != NULL ? root->raw.len : 0;
+
+    saw(walk, "the answer has %zu bytes, the most are %llu", bytes, (unsigned long long)fact->most);
+    return truth_of(bytes > fact->most);
+}
+
+#define MEDIA_TYPE_BYTES 256
+
+/* A media type without its parameters, in lower case (RFC 9110, 8.3.1). */
+static enum truth is_media(struct rule_walk *walk, const struct fact *fact, struct span type)
+{
+    char text[MEDIA_TYPE_BYTES];
+    size_t len = span_find(type, ';');
+
+    while (len > 0 && (type.at[len - 1] == ' ' || type.at[len - 1] == '\t'))
+        len--;
+    if (len == 0 || len > sizeof text)
+        return TRUTH_UNDECIDED;
+    for (size_t i = 0; i < len; i++)
+        text[i] = (char)(type.at[i] >= 'A' && type.at[i] <= 'Z' ? type.at[i] | 32 : type.at[i]);
+    for (uint32_t i = 0; i < fact->count; i++)
+        if (glob_matches(fact->globs[i], span_of(text, len))) {
+            saw(walk, "the answer holds %.*s", (int)len, text);
+            return TRUTH_TRUE;
+        }
+    return TRUTH_FALSE;
+}
+
+/* What says its type, and what must have one. */
+static enum truth block_truth(struct rule_walk *walk, const struct fact *fact, const struct json_node *block)
+{
+    const struct json_node *type = json_member(block, SPAN_LIT("mimeType"));
+    struct span kind = json_member_text(block, "type");
+
+    if (type != NULL)
+        return type->type == JSON_STRING ? is_media(walk, fact, type->text) : TRUTH_UNDECIDED;
+    return json_member(block, SPAN_LIT("blob")) != NULL || span_is(kind, "image") || span_is(kind, "audio") ? TRUTH_UNDECIDED
+                                                                                                            : TRUTH_FALSE;
+}
+
+/* Blocks stand at many places, as in `content`, `contents`, `messages[*].content`, `content[*].resource`; a tool's own data and
+ * what is in no block of the protocol stand in two. */
+static enum truth media_truth(struct rule_walk *walk, const struct fact *fact, const struct json_node *node)
+{
+    enum truth truth = node->type == JSON_OBJECT ? block_truth(walk, fact, node) : TRUTH_FALSE;
+
+    for (const struct json_node *child = node->child; child != NULL && truth != TRUTH_TRUE; child = child->next) {
+        if (!policy__charge(walk, 1))
+            return TRUTH_UNDECIDED;
+        if ((child->type == JSON_OBJECT || child->type == JSON_ARRAY) && !span_is(child->key, "structuredContent") &&
+            !span_is(child->key, "_meta"))
+            truth = truth_or(truth, media_truth(walk, fact, child));
+    }
+    return truth;
+}
+
 enum truth policy__fact(struct rule_walk *walk, const struct fact *fact)
 {
     switch (fact->kind) {
@@ -271,6 +332,8 @@ enum truth policy__fact(struct rule_walk *walk, const struct fact *fact)
     case FACT_CLIENT: return client_truth(walk, fact);
     case FACT_ANNOTATIONS: return annotations_truth(walk, fact);
     case FACT_PLAN: return plan_truth(walk);
+    case FACT_SIZE: return size_truth(walk, fact);
+    case FACT_MEDIA: return walk->answer->root != NULL ? media_truth(walk, fact, walk->answer->root) : TRUTH_FALSE;
     case FACT_COUNT: break;
     }
     return TRUTH_UNDECIDED;

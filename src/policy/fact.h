@@ -29,7 +29,7 @@ struct dates { /* of the local clock, in seconds as if it were UTC; `to` is outs
     int64_t from_s, to_s;
 };
 
-enum fact_kind { FACT_DURING = 0, FACT_SESSION, FACT_CLIENT, FACT_ANNOTATIONS, FACT_PLAN, FACT_COUNT };
+enum fact_kind { FACT_DURING = 0, FACT_SESSION, FACT_CLIENT, FACT_ANNOTATIONS, FACT_PLAN, FACT_SIZE, FACT_MEDIA, FACT_COUNT };
 
 extern const char *const policy_fact_text[FACT_COUNT];        /* "during" ... */
 extern const char *const policy_by_text[POLICY_BY_COUNT + 1]; /* "tenant" ..., NULL */
@@ -55,6 +55,8 @@ struct fact {
     bool wants[POLICY_HINT_COUNT];
     enum truth absent;             /* ANNOTATIONS: of a hint that is not known */
     bool opening;                  /* ANNOTATIONS */
+    uint64_t most;                 /* SIZE: bytes */
+    const struct span *globs;      /* MEDIA: in lower case; `count` of them */
 };
 
 struct rule_walk;

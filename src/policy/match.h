@@ -66,6 +66,8 @@ enum truth policy__labelled(const struct label *label, const struct question *qu
 
 extern const struct names *const policy_target_methods[DIM_COUNT]; /* Meaning 10: those that have the target; or NULL */
 
+extern const struct names policy_answer_methods; /* those of a rule for answers that names none, and no target */
+
 /* Takes: a dimension before DIM_HELD; question_place not DIM_LABEL, of which nothing stands in a question. */
 struct span *question_place(struct question *question, enum dimension dimension);
 struct span question_name(const struct question *question, enum dimension dimension);

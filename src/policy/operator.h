@@ -58,9 +58,9 @@ struct operator {
     enum truth (*of_text)(struct rule_walk *walk, const struct op *op, struct span text);
     enum truth (*of_value)(struct rule_walk *walk, const struct op *op, const struct json_node *value);
 
-    /* All places in the text that make the operator true, from left to right, so that they can be cut out. NULL: it is about
-     * the text as a whole. */
-    void (*find)(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context);
+    /* All places in the text that make the operator true, from left to right, so that they can be cut out: UNDECIDED where
+     * there may be more. NULL: it is about the text as a whole. */
+    enum truth (*find)(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context);
     /* What of_text costs, in visits. NULL: next to nothing, or it counts itself. */
     uint64_t (*cost)(const struct op *op, struct span text);
 

@@ -141,6 +141,21 @@ static enum truth contains_text(struct rule_walk *walk, const struct op *op, str
     return truth_of(part.len == 0 || (text.len > 0 && memmem(text.at, text.len, part.at, part.len) != NULL));
 }
 
+static enum truth find_contained(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found,
+                                 void *context)
+{
+    struct span part = op->value->text, left = text;
+    const char *at;
+
+    if (op->value->type != JSON_STRING || (op->varies && !policy__said(walk, op->value->text, VARIABLE_TEXT, &part)))
+        return TRUTH_UNDECIDED;
+    while (part.len > 0 && left.len >= part.len && (at = memmem(left.at, left.len, part.at, part.len)) != NULL) {
+        found(context, SPAN_NONE, (size_t)(at - text.at), part.len);
+        left = span_part(text, (size_t)(at - text.at) + part.len, SIZE_MAX);
+    }
+    return truth_of(left.len < text.len);
+}
+
 static enum truth contains_member(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     const struct json_node *wanted = op->value;
@@ -165,5 +180,6 @@ static void sample_contains(const struct op *op, struct samples *samples)
 
 const struct operator policy__op_contains = {
     .word = "contains", .types = TYPES_SCALAR | TYPE_BIT(JSON_ARRAY), .compile = compile_value, .of_text = contains_text,
-    .of_value = contains_member, .cost = policy__text_cost, .looks_inside = true, .sample = sample_contains,
+    .of_value = contains_member, .find = find_contained, .cost = policy__text_cost, .looks_inside = true,
+    .sample = sample_contains,
 };

@@ -4,6 +4,7 @@
 #include "policy/variable.h"
 
 #include "base/glob.h"
+#include "base/utf8.h"
 #include "unicode/unicode.h"
 
 /* ---- matches ---- */
@@ -31,14 +32,41 @@ static enum truth matches(struct rule_walk *walk, const struct op *op, struct sp
     return policy__regex(op->regex, op->opening, text, op->whole, walk->budget);
 }
 
+/* All matches from left to right; behind an empty one the next begins a character on. */
+static enum truth find_matches(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context)
+{
+    enum regex_result result = REGEX_MATCH;
+    bool is_ascii = true, any = false;
+    struct span match;
+    uint32_t point;
+
+    if (utf8_check(text, 0, text.len, &is_ascii) == SIZE_MAX)
+        return TRUTH_UNDECIDED;
+    if (op->whole) {
+        found(context, SPAN_NONE, 0, text.len);
+        return TRUTH_TRUE;
+    }
+    for (size_t from = 0; from <= text.len; any = true) {
+        size_t at;
+
+        result = regex_find(op->regex, text, is_ascii, from, text.len, walk->budget, &match);
+        if (result != REGEX_MATCH)
+            break;
+        at = (size_t)(match.at - text.at);
+        found(context, SPAN_NONE, at, match.len);
+        from = at + match.len + (match.len > 0 ? 0 : at < text.len ? unicode_next(span_part(text, at, SIZE_MAX), &point) : 1);
+    }
+    return result == REGEX_UNDECIDED ? TRUTH_UNDECIDED : truth_of(any);
+}
+
 static void sample_matches(const struct op *op, struct samples *samples)
 {
     samples->regex(samples, op->text);
 }
 
 const struct operator policy__op_matches = {
-    .word = "matches", .types = TYPES_SCALAR, .compile = compile_matches, .of_text = matches, .has_anchor = true,
-    .sample = sample_matches,
+    .word = "matches", .types = TYPES_SCALAR, .compile = compile_matches, .of_text = matches, .find = find_matches,
+    .has_anchor = true, .sample = sample_matches,
 };
 
 /* ---- glob ---- */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/path.h"
 
+#include <stdlib.h>
+
 /* ---- walking ---- */
 
 static bool walk_from(struct path_walk *walk, uint32_t segment, const struct json_node *node);
+static bool walk_into(struct path_walk *walk, uint32_t segment, const struct path_inside *inside);
 
 /* Counts one more node. Returns: false when the walk must end. */
 static bool count_visit(struct path_walk *walk)
@@ -129,6 +132,21 @@ static bool walk_selectors(struct path_walk *walk, uint32_t segment, const struc
     return got;
 }
 
+static int place_against(const void *string, const void *inside)
+{
+    const char *at = ((const struct json_node *)string)->raw.at, *other = ((const struct path_inside *)inside)->string->raw.at;
+
+    return at < other ? -1 : at > other;
+}
+
+/* One text in another is only a text. */
+static const struct path_inside *inside_of(const struct path_walk *walk, const struct json_node *string)
+{
+    if (walk->inside_count == 0 || walk->within != NULL)
+        return NULL;
+    return bsearch(string, walk->inside, walk->inside_count, sizeof *walk->inside, place_against);
+}
+
 /* The selectors on the node and on everything below it. Depth is that of the tree, which its reader bounds. */
 static bool walk_down(struct path_walk *walk, uint32_t segment, const struct json_node *node)
 {
@@ -137,20 +155,41 @@ static bool walk_down(struct path_walk *walk, uint32_t segment, const struct jso
     if (meets_hidden(walk, node))
         return false;
     got = walk_selectors(walk, segment, node);
-    for (const struct json_node *child = node->child; child != NULL && count_visit(walk); child = child->next)
+    for (const struct json_node *child = node->child; child != NULL && count_visit(walk); child = child->next) {
+        const struct path_inside *inside = child->type == JSON_STRING ? inside_of(walk, child) : NULL;
+
         if (child->type == JSON_ARRAY || child->type == JSON_OBJECT)
             got |= walk_down(walk, segment, child);
+        else if (inside != NULL)
+            got |= walk_into(walk, segment, inside);
+    }
+    return got;
+}
+
+static bool walk_into(struct path_walk *walk, uint32_t segment, const struct path_inside *inside)
+{
+    bool got;
+
+    walk->within = inside;
+    got = walk->path->segments[segment].descends ? walk_down(walk, segment, inside->root)
+                                                 : walk_selectors(walk, segment, inside->root);
+    walk->within = NULL;
     return got;
 }
 
 static bool walk_from(struct path_walk *walk, uint32_t segment, const struct json_node *node)
 {
+    const struct path_inside *inside;
+
     if (!count_visit(walk))
         return false;
     if (segment == walk->path->count)
         return walk->visit(walk, node);
     if (meets_hidden(walk, node))
         return false;
+    inside = node->type == JSON_STRING ? inside_of(walk, node) : NULL;
+    if (inside != NULL)
+        return walk_into(walk, segment, inside);
     if (node->type != JSON_ARRAY && node->type != JSON_OBJECT)
         return false;
     return walk->path->segments[segment].descends ? walk_down(walk, segment, node) : walk_selectors(walk, segment, node);

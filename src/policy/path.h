@@ -62,6 +62,13 @@ static inline bool path_is_root(const struct path *path)
     return path->count == 0;
 }
 
+/* A text that holds JSON: for paths its members are those of what it holds. */
+struct path_inside {
+    const struct json_node *string;
+    const struct json_node *root; /* an array or object */
+    struct span document;         /* in which the tree's raw spans lie */
+};
+
 /* One walk. The caller sets path, visit, context and visits_left. */
 struct path_walk {
     const struct path *path;
@@ -75,6 +82,9 @@ struct path_walk {
     bool stop;
     bool spent;
     const struct question_hidden *hidden; /* NULL, or values that must not be entered */
+    const struct path_inside *inside; /* by where the strings stand; or NULL */
+    uint32_t inside_count;
+    const struct path_inside *within; /* in which the value lies that is visited; or NULL */
     bool met_hidden; /* the walk ended before one */
     bool element_lacks; /* an element of a `[*]` before further steps in which the rest of the path selected nothing */
 };

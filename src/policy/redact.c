@@ -136,7 +136,7 @@ void policy_redact_answer(const struct policy *policy, const struct question *qu
 
     memset(verdict, 0, offsetof(struct verdict, rules));
     arena_reset(&scratch->arena);
-    verdict->redact_all = policy == NULL || policy__candidates(policy, question, scratch, &candidates) != CODE_OK;
+    verdict->redact_all = policy == NULL || policy__candidates(policy, question, NULL, scratch, &candidates) != CODE_OK;
     for (uint32_t i = 0; i < candidates.redaction_count; i++)
         any |= redacts(&policy->redactions[candidates.redactions[i].at], parts);
     if (verdict->redact_all || !any)

@@ -9,6 +9,7 @@
 #define POLICY_RULE_H
 
 #include "crypto/digest.h"
+#include "policy/answer.h"
 #include "policy/condition.h"
 #include "policy/verdict.h"
 
@@ -22,6 +23,8 @@ struct policy_source {
 struct rule {
     struct span id;
     enum effect effect;
+    enum answer_effect answer; /* what it does to answers; NONE: it is a rule for calls */
+    bool reads_value;          /* of an answer: some condition asks what it holds */
     bool monitor;
     bool restricts_args; /* only_args is given */
     struct span reason, say;

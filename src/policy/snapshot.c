@@ -107,6 +107,13 @@ static int by_effect_and_id(const void *a, const void *b)
     return span_compare(left->id, right->id);
 }
 
+static int by_strength_and_id(const void *a, const void *b)
+{
+    const struct rule *left = a, *right = b;
+
+    return left->answer != right->answer ? (left->answer > right->answer ? -1 : 1) : span_compare(left->id, right->id);
+}
+
 static int by_id(const void *a, const void *b)
 {
     const struct rule *left = *(const struct rule *const *)a, *right = *(const struct rule *const *)b;
@@ -132,20 +139,27 @@ const struct rule *policy_rule_by_id(const struct policy *policy, struct span id
     return found != NULL ? *found : NULL;
 }
 
-/* The one that comes later in the files is told; for different files, the second in order of names. */
-static void check_ids(struct compiler *c)
+const struct rule *policy_answer_by_id(const struct policy *policy, struct span id)
 {
-    const struct policy *policy = c->policy;
+    for (uint32_t i = 0; i < policy->answer_count; i++)
+        if (span_equals(policy->answers[i].id, id))
+            return &policy->answers[i];
+    return NULL;
+}
 
-    for (uint32_t i = 1; i < policy->rule_count; i++) {
-        const struct rule *first = policy->by_id[i - 1], *second = policy->by_id[i];
+/* The one that comes later in the files is told; for different files, the second in order of names.
+ * Takes: rules: all of them, by id. */
+static void check_ids(struct compiler *c, const struct rule *const *rules, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const struct rule *first = rules[i - 1], *second = rules[i];
         bool swapped = first->source == second->source ? first->line > second->line : first->source > second->source;
 
         if (!span_equals(first->id, second->id) || span_is(first->id, "?"))
             continue;
         if (swapped) {
             second = first;
-            first = policy->by_id[i];
+            first = rules[i];
         }
         faults_add(c->faults, second->source->path_text, second->line, second->column,
                    "the id `%.*s` is taken by %s:%d; ids are unique over all files", SPAN_ARG(second->id),
@@ -153,21 +167,40 @@ static void check_ids(struct compiler *c)
     }
 }
 
+/* Ids are unique over rules for calls and for answers, since both stand in one record. */
+static void check_all_ids(struct compiler *c)
+{
+    const struct policy *policy = c->policy;
+    uint32_t count = policy->rule_count + policy->answer_count;
+    const struct rule **all = mem_array(count, sizeof *all);
+
+    c->no_memory |= all == NULL;
+    if (all == NULL)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = i < policy->rule_count ? policy->by_id[i] : &policy->answers[i - policy->rule_count];
+    qsort(all, count, sizeof *all, by_id);
+    check_ids(c, all, count);
+    mem_free(all);
+}
+
 static void sort_rules(struct compiler *c)
 {
     struct policy *policy = c->policy;
 
     policy->rule_count = c->rule_count;
+    policy->answer_count = c->answer_count;
     policy->redaction_count = c->redaction_count;
     policy->case_count = c->case_count;
     qsort(policy->rules, policy->rule_count, sizeof *policy->rules, by_effect_and_id);
+    qsort(policy->answers, policy->answer_count, sizeof *policy->answers, by_strength_and_id);
     policy->by_id = policy__alloc(c, policy->rule_count, sizeof(struct rule *));
     if (policy->by_id == NULL)
         return;
     for (uint32_t i = 0; i < policy->rule_count; i++)
         policy->by_id[i] = &policy->rules[i];
     qsort(policy->by_id, policy->rule_count, sizeof(struct rule *), by_id);
-    check_ids(c);
+    check_all_ids(c);
     policy__check_cases(c);
     policy__check_named(c);
 }
@@ -254,6 +287,7 @@ static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
     find_shared(c, parsed, count);
     policy->sources = policy__alloc(c, count, sizeof *policy->sources);
     policy->rules = policy__alloc(c, policy->rule_count, sizeof *policy->rules);
+    policy->answers = policy__alloc(c, policy->answer_count, sizeof *policy->answers);
     policy->redactions = policy__alloc(c, policy->redaction_count, sizeof *policy->redactions);
     policy->cases = policy__alloc(c, policy->case_count, sizeof *policy->cases);
     for (size_t i = 0; i < count && !c->no_memory; i++) {

@@ -57,6 +57,8 @@ struct policy {
     struct rule *rules; /* by effect, then id in byte order */
     uint32_t rule_count;
     const struct rule **by_id;
+    struct rule *answers; /* by effect, the strongest first, then id; a closing rule each (EFFECT_FORBID) */
+    uint32_t answer_count;
     struct redaction *redactions;
     uint32_t redaction_count;
     struct policy_case *cases;
@@ -71,6 +73,7 @@ struct policy {
 
 enum code policy__index_build(struct policy *policy) MUST_USE;
 const struct rule *policy_rule_by_id(const struct policy *policy, struct span id);
+const struct rule *policy_answer_by_id(const struct policy *policy, struct span id); /* of rules for answers */
 
 /* Adds one file of a version to the digest of all, which are hashed in byte order of their names. */
 void policy__hash_file(struct digest *digest, struct span name, struct span text);

@@ -9,6 +9,7 @@
 #define POLICY_WALK_H
 
 #include "base/mem.h"
+#include "policy/answer.h"
 #include "policy/condition.h"
 #include "policy/policy.h"
 
@@ -29,6 +30,10 @@ struct rule_walk {
     bool unplanned;      /* a plan was asked for, of which the call is no step */
     bool no_memory;
     struct trace *trace; /* NULL: nobody listens */
+    const struct policy_answer *answer;  /* of rules for answers; else NULL */
+    const struct path_inside *inside;    /* the texts in it that hold JSON */
+    uint32_t inside_count;
+    struct cuts *cuts; /* NULL; or all that makes its conditions true is to be found, not only whether something does */
 };
 
 /* Spends the visits from the budget. Returns: false where the call became too costly. */
@@ -64,6 +69,10 @@ enum truth policy__guess(struct rule_walk *walk, bool opening);
 
 /* A walk of its own over one value: whether it makes all operators of the leaf true, in a call of these people. */
 bool policy_fulfils(const struct condition *leaf, const struct question *question, const struct json_node *value);
+
+/* The walk behind policy_judge_answer and explanations. Takes: trace: may be NULL. */
+void policy__judge_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                          bool timed, struct policy_scratch *scratch, struct trace *trace, struct answer_verdict *verdict);
 
 /* The walk behind policy_eval and explanations. Takes: trace: may be NULL. */
 void policy_judge(const struct policy *policy, const struct question *question, struct regex_budget *budget,

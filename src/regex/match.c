@@ -135,7 +135,7 @@ bool regex_budget_spend(struct regex_budget *budget, uint64_t work)
         int64_t now_us = budget->now_us();
 
         if (budget->cpu_until_us == 0)
-            budget->cpu_until_us = now_us + CALL_CPU_US;
+            budget->cpu_until_us = now_us + CALL_CPU_US + budget->more_us;
         budget->look_at = budget->work + LOOK_EVERY;
         budget->spent = now_us >= budget->cpu_until_us;
         budget->work_until = budget->work + (budget->spent ? 0 : (uint64_t)(budget->cpu_until_us - now_us) * UNITS_PER_US);
@@ -259,6 +259,13 @@ void regex_budget_init_timed(struct regex_budget *budget)
     budget->now_us = clock_thread_cpu_us;
     budget->look_at = LOOK_EVERY;
     budget->work_until = CALL_CPU_US * UNITS_PER_US;
+}
+
+void regex_budget_widen(struct regex_budget *budget, uint64_t work)
+{
+    budget->max_work += work;
+    budget->work_until += work;
+    budget->more_us += (int64_t)(work / UNITS_PER_US);
 }
 
 /* A body may hold a hundred thousand short numbers; PCRE2 takes longer to set out than to say no. */

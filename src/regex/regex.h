@@ -60,6 +60,7 @@ struct regex_budget {
     int64_t cpu_until_us;    /* timed: the thread's CPU time at which to stop; 0 until the first look at the clock */
     uint64_t look_at;     /* the work at which the clock is read next */
     uint64_t work_until;  /* timed: the work at which the time is up, as it looked last; a stretch past it does not begin */
+    int64_t more_us;      /* of time, by regex_budget_widen */
     bool spent;           /* the call is denied, too_costly */
 };
 
@@ -67,6 +68,9 @@ void regex_budget_init(struct regex_budget *budget); /* work alone */
 /* And 18 ms of CPU, so that judging a call ends within 20. They count from the first look at the clock, after about 0.2 ms of
  * work: asking for a thread's CPU time costs as much as judging an ordinary call, so ordinary calls never ask. */
 void regex_budget_init_timed(struct regex_budget *budget);
+
+/* So much more work, and time for it: for an answer, which may be large and is not judged where others wait. */
+void regex_budget_widen(struct regex_budget *budget, uint64_t work);
 
 /* Counts what the call did besides matching, in the same units. Returns: whether the call may go on. */
 bool regex_budget_spend(struct regex_budget *budget, uint64_t work);

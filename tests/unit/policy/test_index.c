@@ -83,7 +83,7 @@ static void check_against_all(struct court *court, const struct question *questi
     uint32_t at = 0;
 
     arena_reset(&court->scratch->arena);
-    assert_int_equal(policy__candidates(court->policy, question, court->scratch, &found), CODE_OK);
+    assert_int_equal(policy__candidates(court->policy, question, NULL, court->scratch, &found), CODE_OK);
     for (uint32_t i = 0; i < court->policy->rule_count; i++) {
         struct regex_budget budget;
         enum dimension undecided;
