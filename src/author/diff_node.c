@@ -8,7 +8,7 @@
 const struct yaml_node *diff__definition(const struct diff_rule *rule, struct span key, const struct yaml_node *node)
 {
     static const struct { const char *word, *map; } parts[] = {
-        {"pattern", "patterns"}, {"list", "lists"}, {"label", "labels"}, {"labels", "labels"},
+        {"pattern", "patterns"}, {"list", "lists"}, {"label", "labels"}, {"labels", "labels"}, {"detect", "detectors"},
     };
     const struct yaml_node *map, *found = NULL;
     const char *named = NULL;

@@ -85,7 +85,8 @@ void diff__compare_definitions(struct diff_telling *t, struct span key, const st
     const struct yaml_node *after = diff__definition(&t->pair->after, key, node);
 
     if (before != NULL && after != NULL && !diff__same(&t->pair->before, before, &t->pair->after, after)) {
-        SAY(t, "asks by the %.*s `%.*s`, which is ", SPAN_ARG(span_is(key, "labels") ? SPAN_LIT("label") : key),
+        SAY(t, "asks by the %.*s `%.*s`, which is ", SPAN_ARG(span_is(key, "labels") ? SPAN_LIT("label")
+                                                                     : span_is(key, "detect") ? SPAN_LIT("detector") : key),
             SPAN_ARG(span_part(node->text, 0, 80)));
         diff__say(&t->text, after);
         SAY(t, " and was ");

@@ -3,8 +3,8 @@
 
 #define NAME_BYTES 64
 
-static const char *const known[] = {"policy", "description", "mode", "shared", "patterns", "lists", "labels", "rules",
-                                    "answers", "redact", "tests", NULL};
+static const char *const known[] = {"policy", "description", "mode",    "shared", "patterns", "lists", "labels", "detectors",
+                                    "rules",  "answers",     "redact", "tests",  NULL};
 static const char *const modes[] = {"enforce", "monitor", NULL};
 
 static bool is_name(struct span text)
@@ -157,6 +157,7 @@ void policy__compile_file(struct compiler *c)
     c->patterns = compile_part(c, "pattern", "patterns");
     c->lists = compile_part(c, "list", "lists");
     c->labels = compile_part(c, "label", "labels");
+    c->detectors = compile_part(c, "detector", "detectors");
     if (c->no_memory)
         return;
     c->shares = shared != NULL && shared->truth;

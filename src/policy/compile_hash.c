@@ -14,12 +14,14 @@ void policy__hash_text(struct digest *digest, struct span text)
     digest_add(digest, text.at, text.len);
 }
 
-/* The entry of `patterns:`, `lists:` or `labels:` that a text names which stands under this key; NULL for all others. */
+/* The entry of `patterns:`, `lists:`, `labels:` or `detectors:` that a text names which stands under this key; NULL for all
+ * others. */
 static const struct yaml_node *named_by(const struct compiler *c, struct span key, const struct yaml_node *node)
 {
     const struct part *part = span_is(key, "pattern")                         ? &c->patterns
                               : span_is(key, "list")                          ? &c->lists
                               : span_is(key, "label") || span_is(key, "labels") ? &c->labels
+                              : span_is(key, "detect")                        ? &c->detectors
                                                                               : NULL;
 
     return part != NULL && node->type == YAML_STRING ? policy__definition(c, part, node->text) : NULL;

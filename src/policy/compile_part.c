@@ -212,7 +212,7 @@ const struct yaml_node *policy__shared(const struct yaml_node *root, const char 
 bool policy__shares(const struct yaml_node *root)
 {
     return policy__shared(root, "patterns") != NULL || policy__shared(root, "lists") != NULL ||
-           policy__shared(root, "labels") != NULL;
+           policy__shared(root, "labels") != NULL || policy__shared(root, "detectors") != NULL;
 }
 
 static const struct yaml_node *member_of(const struct yaml_node *map, struct span name)
@@ -246,14 +246,18 @@ static size_t add_names(const struct yaml_node *map, const char **names, size_t 
 
 static void fault_unnamed(struct compiler *c, const struct yaml_node *node, const struct part *part)
 {
-    const char *names[NAMES_TRIED + 1], *nearest;
+    const char *names[NAMES_TRIED + 1], *nearest, *shipped;
     size_t count = add_names(part->map, names, 0);
 
     for (uint32_t i = 0; i < c->shared_count; i++)
         count = add_names(policy__shared(c->shared[i].root, part->key), names, count);
     names[count] = NULL;
     nearest = why_nearest(node->text.at, node->text.len, names);
-    if (nearest != NULL)
+    shipped = part == &c->detectors ? policy__detector_file(node->text) : NULL;
+    if (shipped != NULL)
+        FAULT(c, node, "this set has no detector `%.*s`; policies/detectors/%s has it: load that file, too, or keep it in the "
+              "set", SPAN_ARG(node->text), shipped);
+    else if (nearest != NULL)
         FAULT(c, node, "this file has no %s `%.*s`; did you mean `%s`?", part->word, SPAN_ARG(node->text), nearest);
     else
         FAULT(c, node, "this file has no %s `%.*s`, and none that says `shared: true` is there to have it; define it here "

@@ -13,7 +13,7 @@
 #include "policy/walk.h"
 #include "yaml/yaml.h"
 
-/* What a file defines for its rules under `patterns:`, `lists:` or `labels:`. */
+/* What a file defines for its rules under `patterns:`, `lists:`, `labels:` or `detectors:`. */
 struct part {
     const char *word, *key;      /* "pattern", "patterns"; "list", "lists"; "label", "labels" */
     const struct yaml_node *map; /* or NULL */
@@ -41,7 +41,7 @@ struct compiler {
     /* the file at hand */
     struct policy_source *source;
     struct yaml_tree *tree;
-    struct part patterns, lists, labels;
+    struct part patterns, lists, labels, detectors;
     bool shares; /* what it defines is for all files */
     /* the files of the set that share what they define */
     const struct shared_file *shared;
@@ -93,6 +93,12 @@ const struct yaml_node *policy__definition(const struct compiler *c, const struc
 /* The definition that {pattern: NAME} or {list: NAME} names, which is marked as used; NULL with a fault. */
 const struct yaml_node *policy__named(struct compiler *c, const struct yaml_node *map, struct part *part);
 const struct yaml_node *policy__named_text(struct compiler *c, const struct yaml_node *name, struct part *part);
+
+/* compile_detector.c: those of the file at hand. */
+void policy__compile_detectors(struct compiler *c);
+/* The set that `detect: NAMES` names; NULL: with a fault. */
+const struct detector_set *policy__compile_detect(struct compiler *c, const struct yaml_node *node);
+const char *policy__detector_file(struct span name); /* of policies/detectors, that has the one of this name; NULL: none */
 
 /* compile_match.c. Takes: node NULL: no match was written. */
 void policy__compile_match(struct compiler *c, const struct yaml_node *node, bool opening, struct match *match);

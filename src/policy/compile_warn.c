@@ -72,6 +72,7 @@ void policy__warn_file(struct compiler *c)
     warn_unused(c, &c->patterns);
     warn_unused(c, &c->lists);
     warn_unused(c, &c->labels);
+    warn_unused(c, &c->detectors);
     if (c->lists.map != NULL)
         warn_variables(c, c->lists.map);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/detector_priv.h"
 
+#include "base/num.h"
 #include "base/utf8.h"
 
 #include <ctype.h>
@@ -49,14 +50,16 @@ bool detector__literal(struct span text, struct detector_literal *literal)
     for (size_t i = 0; i < text.len; i++) {
         bool escapes = text.at[i] == '\\' && i + 1 < text.len;
         unsigned char c = (unsigned char)text.at[escapes ? ++i : i];
+        bool is_byte = escapes && c == 'x' && num_unhex(span_part(text, i + 1, 2), &c, 1) == CODE_OK;
 
         if (escapes && c == 'b' && i == 1) {
             literal->begins_word = true;
             continue;
         }
-        if (literal->len == DETECTOR_LITERAL_MAX || (escapes && strchr("dlw\\", c) == NULL))
+        if (literal->len == DETECTOR_LITERAL_MAX || (escapes && !is_byte && strchr("dlw\\", c) == NULL))
             return false;
-        literal->is_class[literal->len] = escapes && c != '\\';
+        i += is_byte ? 2 : 0;
+        literal->is_class[literal->len] = escapes && !is_byte && c != '\\';
         literal->bytes[literal->len++] = folded(c);
     }
     for (unsigned char i = 0; i + 1 < literal->len; i++) {
@@ -109,8 +112,8 @@ static void add_pairs(struct detector_set *set, const struct detector_literal *l
         }
 }
 
-enum code detector__set(const struct detector *const *detectors, uint32_t count, struct arena *arena,
-                        const struct detector_set **made)
+enum code detector_set_make(const struct detector *const *detectors, uint32_t count, struct arena *arena,
+                            const struct detector_set **made)
 {
     struct detector_set *set = arena_zalloc(arena, sizeof *set);
     struct detector_entry *entries;
@@ -137,6 +140,12 @@ enum code detector__set(const struct detector *const *detectors, uint32_t count,
         for (uint32_t k = 0; k < detectors[i]->literal_count; k++)
             add_pairs(set, &detectors[i]->literals[k], (uint16_t)i, entries, &used);
     return CODE_OK;
+}
+
+const struct detector *const *detector_list(const struct detector_set *set, uint32_t *count)
+{
+    *count = set->count;
+    return set->detectors;
 }
 
 /* ---- finding ---- */

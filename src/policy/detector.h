@@ -36,6 +36,7 @@ struct detector {
     uint32_t literal_count;
     uint32_t before;      /* how many bytes of a match may stand before its literal; 0: matches begin with it */
     detector_check check; /* NULL: the pattern alone decides */
+    struct span example;  /* a text in which it finds something */
 };
 
 /* As many as one list may name. */
@@ -43,6 +44,15 @@ struct detector {
 
 /* What `detect:` names, with one table for the literals of all. */
 struct detector_set;
+struct arena;
+
+/* Takes: detectors: the list stays, as they do. Returns: CODE_NOMEM; CODE_LIMIT: more than DETECTORS_MAX, or more literals
+ * than the table takes. */
+enum code detector_set_make(const struct detector *const *detectors, uint32_t count, struct arena *arena,
+                            const struct detector_set **set) MUST_USE;
+
+/* Those of a set, in the order in which they were named. */
+const struct detector *const *detector_list(const struct detector_set *set, uint32_t *count);
 
 /* One that was found: text.at + at, len bytes of it. */
 struct finding {

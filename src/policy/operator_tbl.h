@@ -25,5 +25,6 @@
     X(cidr)               \
     X(format)             \
     X(free_of)            \
-    X(sql)
+    X(sql)                \
+    X(detect)
 #endif

@@ -74,8 +74,12 @@ void policy_each_watch(const struct policy *policy, const struct question *quest
 /* The `policy:` name of one file's text, for load and remove. */
 enum code policy_name_of(struct span text, const char *path, struct buf *name, struct faults *faults) MUST_USE;
 
-/* Whether a file's patterns or lists are for all files of its version. */
+/* Whether a file's patterns, lists or detectors are for all files of its version. */
 bool policy_shares(struct span text);
+
+/* The detector of this name that a file shares with all of the version; NULL: none. It lives as long as the policy. */
+struct detector;
+const struct detector *policy_detector(const struct policy *policy, struct span name);
 
 /* Meaning 10: whether the word `protocol` in `methods` stands for this method. */
 bool policy_is_protocol(struct span method);

@@ -293,8 +293,10 @@ static void compile_set(struct compiler *c, struct parsed *parsed, size_t count)
     for (size_t i = 0; i < count && !c->no_memory; i++) {
         policy->sources[i] = parsed[i].source;
         policy->source_count++;
-        if (at_file(c, parsed, i))
+        if (at_file(c, parsed, i)) {
             policy__compile_labels(c);
+            policy__compile_detectors(c);
+        }
     }
     for (size_t i = 0; i < count && !c->no_memory; i++)
         if (at_file(c, parsed, i))

@@ -9,9 +9,12 @@
 #define POLICY_SNAPSHOT_H
 
 #include "policy/case.h"
+#include "policy/detector.h"
 #include "policy/rule.h"
 
 #include <stdatomic.h>
+
+struct yaml_node;
 
 struct pattern { /* a regex; one for each text of the set */
     struct pattern *next;
@@ -29,6 +32,22 @@ struct known_zone { /* one for each name of the set */
     struct known_zone *next;
     struct span name;
     const struct zone *zone;
+};
+
+struct known_detector { /* one of a file's `detectors` */
+    struct known_detector *next;
+    const struct yaml_node *node; /* while it is compiled: which definition it is */
+    struct detector detector;
+    const struct detector *list; /* itself, alone */
+    const struct detector_set *set;
+    bool is_shared;
+};
+
+struct known_set { /* one for each list that some `detect` names */
+    struct known_set *next;
+    const struct detector *const *list;
+    uint32_t count;
+    const struct detector_set *set;
 };
 
 struct kept_buf { /* a buffer that parsed operands point into */
@@ -50,6 +69,8 @@ struct policy {
     struct kept_buf *kept;
     struct known_zone *zones;
     struct label *labels;
+    struct known_detector *detectors;
+    struct known_set *sets;
     struct watch *watches;
     uint32_t watch_count;
     struct policy_source *sources;
@@ -80,7 +101,7 @@ void policy__hash_file(struct digest *digest, struct span name, struct span text
 
 struct yaml_node;
 
-/* compile_part.c: a file's `patterns`, `lists` or `labels`, where all files of the set may name them; or NULL. */
+/* compile_part.c: a file's `patterns`, `lists`, `labels` or `detectors`, where all files of the set may name them; or NULL. */
 const struct yaml_node *policy__shared(const struct yaml_node *root, const char *key);
 bool policy__shares(const struct yaml_node *root); /* any of them */
 

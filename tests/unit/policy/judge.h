@@ -106,6 +106,12 @@ static inline const struct verdict *judge_args(struct court *court, const char *
     return judge(court, plain_question(), arguments);
 }
 
+#define JUDGE_DETECTORS \
+    "detectors:\n" \
+    "  nul: {pattern: '(?i)S%00', literals: ['s%'], finds: ['s%00'], passes: ['s%0']}\n" \
+    "  fifth: {pattern: '\\b\\d{2}(?!\\d)', literals: ['\\b\\d\\d'], finds: ['19']}\n" \
+    "  card: {pattern: '\\b\\d{4}(?: ?\\d){9,18}', literals: ['\\b\\d\\d\\d\\d'], check: payment_card, finds: ['4111111111111111']}\n"
+
 /* One rule with the condition; what the verdict is for these arguments. */
 static inline enum verdict_kind judge_condition(const char *effect, const char *condition, struct span arguments,
                                                 bool *undecided)
@@ -116,8 +122,8 @@ static inline enum verdict_kind judge_condition(const char *effect, const char *
     char text[4096];
 
     snprintf(text, sizeof text,
-             "policy: p\nrules:\n  - {id: r, effect: %s, match: {tools: [t]}, slow_regex: allow, when: [%s]}\n", effect,
-             condition);
+             "policy: p\n%srules:\n  - {id: r, effect: %s, match: {tools: [t]}, slow_regex: allow, when: [%s]}\n",
+             strstr(condition, "detect") != NULL ? JUDGE_DETECTORS : "", effect, condition);
     court_open(&court, text);
     question.root = court_tree(&court, arguments);
     policy_eval(court.policy, &question, false, court.scratch, &court.verdict);

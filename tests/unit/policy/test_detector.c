@@ -44,7 +44,7 @@ static void begin(struct kit *kit)
     add(kit, 1, "mail", "(?<![a-z])[a-z]{1,8}@[a-z]+\\.[a-z]+", "@\\l", 8);
     add(kit, 2, "even", "(?<!\\d)\\d{4}(?!\\d)", "\\b\\d\\d\\d\\d", 0);
     kit->detectors[2].check = check_even;
-    assert_int_equal(detector__set(kit->list, 3, &kit->arena, &kit->set), CODE_OK);
+    assert_int_equal(detector_set_make(kit->list, 3, &kit->arena, &kit->set), CODE_OK);
 }
 
 static void end(struct kit *kit)

@@ -80,7 +80,8 @@ static void test_every_policy_passes_its_tests(void **state)
     assert_true(found.gl_pathc >= 21);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         wrong += check_version(&found.gl_pathv[i], 1, &ran);
-        assert_true(ran >= (strstr(found.gl_pathv[i], "/cookbook/") != NULL ? 3 : 10));
+        if (strstr(found.gl_pathv[i], "/detectors/") == NULL) /* whose tests are `finds` and `passes` */
+            assert_true(ran >= (strstr(found.gl_pathv[i], "/cookbook/") != NULL ? 3 : 10));
     }
     globfree(&found);
     assert_int_equal(wrong, 0);
