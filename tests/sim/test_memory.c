@@ -64,6 +64,37 @@ static void session_call(void)
            "data: " WELCOME "\n\n");
 }
 
+/* 9.2: whatever fails, what rules for answers cut out or withhold does not go on. */
+static void publish_answers(void)
+{
+    static const char text[] = "policy: answers\nrules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n"
+                               "  - {id: server, effect: permit, match: {methods: [sampling/createMessage]}}\n"
+                               "answers:\n  - {id: cards, effect: redact, when: [{value: '$..*', matches: 'PAN7'}]}\n";
+    struct policy_file file = {SPAN_LIT("answers.yaml"), span_text(text)};
+    struct faults faults;
+    struct policy *policy;
+
+    faults_init(&faults);
+    assert_int_equal(policy_compile(&file, 1, 8, &policy, &faults, NULL), CODE_OK);
+    gate_publish_policy(sim->shared, policy);
+}
+
+static void answer_call(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 83\r\n\r\n"
+           "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"[\\\"PAN7\\\"]\"}]}}");
+}
+
+static void answer_stream(void)
+{
+    sim_agent_posts(sim, CALL, "");
+    answer("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+           "data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"sampling/createMessage\",\"params\":{\"a\":\"PAN7\"}}\n\n"
+           "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":{\"PAN7\":1}}}\n\n"
+           "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":1,\"message\":\"PAN7\"}}\n\n");
+}
+
 static char batch_session[512]; /* a header line: the key and the names of all simulations are the same */
 
 static void make_session(void)
@@ -112,6 +143,8 @@ static void legacy_stream(void)
                                   "event: endpoint\ndata: /messages\n\nevent: message\ndata: " ROOTS "\n\n");
 }
 
+static scene_fn prepare; /* what comes before the faults; NULL: nothing */
+
 static void torture(scene_fn scene, unsigned least)
 {
     unsigned answered = 0;
@@ -124,6 +157,8 @@ static void torture(scene_fn scene, unsigned least)
         assert_non_null(sim);
         sim_init(sim, nth % 2 ? SIM_PLAIN : SIM_AGAIN);
         sim_connect(sim);
+        if (prepare != NULL)
+            prepare();
         mem_fail_at(nth == 0 ? UINT64_MAX : nth, 0);
         scene();
         count = nth == 0 ? mem_fail_count() : count;
@@ -135,6 +170,7 @@ static void torture(scene_fn scene, unsigned least)
         answered += strncmp(text, "HTTP/1.1 200 ", 13) == 0;
         if (nth == 0 && strncmp(text, "HTTP/1.1 200 ", 13) != 0)
             fail_msg("without a fault: %s", text);
+        has_not(text, "PAN7");
         if (text[0] == '\0' && !mem_stream_twin_ended(sim->agent))
             fail_msg("allocation %llu: neither an answer nor the end", (unsigned long long)nth);
         sim_fini(sim);
@@ -163,6 +199,15 @@ static void test_stream(void **state) /* 1.13, 1.26 */
     torture(stream_call, 12);
 }
 
+static void test_answers(void **state) /* 9.2 */
+{
+    (void)state;
+    prepare = publish_answers;
+    torture(answer_call, 12);
+    torture(answer_stream, 16);
+    prepare = NULL;
+}
+
 static void test_session(void **state) /* 1.17, 1.26 */
 {
     (void)state;
@@ -189,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json), cmocka_unit_test(test_denied), cmocka_unit_test(test_stream),
         cmocka_unit_test(test_session), cmocka_unit_test(test_batch), cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 9.2, 9.5: rules for answers on every way back, in every weather. `PAN7` is cut out, a `secret` stays here, `seen` is noted. */
+#include "sim/sim_check.h"
+
+#include "crypto/digest.h"
+
+#include <stdio.h>
+
+#define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"" name "\",\"arguments\":{}}}"
+#define TEXT(text) "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"n\":1.50}}"
+#define ERROR(message, data) "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-3,\"message\":\"" message "\",\"data\":" data "}}"
+#define PROGRESS(text) \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":1,\"message\":\"" text "\"}}"
+#define SAMPLING(text) \
+    "{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"sampling/createMessage\",\"params\":{\"systemPrompt\":\"" text "\"}}"
+#define CUT "[left out: cards]"
+#define WITHHELD "This call was made, and what came back is withheld; do not retry it. Ask the owner."
+
+static const char *const rules =
+    "policy: answers\n"
+    "rules:\n"
+    "  - {id: all, effect: permit, match: {methods: ['*']}}\n"
+    "  - {id: tools, effect: permit, match: {tools: ['*']}}\n"
+    "answers:\n"
+    "  - {id: cards, effect: redact, match: {upstreams: [shop]}, when: [{value: '$..*', matches: 'PAN7|77007'}]}\n"
+    "  - {id: inside, effect: withhold, say: Ask the owner., when: [{value: '$..*', matches: secret}]}\n"
+    "  - {id: noted, effect: flag, match: {tools: [search]}, when: [{value: '$..*', matches: seen}]}\n"
+    "  - {id: vault, effect: withhold, match: {tools: [vault]}}\n";
+
+static void publish(const char *text)
+{
+    struct policy_file file = {SPAN_LIT("answers.yaml"), span_text(text)};
+    struct policy *policy;
+    struct faults faults;
+
+    faults_init(&faults);
+    if (policy_compile(&file, 1, 8, &policy, &faults, NULL) != CODE_OK)
+        fail_msg("%s:%d: %s", faults.fault[0].file, faults.fault[0].line, faults.fault[0].text);
+    gate_publish_policy(sim->shared, policy);
+}
+
+static void ended(enum audit_outcome outcome, enum reason reason, const char *effect, const char *rule)
+{
+    const struct fake_outcome *last = sim_last_outcome(sim);
+
+    assert_int_equal(last->outcome, outcome);
+    assert_int_equal(last->reason, reason);
+    assert_string_equal(last->answer_effect, effect);
+    assert_string_equal(last->answer_rule, rule);
+}
+
+static void stream_begins(unsigned index)
+{
+    sim_upstream_says(sim, index, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    (void)sim_agent_hears(sim);
+}
+
+static void event(unsigned index, const char *json)
+{
+    sim_upstream_says(sim, index, "data: ");
+    sim_upstream_says(sim, index, json);
+    sim_upstream_says(sim, index, "\n\n");
+}
+
+/* Takes: head: status line and lines, each with CRLF. */
+static void says(const char *head, const char *body)
+{
+    char text[2048];
+
+    (void)snprintf(text, sizeof text, "HTTP/1.1 %sContent-Length: %zu\r\n\r\n%s", head, strlen(body), body);
+    sim_upstream_says(sim, 0, text);
+}
+
+#define JSON_HEAD "Content-Type: application/json\r\n"
+
+static void answers(const char *body)
+{
+    sim_upstream_answers(sim, 0, "application/json", body);
+}
+
+/* ---- whole replies ---- */
+
+static void digest_before_is(const char *text)
+{
+    unsigned char digest[DIGEST_BYTES];
+
+    digest_of(span_text(text), digest);
+    assert_true(sim_last_outcome(sim)->has_digest_before);
+    assert_memory_equal(sim_last_outcome(sim)->digest_before, digest, DIGEST_BYTES);
+}
+
+static void whole(void)
+{
+    publish(rules);
+    sim->route->answer_bytes = 4096;
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(TEXT("card PAN7 and PAN7 seen"));
+    has(sim_agent_hears(sim), "\r\n\r\n" TEXT("card " CUT " and " CUT " seen"));
+    ended(OUTCOME_RESULT, REASON_COMPLETED, "redact", "cards");
+    assert_string_equal(sim_last_outcome(sim)->answer_found, "{\"cards\":2,\"noted\":1}");
+    assert_string_equal(sim_last_outcome(sim)->answer_rules,
+                        "[{\"id\":\"cards\",\"effect\":\"redact\"},{\"id\":\"noted\",\"effect\":\"flag\"}]");
+    has(sim_last_outcome(sim)->answer, CUT); /* what is kept is what was delivered */
+    has_not(sim_last_outcome(sim)->answer, "PAN7");
+    digest_before_is(TEXT("card PAN7 and PAN7 seen"));
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(TEXT("seen"));
+    has(sim_agent_hears(sim), "\r\n\r\n" TEXT("seen"));
+    ended(OUTCOME_RESULT, REASON_COMPLETED, "flag", "noted");
+    assert_false(sim_last_outcome(sim)->has_digest_before);
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(TEXT("nothing of it"));
+    has(sim_agent_hears(sim), "\r\n\r\n" TEXT("nothing of it"));
+    ended(OUTCOME_RESULT, REASON_COMPLETED, "", "");
+}
+
+static void whole_withheld(void)
+{
+    publish(rules);
+    sim->route->answer_bytes = 4096;
+    sim_agent_posts(sim, CALL("search"), "");
+    says("200 OK\r\n" JSON_HEAD "X-Says: a secret\r\n", TEXT("the secret of PAN7 is"));
+    has(sim_agent_hears(sim), "HTTP/1.1 200 ");
+    has(sim->got, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"" WITHHELD);
+    has_not(sim->got, "secret");
+    has_not(sim->got, "X-Says");
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "inside");
+    assert_string_equal(sim_last_outcome(sim)->answer, "");
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/read\",\"params\":{\"uri\":\"a:b\"}}", "");
+    answers("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"contents\":[{\"uri\":\"a:b\",\"text\":\"secret\"}]}}");
+    has(sim_agent_hears(sim), "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":4030,\"message\":\"" WITHHELD);
+    sim_agent_posts(sim, CALL("vault"), "");
+    answers(ERROR("no", "1"));
+    has(sim_agent_hears(sim), "\"isError\":true");
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "vault");
+    /* a list is no answer that these rules are about */
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}", "");
+    answers("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"tools\":[{\"name\":\"search\",\"description\":\"secret\"}]}}");
+    has(sim_agent_hears(sim), "\"description\":\"secret\"");
+}
+
+/* Texts that hold JSON stay JSON, and what is said twice is cut twice; a name or a number cannot be cut. */
+static void texts(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    answers("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"a\\\": [\\\"PAN7\\\", 1.0]}\"}],"
+            "\"structuredContent\":{\"a\":[\"PAN7\",1.0]}}}");
+    has(sim_agent_hears(sim), "\"text\":\"{\\\"a\\\":[\\\"" CUT "\\\",1.0]}\"");
+    has(sim->got, "\"structuredContent\":{\"a\":[\"" CUT "\",1.0]}");
+    sim_agent_posts(sim, CALL("search"), "");
+    answers("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[],\"structuredContent\":{\"a\":1770077}}}");
+    has(sim_agent_hears(sim), "\"isError\":true");
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "cards");
+    sim_agent_posts(sim, CALL("search"), ""); /* an image's words, and a link */
+    answers("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"resource_link\",\"uri\":\"a:b?PAN7\",\"name\":\"PAN7\"},"
+            "{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\",\"annotations\":{\"title\":\"PAN7\"},"
+            "\"_meta\":{\"alt\":\"PAN7\"}}]}}");
+    has(sim_agent_hears(sim), "\"uri\":\"a:b?" CUT "\"");
+    has_not(sim->got, "PAN7");
+}
+
+static void errors(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(ERROR("card PAN7", "{\"of\":[\"PAN7\"]}"));
+    has(sim_agent_hears(sim), ERROR("card " CUT, "{\"of\":[\"" CUT "\"]}"));
+    ended(OUTCOME_PROTOCOL_ERROR, REASON_COMPLETED, "redact", "cards");
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(ERROR("no", "[[\"a secret\"]]"));
+    has(sim_agent_hears(sim), "\"isError\":true");
+    has_not(sim->got, "secret");
+}
+
+/* Of an error by HTTP the body is left out, and its status is told. */
+static void http_errors(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    says("500 X\r\n" JSON_HEAD, ERROR("PAN7", "\"PAN7 of many more\""));
+    has(sim_agent_hears(sim), "HTTP/1.1 500 ");
+    has(sim->got, ERROR(CUT, "\"" CUT " of many more\""));
+    ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "redact", "cards");
+    sim_agent_posts(sim, CALL("search"), "");
+    says("500 X\r\n" JSON_HEAD, "{\"said\":\"a secret\"}");
+    has(sim_agent_hears(sim), "HTTP/1.1 500 ");
+    has(sim->got, "Content-Length: 0\r\n");
+    has_not(sim->got, "Content-Type");
+    ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "withhold", "inside");
+    sim_agent_posts(sim, CALL("search"), "");
+    says("503 X\r\nContent-Type: text/plain\r\n", "it is PAN7 .");
+    has(sim_agent_hears(sim), "Content-Length: 0\r\n");
+    ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "withhold", "cards");
+}
+
+static void test_whole(void **state)
+{
+    (void)state;
+    in_every_weather(whole);
+    in_every_weather(whole_withheld);
+    in_every_weather(texts);
+    in_every_weather(errors);
+    in_every_weather(http_errors);
+}
+
+/* ---- streams ---- */
+
+static void streamed(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    stream_begins(0);
+    event(0, PROGRESS("PAN7 of 5000"));
+    has(sim_agent_hears(sim), "data: " PROGRESS(CUT " of 5000") "\n\n");
+    event(0, PROGRESS("secret"));
+    assert_string_equal(sim_agent_hears(sim), "");
+    event(0, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":{\"a\":\"PAN7\"}}}");
+    has(sim_agent_hears(sim), "\"data\":{\"a\":\"" CUT "\"}");
+    event(0, TEXT("PAN7"));
+    has(sim_agent_hears(sim), "data: " TEXT(CUT) "\n\n");
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+    ended(OUTCOME_RESULT, REASON_COMPLETED, "withhold", "inside"); /* the strongest of them */
+    assert_int_equal(sim_last_outcome(sim)->server_withheld, 1);
+    assert_int_equal(sim_last_outcome(sim)->server_notifications, 2);
+    assert_string_equal(sim_last_outcome(sim)->answer_found, "{\"cards\":3,\"inside\":1}");
+    assert_int_equal(sim->ring->decision_count, 1);
+}
+
+/* What is split over the chunks of a body, or the lines of an event, is one text. */
+static void split(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    stream_begins(0);
+    sim_upstream_says(sim, 0, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\ndata: \"params\":{\"progress\":1,");
+    sim_upstream_says(sim, 0, "\"message\":\"PA\\u004");
+    sim_upstream_says(sim, 0, "E7\"}}\n\n");
+    has(sim_agent_hears(sim), "data: " PROGRESS(CUT) "\n\n");
+    event(0, TEXT("sec\\u0072et"));
+    has(sim_agent_hears(sim), "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"isError\":true");
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "inside");
+}
+
+/* What a server asks is text that comes back, too: it is answered in the agent's place, or recorded as it goes on. */
+static void asked(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    stream_begins(0);
+    event(0, SAMPLING("PAN7"));
+    has(sim_agent_hears(sim), "data: " SAMPLING(CUT) "\n\n");
+    assert_string_equal(sim_last_decision(sim)->arguments, "{\"systemPrompt\":\"" CUT "\"}");
+    event(0, "{\"jsonrpc\":\"2.0\",\"id\":\"s2\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"secret\"}}");
+    assert_string_equal(sim_agent_hears(sim), "");
+    assert_int_equal(sim_last_decision(sim)->verdict, AUDIT_DENY);
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_ANSWER_WITHHELD);
+    has_not(sim_last_decision(sim)->arguments, "secret");
+    has(sim_upstream_hears(sim, 1),
+        "{\"jsonrpc\":\"2.0\",\"id\":\"s2\",\"error\":{\"code\":4030,\"message\":\"The server's request is not permitted.\"");
+    event(0, TEXT("done"));
+    has(sim_agent_hears(sim), TEXT("done"));
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+    assert_int_equal(sim_last_outcome(sim)->server_denied, 1);
+}
+
+static char session[1024];
+
+static void open_session(const char *revision)
+{
+    char text[512];
+    const char *at;
+    size_t len;
+
+    (void)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\","
+                   "\"capabilities\":{},\"clientInfo\":{\"name\":\"a\",\"version\":\"1\"}}}", revision);
+    sim_agent_posts(sim, text, "");
+    (void)sim_upstream_hears(sim, 0);
+    (void)snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: inner\r\nConnection: close"
+                   "\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"%s\",\"capabilities\":{},"
+                   "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}\n\n", revision);
+    sim_upstream_says(sim, 0, text);
+    at = strstr(sim_agent_hears(sim), "Mcp-Session-Id: inner.");
+    assert_non_null(at);
+    len = strcspn(at, "\r");
+    memcpy(session, at, len);
+    memcpy(session + len, "\r\n", 3);
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+}
+
+/* Whatever it answers, every rule that could concern it does: also that of one tool. */
+static void resumed(void)
+{
+    char head[1536];
+
+    publish(rules);
+    open_session("2025-06-18");
+    (void)snprintf(head, sizeof head, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nLast-Event-ID: e1\r\n%s\r\n",
+                   session);
+    sim_agent_says(sim, head);
+    stream_begins(1);
+    event(1, PROGRESS("PAN7"));
+    assert_string_equal(sim_agent_hears(sim), ""); /* it may be of the vault */
+    event(1, TEXT("PAN7"));
+    has(sim_agent_hears(sim), "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":4030,");
+    assert_string_equal(sim_last_decision(sim)->method, "stream/message");
+    assert_int_equal(sim_last_decision(sim)->reason, REASON_ANSWER_WITHHELD);
+    sim_upstream_leaves(sim, 1);
+    (void)sim_agent_hears(sim);
+    assert_int_equal(sim_last_outcome(sim)->server_withheld, 1);
+}
+
+/* What came behind a task says nothing of its tool. */
+static void tasks(void)
+{
+    publish(rules);
+    open_session("2025-11-25");
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tasks/result\",\"params\":{\"taskId\":\"t\"}}", session);
+    (void)sim_upstream_hears(sim, 1);
+    sim_upstream_answers(sim, 1, "application/json", TEXT("PAN7"));
+    has(sim_agent_hears(sim), "\"error\":{\"code\":4030,\"message\":\"This call was made,");
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "vault");
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    in_every_weather(streamed);
+    in_every_weather(split);
+    in_every_weather(asked);
+    in_every_weather(resumed);
+    in_every_weather(tasks);
+}
+
+/* ---- other ways ---- */
+
+static void batches(void)
+{
+    publish(rules);
+    open_session("2025-03-26");
+    sim_agent_posts(sim,
+                    "[" CALL("search") ",{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"vault\"}}]",
+                    session);
+    (void)sim_upstream_hears(sim, 1);
+    sim_upstream_answers(sim, 1, "application/json", "[{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[]}}," TEXT("PAN7") "]");
+    has(sim_agent_hears(sim), "[{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"isError\":true");
+    has(sim->got, "," TEXT(CUT) "]");
+    assert_string_equal(sim->ring->outcomes[sim->ring->outcome_count - 1].answer_effect, "withhold");
+    assert_string_equal(sim->ring->outcomes[sim->ring->outcome_count - 2].answer_effect, "redact");
+    sim_agent_posts(sim,
+                    "[" CALL("search") ",{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"search\"}}]",
+                    session);
+    stream_begins(1);
+    event(1, "[" TEXT("PAN7") ",{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[\"secret\"]}}]");
+    has(sim_agent_hears(sim), "data: " TEXT(CUT) "\n\n");
+    has(sim->got, "data: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"isError\":true");
+    sim_upstream_leaves(sim, 1);
+    (void)sim_agent_hears(sim);
+}
+
+#define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+static void modern(void)
+{
+    static const char heads[] = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: search\r\n";
+    static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"search\"," META "}}";
+
+    publish(rules);
+    sim_agent_posts(sim, call, heads);
+    answers("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{\"s\":{\"method\":"
+            "\"sampling/createMessage\",\"params\":{\"systemPrompt\":\"PAN7\"}}}}}");
+    has(sim_agent_hears(sim), "\"params\":{\"systemPrompt\":\"" CUT "\"}");
+    assert_string_equal(sim_last_decision(sim)->arguments, "{\"systemPrompt\":\"" CUT "\"}");
+    sim_agent_posts(sim, call, heads);
+    answers("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{\"s\":{\"method\":"
+            "\"sampling/createMessage\",\"params\":{\"systemPrompt\":\"secret\"}}}}}");
+    has(sim_agent_hears(sim), "\"result\":{\"resultType\":\"complete\",\"isError\":true");
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "inside");
+}
+
+static void plain(const struct dialect *dialect, const char *path, const char *ask, const char *answer, const char *heard)
+{
+    char text[512];
+
+    sim->route->dialect = dialect;
+    sim->route->revisions = dialect->revisions;
+    sim->route->subtree = dialect->is_subtree;
+    (void)snprintf(text, sizeof text,
+                   "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                   path, strlen(ask), ask);
+    sim_agent_says(sim, text);
+    answers(answer);
+    has(sim_agent_hears(sim), heard);
+}
+
+/* HTTP+SSE: of the call that a stream's message answers no more is known than its method. */
+static void legacy(void)
+{
+    struct stream *get;
+    char head[2048];
+    const char *at, *text;
+
+    publish(rules);
+    sim->route->http_sse = sim->route->http_sse_only = true;
+    sim_agent_says(sim, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n");
+    stream_begins(0);
+    sim_upstream_says(sim, 0, "event: endpoint\ndata: /messages\n\n");
+    at = strstr(sim_agent_hears(sim), "data: ");
+    assert_non_null(at);
+    (void)snprintf(head, sizeof head, "POST %.*s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %zu"
+                   "\r\n\r\n%s", (int)strcspn(at + 6, "\n"), at + 6, strlen(CALL("search")), CALL("search"));
+    get = sim->agent;
+    sim->agent = NULL;
+    sim_connect(sim);
+    sim_agent_says(sim, head);
+    has(sim_upstream_hears(sim, 1), "POST /messages ");
+    sim_upstream_says(sim, 1, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    has(sim_agent_hears(sim), "HTTP/1.1 202 ");
+    event(0, PROGRESS("secret"));
+    event(0, TEXT("PAN7"));
+    stream_close(&sim->agent);
+    sim->agent = get;
+    text = sim_agent_hears(sim);
+    has(text, "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"isError\":true"); /* it may be the vault's */
+    has_not(text, "secret");
+    has_not(text, "PAN7");
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+    ended(OUTCOME_STREAM_ENDED, REASON_STREAM_ENDED, "withhold", "inside");
+}
+
+static void plain_dialects(void)
+{
+    publish(rules);
+    plain(&dialect_octopus, "/mcp/tool/search/call", "{}", "{\"card\":\"PAN7\"}", "\r\n\r\n{\"card\":\"" CUT "\"}");
+    plain(&dialect_octopus, "/mcp/tool/search/call", "{}", "[\"secret\"]", "HTTP/1.1 403 ");
+    has(sim->got, "{\"error\":\"policy_denied\",\"message\":\"" WITHHELD);
+    ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "inside");
+    plain(&dialect_okso, "/mcp", "{\"action\":\"call_tool\",\"tool\":\"search\"}",
+          "{\"type\":\"result\",\"tool\":\"search\",\"result\":{\"a\":\"PAN7\"}}",
+          "\"result\":{\"a\":\"" CUT "\"}");
+    plain(&dialect_okso, "/mcp", "{\"action\":\"call_tool\",\"tool\":\"search\"}",
+          "{\"type\":\"result\",\"tool\":\"search\",\"result\":{\"a\":\"secret\"}}",
+          "HTTP/1.1 200 ");
+    has(sim->got, "{\"type\":\"error\",\"error\":{\"name\":\"callgate\",\"category\":\"policy\",\"message\":\"" WITHHELD);
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    in_every_weather(batches);
+    in_every_weather(modern);
+    in_every_weather(legacy);
+    in_every_weather(plain_dialects);
+}
+
+/* ---- which rules, and without any ---- */
+
+static const char *const nothing = "policy: answers\nrules:\n  - {id: all, effect: permit, match: {methods: ['*']}}\n"
+                                   "  - {id: tools, effect: permit, match: {tools: ['*']}}\n";
+
+/* An answer belongs to the version that permitted its call, what a server says besides to the one in force. */
+static void policy_changes(void)
+{
+    publish(nothing);
+    sim_agent_posts(sim, CALL("search"), "");
+    stream_begins(0);
+    event(0, PROGRESS("PAN7"));
+    has(sim_agent_hears(sim), PROGRESS("PAN7"));
+    publish(rules);
+    event(0, PROGRESS("PAN7"));
+    has(sim_agent_hears(sim), PROGRESS(CUT));
+    event(0, TEXT("PAN7"));
+    has(sim_agent_hears(sim), TEXT("PAN7"));
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+}
+
+/* Nothing goes on of which the audit has no room to say what was done to it. */
+static void no_room(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    sim->ring->is_full = true;
+    answers(TEXT("PAN7"));
+    has(sim_agent_hears(sim), "The gate cannot record calls fast enough.");
+    has_not(sim->got, CUT);
+    assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
+}
+
+static void test_policy(void **state)
+{
+    (void)state;
+    in_every_weather(policy_changes);
+    in_every_weather(no_room);
+}
+
+/* ---- large ones ---- */
+
+#define LETTERS 90000
+static char large[LETTERS + 200], heard[2 * LETTERS];
+
+static void make_large(const char *end)
+{
+    int len = snprintf(large, sizeof large, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
+
+    memset(large + len, 'x', LETTERS);
+    (void)snprintf(large + len + LETTERS, sizeof large - (size_t)len - LETTERS, "%s\"}]}}", end);
+}
+
+static void goes_out(const char *end)
+{
+    publish(rules);
+    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
+    sim->capacity_bytes = sizeof heard;
+    sim_connect(sim);
+    make_large(end);
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(large);
+    for (unsigned i = 0; i < 200000 && !judge__is_out(sim_pair(sim)); i++)
+        sim_run(sim);
+    assert_true(judge__is_out(sim_pair(sim)));
+}
+
+static void comes_back(void)
+{
+    judge__round(&sim->lane.judge);
+    lane__woken(&sim->lane);
+    sim_run(sim);
+}
+
+static void agent_has(const char *end)
+{
+    size_t len = 0;
+
+    for (unsigned i = 0; i < 20000 && (len < strlen(end) || strstr(heard, end) == NULL); i++)
+        len += (size_t)snprintf(heard + len, sizeof heard - len, "%s", sim_agent_hears(sim));
+    assert_non_null(strstr(heard, end));
+}
+
+static void large_redacted(void)
+{
+    goes_out(" PAN7");
+    comes_back();
+    agent_has("xx " CUT "\"}]}}");
+    assert_null(sim->lane.judge.pair);
+    ended(OUTCOME_RESULT, REASON_COMPLETED, "redact", "cards");
+}
+
+static void large_withheld(void)
+{
+    goes_out(" secret");
+    comes_back();
+    has(sim_agent_hears(sim), "\"isError\":true");
+    assert_null(sim->lane.judge.pair);
+}
+
+static void leaves_while_out(void)
+{
+    goes_out(" PAN7");
+    sim_agent_leaves(sim);
+    assert_non_null(sim_pair(sim));
+    comes_back();
+    assert_null(sim_pair(sim));
+    assert_null(sim->lane.judge.pair);
+    sim->capacity_bytes = 1 << 20;
+    sim_connect(sim);
+}
+
+static void test_large(void **state) /* 9.2 */
+{
+    (void)state;
+    in_every_weather(large_redacted);
+    in_every_weather(large_withheld);
+    in_every_weather(leaves_while_out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_streams), cmocka_unit_test(test_others),
+                                       cmocka_unit_test(test_policy), cmocka_unit_test(test_large)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
