@@ -80,12 +80,16 @@ LINK_tsan     := -fsanitize=thread
 LINK_cover    := --coverage
 LINK_fuzz     := -fsanitize=address,undefined
 
+# Unicode's confusables, as Debian's python3-confusable-homoglyphs (or PyPI's) keeps them: they become a table while we are built.
+CONFUSABLES ?= /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
+LOOKALIKES  := build/gen/lookalike_tbl.h
 PACKAGES := openssl libcjson sqlite3 libpcre2-8 yaml-0.1 libutf8proc libcurl
 # Nothing is asked of pkg-config before tools/install-deps has had its chance.
 NEEDS_NO_PACKAGES := help clean deps test demo
 ifneq ($(filter-out $(NEEDS_NO_PACKAGES),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done) \
-           $(shell for h in pg_query.h cjose/cjose.h; do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done)
+           $(shell for h in pg_query.h cjose/cjose.h; do echo "\#include <$$h>" | $(CC) -E - >/dev/null 2>&1 || echo $$h; done) \
+           $(if $(wildcard $(CONFUSABLES)),,$(CONFUSABLES))
 MISSING := $(strip $(MISSING))
 ifneq ($(MISSING),)
 $(error these libraries are missing: $(MISSING); run tools/install-deps)
@@ -182,6 +186,12 @@ $(B)/obj/%.o: %.c $(B)/flags
 
 $(B)/obj/src/http/%.o $(B)/obj/tests/unit/http/%.o $(B)/obj/tests/fuzz/fuzz_framing.o: EXTRA += $(LLHTTP_CFLAGS)
 $(B)/obj/tests/%.o: EXTRA += -Itests
+
+$(B)/obj/src/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: $(LOOKALIKES)
+$(B)/obj/src/unicode/lookalike.o $(B)/obj/tests/unit/unicode/test_lookalike.o: EXTRA += -I$(dir $(LOOKALIKES))
+$(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D); tools/make-lookalikes $(CONFUSABLES) > $@
 
 # .incbin is not among the dependencies that the compiler writes down.
 $(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql $(wildcard schema/history/*.sql)
@@ -292,7 +302,7 @@ asan-units:
 	@MAKE="$(MAKE) FLAVOUR=asan" tools/run-all unit sim fuzz-replay
 
 # Other machines: Alpine's C library, as far as a compiler sees, and the unit tests on an emulated processor (T= narrows).
-musl:
+musl: $(LOOKALIKES)
 	@WARNINGS="$(WARNINGS)" LLHTTP_CFLAGS="$(LLHTTP_CFLAGS)" tools/check-musl
 
 arm64:

@@ -4,6 +4,9 @@
 #include "base/utf8.h"
 #include "unicode/unicode.h"
 
+#include <lookalike_tbl.h>
+#include <stdlib.h>
+
 enum script { /* bits */
     SCRIPT_NONE = 0, SCRIPT_LATIN = 1, SCRIPT_GREEK = 2, SCRIPT_CYRILLIC = 4, SCRIPT_ARMENIAN = 8, SCRIPT_CHEROKEE = 16
 };
@@ -20,54 +23,84 @@ static const struct range {
     {0xff41, 0xff5a, SCRIPT_LATIN},
 };
 
-/* Small letters first: a capital goes to its small letter before it is looked up. */
-static const struct pair {
+/* In the order of the code points. None becomes longer than it is in UTF-8. */
+static const struct look {
     uint32_t point;
-    char seen;
-} pairs[] = {
-    {0x0131, 'i'}, {0x017f, 's'}, {0x0251, 'a'}, {0x0261, 'g'}, /* Latin: dotless i, long s, alpha, script g */
-    {0x03b1, 'a'}, {0x03b9, 'i'}, {0x03ba, 'k'}, {0x03bd, 'v'}, {0x03bf, 'o'}, {0x03c1, 'p'}, {0x03c5, 'u'}, {0x03c7, 'x'},
-    {0x0430, 'a'}, {0x0432, 'b'}, {0x0433, 'r'}, {0x0435, 'e'}, {0x043a, 'k'}, {0x043c, 'm'}, {0x043d, 'h'}, {0x043e, 'o'},
-    {0x0440, 'p'}, {0x0441, 'c'}, {0x0442, 't'}, {0x0443, 'y'}, {0x0445, 'x'}, {0x0455, 's'}, {0x0456, 'i'}, {0x0458, 'j'},
-    {0x04bb, 'h'}, {0x04cf, 'l'}, {0x0501, 'd'}, {0x051b, 'q'}, {0x051d, 'w'},
-    {0x0391, 'a'}, {0x0392, 'b'}, {0x0395, 'e'}, {0x0396, 'z'}, {0x0397, 'h'}, {0x0399, 'i'}, {0x039a, 'k'}, {0x039c, 'm'},
-    {0x039d, 'n'}, {0x039f, 'o'}, {0x03a1, 'p'}, {0x03a4, 't'}, {0x03a5, 'y'}, {0x03a7, 'x'},
-    {0x0405, 's'}, {0x0406, 'i'}, {0x0408, 'j'}, {0x0410, 'a'}, {0x0412, 'b'}, {0x0415, 'e'}, {0x041a, 'k'}, {0x041c, 'm'},
-    {0x041d, 'h'}, {0x041e, 'o'}, {0x0420, 'p'}, {0x0421, 'c'}, {0x0422, 't'}, {0x0423, 'y'}, {0x0425, 'x'}, {0x212a, 'k'},
+    char seen[4]; /* fewer end with NUL */
+} looks[] = {
+#define X(point, seen) {point, seen},
+    LOOKALIKE_TABLE(X)
+#undef X
 };
 
-static uint32_t seen(uint32_t point)
+static int point_against(const void *point, const void *look)
 {
-    if (point >= 0xff01 && point <= 0xff5e) /* full-width forms of ASCII */
-        point -= 0xfee0;
-    if (point >= 'A' && point <= 'Z')
-        point |= 32;
-    if (point == '0')
-        return 'o';
-    if (point == '1' || point == '|')
-        return 'l';
-    for (size_t i = 0; point >= 0x80 && i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i].point == point)
-            return (uint32_t)pairs[i].seen;
-    return point;
+    uint32_t a = *(const uint32_t *)point, b = ((const struct look *)look)->point;
+
+    return a < b ? -1 : a > b;
+}
+
+/* The code point in front, or what it looks like. Takes: seen: room for 4 bytes. Returns: what was taken; 0: the end. */
+static size_t next_seen(struct span text, char *seen, size_t *len)
+{
+    const struct look *look = NULL;
+    uint32_t point;
+    size_t taken = unicode_next(text, &point);
+
+    if (taken > 1)
+        look = bsearch(&point, looks, sizeof looks / sizeof *looks, sizeof *looks, point_against);
+    *len = look != NULL ? strnlen(look->seen, sizeof look->seen) : taken;
+    memcpy(seen, look != NULL ? look->seen : text.at, *len);
+    return taken;
+}
+
+/* Case and the digits that stand for letters: for names, not for texts. */
+static char folded(char c)
+{
+    return c == '0' ? 'o' : c == '1' || c == '|' ? 'l' : c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
 }
 
 size_t lookalike_skeleton(struct span name, char *out, size_t size)
 {
-    size_t len = 0, taken;
-    uint32_t point;
+    size_t len = 0, taken, more;
+    char seen[4];
 
-    while ((taken = unicode_next(name, &point)) > 0) {
-        char bytes[4];
-        size_t more = utf8_put(bytes, seen(point));
-
+    while ((taken = next_seen(name, seen, &more)) > 0) {
         if (more > size - len)
             return 0;
-        memcpy(out + len, bytes, more);
-        len += more;
+        for (size_t i = 0; i < more; i++)
+            out[len++] = folded(seen[i]);
         name = span_part(name, taken, SIZE_MAX);
     }
     return len;
+}
+
+enum code lookalike_plain(struct span text, struct buf *out)
+{
+    struct buf plain;
+    struct span rest;
+    enum code code;
+    size_t len = 0;
+    char *at;
+
+    buf_init(&plain, buf_room(out));
+    code = unicode_plain(text, &plain);
+    rest = buf_peek(&plain);
+    if (code == CODE_OK)
+        code = buf_reserve(out, rest.len, &at);
+    while (code == CODE_OK && rest.len > 0) {
+        size_t ascii = utf8_plain(rest), taken, more = 0;
+
+        memcpy(at + len, rest.at, ascii);
+        rest = span_part(rest, ascii, SIZE_MAX);
+        taken = next_seen(rest, at + len + ascii, &more);
+        len += ascii + more;
+        rest = span_part(rest, taken, SIZE_MAX);
+    }
+    if (code == CODE_OK)
+        buf_commit(out, len);
+    buf_fini(&plain);
+    return code;
 }
 
 bool lookalike_mixes_scripts(struct span name)

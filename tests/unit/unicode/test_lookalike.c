@@ -7,6 +7,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <lookalike_tbl.h>
+
+#include "base/utf8.h"
 
 static bool look_alike(const char *a, const char *b)
 {
@@ -35,6 +38,61 @@ static void test_skeletons(void **state)
     assert_int_equal(lookalike_skeleton(SPAN_LIT("abcd"), tiny, sizeof tiny), 0);
 }
 
+/* 9.1: the table is in order, and nothing becomes longer in UTF-8, so that no room is missing. */
+static void test_table(void **state)
+{
+    static const struct {
+        uint32_t point;
+        const char *seen;
+    } looks[] = {
+#define X(point, seen) {point, seen},
+        LOOKALIKE_TABLE(X)
+#undef X
+    };
+    char bytes[4];
+
+    (void)state;
+    assert_true(sizeof looks / sizeof *looks > 1500);
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        size_t len = strlen(looks[i].seen);
+
+        assert_true(i == 0 || looks[i - 1].point < looks[i].point);
+        assert_true(looks[i].point >= 0x80 && len > 0 && len <= utf8_put(bytes, looks[i].point));
+        for (size_t k = 0; k < len; k++)
+            assert_in_range(looks[i].seen[k], 0x20, 0x7e);
+    }
+}
+
+static void reads_as(const char *text, const char *wanted)
+{
+    struct buf out;
+
+    buf_init(&out, 1 << 16);
+    assert_int_equal(lookalike_plain(span_text(text), &out), CODE_OK);
+    if (!span_is(buf_peek(&out), wanted))
+        fail_msg("%s reads as %.*s, not %s", text, SPAN_ARG(buf_peek(&out)), wanted);
+    buf_fini(&out);
+}
+
+/* 9.1: whole texts: ASCII stays, what looks like it becomes it, everything else is what NFKC says. */
+static void test_texts(void **state)
+{
+    struct buf tight;
+
+    (void)state;
+    reads_as("", "");
+    reads_as("0O1lI|", "0O1lI|");
+    reads_as("p\xd0\xb0y\xd1\x80\xd0\xb0l", "paypal");
+    reads_as("\xd0\x86 \xd3\x8f \xe2\x88\xa3 \xd0\x9e", "I i | O");   /* by their categories */
+    reads_as("\xd0\xba\xd0\xbc\xcf\x84", "kmt");                        /* by their capitals */
+    reads_as("\xef\xbc\xa1\xe2\x80\x8b\xf0\x9d\x9f\x98", "A0");         /* NFKC, without format characters */
+    reads_as("\xe8\xb2\xb7\xc3\xa9", "\xe8\xb2\xb7\xc3\xa9");
+    buf_init(&tight, 4);
+    assert_int_equal(lookalike_plain(SPAN_LIT("p\xd0\xb0ypal"), &tight), CODE_LIMIT);
+    assert_true(buf_is_empty(&tight));
+    buf_fini(&tight);
+}
+
 /* 2.3 */
 static void test_scripts(void **state)
 {
@@ -50,6 +108,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_skeletons),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_scripts),
     };
 
