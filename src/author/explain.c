@@ -168,7 +168,9 @@ static void tell_manner(struct telling *telling, const struct condition *leaf, s
         doc_bool(doc, policy_root_text[leaf->from], true);
     if (leaf->asks_keys)
         doc_bool(doc, "keys", true);
-    SAY(telling, " (%s, %s value", polarity(leaf), leaf->every ? "every" : "any");
+    if (leaf->joined)
+        doc_bool(doc, "joined", true);
+    SAY(telling, " (%s, %s value%s", polarity(leaf), leaf->every ? "every" : "any", leaf->joined ? " and all joined" : "");
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->has_anchor)
             SAY(telling, ", %s", leaf->ops[i].whole ? "whole" : "anywhere");
@@ -313,8 +315,8 @@ static void say_value(struct telling *telling, const struct condition *leaf, con
         tell_text(telling, "`", NULL, NULL);
         SAY(telling, "` is not listed: ");
     }
-    if (leaf->asks_keys)
-        say_quoted(telling, "the name ", shown);
+    if (trace_is_joined(value) || leaf->asks_keys)
+        say_quoted(telling, trace_is_joined(value) ? "all joined: " : "the name ", shown);
     else
         SAY(telling, "%.*s", SPAN_ARG(shown));
     SAY(telling, "%s", shown.len < value->raw.len ? "..." : "");
@@ -332,7 +334,8 @@ static void tell_value(struct trace *heard, const struct condition *leaf, const 
         doc = add_value(telling);
         if (leaf->op_count == 0)
             doc_text(doc, "not_listed", value->key);
-        doc_text(doc, leaf->asks_keys ? "name" : "json", span_part(leaf->asks_keys ? value->text : value->raw, 0, TEXT_MAX));
+        doc_text(doc, trace_is_joined(value) ? "joined" : leaf->asks_keys ? "name" : "json",
+                 span_part(leaf->asks_keys ? value->text : value->raw, 0, TEXT_MAX));
         if (hidden != NULL && question_hides(hidden, value)) {
             SAY(telling, " (not recorded)");
             doc_bool(doc, "recorded", false);

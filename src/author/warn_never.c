@@ -66,16 +66,6 @@ static bool cannot_be_true(const struct op *const *asks, size_t count)
     return types == 0 || none_is_good(asks, count, false);
 }
 
-/* At most one value: names and numbers only. */
-static bool is_single(const struct path *path)
-{
-    for (uint32_t i = 0; i < path->count; i++)
-        if (path->segments[i].descends || path->segments[i].count != 1 ||
-            (path->segments[i].selectors[0].kind != SELECTOR_NAME && path->segments[i].selectors[0].kind != SELECTOR_INDEX))
-            return false;
-    return true;
-}
-
 static size_t add_ops(const struct condition *leaf, const struct op **asks, size_t count)
 {
     for (uint32_t i = 0; i < leaf->op_count && count < ASKS_MAX; i++)
@@ -106,7 +96,7 @@ static bool leaf_never_opens(const struct condition *leaf, const struct conditio
 
     if (leaf->absent == TRUTH_TRUE)
         return false;
-    if (top != NULL && !leaf->asks_keys && is_single(&leaf->path))
+    if (top != NULL && !leaf->asks_keys && path_is_single(&leaf->path))
         count = add_same(top, leaf, asks, count);
     return cannot_be_true(asks, count);
 }

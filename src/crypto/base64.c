@@ -43,22 +43,28 @@ enum code base64url_encode(struct span bytes, struct buf *out)
     return encode(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", false, out);
 }
 
+#define NONE_16 -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1
+#define NONE_64 NONE_16, NONE_16, NONE_16, NONE_16
+
+const signed char base64_values[256] = {
+    NONE_16, NONE_16,
+    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 62, -1, 62, -1, 63,
+    52, 53, 54, 55, 56, 57, 58, 59, 60, 61, -1, -1, -1, -1, -1, -1,
+    -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+    15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, -1, -1, -1, -1, 63,
+    -1, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+    41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, -1, -1, -1, -1, -1,
+    NONE_64, NONE_64,
+};
+
 static int value_of(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    if (c == '+')
-        return 62;
-    return c == '/' ? 63 : -1;
+    return c == '-' || c == '_' ? -1 : base64_value(c);
 }
 
 static int url_value_of(char c)
 {
-    return c == '-' ? 62 : c == '_' ? 63 : c == '+' || c == '/' ? -1 : value_of(c);
+    return c == '+' || c == '/' ? -1 : base64_value(c);
 }
 
 /* Without padding. */
@@ -111,11 +117,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static int loose_value_of(char c)
-{
-    return c == '-' ? 62 : c == '_' ? 63 : value_of(c);
-}
-
 static bool is_loose(struct span text, size_t *letters)
 {
     size_t pads = 0;
@@ -126,7 +127,7 @@ static bool is_loose(struct span text, size_t *letters)
             continue;
         if (text.at[i] == '=')
             pads++;
-        else if (pads > 0 || loose_value_of(text.at[i]) < 0)
+        else if (pads > 0 || base64_value(text.at[i]) < 0)
             return false;
         else
             *letters += 1;
@@ -148,7 +149,7 @@ enum code base64_decode_loose(struct span text, struct buf *out)
     if (code != CODE_OK)
         return code;
     for (size_t i = 0; i < text.len; i++) {
-        int value = loose_value_of(text.at[i]);
+        int value = base64_value(text.at[i]);
 
         if (value < 0)
             continue;

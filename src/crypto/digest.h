@@ -41,6 +41,12 @@ enum code base64_encode(struct span bytes, struct buf *out); /* a failure of a w
 /* Reads either alphabet or both mixed, with whole padding or none, blanks and line ends between: what some decoder reads. */
 enum code base64_decode_loose(struct span text, struct buf *out) MUST_USE;
 enum code base64url_encode(struct span bytes, struct buf *out);
+/* What a letter of either alphabet stands for, 0 to 63; -1: it is none. */
+extern const signed char base64_values[256];
+static inline int base64_value(char c)
+{
+    return base64_values[(unsigned char)c];
+}
 enum code base64url_decode(struct span text, struct buf *out) MUST_USE;
 
 /* The library behind this room and its version, for people. Threads: main. */

@@ -120,29 +120,35 @@ static const struct path_inside *inside_of(const struct rule_walk *walk, const s
     return bsearch(string, walk->inside, walk->inside_count, sizeof *walk->inside, place_against);
 }
 
+void policy__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth)
+{
+    struct cuts *cuts = walk->cuts;
+
+    if (truth == TRUTH_UNDECIDED) {
+        cuts->undecided = true;
+        return;
+    }
+    cuts->not_in_text = true;
+    if (!find_in(walk, leaf, NULL, NULL, text))
+        add_cut(walk, &(struct cut){.name = cuts->rule->id});
+}
+
 void policy__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
                  const struct path_inside *within, enum truth truth)
 {
     const struct path_inside *inside = within == NULL && !leaf->asks_keys ? inside_of(walk, value) : NULL;
-    struct cuts *cuts = walk->cuts;
-    bool any = false;
+    bool is_text = !leaf->asks_keys && value->type == JSON_STRING, any = false;
 
-    if (truth == TRUTH_UNDECIDED) {
-        cuts->undecided = true;
-    } else if (!leaf->asks_keys && value->type == JSON_STRING && !has_find(leaf)) {
-        add_cut(walk, &(struct cut){.within = within, .string = value, .len = value->text.len, .name = cuts->rule->id});
-    } else {
-        if (!leaf->asks_keys && value->type == JSON_STRING)
-            any = inside != NULL ? find_inside(walk, leaf, inside->root, inside)
-                                 : find_in(walk, leaf, value, within, value->text);
-        if (any) {
-            add_check(walk, &(struct cut_check){.leaf = leaf, .within = within, .string = value});
-            return;
-        }
-        cuts->not_in_text = true;
-        if (!find_in(walk, leaf, NULL, NULL, value->type == JSON_STRING ? value->text : value->raw))
-            add_cut(walk, &(struct cut){.name = cuts->rule->id});
+    if (truth == TRUTH_TRUE && is_text && !has_find(leaf)) {
+        add_cut(walk, &(struct cut){.within = within, .string = value, .len = value->text.len, .name = walk->cuts->rule->id});
+        return;
     }
+    if (truth == TRUTH_TRUE && is_text)
+        any = inside != NULL ? find_inside(walk, leaf, inside->root, inside) : find_in(walk, leaf, value, within, value->text);
+    if (any)
+        add_check(walk, &(struct cut_check){.leaf = leaf, .within = within, .string = value});
+    else
+        policy__cut_nowhere(walk, leaf, value->type == JSON_STRING ? value->text : value->raw, truth);
 }
 
 /* ---- the same elsewhere: `content` and `structuredContent` say the same ---- */

@@ -45,6 +45,8 @@ void policy__find_cuts(struct rule_walk *walk, const struct rule *rule, struct c
 /* condition.c tells of each value that makes a leaf true, or may. */
 void policy__cut(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
                  const struct path_inside *within, enum truth truth);
+/* The same of a text that stands in no string which could be cut. */
+void policy__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth);
 void policy__cut_undecided(struct cuts *cuts);
 bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text);
 

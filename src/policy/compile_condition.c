@@ -18,7 +18,7 @@ static const char *const known[] = {
 #define X(word) #word,
     OPERATOR_TABLE(X)
 #undef X
-    "keys", "decode", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
+    "keys", "decode", "joined", "during", "session", "client", "annotations", "plan", "size", "media", NULL};
 
 static void compile_condition(struct compiler *c, const struct yaml_node *node, const struct condition_place *place,
                               struct condition *condition);
@@ -122,10 +122,17 @@ static const struct yaml_node *root_node(const struct yaml_node *node, enum cond
     return found;
 }
 
-/* `arg: PATH`, `meta: PATH`, `param: PATH` or `claim: PATH`, `keys` and `decode`. */
+static bool read_bool(struct compiler *c, const struct yaml_node *node, const char *word)
+{
+    if (node != NULL && node->type != YAML_BOOL)
+        FAULT(c, node, "`%s` is true or false%s", word, yaml_bool_words(node));
+    return node != NULL && node->truth;
+}
+
+/* `arg: PATH`, `meta: PATH`, `param: PATH` or `claim: PATH`, `keys`, `joined` and `decode`. */
 static void read_subject(struct compiler *c, const struct yaml_node *node, struct condition *subject)
 {
-    const struct yaml_node *path = root_node(node, &subject->from), *keys = yaml_member(node, "keys");
+    const struct yaml_node *path = root_node(node, &subject->from), *joined = yaml_member(node, "joined");
 
     subject->decoders = read_decoders(c, yaml_member(node, "decode"));
     for (enum condition_root other = subject->from + 1; other < FROM_COUNT; other++)
@@ -135,13 +142,15 @@ static void read_subject(struct compiler *c, const struct yaml_node *node, struc
     if (subject->from == FROM_VALUE && !c->of_answers)
         FAULT_KEY(c, path, "`value` asks about what came back, which no rule for calls knows; write it under `answers:`");
     policy__path(c, path, &subject->path);
-    if (keys == NULL)
+    subject->asks_keys = read_bool(c, yaml_member(node, "keys"), "keys");
+    if (subject->path.text.at == NULL)
         return;
-    subject->asks_keys = keys->truth;
-    if (keys->type != YAML_BOOL)
-        FAULT(c, keys, "`keys` is true or false%s", yaml_bool_words(keys));
-    if (keys->truth && subject->path.text.at != NULL && path_select_members(&subject->path, &c->policy->arena) != CODE_OK)
+    if (subject->asks_keys && path_select_members(&subject->path, &c->policy->arena) != CODE_OK)
         c->no_memory = true;
+    subject->joined = read_bool(c, joined, "joined");
+    if (subject->joined && path_is_single(&subject->path))
+        FAULT_KEY(c, joined, "`%.*s` selects one value, and there is nothing to be joined with it; write '$..*' or leave "
+                  "`joined` out", SPAN_ARG(subject->path.text));
 }
 
 /* Meaning 7: what the leaf says of an absent value, all its operators together. */
@@ -214,6 +223,10 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
     leaf->every = manner->quantify ? manner->every_written : leaf->opening;
     leaf->absent = absent_truth(leaf, manner, place->negated);
     leaf->counts_lacks = leaf->opening && leaf->path.has_inner_wild;
+    for (uint32_t i = 0; i < leaf->op_count && leaf->joined; i++)
+        if (!op_reads_decoded(&leaf->ops[i]))
+            FAULT_KEY(c, yaml_member(node, "joined"), "`joined` makes one text of several, and `%s` asks nothing of a text; "
+                      "write a condition of its own", leaf->ops[i].operator->word);
     for (uint32_t i = 0; i < leaf->op_count; i++)
         leaf->skips_containers |= leaf->path.ends_everywhere && leaf->ops[i].operator->of_text != NULL;
     if (leaf->from == FROM_VALUE && c->of_answers)

@@ -38,12 +38,13 @@ bool policy__charge(struct rule_walk *walk, uint64_t visits)
     return walk->visits_told - walk->visits_left < VISITS_EACH || policy__spend_visits(walk);
 }
 
-static enum truth value_truth(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value)
+static enum truth value_truth(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
+                              const struct span *parts, size_t count)
 {
     enum truth all = TRUTH_TRUE;
 
     if (leaf->decoders != 0 && value->type == JSON_STRING)
-        return policy__decoded(walk, leaf, value);
+        return policy__decoded(walk, leaf, value, parts, count);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
         enum truth truth = policy_op(walk, &leaf->ops[i], value);
 
@@ -64,7 +65,7 @@ bool policy_fulfils(const struct condition *leaf, const struct question *questio
 
     regex_budget_init(&budget);
     arena_init(&arena, (size_t)64 << 20);
-    fulfils = value_truth(&walk, leaf, value) == TRUTH_TRUE;
+    fulfils = value_truth(&walk, leaf, value, NULL, 0) == TRUTH_TRUE;
     arena_fini(&arena);
     return fulfils;
 }
@@ -80,6 +81,16 @@ static void fold(struct leaf_walk *leaf, enum truth truth)
         leaf->path.stop = true;
 }
 
+static bool is_blind(const struct leaf_walk *leaf, const struct json_node *value)
+{
+    return leaf->path.hidden != NULL && policy__leaf_is_blind(leaf->path.hidden, leaf->leaf, value);
+}
+
+static struct json_node string_of(struct span text)
+{
+    return (struct json_node){.type = JSON_STRING, .text = text, .raw = text};
+}
+
 static bool visit(struct path_walk *path, const struct json_node *value)
 {
     struct leaf_walk *leaf = path->context;
@@ -90,22 +101,158 @@ static bool visit(struct path_walk *path, const struct json_node *value)
     if (leaf->leaf->asks_keys) {
         if (value->key.at == NULL) /* an element of an array */
             return false;
-        name = (struct json_node){.type = JSON_STRING, .text = value->key, .raw = value->key};
+        name = string_of(value->key);
         value = &name;
     }
     if (policy__leaf_skips(leaf->leaf, value))
         return false;
     arena_reset(leaf->walk->arena);
-    if (leaf->path.hidden != NULL && policy__leaf_is_blind(leaf->path.hidden, leaf->leaf, value))
+    if (is_blind(leaf, value))
         truth = policy__guess(leaf->walk, leaf->leaf->opening);
     else
-        truth = value_truth(leaf->walk, leaf->leaf, value);
+        truth = value_truth(leaf->walk, leaf->leaf, value, NULL, 0);
     if (leaf->walk->trace != NULL)
         leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
     if (leaf->walk->cuts != NULL && truth != TRUTH_FALSE)
         policy__cut(leaf->walk, leaf->leaf, value, path->within, truth);
     fold(leaf, truth);
     return true;
+}
+
+/* ---- several values joined ---- */
+
+#define JOINED_MAX 65536
+
+struct joined_part {
+    const char *place, *inside; /* inside: of a text that holds JSON; else NULL */
+    struct span text;
+    bool can_cut;
+};
+
+struct joining {
+    struct leaf_walk walk; /* first, so that look() finds it */
+    struct joined_part *parts; /* in the walk's arena, which nobody empties meanwhile */
+    size_t count, size;
+    bool blind, no_memory;
+};
+
+static bool collect(struct path_walk *path, const struct json_node *value)
+{
+    struct joining *joining = path->context;
+    bool keys = joining->walk.leaf->asks_keys, string = value->type == JSON_STRING && !keys;
+    size_t size = joining->size > 0 ? joining->size * 2 : 16;
+    struct joined_part *parts;
+
+    joining->blind |= !keys && is_blind(&joining->walk, value);
+    if (keys ? value->key.at == NULL : !string && value->type != JSON_NUMBER)
+        return true;
+    if (joining->count == joining->size) {
+        parts = arena_alloc(joining->walk.walk->arena, size * sizeof *parts);
+        joining->no_memory |= parts == NULL;
+        path->stop |= parts == NULL;
+        if (parts == NULL)
+            return true;
+        if (joining->count > 0)
+            memcpy(parts, joining->parts, joining->count * sizeof *parts);
+        joining->parts = parts;
+        joining->size = size;
+    }
+    joining->parts[joining->count++] =
+        (struct joined_part){.place = path->within != NULL ? path->within->string->raw.at : value->raw.at,
+                             .inside = path->within != NULL ? value->raw.at : NULL,
+                             .text = keys ? value->key : string ? value->text : value->raw,
+                             .can_cut = string};
+    path->stop |= joining->count == JOINED_MAX;
+    return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct joined_part *left = a, *right = b;
+    const char *one = left->place == right->place ? left->inside : left->place;
+    const char *other = left->place == right->place ? right->inside : right->place;
+
+    return one < other ? -1 : one > other;
+}
+
+/* In the order in which they were sent, each once; of a text that holds JSON, what was selected of that. */
+static void put_in_order(struct joining *joining)
+{
+    struct joined_part *parts = joining->parts;
+    size_t kept = 0;
+
+    qsort(parts, joining->count, sizeof *parts, by_place);
+    for (size_t i = 0; i < joining->count; i++) {
+        bool again = kept > 0 && by_place(&parts[kept - 1], &parts[i]) == 0;
+
+        if (again || (kept > 0 && parts[kept - 1].place == parts[i].place && parts[kept - 1].inside == NULL))
+            kept--;
+        parts[kept++] = parts[i];
+    }
+    joining->count = kept;
+}
+
+static void blank(void *context, struct span name, size_t offset, size_t length)
+{
+    (void)name;
+    memset((char *)context + offset, '\n', length);
+}
+
+/* *texts: one for each part. Where parts are to be cut out of an answer, what can be cut is no longer there.
+ * Returns: the whole; at == NULL without memory. */
+static struct span join(const struct joining *joining, struct span *texts)
+{
+    struct rule_walk *walk = joining->walk.walk;
+    const struct condition *leaf = joining->walk.leaf;
+    size_t len = 0;
+    char *whole;
+
+    for (size_t i = 0; i < joining->count; i++)
+        len += joining->parts[i].text.len;
+    whole = arena_alloc(walk->arena, len + 1);
+    for (size_t i = 0, at = 0; whole != NULL && i < joining->count; at += texts[i++].len) {
+        const struct joined_part *part = &joining->parts[i];
+
+        texts[i] = span_of(whole + at, part->text.len);
+        if (part->text.len > 0)
+            memcpy(whole + at, part->text.at, part->text.len);
+        for (uint32_t k = 0; k < leaf->op_count && walk->cuts != NULL && part->can_cut; k++)
+            if (leaf->ops[k].operator->find != NULL)
+                (void)leaf->ops[k].operator->find(walk, &leaf->ops[k], part->text, blank, whole + at);
+    }
+    return span_of(whole, len);
+}
+
+/* What a reader of all the values has before him, however they were cut. Folded as one value more where there are several. */
+static void ask_joined(struct rule_walk *walk, struct leaf_walk *leaf, const struct json_node *root)
+{
+    struct joining joining = {.walk = *leaf};
+    enum truth truth = TRUTH_UNDECIDED;
+    struct span *texts;
+    struct json_node node;
+
+    arena_reset(walk->arena);
+    joining.walk.path.visit = collect;
+    joining.walk.path.context = &joining;
+    path_run(&joining.walk.path, root);
+    leaf->path.spent |= joining.walk.path.spent;
+    if (joining.count < JOINED_MAX && !joining.no_memory)
+        put_in_order(&joining);
+    if (leaf->path.spent || (joining.count < 2 && !joining.blind))
+        return;
+    texts = joining.no_memory ? NULL : arena_alloc(walk->arena, joining.count * sizeof *texts);
+    node = string_of(texts != NULL ? join(&joining, texts) : SPAN_NONE);
+    node.key = SPAN_LIT("joined"); /* trace_is_joined */
+    walk->no_memory |= node.text.at == NULL;
+    if (joining.blind)
+        truth = policy__guess(walk, leaf->leaf->opening);
+    else if (node.text.at != NULL && joining.count < JOINED_MAX && policy__charge(walk, node.text.len / 16))
+        truth = value_truth(walk, leaf->leaf, &node, texts, joining.count);
+    if (walk->trace != NULL)
+        walk->trace->value(walk->trace, leaf->leaf, &node, truth);
+    if (walk->cuts != NULL && truth != TRUTH_FALSE)
+        policy__cut_nowhere(walk, leaf->leaf, node.text, truth);
+    fold(leaf, truth);
 }
 
 bool policy__look(struct rule_walk *walk, struct path_walk *path)
@@ -191,8 +338,11 @@ static enum truth leaf_truth(struct rule_walk *walk, const struct condition *con
     }
     if (is_lost(walk, condition, &path, &root))
         return policy__guess(walk, condition->opening);
-    if (!walk->budget->spent) /* else the call is denied, whatever was still to be seen */
+    if (!walk->budget->spent) { /* else the call is denied, whatever was still to be seen */
         path_run(&leaf.path, root);
+        if (condition->joined && !leaf.path.stop)
+            ask_joined(walk, &leaf, root);
+    }
     if (!policy__spend_visits(walk) || leaf.path.spent) {
         walk->spent = true;
         return TRUTH_UNDECIDED;
@@ -300,7 +450,7 @@ bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, s
     struct json_node string = {.type = JSON_STRING, .text = text, .raw = text};
 
     arena_reset(walk->arena);
-    return value_truth(walk, leaf, &string) != TRUTH_FALSE;
+    return value_truth(walk, leaf, &string, NULL, 0) != TRUTH_FALSE;
 }
 
 /* ---- only_args ---- */

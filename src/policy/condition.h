@@ -12,7 +12,10 @@
 #include "policy/operator.h"
 #include "policy/path.h"
 
-enum decoder { DECODER_PERCENT = 0, DECODER_BASE64, DECODER_UNICODE, DECODER_HTML, DECODER_JSON, DECODER_COUNT };
+enum decoder {
+    DECODER_PERCENT = 0, DECODER_BASE64, DECODER_UNICODE, DECODER_HTML, DECODER_JSON, DECODER_HEX, DECODER_INSIDE,
+    DECODER_HOMOGLYPH, DECODER_COUNT
+};
 
 extern const char *const policy_decoder_text[DECODER_COUNT + 1]; /* "percent" ..., NULL */
 
@@ -57,6 +60,7 @@ struct condition {
     const struct claim_ask *claim; /* FROM_CLAIM */
     bool asks_keys; /* names of members in place of their values */
     unsigned decoders; /* 1 << enum decoder; 0: strings are read as they are */
+    bool joined;       /* strings and numbers that the path selects, one behind the other, are asked as one more string */
     const struct op *ops;
     uint32_t op_count;
     bool opening;

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "crypto/digest.h"
+#include "unicode/lookalike.h"
 #include "unicode/unicode.h"
 
 #define DEPTH_MAX 3
@@ -24,10 +25,13 @@ struct readings {
     uint32_t count;
     bool too_many;
     size_t bytes;
+    const struct span *parts; /* that the string was joined of */
+    size_t part_count;
     struct decoded_reading reading[READINGS_MAX];
 };
 
-const char *const policy_decoder_text[DECODER_COUNT + 1] = {"percent", "base64", "unicode", "html", "json", NULL};
+const char *const policy_decoder_text[DECODER_COUNT + 1] = {"percent", "base64", "unicode", "html", "json", "hex",
+                                                         "base64_inside", "homoglyph", NULL};
 
 static enum code by_escapes(struct span text, char mark, size_t growth, size_t (*read)(struct span, char *), struct buf *out)
 {
@@ -59,6 +63,9 @@ static enum code decode(enum decoder decoder, struct span text, struct buf *out)
     case DECODER_BASE64: return base64_decode_loose(text, out);
     case DECODER_JSON: return json_say(text, out);
     case DECODER_UNICODE: return is_ascii(text) ? CODE_INVALID : unicode_plain(text, out);
+    case DECODER_HEX: return policy__read_hex(text, out);
+    case DECODER_INSIDE: return policy__read_base64(text, out);
+    case DECODER_HOMOGLYPH: return is_ascii(text) ? CODE_INVALID : lookalike_plain(text, out);
     case DECODER_COUNT: break;
     }
     return CODE_INVALID;
@@ -73,7 +80,10 @@ static uint64_t cost_before(enum decoder decoder, struct span text)
     case DECODER_HTML: return 8 + text.len / 8;
     case DECODER_BASE64:
     case DECODER_JSON: return 8 + text.len;
-    case DECODER_UNICODE: return is_ascii(text) ? 8 + text.len / 2 : 8 + text.len * 8;
+    case DECODER_HEX:
+    case DECODER_INSIDE: return 8 + text.len * 8;
+    case DECODER_UNICODE:
+    case DECODER_HOMOGLYPH: return is_ascii(text) ? 8 + text.len / 2 : 8 + text.len * 8;
     case DECODER_COUNT: break;
     }
     return 8;
@@ -86,7 +96,9 @@ static uint64_t cost_after(enum decoder decoder, struct span text, size_t writte
 
     if (written == 0)
         return 0;
-    return decoder == DECODER_UNICODE ? over + written * 5 : decoder == DECODER_HTML ? over + text.len * 6 : over + text.len;
+    if (decoder == DECODER_UNICODE || decoder == DECODER_HOMOGLYPH)
+        return over + written * 5;
+    return decoder == DECODER_HTML ? over + text.len * 6 : over + text.len;
 }
 
 /* Spends from the call's budget at once and not by visits: one value may be long, and the budget looks at the clock. */
@@ -123,31 +135,51 @@ static enum code keep(struct rule_walk *walk, struct readings *readings, struct 
     return CODE_OK;
 }
 
+/* Each part by itself; one that this decoder makes nothing of stays. */
+static enum code decode_parts(enum decoder decoder, const struct readings *readings, struct buf *out)
+{
+    enum code code = CODE_OK;
+
+    for (size_t i = 0; i < readings->part_count && (code == CODE_OK || code == CODE_INVALID); i++) {
+        struct buf_mark before = buf_mark(out);
+
+        code = decode(decoder, readings->parts[i], out);
+        if (code == CODE_OK && unicode_is_utf8(span_part(buf_peek(out), before.len, SIZE_MAX)))
+            continue;
+        if (code == CODE_OK || code == CODE_INVALID) {
+            buf_rewind(out, before);
+            code = buf_add_span(out, readings->parts[i]);
+        }
+    }
+    return code;
+}
+
 static enum code add_readings(struct rule_walk *walk, unsigned decoders, uint32_t from, struct readings *readings,
                               struct buf *work)
 {
     const struct decoded_reading *reading = &readings->reading[from];
+    int ways = from == 0 && readings->part_count > 0 ? 2 : 1;
 
-    for (enum decoder decoder = 0; decoder < DECODER_COUNT; decoder++) {
-        enum code code;
+    for (enum decoder decoder = 0; decoder < DECODER_COUNT; decoder++)
+        for (int way = 0; (decoders >> decoder & 1) != 0 && way < ways; way++) {
+            enum code code;
 
-        if ((decoders >> decoder & 1) == 0)
-            continue;
-        if (!spend(walk, cost_before(decoder, reading->text)))
-            return CODE_LIMIT;
-        buf_clear(work);
-        code = decode(decoder, reading->text, work);
-        if (!spend(walk, cost_after(decoder, reading->text, buf_len(work))))
-            return CODE_LIMIT;
-        if (code == CODE_OK)
-            code = keep(walk, readings, (struct decoded_reading){.text = buf_peek(work), .from = from, .by = decoder,
-                                                         .depth = reading->depth + 1});
-        if (code != CODE_OK && code != CODE_INVALID)
-            return code;
-    }
+            if (!spend(walk, cost_before(decoder, reading->text)))
+                return CODE_LIMIT;
+            buf_clear(work);
+            code = way == 0 ? decode(decoder, reading->text, work) : decode_parts(decoder, readings, work);
+            if (!spend(walk, cost_after(decoder, reading->text, buf_len(work))))
+                return CODE_LIMIT;
+            if (code == CODE_OK)
+                code = keep(walk, readings, (struct decoded_reading){.text = buf_peek(work), .from = from, .by = decoder,
+                                                             .depth = reading->depth + 1});
+            if (code != CODE_OK && code != CODE_INVALID)
+                return code;
+        }
     return CODE_OK;
 }
 
+/* Takes: readings: parts. */
 static void find_readings(struct rule_walk *walk, unsigned decoders, struct span text, struct readings *readings)
 {
     enum code code = CODE_OK;
@@ -206,11 +238,14 @@ static enum truth ask_readings(struct rule_walk *walk, const struct condition *l
     return best;
 }
 
-enum truth policy__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string)
+enum truth policy__decoded(struct rule_walk *walk, const struct condition *leaf, const struct json_node *string,
+                           const struct span *parts, size_t count)
 {
     enum truth all = TRUTH_TRUE;
     struct readings readings;
 
+    readings.parts = parts;
+    readings.part_count = count;
     find_readings(walk, leaf->decoders, string->text, &readings);
     if (readings.too_many && walk->trace != NULL)
         walk->trace->too_many(walk->trace);

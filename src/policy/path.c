@@ -210,3 +210,12 @@ struct span path_name_at(const struct path *path, uint32_t step)
 
     return is_one ? segment->selectors[0].name : SPAN_NONE;
 }
+
+bool path_is_single(const struct path *path)
+{
+    for (uint32_t i = 0; i < path->count; i++)
+        if (path->segments[i].descends || path->segments[i].count != 1 ||
+            (path->segments[i].selectors[0].kind != SELECTOR_NAME && path->segments[i].selectors[0].kind != SELECTOR_INDEX))
+            return false;
+    return true;
+}

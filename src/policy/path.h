@@ -57,6 +57,9 @@ enum code path_select_members(struct path *path, struct arena *arena) MUST_USE;
 /* The one name that this step selects; at == NULL: there is no such step, or perhaps it selects others. */
 struct span path_name_at(const struct path *path, uint32_t step);
 
+/* Whether it selects at most one value: it has names and numbers only. */
+bool path_is_single(const struct path *path);
+
 static inline bool path_is_root(const struct path *path)
 {
     return path->count == 0;

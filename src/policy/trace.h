@@ -21,6 +21,12 @@ struct trace_reading {
     enum truth truth;
 };
 
+/* Whether it stands for several values, joined: other strings have quotes in `raw`, and names that are asked for no key. */
+static inline bool trace_is_joined(const struct json_node *value)
+{
+    return value->type == JSON_STRING && value->key.at != NULL && value->raw.at == value->text.at;
+}
+
 /* The first member of what the listener is; all are set. */
 struct trace {
     void (*rule)(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);

@@ -27,6 +27,8 @@ static const char *const conditions[] = {
     "{arg: '$..*', glob: '{principal}*', ends_with: 'a{tenant}'}", "{arg: '$..*', under: ['/{principal}', '/{{tenant}}/b']}",
     "{arg: a, in: [x, '{tenant}', 1]}",
     "{arg: '$..*', free_of: hidden, decode: [percent, html]}",
+    "{arg: '$..*', contains: drop, joined: true, decode: [hex, base64_inside, homoglyph]}",
+    "{arg: '$..*', keys: true, joined: true, equals: ab, decode: [base64, hex]}", "{arg: '$.a[*]', joined: true, max_length: 3}",
     "{claim: '$.a.b[*].a', equals: 1}", "{claim: '$..*', contains: a, decode: [base64, json]}",
 };
 

@@ -84,7 +84,8 @@ UNSEEN = ["a\u200bb", "a\u202eb", "\u2066x\u2069", "\u00ad", "x\U000e0041", "a\u
           "\u200d\u0628", "\u0628\u200d", "\u0628\u200d\u200d\u0628", "\u2764\ufe0f", "\ufe0f", "a\ufe0f\ufe0f", "\u0600\u0661", "\u115f",
           "\u3164", "\u2065", "\ufff0", "a\ufe00b", "1\ufe0f", "1\ufe01", "\u00a0", "\u2063", "\U0001f3f3\ufe0f\u200d\U0001f308", "\u180e", "\u0301", "x"]
 ENTITIES = sorted(name for name in html.entities.html5 if name.endswith(";"))
-DECODERS = ["percent", "base64", "unicode", "html", "json"]
+DECODERS = ["percent", "base64", "unicode", "html", "json", "hex", "base64_inside", "homoglyph"]
+LETTERS = {"a": "\u0430", "o": "\u03bf", "p": "\u0440", "x": "\u0445", "I": "\u0406", "O": "\u041e", "k": "\u043a", "r": "\U0001d42b"}
 DECODED = {*DECODED_OPERATORS, "not_matches"}
 EFFECTS = ["permit", "permit", "forbid", "require_approval"]
 
@@ -92,7 +93,7 @@ EFFECTS = ["permit", "permit", "forbid", "require_approval"]
 def disguise(random, text):
     """One of the many ways in which a string may be written for somebody else to decode."""
     for _ in range(random.choice([1, 1, 1, 2, 2, 3, 4])):
-        way = random.randrange(5)
+        way = random.randrange(9)
         if way == 0:
             text = "".join("".join(f"%{byte:02{random.choice('xX')}}" for byte in c.encode()) if random.random() < 0.5 else c
                            for c in text)
@@ -104,6 +105,17 @@ def disguise(random, text):
             text = "".join(random.choice([f"&#{ord(c)};", f"&#x{ord(c):x};", c, c]) for c in text)
         elif way == 3:
             text = json.dumps(text, ensure_ascii=random.random() < 0.5)
+        elif way == 4:
+            text = "".join(f"\\x{byte:02x}" if random.random() < 0.5 else chr(byte) for byte in text.encode()) if text.isascii() else text
+        elif way == 5:
+            between, before = random.choice(["", "", " ", ":", ", ", "-"]), random.choice(["", "0x", "a", "x", "id="])
+            text = before + between.join(f"{byte:02x}" for byte in text.encode()) + random.choice(["", ";", "f", " be"])
+        elif way == 6:
+            text = base64.b64encode(text.encode(), altchars=random.choice([b"+/", b"-_"])).decode().rstrip(random.choice(["", "="]))
+            text = random.choice(["", "?d=", "x", "xy", "xyz", "/c/", "my-", "a_"]) + text + random.choice(["", "&e", "/x", "abc", "\n b", "-"])
+            text = text[:20] + random.choice(["", "\n", "\r\n  ", " "]) + text[20:]
+        elif way == 7:
+            text = "".join(LETTERS.get(c, c) if random.random() < 0.6 else c for c in text)
         else:
             text = "".join(random.choice([c, c, c + "\u200b", chr(ord(c) + 0xfee0)]) if "!" <= c <= "~" else c for c in text)
     return text
@@ -251,6 +263,10 @@ class Generator:
             options["anchor"] = self.random.choice(["whole", "anywhere"])
         if "decode" not in self.without and set(names) & DECODED and (decodes or self.maybe(0.25)):
             options["decode"] = self.random.sample(DECODERS, self.random.randrange(1, 6))
+        if "joined" not in self.without and not set(names) - DECODED and self.maybe(0.2) and any(
+                descends(step) or not isinstance(step[0] if isinstance(step, Several) and len(step) == 1 else step, (str, int))
+                for step in steps):
+            options["joined"] = self.maybe(0.9)
         if "keys" not in self.without and self.maybe(0.1):
             options["keys"] = self.maybe(0.9)
         self.wanted.update(name for name in names + list(options) if name in SPECIAL + ["decode"])
@@ -520,7 +536,7 @@ class Generator:
     def drill(self, calls):
         """One leaf a rule and one string a call, so that what operators make of strings is seen often."""
         self.focused = True
-        self.without = {*self.without, "meta", "keys", "facts"}
+        self.without = {*self.without, "meta", "keys", "joined", "facts"}
         rules = []
         for number in range(self.random.randrange(2, 5)):
             effect = self.random.choice(EFFECTS[1:])

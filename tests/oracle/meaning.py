@@ -171,11 +171,11 @@ def operator_truth(name, operand, value, whole, opening):
     return truth(len(text) >= int(operand.lexeme) if name == "min_length" else len(text) <= int(operand.lexeme))
 
 
-def decoded_truth(name, operand, value, whole, opening, decode, call):
+def decoded_truth(name, operand, value, whole, opening, decode, call, parts=()):
     """An operator is asked of every reading: where the leaf closes any suffices, where it opens every one must hold."""
     if not decode or not isinstance(value, str) or name not in DECODED_OPERATORS:
         return varying_truth(name, operand, value, whole, opening, call)
-    found = values.readings(value, decode)
+    found = values.readings(value, decode, parts)
     if found is None:
         return UNDECIDED
     return (min if opening else max)(varying_truth(name, operand, one, whole, opening, call) for one in found)
@@ -255,12 +255,17 @@ def select(steps, value, lacks, keys, skips):
     return found
 
 
-def selected_by(leaf, call, opening):
+def subject_of(leaf, call):
     by_arguments = call["method"] in ("tools/call", "prompts/get")
     root = call.get({"arg": "root", "meta": "meta", "claim": "claims", "param": "param" if by_arguments else "root"}[leaf["on"]], ABSENT)
     steps, keys = leaf["steps"], leaf["options"].get("keys") is True
     if keys and not (steps and selects_all(steps[-1])):
         steps = steps + [WILD]  # asked are the names of the members of what is selected
+    return root, steps, keys
+
+
+def selected_by(leaf, call, opening):
+    root, steps, keys = subject_of(leaf, call)
     everywhere = steps and descends(steps[-1]) and selects_all(steps[-1])
     texts = [name for name in leaf["operators"] if name in STRING_OPERATORS]
 
@@ -268,6 +273,18 @@ def selected_by(leaf, call, opening):
         """4: at the end of `..*` what a string operator cannot read is skipped, since its members are selected, too."""
         return everywhere and any(isinstance(value, dict) or (isinstance(value, list) and name != "contains") for name in texts)
     return [] if root is ABSENT else select(steps, root, opening, keys, skips)
+
+
+def joined_parts(leaf, call):
+    """joined: the strings and numbers, or names, that the path selects, once each, as they stand in the document."""
+    root, steps, keys = subject_of(leaf, call)
+    found = dict(places(steps, root)) if root is not ABSENT else {}
+    if keys:
+        parents = dict(below(root, ())) if found else {}
+        named = [(place, parents[place[:-1]]) for place in sorted(found)]
+        return [list(parent)[place[-1]] for place, parent in named if isinstance(parent, dict)]
+    return [one if isinstance(one, str) else one.lexeme for _, one in sorted(found.items(), key=lambda item: item[0])
+            if isinstance(one, (str, Number))]
 
 
 # ---- conditions: (steps, operators, options) leaves, ("all", [...]), ("any", [...]), ("not", condition) ----
@@ -295,15 +312,16 @@ def leaf_truth(leaf, call, closes, nots):
     if "exists" in operators:
         absent = truth(not operators["exists"])
 
-    def one(value):
+    def one(value, parts=()):
         if value is ABSENT:
             return absent
-        return all_of([decoded_truth(name, operand, value, whole, opening, options.get("decode"), call)
+        return all_of([decoded_truth(name, operand, value, whole, opening, options.get("decode"), call, parts)
                        for name, operand in operators.items()])
 
     if not found:
         return absent
-    return (all_of if every else any_of)([one(value) for value in found])
+    parts = joined_parts(leaf, call) if options.get("joined") is True else []
+    return (all_of if every else any_of)([one(value) for value in found] + ([one("".join(parts), parts)] if len(parts) > 1 else []))
 
 
 def condition_truth(condition, call, closes, nots):

@@ -7,6 +7,7 @@ import datetime
 import html.entities
 import ipaddress
 import json
+import pathlib
 import re
 import unicodedata
 
@@ -80,22 +81,117 @@ def from_json(text):
     return said if not any("\ud800" <= c <= "\udfff" for c in said) else None
 
 
-DECODERS = {"percent": percent, "base64": from_base64, "unicode": unicode, "html": from_html, "json": from_json}
+BLANKS = "[ \t\r\n]*"
+ALIKE = {chr(int(point, 16)): seen.replace('\\"', '"').replace("\\\\", "\\") for point, seen in
+         re.findall(r'X\(0x(\w+), "(.*)"\)', (pathlib.Path(__file__).parents[2] / "build/gen/lookalike_tbl.h").read_text())}
 
 
-def readings(text, names):
-    """The string and all that it may be read as, nested to depth 3; None where there are over 64."""
+def homoglyph(text):
+    return "".join(ALIKE.get(c, c) for c in unicode(text)) if not text.isascii() else None
+
+
+def pieces(raw, least):
+    """All of it where it is text, else what of it is text in ASCII; and whether it was all."""
+    if len(raw) >= least:
+        try:
+            whole = raw.decode("utf-8")
+            if not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", whole):
+                return [whole], True
+        except UnicodeDecodeError:
+            pass
+    return [one.decode() for one in re.findall(rb"[\t\n\r\x20-\x7e]{%d,}" % least, raw)], False
+
+
+def replaced(text, run_at):
+    """Each run stands where it stood, as its pieces, a line each. Takes: run_at: where the run at a place ends, and its pieces."""
+    out, at = [], 0
+    while at < len(text):
+        end, found = run_at(text, at)
+        out.append("\n".join(found) if found else text[at:max(end, at + 1)])
+        at = max(end, at + 1)
+    return "".join(out)
+
+
+def from_hex(text):
+    def pairs(digits):
+        return bytes.fromhex(digits[:len(digits) // 2 * 2])
+
+    def run_at(text, at):
+        escapes = re.compile(r"(?:\\[xX][0-9A-Fa-f]{2})+").match(text, at)
+        if escapes:
+            return escapes.end(), pieces(pairs(re.sub(r"\\[xX]", "", escapes[0])), 1)[0]
+        number = re.compile(r"(?:0[xX](?=[0-9A-Fa-f]))?([0-9A-Fa-f]+)", re.ASCII)
+        numbers, end, begin = [], at, at
+        while found := number.match(text, begin):
+            if numbers and len(found[1]) % 2:
+                break
+            numbers.append(found[1])
+            end = found.end()
+            if len(found[1]) % 2 or re.match("[A-Za-z0-9]", text[at - 1:at]):
+                break
+            begin = re.compile(BLANKS + "[:,;._-]?" + BLANKS).match(text, end).end()
+        least = 1 if at == 0 and end == len(text) else 8
+        made, whole = pieces(b"".join(map(pairs, numbers)), least)
+        if not whole and len(numbers) == 1 and len(numbers[0]) > 2 * least:
+            made += pieces(pairs(numbers[0][1:]), least)[0]
+        return end, made
+    return replaced(text, run_at)
+
+
+def base64_inside(text):
+    def parts(letters, lacks):
+        found = []
+        for part in re.split(lacks, letters):
+            for skipped in range(4):
+                if len(part) - skipped < 11:
+                    break
+                plain = part[skipped:].replace("-", "+").replace("_", "/")
+                made, whole = pieces(base64.b64decode((plain + "AAA")[:(len(plain) + 3) // 4 * 4])[:len(plain) * 3 // 4], 8)
+                found += made
+                if whole:
+                    if skipped == 0 and part == letters:
+                        return made, True
+                    break
+        return found, False
+
+    def run_at(text, at):
+        run = re.compile(r"[A-Za-z0-9+/_-]{16,}" + BLANKS + r"\n" + BLANKS + r"(?=[A-Za-z0-9+/_-])")
+        end = at
+        while long_line := run.match(text, end):
+            end = long_line.end()
+        end = re.compile("[A-Za-z0-9+/_-]*").match(text, end).end()
+        letters = re.sub(r"[ \t\r\n]", "", text[at:end])
+        standard, for_urls = bool(re.search("[+/]", letters)), bool(re.search("[_-]", letters))
+        ways = ["[+/]", "[_-]"] if for_urls and not standard else ["[_-]", "[+/]"]
+        found, whole = parts(letters, ways[0])
+        if not whole and (standard or for_urls) and (standard == for_urls or len(letters) <= 4096):
+            found += parts(letters, ways[1])[0]
+        return (re.compile("={0,2}").match(text, end).end() if end > at else end), found
+    return replaced(text, run_at)
+
+
+DECODERS = {"percent": percent, "base64": from_base64, "unicode": unicode, "html": from_html, "json": from_json, "hex": from_hex,
+            "base64_inside": base64_inside, "homoglyph": homoglyph}
+
+
+def readings(text, names, parts=()):
+    """The string and all that it may be read as, nested to depth 3; None where there are over 64. Takes: parts: that it was joined
+    of, each is also read by itself."""
     found, newest = [text], [text]
-    for _ in range(DEPTH):
+    for depth in range(DEPTH):
         made = []
         for one in newest:
             for name in names:
-                reading = DECODERS[name](one)
-                if reading is not None and reading not in found:
-                    found.append(reading)
-                    made.append(reading)
-                if len(found) > READINGS:
-                    return None
+                ways = [DECODERS[name](one)]
+                if parts and depth == 0:
+                    each = [DECODERS[name](part) for part in parts]
+                    ways.append("".join(part if reading is None else reading for part, reading in zip(parts, each)))
+                for reading in ways:
+                    if reading is not None and reading not in found:
+                        found.append(reading)
+                        made.append(reading)
+                    if len(found) > READINGS:
+                        return None
         newest = made
     return found
 

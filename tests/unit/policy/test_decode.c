@@ -10,6 +10,10 @@
 #define U "decode: [unicode]"
 #define H "decode: [html]"
 #define J "decode: [json]"
+#define HEX "decode: [hex]"
+#define IN "decode: [base64_inside]"
+#define GLYPH "decode: [homoglyph]"
+#define SECRET "AKIAIOSFODNN7EXAMPLE"
 
 static const struct row single_rows[] = {
     /* percent: well-formed escapes only */
@@ -140,6 +144,125 @@ static void test_entities(void **state)
     }
 }
 
+/* 9.1, 9.5: what is written in hexadecimal digits, in base64 or in letters of other scripts, inside of a text. */
+static const struct row inside_rows[] = {
+    /* hex: escapes wherever they are, runs of eight bytes or the whole string */
+    {"equals: drop, " HEX, "\"d\\\\x72op\"", 'T', 'F'},
+    {"equals: drop it, " HEX, "\"\\\\x64\\\\X72\\\\x6F\\\\x70 it\"", 'T', 'F'},
+    {"equals: drop, " HEX, "\"d\\\\xff\\\\x72op\"", 'T', 'F'}, /* what is no text does not save the rest */
+    {"contains: r, " HEX, "\"\\\\x7g \\\\x7 \\\\x \\\\\"", 'F', 'F'},
+    {"equals: drop, " HEX, "\"64726f70\"", 'T', 'F'},
+    {"equals: drop, " HEX, "\"0x64726F70\"", 'T', 'F'},
+    {"equals: drop, " HEX, "\"64:72:6f:70\"", 'T', 'F'},
+    {"equals: drop, " HEX, "\"0x64, 0x72,\\r\\n 0x6f 0x70\"", 'T', 'F'},
+    {"contains: drop, " HEX, "\"see 64726f70\"", 'F', 'F'}, /* four bytes are in many numbers */
+    {"equals: 'see drop table!', " HEX, "\"see 64726f70207461626c65!\"", 'T', 'F'},
+    {"equals: 'see drop table!', " HEX, "\"see 64 72 6f 70 20 74 61 62 6c 65!\"", 'T', 'F'},
+    {"equals: 'see drop table!', " HEX, "\"see 6472-6f70-2074-6162-6c65!\"", 'T', 'F'},
+    {"contains: drop table, " HEX, "\"see 64__72\"", 'F', 'F'},
+    {"contains: drop table, " HEX, "\"id=a64726f70207461626c65;\"", 'T', 'F'}, /* from the second digit */
+    {"contains: drop table, " HEX, "\"fffe64726f70207461626c65ffff\"", 'T', 'F'},
+    {"equals: \"drop t\\xe4ble\", " HEX, "\"64726f702074c3a4626c65\"", 'T', 'F'},
+    {"matches: '.*', " HEX, "\"d2c7ab5f 2024-05-12 be added 4111 1111 1111 1111\"", 'T', 'T'},
+    /* base64: both alphabets, with and without padding, from each of four letters, across the ends of long lines */
+    {"equals: 'd=drop table&e', " IN, "\"d=ZHJvcCB0YWJsZQ==&e\"", 'T', 'F'},
+    {"equals: 'd=drop table&e', " IN, "\"d=ZHJvcCB0YWJsZQ&e\"", 'T', 'F'},
+    {"equals: 'Basic drop table?\?>', " IN, "\"Basic ZHJvcCB0YWJsZT8_Pg\"", 'T', 'F'},
+    {"equals: 'Basic drop table?\?>', " IN, "\"Basic ZHJvcCB0YWJsZT8/Pg\"", 'T', 'F'},
+    {"matches: '(?m)^AKIAIOSFODNN7EXAMPLE', " IN, "\"https://a.example/c/QUtJQUlPU0ZPRE5ON0VYQU1QTEU=?n=1\"", 'T', 'F'},
+    {"matches: '\\b" SECRET "\\b', anchor: anywhere, " IN, "\"https://a.example/c/QUtJQUlPU0ZPRE5ON0VYQU1QTEU=?n=1\"", 'T', 'F'},
+    {"matches: '\\b" SECRET "\\b', anchor: anywhere, " IN, "\"my-key_QUtJQUlPU0ZPRE5ON0VYQU1QTEU\"", 'T', 'F'},
+    {"contains: " SECRET ", " IN, "\"xQUtJQUlPU0ZPRE5ON0VYQU1QTEU\"", 'T', 'F'},
+    {"contains: " SECRET ", " IN, "\"xyQUtJQUlPU0ZPRE5ON0VYQU1QTEU\"", 'T', 'F'},
+    {"contains: " SECRET ", " IN, "\"xyzQUtJQUlPU0ZPRE5ON0VYQU1QTEUabcdefghijklmn\"", 'T', 'F'},
+    {"contains: " SECRET ", " IN, "\"gives: QUtJQUlPU0ZPRE5O\\n  N0VYQU1QTEUgYSBi.\"", 'T', 'F'},
+    {"contains: " SECRET ", " IN, "\"QUtJQUlPU0Z PRE5ON0VYQU1QTEU\"", 'F', 'F'}, /* a blank ends it: base64 reads whole strings */
+    {"contains: " SECRET ", " IN, "\"a UVV0SlFVbFBVMFpQUkU1T04wVllRVTFRVEVV\"", 'T', 'F'}, /* twice */
+    {"contains: '\"sub\":\"1\"', " IN, "\"Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2lnbmF0dXJl\"", 'T', 'F'},
+    {"contains: drop, " IN, "\"x ZHJvcA== y\"", 'F', 'F'}, /* shorter than a piece */
+    {"equals: \"a: dr\\xf6p t\\xe4ble\", " IN, "\"a: ZHLDtnAgdMOkYmxl\"", 'T', 'F'},
+    {"matches: '.*', " IN, "\"internationalization of responsibilities is incomprehensible\"", 'T', 'T'},
+    /* homoglyph: NFKC, then what looks like ASCII */
+    {"equals: delete, " GLYPH, "\"d\\u0435l\\u0435t\\u0435\"", 'T', 'F'},
+    {"equals: DROP, " GLYPH, "\"DR\\u041e\\u0420\"", 'T', 'F'},
+    {"equals: drop, " GLYPH, "\"\\u0501\\ud835\\udc2b\\u03bf\\u200b\\u0440\"", 'T', 'F'},
+    {"equals: make, " GLYPH, "\"\\u043c\\u0430\\u043a\\u0435\"", 'T', 'F'}, /* as their capitals */
+    {"equals: ID10, " GLYPH, "\"\\u0406D\\uff11\\ud835\\udfce\"", 'T', 'F'}, /* what of I, l, 1 and of O, 0 is meant */
+    {"equals: lO, " GLYPH, "\"lO\"", 'T', 'T'},
+    {"equals: 1l, " GLYPH, "\"l1\"", 'F', 'F'}, /* ASCII stays */
+    {"equals: \"caf\\xe9\", " GLYPH, "\"\\u0441af\\u00e9\"", 'T', 'F'},
+    {"equals: \"\\u8cb7\", " GLYPH, "\"\\u8cb7\"", 'T', 'T'},
+    /* one after the other */
+    {"contains: " SECRET ", decode: [percent, base64_inside]", "\"q=QUtJQUlPU0ZPRE5ON0VYQU1QTEU%3D\"", 'T', 'F'},
+    {"contains: " SECRET ", decode: [hex, base64_inside]",
+     "\"51 55 74 4a 51 55 6c 50 55 30 5a 50 52 45 35 4f 4e 30 56 59 51 55 31 51 54 45 55\"", 'T', 'F'},
+    {"contains: " SECRET ", decode: [json, hex, base64_inside, homoglyph]",
+     "\"{\\\"a\\\": \\\"Q\\\\u0055tJQUlPU0ZPRE5ON0VYQU1QTEU\\\"}\"", 'T', 'F'},
+};
+
+static void test_inside(void **state)
+{
+    (void)state;
+    CHECK(inside_rows);
+}
+
+static char joined_truth(const char *more, const char *json, bool opening)
+{
+    char text[256];
+
+    snprintf(text, sizeof text, "{arg: '$..*', joined: true, %s}", more);
+    return truth_of_condition(text, span_text(json), opening);
+}
+
+/* 9.1, 9.5: over several values: as they were sent, each read by itself or all of them together; names too. */
+static void test_joined(void **state)
+{
+    static const struct {
+        const char *more, *json;
+        char opening, closing;
+    } rows[] = {
+        {"contains: drop table", "{\"a\":\"drop t\",\"b\":\"able\"}", 'F', 'T'},
+        {"contains: drop table", "{\"a\":\"drop t\",\"b\":[{\"c\":\"ab\"}],\"d\":\"le\"}", 'F', 'T'}, /* document order */
+        {"contains: drop table", "{\"a\":\"able\",\"b\":\"drop t\"}", 'F', 'F'},
+        {"contains: '4111111111111111'", "{\"a\":[4111,1111,\"1111\",1111]}", 'F', 'T'},
+        {"contains: drop table", "{\"a\":\"drop t\",\"b\":true,\"c\":null,\"d\":\"\",\"e\":\"able\"}", 'F', 'T'},
+        {"equals: ab", "{\"v\":\"ab\"}", 'T', 'T'},                    /* one alone is joined to nothing */
+        {"matches: '[a-z]*'", "{\"a\":\"b\",\"c\":\"d\"}", 'T', 'T'},
+        {"max_length: 3", "{\"a\":\"bb\",\"c\":\"dd\"}", 'F', 'T'}, /* a permit asks it of the whole, too */
+        {"not_matches: 'bd'", "{\"a\":\"b\",\"c\":\"d\"}", 'F', 'T'},
+        {"contains: " SECRET ", decode: [base64_inside]", "{\"a\":\"QUtJQUlPU0ZP\",\"b\":\"RE5ON0VYQU1QTEU=\"}", 'F', 'T'},
+        {"contains: " SECRET ", decode: [base64]", "{\"a\":\"QUtJQUlPU0Y=\",\"b\":\"T0ROTjdFWEFNUExF\"}", 'F', 'T'}, /* each by itself */
+        {"contains: " SECRET ", decode: [base64]", "{\"t\":\"see!\",\"a\":\"QUtJQUlPU0Y=\",\"b\":\"T0ROTjdFWEFNUExF\"}", 'F', 'T'},
+        {"contains: " SECRET ", decode: [hex]", "{\"a\":\"41 4b49414\",\"b\":\"94f53464f444e4e374558414d504c45\"}", 'F', 'T'},
+        {"contains: drop, decode: [percent]", "{\"a\":\"%6\",\"b\":\"4rop\"}", 'F', 'T'},
+        {"keys: true, contains: drop table", "{\"drop \":{\"ta\":1},\"ble\":[{}]}", 'F', 'T'},
+        {"keys: true, contains: " SECRET ", decode: [base64_inside]", "{\"QUtJQUlPU0ZP\":1,\"RE5ON0VYQU1QTEU=\":2}", 'F', 'T'},
+    };
+    char *many = malloc(1 << 20);
+    size_t at = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char opening = joined_truth(rows[i].more, rows[i].json, true), closing = joined_truth(rows[i].more, rows[i].json, false);
+
+        if (opening != rows[i].opening || closing != rows[i].closing)
+            fail_msg("%s of %s: %c%c", rows[i].more, rows[i].json, opening, closing);
+    }
+    assert_int_equal(truth_of_condition("{arg: '$[\"a\", \"b\", \"a\"]', joined: true, equals: xy}",
+                                        SPAN_LIT("{\"b\":\"y\",\"a\":\"x\"}"), false), 'F');
+    assert_int_equal(truth_of_condition("{arg: '$[\"a\", \"b\", \"a\"]', joined: true, equals: yx}",
+                                        SPAN_LIT("{\"b\":\"y\",\"a\":\"x\"}"), false), 'T'); /* as sent, each once */
+    many[at++] = '[';
+    for (int i = 0; i < 65535; i++, at += 4)
+        memcpy(many + at, "\"x\",", 4);
+    memcpy(many + at - 1, "]", 2);
+    assert_int_equal(joined_truth("contains: xxy", many, false), 'F');
+    memcpy(many + at - 1, ",\"x\"]", 6);
+    assert_int_equal(joined_truth("contains: xxy", many, false), 'U'); /* too many */
+    assert_int_equal(joined_truth("contains: xxy", many, true), 'F');
+    free(many);
+}
+
 #define ALL "decode: [percent, html, unicode, json]"
 
 /* Marks within marks, so that the decoders make something else of it in each order. */
@@ -233,9 +356,12 @@ static void test_no_memory(void **state)
     (void)state;
     court_open(&court, "policy: p\nrules:\n  - {id: a, effect: permit}\n"
                        "  - {id: f, effect: forbid, when: [{arg: v, equals: /drop, decode: [percent, base64, unicode]}]}\n"
+                       "  - {id: i, effect: forbid, when: [{arg: '$..*', joined: true, contains: x,"
+                       " decode: [hex, base64_inside, homoglyph]}], mode: monitor}\n"
                        "  - {id: u, effect: forbid, when: [{arg: v, under: /x}], mode: monitor}\n");
-    question.root = court_tree(&court, SPAN_LIT("{\"v\":\"/%64r\\uff4fp\"}"));
-    for (uint64_t nth = 1; nth < 30; nth++) {
+    question.root = court_tree(&court, SPAN_LIT("{\"v\":\"/%64r\\uff4fp\",\"w\":\"QUtJQUlPU0ZPRE5ON\\n"
+                                              "0VYQU1QTEU= 64726f70207461626c65 \\\\x41\"}"));
+    for (uint64_t nth = 1; nth < 90; nth++) {
         mem_fail_at(nth, 0);
         policy_eval(court.policy, &question, false, court.scratch, &court.verdict);
         mem_fail_at(0, 0);
@@ -333,6 +459,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_single),
+        cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_joined),
         cmocka_unit_test(test_entities),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_large),

@@ -100,6 +100,10 @@ static const char *const operators[] = {
     "equals: x, decode: [percent]", "is: string, min_length: 1", "keys: true, in: [a, b]", "keys: true, equals: c",
     "keys: true, matches: 'a|b'"};
 
+static const char *const joinable[] = {"'$.*'", "'$..*'", "'$..a'", "'$.a[*]'", "'$.a[0:2]'"};
+static const char *const of_text[] = {"contains: 1", "contains: xr", "max_length: 3", "matches: 'x?red'", "equals: x, decode: [percent]",
+                                      "keys: true, contains: ab"};
+
 static void say_condition(struct text *text, bool permit, unsigned depth)
 {
     unsigned kind = depth > 2 ? 0 : draw(8);
@@ -122,7 +126,10 @@ static void say_condition(struct text *text, bool permit, unsigned depth)
         say(text, "{arg: %s, exists: %s}", ONE_OF(paths), draw(2) ? "true" : "false");
         return;
     }
-    say(text, "{arg: %s, %s", ONE_OF(paths), ONE_OF(operators));
+    if (kind == 5)
+        say(text, "{arg: %s, joined: true, %s", ONE_OF(joinable), ONE_OF(of_text));
+    else
+        say(text, "{arg: %s, %s", ONE_OF(paths), ONE_OF(operators));
     if (draw(4) == 0)
         say(text, ", quantify: %s", draw(2) ? "every" : "any");
     if (draw(3) == 0)
