@@ -60,29 +60,34 @@ static void warn_protocol(const struct policy *policy, struct faults *warnings)
 
 struct deciding {
     const struct policy *policy;
-    bool *by_rule;
+    bool *by_rule; /* those for answers behind the others */
 };
 
 static void note_decided(void *context, const struct policy_test_result *result)
 {
     struct deciding *deciding = context;
-    const struct rule *rule = result->rule.at ? policy_rule_by_id(deciding->policy, result->rule) : NULL;
+    const struct policy *policy = deciding->policy;
+    const struct rule *rule = result->rule.at ? policy_rule_by_id(policy, result->rule) : NULL;
+    const struct rule *answer = result->rule.at ? policy_answer_by_id(policy, result->rule) : NULL;
 
     if (rule != NULL)
-        deciding->by_rule[rule - deciding->policy->rules] = true;
+        deciding->by_rule[rule - policy->rules] = true;
+    if (answer != NULL)
+        deciding->by_rule[policy->rule_count + (size_t)(answer - policy->answers)] = true;
 }
 
 static enum code warn_untested(const struct policy *policy, struct faults *warnings)
 {
-    struct deciding deciding = {policy, mem_array(policy->rule_count, sizeof(bool))};
+    uint32_t count = policy->rule_count + policy->answer_count;
+    struct deciding deciding = {policy, mem_array(count, sizeof(bool))};
     struct policy_scratch *scratch = NULL;
     size_t passed, failed;
     enum code code = deciding.by_rule ? policy_scratch_new(&scratch) : CODE_NOMEM;
 
     if (code == CODE_OK)
         code = policy_test(policy, scratch, note_decided, &deciding, &passed, &failed);
-    for (uint32_t i = 0; i < policy->rule_count && code == CODE_OK; i++) {
-        const struct rule *rule = &policy->rules[i];
+    for (uint32_t i = 0; i < count && code == CODE_OK; i++) {
+        const struct rule *rule = i < policy->rule_count ? &policy->rules[i] : &policy->answers[i - policy->rule_count];
 
         if (!deciding.by_rule[i] && !rule->monitor)
             faults_add(warnings, rule->source->path_text, rule->line, rule->column,
@@ -94,12 +99,12 @@ static enum code warn_untested(const struct policy *policy, struct faults *warni
 }
 
 /* The id that was meant, perhaps; or NULL. */
-static const char *nearest_id(const struct policy *policy, struct span id)
+static const char *nearest_id(const struct rule *rules, uint32_t count, struct span id)
 {
     const char *nearest = NULL;
 
-    for (uint32_t i = 0; i < policy->rule_count && nearest == NULL; i++) {
-        const char *const one[] = {policy->rules[i].id.at, NULL}; /* which ends in a NUL */
+    for (uint32_t i = 0; i < count && nearest == NULL; i++) {
+        const char *const one[] = {rules[i].id.at, NULL}; /* which ends in a NUL */
 
         nearest = why_nearest(id.at, id.len, one);
     }
@@ -112,13 +117,42 @@ static void warn_expected(const struct policy *policy, struct faults *warnings)
         const struct policy_case *kase = &policy->cases[i];
         const char *nearest;
 
-        if (kase->rule.at == NULL || policy_rule_by_id(policy, kase->rule) != NULL)
+        if (kase->rule.at == NULL ||
+            (kase->has_answer ? policy_answer_by_id : policy_rule_by_id)(policy, kase->rule) != NULL)
             continue;
-        nearest = nearest_id(policy, kase->rule);
+        nearest = kase->has_answer ? nearest_id(policy->answers, policy->answer_count, kase->rule)
+                                   : nearest_id(policy->rules, policy->rule_count, kase->rule);
         faults_add(warnings, kase->source->path_text, kase->line, kase->column,
                    "the test expects the rule `%.*s`, which does not exist; %s%s%s", SPAN_ARG(kase->rule),
                    nearest ? "did you mean `" : "name one that does", nearest ? nearest : "", nearest ? "`?" : "");
     }
+}
+
+/* ---- rules for answers ---- */
+
+/* Whether some condition tells a text that could be cut: no name, and not by what is not there. */
+static bool tells_a_text(const struct condition *condition)
+{
+    unsigned types = TYPES_ALL;
+
+    for (uint32_t i = 0; i < condition->op_count; i++)
+        types &= condition->ops[i].types;
+    if (condition->kind == CONDITION_LEAF)
+        return condition->from == FROM_VALUE && !condition->opening && !condition->asks_keys &&
+               (types & TYPE_BIT(JSON_STRING)) != 0;
+    for (uint32_t i = 0; i < condition->count && condition->kind != CONDITION_NOT; i++)
+        if (tells_a_text(&condition->members[i]))
+            return true;
+    return false;
+}
+
+static void warn_answer(const struct rule *rule, struct faults *warnings)
+{
+    warn__never(rule, warnings);
+    if (rule->answer == ANSWER_REDACT && (rule->when == NULL || !tells_a_text(rule->when)))
+        faults_add(warnings, rule->source->path_text, rule->line, rule->column,
+                   "the rule `%.*s` can only withhold: no condition of it tells which text is to be cut; ask for it, as in "
+                   "{value: '$..*', matches: '...'}, or write `effect: withhold`", SPAN_ARG(rule->id));
 }
 
 /* The most frequent one comes last: only so many warnings are told. */
@@ -129,6 +163,8 @@ enum code warn_policy(const struct policy *policy, size_t route_count, struct fa
     warn_ended(policy, warnings);
     for (uint32_t i = 0; i < policy->rule_count; i++)
         warn__never(&policy->rules[i], warnings);
+    for (uint32_t i = 0; i < policy->answer_count; i++)
+        warn_answer(&policy->answers[i], warnings);
     warn__wide(policy, route_count, warnings);
     warn_protocol(policy, warnings);
     warn_expected(policy, warnings);

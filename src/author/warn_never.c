@@ -206,14 +206,16 @@ static bool has_ended(const struct rule *rule)
 
 void warn_ended(const struct policy *policy, struct faults *warnings)
 {
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
-        const struct rule *rule = &policy->rules[i];
+    for (uint32_t i = 0; i < policy->rule_count + policy->answer_count; i++) {
+        const struct rule *rule = i < policy->rule_count ? &policy->rules[i] : &policy->answers[i - policy->rule_count];
 
         if (has_ended(rule))
             faults_add(warnings, rule->source->path_text, rule->line, rule->column,
                        "the rule `%.*s` has ended by its `until` and %s; take it out, or give it another end",
                        SPAN_ARG(rule->id),
-                       rule->effect == EFFECT_PERMIT ? "permits nothing any more" : "no longer stops a call");
+                       rule->effect == EFFECT_PERMIT    ? "permits nothing any more"
+                       : rule->answer == ANSWER_NONE    ? "no longer stops a call"
+                                                        : "no longer looks at answers");
     }
 }
 

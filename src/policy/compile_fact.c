@@ -76,7 +76,8 @@ static void compile_annotations(struct compiler *c, const struct yaml_node *node
     if (absent == NULL && c->warnings != NULL && c->effect != EFFECT_PERMIT)
         faults_add(c->warnings, c->source->path_text, node->key_line, node->key_column,
                    "what a server has not said of its tool is not known, and always so before the first tools/list; write "
-                   "`absent: applies` if this %s should then apply, `absent: ignored` if not", effect_text(c->effect));
+                   "`absent: applies` if this %s should then apply, `absent: ignored` if not",
+                   c->of_answers ? "rule" : effect_text(c->effect));
 }
 
 static void compile_plan(struct compiler *c, const struct yaml_node *node)
@@ -113,13 +114,6 @@ static void take_media(struct compiler *c, const struct yaml_node *text, void *p
     *(struct span *)part = copy;
 }
 
-static void compile_media(struct compiler *c, const struct yaml_node *list, struct fact *fact)
-{
-    fact->globs = policy__texts(c, list, sizeof *fact->globs, take_media, &fact->count);
-    if (list->type == YAML_LIST && list->count == 0)
-        FAULT(c, list, "an empty list of media types never holds; name at least one, such as image/*");
-}
-
 const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_node *condition, bool negated)
 {
     struct fact *fact = policy__alloc(c, 1, sizeof *fact);
@@ -144,7 +138,7 @@ const struct fact *policy__compile_fact(struct compiler *c, const struct yaml_no
     case FACT_ANNOTATIONS: compile_annotations(c, node, absent, negated, fact); break;
     case FACT_PLAN: compile_plan(c, node); break;
     case FACT_SIZE: compile_size(c, node, yaml_member(condition, "max"), fact); break;
-    case FACT_MEDIA: compile_media(c, node, fact); break;
+    case FACT_MEDIA: fact->globs = policy__texts(c, node, sizeof *fact->globs, take_media, &fact->count); break;
     case FACT_COUNT: break;
     }
     return fact;

@@ -97,7 +97,7 @@ void policy__warn_absence(struct compiler *c, const struct yaml_node *node, cons
 {
     if (c->warnings != NULL && !leaf->path.descends && !span_is(leaf->path.text, "$"))
         WARN(c, node, "where `%.*s` is absent this %s does not apply; write `absent: applies` if it should, "
-             "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), effect_text(c->effect));
+             "`absent: ignored` if that is meant", SPAN_ARG(leaf->path.text), c->of_answers ? "rule" : effect_text(c->effect));
 }
 
 /* Readings are of strings, for operators that look at strings. */

@@ -14,6 +14,23 @@ static enum truth detect(struct rule_walk *walk, const struct op *op, struct spa
     return detector_find(op->terms, text, walk->budget, NULL);
 }
 
+static enum truth find(struct rule_walk *walk, const struct op *op, struct span text, op_found_fn found, void *context)
+{
+    struct finding one;
+    struct buf all;
+    enum truth truth;
+
+    buf_init(&all, SIZE_MAX / 2);
+    truth = detector_find(op->terms, text, walk->budget, &all);
+    walk->no_memory |= buf_code(&all) != CODE_OK;
+    for (size_t at = 0; buf_code(&all) == CODE_OK && at + sizeof one <= buf_len(&all); at += sizeof one) {
+        memcpy(&one, buf_peek(&all).at + at, sizeof one);
+        found(context, one.detector->name, one.at, one.len);
+    }
+    buf_fini(&all);
+    return truth;
+}
+
 static void sample(const struct op *op, struct samples *samples)
 {
     uint32_t count;
@@ -45,5 +62,6 @@ static void tell(const struct op *op, struct span text, struct buf *out)
 }
 
 const struct operator policy__op_detect = {
-    .word = "detect", .types = TYPES_SCALAR, .compile = compile, .of_text = detect, .sample = sample, .tell = tell,
+    .word = "detect", .types = TYPES_SCALAR, .compile = compile, .of_text = detect, .find = find,
+    .sample = sample, .tell = tell,
 };

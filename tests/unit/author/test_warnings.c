@@ -473,6 +473,24 @@ static void test_everywhere(void **state)
     }
 }
 
+/* 9.2 */
+static void test_answers(void **state)
+{
+#define ANSWERS(rule) HEAD "answers:\n  - " rule "\n"
+    (void)state;
+    expect_warning(ANSWERS("{id: r, effect: redact, when: [{value: '$..*', keys: true, matches: x}]}"), 5, "can only withhold");
+    expect_warning(ANSWERS("{id: r, effect: redact, when: [{size: result, max: 5}]}"), 5, "can only withhold");
+    expect_warning(ANSWERS("{id: r, effect: redact, when: [{value: x, is: number}]}"), 5, "can only withhold");
+    expect_warning(ANSWERS("{id: r, effect: redact}"), 5, "can only withhold");
+    expect_warning(ANSWERS("{id: r, effect: flag, match: {tools: [t], methods: [ping]}}"), 5, NEVER);
+    expect_warning(ANSWERS("{id: r, effect: flag, when: [{value: x, equals: 3, is: string}]}"), 5, NEVER);
+    expect_warning(ANSWERS("{id: r, effect: flag, until: 2001-01-01T00:00:00Z}"), 5, "no longer looks at answers");
+    expect_warning(ANSWERS("{id: r, effect: flag, when: [{arg: x, equals: 3}]}"), 5, "this rule does not apply");
+    expect_warning(ANSWERS("{id: r, effect: flag}") "tests:\n  - {name: t, call: {tool: t}, answer: {}, expect: {answer: flag, rule: s}}\n",
+                   7, "the test expects the rule `s`, which does not exist");
+    expect_warning(ANSWERS("{id: r, effect: flag}"), 5, "no test is decided by the rule `r`");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,7 +502,7 @@ int main(void)
         cmocka_unit_test(test_protocol), cmocka_unit_test(test_untested),  cmocka_unit_test(test_order),
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_decode), cmocka_unit_test(test_until),
         cmocka_unit_test(test_braces),
-        cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_ports), cmocka_unit_test(test_answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
