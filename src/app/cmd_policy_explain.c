@@ -36,6 +36,7 @@ struct explaining {
     struct recall recall;              /* of a recorded call: what came before it */
     struct policy_scratch *scratch;
     struct verdict *verdict;
+    struct answer_verdict *answered;   /* --answer */
     bool is_guessed;                   /* the verdict hangs on what the record lost */
     enum verdict_kind otherwise;       /* what it would be by the other guess */
     struct doc *doc, *rules;
@@ -287,10 +288,63 @@ static enum code judge(struct explaining *e)
     return code == CODE_OK ? explain_text(e->policy, &e->call.question, e->scratch, e->verdict, &e->words) : code;
 }
 
+/* ---- --answer ---- */
+
+static void fill_answer(struct doc *doc, const struct answer_verdict *answered)
+{
+    struct doc *found = doc_add_array(doc, "found"), *rules = doc_add_array(doc, "rules");
+
+    doc_text(doc, "effect", span_text(answer_effect_text(answered->effect)));
+    doc_text_or_null(doc, "rule", answered->rule);
+    if (answered->why != ANSWER_AS_WRITTEN)
+        doc_text(doc, "because", span_text(answer_why_text(answered->why)));
+    if (answered->undecided.len > 0)
+        doc_text(doc, "undecided", answered->undecided);
+    if (answered->say.len > 0)
+        doc_text(doc, "say", answered->say);
+    for (uint32_t i = 0; i < answered->rule_count && i < ANSWER_RULES_MAX; i++) {
+        struct doc *one = doc_add_object(rules, NULL);
+
+        doc_text(one, "id", answered->rules[i].id);
+        doc_text(one, "effect", span_text(answer_effect_text(answered->rules[i].effect)));
+        doc_bool(one, "monitor", answered->rules[i].monitor);
+    }
+    for (uint32_t i = 0; i < answered->found_count; i++) {
+        struct doc *one = doc_add_object(found, NULL);
+
+        doc_text(one, "name", answered->found[i].name);
+        doc_int(one, "count", (int64_t)answered->found[i].count);
+    }
+}
+
+/* Nothing comes back on a call that is not permitted, but what would is worth knowing. */
+static int explain_what_comes(struct explaining *e)
+{
+    struct doc *doc = doc_add_object(e->doc, "answer");
+    const struct explain_to to = {
+        .words = &e->words, .rules = doc_add_array(doc, "candidates"), .found = doc_add_array(doc, "places")};
+    enum code code = CODE_NOMEM;
+
+    buf_clear(&e->words);
+    e->answered = mem_zalloc(sizeof *e->answered);
+    if (e->answered != NULL)
+        code = explain_answer(e->policy, &e->call.question, &e->call.answered, e->scratch, e->answered, &to);
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", code_text(code));
+    fill_answer(doc, e->answered);
+    doc_text(doc, "walk", buf_peek(&e->words));
+    if (!e->as_json) {
+        printf(e->verdict->kind == VERDICT_PERMIT ? "\n" : "\nthe call is not permitted: nothing comes back; if it did:\n\n");
+        if (!print_words(buf_peek(&e->words)))
+            return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
+    }
+    return e->answered->effect > ANSWER_FLAG ? STATUS_NEGATIVE : STATUS_DONE;
+}
+
 static int answer(struct explaining *e)
 {
     enum code code;
-    int status, printed;
+    int status, printed, came = STATUS_DONE;
 
     e->doc = e->as_json ? doc_object() : NULL;
     code = judge(e);
@@ -302,8 +356,9 @@ static int answer(struct explaining *e)
             fill_recorded(e);
         fill_notes(e);
         fill_verdict(e);
-        printed = print_doc(&e->doc);
-        return printed == STATUS_DONE ? status : printed;
+        came = e->call.answer != NULL ? explain_what_comes(e) : STATUS_DONE;
+        printed = came == STATUS_CANNOT ? came : print_doc(&e->doc);
+        return printed != STATUS_DONE ? printed : status == STATUS_DONE ? came : status;
     }
     if (e->call.is_recorded)
         print_recorded(e);
@@ -311,7 +366,9 @@ static int answer(struct explaining *e)
     if (!print_words(buf_peek(&e->words)))
         return complain(STATUS_CANNOT, "%s", code_text(CODE_NOMEM));
     print_doubt(e);
-    return status;
+    if (e->call.answer != NULL)
+        came = explain_what_comes(e);
+    return status == STATUS_DONE || came == STATUS_CANNOT ? came : status;
 }
 
 static int explain(struct explaining *e)
@@ -330,6 +387,8 @@ static int explain(struct explaining *e)
         status = explain_call_of_test(&e->call, e->policy);
     if (status == OPTIONS_GO)
         status = find_routes(e);
+    if (status == OPTIONS_GO && e->call.answer != NULL)
+        status = explain_call_answer(&e->call);
     return status == OPTIONS_GO ? answer(e) : status;
 }
 
@@ -359,6 +418,8 @@ int cmd_policy__explain(int argc, char **argv)
         {.name = "query", .takes = "TEXT", .help = "without the ?", .value = &call->query},
         {.name = "time", .takes = "TIME", .help = "when it comes, such as 2026-07-06T09:30:00Z", .value = &call->time},
         {.name = "client", .takes = "ADDRESS", .help = "where it comes from", .value = &call->client},
+        {.name = "answer", .takes = "FILE", .help = "also what becomes of this result, as JSON, or of a JSON-RPC message",
+         .value = &call->answer},
         {.name = "policy", .takes = "FILE", .help = "judge by these files; may be repeated", .many = &e.policies},
         {.name = "version", .takes = "N", .help = "judge by this stored version", .value = &e.version},
         {.name = "json", .help = "the answer as JSON", .flag = &e.as_json},
@@ -367,8 +428,9 @@ int cmd_policy__explain(int argc, char **argv)
     };
     const struct usage usage = {"callgate policy explain (--tool NAME | --call FILE | --test NAME | --seq N) [OPTIONS]",
                                 "Judges a call by the active version (a recorded one by the version that judged it), or by\n"
-                                "--policy files, and says why. Exit status 0: permit, 1: deny or hold. Nothing is sent or\n"
-                                "recorded.",
+                                "--policy files, and says why; with --answer also what rules for answers find where, and\n"
+                                "what becomes of it. Nothing that the answer holds is printed. Exit status 0: permit, 1:\n"
+                                "deny or hold, or something of the answer does not go on. Nothing is sent or recorded.",
                                 options, 0, 0};
     int operands, status;
 
@@ -383,6 +445,7 @@ int cmd_policy__explain(int argc, char **argv)
     policy_scratch_free(&e.scratch);
     recall_fini(&e.recall);
     mem_free(e.verdict);
+    mem_free(e.answered);
     doc_free(&e.doc);
     buf_fini(&e.words);
     explain_call_fini(&e.call);

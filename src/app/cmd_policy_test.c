@@ -139,7 +139,7 @@ static void tell_rule(void *context, const struct coverage_rule *rule)
     }
     one = doc_add_object(testing->rules, NULL);
     doc_text(one, "rule", rule->id);
-    doc_text(one, "effect", span_text(effect_text(rule->effect)));
+    doc_text(one, "effect", span_text(rule->effect));
     doc_bool(one, "monitor", rule->monitor);
     doc_text(one, "file", rule->file);
     doc_int(one, "line", rule->line);

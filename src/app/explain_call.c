@@ -19,6 +19,8 @@ void explain_call_init(struct explain_call *call)
     *call = (struct explain_call){.call = NULL};
     buf_init(&call->text, CALL_MAX_BYTES * 2);
     recorded_init(&call->recorded);
+    arena_init(&call->answer_arena, TREE_MAX_BYTES);
+    buf_init(&call->answer_text, CALL_MAX_BYTES * 2);
 }
 
 void explain_call_fini(struct explain_call *call)
@@ -26,6 +28,8 @@ void explain_call_fini(struct explain_call *call)
     policy_unref(&call->holder);
     buf_fini(&call->text);
     recorded_fini(&call->recorded);
+    arena_fini(&call->answer_arena);
+    buf_fini(&call->answer_text);
     mem_free(call->trail);
 }
 
@@ -139,6 +143,42 @@ static int read_file(struct explain_call *call)
         return complain(STATUS_CANNOT, "%s", why.text[0] ? why.text : code_text(code));
     (void)take_message(call, &code);
     return code == CODE_OK ? read_text(call, call->call) : complain(STATUS_CANNOT, "%s", code_text(code));
+}
+
+/* ---- what comes back ---- */
+
+/* Of a message what rules for answers call `$`: a result, an error, or the params of what the server says besides. */
+static void take_part(struct policy_answer *answer, const struct json_node *message)
+{
+    static const char *const parts[] = {"result", "error", "params"};
+    const struct json_node *method = json_member(message, SPAN_LIT("method")), *part = NULL;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && part == NULL; i++)
+        part = json_member(message, span_text(parts[i]));
+    answer->root = part;
+    answer->method = method != NULL ? method->text : SPAN_NONE;
+}
+
+int explain_call_answer(struct explain_call *call)
+{
+    struct policy_answer *answer = &call->answered;
+    struct json_fault fault = {0};
+    struct why why = {""};
+    struct buf text;
+    enum code code;
+
+    buf_init(&text, CALL_MAX_BYTES);
+    code = file_read(call->answer, FILE_ANY, CALL_MAX_BYTES, &text, &why);
+    if (code == CODE_OK)
+        code = json_read(buf_peek(&text), &json_reply_rules, &call->answer_text, &call->answer_arena, &answer->root, &fault);
+    buf_fini(&text);
+    if (code == CODE_INVALID && why.text[0] == '\0')
+        return complain(STATUS_USAGE, "%s: is no JSON, from byte %zu on: %s", call->answer, fault.offset, fault.text);
+    if (code != CODE_OK)
+        return complain(STATUS_CANNOT, "%s", why.text[0] != '\0' ? why.text : code_text(code));
+    if (answer->root->type == JSON_OBJECT && json_member(answer->root, SPAN_LIT("jsonrpc")) != NULL)
+        take_part(answer, answer->root);
+    return OPTIONS_GO;
 }
 
 /* ---- options ---- */

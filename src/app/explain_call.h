@@ -10,10 +10,11 @@
 
 #include "app/command.h"
 #include "past/recorded.h"
+#include "policy/answer.h"
 
 struct explain_call {
     /* as they were given; NULL: not */
-    const char *call, *test, *seq, *audit, *config;
+    const char *call, *test, *seq, *audit, *config, *answer;
     const char *tool, *prompt, *tenant, *principal, *upstream, *method, *answers, *time, *client, *path, *query;
     struct option_values args, groups, scopes, claims;
     /* what they became */
@@ -23,6 +24,9 @@ struct explain_call {
     struct recorded recorded;
     bool is_recorded;
     char *trail; /* recorded: the audit in which it was found */
+    struct policy_answer answered; /* --answer */
+    struct arena answer_arena;
+    struct buf answer_text;
 };
 
 void explain_call_init(struct explain_call *call);
@@ -30,6 +34,9 @@ void explain_call_fini(struct explain_call *call);
 
 /* Everything but --test, which needs its policy. Returns: OPTIONS_GO, or the exit status after a sentence. */
 int explain_call_make(struct explain_call *call);
+
+/* --answer: what comes back, as `answer:` of a test or as a JSON-RPC message. Returns: as above. */
+int explain_call_answer(struct explain_call *call);
 
 /* --test. */
 int explain_call_of_test(struct explain_call *call, const struct policy *policy);

@@ -16,9 +16,22 @@ struct rule_counts {
 
 struct coverage {
     struct policy *policy;
-    struct rule_counts *rules; /* by the policy's order */
+    struct rule_counts *rules; /* by the policy's order, those for answers behind the others */
     struct truths *conditions; /* by their numbers */
 };
+
+static uint32_t count_of(const struct policy *policy)
+{
+    return policy->rule_count + policy->answer_count;
+}
+
+static struct rule_counts *counts_of(struct coverage *coverage, const struct rule *rule)
+{
+    const struct policy *policy = coverage->policy;
+
+    return rule->answer == ANSWER_NONE ? &coverage->rules[rule - policy->rules]
+                                       : &coverage->rules[policy->rule_count + (size_t)(rule - policy->answers)];
+}
 
 enum code coverage_new(struct policy *policy, struct coverage **coverage)
 {
@@ -28,14 +41,14 @@ enum code coverage_new(struct policy *policy, struct coverage **coverage)
     if (made == NULL)
         return CODE_NOMEM;
     made->policy = policy_ref(policy);
-    made->rules = mem_array(policy->rule_count, sizeof *made->rules);
+    made->rules = mem_array(count_of(policy), sizeof *made->rules);
     made->conditions = mem_array(policy->condition_count, sizeof *made->conditions);
     if (made->rules == NULL || made->conditions == NULL) {
         coverage_free(coverage);
         return CODE_NOMEM;
     }
-    for (uint32_t i = 0; i < policy->rule_count; i++)
-        made->rules[i].rule = &policy->rules[i];
+    for (uint32_t i = 0; i < count_of(policy); i++)
+        made->rules[i].rule = i < policy->rule_count ? &policy->rules[i] : &policy->answers[i - policy->rule_count];
     return CODE_OK;
 }
 
@@ -56,7 +69,7 @@ void coverage_free(struct coverage **coverage)
 
 void coverage__rule(struct coverage *coverage, const struct rule *rule, bool applies)
 {
-    coverage->rules[rule - coverage->policy->rules].applied += applies;
+    counts_of(coverage, rule)->applied += applies;
 }
 
 void coverage__condition(struct coverage *coverage, const struct condition *condition, enum truth truth)
@@ -72,8 +85,10 @@ static void count_decided(struct coverage *coverage, struct span id)
 {
     const struct rule *rule = id.at ? policy_rule_by_id(coverage->policy, id) : NULL;
 
+    if (rule == NULL && id.at != NULL)
+        rule = policy_answer_by_id(coverage->policy, id);
     if (rule != NULL)
-        coverage->rules[rule - coverage->policy->rules].decided++;
+        counts_of(coverage, rule)->decided++;
 }
 
 struct coverage_counting {
@@ -140,7 +155,7 @@ static void tell_leaves(const struct telling_each *each, const struct condition 
 enum code coverage_each(const struct coverage *coverage, coverage_rule_fn rule, coverage_condition_fn condition, void *context)
 {
     const struct telling_each each = {coverage, condition, context};
-    uint32_t count = coverage->policy->rule_count;
+    uint32_t count = count_of(coverage->policy);
     const struct rule_counts **order = mem_array(count, sizeof *order);
 
     if (order == NULL)
@@ -151,7 +166,7 @@ enum code coverage_each(const struct coverage *coverage, coverage_rule_fn rule, 
     for (uint32_t i = 0; i < count; i++) {
         const struct rule *of = order[i]->rule;
         const struct coverage_rule told = {
-            .id = of->id, .file = of->source->path, .effect = of->effect, .monitor = of->monitor, .line = of->line,
+            .id = of->id, .file = of->source->path, .effect = words_effect(of), .monitor = of->monitor, .line = of->line,
             .applied = order[i]->applied, .decided = order[i]->decided};
 
         rule(context, &told);

@@ -17,7 +17,7 @@ void coverage_free(struct coverage **coverage);
 
 struct coverage_rule {
     struct span id, file;
-    enum effect effect;
+    const char *effect; /* static */
     bool monitor;
     int line;
     uint64_t applied, decided; /* tests */

@@ -11,8 +11,6 @@
 #define MISSED_SHOWN 20 /* rules that miss the call by one part of their match */
 #define TEXT_MAX ((size_t)1 << 16)
 
-#define SAY(telling, ...) ((telling)->out != NULL ? (void)buf_addf((telling)->out, __VA_ARGS__) : (void)0)
-
 static struct telling *telling_of(struct trace *heard)
 {
     return (struct telling *)heard; /* its first member */
@@ -23,9 +21,7 @@ static void indent(struct telling *telling)
     SAY(telling, "%*s", 2 + 2 * (int)telling->depth, "");
 }
 
-/* Tells what words.c wrote into telling->text: behind `before`, and as the document's member. Takes: before NULL: the document
- * alone; doc NULL: words alone. */
-static void tell_text(struct telling *telling, const char *before, struct doc *doc, const char *key)
+void telling__text(struct telling *telling, const char *before, struct doc *doc, const char *key)
 {
     enum code code = buf_code(&telling->text);
 
@@ -67,7 +63,7 @@ static struct doc *put_rule(struct telling *telling, const struct rule *rule, en
     struct doc *doc = doc_add_object(telling->rules, NULL);
 
     doc_text(doc, "rule", rule->id);
-    doc_text(doc, "effect", span_text(effect_text(rule->effect)));
+    doc_text(doc, "effect", span_text(words_effect(rule)));
     doc_bool(doc, "monitor", rule->monitor);
     doc_text(doc, "file", rule->source->path);
     doc_int(doc, "line", rule->line);
@@ -84,7 +80,7 @@ static void tell_rule(struct trace *heard, const struct rule *rule, enum truth m
 
     telling->depth = 0;
     *level(telling) = (struct trace_level){.self = doc};
-    SAY(telling, "%s %.*s (%s:%d)%s: its match holds", effect_text(rule->effect), SPAN_ARG(rule->id), rule->source->path_text,
+    SAY(telling, "%s %.*s (%s:%d)%s: its match holds", words_effect(rule), SPAN_ARG(rule->id), rule->source->path_text,
         rule->line, rule->monitor ? ", monitored" : "");
     if (match == TRUTH_UNDECIDED) {
         SAY(telling, " or not: %s is undecided", policy_dimension_text[undecided]);
@@ -92,7 +88,7 @@ static void tell_rule(struct trace *heard, const struct rule *rule, enum truth m
     }
     words_limits(&telling->text, rule->limit);
     if (rule->limit != NULL)
-        tell_text(telling, "\n  ", doc, "limit");
+        telling__text(telling, "\n  ", doc, "limit");
     SAY(telling, "\n");
     words_until(telling->out, doc, rule, telling->question);
 }
@@ -103,7 +99,9 @@ static void tell_applies(struct trace *heard, const struct rule *rule, enum trut
     struct doc *doc = telling->levels[0].self;
 
     SAY(telling, "  => %s: the rule %s", policy_truth_text(truth), applies ? "applies" : "does not apply");
-    if (truth == TRUTH_UNDECIDED)
+    if (truth == TRUTH_UNDECIDED && rule->answer != ANSWER_NONE)
+        SAY(telling, ", because what is undecided counts as met");
+    else if (truth == TRUTH_UNDECIDED)
         SAY(telling, rule->effect == EFFECT_PERMIT ? ", because an undecided permit opens nothing"
                                                    : ", because an undecided %s closes", effect_text(rule->effect));
     if (applies && rule->monitor)
@@ -190,7 +188,7 @@ static void tell_manner(struct telling *telling, const struct condition *leaf, s
 
         doc_text(op, "operator", span_text(leaf->ops[i].operator->word));
         words_op(&telling->text, &leaf->ops[i]);
-        tell_text(telling, NULL, op, "asks");
+        telling__text(telling, NULL, op, "asks");
         if (leaf->ops[i].operator->has_anchor)
             doc_text(op, "anchor", leaf->ops[i].whole ? SPAN_LIT("whole") : SPAN_LIT("anywhere"));
     }
@@ -204,7 +202,7 @@ static void say_asked(struct telling *telling, const struct condition *leaf)
     indent(telling);
     words_variables(telling->out, level(telling)->self, leaf, telling->question);
     words_ops(&telling->text, leaf);
-    tell_text(telling, "asks: ", NULL, NULL);
+    telling__text(telling, "asks: ", NULL, NULL);
     SAY(telling, "%s%s\n", only_exists ? "" : "; absent: ", only_exists ? "" : policy_truth_text(leaf->absent));
 }
 
@@ -244,7 +242,7 @@ static void tell_enter(struct trace *heard, const struct condition *condition)
         doc_text(doc, "polarity", span_text(polarity(condition)));
         indent(telling);
         words_fact(&telling->text, condition->fact);
-        tell_text(telling, "asks: ", doc, "asks");
+        telling__text(telling, "asks: ", doc, "asks");
     } else if (condition->kind != CONDITION_LEAF) {
         SAY(telling, " (%s)", joined[condition->kind]);
     } else if (condition->op_count > 0) {
@@ -305,14 +303,24 @@ static void say_quoted(struct telling *telling, const char *before, struct span 
         json_write_string(telling->out, text);
 }
 
+/* What an answer holds may be what must not be seen: it is not told here either. */
+static bool is_kept_back(const struct telling *telling, const struct condition *leaf)
+{
+    return telling->answered != NULL && leaf->from == FROM_VALUE;
+}
+
 static void say_value(struct telling *telling, const struct condition *leaf, const struct json_node *value)
 {
     struct span shown = utf8_cut(value->raw, VALUE_SHOWN);
 
     indent(telling);
+    if (is_kept_back(telling, leaf)) {
+        SAY(telling, "%s of %zu bytes", leaf->asks_keys ? "a name" : "a value", value->raw.len);
+        return;
+    }
     if (leaf->op_count == 0) {
         words_text(&telling->text, value->key);
-        tell_text(telling, "`", NULL, NULL);
+        telling__text(telling, "`", NULL, NULL);
         SAY(telling, "` is not listed: ");
     }
     if (trace_is_joined(value) || leaf->asks_keys)
@@ -334,8 +342,11 @@ static void tell_value(struct trace *heard, const struct condition *leaf, const 
         doc = add_value(telling);
         if (leaf->op_count == 0)
             doc_text(doc, "not_listed", value->key);
-        doc_text(doc, trace_is_joined(value) ? "joined" : leaf->asks_keys ? "name" : "json",
-                 span_part(leaf->asks_keys ? value->text : value->raw, 0, TEXT_MAX));
+        if (is_kept_back(telling, leaf))
+            doc_int(doc, "bytes", (int64_t)value->raw.len);
+        else
+            doc_text(doc, trace_is_joined(value) ? "joined" : leaf->asks_keys ? "name" : "json",
+                     span_part(leaf->asks_keys ? value->text : value->raw, 0, TEXT_MAX));
         if (hidden != NULL && question_hides(hidden, value)) {
             SAY(telling, " (not recorded)");
             doc_bool(doc, "recorded", false);
@@ -344,13 +355,14 @@ static void tell_value(struct trace *heard, const struct condition *leaf, const 
         put_truth(doc, truth);
         if (truth != TRUTH_TRUE && leaf->op_count > 1 && telling->failed != NULL) {
             words_op(&telling->text, telling->failed);
-            tell_text(telling, " by ", doc, "by");
+            telling__text(telling, " by ", doc, "by");
         }
         SAY(telling, "\n");
-        words_made(&telling->text, leaf, value);
+        if (!is_kept_back(telling, leaf))
+            words_made(&telling->text, leaf, value);
         if (buf_len(&telling->text) > 0) {
             indent(telling);
-            tell_text(telling, "", doc, "made");
+            telling__text(telling, "", doc, "made");
             SAY(telling, "\n");
         }
     }
@@ -371,7 +383,8 @@ static void put_reading(struct telling *telling, const struct trace_reading *see
     by = doc_add_array(doc, "by");
     for (size_t i = 0; i < seen->depth; i++)
         doc_text(by, NULL, span_text(policy_decoder_text[seen->chain[i]]));
-    doc_text(doc, "text", span_part(seen->text, 0, TEXT_MAX));
+    if (telling->answered == NULL)
+        doc_text(doc, "text", span_part(seen->text, 0, TEXT_MAX));
     doc_int(doc, "of", seen->count);
     put_truth(doc, seen->truth);
 }
@@ -387,7 +400,10 @@ static void tell_reading(struct trace *heard, const struct trace_reading *seen)
     SAY(telling, "%s is %s on ", seen->op->operator->word, policy_truth_text(seen->truth));
     for (size_t i = 0; i < seen->depth; i++)
         SAY(telling, "%s%s", i == 0 ? "its reading by " : ", then ", policy_decoder_text[seen->chain[i]]);
-    say_quoted(telling, seen->depth == 0 ? "the string itself " : " ", shown);
+    if (telling->answered == NULL)
+        say_quoted(telling, seen->depth == 0 ? "the string itself " : " ", shown);
+    else
+        SAY(telling, seen->depth == 0 ? "the string itself" : "");
     SAY(telling, "%s, one of %u readings\n", shown.len < seen->text.len ? "..." : "", seen->count);
     put_reading(telling, seen);
 }
@@ -421,16 +437,16 @@ static void say_name(struct telling *telling, const char *before, struct span na
     if (name.len == 0)
         return;
     words_text(&telling->text, name);
-    tell_text(telling, before, NULL, NULL);
+    telling__text(telling, before, NULL, NULL);
 }
 
-static void say_question(struct telling *telling, const struct question *q)
+void telling__question(struct telling *telling, const struct question *q)
 {
     say_name(telling, "", q->principal);
     say_name(telling, " of tenant ", q->tenant);
     words_held(&telling->text, " in the groups ", q, DIM_GROUP);
     words_held(&telling->text, " with the scopes ", q, DIM_SCOPE);
-    tell_text(telling, "", NULL, NULL);
+    telling__text(telling, "", NULL, NULL);
     say_name(telling, " asks ", q->method);
     say_name(telling, " ", q->tool);
     say_name(telling, " about the tool ", q->shown);
@@ -485,25 +501,24 @@ static void tell_missed(struct telling *telling, const struct rule *rule, enum d
 
     words_limits(&telling->text, rule->limit);
     if (rule->limit != NULL)
-        tell_text(telling, NULL, doc, "limit");
-    SAY(telling, "%s %.*s (%s:%d): its match misses by %s", effect_text(rule->effect), SPAN_ARG(rule->id),
+        telling__text(telling, NULL, doc, "limit");
+    SAY(telling, "%s %.*s (%s:%d): its match misses by %s", words_effect(rule), SPAN_ARG(rule->id),
         rule->source->path_text, rule->line, policy_dimension_text[missed]);
     doc_text(doc, "misses_by", span_text(policy_dimension_text[missed]));
     words_names(&telling->text, &rule->match.by[missed]);
-    tell_text(telling, " ", doc, "takes");
+    telling__text(telling, " ", doc, "takes");
     doc_bool(doc, "applies", false);
     SAY(telling, "\n");
 }
 
-/* Rules that concern the call but for one part of their match: what an author looks for who wonders where a rule is. */
-static void say_missed(struct telling *telling, const struct policy *policy, const struct question *question)
+void telling__missed(struct telling *telling, const struct rule *rules, uint32_t rule_count, const struct question *question)
 {
     struct regex_budget budget;
     unsigned told = 0;
 
     regex_budget_init(&budget);
-    for (uint32_t i = 0; i < policy->rule_count && !budget.spent && told <= MISSED_SHOWN; i++) {
-        const struct rule *rule = &policy->rules[i];
+    for (uint32_t i = 0; i < rule_count && !budget.spent && told <= MISSED_SHOWN; i++) {
+        const struct rule *rule = &rules[i];
         enum dimension missed = DIM_COUNT;
         unsigned count = 0;
 
@@ -523,31 +538,6 @@ static void say_missed(struct telling *telling, const struct policy *policy, con
     }
 }
 
-/* What of the answer a route that keeps answers leaves out; which values these are, nobody knows before it is there. */
-static void say_answer(struct telling *telling, const struct policy *policy, const struct question *question)
-{
-    struct regex_budget budget;
-    enum dimension undecided;
-    unsigned told = 0;
-
-    regex_budget_init(&budget);
-    for (uint32_t i = 0; i < policy->redaction_count; i++) {
-        const struct redaction *redaction = &policy->redactions[i];
-        enum truth match = redaction->of[REDACT_ANSWER].count == 0
-                               ? TRUTH_FALSE
-                               : policy_match(&redaction->match, DIM_TENANT, DIM_COUNT, question, &budget, &undecided);
-
-        for (uint32_t p = 0; p < redaction->of[REDACT_ANSWER].count && match != TRUTH_FALSE; p++) {
-            struct span path = match == TRUTH_UNDECIDED ? SPAN_LIT("$") : redaction->of[REDACT_ANSWER].path[p].text;
-
-            SAY(telling, "%s%.*s", told++ == 0 ? "redacted in the audit, of the answer: " : ", ", SPAN_ARG(path));
-            if (telling->answer != NULL)
-                doc_text(telling->answer, NULL, path);
-        }
-    }
-    SAY(telling, "%s", told > 0 ? "\n" : "");
-}
-
 static void explain(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
                     struct telling *telling, struct verdict *verdict)
 {
@@ -555,21 +545,21 @@ static void explain(const struct policy *policy, const struct question *question
 
     regex_budget_init(&budget);
     telling->question = question;
-    say_question(telling, question);
+    telling__question(telling, question);
     policy_judge(policy, question, &budget, scratch, &telling->heard, verdict);
     if (policy != NULL && verdict->rule_count == 0 && verdict->reason != REASON_MEMORY)
         SAY(telling, "no rule applies\n");
     if (policy != NULL)
-        say_missed(telling, policy, question);
+        telling__missed(telling, policy->rules, policy->rule_count, question);
     say_verdict(telling, verdict);
     if (policy != NULL)
-        say_answer(telling, policy, question);
+        telling__left_out(telling, policy, question);
 }
 
 struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer, struct coverage *coverage)
 {
     struct telling telling = {
-        .heard = {.rule = tell_rule, .limit = tell_limit, .applies = tell_applies, .granted = tell_granted,
+        .heard = {.rule = tell_rule, .limit = tell_limit, .applies = tell_applies, .found = telling__found, .granted = tell_granted,
                   .hidden = tell_hidden, .enter = tell_enter, .leave = tell_leave, .fact = tell_fact, .op = tell_op,
                   .reading = tell_reading, .too_many = tell_too_many, .value = tell_value, .absent = tell_absent},
         .out = out, .rules = rules, .answer = answer, .coverage = coverage};

@@ -9,6 +9,7 @@
 #define AUTHOR_EXPLAIN_H
 
 #include "json/doc.h"
+#include "policy/answer.h"
 #include "policy/policy.h"
 
 /* In words: candidates, each condition, the value it saw, polarity, quantifier, anchoring, what decided. */
@@ -20,5 +21,16 @@ enum code explain_text(const struct policy *policy, const struct question *quest
  * of the answer that are redacted; NULL: nobody asks. */
 enum code explain_doc(const struct policy *policy, const struct question *question, struct policy_scratch *scratch,
                       struct verdict *verdict, struct doc *rules, struct doc *answer) MUST_USE;
+
+/* Where it goes; NULL: nowhere. */
+struct explain_to {
+    struct buf *words;
+    struct doc *rules; /* as above */
+    struct doc *found; /* an array: which rule found what, where */
+};
+
+/* What becomes of an answer. Of what it holds nothing is told but where something was found: it may be a secret. */
+enum code explain_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
+                         struct policy_scratch *scratch, struct answer_verdict *verdict, const struct explain_to *to) MUST_USE;
 
 #endif

@@ -27,6 +27,9 @@ struct telling {
     struct buf *out;           /* words; NULL: none */
     struct doc *rules;         /* the same as a document, an array; NULL: none */
     struct doc *answer;        /* paths of the answer that are redacted, an array; NULL: none */
+    const struct policy *policy;
+    const struct policy_answer *answered; /* rules for answers are told of, and nothing that the answer holds; or NULL */
+    struct doc *found;         /* what they found, an array; NULL: none */
     struct coverage *coverage; /* what the walk met is counted there; NULL: nowhere */
     const struct question *question;
     struct buf text;           /* what words.c says for a document */
@@ -40,6 +43,22 @@ struct telling {
 
 /* Takes: out, rules, answer, coverage: as the members. Whoever has it ends its `text`. */
 struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer, struct coverage *coverage);
+
+#define SAY(telling, ...) ((telling)->out != NULL ? (void)buf_addf((telling)->out, __VA_ARGS__) : (void)0)
+
+/* Tells what words.c wrote into telling->text: behind `before`, and as the document's member. Takes: before NULL: the document
+ * alone; doc NULL: words alone. */
+void telling__text(struct telling *telling, const char *before, struct doc *doc, const char *key);
+
+/* Who asks what. */
+void telling__question(struct telling *telling, const struct question *question);
+/* Rules that concern the call but for one part of their match: what an author looks for who wonders where a rule is. */
+void telling__missed(struct telling *telling, const struct rule *rules, uint32_t rule_count, const struct question *question);
+
+/* explain_answer.c */
+/* What of the answer a route that keeps answers leaves out; which values these are, nobody knows before it is there. */
+void telling__left_out(struct telling *telling, const struct policy *policy, const struct question *question);
+void telling__found(struct trace *heard, const struct rule *rule, const struct trace_found *found);
 
 struct span telling__short_label(const struct condition *condition); /* without the rule's id */
 

@@ -256,6 +256,11 @@ void words_held(struct buf *out, const char *before, const struct question *ques
         buf_addf(out, "%s some that were not recorded", held.count > 0 ? " and" : before);
 }
 
+const char *words_effect(const struct rule *rule)
+{
+    return rule->answer != ANSWER_NONE ? answer_effect_text(rule->answer) : effect_text(rule->effect);
+}
+
 void words_names(struct buf *out, const struct names *names)
 {
     buf_add_text(out, names->given ? "[" : "all");

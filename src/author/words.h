@@ -26,6 +26,7 @@ void words_until(struct buf *out, struct doc *doc, const struct rule *rule, cons
 void words_ops(struct buf *out, const struct condition *leaf);   /* "is integer, max 100" */
 /* What the leaf's variables stand for in the call: "{principal} is bob; ". Takes: out, doc: NULL takes nothing. */
 void words_variables(struct buf *out, struct doc *doc, const struct condition *leaf, const struct question *question);
+const char *words_effect(const struct rule *rule);           /* "forbid", or "redact" of a rule for answers */
 void words_names(struct buf *out, const struct names *names);    /* "[shop, 'team-*']" */
 /* What of a dimension from DIM_HELD on who asks has: " in the groups a, b and 300 more"; nothing where it has none. */
 void words_held(struct buf *out, const char *before, const struct question *question, enum dimension dimension);

@@ -138,6 +138,18 @@ static struct span match_label(struct judging_answer *judging, const struct answ
     return span_of(at, one->rule->id.len + where.len + word.len);
 }
 
+static void tell_found(const struct rule_walk *walk, struct answering *one)
+{
+    if (walk->trace == NULL)
+        return;
+    policy__sort_cuts(&one->cuts);
+    for (uint32_t i = 0; i < one->cuts.count; i++) {
+        const struct cut *cut = &one->cuts.cut[i];
+
+        walk->trace->found(walk->trace, one->rule, &(struct trace_found){cut->string, cut->within, cut->at, cut->len, cut->name});
+    }
+}
+
 /* Undecided is the safe side: what cannot be cut for certain stays here. A flag stops nothing, and flags. */
 static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, struct answering *one)
 {
@@ -162,8 +174,11 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
         if (rule->answer == ANSWER_REDACT) {
             policy__cut_likewise(walk, &one->cuts);
             policy__sort_cuts(&one->cuts);
+            tell_found(walk, one);
             if (!policy__can_cut(walk, &one->cuts))
                 one->why = one->cuts.undecided ? ANSWER_UNDECIDED : ANSWER_NOT_IN_TEXT;
+        } else {
+            tell_found(walk, one);
         }
     }
     if (one->why != ANSWER_AS_WRITTEN)

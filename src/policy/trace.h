@@ -27,11 +27,20 @@ static inline bool trace_is_joined(const struct json_node *value)
     return value->type == JSON_STRING && value->key.at != NULL && value->raw.at == value->text.at;
 }
 
+/* What a rule for answers found. */
+struct trace_found {
+    const struct json_node *string;   /* in which it stands; NULL: in none, but in a number, a name or a decoded reading */
+    const struct path_inside *within; /* the text that holds the JSON in which the string stands; or NULL */
+    size_t at, len;
+    struct span name; /* of the detector; of an operator that is none the rule's id */
+};
+
 /* The first member of what the listener is; all are set. */
 struct trace {
     void (*rule)(struct trace *trace, const struct rule *rule, enum truth match, enum dimension undecided);
     void (*limit)(struct trace *trace, const struct policy_limit *limit, enum truth known, uint64_t amount, bool fits);
     void (*applies)(struct trace *trace, const struct rule *rule, enum truth truth, bool applies);
+    void (*found)(struct trace *trace, const struct rule *rule, const struct trace_found *found);
     void (*granted)(struct trace *trace, enum policy_known granted);
     void (*hidden)(struct trace *trace); /* the tool that is described */
     void (*enter)(struct trace *trace, const struct condition *condition);

@@ -18,7 +18,7 @@ static void tell_rule(void *context, const struct coverage_rule *rule)
     char line[256];
 
     snprintf(line, sizeof line, "%.*s:%d %.*s %s%s decided %d applied %d\n", SPAN_ARG(rule->file), rule->line,
-             SPAN_ARG(rule->id), effect_text(rule->effect), rule->monitor ? " monitored" : "", (int)rule->decided,
+             SPAN_ARG(rule->id), rule->effect, rule->monitor ? " monitored" : "", (int)rule->decided,
              (int)rule->applied);
     note(context, line);
 }
@@ -87,6 +87,26 @@ static void test_counts(void **state)
                         "p.yaml:7 n permit decided 0 applied 0\n");
 }
 
+/* 9.2: rules for answers are counted as others are, and tests of answers for them. */
+static void test_counts_answers(void **state)
+{
+    (void)state;
+    assert_string_equal(cover("policy: p\n"
+                              "rules: [{id: p, effect: permit, match: {tools: [t]}}]\n"
+                              "answers:\n"
+                              "  - {id: b, effect: withhold, match: {tools: [t]}, when: [{size: result, max: 90}]}\n"
+                              "  - {id: c, effect: redact, match: {tools: [t]}, when: [{value: '$..*', matches: 'x+'}]}\n"
+                              "tests:\n"
+                              "  - {name: one, call: {tool: t}, answer: {a: xx}, expect: redact}\n"
+                              "  - {name: two, call: {tool: t}, answer: {a: b}, expect: pass}\n"
+                              "  - {name: three, call: {tool: t}, expect: {verdict: permit}}\n", NULL, 3),
+                        "p.yaml:2 p permit decided 1 applied 1\n"
+                        "p.yaml:4 b withhold decided 0 applied 0\n"
+                        "  when[0] size 0/2/0\n"
+                        "p.yaml:5 c redact decided 1 applied 1\n"
+                        "  when[0] value $..* matches 1/1/0\n");
+}
+
 /* 2.4: what the filter leaves out is not seen. */
 static void test_filter(void **state)
 {
@@ -125,7 +145,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_counts_answers),
         cmocka_unit_test(test_filter),
         cmocka_unit_test(test_memory),
     };

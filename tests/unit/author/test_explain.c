@@ -316,10 +316,65 @@ static void test_answers(void **state)
     court_close(&court);
 }
 
+#define SECRET "4111111111111111"
+#define BACK                                                                                                    \
+    "policy: p\n"                                                                                               \
+    "rules: [{id: p, effect: permit, match: {tools: [t]}}]\n"                                                   \
+    "answers:\n"                                                                                                \
+    "  - {id: cards, effect: redact, match: {tools: [t]}, when: [{value: '$..*', matches: '4[0-9]{15}'}]}\n"    \
+    "  - {id: words, effect: flag, match: {tools: [t]}, when: [{value: '$..*', contains: Hidden, decode: [base64]}]}\n" \
+    "  - {id: names, effect: flag, mode: monitor, match: {tools: [t]}, when: [{value: '$..*', keys: true, matches: '4[0-9]{15}'}]}\n" \
+    "  - {id: other, effect: withhold, match: {tools: [t], upstreams: [elsewhere]}}\n"
+
+/* 9.2: which rule finds what where, in words and as a document; nothing of what the answer holds is in either, not even where it
+ * stands in a member's name, in JSON inside a text or behind a decoder. */
+static void test_what_comes_back(void **state)
+{
+    static const char answer_text[] =
+        "{\"content\":[{\"text\":\"{\\\"card\\\":\\\"is " SECRET "\\\",\\\"" SECRET "\\\":{\\\"x\\\":\\\"" SECRET "\\\"}}\"},"
+        "{\"text\":\"SGlkZGVu\"},{\"text\":\"plainly Hidden\"}],\"_meta\":{\"n\":" SECRET "}}";
+    struct question question = plain_question();
+    static struct answer_verdict verdict;
+    struct doc *doc = doc_object();
+    struct policy_answer answer = {.root = NULL};
+    static char words[16384];
+    struct court court;
+    struct buf out, json;
+
+    (void)state;
+    court_open(&court, BACK);
+    buf_init(&out, 1 << 20);
+    buf_init(&json, 1 << 20);
+    answer.root = court_tree(&court, span_text(answer_text));
+    assert_int_equal(explain_answer(court.policy, &question, &answer, court.scratch, &verdict,
+                                    &(struct explain_to){&out, doc_add_array(doc, "rules"), doc_add_array(doc, "found")}), CODE_OK);
+    assert_int_equal(doc_print(doc, &json), CODE_OK);
+    (void)snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&out)));
+    holds(words, "redact cards (p.yaml:4): its match holds");
+    holds(words, "found cards in $.content[0].text, in the JSON of that text in $.card, 16 bytes at byte 3\n");
+    holds(words, "$.(a name that is not shown).x, 16 bytes at byte 0\n");
+    holds(words, "found cards where nothing can be cut out");
+    holds(words, "found words in $.content[2].text, 6 bytes at byte 8\n");
+    holds(words, "withhold other (p.yaml:7): its match misses by upstreams [elsewhere]\n");
+    holds(words, "answer: withhold by cards, because what was found is in no text that could be cut\n");
+    holds(words, "\nfound: ");
+    assert_null(strstr(words, SECRET));
+    assert_null(strstr(words, "SGlkZGVu"));
+    (void)snprintf(words, sizeof words, "%.*s", SPAN_ARG(buf_peek(&json)));
+    holds(words, "\"found\":\"cards\",\"path\":\"$.content[0].text\",\"inside\":\"$.card\",\"at\":3,\"bytes\":16");
+    assert_null(strstr(words, SECRET));
+    assert_null(strstr(words, "SGlkZGVu"));
+    assert_null(strstr(words, "plainly"));
+    doc_free(&doc);
+    buf_fini(&out);
+    buf_fini(&json);
+    court_close(&court);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_what_comes_back),
         cmocka_unit_test(test_words), cmocka_unit_test(test_more_words), cmocka_unit_test(test_facts), cmocka_unit_test(test_document),
         cmocka_unit_test(test_same_as_eval), cmocka_unit_test(test_shortened),
         cmocka_unit_test(test_cases),     cmocka_unit_test(test_references),
