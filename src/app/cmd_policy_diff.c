@@ -110,6 +110,12 @@ static void print_also(const struct diff_change *change)
     }
 }
 
+/* Whether calls could flip by it. */
+static bool is_of_calls(enum diff_way way)
+{
+    return way != DIFF_NOTHING && way != DIFF_KEEPS_BACK && way != DIFF_LETS_BACK;
+}
+
 static void print_changes(const struct diff *diff)
 {
     for (size_t i = 0; i < diff->change_count; i++) {
@@ -118,15 +124,15 @@ static void print_changes(const struct diff *diff)
         if (i == 0 || diff->changes[i - 1].way != change->way)
             printf("\n%s:\n", diff_way_text(change->way));
         if (change->rule.at != NULL)
-            print_safely(stdout, "  %s %.*s (%.*s:%d) ", effect_text(change->effect), SPAN_ARG(change->rule),
+            print_safely(stdout, "  %s %.*s (%.*s:%d) ", change->effect, SPAN_ARG(change->rule),
                          SPAN_ARG(change->file), change->line);
         else
             printf("  ");
         print_safely(stdout, "%.*s", SPAN_ARG(change->text));
         print_also(change);
-        if (change->way != DIFF_NOTHING && change->probes > 0)
+        if (is_of_calls(change->way) && change->probes > 0)
             printf(" [%" PRIu64 " %s by this]", change->probes, change->probes == 1 ? "call flips" : "calls flip");
-        else if (change->way != DIFF_NOTHING)
+        else if (is_of_calls(change->way))
             printf(" [no call that was tried flips by this]");
         putchar('\n');
     }
@@ -160,6 +166,29 @@ static void print_flips(const struct diff *diff)
     }
 }
 
+static void print_back(const char *before, enum answer_effect effect, struct span rule)
+{
+    printf("%s%s", before, effect == ANSWER_NONE ? "goes on" : answer_effect_text(effect));
+    if (rule.at != NULL)
+        printf(" by %.*s", SPAN_ARG(rule));
+}
+
+static void print_backs(const struct diff *diff)
+{
+    printf("\n%" PRIu64 " answers were tried (%" PRIu64 " of tests): with %" PRIu64 " something else is done\n", diff->answers,
+           diff->answers_of_tests, diff->answers_changed);
+    for (size_t i = 0; i < diff->back_count; i++) {
+        const struct diff_back *back = &diff->backs[i];
+
+        printf("%8" PRIu64 "  ", back->answers);
+        print_back("", back->before, back->before_rule);
+        print_back(" -> ", back->after, back->after_rule);
+        if (back->test.at != NULL)
+            print_safely(stdout, "\n          as in the test `%.*s`", SPAN_ARG(back->test));
+        putchar('\n');
+    }
+}
+
 static void print_diff(const struct diffing *d, const struct diff *diff)
 {
     printf("%s -> %s\n", d->names[0], d->names[1]);
@@ -172,6 +201,8 @@ static void print_diff(const struct diffing *d, const struct diff *diff)
     print_changes(diff);
     if (diff->probes > 0)
         print_flips(diff);
+    if (diff->answers > 0)
+        print_backs(diff);
     if (diff->tests_before != diff->tests_after)
         printf("tests: %" PRIu64 " -> %" PRIu64 "\n", diff->tests_before, diff->tests_after);
 }
@@ -195,7 +226,7 @@ static void fill_changes(struct doc *list, const struct diff *diff)
         doc_text(one, "way", span_text(diff_way_text(change->way)));
         if (change->rule.at != NULL) {
             doc_text(one, "rule", change->rule);
-            doc_text(one, "effect", span_text(effect_text(change->effect)));
+            doc_text(one, "effect", span_text(change->effect));
             doc_text(one, "file", change->file);
             doc_int(one, "line", change->line);
             doc_int(one, "calls", (int64_t)change->probes);
@@ -204,6 +235,21 @@ static void fill_changes(struct doc *list, const struct diff *diff)
                 doc_text(also, NULL, rule);
         }
         doc_text(one, "text", change->text);
+    }
+}
+
+static void fill_backs(struct doc *list, const struct diff *diff)
+{
+    for (size_t i = 0; i < diff->back_count; i++) {
+        const struct diff_back *back = &diff->backs[i];
+        struct doc *one = doc_add_object(list, NULL), *before = doc_add_object(one, "before"), *after = doc_add_object(one, "after");
+
+        doc_int(one, "answers", (int64_t)back->answers);
+        doc_text(before, "effect", span_text(answer_effect_text(back->before)));
+        doc_text_or_null(before, "rule", back->before_rule);
+        doc_text(after, "effect", span_text(answer_effect_text(back->after)));
+        doc_text_or_null(after, "rule", back->after_rule);
+        doc_text_or_null(one, "test", back->test);
     }
 }
 
@@ -228,6 +274,10 @@ static int print_diff_json(const struct diffing *d, const struct diff *diff)
         fill_verdict(doc_add_object(one, "after"), &diff->flips[i].after);
         doc_text(one, "example", diff->flips[i].example);
     }
+    doc_int(doc, "answers_tried", (int64_t)diff->answers);
+    doc_int(doc, "answers_of_tests", (int64_t)diff->answers_of_tests);
+    doc_int(doc, "answers_changed", (int64_t)diff->answers_changed);
+    fill_backs(doc_add_array(doc, "answers"), diff);
     doc_int(doc, "tests_before", (int64_t)diff->tests_before);
     doc_int(doc, "tests_after", (int64_t)diff->tests_after);
     return print_doc(&doc);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/diff_priv.h"
+#include "author/words.h"
 
 #include <stdlib.h>
 
@@ -14,6 +15,8 @@ const char *diff_way_text(enum diff_way way)
     case DIFF_DENIES: return "becomes denied";
     case DIFF_HOLDS: return "becomes held for approval";
     case DIFF_RELEASES: return "is no longer held for approval";
+    case DIFF_KEEPS_BACK: return "keeps more of answers back";
+    case DIFF_LETS_BACK: return "lets more of answers go on";
     case DIFF_NOTHING:
     case DIFF_WAYS: break;
     }
@@ -25,8 +28,13 @@ const char *diff_way_text(enum diff_way way)
 struct side {
     const struct policy *policy;
     struct yaml_tree **trees;  /* by source */
-    struct diff_rule *rules;   /* by id */
+    struct diff_rule *rules, *answers; /* by id; those for calls, those for answers */
 };
+
+static int by_id(const void *a, const void *b)
+{
+    return span_compare(((const struct diff_rule *)a)->rule->id, ((const struct diff_rule *)b)->rule->id);
+}
 
 /* The texts compiled, so that they read. */
 static enum code read_side(struct side *side, const struct policy *policy)
@@ -36,10 +44,15 @@ static enum code read_side(struct side *side, const struct policy *policy)
     side->policy = policy;
     side->trees = mem_array(policy->source_count + 1, sizeof *side->trees);
     side->rules = mem_array(policy->rule_count + 1, sizeof *side->rules);
-    if (side->trees == NULL || side->rules == NULL)
+    side->answers = mem_array(policy->answer_count + 1, sizeof *side->answers);
+    if (side->trees == NULL || side->rules == NULL || side->answers == NULL)
         return CODE_NOMEM;
     for (uint32_t i = 0; i < policy->rule_count; i++)
         side->rules[i].rule = policy->by_id[i];
+    for (uint32_t i = 0; i < policy->answer_count; i++)
+        side->answers[i].rule = &policy->answers[i];
+    if (policy->answer_count > 0)
+        qsort(side->answers, policy->answer_count, sizeof *side->answers, by_id);
     for (uint32_t i = 0; i < policy->source_count && code == CODE_OK; i++) {
         struct faults faults;
 
@@ -54,18 +67,19 @@ static int id_against(const void *id, const void *rule)
     return span_compare(*(const struct span *)id, ((const struct diff_rule *)rule)->rule->id);
 }
 
-static void take_nodes(struct side *side)
+/* Takes: key: under which they stand in the files. */
+static void take_nodes(const struct side *side, const char *key, struct diff_rule *of, uint32_t count)
 {
     for (uint32_t i = 0; i < side->policy->source_count; i++) {
         const struct yaml_node *root = yaml_root(side->trees[i]);
-        const struct yaml_node *rules = yaml_member(root, "rules");
+        const struct yaml_node *rules = yaml_member(root, key);
 
         for (const struct yaml_node *node = rules ? rules->child : NULL; node != NULL; node = node->next) {
             const struct yaml_node *id = yaml_member(node, "id");
             struct diff_rule *rule = NULL;
 
             if (id != NULL)
-                rule = bsearch(&id->text, side->rules, side->policy->rule_count, sizeof *rule, id_against);
+                rule = count > 0 ? bsearch(&id->text, of, count, sizeof *rule, id_against) : NULL;
             if (rule == NULL)
                 continue;
             rule->node = node;
@@ -82,6 +96,7 @@ static void free_side(struct side *side)
         yaml_tree_free(&side->trees[i]);
     mem_free(side->trees);
     mem_free(side->rules);
+    mem_free(side->answers);
 }
 
 /* ---- both ---- */
@@ -91,7 +106,8 @@ static bool is_renamed(const struct diff_pair *gone, const struct diff_pair *cam
 {
     const struct yaml_node *a = gone->before.node, *b = came->after.node;
 
-    if (a == NULL || b == NULL || a->count != b->count || gone->before.rule->effect != came->after.rule->effect)
+    if (a == NULL || b == NULL || a->count != b->count ||
+        strcmp(words_effect(gone->before.rule), words_effect(came->after.rule)) != 0)
         return false;
     for (const struct yaml_node *member = a->child; member != NULL; member = member->next) {
         const struct yaml_node *other = diff__member(b, member->key);
@@ -115,23 +131,22 @@ static void pair_renamed(struct diff_pair *pairs, size_t count)
             }
 }
 
-static enum code compare_rules(struct diff *diff, struct side *before, struct side *after, struct diff_pair *pairs,
-                               size_t *count)
+/* Takes: counts: of the rules before and after, which are by id. */
+static enum code compare_rules(struct diff *diff, const struct diff_rule *before, const struct diff_rule *after,
+                               const uint32_t counts[2], struct diff_pair *pairs, size_t *count)
 {
     uint32_t i = 0, j = 0;
     enum code code = CODE_OK;
 
-    while (i < before->policy->rule_count || j < after->policy->rule_count) {
+    while (i < counts[0] || j < counts[1]) {
         struct diff_pair *pair = &pairs[(*count)++];
-        int order = i == before->policy->rule_count  ? 1
-                    : j == after->policy->rule_count ? -1
-                                                     : span_compare(before->rules[i].rule->id, after->rules[j].rule->id);
+        int order = i == counts[0] ? 1 : j == counts[1] ? -1 : span_compare(before[i].rule->id, after[j].rule->id);
 
         *pair = (struct diff_pair){.differs = false};
         if (order <= 0)
-            pair->before = before->rules[i++];
+            pair->before = before[i++];
         if (order >= 0)
-            pair->after = after->rules[j++];
+            pair->after = after[j++];
     }
     pair_renamed(pairs, *count);
     for (size_t at = 0; at < *count && code == CODE_OK; at++)
@@ -169,7 +184,8 @@ static enum code compare_files(struct diff *diff, const struct side *before, con
 static int by_way(const void *a, const void *b)
 {
     static const int places[DIFF_WAYS] = {[DIFF_PERMITS] = 0,  [DIFF_DENIES] = 1, [DIFF_HOLDS] = 2,
-                                          [DIFF_RELEASES] = 3, [DIFF_EITHER] = 4, [DIFF_NOTHING] = 5};
+                                          [DIFF_RELEASES] = 3, [DIFF_EITHER] = 4, [DIFF_KEEPS_BACK] = 5,
+                                          [DIFF_LETS_BACK] = 6, [DIFF_NOTHING] = 7};
     const struct diff_change *left = a, *right = b;
     int order = places[left->way] - places[right->way];
 
@@ -178,26 +194,42 @@ static int by_way(const void *a, const void *b)
     return order != 0 ? order : span_compare(left->text, right->text);
 }
 
+/* The rules for calls or those for answers: compared in words, and tried. */
+static enum code compare_all(struct diff *diff, const struct side *before, const struct side *after, bool of_answers)
+{
+    const struct policy *a = before->policy, *b = after->policy;
+    const uint32_t counts[2] = {of_answers ? a->answer_count : a->rule_count, of_answers ? b->answer_count : b->rule_count};
+    struct diff_rule *rules[2] = {of_answers ? before->answers : before->rules, of_answers ? after->answers : after->rules};
+    const char *key = of_answers ? "answers" : "rules";
+    struct diff_pair *pairs = mem_array((size_t)counts[0] + counts[1] + 1, sizeof *pairs);
+    size_t count = 0;
+    enum code code = pairs != NULL ? CODE_OK : CODE_NOMEM;
+
+    if (code == CODE_OK) {
+        take_nodes(before, key, rules[0], counts[0]);
+        take_nodes(after, key, rules[1], counts[1]);
+        code = compare_rules(diff, rules[0], rules[1], counts, pairs, &count);
+    }
+    if (code == CODE_OK)
+        code = of_answers ? diff__probe_answers(diff, pairs, count) : diff__probe(diff, pairs, count);
+    mem_free(pairs);
+    return code;
+}
+
 static enum code compare(struct diff *diff, struct side *before, struct side *after)
 {
-    size_t count = 0;
-    struct diff_pair *pairs = mem_array((size_t)diff->before->rule_count + diff->after->rule_count + 1, sizeof *pairs);
-    enum code code = pairs ? read_side(before, diff->before) : CODE_NOMEM;
+    enum code code = read_side(before, diff->before);
 
     if (code == CODE_OK)
         code = read_side(after, diff->after);
-    if (code == CODE_OK) {
-        take_nodes(before);
-        take_nodes(after);
-        code = compare_rules(diff, before, after, pairs, &count);
-    }
+    if (code == CODE_OK)
+        code = compare_all(diff, before, after, false);
+    if (code == CODE_OK)
+        code = compare_all(diff, before, after, true);
     if (code == CODE_OK)
         code = compare_files(diff, before, after);
-    if (code == CODE_OK)
-        code = diff__probe(diff, pairs, count);
     if (diff->change_count > 1)
         qsort(diff->changes, diff->change_count, sizeof *diff->changes, by_way);
-    mem_free(pairs);
     return code;
 }
 

@@ -13,6 +13,7 @@
 #ifndef AUTHOR_DIFF_H
 #define AUTHOR_DIFF_H
 
+#include "policy/answer.h"
 #include "policy/policy.h"
 
 enum diff_way { /* what a change does to verdicts */
@@ -21,6 +22,8 @@ enum diff_way { /* what a change does to verdicts */
     DIFF_DENIES,
     DIFF_HOLDS,      /* becomes held for approval */
     DIFF_RELEASES,   /* is no longer held */
+    DIFF_KEEPS_BACK, /* of answers: more is withheld or left out */
+    DIFF_LETS_BACK,  /* less is */
     DIFF_NOTHING,    /* changes no verdict */
     DIFF_WAYS
 };
@@ -32,7 +35,7 @@ struct diff_site;
 struct diff_change {
     enum diff_way way;
     struct span rule;   /* at == NULL: no rule's, but the file's */
-    enum effect effect; /* of the new one, or of the one that is gone */
+    const char *effect; /* of the new one, or of the one that is gone; static */
     struct span file;   /* of the new one, or of the one that is gone */
     int line;
     struct span text;   /* a sentence without its end */
@@ -57,6 +60,15 @@ struct diff_flip {
     struct span example; /* one of them, as `call:` of a test would have it */
 };
 
+/* Answers with which is done alike: by the same rule before, by the same after. */
+struct diff_back {
+    enum answer_effect before, after;
+    struct span before_rule, after_rule; /* at == NULL: none */
+    uint64_t answers;
+    struct span test; /* that has such an answer; at == NULL: none has, it was made up. Answers are not told: they may hold secrets */
+};
+
+#define DIFF_BACKS_MAX 64
 struct diff {
     struct policy *before, *after;
     struct arena arena;
@@ -67,6 +79,9 @@ struct diff {
     uint64_t probes, test_probes, flipped; /* calls that were tried; of them those of tests */
     uint64_t left_out;                     /* calls that were not tried, there being too many */
     uint64_t tests_before, tests_after;
+    struct diff_back backs[DIFF_BACKS_MAX]; /* further kinds are counted alone */
+    size_t back_count;
+    uint64_t answers, answers_of_tests, answers_changed; /* that were tried */
 };
 
 enum code diff_new(struct policy *before, struct policy *after, struct diff **diff) MUST_USE;

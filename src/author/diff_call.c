@@ -12,22 +12,11 @@
 #include <stdlib.h>
 
 #define BASES_MAX 4         /* tests that are varied, of each side */
-#define VARIANTS_MAX 48     /* values of one condition */
 #define NAMES_MAX 12        /* names of one list */
 #define TARGETS_MAX 8       /* tools, resources or prompts with which every condition is varied */
 #define LENGTH_MAX 4096
 #define ITEMS_MAX 256
-#define CALL_MAX_BYTES ((size_t)4 << 20)
 #define HOUR_US INT64_C(3600000000)
-
-struct variants {
-    struct samples samples; /* which operators add to */
-    struct arena *arena;
-    const struct question *varies; /* NULL: what is added has no variables; or who they stand for */
-    struct span json[VARIANTS_MAX];
-    size_t count;
-    enum code code;
-};
 
 struct making {
     const struct rule *rule;
@@ -40,161 +29,14 @@ struct making {
     void *context;
 };
 
-/* ---- values ---- */
+/* ---- trying ---- */
 
-static void add(struct samples *samples, struct span json)
+static void collect(struct making *m, struct diff_values *v, const struct condition *leaf)
 {
-    struct variants *v = (struct variants *)samples;
-
-    if (v->varies != NULL && variable_say(v->varies, json, VARIABLE_TEXT, v->arena, &json) != CODE_OK)
-        return;
-    if (v->count == VARIANTS_MAX || v->code != CODE_OK)
-        return;
-    for (size_t i = 0; i < v->count; i++)
-        if (span_equals(v->json[i], json))
-            return;
-    v->json[v->count].at = arena_dup(v->arena, json.at, json.len);
-    if (v->json[v->count].at == NULL)
-        v->code = CODE_NOMEM;
-    else
-        v->json[v->count++].len = json.len;
-}
-
-/* What was written, unless it could not be: a value that is too long is not tried. */
-static void add_buf(struct variants *v, struct buf *json)
-{
-    if (buf_code(json) == CODE_OK)
-        add(&v->samples, buf_peek(json));
-    else if (buf_code(json) == CODE_NOMEM)
-        v->code = CODE_NOMEM;
-    buf_fini(json);
-}
-
-/* before, text and after as one JSON string; controls and all. */
-static void add_text(struct samples *samples, const char *before, struct span text, const char *after)
-{
-    struct buf whole, json;
-
-    buf_init(&whole, CALL_MAX_BYTES);
-    buf_init(&json, CALL_MAX_BYTES);
-    buf_add_text(&whole, before);
-    buf_add_span(&whole, text);
-    buf_add_text(&whole, after);
-    if (buf_fail(&json, buf_code(&whole)) == CODE_OK)
-        json_write_string(&json, buf_peek(&whole));
-    add_buf((struct variants *)samples, &json);
-    buf_fini(&whole);
-}
-
-static void add_around(struct samples *samples, uint64_t count, uint64_t most, const char *open, const char *one,
-                       const char *close)
-{
-    for (uint64_t length = count > 0 ? count - 1 : 0; length <= count + 1 && length <= most; length++) {
-        struct buf json;
-
-        buf_init(&json, CALL_MAX_BYTES);
-        buf_add_text(&json, open);
-        for (uint64_t i = 0; i < length; i++)
-            buf_addf(&json, "%s%s", i > 0 && *open == '[' ? "," : "", one);
-        buf_add_text(&json, close);
-        add_buf((struct variants *)samples, &json);
-    }
-}
-
-/* Reads JSON into a tree over *canonical, which the caller ends. Returns: NULL: it is none, or *sticks is CODE_NOMEM. */
-static const struct json_node *read_json(struct span json, struct buf *canonical, struct arena *arena, enum code *sticks)
-{
-    const struct json_node *root = NULL;
-    struct json_fault fault;
-    enum code code;
-
-    buf_init(canonical, CALL_MAX_BYTES);
-    code = json_read(json, &json_file_rules, canonical, arena, &root, &fault);
-    if (code == CODE_NOMEM)
-        *sticks = code;
-    return code == CODE_OK ? root : NULL;
-}
-
-/* What the strings of an operand that is kept as JSON say: hosts, directories, ranges. */
-static void add_written(struct samples *samples, struct span written, const char *before, const char *after)
-{
-    struct variants *v = (struct variants *)samples;
-    struct buf canonical;
-    const struct json_node *root = read_json(written, &canonical, v->arena, &v->code);
-    const struct json_node *hosts = root != NULL && root->type == JSON_OBJECT ? json_member(root, SPAN_LIT("hosts")) : root;
-
-    if (hosts != NULL && hosts->type == JSON_STRING)
-        add_text(samples, before, hosts->text, after);
-    for (const struct json_node *host = hosts ? hosts->child : NULL; host != NULL; host = host->next)
-        if (host->type == JSON_STRING && span_starts_with(host->text, SPAN_LIT("*")))
-            add_text(samples, "https://x", span_part(host->text, 1, SIZE_MAX), after);
-        else if (host->type == JSON_STRING)
-            add_text(samples, before, host->text, after);
-    buf_fini(&canonical);
-}
-
-static void add_addresses(struct samples *samples, struct span written)
-{
-    struct variants *v = (struct variants *)samples;
-    struct buf canonical;
-    const struct json_node *root = read_json(written, &canonical, v->arena, &v->code);
-
-    for (const struct json_node *range = root ? root->child : NULL; range != NULL; range = range->next)
-        add_text(samples, "", span_part(range->text, 0, span_find(range->text, '/')), "");
-    buf_fini(&canonical);
-}
-
-static void add_sample(struct samples *samples, struct span pattern)
-{
-    char text[DIFF_SAMPLE_MAX];
-
-    add_text(samples, "", span_of(text, diff__sample(pattern, text)), "");
-}
-
-static void add_glob(struct samples *samples, struct span glob)
-{
-    char text[256];
-    size_t len = 0;
-
-    for (size_t i = 0; i < glob.len && len < sizeof text; i++) {
-        if (glob.at[i] == '\\' && i + 1 < glob.len)
-            i++;
-        else if (glob.at[i] == '*' || glob.at[i] == '?') {
-            text[len++] = 'x';
-            continue;
-        }
-        text[len++] = glob.at[i];
-    }
-    add_text(samples, "", span_of(text, len), "");
-}
-
-static void add_types(struct variants *v)
-{
-    static const char *const one_of_each[] = {"1", "\"x\"", "1.5", "true", "null", "[\"x\"]", "[]", "{}", "-1", "\"\""};
-
-    for (size_t i = 0; i < sizeof one_of_each / sizeof *one_of_each; i++)
-        add(&v->samples, span_text(one_of_each[i]));
-}
-
-static const struct samples into_variants = {
-    .json = add, .text = add_text, .glob = add_glob, .regex = add_sample, .around = add_around, .written = add_written,
-    .addresses = add_addresses,
-};
-
-static void collect(struct making *m, struct variants *v, const struct condition *leaf)
-{
-    *v = (struct variants){.samples = into_variants, .arena = &m->arena};
-    add_types(v); /* first, being short */
-    for (uint32_t i = 0; i < leaf->op_count; i++) {
-        v->varies = leaf->ops[i].varies ? &m->base : NULL;
-        if (leaf->ops[i].operator->sample != NULL)
-            leaf->ops[i].operator->sample(&leaf->ops[i], &v->samples);
-    }
+    diff__collect(v, &m->arena, &m->base, leaf);
     if (v->code != CODE_OK)
         m->code = v->code;
 }
-
-/* ---- trying ---- */
 
 /* Sets what the path names; a path that cannot be laid changes nothing. Returns: whether it was laid. */
 static bool set(struct making *m, struct diff_tree *tree, const struct path *path, struct span json)
@@ -228,11 +70,11 @@ static bool name_resource(struct making *m, const struct question *question, str
     const struct path_selector selector = {.kind = SELECTOR_NAME, .name = SPAN_LIT("uri")};
     struct path_segment segment;
     const struct path uri = path_to(&selector, &segment);
-    struct variants v = {.arena = &m->arena};
+    struct diff_values v = {.arena = &m->arena};
 
     if (question->resource.len == 0)
         return true;
-    add_text(&v.samples, "", question->resource, "");
+    diff__add_text(&v.samples, "", question->resource, "");
     if (v.code != CODE_OK)
         m->code = v.code;
     return v.count == 0 || set(m, tree, &uri, v.json[0]);
@@ -253,8 +95,8 @@ static void put_tree(struct making *m, const struct question *question, struct d
         m->code = CODE_NOMEM;
     if (m->code != CODE_OK || buf_code(&m->text) != CODE_OK)
         return;
-    arena_init(&arena, CALL_MAX_BYTES * 16);
-    asked.root = read_json(buf_peek(&m->text), &canonical, &arena, &m->code);
+    arena_init(&arena, DIFF_VALUE_MAX_BYTES * 16);
+    asked.root = diff__read_json(buf_peek(&m->text), &canonical, &arena, &m->code);
     if (asked.root != NULL)
         m->code = m->put(m->context, &asked);
     buf_fini(&canonical);
@@ -289,7 +131,7 @@ static void set_claim(struct making *m, const struct path *path, struct span jso
     diff__tree_write(tree, &m->text);
     if (buf_code(&m->text) == CODE_NOMEM)
         m->code = CODE_NOMEM;
-    claims = buf_code(&m->text) == CODE_OK ? read_json(buf_peek(&m->text), &canonical, &m->arena, &m->code) : NULL;
+    claims = buf_code(&m->text) == CODE_OK ? diff__read_json(buf_peek(&m->text), &canonical, &m->arena, &m->code) : NULL;
     if (buf_code(&m->text) != CODE_OK)
         return;
     buf_fini(kept);
@@ -302,7 +144,7 @@ static void put_claimed(struct making *m, const struct json_node *base, const st
     const struct json_node *claims = m->base.claims;
     struct buf kept;
 
-    buf_init(&kept, CALL_MAX_BYTES);
+    buf_init(&kept, DIFF_VALUE_MAX_BYTES);
     set_claim(m, path, json, &kept);
     put_tree(m, &m->base, tree_of(m, base));
     m->base.claims = claims;
@@ -311,7 +153,7 @@ static void put_claimed(struct making *m, const struct json_node *base, const st
 
 static void vary_leaf(struct making *m, const struct json_node *base, const struct condition *leaf)
 {
-    struct variants v;
+    struct diff_values v;
 
     if (!is_varied(leaf))
         return;
@@ -374,16 +216,16 @@ static void vary(struct making *m, const struct json_node *base, const struct co
 /* A name that the entry takes in, or is meant to. */
 static struct span sample_name(struct making *m, const struct match_name *name)
 {
-    struct variants v = {.arena = &m->arena};
+    struct diff_values v = {.arena = &m->arena};
 
     if (name->kind == NAME_LITERAL)
         return name->text;
     if (name->kind == NAME_PROTOCOL)
         return SPAN_LIT("initialize");
     if (name->kind == NAME_GLOB)
-        add_glob(&v.samples, name->text);
+        diff__add_glob(&v.samples, name->text);
     else
-        add_sample(&v.samples, name->text);
+        diff__add_sample(&v.samples, name->text);
     if (v.code != CODE_OK)
         m->code = v.code;
     /* Without quotes; names hold no escapes. */
@@ -440,7 +282,7 @@ static void vary_names(struct making *m, const struct json_node *base)
 /* Sets a value that fulfils the leaf, where one of those that are tried does. */
 static void fulfil_leaf(struct making *m, struct diff_tree *tree, const struct condition *leaf)
 {
-    struct variants v;
+    struct diff_values v;
     bool good = false;
 
     if (!is_varied(leaf))
@@ -448,7 +290,7 @@ static void fulfil_leaf(struct making *m, struct diff_tree *tree, const struct c
     collect(m, &v, leaf);
     for (size_t i = 0; i < v.count && !good && m->code == CODE_OK; i++) {
         struct buf canonical;
-        const struct json_node *value = read_json(v.json[i], &canonical, &m->arena, &m->code);
+        const struct json_node *value = diff__read_json(v.json[i], &canonical, &m->arena, &m->code);
 
         good = value != NULL && policy_fulfils(leaf, &m->base, value);
         buf_fini(&canonical);
@@ -526,10 +368,10 @@ static void begin_with_rule(struct making *m)
         fulfil(m, tree, m->rule->when);
     if (m->code != CODE_OK)
         return;
-    buf_init(&text, CALL_MAX_BYTES);
+    buf_init(&text, DIFF_VALUE_MAX_BYTES);
     diff__tree_write(tree, &text);
     if (buf_code(&text) == CODE_OK) {
-        base = read_json(buf_peek(&text), &canonical, &m->arena, &m->code);
+        base = diff__read_json(buf_peek(&text), &canonical, &m->arena, &m->code);
         if (base != NULL)
             vary_base(m, base);
         if (base != NULL && m->at == 0)
@@ -568,9 +410,9 @@ enum code diff__calls_of(const struct rule *rule, const struct policy *before, c
     struct making m = {.rule = rule, .put = put, .context = context};
     uint32_t targets = rule->when != NULL ? alternatives(rule->when) : 1;
 
-    arena_init(&m.arena, CALL_MAX_BYTES * 64);
-    buf_init(&m.text, CALL_MAX_BYTES);
-    buf_init(&m.claims, CALL_MAX_BYTES);
+    arena_init(&m.arena, DIFF_VALUE_MAX_BYTES * 64);
+    buf_init(&m.text, DIFF_VALUE_MAX_BYTES);
+    buf_init(&m.claims, DIFF_VALUE_MAX_BYTES);
     for (enum dimension d = DIM_LABEL; d < DIM_HELD; d++)
         if (rule->match.by[d].count > targets)
             targets = rule->match.by[d].count;

@@ -96,6 +96,28 @@ void diff__settle_targets(struct question *question);
 /* Puts a name into the call; of a dimension from DIM_HELD on in place of all that was held, none where it has none. */
 enum code diff__name(struct arena *arena, struct question *question, enum dimension dimension, struct span name) MUST_USE;
 
+/* diff_answer.c: tries answers. Takes: the pairs of rules for answers. */
+enum code diff__probe_answers(struct diff *diff, const struct diff_pair *pairs, size_t count) MUST_USE;
+
+/* diff_value.c: JSON texts to try for a leaf. */
+#define DIFF_VALUES_MAX 48
+#define DIFF_VALUE_MAX_BYTES ((size_t)4 << 20)
+struct diff_values {
+    struct samples samples; /* which operators add to */
+    struct arena *arena;
+    const struct question *varies; /* NULL: what is added has no variables; or who they stand for */
+    struct span json[DIFF_VALUES_MAX];
+    size_t count;
+    enum code code;
+};
+void diff__collect(struct diff_values *values, struct arena *arena, const struct question *base, const struct condition *leaf);
+/* before, text and after as one JSON string; controls and all. */
+void diff__add_text(struct samples *samples, const char *before, struct span text, const char *after);
+void diff__add_sample(struct samples *samples, struct span pattern);
+void diff__add_glob(struct samples *samples, struct span glob);
+/* Reads JSON into a tree over *canonical, which the caller ends. Returns: NULL: it is none, or *sticks is CODE_NOMEM. */
+const struct json_node *diff__read_json(struct span json, struct buf *canonical, struct arena *arena, enum code *sticks) MUST_USE;
+
 /* diff_sample.c: writes a text that the regex is likely to match. Returns: its length. */
 #define DIFF_SAMPLE_MAX 512
 size_t diff__sample(struct span pattern, char out[DIFF_SAMPLE_MAX]);

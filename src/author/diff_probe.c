@@ -159,6 +159,8 @@ static bool may_become(enum diff_way way, enum verdict_kind kind)
     case DIFF_DENIES: return kind != VERDICT_PERMIT;
     case DIFF_HOLDS: return kind == VERDICT_HOLD;
     case DIFF_RELEASES: return kind != VERDICT_HOLD;
+    case DIFF_KEEPS_BACK:
+    case DIFF_LETS_BACK:
     case DIFF_NOTHING:
     case DIFF_WAYS: break;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "author/diff_priv.h"
+#include "author/words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,8 +26,13 @@ enum diff_way diff__way_of(const struct diff_pair *pair, bool wider)
 
     if (rule->monitor)
         return DIFF_NOTHING;
-    if (pair->before.rule != NULL && pair->after.rule != NULL && pair->before.rule->effect != rule->effect)
+    if (pair->before.rule != NULL && pair->after.rule != NULL &&
+        (pair->before.rule->effect != rule->effect || pair->before.rule->answer != rule->answer))
         return DIFF_EITHER;
+    if (rule->answer == ANSWER_FLAG)
+        return DIFF_NOTHING;
+    if (rule->answer != ANSWER_NONE)
+        return wider ? DIFF_KEEPS_BACK : DIFF_LETS_BACK;
     switch (rule->effect) {
     case EFFECT_PERMIT: return wider ? DIFF_PERMITS : DIFF_DENIES;
     case EFFECT_FORBID: return wider ? DIFF_DENIES : DIFF_PERMITS;
@@ -47,7 +53,7 @@ static struct diff_change *said_before(const struct diff *diff, const struct dif
         struct diff_change *said = &diff->changes[i];
 
         if (said->sites != NULL && said->way == change->way && span_equals(said->text, text) &&
-            span_equals(said->file, change->file) && (said->effect == change->effect || said->way == DIFF_NOTHING))
+            span_equals(said->file, change->file) && (strcmp(said->effect, change->effect) == 0 || said->way == DIFF_NOTHING))
             return said;
     }
     return NULL;
@@ -99,10 +105,10 @@ void diff__keep_as(struct diff_telling *t, enum diff_way way, bool is_shared)
         t->code = buf_code(&t->text);
     if (rule != NULL) {
         change.rule = rule->id;
-        change.effect = rule->effect;
+        change.effect = words_effect(rule);
         change.file = rule->source->path;
         change.line = rule->line;
-        t->pair->differs |= way != DIFF_NOTHING;
+        t->pair->differs |= way != DIFF_NOTHING || rule->answer == ANSWER_FLAG;
     }
     if (t->code == CODE_OK) {
         kept = is_shared ? said_before(t->diff, &change, buf_peek(&t->text)) : NULL;
@@ -263,6 +269,8 @@ static enum diff_way effect_way(const struct rule *before, const struct rule *af
 {
     if (before->monitor && after->monitor)
         return DIFF_NOTHING;
+    if (after->answer != ANSWER_NONE)
+        return after->answer > before->answer ? DIFF_KEEPS_BACK : DIFF_LETS_BACK;
     if (after->effect == EFFECT_PERMIT)
         return before->effect == EFFECT_FORBID ? DIFF_PERMITS : DIFF_RELEASES;
     return after->effect == EFFECT_FORBID ? DIFF_DENIES : DIFF_HOLDS;
@@ -270,8 +278,8 @@ static enum diff_way effect_way(const struct rule *before, const struct rule *af
 
 static void compare_nature(struct diff_telling *t, const struct rule *before, const struct rule *after)
 {
-    if (before->effect != after->effect) {
-        SAY(t, "is a %s, was a %s", effect_text(after->effect), effect_text(before->effect));
+    if (before->effect != after->effect || before->answer != after->answer) {
+        SAY(t, "is a %s, was a %s", words_effect(after), words_effect(before));
         diff__keep(t, effect_way(before, after));
     }
     if (before->monitor != after->monitor) {
@@ -299,7 +307,8 @@ static void tell_whole(struct diff_telling *t, const struct diff_rule *rule, boo
     SAY(t, is_new ? "is new" : "is gone");
     if (rule->rule->monitor)
         SAY(t, " (only monitored)");
-    SAY(t, ": for %s", match != NULL && match->count > 0 ? "" : "all calls");
+    SAY(t, ": for %s", match != NULL && match->count > 0 ? "" : rule->rule->answer != ANSWER_NONE ? "all answers"
+                                                                                                  : "all calls");
     if (match != NULL)
         diff__say_members(&t->text, match, ", ", true, NULL);
     for (const struct yaml_node *entry = when ? when->child : NULL; entry != NULL; entry = entry->next) {

@@ -559,7 +559,8 @@ static void explain(const struct policy *policy, const struct question *question
 struct telling telling_to(struct buf *out, struct doc *rules, struct doc *answer, struct coverage *coverage)
 {
     struct telling telling = {
-        .heard = {.rule = tell_rule, .limit = tell_limit, .applies = tell_applies, .found = telling__found, .granted = tell_granted,
+        .heard = {.rule = tell_rule, .limit = tell_limit, .applies = tell_applies, .found = telling__found,
+                  .granted = tell_granted,
                   .hidden = tell_hidden, .enter = tell_enter, .leave = tell_leave, .fact = tell_fact, .op = tell_op,
                   .reading = tell_reading, .too_many = tell_too_many, .value = tell_value, .absent = tell_absent},
         .out = out, .rules = rules, .answer = answer, .coverage = coverage};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of an answer, and where rules for answers found something. Nothing that the answer holds is told: it may be a secret. */
+/* What becomes of an answer, and where rules for answers found something. Nothing that the answer holds is told: it may be a
+ * secret. */
 #include "author/explain_priv.h"
 
 void telling__left_out(struct telling *telling, const struct policy *policy, const struct question *question)

@@ -461,6 +461,54 @@ static void test_call_text(void **state)
 }
 
 /* Whichever allocation fails: CODE_NOMEM and nothing kept, or the whole answer. */
+#define ANSWERS(rules) \
+    "policy: p\nrules: [{id: all, effect: permit, match: {tools: ['*']}}]\n" rules
+
+/* 9.2: rules for answers are compared as others are; what they do is shown by tests' answers, and by some that are made, none of
+ * which is told. */
+static void test_answers(void **state)
+{
+#define CARDS(effect, more) "  - {id: cards, effect: " effect ", match: {tools: [t" more "]}, when: [{value: '$..*', matches: '4[0-9]{15}'}]}\n"
+#define ONE "tests: [{name: one, call: {tool: t}, answer: {a: '4111111111111111'}, expect: {answer: pass}}]\n"
+    static const struct {
+        const char *before, *after;
+        enum diff_way way;
+        const char *text;
+        enum answer_effect was, is;
+    } changes[] = {
+        {ANSWERS(""), ANSWERS("answers:\n" CARDS("redact", "")), DIFF_KEEPS_BACK,
+         "is new: for tools [t] where {value '$..*', matches '4[0-9]{15}'}", ANSWER_NONE, ANSWER_REDACT},
+        {ANSWERS("answers:\n" CARDS("redact", "")), ANSWERS(""), DIFF_LETS_BACK, "is gone: for", ANSWER_REDACT, ANSWER_NONE},
+        {ANSWERS("answers:\n" CARDS("redact", "")), ANSWERS("answers:\n" CARDS("withhold", "")), DIFF_KEEPS_BACK,
+         "is a withhold, was a redact", ANSWER_REDACT, ANSWER_WITHHOLD},
+        {ANSWERS("answers:\n" CARDS("redact", "")), ANSWERS("answers:\n" CARDS("flag", "")), DIFF_LETS_BACK,
+         "is a flag, was a redact", ANSWER_REDACT, ANSWER_FLAG},
+        {ANSWERS("answers:\n" CARDS("redact", ", u")), ANSWERS("answers:\n" CARDS("redact", "")), DIFF_LETS_BACK,
+         "match.tools no longer takes u", ANSWER_REDACT, ANSWER_NONE},
+        {ANSWERS(""), ANSWERS("answers:\n" CARDS("flag", "") ONE), DIFF_NOTHING, "is new", ANSWER_NONE, ANSWER_FLAG},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct diff *diff = compare(changes[i].before, changes[i].after);
+        bool found = false;
+
+        if (diff->change_count != 1 || diff->changes[0].way != changes[i].way || !strstr(diff->changes[0].text.at, changes[i].text)) {
+            show(diff);
+            fail_msg("%zu: \"%s\"", i, changes[i].text);
+        }
+        assert_true(span_is(diff->changes[0].rule, "cards"));
+        assert_true(diff->answers > 5 && diff->answers_changed > 0 && diff->flipped == 0);
+        for (size_t b = 0; b < diff->back_count; b++)
+            found |= diff->backs[b].before == changes[i].was && diff->backs[b].after == changes[i].is;
+        if (!found)
+            fail_msg("%zu: no answer shows \"%s\"", i, changes[i].text);
+        assert_int_equal(diff->answers_of_tests, i == 5);
+        assert_true((diff->backs[0].test.at != NULL) == (i == 5));
+        diff_free(&diff);
+    }
+}
+
 static void test_memory(void **state)
 {
     struct policy *before = compile(BIG_BEFORE), *after = compile(BIG_AFTER);
@@ -490,7 +538,7 @@ int main(void)
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_call_text),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,108 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A policy over recorded calls (2.5): flips, what cannot be told, the order, several threads. */
-#include "past/replay.h"
-
-#include "base/mem.h"
-#include "fakes/audit_file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
-struct house {
-    struct audit_file file;
-    struct audit *audit;
-    uint64_t told;
-    uint64_t last_seq;
-    struct replay_call last; /* texts are not kept */
-    char rules[128];
-};
-
-static int open_house(void **state)
-{
-    static struct house house;
-
-    memset(&house, 0, sizeof house);
-    audit_file_init(&house.file);
-    house.audit = audit_file_open(&house.file, 1);
-    *state = &house;
-    return 0;
-}
-
-static int close_house(void **state)
-{
-    struct house *house = *state;
-
-    audit_close(&house->audit);
-    audit_file_fini(&house->file);
-    return 0;
-}
-
-static uint64_t put(struct house *house, const struct audit_decision *decision)
-{
-    struct audit_decision row = *decision;
-
-    row.expects_outcome = false;
-    return audit_file_put(audit_ring(house->audit, 0), &row);
-}
-
-static void settle(struct house *house, uint64_t ticket)
-{
-    uint64_t seq;
-
-    assert_int_equal(audit_file_wait(audit_ring(house->audit, 0), ticket, &seq), AUDIT_DURABLE);
-}
-
-static enum code tell(void *context, const struct replay_call *call)
-{
-    struct house *house = context;
-
-    house->told++;
-    assert_true(call->seq > house->last_seq); /* in recorded order */
-    house->last_seq = call->seq;
-    house->last = *call;
-    (void)snprintf(house->rules, sizeof house->rules, "%.*s > %.*s", SPAN_ARG(call->was.rule), SPAN_ARG(call->is.rule));
-    return CODE_OK;
-}
-
-static struct replay_sum replay_range(struct house *house, const char *rules, unsigned threads,
-                                      const struct recorded_range *range)
-{
-    static char text[4096];
-    const struct policy_file file = {SPAN_LIT("p.yaml"), SPAN_NONE};
-    const char *const trail[] = {house->file.path};
-    struct replay_conf conf = {.files = trail, .file_count = 1, .threads = threads, .tell = tell, .context = house};
-    struct policy_file files[1] = {file};
-    struct replay_sum sum;
-    struct policy *policy;
-    struct faults faults;
-    struct why why = {""};
-
-    faults_init(&faults);
-    (void)snprintf(text, sizeof text, "policy: p\nrules:\n%s", rules);
-    files[0].text = span_text(text);
-    if (policy_compile(files, 1, 7, &policy, &faults, NULL) != CODE_OK)
-        fail_msg("%d: %s", faults.fault[0].line, faults.fault[0].text);
-    conf.policy = policy;
-    if (range != NULL)
-        conf.range = *range;
-    house->told = house->last_seq = 0;
-    if (replay_run(&conf, &sum, &why) != CODE_OK)
-        fail_msg("%s", why.text);
-    policy_unref(&policy);
-    return sum;
-}
-
-static struct replay_sum replay(struct house *house, const char *rules)
-{
-    return replay_range(house, rules, 1, NULL);
-}
-
-#define SAME "  - {id: store.search, effect: permit, match: {tools: [search_products]}}\n"
+#include "unit/past/replay_house.h"
 
 static void test_an_empty_record(void **state)
 {
@@ -504,87 +402,6 @@ static void test_what_cannot_be_read_is_told(void **state)
     assert_non_null(strstr(why.text, "/nowhere/audit.db"));
 }
 
-/* ---- answers ---- */
-
-static uint64_t put_answer(struct house *house, uint64_t version, const struct audit_result *result)
-{
-    struct audit_ring *ring = audit_ring(house->audit, 0);
-    struct audit_decision call = audit_call("acme", "c-1");
-    struct audit_result row = *result;
-    uint64_t seq;
-
-    call.policy_version = version;
-    assert_int_equal(audit_file_wait(ring, audit_file_put(ring, &call), &seq), AUDIT_DURABLE);
-    row.decision = seq;
-    row.has_said_room = audit_reserve_said(ring);
-    if (row.outcome == OUTCOME_UNKNOWN)
-        row.outcome = OUTCOME_RESULT;
-    if (row.answer_bytes == 0)
-        row.answer_bytes = row.answer.len;
-    audit_put_result(ring, &row);
-    call.verdict = AUDIT_DENY; /* so that the outcome is in the file, too */
-    call.policy_version = 7;
-    call.reason = REASON_JSON_DUPLICATE;
-    settle(house, put(house, &call));
-    return seq;
-}
-
-#define CARD "{\"content\":[{\"text\":\"4111111111111111\"}]}"
-#define CARDS                                                                                                   \
-    SAME "answers:\n  - {id: cards, effect: redact, match: {tools: [search_products]}, "                        \
-         "when: [{value: '$..*', matches: '4[0-9]{15}'}]}\n"
-
-/* 9.2: kept answers are judged again, and of others it is said why they cannot be. */
-static void test_answers_are_judged_again(void **state)
-{
-    const struct audit_result rows[] = {
-        {.answer = SPAN_LIT(CARD)}, {.answer = SPAN_LIT("{\"content\":[]}")}, {.answer = SPAN_NONE},
-        {.answer = SPAN_LIT("{\"con"), .answer_bytes = 90}, {.answer = SPAN_LIT(""), .answer_bytes = 90},
-        {.answer = SPAN_LIT("{\"a\":\"[left out: cards]\"}"), .answer_effect = SPAN_LIT("redact"), .answer_rule = SPAN_LIT("cards")},
-        {.outcome = OUTCOME_REFUSED, .answer_effect = SPAN_LIT("withhold"), .answer_rule = SPAN_LIT("w")},
-        {.answer = SPAN_LIT("{\"a\":{\"dev.callgate/redacted\":\"hmac-sha256:00\"}}")},
-        {.answer = SPAN_LIT("{\"a\":1}"), .answer_effect = SPAN_LIT("flag"), .answer_rule = SPAN_LIT("x")},
-        {.answer = SPAN_LIT("{\"a\":1}"), .answer_effect = SPAN_LIT("flag"), .answer_rule = SPAN_LIT("x"), .server_notifications = 1},
-        {.outcome = OUTCOME_TIMEOUT}, {.answer = SPAN_LIT(CARD), .answer_effect = SPAN_LIT("flag"), .answer_rule = SPAN_LIT("x")},
-    };
-    struct house *house = *state;
-    struct replay_sum sum;
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        (void)put_answer(house, 6, &rows[i]);
-    sum = replay(house, CARDS);
-    assert_int_equal(sum.fates[REPLAY_FLIPS], 0);
-    assert_int_equal(sum.answers[REPLAY_FLIPS], 3); /* the first, and those that are flagged no more, or cut now */
-    assert_int_equal(house->told, 3);
-    assert_true(house->last.answer.was == ANSWER_FLAG && house->last.answer.is == ANSWER_REDACT);
-    assert_int_equal(sum.answers[REPLAY_SAME], 1);
-    assert_int_equal(sum.answers[REPLAY_UNKNOWN], 7);
-    assert_int_equal(sum.answer_lacks[RECORDED_NOT_KEPT], 3);
-    assert_int_equal(sum.answer_lacks[RECORDED_CUT], 1);
-    assert_int_equal(sum.answer_lacks[RECORDED_REDACTED], 2);
-    assert_int_equal(sum.answer_lacks[RECORDED_WHOLE], 1); /* a notification may have been flagged */
-    sum = replay(house, SAME); /* no rule for answers: whatever was done is done no more */
-    assert_int_equal(sum.answers[REPLAY_FLIPS], 5);
-    assert_int_equal(sum.answers[REPLAY_UNKNOWN], 0);
-    sum = replay(house, SAME "  - {id: f, effect: forbid, match: {tools: ['*']}}\n"); /* nothing comes back then */
-    assert_int_equal(sum.fates[REPLAY_FLIPS], 12);
-    assert_int_equal(sum.answers[REPLAY_FLIPS] + sum.answers[REPLAY_UNKNOWN], 0);
-}
-
-/* 9.2: what this very version did is known, though what it did it to is gone; where arguments decide that are lost, nothing is. */
-static void test_answers_of_this_version(void **state)
-{
-    const struct audit_result redacted = {.answer = SPAN_LIT("{}"), .answer_effect = SPAN_LIT("redact"),
-                                          .answer_rule = SPAN_LIT("cards")};
-    struct house *house = *state;
-
-    (void)put_answer(house, 7, &redacted);
-    assert_int_equal(replay(house, CARDS).answers[REPLAY_SAME], 1);
-    (void)put_answer(house, 7, &(struct audit_result){.answer = SPAN_LIT("{\"a\":1}")});
-    assert_int_equal(replay(house, SAME "answers:\n  - {id: m, effect: withhold, match: {tools: ['*']}, "
-                                        "when: [{annotations: {readOnlyHint: true}}]}\n").answers[REPLAY_UNKNOWN], 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -601,8 +418,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_past_is_replayed, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_a_start_forgets_nothing, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_several_files, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_answers_are_judged_again, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_answers_of_this_version, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_hints_are_guessed, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_replay_memory, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_told, open_house, close_house),
