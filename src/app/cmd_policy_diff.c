@@ -242,7 +242,8 @@ static void fill_backs(struct doc *list, const struct diff *diff)
 {
     for (size_t i = 0; i < diff->back_count; i++) {
         const struct diff_back *back = &diff->backs[i];
-        struct doc *one = doc_add_object(list, NULL), *before = doc_add_object(one, "before"), *after = doc_add_object(one, "after");
+        struct doc *one = doc_add_object(list, NULL), *before = doc_add_object(one, "before");
+        struct doc *after = doc_add_object(one, "after");
 
         doc_int(one, "answers", (int64_t)back->answers);
         doc_text(before, "effect", span_text(answer_effect_text(back->before)));

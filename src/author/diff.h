@@ -65,7 +65,7 @@ struct diff_back {
     enum answer_effect before, after;
     struct span before_rule, after_rule; /* at == NULL: none */
     uint64_t answers;
-    struct span test; /* that has such an answer; at == NULL: none has, it was made up. Answers are not told: they may hold secrets */
+    struct span test; /* that has such an answer; at == NULL: it was made up. Answers are not told: they may hold secrets */
 };
 
 #define DIFF_BACKS_MAX 64

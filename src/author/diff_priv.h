@@ -116,7 +116,8 @@ void diff__add_text(struct samples *samples, const char *before, struct span tex
 void diff__add_sample(struct samples *samples, struct span pattern);
 void diff__add_glob(struct samples *samples, struct span glob);
 /* Reads JSON into a tree over *canonical, which the caller ends. Returns: NULL: it is none, or *sticks is CODE_NOMEM. */
-const struct json_node *diff__read_json(struct span json, struct buf *canonical, struct arena *arena, enum code *sticks) MUST_USE;
+const struct json_node *diff__read_json(struct span json, struct buf *canonical, struct arena *arena,
+                                        enum code *sticks) MUST_USE;
 
 /* diff_sample.c: writes a text that the regex is likely to match. Returns: its length. */
 #define DIFF_SAMPLE_MAX 512

@@ -146,7 +146,8 @@ static void tell_found(const struct rule_walk *walk, struct answering *one)
     for (uint32_t i = 0; i < one->cuts.count; i++) {
         const struct cut *cut = &one->cuts.cut[i];
 
-        walk->trace->found(walk->trace, one->rule, &(struct trace_found){cut->string, cut->within, cut->at, cut->len, cut->name});
+        walk->trace->found(walk->trace, one->rule,
+                           &(struct trace_found){cut->string, cut->within, cut->at, cut->len, cut->name});
     }
 }
 

@@ -468,7 +468,8 @@ static void test_call_text(void **state)
  * which is told. */
 static void test_answers(void **state)
 {
-#define CARDS(effect, more) "  - {id: cards, effect: " effect ", match: {tools: [t" more "]}, when: [{value: '$..*', matches: '4[0-9]{15}'}]}\n"
+#define CARDS(effect, more) \
+    "  - {id: cards, effect: " effect ", match: {tools: [t" more "]}, when: [{value: '$..*', matches: '4[0-9]{15}'}]}\n"
 #define ONE "tests: [{name: one, call: {tool: t}, answer: {a: '4111111111111111'}, expect: {answer: pass}}]\n"
     static const struct {
         const char *before, *after;
@@ -493,7 +494,8 @@ static void test_answers(void **state)
         struct diff *diff = compare(changes[i].before, changes[i].after);
         bool found = false;
 
-        if (diff->change_count != 1 || diff->changes[0].way != changes[i].way || !strstr(diff->changes[0].text.at, changes[i].text)) {
+        if (diff->change_count != 1 || diff->changes[0].way != changes[i].way ||
+            !strstr(diff->changes[0].text.at, changes[i].text)) {
             show(diff);
             fail_msg("%zu: \"%s\"", i, changes[i].text);
         }
