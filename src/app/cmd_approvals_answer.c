@@ -7,27 +7,10 @@
 
 #include "base/num.h"
 #include "os/clock.h"
-#include "unicode/unicode.h"
 
 #include <stdio.h>
 
-#define BY_MAX 128
-#define WHY_MAX 1000
 #define FOR_MAX_MS (UINT64_C(366) * 86400 * 1000)
-
-/* What is said goes into the audit and onto terminals. */
-static int check_text(const char *option, const char *text, size_t max)
-{
-    struct span span = span_text(text);
-
-    if (text == NULL)
-        return OPTIONS_GO;
-    if (span.len == 0 || !unicode_is_utf8(span) || unicode_is_deceptive(span) || span_find(span, '\n') < span.len)
-        return complain(STATUS_USAGE, "--%s must be one line of visible characters; write it plainly", option);
-    if (unicode_count(span) > max)
-        return complain(STATUS_USAGE, "--%s has more than %zu characters; say it shorter", option, max);
-    return OPTIONS_GO;
-}
 
 static int read_duration(const char *text, const char *usual, struct store_answer *answer)
 {
@@ -117,12 +100,8 @@ struct saying {
 
 static int check_saying(struct saying *saying)
 {
-    int status = check_text("by", saying->by, BY_MAX);
+    int status = option_says(saying->by, saying->why, "Ada expects the invoice");
 
-    if (status == OPTIONS_GO && saying->why == NULL)
-        status = complain(STATUS_USAGE, "say why, for those who read the audit: --why 'Ada expects the invoice'");
-    if (status == OPTIONS_GO)
-        status = check_text("why", saying->why, WHY_MAX);
     if (status == OPTIONS_GO)
         status = read_duration(saying->lasts, saying->answer.is_granted ? "1h" : "24h", &saying->answer);
     return status;

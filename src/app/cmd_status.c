@@ -8,6 +8,7 @@
 #include "app/route_names.h"
 #include "app/store.h"
 #include "app/store_approvals.h"
+#include "app/store_definitions.h"
 #include "app/store_tools.h"
 #include "audit/writer.h"
 #include "author/warn.h"
@@ -126,11 +127,16 @@ static void look_at_approvals(struct report *report, const struct conf *conf)
 {
     struct why why = {0};
     struct db *store = NULL;
-    int64_t waiting = 0;
+    int64_t waiting = 0, definitions = 0;
     enum code code = store_open(conf->store, DB_READ, &store, &why);
 
     if (code == CODE_OK)
         code = store_approvals_count(store, clock_wall_us(), &waiting, &why);
+    if (code == CODE_OK)
+        code = store_definitions_count(store, &definitions, &why);
+    if (definitions > 0)
+        find(report, "tools", true, "%" PRId64 " definition%s of tools %s accepted by nobody: `callgate tools list`",
+             definitions, definitions == 1 ? "" : "s", definitions == 1 ? "is" : "are");
     if (code == CODE_OK && waiting > 0)
         find(report, "approvals", true, "%" PRId64 " call%s for a person: `callgate approvals list` shows %s", waiting,
              waiting == 1 ? " waits" : "s wait", waiting == 1 ? "it" : "them");
@@ -188,14 +194,6 @@ static const char last_refused[] =
     "SELECT d.upstream, o.reason, count(*) AS n FROM outcome o JOIN decision d ON d.seq = o.decision "
     "WHERE o.outcome = 'refused' AND o.seq > (SELECT max(seq) FROM outcome) - 1000 GROUP BY 1, 2 ORDER BY n DESC, 1, 2 LIMIT 8";
 
-static const char *text_of_reason(struct span name)
-{
-    for (int i = 0; i < REASON_COUNT; i++)
-        if (span_is(name, reason_name((enum reason)i)))
-            return reason_text((enum reason)i);
-    return "";
-}
-
 static bool may_be_mended(struct span name)
 {
     return span_is(name, reason_name(REASON_UPSTREAM_ERROR_NULL)) || span_is(name, reason_name(REASON_UPSTREAM_ID_TYPE));
@@ -211,7 +209,7 @@ static enum code look_at_refused(struct report *report, struct db *audit)
         struct span name = db_text(stmt, 1);
 
         find(report, "answers", true, "warning: among the last %d records, %" PRId64 " of %.*s were refused (%.*s): %s%s",
-             RECENT_ROWS, db_int(stmt, 2), SPAN_ARG(db_text(stmt, 0)), SPAN_ARG(name), text_of_reason(name),
+             RECENT_ROWS, db_int(stmt, 2), SPAN_ARG(db_text(stmt, 0)), SPAN_ARG(name), reason_text(reason_named(name)),
              may_be_mended(name) ? " `lenient` on the route would mend it." : "");
     }
     return code;

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "os/file.h"
+#include "unicode/unicode.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #define WORDS_MAX 64
+#define BY_MAX 128
+#define WHY_MAX 1000
 
 static const struct command_guest *guest; /* NULL: who runs the process gives the command */
 
@@ -108,6 +111,28 @@ int option_number(const char *name, const char *text, uint64_t least, uint64_t *
     if (num_u64(span_text(text), number) != CODE_OK || *number < least || *number > INT64_MAX)
         return complain(STATUS_USAGE, "--%s \"%s\" is no number from %llu on", name, text, (unsigned long long)least);
     return OPTIONS_GO;
+}
+
+static int check_text(const char *option, const char *text, size_t max)
+{
+    struct span span = span_text(text);
+
+    if (text == NULL)
+        return OPTIONS_GO;
+    if (span.len == 0 || !unicode_is_utf8(span) || unicode_is_deceptive(span) || span_find(span, '\n') < span.len)
+        return complain(STATUS_USAGE, "--%s must be one line of visible characters; write it plainly", option);
+    if (unicode_count(span) > max)
+        return complain(STATUS_USAGE, "--%s has more than %zu characters; say it shorter", option, max);
+    return OPTIONS_GO;
+}
+
+int option_says(const char *by, const char *why, const char *example)
+{
+    int status = check_text("by", by, BY_MAX);
+
+    if (status == OPTIONS_GO && why == NULL)
+        status = complain(STATUS_USAGE, "say why, for those who read the audit: --why '%s'", example);
+    return status == OPTIONS_GO ? check_text("why", why, WHY_MAX) : status;
 }
 
 /* What an option may take from a guest: words that nobody opens. */

@@ -73,6 +73,10 @@ int options_read(const struct usage *usage, int argc, char **argv, int *operands
 /* A number that somebody wrote, of an option or an operand, from `least` on. Returns: as options_read. */
 int option_number(const char *name, const char *text, uint64_t least, uint64_t *number);
 
+/* Whether --by (or NULL) and --why are fit for the audit and for terminals. Takes: example: of a reason. Returns: as
+ * options_read. */
+int option_says(const char *by, const char *why, const char *example);
+
 /* Prints `callgate: ...` on stderr. Returns: status. */
 int complain(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);
 

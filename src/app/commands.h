@@ -17,6 +17,7 @@ extern const struct command cmd_pipe;
 extern const struct command cmd_status;
 extern const struct command cmd_policy;
 extern const struct command cmd_approvals;
+extern const struct command cmd_tools;
 extern const struct command cmd_key;
 extern const struct command cmd_plan;
 extern const struct command cmd_identity;

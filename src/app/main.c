@@ -14,6 +14,7 @@ int main(int argc, char **argv)
         cmd_status,
         cmd_policy,
         cmd_approvals,
+        cmd_tools,
         cmd_key,
         cmd_plan,
         cmd_identity,

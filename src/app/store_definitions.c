@@ -248,3 +248,45 @@ enum code store_definition_say(struct db *db, const struct store_definition_word
 
     return code == CODE_OK ? code : store_why(why, code, db, "writing the store");
 }
+
+/* ---- what people ask ---- */
+
+/* Nobody spoke of it, and it is the one that is told now, or was told since somebody accepted another. */
+#define WAITING                                                                                                       \
+    "word IS NULL AND (latest OR seen_us > coalesce((SELECT max(w.given_us) FROM definition_word w JOIN definition o " \
+    "ON o.id = w.definition WHERE o.upstream = s.upstream AND o.tool = s.tool AND w.accepted), 0))"
+
+enum code store_definitions_each(struct db *db, const struct store_definitions_asked *asked, store_definition_fn each,
+                                 void *context, struct why *why)
+{
+    struct db_stmt *stmt = NULL;
+    enum code code = db_select(db, "SELECT id, upstream, tool, digest, body, before, told_us, seen_us, latest, word IS NOT "
+                                   "NULL, accepted, given_by, login, why, given_us, " WAITING " AS waits FROM "
+                                   "definition_state s "
+                                   "WHERE (?1 IS NULL OR upstream = ?1) AND (?2 IS NULL OR tool = ?2) AND (?3 IS NULL OR "
+                                   "substr(digest, 1, length(?3)) = ?3) AND (NOT ?4 OR waits) "
+                                   "ORDER BY upstream, tool, seen_us DESC, id DESC",
+                               DB_VALUES(db_of_text(asked->upstream), db_of_text(asked->tool), db_of_text(asked->digest),
+                                         db_of_int(asked->waiting)), &stmt);
+
+    while (db_next(&stmt, &code)) {
+        const struct store_definition definition = {
+            .id = db_int(stmt, 0), .upstream = db_text(stmt, 1), .tool = db_text(stmt, 2), .digest = db_text(stmt, 3),
+            .text = db_text(stmt, 4), .before = db_text(stmt, 5), .told_us = db_int(stmt, 6), .seen_us = db_int(stmt, 7),
+            .is_latest = db_int(stmt, 8) != 0, .is_spoken = db_int(stmt, 9) != 0, .is_accepted = db_int(stmt, 10) != 0,
+            .given_by = db_text(stmt, 11), .login = db_text(stmt, 12), .why = db_text(stmt, 13),
+            .given_us = db_int(stmt, 14), .is_waiting = db_int(stmt, 15) != 0,
+        };
+
+        code = each(context, &definition);
+    }
+    db_finalize(&stmt);
+    return code == CODE_OK || why->text[0] != '\0' ? code : store_why(why, code, db, "reading definitions");
+}
+
+enum code store_definitions_count(struct db *db, int64_t *waiting, struct why *why)
+{
+    enum code code = db_number(db, "SELECT count(*) FROM definition_state s WHERE " WAITING, waiting);
+
+    return code == CODE_OK ? code : store_why(why, code, db, "reading definitions");
+}

@@ -43,7 +43,7 @@ struct store_definition {
     struct span before;      /* the digest of what was told before it; at == NULL: the tool was new */
     int64_t told_us, seen_us;
     bool is_latest;          /* the upstream told it last */
-    bool is_spoken, is_accepted;
+    bool is_spoken, is_accepted, is_waiting;
     struct span given_by, login, why;
     int64_t given_us;
 };
@@ -52,7 +52,7 @@ struct store_definition {
 struct store_definitions_asked {
     struct span upstream, tool;
     struct span digest;      /* or its beginning */
-    bool waiting;            /* those that nobody spoke of, and that are not past: told last, or since the last acceptance */
+    bool waiting;            /* those that wait: nobody spoke of them, and they were told last, or since one was accepted */
 };
 
 typedef enum code (*store_definition_fn)(void *context, const struct store_definition *definition);

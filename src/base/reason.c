@@ -35,6 +35,14 @@ const char *reason_name(enum reason reason)
     return row(reason)->name;
 }
 
+enum reason reason_named(struct span name)
+{
+    for (int reason = 0; reason < REASON_COUNT; reason++)
+        if (span_is(name, rows[reason].name))
+            return (enum reason)reason;
+    return REASON_UNSET;
+}
+
 const char *reason_text(enum reason reason)
 {
     return row(reason)->text;

@@ -9,6 +9,7 @@
 #define BASE_REASON_H
 
 #include "base/reason_tbl.h"
+#include "base/span.h"
 
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ enum blame { BLAME_GATE = 0, BLAME_NOBODY, BLAME_AGENT, BLAME_POLICY, BLAME_UPST
 enum denial { DENIAL_UNAVAILABLE = 0, DENIAL_NONE, DENIAL_POLICY, DENIAL_APPROVAL, DENIAL_RATE, DENIAL_MALFORMED };
 
 const char *reason_name(enum reason reason);   /* as in the audit */
+enum reason reason_named(struct span name);       /* the other way; UNSET: none has it */
 const char *reason_text(enum reason reason);   /* one sentence, reveals nothing of policies */
 enum blame reason_blame(enum reason reason);
 int reason_status(enum reason reason);         /* HTTP status, 0 where none is due */

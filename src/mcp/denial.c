@@ -123,7 +123,7 @@ static void put_text(struct buf *out, const struct mcp_denial *denial)
                               ? "This call was made, and what came back is withheld; do not retry it."
                               : "This call was not permitted; do not retry it unchanged.");
         if (denial->reason == REASON_APPROVAL_REFUSED || denial->reason == REASON_OUTGOING_MISSING ||
-            (denial->reason >= REASON_PLAN_REQUIRED && denial->reason <= REASON_PLAN_FOREIGN))
+            (denial->reason >= REASON_DEFINITION_CHANGED && denial->reason <= REASON_PLAN_FOREIGN))
             buf_addf(out, " %s", reason_text(denial->reason));
         break;
     case DENIAL_RATE:

@@ -44,14 +44,6 @@ void recorded_fini(struct recorded *recorded)
 
 /* ---- what was decided ---- */
 
-static enum reason reason_of(struct span name)
-{
-    for (int reason = 0; reason < REASON_COUNT; reason++)
-        if (span_is(name, reason_name((enum reason)reason)))
-            return (enum reason)reason;
-    return REASON_UNSET;
-}
-
 static enum verdict_kind verdict_of(struct span text)
 {
     if (span_is(text, verdict_text(VERDICT_PERMIT)))
@@ -405,7 +397,7 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
     recorded->question.time_us = db_int(row, C_TIME);
     recorded->from_server = span_is(db_text(row, C_DIRECTION), "server");
     recorded->verdict = verdict_of(db_text(row, C_VERDICT));
-    recorded->reason = reason_of(db_text(row, C_REASON));
+    recorded->reason = reason_named(db_text(row, C_REASON));
     recorded->policy_version = (uint64_t)db_int(row, C_VERSION);
     code = copy_texts(recorded, row);
     if (code == CODE_OK)

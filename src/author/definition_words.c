@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "author/definition_words.h"
+
+#include "base/mem.h"
+#include "unicode/lookalike.h"
+#include "unicode/unicode.h"
+
+#include <string.h>
+
+#define TABLE_MAX 4000 /* lines beyond those that both begin and end with: more are told as all gone and all new */
+
+/* ---- paths ---- */
+
+static bool is_plain(struct span key)
+{
+    for (size_t i = 0; i < key.len; i++)
+        if (!((key.at[i] >= 'a' && key.at[i] <= 'z') || (key.at[i] >= 'A' && key.at[i] <= 'Z') ||
+              (key.at[i] >= '0' && key.at[i] <= '9') || key.at[i] == '_' || key.at[i] == '-' || key.at[i] == '$'))
+            return false;
+    return key.len > 0;
+}
+
+/* Appends the step to a child. Takes: index: its place in an array. */
+static void add_step(struct buf *path, const struct json_node *holder, const struct json_node *child, uint32_t index)
+{
+    if (holder->type == JSON_ARRAY) {
+        buf_addf(path, "[%u]", index);
+        return;
+    }
+    if (is_plain(child->key)) {
+        buf_addf(path, "%s%.*s", buf_is_empty(path) ? "" : ".", SPAN_ARG(child->key));
+        return;
+    }
+    buf_add_byte(path, '[');
+    json_write_string(path, child->key);
+    buf_add_byte(path, ']');
+}
+
+/* ---- every value, in the order of canonical JSON ---- */
+
+typedef void (*value_fn)(void *context, struct span path, const struct json_node *value);
+
+/* Recursion goes no deeper than the reader lets a document be (128). */
+static void each_value(const struct json_node *node, struct buf *path, value_fn each, void *context)
+{
+    size_t len = buf_len(path);
+    uint32_t index = 0;
+
+    if (node->child == NULL)
+        each(context, buf_peek(path), node);
+    for (const struct json_node *child = node->child; child != NULL; child = child->next) {
+        add_step(path, node, child, index++);
+        each_value(child, path, each, context);
+        buf_truncate(path, len);
+    }
+}
+
+static void write_value(void *context, struct span path, const struct json_node *value)
+{
+    struct buf *out = context;
+    struct span rest = value->text;
+
+    if (value->type != JSON_STRING || span_find(rest, '\n') == rest.len) {
+        buf_addf(out, "%.*s: %.*s\n", SPAN_ARG(path), SPAN_ARG(value->raw));
+        return;
+    }
+    while (rest.len > 0) {
+        struct span line = span_cut(rest, '\n', &rest);
+
+        buf_addf(out, "%.*s: | ", SPAN_ARG(path));
+        json_write_string(out, line);
+        buf_add_byte(out, '\n');
+    }
+}
+
+enum code definition_lines(const struct json_node *definition, struct buf *out)
+{
+    struct buf path;
+
+    buf_init(&path, (size_t)1 << 20);
+    each_value(definition, &path, write_value, out);
+    buf_fail(out, buf_code(&path));
+    buf_fini(&path);
+    return buf_code(out);
+}
+
+/* ---- what is new ---- */
+
+struct comparing {
+    definition_change_fn each;
+    void *context;
+    struct buf path;
+};
+
+static void tell(struct comparing *comparing, char what)
+{
+    const struct definition_change change = {what, buf_peek(&comparing->path)};
+
+    comparing->each(comparing->context, &change);
+}
+
+static void compare(struct comparing *comparing, const struct json_node *old, const struct json_node *now);
+
+static void compare_members(struct comparing *comparing, const struct json_node *old, const struct json_node *now)
+{
+    size_t len = buf_len(&comparing->path);
+
+    for (int side = 0; side < 2; side++) {
+        const struct json_node *here = side == 0 ? old : now, *there = side == 0 ? now : old;
+
+        for (const struct json_node *child = here->child; child != NULL; child = child->next) {
+            const struct json_node *other = json_member(there, child->key);
+
+            add_step(&comparing->path, here, child, 0);
+            if (other == NULL)
+                tell(comparing, side == 0 ? '-' : '+');
+            else if (side == 0)
+                compare(comparing, child, other);
+            buf_truncate(&comparing->path, len);
+        }
+    }
+}
+
+static void compare(struct comparing *comparing, const struct json_node *old, const struct json_node *now)
+{
+    if (old->type == JSON_OBJECT && now->type == JSON_OBJECT)
+        compare_members(comparing, old, now);
+    else if (!span_equals(old->raw, now->raw))
+        tell(comparing, '~');
+}
+
+enum code definition_changes(const struct json_node *old, const struct json_node *now, definition_change_fn each, void *context)
+{
+    struct comparing comparing = {.each = each, .context = context};
+    enum code code;
+
+    buf_init(&comparing.path, (size_t)1 << 20);
+    compare(&comparing, old, now);
+    code = buf_code(&comparing.path);
+    buf_fini(&comparing.path);
+    return code;
+}
+
+/* ---- by line ---- */
+
+struct lines {
+    struct span *line;
+    size_t count;
+};
+
+static enum code split(struct span text, struct lines *lines)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        count += text.at[i] == '\n';
+    lines->line = mem_array(count + 1, sizeof *lines->line);
+    lines->count = 0;
+    while (lines->line != NULL && text.len > 0)
+        lines->line[lines->count++] = span_cut(text, '\n', &text);
+    return lines->line != NULL ? CODE_OK : CODE_NOMEM;
+}
+
+static void add_line(struct buf *out, char sign, struct span line)
+{
+    buf_add_byte(out, sign);
+    buf_add_span(out, line);
+    buf_add_byte(out, '\n');
+}
+
+/* longest[i][j]: lines that both have in common from i and j on. */
+static void write_between(const struct lines *old, const struct lines *now, size_t from, size_t old_end, size_t now_end,
+                          const uint16_t *longest, struct buf *out)
+{
+    size_t width = now_end - from + 1, i = from, j = from;
+
+    while (i < old_end || j < now_end) {
+        const uint16_t *here = longest != NULL ? &longest[(i - from) * width + (j - from)] : NULL;
+
+        if (i < old_end && j < now_end && here != NULL && span_equals(old->line[i], now->line[j])) {
+            i++;
+            j++;
+        } else if (j == now_end || (i < old_end && (here == NULL || here[width] >= here[1]))) {
+            add_line(out, '-', old->line[i++]);
+        } else {
+            add_line(out, '+', now->line[j++]);
+        }
+    }
+}
+
+static uint16_t *make_table(const struct lines *old, const struct lines *now, size_t from, size_t old_end, size_t now_end)
+{
+    size_t height = old_end - from + 1, width = now_end - from + 1;
+    uint16_t *longest = height <= TABLE_MAX && width <= TABLE_MAX ? mem_array(height * width, sizeof *longest) : NULL;
+
+    for (size_t i = height - 1; longest != NULL && i-- > 0;)
+        for (size_t j = width - 1; j-- > 0;) {
+            uint16_t *here = &longest[i * width + j], below = here[width], beside = here[1];
+
+            *here = span_equals(old->line[from + i], now->line[from + j]) ? (uint16_t)(here[width + 1] + 1)
+                    : below > beside                                     ? below : beside;
+        }
+    return longest;
+}
+
+enum code definition_diff(struct span old_text, struct span now_text, struct buf *out)
+{
+    struct lines old = {NULL, 0}, now = {NULL, 0};
+    enum code code = split(old_text, &old);
+    size_t from = 0, old_end, now_end;
+    uint16_t *longest;
+
+    if (code == CODE_OK)
+        code = split(now_text, &now);
+    old_end = old.count;
+    now_end = now.count;
+    while (code == CODE_OK && from < old_end && from < now_end && span_equals(old.line[from], now.line[from]))
+        from++;
+    while (code == CODE_OK && old_end > from && now_end > from && span_equals(old.line[old_end - 1], now.line[now_end - 1])) {
+        old_end--;
+        now_end--;
+    }
+    if (code == CODE_OK) {
+        longest = make_table(&old, &now, from, old_end, now_end);
+        write_between(&old, &now, from, old_end, now_end, longest, out);
+        mem_free(longest);
+    }
+    mem_free(old.line);
+    mem_free(now.line);
+    return buf_fail(out, code);
+}
+
+/* ---- what is to be looked at twice ---- */
+
+struct marking {
+    definition_mark_fn each;
+    void *context;
+};
+
+static bool has_step(struct span path, const char *step)
+{
+    size_t len = strlen(step);
+
+    for (size_t i = 0; i + len <= path.len; i++)
+        if (memcmp(path.at + i, step, len) == 0 && (i == 0 || path.at[i - 1] == '.') &&
+            (i + len == path.len || path.at[i + len] == '.' || path.at[i + len] == '['))
+            return true;
+    return false;
+}
+
+#define SENTENCE 40
+
+/* Whole sentences where a person who is asked is shown none: models read all of it. */
+static bool is_odd_place(struct span path, struct span text)
+{
+    static const char *const places[] = {"_meta", "enum", "const", "default", "examples", "annotations", "title", "icons",
+                                         "pattern", "$comment"};
+    size_t blanks = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        blanks += text.at[i] == ' ';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (text.len >= SENTENCE && blanks >= 4 && has_step(path, places[i]))
+            return true;
+    return false;
+}
+
+static void mark_value(void *context, struct span path, const struct json_node *value)
+{
+    struct marking *marking = context;
+
+    /* the path holds the names of all members above it */
+    if (unicode_is_deceptive(path) || (value->type == JSON_STRING && unicode_is_deceptive(value->text)))
+        marking->each(marking->context, DEFINITION_HIDDEN, path);
+    if (value->type == JSON_STRING && is_odd_place(path, value->text))
+        marking->each(marking->context, DEFINITION_PLACE, path);
+    if (span_is(path, "name") && lookalike_mixes_scripts(value->text))
+        marking->each(marking->context, DEFINITION_SCRIPTS, path);
+}
+
+enum code definition_marks(const struct json_node *definition, definition_mark_fn each, void *context)
+{
+    struct marking marking = {each, context};
+    struct buf path;
+    enum code code;
+
+    buf_init(&path, (size_t)1 << 20);
+    each_value(definition, &path, mark_value, &marking);
+    code = buf_code(&path);
+    buf_fini(&path);
+    return code;
+}
+
+const char *definition_mark_text(enum definition_mark mark)
+{
+    switch (mark) {
+    case DEFINITION_HIDDEN: return "characters that nobody sees";
+    case DEFINITION_INSTRUCTION: return "reads like an instruction to a model";
+    case DEFINITION_PLACE: return "whole sentences where people look for none";
+    case DEFINITION_SCRIPTS: return "letters of different alphabets";
+    }
+    return "";
+}
