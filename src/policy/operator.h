@@ -103,6 +103,9 @@ struct op {
     uint32_t term_count;
 };
 
+/* Adds a type to an `is` by its word. Returns: false: it is no type. */
+bool policy__type_add(struct op *op, struct span word);
+
 /* By its word; NULL: there is none. */
 const struct operator *policy_operator(struct span word);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounds: of numbers (min, max), of the length of a text (min_length, max_length), of the members of an array or object
+/* Bounds: of numbers (min, max, multiple_of), of the length of a text (min_length, max_length), of the members of an array or object
  * (min_items, max_items). */
 #include "policy/compile_priv.h"
 
@@ -68,6 +68,40 @@ const struct operator policy__op_min = {
 
 const struct operator policy__op_max = {
     .word = "max", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_number, .of_value = max, .sample = sample_number,
+};
+
+/* ---- multiple_of ---- */
+
+#define PLACES_MAX 19 /* a uint64_t holds no more */
+
+static void compile_multiple(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    compile_number(c, node, op);
+    if (op->value != NULL && json_number_compare(op->value->raw, SPAN_LIT("0")) <= 0)
+        FAULT(c, node, "`multiple_of` asks for multiples of a number; write one above 0");
+}
+
+/* Both as whole numbers of the same small part; undecided where 64 bits do not hold them. */
+static enum truth multiple_of(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    struct span magnitude = span_part(value->raw, value->raw.len > 0 && value->raw.at[0] == '-', SIZE_MAX);
+    enum code code = CODE_INVALID;
+    uint64_t whole, of = 0;
+
+    (void)walk;
+    if (!is_comparable(value))
+        return TRUTH_UNDECIDED;
+    for (unsigned places = 0; places <= PLACES_MAX && code == CODE_INVALID; places++) {
+        code = json_number_scaled(op->value->raw, places, &of);
+        if (code == CODE_OK)
+            code = json_number_scaled(magnitude, places, &whole);
+    }
+    return code == CODE_OK && of > 0 ? truth_of(whole % of == 0) : TRUTH_UNDECIDED;
+}
+
+const struct operator policy__op_multiple_of = {
+    .word = "multiple_of", .types = TYPE_BIT(JSON_NUMBER), .compile = compile_multiple, .of_value = multiple_of,
+    .sample = sample_number,
 };
 
 /* ---- min_length, max_length ---- */

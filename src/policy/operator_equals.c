@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is compared with values that the policy holds: equals, in, contains. */
+/* What is compared with values that the policy holds, or with each other: equals, in, contains, unique. */
 #include "policy/compile_priv.h"
 #include "policy/variable.h"
 
@@ -182,4 +182,48 @@ const struct operator policy__op_contains = {
     .word = "contains", .types = TYPES_SCALAR | TYPE_BIT(JSON_ARRAY), .compile = compile_value, .of_text = contains_text,
     .of_value = contains_member, .find = find_contained, .cost = policy__text_cost, .looks_inside = true,
     .sample = sample_contains,
+};
+
+/* ---- unique ---- */
+
+static void compile_unique(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    op->text = SPAN_LIT("true");
+    if (node->type != YAML_BOOL || !node->truth)
+        FAULT(c, node, "`unique` is true: no two elements are equal; where they may be, leave it out%s", yaml_bool_words(node));
+}
+
+/* What comparing the two may cost: objects find each other's members. */
+static uint64_t pair_cost(const struct json_node *a, const struct json_node *b)
+{
+    if (a->type != b->type || a->count != b->count || a->raw.len < 64)
+        return 1;
+    return 1 + (uint64_t)a->raw.len * (a->type == JSON_STRING ? 1 : b->raw.len) / 16;
+}
+
+static enum truth unique(struct rule_walk *walk, const struct op *op, const struct json_node *value)
+{
+    (void)op;
+    if (value->type != JSON_ARRAY)
+        return TRUTH_UNDECIDED;
+    for (const struct json_node *a = value->child; a != NULL; a = a->next)
+        for (const struct json_node *b = a->next; b != NULL; b = b->next) {
+            if (!policy__charge(walk, pair_cost(a, b)))
+                return TRUTH_UNDECIDED;
+            if (json_equal(a, b))
+                return TRUTH_FALSE;
+        }
+    return TRUTH_TRUE;
+}
+
+static void sample_unique(const struct op *op, struct samples *samples)
+{
+    (void)op;
+    samples->json(samples, SPAN_LIT("[1]"));
+    samples->json(samples, SPAN_LIT("[1,1]"));
+}
+
+const struct operator policy__op_unique = {
+    .word = "unique", .types = TYPE_BIT(JSON_ARRAY), .compile = compile_unique, .of_value = unique, .looks_inside = true,
+    .sample = sample_unique,
 };

@@ -19,6 +19,8 @@
     X(max_length)         \
     X(min_items)          \
     X(max_items)          \
+    X(multiple_of)        \
+    X(unique)             \
     X(exists)             \
     X(under)              \
     X(url)                \

@@ -4,28 +4,57 @@
 
 /* ---- is ---- */
 
-static void compile_is(struct compiler *c, const struct yaml_node *node, struct op *op)
+static const char *const words[] = {"integer", "null", "boolean", "number", "string", "array", "object", NULL};
+
+static void add_type(struct op *op, int word)
 {
-    static const char *const words[] = {"integer", "null", "boolean", "number", "string", "array", "object", NULL};
     static const unsigned types[] = {
         TYPE_BIT(JSON_NUMBER), TYPE_BIT(JSON_NULL), TYPE_BIT(JSON_TRUE) | TYPE_BIT(JSON_FALSE), TYPE_BIT(JSON_NUMBER),
         TYPE_BIT(JSON_STRING), TYPE_BIT(JSON_ARRAY), TYPE_BIT(JSON_OBJECT),
     };
-    /* Without quotes the word is YAML's own null; nobody can mean anything else. */
-    bool is_null = node->type == YAML_NULL && span_is(node->text, "null");
-    int word = is_null ? 1 : policy__word(c, node, words);
+    bool is_number = types[word] == TYPE_BIT(JSON_NUMBER);
 
-    if (word < 0)
-        return;
-    op->types = types[word];
-    op->whole = word == 0; /* a number without fractional value */
-    op->text = span_text(words[word]);
+    op->whole = is_number && (op->types & types[word]) == 0 ? word == 0 : op->whole && word != 3;
+    op->types |= types[word];
 }
 
+bool policy__type_add(struct op *op, struct span word)
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (span_is(word, words[i])) {
+            add_type(op, i);
+            return true;
+        }
+    return false;
+}
+
+static void compile_is(struct compiler *c, const struct yaml_node *node, struct op *op)
+{
+    const struct yaml_node *one = node->type == YAML_LIST ? node->child : node;
+
+    op->types = 0;
+    if (node->type == YAML_LIST && node->count == 0)
+        FAULT(c, node, "nothing is in an empty list; name at least one type");
+    if (node->type == YAML_LIST)
+        op->written = policy__written(c, node);
+    for (; one != NULL; one = node->type == YAML_LIST ? one->next : NULL) {
+        /* Without quotes the word is YAML's own null; nobody can mean anything else. */
+        bool is_null = one->type == YAML_NULL && span_is(one->text, "null");
+        int word = is_null ? 1 : policy__word(c, one, words);
+
+        if (word < 0)
+            continue;
+        add_type(op, word);
+        op->text = span_text(words[word]);
+    }
+}
+
+/* A number may have to be one without fractional value. */
 static enum truth is(struct rule_walk *walk, const struct op *op, const struct json_node *value)
 {
     (void)walk;
-    return truth_of((op->types & TYPE_BIT(value->type)) != 0 && (!op->whole || json_number_is_integer(value->raw)));
+    return truth_of((op->types & TYPE_BIT(value->type)) != 0 &&
+                    (!op->whole || value->type != JSON_NUMBER || json_number_is_integer(value->raw)));
 }
 
 const struct operator policy__op_is = {
