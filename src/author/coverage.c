@@ -74,8 +74,11 @@ void coverage__rule(struct coverage *coverage, const struct rule *rule, bool app
 
 void coverage__condition(struct coverage *coverage, const struct condition *condition, enum truth truth)
 {
-    struct truths *truths = &coverage->conditions[condition->number];
+    struct truths *truths;
 
+    if (condition->number == CONDITION_UNCOUNTED) /* a server's schema */
+        return;
+    truths = &coverage->conditions[condition->number];
     truths->is_true += truth == TRUTH_TRUE;
     truths->is_false += truth == TRUTH_FALSE;
     truths->undecided += truth == TRUTH_UNDECIDED;
@@ -138,7 +141,7 @@ struct telling_each {
     void *context;
 };
 
-/* Leaves and facts, in the order of the text: groups of them say nothing that they do not. */
+/* What has no members, in the order of the text: groups say nothing that these do not. */
 static void tell_leaves(const struct telling_each *each, const struct condition *condition)
 {
     const struct truths *truths = &each->coverage->conditions[condition->number];
@@ -146,7 +149,7 @@ static void tell_leaves(const struct telling_each *each, const struct condition 
         .label = telling__short_label(condition), .line = condition->line, .is_true = truths->is_true,
         .is_false = truths->is_false, .undecided = truths->undecided};
 
-    if (condition->kind == CONDITION_LEAF || condition->kind == CONDITION_FACT)
+    if (condition->count == 0)
         each->condition(each->context, &seen);
     for (uint32_t i = 0; i < condition->count; i++)
         tell_leaves(each, &condition->members[i]);
@@ -174,6 +177,8 @@ enum code coverage_each(const struct coverage *coverage, coverage_rule_fn rule, 
             tell_leaves(&each, of->when);
         if (of->restricts_args)
             tell_leaves(&each, &of->only_args);
+        if (of->by_schema)
+            tell_leaves(&each, &of->schema);
     }
     mem_free(order);
     return CODE_OK;

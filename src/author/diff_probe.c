@@ -132,7 +132,7 @@ static bool lets_apply(struct probing *p, const struct diff_site *site, int side
                                    &budget);
     } else {
         if (site->part == DIFF_WHEN) {
-            part.restricts_args = false;
+            part.restricts_args = part.by_schema = false;
             group.members = site->at[side] > 0 ? &rule->when->members[site->at[side] - 1] : NULL;
         }
         part.when = group.members != NULL ? &group : NULL;
@@ -250,7 +250,7 @@ static uint64_t hash_call(const struct question *q)
 /* What a test says of the past makes its call another one. */
 static uint64_t hash_past(const struct policy_case *kase)
 {
-    uint64_t hash = 0;
+    uint64_t hash = (uintptr_t)kase->schema;
 
     for (int i = 0; i < POLICY_HINT_COUNT; i++)
         hash = hash_mix(hash, (uint64_t)kase->hints[i]);

@@ -217,6 +217,8 @@ static enum diff_way other_way(const struct diff_telling *t, struct span key, co
     for (const char *const *word = harmless; *word != NULL; word++)
         if (span_is(key, *word))
             return DIFF_NOTHING;
+    if (span_is(key, "arguments") && t->pair->after.rule->effect == EFFECT_REQUIRE_APPROVAL)
+        return diff__either(t->pair); /* what does not fit is denied where it was held */
     if (span_is(key, "approvals"))
         return diff__either(t->pair); /* no call is judged otherwise, and fewer people, or more, let it go */
     if (before == NULL || after == NULL)
@@ -240,6 +242,8 @@ static void compare_other(struct diff_telling *t, const struct yaml_node *before
         diff__say(&t->text, before);
     }
     t->part = span_is(key, "limit") ? DIFF_LIMIT : span_is(key, "until") ? DIFF_UNTIL : DIFF_WHOLE;
+    if (span_is(key, "arguments"))
+        t->part = DIFF_ARGS;
     diff__keep(t, other_way(t, key, before, after));
 }
 
@@ -316,7 +320,7 @@ static void tell_whole(struct diff_telling *t, const struct diff_rule *rule, boo
         diff__say(&t->text, entry);
     }
     for (const struct yaml_node *member = rule->node ? rule->node->child : NULL; member != NULL; member = member->next)
-        if (span_is(member->key, "only_args") || span_is(member->key, "limit")) {
+        if (span_is(member->key, "only_args") || span_is(member->key, "arguments") || span_is(member->key, "limit")) {
             SAY(t, ", %.*s ", SPAN_ARG(member->key));
             diff__say(&t->text, member);
         }

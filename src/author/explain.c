@@ -230,7 +230,8 @@ static struct doc *enter(struct telling *telling, const struct condition *condit
 static void tell_enter(struct trace *heard, const struct condition *condition)
 {
     static const char *const joined[] = {[CONDITION_ALL] = "all of these", [CONDITION_ANY] = "any of these",
-                                         [CONDITION_NOT] = "not this"};
+                                         [CONDITION_NOT] = "not this", [CONDITION_ONE] = "exactly one of these",
+                                         [CONDITION_EACH] = "this"};
     struct telling *telling = telling_of(heard);
     struct doc *doc;
 

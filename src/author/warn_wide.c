@@ -72,6 +72,8 @@ static int by_bytes(const void *a, const void *b)
 /* Whether `outer` lets every argument through that `inner` does. */
 static bool takes_all_args(const struct rule *outer, const struct rule *inner)
 {
+    if (outer->by_schema && !inner->by_schema)
+        return false;
     if (!outer->restricts_args || !inner->restricts_args)
         return !outer->restricts_args;
     for (uint32_t i = 0; i < inner->arg_count; i++)
@@ -83,14 +85,15 @@ static bool takes_all_args(const struct rule *outer, const struct rule *inner)
 
 static bool is_bounded(const struct rule *rule)
 {
-    return rule->when != NULL || rule->limit != NULL || rule->restricts_args;
+    return rule->when != NULL || rule->limit != NULL || rule->restricts_args || rule->by_schema;
 }
 
 /* What the narrow one asks, the wide one does not: whoever fails it is permitted all the same. */
 static bool swallows(const struct rule *wide, const struct rule *narrow)
 {
     return wide != narrow && !wide->monitor && wide->when == NULL && wide->limit == NULL && wide->until_us == 0 &&
-           takes_all_args(wide, narrow) && (narrow->when != NULL || narrow->limit != NULL || !takes_all_args(narrow, wide)) &&
+           takes_all_args(wide, narrow) &&
+           (narrow->when != NULL || narrow->limit != NULL || narrow->by_schema || !takes_all_args(narrow, wide)) &&
            covers(&wide->match, &narrow->match);
 }
 
@@ -104,7 +107,7 @@ static void warn_swallowed(const struct policy *policy, uint32_t permits, const 
         faults_add(warnings, narrow->source->path_text, narrow->line, narrow->column,
                    "the permit `%.*s` bounds nothing: `%.*s` (%s:%d) permits all its calls without %s; narrow that one, or "
                    "drop one of them", SPAN_ARG(narrow->id), SPAN_ARG(wide->id), wide->source->path_text, wide->line,
-                   narrow->when != NULL ? "its conditions" : narrow->limit != NULL ? "its limit" : "its `only_args`");
+                   narrow->when != NULL ? "its conditions" : narrow->limit != NULL ? "its limit" : "a look at its arguments");
         return;
     }
 }

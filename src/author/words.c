@@ -113,6 +113,8 @@ const char *words_kind(const struct condition *condition)
     case CONDITION_ALL: return "all";
     case CONDITION_ANY: return "any";
     case CONDITION_NOT: return "not";
+    case CONDITION_ONE: return "one";
+    case CONDITION_EACH: return "each";
     case CONDITION_FACT: return policy_fact_text[condition->fact->kind];
     }
     return "leaf";

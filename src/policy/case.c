@@ -89,8 +89,16 @@ static enum policy_known hint(void *context, const struct question *question, en
     return kase->hints[which];
 }
 
+static const struct policy_schema *schema_of(void *context, const struct question *question, uint32_t at)
+{
+    const struct policy_case *kase = context;
+
+    (void)question;
+    return at == 0 ? kase->schema : NULL;
+}
+
 static const struct policy_past past = {
-    .has_room = has_room, .was_called = was_called, .is_granted = is_granted, .hint = hint};
+    .has_room = has_room, .was_called = was_called, .is_granted = is_granted, .hint = hint, .schema_of = schema_of};
 
 struct question policy__case_question(const struct policy_case *kase)
 {

@@ -43,6 +43,7 @@ struct policy_case {
     const struct case_rule *spent;
     uint32_t spent_count;
     enum policy_known hints[POLICY_HINT_COUNT];
+    struct policy_schema *schema; /* of the tool's accepted definition; NULL: none is. The snapshot's end gives it back */
     enum verdict_kind verdict;
     bool has_rule, has_reason;
     struct span rule; /* at == NULL: none may decide */

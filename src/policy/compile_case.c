@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
+#include "policy/schema.h"
 
 #include "base/num.h"
 
@@ -98,7 +99,7 @@ static void compile_call(struct compiler *c, const struct yaml_node *call, struc
     static const char *const known[] = {"tenant", "principal", "upstream", "method", "answers", "tool", "prompt", "path",
                                         "query", "arguments", "params", "approved", "meta", "param", "time", "client",
                                         "session", "correlation", "after", "spent", "annotations", "plan", "groups",
-                                        "scopes", "claims", NULL};
+                                        "scopes", "claims", "schema", NULL};
     const struct {
         const char *key, *usual;
         struct span *text;
@@ -338,6 +339,19 @@ static void compile_expect(struct compiler *c, const struct yaml_node *expect, s
         kase->rule = policy__copy(c, rule->text);
 }
 
+/* What the tool's accepted definition says of its arguments: its inputSchema, or all of it. */
+static void compile_schema(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)
+{
+    const struct yaml_node *input = yaml_member(node, "inputSchema");
+    struct span written = policy__written(c, input != NULL ? input : node);
+    struct why why = {""};
+    enum code code = policy_schema_compile(written, &kase->schema, &why);
+
+    c->no_memory |= code == CODE_NOMEM;
+    if (code != CODE_OK && code != CODE_NOMEM)
+        FAULT(c, node, "`schema` is not usable: %s", why.text);
+}
+
 void policy__compile_case_call(struct compiler *c, const struct yaml_node *call, struct policy_case *kase)
 {
     const struct yaml_node *hints = yaml_member(call, "annotations");
@@ -350,6 +364,8 @@ void policy__compile_case_call(struct compiler *c, const struct yaml_node *call,
     compile_spent(c, yaml_member(call, "spent"), kase);
     if (hints != NULL)
         policy__compile_hints(c, hints, kase->hints);
+    if (policy__is_map(c, yaml_member(call, "schema")))
+        compile_schema(c, yaml_member(call, "schema"), kase);
 }
 
 void policy__compile_case(struct compiler *c, const struct yaml_node *node, struct policy_case *kase)

@@ -88,11 +88,39 @@ static int by_bytes(const void *a, const void *b)
     return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
+/* Where a walk stands that is in no condition of `when`. */
+static void set_place(struct compiler *c, const struct yaml_node *node, struct condition *place, const struct rule *rule,
+                      const char *what)
+{
+    char label[ID_MAX + 32];
+    int len = snprintf(label, sizeof label, "%.*s: %s", SPAN_ARG(span_part(rule->id, 0, ID_MAX)), what);
+
+    place->line = node->line;
+    place->number = c->policy->condition_count++;
+    place->label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
+}
+
+/* The schema is a tool's own: a server says it, and whoever runs the gate has accepted it. */
+static void compile_arguments(struct compiler *c, const struct yaml_node *node, struct rule *rule)
+{
+    static const char *const words[] = {"by_schema", NULL};
+
+    if (node == NULL || policy__word(c, node, words) != 0)
+        return;
+    if (rule->effect == EFFECT_FORBID)
+        FAULT_KEY(c, node, "a forbid has no `arguments`; what does not fit is denied where the permit says `arguments: "
+                  "by_schema`");
+    else if (!rule->match.by[DIM_TOOL].given)
+        FAULT_KEY(c, node, "`arguments: by_schema` asks for the schema of a tool; name `tools` in `match`");
+    rule->by_schema = true;
+    rule->schema.kind = CONDITION_ALL;
+    rule->schema.opening = true;
+    set_place(c, node, &rule->schema, rule, "arguments by_schema");
+}
+
 static void compile_only_args(struct compiler *c, const struct yaml_node *list, struct rule *rule)
 {
     struct span *args;
-    char label[ID_MAX + 16];
-    int len;
 
     if (list == NULL)
         return;
@@ -108,10 +136,7 @@ static void compile_only_args(struct compiler *c, const struct yaml_node *list, 
             args[rule->arg_count++] = policy__copy(c, member->text);
     if (rule->arg_count > 0)
         qsort(args, rule->arg_count, sizeof *args, by_bytes);
-    len = snprintf(label, sizeof label, "%.*s: only_args", SPAN_ARG(span_part(rule->id, 0, ID_MAX)));
-    rule->only_args.line = list->line;
-    rule->only_args.number = c->policy->condition_count++;
-    rule->only_args.label = policy__copy(c, span_of(label, len > 0 ? (size_t)len : 0));
+    set_place(c, list, &rule->only_args, rule, "only_args");
 }
 
 #define APPROVALS_MAX 5
@@ -145,7 +170,7 @@ static bool has_arguments(const struct match *match)
 void policy__compile_rule(struct compiler *c, const struct yaml_node *node, struct rule *rule)
 {
     static const char *const known[] = {"id", "effect", "match", "when", "only_args", "reason", "say", "mode", "slow_regex",
-                                        "limit", "until",
+                                        "limit", "until", "arguments",
                                         "approvals", "", "during", "session", "client", "annotations", "plan", NULL};
 
     *rule = (struct rule){.id = SPAN_LIT("?"), .source = c->source, .line = node->line, .column = node->column,
@@ -163,6 +188,7 @@ void policy__compile_rule(struct compiler *c, const struct yaml_node *node, stru
     c->needs_arguments = has_arguments(&rule->match);
     rule->when = policy__compile_when(c, yaml_member(node, "when"));
     compile_only_args(c, yaml_member(node, "only_args"), rule);
+    compile_arguments(c, yaml_member(node, "arguments"), rule);
     rule->limit = policy__compile_limit(c, yaml_member(node, "limit"));
     for (const struct policy_limit *limit = rule->limit; limit != NULL; limit = limit->next)
         rule->asks |= limit->asks;

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#define DEPTH_MAX 512 /* of a schema's conditions, which follow the value: what lies deeper is undecided */
+
 static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided);
 
 /* ---- leaves: one path, its values, one quantifier ---- */
@@ -38,11 +40,25 @@ bool policy__charge(struct rule_walk *walk, uint64_t visits)
     return walk->visits_told - walk->visits_left < VISITS_EACH || policy__spend_visits(walk);
 }
 
+enum truth policy__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value)
+{
+    const struct json_node *around = walk->here;
+    struct span undecided;
+    enum truth truth;
+
+    walk->here = value;
+    truth = condition_truth(walk, condition, &undecided);
+    walk->here = around;
+    return truth;
+}
+
 static enum truth value_truth(struct rule_walk *walk, const struct condition *leaf, const struct json_node *value,
                               const struct span *parts, size_t count)
 {
     enum truth all = TRUTH_TRUE;
 
+    if (leaf->kind == CONDITION_EACH)
+        return policy__truth_here(walk, leaf->members, value);
     if (leaf->decoders != 0 && value->type == JSON_STRING)
         return policy__decoded(walk, leaf, value, parts, count);
     for (uint32_t i = 0; i < leaf->op_count && all != TRUTH_FALSE; i++) {
@@ -94,7 +110,8 @@ static struct json_node string_of(struct span text)
 static bool visit(struct path_walk *path, const struct json_node *value)
 {
     struct leaf_walk *leaf = path->context;
-    enum truth truth;
+    const struct member_names *names = leaf->leaf->names;
+    enum truth truth, takes = names != NULL ? policy__takes_name(leaf->walk, names, value->key) : TRUTH_TRUE;
 
     struct json_node name;
 
@@ -104,14 +121,16 @@ static bool visit(struct path_walk *path, const struct json_node *value)
         name = string_of(value->key);
         value = &name;
     }
-    if (policy__leaf_skips(leaf->leaf, value))
+    if (takes == TRUTH_FALSE || policy__leaf_skips(leaf->leaf, value))
         return false;
     arena_reset(leaf->walk->arena);
     if (is_blind(leaf, value))
         truth = policy__guess(leaf->walk, leaf->leaf->opening);
     else
         truth = value_truth(leaf->walk, leaf->leaf, value, NULL, 0);
-    if (leaf->walk->trace != NULL)
+    if (takes == TRUTH_UNDECIDED)
+        truth = truth_or(truth, TRUTH_UNDECIDED);
+    if (leaf->walk->trace != NULL && leaf->leaf->kind == CONDITION_LEAF)
         leaf->walk->trace->value(leaf->walk->trace, leaf->leaf, value, truth);
     if (leaf->walk->cuts != NULL && truth != TRUTH_FALSE)
         policy__cut(leaf->walk, leaf->leaf, value, path->within, truth);
@@ -292,6 +311,8 @@ static const struct json_node *root_of(const struct rule_walk *walk, enum condit
 {
     const struct question *question = walk->question;
 
+    if (walk->here != NULL)
+        return walk->here;
     switch (from) {
     case FROM_META:
         return question->meta;
@@ -385,27 +406,49 @@ static enum truth group_truth(struct rule_walk *walk, const struct condition *gr
     return truth;
 }
 
+/* Exactly one. Of what is hidden neither guess about the members is one about this. */
+static enum truth one_truth(struct rule_walk *walk, const struct condition *group)
+{
+    uint32_t holding = 0, undecided = 0;
+    bool guessed = walk->guessed;
+    struct span inner;
+    enum truth truth;
+
+    walk->guessed = false;
+    for (uint32_t i = 0; i < group->count && holding < 2; i++) {
+        truth = condition_truth(walk, &group->members[i], &inner);
+        holding += truth == TRUTH_TRUE;
+        undecided += truth == TRUTH_UNDECIDED;
+    }
+    truth = holding < 2 && undecided > 0 ? TRUTH_UNDECIDED : truth_of(holding == 1);
+    if (walk->guessed)
+        truth = policy__guess(walk, group->opening);
+    walk->guessed |= guessed;
+    return truth;
+}
+
 static enum truth condition_truth(struct rule_walk *walk, const struct condition *condition, struct span *undecided)
 {
     enum truth truth = TRUTH_UNDECIDED;
 
+    *undecided = condition->label;
+    if (walk->here != NULL && (walk->depth == DEPTH_MAX || !policy__charge(walk, 1)))
+        return TRUTH_UNDECIDED;
+    walk->depth++;
     if (walk->trace != NULL)
         walk->trace->enter(walk->trace, condition);
     switch (condition->kind) {
     case CONDITION_LEAF:
-        truth = leaf_truth(walk, condition);
-        *undecided = condition->label;
-        break;
-    case CONDITION_FACT:
-        truth = policy__fact(walk, condition->fact);
-        *undecided = condition->label;
-        break;
+    case CONDITION_EACH: truth = leaf_truth(walk, condition); break;
+    case CONDITION_FACT: truth = policy__fact(walk, condition->fact); break;
+    case CONDITION_ONE: truth = one_truth(walk, condition); break;
     case CONDITION_ALL:
     case CONDITION_ANY: truth = group_truth(walk, condition, undecided); break;
     case CONDITION_NOT: truth = truth_not(condition_truth(walk, condition->members, undecided)); break;
     }
     if (walk->trace != NULL)
         walk->trace->leave(walk->trace, condition, truth);
+    walk->depth--;
     return truth;
 }
 
@@ -453,51 +496,6 @@ bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, s
     return value_truth(walk, leaf, &string, NULL, 0) != TRUTH_FALSE;
 }
 
-/* ---- only_args ---- */
-
-static int by_bytes(const void *a, const void *b)
-{
-    return span_compare(*(const struct span *)a, *(const struct span *)b);
-}
-
-static bool is_listed(const struct rule *rule, struct span key)
-{
-    return rule->arg_count > 0 && bsearch(&key, rule->args, rule->arg_count, sizeof key, by_bytes) != NULL;
-}
-
-static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rule)
-{
-    const struct json_node *root = walk->question->root;
-
-    if (root == NULL)
-        return TRUTH_TRUE;
-    if (walk->question->hidden != NULL && question_is_hidden(walk->question->hidden, root))
-        return policy__guess(walk, true);
-    if (root->type != JSON_OBJECT)
-        return TRUTH_UNDECIDED;
-    for (const struct json_node *member = root->child; member != NULL; member = member->next)
-        if (!is_listed(rule, member->key)) {
-            if (walk->trace != NULL)
-                walk->trace->value(walk->trace, &rule->only_args, member, TRUTH_FALSE);
-            return TRUTH_FALSE;
-        }
-    return TRUTH_TRUE;
-}
-
-enum truth policy__only_args(struct rule_walk *walk, const struct rule *rule)
-{
-    enum truth truth;
-
-    if (!rule->restricts_args)
-        return TRUTH_TRUE;
-    if (walk->trace != NULL)
-        walk->trace->enter(walk->trace, &rule->only_args);
-    truth = only_args_truth(walk, rule);
-    if (walk->trace != NULL)
-        walk->trace->leave(walk->trace, &rule->only_args, truth);
-    return truth;
-}
-
 enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided)
 {
     enum truth truth = rule_lasts(rule, walk->question), args;
@@ -514,8 +512,8 @@ enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *ru
     }
     if (rule->effect != EFFECT_PERMIT || truth == TRUTH_FALSE)
         return truth;
-    args = policy__only_args(walk, rule);
+    args = policy__arguments(walk, rule, &inner);
     if (args == TRUTH_UNDECIDED && truth == TRUTH_TRUE)
-        *undecided = rule->only_args.label;
+        *undecided = inner;
     return truth_and(truth, args);
 }

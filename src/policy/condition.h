@@ -19,7 +19,21 @@ enum decoder {
 
 extern const char *const policy_decoder_text[DECODER_COUNT + 1]; /* "percent" ..., NULL */
 
-enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT };
+/* The last two come of schemas alone (schema.h): EACH asks its one member about each value that its path selects, as if that
+ * were `$`; of ONE exactly one member must hold. */
+enum condition_kind { CONDITION_LEAF = 0, CONDITION_ALL, CONDITION_ANY, CONDITION_NOT, CONDITION_FACT, CONDITION_EACH,
+                      CONDITION_ONE };
+
+/* Which members a path that ends in `.*` selects, by their names. */
+struct member_names {
+    const struct span *listed; /* in byte order */
+    uint32_t count;
+    const struct op *patterns; /* `matches` each */
+    uint32_t pattern_count;
+    bool others; /* those that are not listed and fit no pattern */
+};
+
+#define CONDITION_UNCOUNTED UINT32_MAX
 
 /* Where a leaf's path begins: `arg:` at `$`, `meta:` at params._meta, `param:` at what else stands in params, `claim:` at what
  * an access token says of who asks, `value:` at an answer. */
@@ -50,11 +64,12 @@ struct condition {
     enum condition_kind kind;
     struct span label; /* "rule-id: when[0].any[1] $.q matches" */
     int line;
-    uint32_t number;   /* of the policy's conditions, from 0; only_args is one */
-    uint32_t count;    /* ALL, ANY, NOT (one) */
+    uint32_t number;   /* of the policy's conditions, from 0; only_args is one; a schema's are UNCOUNTED */
+    uint32_t count;    /* ALL, ANY, ONE, NOT and EACH (one) */
     const struct condition *members;
     const struct fact *fact; /* FACT */
-    /* LEAF */
+    /* LEAF, EACH */
+    const struct member_names *names; /* NULL: the path selects them all */
     struct path path;
     enum condition_root from;
     const struct claim_ask *claim; /* FROM_CLAIM */

@@ -228,7 +228,7 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
                        struct applying *applying)
 {
     const struct rule *rule = &judging->policy->rules[candidate->at];
-    struct span undecided = SPAN_NONE;
+    struct span undecided = SPAN_NONE, barring;
     enum truth truth;
     bool applies;
 
@@ -242,7 +242,8 @@ static void judge_rule(struct judging *judging, struct rule_walk *walk, const st
     if (truth == TRUTH_TRUE && rule->limit != NULL)
         truth = limits_truth(judging, walk, rule, applying);
     applies = truth == TRUTH_TRUE || (truth == TRUTH_UNDECIDED && rule->effect != EFFECT_PERMIT);
-    applying->barred = applies && rule->effect == EFFECT_REQUIRE_APPROVAL && policy__only_args(walk, rule) != TRUTH_TRUE;
+    applying->barred =
+        applies && rule->effect == EFFECT_REQUIRE_APPROVAL && policy__arguments(walk, rule, &barring) != TRUTH_TRUE;
     if (judging->trace != NULL)
         judging->trace->applies(judging->trace, rule, truth, applies);
     applying->rule = applies ? rule : NULL;
@@ -557,7 +558,7 @@ bool policy_permits_all(const struct policy *policy, const struct question *ques
         const struct rule *rule = &policy->rules[candidates.rules[i].at];
 
         if (rule->effect != EFFECT_PERMIT || candidates.rules[i].match != TRUTH_TRUE || rule->when != NULL ||
-            rule->restricts_args || rule->limit != NULL || rule->monitor || rule->until_us != 0)
+            rule->restricts_args || rule->by_schema || rule->limit != NULL || rule->monitor || rule->until_us != 0)
             return false;
     }
     return candidates.rule_count > 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounds: of numbers (min, max, multiple_of), of the length of a text (min_length, max_length), of the members of an array or object
- * (min_items, max_items). */
+/* Bounds: of numbers (min, max, multiple_of), of the length of a text (min_length, max_length), of the members of an array or
+ * object (min_items, max_items). */
 #include "policy/compile_priv.h"
 
 #include "base/num.h"

@@ -33,6 +33,8 @@ struct rule {
     struct condition only_args;   /* for its label and line */
     const struct span *args;      /* in byte order */
     uint32_t arg_count;
+    bool by_schema;               /* arguments: by_schema */
+    struct condition schema;      /* for its label and line */
     bool asks;                    /* a permit with a limit over which a person is asked */
     uint32_t approvals;           /* of how many people, where one may be asked */
     unsigned char hash[DIGEST_BYTES]; /* of what the author wrote, where a person may be asked */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/compile_priv.h"
+#include "policy/schema.h"
 
 #include "base/bug.h"
 #include "base/num.h"
@@ -82,6 +83,8 @@ static void free_policy(struct policy *policy)
             regex_free(&pattern->regex);
     for (struct kept_buf *kept = policy->kept; kept != NULL; kept = kept->next)
         buf_fini(&kept->buf);
+    for (uint32_t i = 0; i < policy->case_count; i++)
+        policy_schema_unref(&policy->cases[i].schema);
     arena_fini(&policy->arena);
     mem_free(policy);
 }

@@ -25,6 +25,8 @@ struct rule_walk {
     struct regex_budget *budget;
     uint64_t visits_left, visits_told; /* what is between them is not spent from the budget yet */
     struct arena *arena; /* what one value is turned into; emptied for the next */
+    const struct json_node *here; /* `$` of a schema's condition; NULL: of the call */
+    uint32_t depth;      /* conditions in each other */
     bool spent;          /* the visits were used up */
     bool guessed;        /* see verdict.guessed */
     bool unplanned;      /* a plan was asked for, of which the call is no step */
@@ -47,12 +49,21 @@ bool policy__charge(struct rule_walk *walk, uint64_t visits);
 
 struct rule;
 
-/* What `when` says, and in a permit `only_args`. *undecided: the label of the first undecided condition, where the result is
+/* What `when` says, and in a permit `only_args` and `arguments`.
+ * *undecided: the label of the first undecided condition, where the result is
  * undecided. */
 enum truth policy__rule_conditions(struct rule_walk *walk, const struct rule *rule, struct span *undecided);
 
-/* Whether the call has no argument but those that the rule lists; true where it lists none. */
-enum truth policy__only_args(struct rule_walk *walk, const struct rule *rule);
+/* Whether the call has no argument but those that the rule lists, and all fit the schema of the tool's accepted definition,
+ * where the rule asks for it. *undecided: as policy__rule_conditions. */
+enum truth policy__arguments(struct rule_walk *walk, const struct rule *rule, struct span *undecided);
+
+/* What the condition of a schema says of the value, which is its `$`; whether the value fits all of the schema; whether names
+ * select a member. */
+enum truth policy__truth_here(struct rule_walk *walk, const struct condition *condition, const struct json_node *value);
+enum truth policy__takes_name(struct rule_walk *walk, const struct member_names *names, struct span key);
+struct policy_schema;
+enum truth policy__schema_fits(struct rule_walk *walk, const struct policy_schema *schema, const struct json_node *value);
 
 /* limit.c: what the call takes of a limit. Takes: verdict: with its redactions. Returns: TRUE; FALSE: a sum has no value;
  * UNDECIDED: it cannot be counted exactly. */

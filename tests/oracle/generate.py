@@ -29,8 +29,10 @@ NUMBERS = ["0", "-0", "0.0", "1", "1.0", "10", "10.0", "1e1", "1E+1", "19.99", "
 PATTERNS = ["x", "x+", "[a-z]+", "xy?", "(?i)drop", "(?i)s", "(?i)k", ".*", "a.b", "^x", "y$", "1[0-9]?", "x|xy", "true", ".",
             "", "[^x]"]
 GLOBS = ["*", "x*", "*y", "?", "??", "a*b", "\\*", "a\\*b", "x", "", "*x*y*", "1*", "?*"]
+TYPES = ["integer", "null", "boolean", "number", "string", "array", "object"]
 OPERATORS = ["equals", "in", "matches", "not_matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
-             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format", "free_of"]
+             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format", "free_of",
+             "multiple_of", "unique"]
 SPECIAL = ["under", "url", "cidr", "format", "free_of"]  # their values must be drawn on purpose: chance makes none
 PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srvx", "srv/a", "/srv/%2e%2e/x", "/srv/%252e%252e/x",
          "/a/../srv/b", "/..//srv", "/srv/a%", "/srv\\a", "/srv/%00", "/srv/\u0085", "%2Fsrv%2fa", "/%ff", "/srv/%C3%A4",
@@ -216,7 +218,11 @@ class Generator:
         if name == "in":
             return [self.value(1) for _ in range(self.random.randrange(1, 5))]
         if name == "is":
-            return choice(["integer", "null", "boolean", "number", "string", "array", "object"])
+            return choice(TYPES) if self.maybe(0.7) else self.random.sample(TYPES, 2)
+        if name == "multiple_of":
+            return Number(choice(["1", "2", "0.01", "1e-5", "10.0", "3e19"]))
+        if name == "unique":
+            return True
         if name in ("under", "cidr"):
             pool = DIRECTORIES if name == "under" else RANGES
             return choice(pool) if self.maybe(0.5) else self.random.sample(pool, 2)
@@ -244,6 +250,38 @@ class Generator:
             elif self.maybe(0.3):
                 terms["ports"] = [Number(one) for one in self.random.sample(["80", "443", "8080", "65535", "21"], 2)]
         return terms
+
+    def schema(self, depth, inside=False):
+        """A JSON Schema. Takes: inside: it is about a member or an element, so that it may be the whole once more."""
+        choice, words = self.random.choice, {}
+        if inside and self.maybe(0.15):
+            return {"$ref": "#"}
+        if self.maybe(0.1):
+            return self.maybe(0.6)
+        if self.maybe(0.5):
+            words["type"] = choice(TYPES) if self.maybe(0.7) else self.random.sample(TYPES, 3)
+        for word, pool in (("minimum", NUMBERS), ("maximum", NUMBERS), ("exclusiveMinimum", NUMBERS), ("multipleOf", ["1", "0.01", "1e-5"]),
+                           ("minLength", "012"), ("maxLength", "123"), ("minItems", "012"), ("maxItems", "123"), ("minProperties", "012"),
+                           ("maxProperties", "234")):
+            if self.maybe(0.08):
+                words[word] = Number(choice(pool))
+        for word, value in (("enum", lambda: [self.value(1) for _ in range(4)]), ("const", lambda: self.value(1)), ("uniqueItems", lambda: True),
+                            ("pattern", lambda: choice(["x", "^x", "[a-z]+", "^[^x]*$"])), ("required", lambda: self.random.sample(KEYS, 1))):
+            if self.maybe(0.08):
+                words[word] = value()
+        if depth == 0:
+            return words
+        for word in ("additionalProperties", "items", "contains", "propertyNames"):
+            if self.maybe(0.12):
+                words[word] = self.schema(depth - 1, True)
+        if self.maybe(0.4):
+            words["properties"] = {key: self.schema(depth - 1, True) for key in self.random.sample(KEYS, 3)}
+        for word in ("allOf", "anyOf", "oneOf"):
+            if self.maybe(0.12):
+                words[word] = [self.schema(depth - 1) for _ in range(self.random.choice([1, 2, 3]))]
+        if self.maybe(0.1):
+            words["not"] = self.schema(depth - 1)
+        return words
 
     def leaf(self, effect, names=None, decodes=False):
         steps = self.steps()
@@ -436,6 +474,8 @@ class Generator:
             rule["limit"] = self.limits("tools" in rule["match"] or "prompts" in rule["match"])
         if effect != "forbid" and self.maybe(0.15):
             rule["only_args"] = self.random.sample(KEYS, 3)
+        if effect != "forbid" and "tools" in rule["match"] and not self.past and "schema" not in self.without and self.maybe(0.3):
+            rule["arguments"] = "by_schema"
         if "facts" not in self.without and self.maybe(0.1):
             rule["until"] = self.until()
         if self.maybe(0.1):
@@ -448,6 +488,8 @@ class Generator:
                 "upstream": self.random.choice(["shop", "test"]), "method": method}
         if method == "tools/call":
             call["tool"] = self.random.choice(TOOLS)
+            if not self.past and "schema" not in self.without and self.maybe(0.9):
+                call["schema"] = {"type": "object", "properties": {"a": self.schema(2)}} if self.maybe(0.3) else {"allOf": [self.schema(2)]}
         self.circumstances(call, rules)
         held = [rule["id"] for rule in rules
                 if rule["effect"] == "require_approval" or any(one.get("over") == "require_approval" for one in limits_of(rule))]

@@ -136,10 +136,17 @@ def operator_truth(name, operand, value, whole, opening):
     if name == "in":
         return truth(any(equal(one, value) for one in operand))
     if name == "is":
-        return truth(kind == "number" and value.is_integer() if operand == "integer" else kind == operand)
-    if name in ("min", "max"):
+        return truth(any(kind == "number" and value.is_integer() if one == "integer" else kind == one
+                         for one in (operand if isinstance(operand, list) else [operand])))
+    if name == "unique":
+        if kind != "array":
+            return UNDECIDED
+        return truth(not any(equal(one, other) for at, one in enumerate(value) for other in value[:at]))
+    if name in ("min", "max", "multiple_of"):
         if kind != "number" or (value.is_integer() and abs(value.value) > SAFE):
             return UNDECIDED
+        if name == "multiple_of":
+            return multiple(value.value, operand.value)
         return truth(value.value >= operand.value if name == "min" else value.value <= operand.value)
     if name in ("min_items", "max_items"):
         if kind not in ("array", "object"):
@@ -539,6 +546,77 @@ def only_args_truth(rule, call):
     return TRUE if "only_args" not in rule or root is ABSENT else truth(set(root) <= set(rule["only_args"]))
 
 
+def arguments_truth(rule, call):
+    """only_args, and `arguments: by_schema`."""
+    if "arguments" not in rule:
+        return only_args_truth(rule, call)
+    root = call.get("root", ABSENT)
+    fits = schema_truth(call["schema"], {} if root is ABSENT else root, call["schema"]) if "schema" in call else FALSE
+    return all_of([only_args_truth(rule, call), fits])
+
+
+IS = {"minimum": ("number", "min"), "maximum": ("number", "max"), "multipleOf": ("number", "multiple_of"), "minLength": ("string",
+      "min_length"), "maxLength": ("string", "max_length"), "minItems": ("array", "min_items"), "maxItems": ("array", "max_items"),
+      "uniqueItems": ("array", "unique"), "minProperties": ("object", "min_items"), "maxProperties": ("object", "max_items")}
+
+
+def schema_truth(schema, value, root):
+    """JSON Schema, keyword by keyword, by the language's own operators."""
+    if isinstance(schema, bool):
+        return truth(schema)
+    kind, truths = type_of(value), []
+
+    def each(what, values):
+        truths.extend(schema_truth(what, one, root) for one in values)
+    for word, said in schema.items():
+        if word in IS and kind == IS[word][0]:
+            truths.append(operator_truth(IS[word][1], said, value, False, True))
+        elif word in ("exclusiveMinimum", "exclusiveMaximum") and kind == "number":
+            truths.append(-operator_truth("max" if word == "exclusiveMinimum" else "min", said, value, False, True))
+        elif word in ("type", "const", "enum"):
+            truths.append(operator_truth({"type": "is", "const": "equals", "enum": "in"}[word], said, value, False, True))
+        elif word == "pattern" and kind == "string":
+            truths.append(truth(re.search(said, value) is not None))
+        elif word == "$ref":
+            found = root
+            for step in said.split("/")[1:]:
+                found = found[step]
+            truths.append(schema_truth(found, value, root))
+        elif word == "not":
+            truths.append(-schema_truth(said, value, root))
+        elif word == "allOf":
+            truths.append(all_of([schema_truth(one, value, root) for one in said]))
+        elif word == "anyOf":
+            truths.append(any_of([schema_truth(one, value, root) for one in said]))
+        elif word == "oneOf":
+            found = [schema_truth(one, value, root) for one in said]
+            truths.append(FALSE if found.count(TRUE) > 1 else UNDECIDED if UNDECIDED in found else truth(found.count(TRUE) == 1))
+        elif word == "required" and kind == "object":
+            truths.append(truth(set(said) <= set(value)))
+        elif word == "properties" and kind == "object":
+            truths.extend(schema_truth(one, value[key], root) for key, one in said.items() if key in value)
+        elif word == "additionalProperties" and kind == "object":
+            each(said, [one for key, one in value.items() if key not in schema.get("properties", {})])
+        elif word == "propertyNames" and kind == "object":
+            each(said, value)
+        elif word == "items" and kind == "array":
+            each(said, value)
+        elif word == "contains" and kind == "array":
+            truths.append(any_of([FALSE] + [schema_truth(said, one, root) for one in value]))
+    return all_of(truths)
+
+
+def multiple(value, of):
+    """Undecided where 64 bits do not hold both as whole numbers of the same small part."""
+    for places in range(20):
+        one, other = abs(value) * 10 ** places, of * 10 ** places
+        if one == int(one) and other == int(other):
+            return truth(one % other == 0) if max(one, other) < 2 ** 64 else UNDECIDED
+        if other >= 2 ** 64 or (other == int(other) and one >= 2 ** 64):
+            return UNDECIDED
+    return UNDECIDED
+
+
 def rule_truth(rule, call):
     """Returns: the truth, and the place of the first undecided condition or "-"."""
     root, closes = call.get("root", ABSENT), rule["effect"] != "permit"
@@ -546,7 +624,7 @@ def rule_truth(rule, call):
     ending = [lasts(rule, call)] if "until" in rule else []
     truths = list(matched.values()) + ending + [condition_truth(one, call, closes, 0) for one in when]
     if not closes:
-        truths.append(only_args_truth(rule, call))
+        truths.append(arguments_truth(rule, call))
     if all_of(truths) != UNDECIDED:
         return all_of(truths), "-"
     at = truths.index(UNDECIDED)
@@ -812,7 +890,7 @@ def weight(rule, call, over):
     if over:
         return OVER
     if rule["effect"] == "require_approval":
-        if only_args_truth(rule, call) != TRUE:
+        if arguments_truth(rule, call) != TRUE:
             return FORBIDS  # nobody may approve it
         return GRANTED if rule.get("mode") != "monitor" and call["past"].is_granted(rule, call) else HOLDS
     return FORBIDS if rule["effect"] == "forbid" else PERMITS
