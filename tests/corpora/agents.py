@@ -7,7 +7,6 @@ learned from them goes into a second gate as it is, and the attacks are sent to 
 import collections
 import json
 import subprocess
-import urllib.parse
 
 from integration.lib.gate import OPEN_POLICY, Failed, Gate, call, mcp_route
 from integration.lib.small_servers import SmallServer, result
@@ -111,81 +110,3 @@ def told(counts):
             f"{counts['injections']} injection tasks are stopped at one of their calls; learned from every second task: "
             f"{counts['unseen served']} of the {counts['unseen']} others pass, {counts['stopped by half']} injections are stopped" +
             (f"; {counts['silent']} injection tasks make no call" if counts["silent"] else ""))
-
-
-# ---- agent-egress-bench --------------------------------------------------------------------------------------------------
-
-def as_calls(case):
-    """A case as calls through the gate: a fetch, a frame or a message is the call of a tool that would send it. None: it is no
-    call but something that comes back."""
-    payload, kind = case["payload"], case["input_type"]
-    if kind in ("mcp_tool_call", "mcp_tool_sequence"):
-        return [(message["params"]["name"], message["params"].get("arguments", {})) for message in payload["jsonrpc_messages"]]
-    if kind in ("url", "header", "request_body"):
-        return [("http_request", payload)]
-    if kind == "websocket_frame":
-        return [("websocket_send", {"url": payload["url"], **frame}) for frame in payload["frames"]]
-    if kind == "a2a_message":
-        return [("a2a_" + message["method"].replace("/", "_"), message.get("params", {})) if "method" in message else
-                ("a2a_answer", message) for message in payload["jsonrpc_messages"]]
-    return None
-
-
-def as_replies(case):
-    payload = case["payload"]
-    if "jsonrpc_messages" in payload:
-        return [message["result"] for message in payload["jsonrpc_messages"] if "result" in message]
-    text = payload["response_body"] if "response_body" in payload else json.dumps(payload["agent_card"])
-    return [{"content": [{"type": "text", "text": text if isinstance(text, str) else json.dumps(text)}]}]
-
-
-def comes_through(gate, server, case):
-    """Whether what a server says reaches the agent as it was said."""
-    for reply in as_replies(case):
-        server.replies = [reply]
-        lists = "tools" in reply
-        status, _, body = gate.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"} if lists else call("any"))
-        if status != 200 or json.loads(body).get("result") != reply:
-            return False
-    return True
-
-
-def by_hand(cases):
-    """The rule that an author adds to such a draft: where anything may be sent. The hosts are those of the benign cases."""
-    urls = [arguments["url"] for case, calls in cases if case["expected_verdict"] == "allow"
-            for _, arguments in calls if "url" in arguments]
-    hosts = json.dumps(sorted({urllib.parse.urlsplit(url).hostname for url in urls}))
-    return ("policy: by-hand\nrules:\n"
-            "  - {id: by-hand.hosts, effect: forbid, match: {tools: ['*']}, when: [{arg: url, exists: true}, "
-            f"{{not: {{arg: url, url: {{schemes: [https, wss], hosts: {hosts}}}}}}}]}}\n")
-
-
-def send_all(cases, more):
-    """Returns the benign and the malicious cases that pass."""
-    good = [one for case, calls in cases if case["expected_verdict"] == "allow" for one in calls]
-    with Pair(good, more) as pair:
-        passed = [case for case, calls in cases if pair.all_pass(calls)]
-    return ([case["id"] for case in passed if case["expected_verdict"] == verdict] for verdict in ("allow", "block"))
-
-
-def egress_bench(folder):
-    cases = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "cases").glob("*/*.json"))]
-    sent = [(case, as_calls(case)) for case in cases if as_calls(case) is not None]
-    answered = [case for case in cases if as_calls(case) is None]
-    attacks = sum(case["expected_verdict"] == "block" for case, _ in sent)
-    wrong = 0
-    print(f"  {len(cases)} cases")
-    for what, more in (("a policy learned from the benign cases alone", None),
-                       ("the same and one rule by hand, that names the hosts", {"by-hand.yaml": by_hand(sent)})):
-        benign, missed = send_all(sent, more)
-        wrong += len(sent) - attacks - len(benign)
-        print(f"  attacks in what an agent sends: {attacks - len(missed)} of {attacks} denied by {what}; "
-              f"{len(benign)} of {len(sent) - attacks} benign cases pass; missed: {', '.join(missed) or 'none'}")
-    counts = collections.Counter()
-    with Server() as server, Gate([mcp_route(server.url)], {"open.yaml": OPEN_POLICY}) as gate:
-        for case in answered:
-            counts[case["expected_verdict"], comes_through(gate, server, case)] += 1
-    print(f"  attacks in what comes back (definitions, results, pages): {counts['block', False]} of "
-          f"{counts['block', False] + counts['block', True]} stopped or cleaned, by form alone; "
-          f"{counts['allow', True]} of {counts['allow', False] + counts['allow', True]} benign answers come through unchanged")
-    return wrong + counts["allow", False]
