@@ -134,7 +134,7 @@ SIM       := $(sort $(wildcard tests/sim/test_*.c))
 TORTURE   := $(sort $(wildcard tests/torture/test_*.c))
 PRELOADS  := $(patsubst tests/%.c,$(B)/tests/%.so,$(sort $(wildcard tests/torture/preload_*.c)))
 FUZZ      := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-ORACLE    := $(sort $(wildcard tests/oracle/*.c))
+ORACLE    := $(sort $(wildcard tests/oracle/*.c tests/figures/*.c))
 
 # T=json/test_canon (or json, or test_canon) narrows unit, sim, valgrind and the scenarios.
 ifneq ($(T),)
@@ -281,7 +281,7 @@ oracle: all $(ORACLE_BIN)
 differential: all $(ORACLE_BIN)
 	@tests/oracle/differential $(B)/tests/oracle/reader --inputs $(DIFFERENTIAL_INPUTS) --seed $(ORACLE_SEED)
 
-integration: all
+integration: all $(filter $(B)/tests/figures/%,$(ORACLE_BIN))
 	@$(RUN_SCENARIOS) tests/integration
 
 interop: all

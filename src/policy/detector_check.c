@@ -79,6 +79,15 @@ static const struct {
     {220000, 220499, 1u << 16 | 1u << 19}, /* Mir */
 };
 
+/* Whether two more groups of four digits follow: a table of numbers. */
+static bool goes_on(struct span rest)
+{
+    for (size_t i = 0; i < 10; i++)
+        if (i >= rest.len || (i % 5 == 0 ? rest.at[i] != ' ' : !is_digit(rest.at[i])))
+            return false;
+    return true;
+}
+
 /* The longest beginning that is a card: behind it people write the date and the code. */
 static size_t payment_card(struct span text, size_t at, size_t len)
 {
@@ -88,7 +97,7 @@ static size_t payment_card(struct span text, size_t at, size_t len)
     for (unsigned count = w.count < 19 ? w.count : 19; count >= 13; count--) {
         size_t end = w.end[count - 1];
 
-        if (at + end < text.len && is_digit(text.at[at + end]))
+        if (at + end < text.len && (is_digit(text.at[at + end]) || goes_on(span_part(text, at + end, SIZE_MAX))))
             continue; /* a longer number */
         for (size_t i = 0; i < sizeof issuers / sizeof *issuers; i++)
             if (first >= issuers[i].first && first <= issuers[i].last && (issuers[i].lengths >> count & 1) != 0 &&
@@ -362,15 +371,17 @@ static size_t jwt(struct span text, size_t at, size_t len)
     return names ? len : 0;
 }
 
+#define PEM_LINE 40 /* bytes of base64 without anything between */
+
 /* A body of base64 between two lines of armour; or headers before it. What is only talked about has none. */
 static size_t pem(struct span text, size_t at, size_t len)
 {
     struct span body = span_part(text, at, len);
-    size_t begin = span_find(span_part(body, 11, SIZE_MAX), '-') + 16, symbols = 0;
+    size_t run = 0;
 
-    for (size_t i = begin; i < len && body.at[i] != '-'; i++)
-        symbols += is_digit(body.at[i]) || is_letter(body.at[i]) || body.at[i] == '+' || body.at[i] == '/';
-    return symbols >= 32 ? len : 0;
+    for (size_t i = span_find(span_part(body, 11, SIZE_MAX), '-') + 16; i < len && run < PEM_LINE; i++)
+        run = is_digit(body.at[i]) || is_letter(body.at[i]) || body.at[i] == '+' || body.at[i] == '/' ? run + 1 : 0;
+    return run == PEM_LINE ? len : 0;
 }
 
 /* What a generator drew: letters and digits of many kinds, no run of one of them, and no word for a placeholder. */
