@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a step has to say in SQL is only what cannot be read off schema/audit.sql: things to drop, and values to carry over.
- * What is new there is made from its own text, so that a file that was brought up is like a new one letter by letter, which
+ * What is new there, columns too, is made from its own text, so that a file that was brought up is like a new one letter by letter, which
  * `audit verify` checks. */
 #include "audit/schema.h"
 
@@ -8,31 +8,16 @@
 
 #include <stdio.h>
 
-/* steps[n] leads from version n + 1 to n + 2. Never edited once released, only added; each has its test in
- * tests/unit/audit/test_migrate.c. */
+/* steps[n] leads from version n + 1 to n + 2: what goes. What comes is read off audit.sql, columns too. Never edited once released,
+ * only added; each has its test in tests/unit/audit/test_migrate.c. */
 static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
-    /* 2: views that a database of millions of rows answers */
-    "",
-    /* 3: the target, other members of params, answers. What SQLite makes of these words is the same in a new file. */
-    "ALTER TABLE decision ADD COLUMN target TEXT; ALTER TABLE decision ADD COLUMN params_bytes INTEGER;"
-    "ALTER TABLE decision ADD COLUMN params_digest BLOB; ALTER TABLE decision ADD COLUMN params TEXT;"
-    "ALTER TABLE decision ADD COLUMN query TEXT; ALTER TABLE outcome ADD COLUMN answer_bytes INTEGER;"
-    "ALTER TABLE outcome ADD COLUMN answer_digest BLOB; ALTER TABLE outcome ADD COLUMN answer_salt BLOB;"
-    "ALTER TABLE outcome ADD COLUMN answer TEXT;",
+    "", /* 2: views that a database of millions of rows answers */
+    "", /* 3: the target, other members of params, answers */
     /* 4: ordinary indices, once a file is sealed, instead of tables by which rows were found */
     "DROP VIEW by_correlation; DROP VIEW by_tenant; DROP VIEW by_tool; DROP VIEW IF EXISTS lookup_print; DROP TABLE lookup;"
     "DROP TABLE part; DROP TABLE tenant_head;",
-    /* 5: groups, scopes and claims of who asks, and the plan */
-    "ALTER TABLE decision ADD COLUMN groups TEXT; ALTER TABLE decision ADD COLUMN scopes TEXT;"
-    "ALTER TABLE decision ADD COLUMN issuer TEXT; ALTER TABLE decision ADD COLUMN token_key TEXT;"
-    "ALTER TABLE decision ADD COLUMN claims_bytes INTEGER; ALTER TABLE decision ADD COLUMN claims_digest BLOB;"
-    "ALTER TABLE decision ADD COLUMN claims TEXT; ALTER TABLE decision ADD COLUMN plan TEXT;"
-    "ALTER TABLE decision ADD COLUMN plan_step TEXT;",
-    /* 6: what rules did to answers, and which definition of a tool was meant */
-    "ALTER TABLE decision ADD COLUMN definition TEXT; ALTER TABLE outcome ADD COLUMN answer_rule TEXT;"
-    "ALTER TABLE outcome ADD COLUMN answer_effect TEXT; ALTER TABLE outcome ADD COLUMN answer_found TEXT;"
-    "ALTER TABLE outcome ADD COLUMN answer_rules TEXT; ALTER TABLE outcome ADD COLUMN answer_undecided TEXT;"
-    "ALTER TABLE outcome ADD COLUMN response_digest_before BLOB; ALTER TABLE outcome ADD COLUMN server_withheld INTEGER;",
+    "", /* 5: groups, scopes and claims of who asks, and the plan */
+    "", /* 6: what rules did to answers, and which definition of a tool was meant */
 };
 
 enum code audit__columns(struct db *db, const char *schema, const char *table, struct buf *names)
@@ -143,6 +128,33 @@ static enum code renew(struct db *db, struct db_stmt *find, struct db_stmt *want
     return code == CODE_OK ? db_exec(db, sql.at) : code; /* SQLite ends its texts with NUL */
 }
 
+/* Columns that later versions have appended, in their order; what SQLite makes of these words is the same in a new file. */
+static enum code add_columns(struct db *db, struct db *model, const char *table)
+{
+    struct db_stmt *wanted = NULL;
+    struct buf names;
+    enum code code;
+
+    buf_init(&names, SIZE_MAX / 2);
+    code = audit__columns(db, "main", table, &names);
+    if (code == CODE_OK)
+        code = db_find(model, "SELECT name, type FROM pragma_table_info(?1)", DB_VALUES(db_of_text(span_text(table))), &wanted);
+    for (; code == CODE_OK; code = db_step(wanted)) {
+        struct span name = db_text(wanted, 0), type = db_text(wanted, 1);
+        char sql[160];
+
+        if (audit__is_column(&names, name.at)) /* SQLite ends its texts with NUL */
+            continue;
+        (void)snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %.*s %.*s", table, SPAN_ARG(name), SPAN_ARG(type));
+        code = db_exec(db, sql);
+        if (code != CODE_OK)
+            break;
+    }
+    db_finalize(&wanted);
+    buf_fini(&names);
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 static enum code renew_all(struct db *db)
 {
     struct db_stmt *wanted = NULL, *find = NULL;
@@ -151,7 +163,10 @@ static enum code renew_all(struct db *db)
 
     if (code != CODE_OK)
         return code;
-    code = db_prepare(model, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL "
+    for (int table = ROW_DECISION; table < ROW_TABLES && code == CODE_OK; table++)
+        code = add_columns(db, model, row__shape((enum row_table)table)->name);
+    if (code == CODE_OK)
+        code = db_prepare(model, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL "
                       "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid", &wanted);
     if (code == CODE_OK)
         code = db_prepare(db, "SELECT sql FROM sqlite_schema WHERE name = ?", &find);

@@ -21,25 +21,21 @@ static const char *const columns[] = {
     "policy_version", "policy_hash", "judge_us", "expects_outcome", "decision", "outcome", "status", "error_code",
     "response_bytes", "latency_us", "upstream_us", "server_requests", "server_notifications", "server_denied", "event", "actor",
     "detail", "hash", "target", "query", "params", "params_bytes", "answer", "answer_bytes",
-    "groups", "scopes", "issuer", "token_key", "claims", "claims_bytes", "plan", "plan_step",
-    "definition", "answer_rule", "answer_effect", "answer_found", "answer_rules", "answer_undecided", "server_withheld", NULL,
+    QUERY_LATER_OF_DECISION(QUERY_NAME) QUERY_LATER_OF_OUTCOME(QUERY_NAME) NULL,
 };
-
-#define WHO "d.groups, d.scopes, d.issuer, d.token_key, d.claims, d.claims_bytes, d.plan, d.plan_step, d.definition"
 
 /* What a decision was made of, and how: for readers who want one row a call. */
 #define JUDGED \
     "d.authentication, nullif(lower(hex(d.session)), '') AS session, d.direction, d.arguments, d.arguments_bytes, " \
     "d.arguments_cut, d.arguments_redacted, d.verdict, d.rule, d.rule_reason, d.rules, d.undecided, d.monitor, " \
     "d.policy_version, nullif(lower(hex(d.policy_hash)), '') AS policy_hash, d.judge_us, d.target, d.query, d.params, " \
-    "d.params_bytes, " WHO
+    "d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D)
 
 #define OUTCOMES(more) \
     "o.seq, 'outcome' AS kind, " TIME("o.time_us") ", o.time_us, o.tenant, d.principal, d.client, d.node, d.correlation, " \
     "d.trace, d.upstream, d.dialect, d.protocol_version, d.method, d.tool, d.rpc_id, o.decision, o.outcome, o.reason, " \
     "o.status, o.error_code, o.response_bytes, o.latency_us, o.upstream_us, o.server_requests, o.server_notifications, " \
-    "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes, " \
-    "o.answer_rule, o.answer_effect, o.answer_found, o.answer_rules, o.answer_undecided, o.server_withheld" more " " \
+    "o.server_denied, lower(hex(o.hash)) AS hash, o.answer, o.answer_bytes" QUERY_LATER_OF_OUTCOME(QUERY_NEXT_O) more " " \
     "FROM outcome AS o LEFT JOIN decision AS d ON d.seq = o.decision WHERE "
 
 #define OF_THIS_FILE "o.decision > (SELECT seq FROM file) AND o.seq > ?1"
@@ -57,7 +53,7 @@ static const char *const statements[STREAMS] = {
         "d.undecided, d.monitor, d.policy_version, "
         "nullif(lower(hex(d.policy_hash)), '') AS policy_hash, "
         "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash, "
-        "d.target, d.query, d.params, d.params_bytes, " WHO " FROM decision AS d WHERE d.seq > ?1",
+        "d.target, d.query, d.params, d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D) " FROM decision AS d WHERE d.seq > ?1",
     [ENTRY_OUTCOME] = OUTCOMES("") OF_THIS_FILE,
     [ENTRY_EVENT] =
         "d.seq, 'event' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, "

@@ -13,8 +13,7 @@ static const char *const columns[] = {
     "undecided", "monitor", "judge_us", "authentication", "client", "session", "node", "direction", "protocol_version",
     "rpc_id", "trace", "correlation_replaced", "arguments_bytes", "arguments_cut", "arguments_redacted", "arguments_begin",
     "body_bytes", "query_bytes", "policy_hash", "expects_outcome", "time_us", "target", "query", "params", "params_bytes",
-    "answer", "answer_bytes", "groups", "scopes", "issuer", "token_key", "claims", "claims_bytes", "plan", "plan_step",
-    "definition", "answer_rule", "answer_effect", "answer_found", "answer_rules", "answer_undecided", "server_withheld", NULL,
+    "answer", "answer_bytes", QUERY_LATER_OF_DECISION(QUERY_NAME) QUERY_LATER_OF_OUTCOME(QUERY_NAME) NULL,
 };
 
 const char *const *audit_columns(void)
@@ -138,8 +137,8 @@ static enum code enter_later(struct asking *asking, size_t file)
     if (code == CODE_OK)
         code = db_prepare(asking->later_db, "SELECT outcome, status, latency_us, reason AS outcome_reason, error_code, "
                           "response_bytes, upstream_us, server_requests, server_notifications, server_denied, "
-                          "seq AS outcome_seq, answer, answer_bytes, answer_rule, answer_effect, answer_found, "
-                          "answer_rules, answer_undecided, server_withheld FROM outcome WHERE decision = ?", &asking->later);
+                          "seq AS outcome_seq, answer, answer_bytes" QUERY_LATER_OF_OUTCOME(QUERY_NEXT)
+                          " FROM outcome WHERE decision = ?", &asking->later);
     if (code == CODE_OK)
         asking->later_file = file;
     return code;
