@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* steps[n] leads from version n + 1 to n + 2: what goes. What comes is read off audit.sql, columns too. Never edited once released,
- * only added; each has its test in tests/unit/audit/test_migrate.c. */
+/* steps[n] leads from version n + 1 to n + 2: what goes. What comes is read off audit.sql, columns too. Never edited once
+ * released, only added; each has its test in tests/unit/audit/test_migrate.c. */
 static const char *const steps[AUDIT_SCHEMA_VERSION - 1] = {
     "", /* 2: views that a database of millions of rows answers */
     "", /* 3: the target, other members of params, answers */

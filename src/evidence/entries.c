@@ -53,7 +53,8 @@ static const char *const statements[STREAMS] = {
         "d.undecided, d.monitor, d.policy_version, "
         "nullif(lower(hex(d.policy_hash)), '') AS policy_hash, "
         "d.judge_us, d.expects_outcome, d.status, d.latency_us, lower(hex(d.hash)) AS hash, "
-        "d.target, d.query, d.params, d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D) " FROM decision AS d WHERE d.seq > ?1",
+        "d.target, d.query, d.params, d.params_bytes" QUERY_LATER_OF_DECISION(QUERY_NEXT_D)
+        " FROM decision AS d WHERE d.seq > ?1",
     [ENTRY_OUTCOME] = OUTCOMES("") OF_THIS_FILE,
     [ENTRY_EVENT] =
         "d.seq, 'event' AS kind, " TIME("d.time_us") ", d.time_us, d.tenant, d.kind AS event, d.actor, d.detail, "
