@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a step has to say in SQL is only what cannot be read off schema/audit.sql: things to drop, and values to carry over.
- * What is new there, columns too, is made from its own text, so that a file that was brought up is like a new one letter by letter, which
- * `audit verify` checks. */
+ * What is new there, columns too, is made from its own text, so that a file that was brought up is like a new one letter by
+ * letter, which `audit verify` checks. */
 #include "audit/schema.h"
 
 #include "audit/row.h"
