@@ -5,6 +5,7 @@ usage: python py-server.py PORT [json]   (json: replies as JSON instead of SSE)"
 import asyncio
 import sys
 
+import pydantic
 import uvicorn
 
 try:  # 2.x
@@ -18,6 +19,15 @@ server = Server("py-server")
 @server.tool()
 def echo(message: str) -> str:
     return message
+
+
+class Card(pydantic.BaseModel):
+    number: str = pydantic.Field(pattern=r"^[0-9]{4}( [0-9]{4}){3}$")
+
+
+@server.tool()
+def card() -> Card:
+    return Card(number="4111 1111 1111 1111")
 
 
 @server.tool()
