@@ -120,10 +120,18 @@ static const struct path_inside *inside_of(const struct rule_walk *walk, const s
     return bsearch(string, walk->inside, walk->inside_count, sizeof *walk->inside, place_against);
 }
 
+/* Where a rule tells what to find, its other conditions only say when. */
+static bool only_asks(const struct rule_walk *walk, const struct condition *leaf)
+{
+    return walk->cuts->rule->finds && !has_find(leaf);
+}
+
 void policy__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, struct span text, enum truth truth)
 {
     struct cuts *cuts = walk->cuts;
 
+    if (only_asks(walk, leaf))
+        return;
     if (truth == TRUTH_UNDECIDED) {
         cuts->undecided = true;
         return;
@@ -139,8 +147,11 @@ void policy__cut(struct rule_walk *walk, const struct condition *leaf, const str
     const struct path_inside *inside = within == NULL && !leaf->asks_keys ? inside_of(walk, value) : NULL;
     bool is_text = !leaf->asks_keys && value->type == JSON_STRING, any = false;
 
+    if (only_asks(walk, leaf))
+        return;
     if (truth == TRUTH_TRUE && is_text && !has_find(leaf)) {
-        add_cut(walk, &(struct cut){.within = within, .string = value, .len = value->text.len, .name = walk->cuts->rule->id});
+        add_cut(walk, &(struct cut){.within = within, .string = value, .len = value->text.len, .name = walk->cuts->rule->id,
+                                  .whole = true});
         return;
     }
     if (truth == TRUTH_TRUE && is_text)
@@ -164,17 +175,12 @@ static struct span cut_text(const struct cut *cut)
     return span_part(cut->string->text, cut->at, cut->len);
 }
 
-static bool is_whole(const struct cut *cut)
-{
-    return cut->at == 0 && cut->len == cut->string->text.len;
-}
-
 static int by_text(const void *a, const void *b)
 {
     const struct cut *left = a, *right = b;
     int order = span_compare(cut_text(left), cut_text(right));
 
-    return order != 0 ? order : span_compare(left->name, right->name);
+    return order != 0 ? order : left->whole != right->whole ? left->whole - right->whole : span_compare(left->name, right->name);
 }
 
 /* Part of a text is looked for in others; of a text that goes as a whole only its equals go. */
@@ -185,7 +191,7 @@ static void cut_alike(const struct likewise *likewise, const struct json_node *s
         struct span text = cut_text(like), left = string->text;
         const char *at;
 
-        if (is_whole(like) && !span_equals(text, left))
+        if (like->whole && !span_equals(text, left))
             continue;
         while (text.len > 0 && left.len >= text.len && (at = memmem(left.at, left.len, text.at, text.len)) != NULL) {
             size_t offset = (size_t)(at - string->text.at);

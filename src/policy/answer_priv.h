@@ -19,6 +19,7 @@ struct cut {
     size_t at, len;
     struct span name; /* of the detector, else the rule's id */
     bool everywhere;  /* what found it has looked at all strings */
+    bool whole;       /* it was not found in the string, but is it */
 };
 
 /* A string in which something was found, and by what: once all is cut, it must not be there any more. */

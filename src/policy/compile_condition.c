@@ -229,6 +229,8 @@ static void finish_leaf(struct compiler *c, const struct yaml_node *node, const 
                       "write a condition of its own", leaf->ops[i].operator->word);
     for (uint32_t i = 0; i < leaf->op_count; i++)
         leaf->skips_containers |= leaf->path.ends_everywhere && leaf->ops[i].operator->of_text != NULL;
+    for (uint32_t i = 0; i < leaf->op_count && c->of_answers; i++)
+        c->rule->finds |= leaf->from == FROM_VALUE && !leaf->opening && leaf->ops[i].operator->find != NULL;
     if (leaf->from == FROM_VALUE && c->of_answers)
         c->rule->reads_value = true;
     else if (c->effect != EFFECT_PERMIT && manner->absent == NULL && !only_exists)

@@ -24,7 +24,8 @@ struct rule {
     struct span id;
     enum effect effect;
     enum answer_effect answer; /* what it does to answers; NONE: it is a rule for calls */
-    bool reads_value;          /* of an answer: some condition asks what it holds */
+    bool reads_value;          /* of an answer: some condition asks what it holds; */
+    bool finds;                /* and tells where, so that the others only ask */
     bool monitor;
     bool restricts_args; /* only_args is given */
     struct span reason, say;

@@ -64,6 +64,11 @@ static void test_cuts(void **state)
     expect(RULES("  - {id: b, effect: redact, when: [{value: '$..*', contains: bcd}]}\n"
                  "  - {id: a1, effect: redact, when: [{value: '$..*', contains: cde}]}\n"),
            TEXT("\"abcdef cde\""), "redact a1 " TEXT("\"a[left out: b]f [left out: a1]\""));
+    /* Where something is to be found, the other conditions only say when. */
+    expect(R("{value: '$.kind', equals: a}, {value: '$..*', contains: b}, {value: $, is: object}"), "{\"kind\":\"a\",\"t\":\"ab\"}",
+           "redact r {\"kind\":\"a\",\"t\":\"a[left out: r]\"}");
+    expect(R("{value: '$.kind', equals: a}, {value: '$.t', is: string}"), "{\"kind\":\"a\",\"t\":\"ab\"}",
+           "redact r {\"kind\":\"[left out: r]\",\"t\":\"[left out: r]\"}");
     /* The rest of the document stays as it stands, number by number and escape by escape. */
     expect(R("{value: '$..*', contains: x}"), "{\"n\":1.50,\"t\":\"x\\u2028\",\"e\":{}}",
            "redact r {\"n\":1.50,\"t\":\"[left out: r]\\u2028\",\"e\":{}}");
