@@ -180,7 +180,9 @@ static int by_text(const void *a, const void *b)
     const struct cut *left = a, *right = b;
     int order = span_compare(cut_text(left), cut_text(right));
 
-    return order != 0 ? order : left->whole != right->whole ? left->whole - right->whole : span_compare(left->name, right->name);
+    if (order != 0 || left->whole != right->whole)
+        return order != 0 ? order : left->whole - right->whole;
+    return span_compare(left->name, right->name);
 }
 
 /* Part of a text is looked for in others; of a text that goes as a whole only its equals go. */
