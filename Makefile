@@ -194,6 +194,7 @@ $(LOOKALIKES): tools/make-lookalikes $(CONFUSABLES)
 	$(Q)mkdir -p $(@D); tools/make-lookalikes $(CONFUSABLES) > $@
 
 # .incbin is not among the dependencies that the compiler writes down.
+$(B)/obj/src/app/text_detectors.o: policies/detectors/text.yaml
 $(B)/obj/src/audit/schema.o: schema/audit.sql schema/indices.sql $(wildcard schema/history/*.sql)
 
 $(B)/obj/llhttp/%.o: $(LLHTTP_SRC)/%.c $(B)/flags

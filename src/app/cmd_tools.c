@@ -27,6 +27,7 @@ void cmd_tools__init(struct tools_meant *meant)
 void cmd_tools__drop(struct tools_meant *meant)
 {
     mem_free(meant->all);
+    text_detectors_close(&meant->detectors);
     arena_fini(&meant->arena);
 }
 
@@ -211,7 +212,7 @@ static void mark_likes(struct marks *marks, const struct store_definition *defin
 static void mark_all(struct marks *marks, const struct store_definition *definition, const struct json_node *root)
 {
     mark_likes(marks, definition);
-    if (definition_marks(root, add_mark, marks) != CODE_OK || marks->count <= MARKS_MAX || marks->is_quiet ||
+    if (definition_marks(root, marks->meant->detectors.set, add_mark, marks) != CODE_OK || marks->count <= MARKS_MAX || marks->is_quiet ||
         marks->doc != NULL)
         return;
     printf("  look:      and %zu more\n", marks->count - MARKS_MAX);
@@ -347,6 +348,8 @@ static int open_known(struct looking *looking, struct db **db)
     enum code code = store_find(&looking->place, DB_READ, db, &why);
 
     cmd_tools__init(&looking->known);
+    if (code == CODE_OK)
+        code = text_detectors_open(&looking->known.detectors);
     if (code == CODE_OK)
         code = store_definitions_each(*db, &asked, cmd_tools__keep, &looking->known, &why);
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);

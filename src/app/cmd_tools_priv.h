@@ -10,6 +10,7 @@
 
 #include "app/commands.h"
 #include "app/store_definitions.h"
+#include "app/text_detectors.h"
 #include "base/mem.h"
 
 int cmd_tools__accept(int argc, char **argv);
@@ -21,6 +22,7 @@ struct tools_meant {
     struct arena arena;
     struct store_definition *all;
     size_t count, room;
+    struct text_detectors detectors; /* where definitions are shown */
 };
 void cmd_tools__init(struct tools_meant *meant);
 void cmd_tools__drop(struct tools_meant *meant);

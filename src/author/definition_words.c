@@ -2,6 +2,7 @@
 #include "author/definition_words.h"
 
 #include "base/mem.h"
+#include "policy/detector.h"
 #include "unicode/lookalike.h"
 #include "unicode/unicode.h"
 
@@ -233,6 +234,9 @@ enum code definition_diff(struct span old_text, struct span now_text, struct buf
 /* ---- what is to be looked at twice ---- */
 
 struct marking {
+    const struct detector_set *detectors;
+    struct regex_budget budget;
+    struct buf found;
     definition_mark_fn each;
     void *context;
 };
@@ -265,29 +269,57 @@ static bool is_odd_place(struct span path, struct span text)
     return false;
 }
 
+/* What cannot be looked through to its end is marked as if it had been found. */
+static void mark_text(struct marking *marking, struct span path, struct span text)
+{
+    bool instructs = false, hides = unicode_is_deceptive(text);
+    struct finding finding;
+    enum truth truth;
+
+    buf_clear(&marking->found);
+    truth = marking->detectors != NULL ? detector_find(marking->detectors, text, &marking->budget, &marking->found)
+                                       : TRUTH_FALSE;
+    for (struct span rest = buf_peek(&marking->found); rest.len >= sizeof finding;
+         rest = span_part(rest, sizeof finding, SIZE_MAX)) {
+        memcpy(&finding, rest.at, sizeof finding);
+        hides |= span_is(finding.detector->name, "hidden_text");
+        instructs |= span_is(finding.detector->name, "instruction_like");
+    }
+    if (hides)
+        marking->each(marking->context, DEFINITION_HIDDEN, path);
+    if (instructs || truth == TRUTH_UNDECIDED)
+        marking->each(marking->context, DEFINITION_INSTRUCTION, path);
+}
+
+/* The path holds the names of all members above the value. */
 static void mark_value(void *context, struct span path, const struct json_node *value)
 {
     struct marking *marking = context;
 
-    /* the path holds the names of all members above it */
-    if (unicode_is_deceptive(path) || (value->type == JSON_STRING && unicode_is_deceptive(value->text)))
-        marking->each(marking->context, DEFINITION_HIDDEN, path);
+    if (value->type == JSON_STRING && !unicode_is_deceptive(path))
+        mark_text(marking, path, value->text);
+    if (unicode_is_deceptive(path))
+        mark_text(marking, path, path);
     if (value->type == JSON_STRING && is_odd_place(path, value->text))
         marking->each(marking->context, DEFINITION_PLACE, path);
     if (span_is(path, "name") && lookalike_mixes_scripts(value->text))
         marking->each(marking->context, DEFINITION_SCRIPTS, path);
 }
 
-enum code definition_marks(const struct json_node *definition, definition_mark_fn each, void *context)
+enum code definition_marks(const struct json_node *definition, const struct detector_set *detectors, definition_mark_fn each,
+                           void *context)
 {
-    struct marking marking = {each, context};
+    struct marking marking = {.detectors = detectors, .each = each, .context = context};
     struct buf path;
     enum code code;
 
     buf_init(&path, (size_t)1 << 20);
+    buf_init(&marking.found, (size_t)1 << 20);
+    regex_budget_init(&marking.budget);
     each_value(definition, &path, mark_value, &marking);
     code = buf_code(&path);
     buf_fini(&path);
+    buf_fini(&marking.found);
     return code;
 }
 

@@ -46,7 +46,7 @@ static void put_into_words(struct span canonical)
     root = read_tree(canonical, &text, &arena);
     none = read_tree(SPAN_LIT("{}"), &empty, &arena);
     BUG_ON(definition_lines(root, &lines) != CODE_OK);
-    BUG_ON(definition_marks(root, ignore_mark, NULL) != CODE_OK);
+    BUG_ON(definition_marks(root, NULL, ignore_mark, NULL) != CODE_OK);
     BUG_ON(definition_changes(root, root, count_change, &changes) != CODE_OK || changes > 0);
     BUG_ON(definition_changes(none, root, count_change, &changes) != CODE_OK || changes != root->count);
     BUG_ON(definition_diff(buf_peek(&lines), buf_peek(&lines), &diff) != CODE_OK || !buf_is_empty(&diff));

@@ -84,7 +84,7 @@ static void expect_marks(const char *text, const char *wanted)
 
     read_it(&read, text);
     buf_init(&out, 1 << 20);
-    assert_int_equal(definition_marks(read.root, add_mark, &out), CODE_OK);
+    assert_int_equal(definition_marks(read.root, NULL, add_mark, &out), CODE_OK);
     if (!span_is(buf_peek(&out), wanted))
         fail_msg("%.*s", SPAN_ARG(buf_peek(&out)));
     buf_fini(&out);
