@@ -4,6 +4,7 @@
 #include "app/conf.h"
 #include "app/dialogue.h"
 #include "app/init_command.h"
+#include "app/lister.h"
 #include "app/store.h"
 
 #include "base/mem.h"
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGES_MAX 50
 #define SUMMARY_MAX 90
 
 struct init {
@@ -24,12 +24,11 @@ struct init {
     struct init_command command;    /* where a line was given */
     struct dialogue dialogue;       /* where a URL was */
     bool insecure;
-    bool is_modern;                 /* the server knows only revisions without sessions */
     const char *conf_path;
     char policy_path[256];
     struct buf conf_text, policy_text;
     unsigned tools, read_only, left_out;
-    bool is_offered[4];             /* as `offers` names them */
+    struct lister lister;
 };
 
 /* The last but one label of the host's name says most: mcp.shop.example -> shop. */
@@ -122,8 +121,9 @@ static bool is_taken(struct span name)
 }
 
 /* A tool that the server itself does not call read-only is for a person to permit. */
-static enum code write_tool(struct init *init, const struct json_node *tool)
+static enum code write_tool(void *context, const struct json_node *tool)
 {
+    struct init *init = context;
     const struct json_node *hint = json_at(tool, "annotations", "readOnlyHint", NULL);
     const bool is_read_only = hint != NULL && hint->type == JSON_TRUE;
     const struct json_node *name = json_member(tool, SPAN_LIT("name"));
@@ -157,163 +157,35 @@ static enum code write_policy_head(struct init *init)
         init->policy_path, init->policy_path, init->name, init->name, init->name, init->name);
 }
 
-static enum code ask(struct init *init, struct span message, const struct json_node **answer, struct why *why)
-{
-    return init->line != NULL ? init_command_ask(&init->command, message, answer, why)
-                              : dialogue_post(&init->dialogue, message, answer, why);
-}
-
-/* What else a server may say it can do: clients use it without being asked. */
-static const struct {
-    const char *capability, *methods;
-} offers[] = {
-    {"resources", "resources/list, resources/templates/list, resources/read, resources/subscribe, resources/unsubscribe, "
-                  "subscriptions/listen"},
-    {"prompts", "prompts/list, prompts/get"},
-    {"completions", "completion/complete"},
-    {"logging", "logging/setLevel"},
-};
-
-/* Of the answer to `initialize` or `server/discover`. */
-static void note_offers(struct init *init, const struct json_node *answer)
-{
-    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
-        init->is_offered[i] = json_at(answer, "result", "capabilities", offers[i].capability, NULL) != NULL;
-}
-
 static enum code write_offers(struct init *init)
 {
-    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
-        if (init->is_offered[i])
+    for (size_t i = 0; i < LISTER_OFFERS; i++)
+        if (init->lister.is_offered[i])
             buf_addf(&init->policy_text, "  - {id: %s.offers.%s, effect: permit, match: {upstreams: ['%s'], "
-                            "methods: [%s]}}\n", init->name, offers[i].capability, init->name, offers[i].methods);
+                            "methods: [%s]}}\n", init->name, lister_offers[i].capability, init->name, lister_offers[i].methods);
     return buf_code(&init->policy_text);
 }
 
-static enum code greet(struct init *init, struct why *why)
+static enum code ask_all(struct init *init, bool *is_old, struct why *why)
 {
-    const struct json_node *answer, *version;
-    enum code code = ask(init, SPAN_LIT(
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\","
-        "\"capabilities\":{},\"clientInfo\":{\"name\":\"callgate\",\"version\":\"" CALLGATE_VERSION "\"}}}"), &answer, why);
+    enum code code = init->line != NULL ? lister_ask(&init->lister, why) : lister_ask_any(&init->lister, is_old, why);
 
-    if (code != CODE_OK)
-        return code;
-    version = json_at(answer, "result", "protocolVersion", NULL);
-    if (version == NULL || version->type != JSON_STRING)
-        return why_set(why, CODE_INVALID, "the server names no protocolVersion; is this an MCP server's?");
-    code = init->line == NULL ? buf_add_span(&init->dialogue.revision, version->text) : CODE_OK;
-    note_offers(init, answer);
-    if (code == CODE_OK)
-        code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), NULL, why);
-    return code;
-}
-
-#define MODERN "2026-07-28"
-#define MODERN_META \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\",\"io.modelcontextprotocol/clientCapabilities\":{}," \
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"callgate\",\"version\":\"" CALLGATE_VERSION "\"}}"
-
-/* Whoever refuses `initialize` may know only revisions without it. */
-static enum code discover(struct init *init, struct why *why)
-{
-    const struct json_node *answer;
-    enum code code = CODE_OK;
-
-    if (init->line == NULL) {
-        buf_clear(&init->dialogue.session);
-        code = buf_add_text(&init->dialogue.revision, MODERN);
-        init->dialogue.method = "server/discover";
-    }
-    if (code == CODE_OK)
-        code = ask(init, SPAN_LIT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" MODERN_META "}}"),
-                   &answer, why);
-    init->is_modern = code == CODE_OK;
-    if (init->is_modern)
-        note_offers(init, answer);
-    init->dialogue.method = init->is_modern ? "tools/list" : NULL;
-    if (!init->is_modern)
-        buf_clear(&init->dialogue.revision);
-    return code;
-}
-
-/* Returns: in *cursor the canonical JSON of the next page's cursor, empty after the last. */
-static enum code ask_page(struct init *init, struct buf *cursor, struct why *why)
-{
-    const struct json_node *answer, *tools, *next;
-    bool has_cursor = !buf_is_empty(cursor);
-    struct buf message;
-    enum code code;
-
-    buf_init(&message, 65536);
-    code = buf_addf(&message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{%s%.*s%s%s}}",
-                    has_cursor ? "\"cursor\":" : "", SPAN_ARG(buf_peek(cursor)), has_cursor && init->is_modern ? "," : "",
-                    init->is_modern ? MODERN_META : "");
-    if (code == CODE_OK)
-        code = ask(init, buf_peek(&message), &answer, why);
-    buf_fini(&message);
-    if (code != CODE_OK)
-        return code;
-    buf_clear(cursor);
-    tools = json_at(answer, "result", "tools", NULL);
-    if (tools == NULL || tools->type != JSON_ARRAY)
-        return why_set(why, CODE_INVALID, "the server's tools/list holds no list of tools");
-    for (const struct json_node *tool = tools->child; tool != NULL && code == CODE_OK; tool = tool->next)
-        code = write_tool(init, tool);
-    next = json_at(answer, "result", "nextCursor", NULL);
-    if (code == CODE_OK && next != NULL && next->type == JSON_STRING)
-        code = buf_add_span(cursor, next->raw);
-    return code;
-}
-
-static enum code ask_all(struct init *init, struct why *why)
-{
-    struct why other;
-    struct buf cursor;
-    enum code code = greet(init, why);
-
-    if ((code == CODE_IO || code == CODE_INVALID) && discover(init, &other) == CODE_OK)
-        code = CODE_OK; /* else what the server says to `initialize` is what is told */
-    buf_init(&cursor, 16384);
-    for (int page = 0; code == CODE_OK && page < PAGES_MAX; page++) {
-        code = ask_page(init, &cursor, why);
-        if (buf_is_empty(&cursor))
-            break;
-    }
-    buf_fini(&cursor);
     return code == CODE_OK ? write_offers(init) : code;
-}
-
-/* What a server of HTTP+SSE says to a POST where its stream is. */
-static bool is_refused(int status)
-{
-    return status == 400 || status == 404 || status == 405;
-}
-
-/* Perhaps it speaks HTTP+SSE of 2024-11-05. Returns: what was wrong before, where it does not. */
-static enum code ask_old_one(struct init *init, enum code before, struct why *why)
-{
-    struct why other = {0};
-    enum code code = dialogue_open(&init->dialogue, &other);
-
-    if (code != CODE_OK)
-        return before;
-    code = ask_all(init, why);
-    return code == CODE_OK ? buf_add_text(&init->conf_text, "    transports: [http+sse]\n") : code;
 }
 
 static enum code ask_tools(struct init *init, const struct conf *conf, struct why *why)
 {
     struct web *web = NULL;
+    bool is_old = false;
     enum code code = web_new(&web, why);
 
     if (code == CODE_OK)
         code = web_start(web, why);
     dialogue_init(&init->dialogue, &conf->proxy->routes[0].upstream, web);
     if (code == CODE_OK)
-        code = ask_all(init, why);
-    if (code != CODE_OK && is_refused(init->dialogue.status))
-        code = ask_old_one(init, code, why);
+        code = ask_all(init, &is_old, why);
+    if (code == CODE_OK && is_old)
+        code = buf_add_text(&init->conf_text, "    transports: [http+sse]\n");
     dialogue_fini(&init->dialogue);
     web_free(&web);
     return code;
@@ -334,7 +206,7 @@ static enum code try_conf(struct init *init, struct why *why)
     faults_init(&faults);
     code = conf_load(draft, &conf, &faults, NULL);
     if (code == CODE_OK)
-        code = init->line != NULL ? ask_all(init, why) : ask_tools(init, conf, why);
+        code = init->line != NULL ? ask_all(init, NULL, why) : ask_tools(init, conf, why);
     else
         why_set(why, code, "%s", faults.count > 0 ? faults.fault[0].text : code_text(code));
     conf_free(&conf);
@@ -422,6 +294,8 @@ static int init_with(struct init *init)
     enum code code;
     int status;
 
+    init->lister = (struct lister){.dialogue = init->line == NULL ? &init->dialogue : NULL,
+                                   .command = init->line != NULL ? &init->command : NULL, .each = write_tool, .context = init};
     if (init->name == NULL) {
         if (init->line != NULL)
             init_command_name(&init->command, name);
