@@ -212,8 +212,8 @@ static void mark_likes(struct marks *marks, const struct store_definition *defin
 static void mark_all(struct marks *marks, const struct store_definition *definition, const struct json_node *root)
 {
     mark_likes(marks, definition);
-    if (definition_marks(root, marks->meant->detectors.set, add_mark, marks) != CODE_OK || marks->count <= MARKS_MAX || marks->is_quiet ||
-        marks->doc != NULL)
+    if (definition_marks(root, marks->meant->detectors.set, add_mark, marks) != CODE_OK || marks->count <= MARKS_MAX ||
+        marks->is_quiet || marks->doc != NULL)
         return;
     printf("  look:      and %zu more\n", marks->count - MARKS_MAX);
 }

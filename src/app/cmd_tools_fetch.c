@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callgate tools fetch: asks the servers of a configuration what their tools are, so that people can accept them before an agent
- * lists them. */
+/* callgate tools fetch: asks the servers of a configuration what their tools are, so that people can accept them before
+ * an agent lists them. */
 #include "app/cmd_tools_priv.h"
 
 #include "app/conf.h"
