@@ -80,8 +80,8 @@ static uint64_t cost_before(enum decoder decoder, struct span text)
     case DECODER_HTML: return 8 + text.len / 8;
     case DECODER_BASE64:
     case DECODER_JSON: return 8 + text.len;
-    case DECODER_HEX:
-    case DECODER_INSIDE: return 8 + text.len * 8;
+    case DECODER_HEX: return 8 + text.len * 4;
+    case DECODER_INSIDE: return 8 + text.len * 6;
     case DECODER_UNICODE:
     case DECODER_HOMOGLYPH: return is_ascii(text) ? 8 + text.len / 2 : 8 + text.len * 8;
     case DECODER_COUNT: break;

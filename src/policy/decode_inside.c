@@ -8,6 +8,8 @@
 #include "base/utf8.h"
 #include "crypto/digest.h"
 
+#include <ctype.h>
+
 #define PIECE_MIN 8   /* bytes: of fewer, words and numbers hold too many */
 #define LETTERS_MIN 11 /* of base64, that give a piece */
 #define LINE_MIN 16   /* letters of a line, behind whose end the run goes on */
@@ -142,14 +144,29 @@ static void add_run(struct runs *runs, struct span letters)
         add_parts(runs, letters, first_for_urls ? "-_" : "+/");
 }
 
-/* Returns: where the run that begins here ends; `at` where there is none. */
-static size_t read_base64(struct runs *runs, size_t at)
+/* Where so many letters begin; the text's end where nowhere. */
+static size_t next_letters(struct span text, size_t at)
+{
+    while (text.len - at >= LETTERS_MIN) {
+        size_t begin = at + LETTERS_MIN;
+
+        while (begin > at && base64_value(text.at[begin - 1]) >= 0) /* from behind, so that most are never looked at */
+            begin--;
+        if (begin == at)
+            return at;
+        at = begin;
+    }
+    return text.len;
+}
+
+static size_t read_base64(struct runs *runs, size_t *at)
 {
     struct span text = runs->text, letters;
-    size_t line = at, end = at;
+    size_t begin = next_letters(text, *at), line = begin, end = begin;
 
+    *at = begin;
     buf_clear(&runs->letters);
-    for (size_t next = at;;) {
+    for (size_t next = begin;;) {
         while (next < text.len && base64_value(text.at[next]) >= 0)
             next++;
         if (next == line)
@@ -162,13 +179,12 @@ static size_t read_base64(struct runs *runs, size_t at)
         line = next;
     }
     letters = span_part(text, line, line < end ? end - line : 0);
-    if (line > at) {
+    if (line > begin) {
         buf_add_span(&runs->letters, letters);
         letters = buf_fail(&runs->pieces, buf_code(&runs->letters)) == CODE_OK ? buf_peek(&runs->letters) : SPAN_NONE;
     }
-    if (letters.len >= LETTERS_MIN)
-        add_run(runs, letters);
-    for (int i = 0; i < 2 && end > at && end < text.len && text.at[end] == '='; i++)
+    add_run(runs, letters);
+    for (int i = 0; i < 2 && end < text.len && text.at[end] == '='; i++)
         end++;
     return end;
 }
@@ -192,6 +208,11 @@ static bool is_marked(struct span text, size_t at, char mark)
     return at + 2 < text.len && text.at[at] == mark && (text.at[at + 1] | 32) == 'x' && is_digit(text, at + 2);
 }
 
+static bool is_escape(struct span text, size_t at)
+{
+    return is_marked(text, at, '\\') && is_digit(text, at + 3);
+}
+
 static void add_digits(struct runs *runs, struct span digits)
 {
     for (size_t i = 0; i + 1 < digits.len; i += 2)
@@ -210,48 +231,71 @@ static size_t behind_separator(struct span text, size_t at)
 /* `\x41\x42`: each stands for itself, so one is enough. */
 static size_t read_escapes(struct runs *runs, size_t at)
 {
-    for (; is_marked(runs->text, at, '\\') && is_digit(runs->text, at + 3); at += 4)
+    for (; is_escape(runs->text, at); at += 4)
         add_digits(runs, span_part(runs->text, at + 2, 2));
     add_pieces(runs, 1);
     return at;
 }
 
+static const bool is_of_numbers[256] = {
+    ['0' ... '9'] = true, ['a' ... 'f'] = true, ['A' ... 'F'] = true, ['x'] = true, ['X'] = true, [' '] = true, ['\t'] = true,
+    ['\r'] = true, ['\n'] = true, [':'] = true, [','] = true, [';'] = true, ['.'] = true, ['_'] = true, ['-'] = true,
+};
+
+/* Where an escape stands, or what may be digits enough for a piece; the text's end where neither does. */
+static size_t next_digits(struct span text, size_t at)
+{
+    while (at < text.len) {
+        size_t begin = text.len - at < 2 * PIECE_MIN ? text.len : at + 2 * PIECE_MIN;
+        bool enough = begin - at == 2 * PIECE_MIN;
+
+        while (enough && begin > at && is_of_numbers[(unsigned char)text.at[begin - 1]])
+            begin--;
+        if (begin == at)
+            return at;
+        for (; at < begin; at++)
+            if (is_escape(text, at))
+                return at;
+    }
+    return text.len;
+}
+
 /* Pairs of digits in numbers of any length, `0x` before each or not, something between them. */
-static size_t read_hex(struct runs *runs, size_t at)
+static size_t read_hex(struct runs *runs, size_t *at)
 {
     struct span text = runs->text, digits = SPAN_NONE;
-    bool is_in_word = at > 0 && base64_value(text.at[at - 1]) >= 0 && strchr("+/-_", text.at[at - 1]) == NULL;
-    size_t end = at, numbers = 0, min;
+    size_t begin = *at == 0 && is_digit(text, 0) ? 0 : next_digits(text, *at), end = begin, numbers = 0, min;
+    bool is_in_word = begin > 0 && isalnum((unsigned char)text.at[begin - 1]);
 
-    if (text.at[at] != '\\' && !is_digit(text, at))
-        return at;
+    *at = begin;
     buf_clear(&runs->bytes);
-    if (text.at[at] == '\\')
-        return read_escapes(runs, at);
-    for (size_t next = at; is_digit(text, next); next = behind_separator(text, end)) {
-        size_t begin = next + (is_marked(text, next, '0') ? 2 : 0), behind = behind_digits(text, begin);
+    if (begin < text.len && text.at[begin] == '\\')
+        return read_escapes(runs, begin);
+    for (size_t next = begin; is_digit(text, next); next = behind_separator(text, end)) {
+        size_t first = next + (is_marked(text, next, '0') ? 2 : 0), behind = behind_digits(text, first);
 
-        if (numbers > 0 && (behind - begin) % 2 != 0)
+        if (numbers > 0 && (behind - first) % 2 != 0)
             break;
         numbers++;
         end = behind;
-        digits = span_part(text, begin, end - begin);
+        digits = span_part(text, first, end - first);
         add_digits(runs, digits);
         if (digits.len % 2 != 0 || is_in_word)
             break;
     }
-    min = at == 0 && end == text.len ? 1 : PIECE_MIN;
+    min = begin == 0 && end == text.len ? 1 : PIECE_MIN;
     if (!add_pieces(runs, min) && numbers == 1 && digits.len > 2 * min) {
         buf_clear(&runs->bytes);
         add_digits(runs, span_part(digits, 1, SIZE_MAX));
         add_pieces(runs, min);
     }
-    return end;
+    return end > begin ? end : begin + 1;
 }
 
 /* ---- all of a text ---- */
 
-static enum code read_runs(struct span text, size_t (*read)(struct runs *runs, size_t at), struct buf *out)
+/* Takes: read: looks for the first run from *at on, which becomes where it begins, or the text's end. Returns: where it ends. */
+static enum code read_runs(struct span text, size_t (*read)(struct runs *runs, size_t *at), struct buf *out)
 {
     struct runs runs = {.text = text};
     struct buf_mark before = buf_mark(out);
@@ -261,8 +305,8 @@ static enum code read_runs(struct span text, size_t (*read)(struct runs *runs, s
     buf_init(&runs.letters, buf_room(out));
     buf_init(&runs.bytes, buf_room(out));
     buf_init(&runs.pieces, buf_room(out));
-    for (size_t at = 0, end; at < text.len && buf_code(out) == CODE_OK; at = end > at ? end : at + 1) {
-        end = read(&runs, at);
+    for (size_t at = 0, end; at < text.len && buf_code(out) == CODE_OK; at = end) {
+        end = read(&runs, &at);
         if (buf_fail(out, buf_code(&runs.pieces)) != CODE_OK || buf_is_empty(&runs.pieces))
             continue;
         buf_add_span(out, span_part(text, copied, at - copied));

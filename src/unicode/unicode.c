@@ -42,7 +42,9 @@ size_t unicode_count(struct span text)
 
 bool unicode_is_utf8(struct span text)
 {
-    return unicode_count(text) != SIZE_MAX;
+    bool is_ascii = true;
+
+    return utf8_check(text, 0, text.len, &is_ascii) != SIZE_MAX;
 }
 
 #define ZWNJ 0x200cu
