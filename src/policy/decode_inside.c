@@ -294,7 +294,7 @@ static size_t read_hex(struct runs *runs, size_t *at)
 
 /* ---- all of a text ---- */
 
-/* Takes: read: looks for the first run from *at on, which becomes where it begins, or the text's end. Returns: where it ends. */
+/* Takes: read: looks for a run from *at on, which becomes where it begins, or the end of the text. Returns: where it ends. */
 static enum code read_runs(struct span text, size_t (*read)(struct runs *runs, size_t *at), struct buf *out)
 {
     struct runs runs = {.text = text};

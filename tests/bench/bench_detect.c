@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 9.7: how fast texts are searched by detectors, in arguments and in answers, as MB/s of one core; and what no rule costs.
+/* 9.7: how fast texts are searched by detectors, in arguments and in answers, as MB/s of one core; and what no rule
+ * costs.
  *
  * usage: bench_detect [ROUNDS]      in the folder of the repository: its documents and its detectors are what is searched for and in */
 #include "base/mem.h"
@@ -116,17 +117,19 @@ int main(int argc, char **argv)
         {"ten_decoded", "  - {id: f, effect: forbid, match: {tools: ['*']}, when: [{arg: '$..*', detect: [" TEN "],"
                         " decode: [percent, hex, base64_inside, homoglyph]}]}\n", false},
         {"answer_no_rule", "", true},
-        {"answer_ten", "answers:\n  - {id: f, effect: flag, match: {tools: ['*']}, when: [{value: '$..*', detect: [" TEN "]}]}\n", true},
+        {"answer_ten", "answers:\n  - {id: f, effect: flag, match: {tools: ['*']}, when: [{value: '$..*', detect: [" TEN "]}]}\n",
+         true},
     };
-    static const char *const texts[][2] = {{"prose", "SECURITY.md"}, {"json", "schema/callgate.schema.json"}, {"source", "src/policy/eval.c"},
-                                           {"letters", NULL}};
+    static const char *const texts[][2] = {
+        {"prose", "SECURITY.md"}, {"json", "schema/callgate.schema.json"}, {"source", "src/policy/eval.c"}, {"letters", NULL}};
     int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
     glob_t found;
 
     if (glob("policies/detectors/*.yaml", 0, NULL, &found) != 0 || found.gl_pathc > FILES_MAX)
         abort();
     for (; file_count < found.gl_pathc; file_count++)
-        files[file_count] = (struct policy_file){span_text(found.gl_pathv[file_count]), span_text(read_file(found.gl_pathv[file_count], 1 << 20))};
+        files[file_count] = (struct policy_file){span_text(found.gl_pathv[file_count]),
+                                                 span_text(read_file(found.gl_pathv[file_count], 1 << 20))};
     printf("{");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const struct json_node *root;
