@@ -2,6 +2,7 @@
 #include "app/cmd_audit_show_priv.h"
 
 #include "app/store.h"
+#include "app/store_definitions.h"
 #include "author/explain.h"
 #include "past/recall.h"
 
@@ -52,7 +53,8 @@ static enum code read_record(struct show *show, struct recorded *recorded, struc
 }
 
 /* The version must be the very text that judged. */
-static enum code find_policy(struct show *show, const struct recorded *recorded, struct policy **policy, struct why *why)
+static enum code find_policy(struct show *show, const struct recorded *recorded, struct policy **policy,
+                             struct definition_set **definitions, struct why *why)
 {
     struct span hash = show__value(&show->call, "policy_hash");
     struct db *db = NULL;
@@ -60,6 +62,8 @@ static enum code find_policy(struct show *show, const struct recorded *recorded,
 
     if (code == CODE_OK)
         code = store_compile_policy(db, recorded->policy_version, policy, why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, definitions, why);
     db_close(&db);
     if (code == CODE_OK && !span_equals(policy_hash(*policy), hash))
         return why_set(why, CODE_INVALID, "the store's version %" PRIu64 " is not the one that judged; name that gate's store "
@@ -67,7 +71,8 @@ static enum code find_policy(struct show *show, const struct recorded *recorded,
     return code;
 }
 
-static enum code walk(struct show *show, struct recorded *recorded, const struct policy *policy, struct why *why)
+static enum code walk(struct show *show, struct recorded *recorded, const struct policy *policy,
+                      const struct definition_set *definitions, struct why *why)
 {
     struct policy_scratch *scratch = NULL;
     struct verdict *verdict = mem_zalloc(sizeof *verdict);
@@ -78,7 +83,7 @@ static enum code walk(struct show *show, struct recorded *recorded, const struct
     if (verdict == NULL)
         code = CODE_NOMEM;
     if (code == CODE_OK)
-        code = recall_make(&recall, policy, show->path, recorded, &recorded->question, why);
+        code = recall_make(&recall, policy, definitions, show->path, recorded, &recorded->question, why);
     if (code == CODE_OK && recorded->question.hidden != NULL)
         show->is_guessed = recorded_guess(recorded, &recorded->question, policy, scratch, verdict, &otherwise);
     if (code == CODE_OK)
@@ -94,6 +99,7 @@ static enum code walk(struct show *show, struct recorded *recorded, const struct
 
 static enum code walk_record(struct show *show, struct recorded *recorded, struct why *why)
 {
+    struct definition_set *definitions = NULL;
     struct policy *policy = NULL;
     struct why hindrance = {""};
     enum code code = read_record(show, recorded, why);
@@ -106,15 +112,16 @@ static enum code walk_record(struct show *show, struct recorded *recorded, struc
                        ? "it was refused before a policy was asked" : "no policy was active");
         return CODE_OK;
     }
-    code = find_policy(show, recorded, &policy, &hindrance);
+    code = find_policy(show, recorded, &policy, &definitions, &hindrance);
     if (code == CODE_OK)
-        code = walk(show, recorded, policy, why);
+        code = walk(show, recorded, policy, definitions, why);
     else if (code != CODE_NOMEM) {
         (void)snprintf(show->no_walk, sizeof show->no_walk, "policy version %" PRIu64 " cannot be asked: %s",
                        recorded->policy_version, hindrance.text);
         code = CODE_OK;
     }
     policy_unref(&policy);
+    definition_set_unref(&definitions);
     return code;
 }
 

@@ -8,6 +8,7 @@
 #include "app/print.h"
 #include "app/route_names.h"
 #include "app/store.h"
+#include "app/store_definitions.h"
 #include "app/terminal.h"
 #include "past/recall.h"
 
@@ -33,6 +34,7 @@ struct explaining {
     struct route_names routes;         /* of the configuration, if there is one */
     /* the answer */
     struct policy *policy;
+    struct definition_set *definitions; /* that are accepted; NULL: none, or --policy was given */
     struct recall recall;              /* of a recorded call: what came before it */
     struct policy_scratch *scratch;
     struct verdict *verdict;
@@ -83,6 +85,8 @@ static int find_policy(struct explaining *e)
         code = choose_version(e, db, &version, &why);
     if (code == CODE_OK && version != 0)
         code = store_compile_policy(db, version, &e->policy, &why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, &e->definitions, &why);
     db_close(&db);
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }
@@ -275,7 +279,7 @@ static enum code judge(struct explaining *e)
     if (code != CODE_OK || e->verdict == NULL)
         return CODE_NOMEM;
     if (e->call.is_recorded && e->policy != NULL)
-        code = recall_make(&e->recall, e->policy, e->call.trail, &e->call.recorded, &e->call.question, &why);
+        code = recall_make(&e->recall, e->policy, e->definitions, e->call.trail, &e->call.recorded, &e->call.question, &why);
     if (code != CODE_OK)
         return code;
     if (e->call.is_recorded && e->call.question.hidden != NULL)
@@ -444,6 +448,7 @@ int cmd_policy__explain(int argc, char **argv)
     policy_unref(&e.policy);
     policy_scratch_free(&e.scratch);
     recall_fini(&e.recall);
+    definition_set_unref(&e.definitions);
     mem_free(e.verdict);
     mem_free(e.answered);
     doc_free(&e.doc);

@@ -8,6 +8,7 @@
 #include "app/print.h"
 #include "app/progress.h"
 #include "app/store.h"
+#include "app/store_definitions.h"
 #include "app/terminal.h"
 #include "app/when.h"
 
@@ -45,6 +46,7 @@ struct replaying {
     const char *audit, *version, *since, *until, *tenant, *tool, *threads;
     uint64_t from;
     bool only, list, as_json;
+    struct definition_set *definitions; /* NULL: with --only the store is not asked */
     struct replay_conf conf;
     struct replay_sum sum;
     struct progress progress;
@@ -89,6 +91,8 @@ static int lay_files(struct replaying *r, const char *const *paths, size_t count
     code = store_find(&r->place, DB_READ, &db, &why);
     if (code == CODE_OK)
         code = policy_store_preview(db, &change, policy, &faults, &why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, &r->definitions, &why);
     db_close(&db);
     policy_files_fini(&files);
     return code == CODE_OK ? OPTIONS_GO : complain_candidate(code, &faults, &why);
@@ -111,6 +115,8 @@ static int take_version(struct replaying *r, struct policy **policy)
     }
     if (code == CODE_OK)
         code = store_compile_policy(db, version, policy, &why);
+    if (code == CODE_OK)
+        code = store_definitions_load(db, &r->definitions, &why);
     db_close(&db);
     return code == CODE_OK ? OPTIONS_GO : complain_why(code, &why);
 }
@@ -445,6 +451,7 @@ static int replay(struct replaying *r, const struct policy_trail *trail, const s
     r->conf.files = trail->files;
     r->conf.file_count = trail->count;
     r->conf.policy = policy;
+    r->conf.definitions = r->definitions;
     r->conf.tell = tell_call;
     r->conf.progress = tell_progress;
     r->conf.context = r;
@@ -488,6 +495,7 @@ static int run(struct replaying *r, const char *const *files, size_t count)
     if (status == OPTIONS_GO)
         status = cmd_audit__worse(replay(r, &trail, policy), trail.missing);
     policy_unref(&policy);
+    definition_set_unref(&r->definitions);
     policy_trail_fini(&trail);
     return status;
 }

@@ -16,10 +16,10 @@ struct recall { /* all zero: nothing is recalled */
     struct gate_moment moment;
 };
 
-/* Takes: the path of the audit, sealed files beside it included; a question, whose state is set where the policy asks the
- * past. */
-enum code recall_make(struct recall *recall, const struct policy *policy, const char *trail, const struct recorded *recorded,
-                      struct question *question, struct why *why) MUST_USE;
+/* Takes: definitions: that are accepted, or NULL; the path of the audit, sealed files beside it included; a question, whose
+ * state is set where the policy asks the past. */
+enum code recall_make(struct recall *recall, const struct policy *policy, const struct definition_set *definitions,
+                      const char *trail, const struct recorded *recorded, struct question *question, struct why *why) MUST_USE;
 void recall_fini(struct recall *recall);
 
 #endif

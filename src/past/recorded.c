@@ -16,7 +16,7 @@
 enum { C_SEQ, C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPSTREAM, C_DIRECTION, C_METHOD, C_TOOL,
        C_VERDICT, C_REASON, C_RULE, C_VERSION, C_BYTES, C_CUT, C_REDACTED, C_ARGUMENTS, C_BEGIN, C_RPC_ID, C_RULES, C_TARGET,
        C_QUERY, C_PARAMS, C_PARAMS_BYTES, C_QUERY_BYTES, C_GROUPS, C_SCOPES, C_ISSUER, C_CLAIMS, C_CLAIMS_BYTES,
-       C_PLAN, C_PLAN_STEP, C_TELLS_PARAMS };
+       C_PLAN, C_PLAN_STEP, C_DEFINITION, C_TELLS_PARAMS };
 
 /* The trees were read with a message around them, replies with more room. What passed then passes now: keys that differ by
  * case only were looked at with the whole message at hand. */
@@ -322,6 +322,15 @@ static void read_plan(struct recorded *recorded, struct db_stmt *row)
         plan->why = REASON_PLAN_STEP;
 }
 
+const struct definition *recorded_definition(const struct recorded *recorded, const struct definition_set *set)
+{
+    const struct question *question = &recorded->question;
+
+    if (!recorded->has_definition)
+        return NULL;
+    return definition_set_accepted(set, question->upstream, question->tool, recorded->definition);
+}
+
 /* What sums counted then, though the values may be lost. */
 static enum code read_spent(struct recorded *recorded)
 {
@@ -411,6 +420,7 @@ enum code recorded_read(struct recorded *recorded, struct db *db, struct db_stmt
     if (code != CODE_OK)
         return code;
     read_query(recorded, row);
+    recorded->has_definition = num_unhex(db_text(row, C_DEFINITION), recorded->definition, DIGEST_BYTES) == CODE_OK;
     read_plan(recorded, row);
     recorded->kind = kind_of(recorded);
     settle_hidden(recorded);

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/reason.h"
 #include "db/db.h"
+#include "gate/definition_set.h"
 #include "gate/recorded_range.h"
 #include "policy/policy.h"
 
@@ -53,6 +54,8 @@ struct recorded {
     struct span rules;          /* all that applied, as the row has them */
     bool approved;              /* it passed because a person had said so */
     uint64_t policy_version;    /* 0: none was active */
+    bool has_definition;        /* it is known what the tool that was called said it was */
+    unsigned char definition[DIGEST_BYTES];
     /* what was asked */
     struct question question;   /* root NULL: there were no arguments; its `hidden` points to the member below, or is NULL */
     struct question_hidden hidden;
@@ -76,7 +79,7 @@ struct recorded {
     "SELECT seq, time_us, tenant, principal, client, session, correlation, upstream, direction, method, tool, verdict, " \
     "reason, rule, policy_version, arguments_bytes, arguments_cut, arguments_redacted, arguments, arguments_begin, " \
     "rpc_id, rules, target, query, params, params_bytes, query_bytes, " \
-    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, " RECORDED_TELLS_PARAMS " FROM decision "
+    "groups, scopes, issuer, claims, claims_bytes, plan, plan_step, definition, " RECORDED_TELLS_PARAMS " FROM decision "
 
 void recorded_init(struct recorded *recorded);
 void recorded_fini(struct recorded *recorded);
@@ -92,6 +95,9 @@ void recorded_range_bind(struct db_stmt *stmt, const struct recorded_range *rang
 
 /* One call by its number. CODE_NOT_FOUND with a sentence where there is no such decision. */
 enum code recorded_find(struct recorded *recorded, struct db *db, uint64_t seq, struct why *why) MUST_USE;
+
+/* The definition that the call meant, where it is accepted today; or NULL. Takes: set: may be NULL. */
+const struct definition *recorded_definition(const struct recorded *recorded, const struct definition_set *set);
 
 /* A person's word is in the record: what was permitted or denied by it then, under the same rule, is so again. A call passed
  * only with all of them granted. */

@@ -319,7 +319,7 @@ static enum code open_replayer(struct replayer *replayer, struct run *run)
     replayer->run = run;
     recorded_init(&replayer->recorded);
     arena_init(&replayer->arena, TOLD_MAX_BYTES);
-    return rejudge__init(&replayer->rejudge, run->conf->policy);
+    return rejudge__init(&replayer->rejudge, run->conf->policy, run->conf->definitions);
 }
 
 static void close_replayer(struct replayer *replayer)

@@ -53,6 +53,7 @@ struct replay_conf {
     const char *const *files; /* the databases of one trail, the oldest first */
     size_t file_count;
     const struct policy *policy; /* its version number is compared with the recorded one where it is not 0 */
+    const struct definition_set *definitions; /* that people accept, for `arguments: by_schema`; or NULL */
     struct recorded_range range;
     unsigned threads;      /* at least 1 */
     replay_fn tell;        /* of every call that flips, or whose answer does, or that is unknown; NULL: none */

@@ -30,15 +30,26 @@ static enum policy_known ask_granted(void *context, const struct question *quest
     return recorded_granted(rejudge->recorded, rule);
 }
 
-static const struct policy_past past_alone = {.is_granted = ask_granted};
-static const struct policy_past past_with_state = {
-    .has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted};
+/* By what people accept today; where nobody knows which definition was meant, or it is not accepted, it is guessed. */
+static const struct policy_schema *ask_schema(void *context, const struct question *question, uint32_t at)
+{
+    const struct rejudge *rejudge = context;
+    const struct definition *definition = recorded_definition(rejudge->recorded, rejudge->definitions);
 
-enum code rejudge__init(struct rejudge *rejudge, const struct policy *policy)
+    (void)question;
+    return at == 0 && definition != NULL ? definition->schema : NULL;
+}
+
+static const struct policy_past past_alone = {.is_granted = ask_granted, .schema_of = ask_schema};
+static const struct policy_past past_with_state = {
+    .has_room = ask_room, .was_called = ask_called, .is_granted = ask_granted, .schema_of = ask_schema};
+
+enum code rejudge__init(struct rejudge *rejudge, const struct policy *policy, const struct definition_set *definitions)
 {
     enum code code = policy_scratch_new(&rejudge->scratch);
 
     rejudge->policy = policy;
+    rejudge->definitions = definitions;
     if (code == CODE_OK && policy_memory_us(policy) > 0)
         code = gate_state_new(GATE_STATE_BYTES, &rejudge->state);
     rejudge->moment = (struct gate_moment){.state = rejudge->state, .is_recorded = true};

@@ -14,6 +14,7 @@
 
 struct rejudge {
     const struct policy *policy;
+    const struct definition_set *definitions; /* that are accepted; or NULL */
     const struct recorded *recorded; /* the call at hand */
     struct policy_scratch *scratch;
     struct gate_state *state;        /* NULL: the policy asks for nothing that was */
@@ -22,7 +23,8 @@ struct rejudge {
     struct answer_verdict answer;
 };
 
-enum code rejudge__init(struct rejudge *rejudge, const struct policy *policy) MUST_USE;
+enum code rejudge__init(struct rejudge *rejudge, const struct policy *policy,
+                        const struct definition_set *definitions) MUST_USE;
 void rejudge__fini(struct rejudge *rejudge);
 
 /* In recorded order where the policy asks the past. *lossy: parts are lost, and did not matter.

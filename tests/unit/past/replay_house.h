@@ -24,6 +24,7 @@
 struct house {
     struct audit_file file;
     struct audit *audit;
+    const struct definition_set *definitions; /* that are accepted */
     uint64_t told;
     uint64_t last_seq;
     struct replay_call last; /* texts are not kept */
@@ -96,6 +97,7 @@ static struct replay_sum replay_range(struct house *house, const char *rules, un
     if (policy_compile(files, 1, 7, &policy, &faults, NULL) != CODE_OK)
         fail_msg("%d: %s", faults.fault[0].line, faults.fault[0].text);
     conf.policy = policy;
+    conf.definitions = house->definitions;
     if (range != NULL)
         conf.range = *range;
     house->told = house->last_seq = 0;

@@ -2,6 +2,8 @@
 /* 9.2: what was done to answers, and what rules of today would do. */
 #include "unit/past/replay_house.h"
 
+#include "base/num.h"
+
 static uint64_t put_answer(struct house *house, uint64_t version, const struct audit_result *result)
 {
     struct audit_ring *ring = audit_ring(house->audit, 0);
@@ -81,11 +83,49 @@ static void test_answers_of_this_version(void **state)
                                         "when: [{annotations: {readOnlyHint: true}}]}\n").answers[REPLAY_UNKNOWN], 1);
 }
 
+#define DIGEST "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static struct definition_set *accept(const char *schema)
+{
+    struct definition definition = {.upstream = SPAN_LIT("shop"), .tool = SPAN_LIT("search_products"), .is_accepted = true};
+    struct definition_set *set;
+    struct why why = {""};
+
+    assert_int_equal(num_unhex(SPAN_LIT(DIGEST), definition.digest, DIGEST_BYTES), CODE_OK);
+    assert_int_equal(policy_schema_compile(span_text(schema), &definition.schema, &why), CODE_OK);
+    assert_int_equal(definition_set_new(1, &set), CODE_OK);
+    assert_int_equal(definition_set_add(set, &definition), CODE_OK);
+    return set;
+}
+
+/* 9.3: a call is held to the schema of the definition that it meant, where that is accepted; elsewhere nothing is claimed. */
+static void test_schemas_are_asked(void **state)
+{
+    static const char rules[] = "  - {id: store.search, effect: permit, match: {tools: [search_products]}, arguments: by_schema}\n";
+    struct house *house = *state;
+    struct audit_decision call = audit_call("acme", "c-1"); /* of limit 10 */
+    struct definition_set *set = accept("{\"type\":\"object\",\"properties\":{\"limit\":{\"maximum\":10}}}");
+
+    call.definition = SPAN_LIT(DIGEST);
+    settle(house, put(house, &call));
+    assert_int_equal(replay(house, rules).fates[REPLAY_UNKNOWN], 1);
+    house->definitions = set;
+    assert_int_equal(replay(house, rules).fates[REPLAY_SAME], 1);
+    definition_set_unref(&set);
+    house->definitions = set = accept("{\"type\":\"object\",\"properties\":{\"limit\":{\"maximum\":9}}}");
+    assert_int_equal(replay(house, rules).fates[REPLAY_FLIPS], 1);
+    call.definition = SPAN_LIT("aa7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); /* another one */
+    settle(house, put(house, &call));
+    assert_int_equal(replay(house, rules).fates[REPLAY_UNKNOWN], 1);
+    definition_set_unref(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_answers_are_judged_again, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_answers_of_this_version, open_house, close_house),
+        cmocka_unit_test_setup_teardown(test_schemas_are_asked, open_house, close_house),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
