@@ -1,82 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 9.2, 9.5: rules for answers on every way back, in every weather. `PAN7` is cut out, a `secret` stays here, `seen` is noted. */
-#include "sim/sim_check.h"
+/* 9.2, 9.5: rules for answers on every way back, in every weather. */
+#include "sim/answers_check.h"
 
 #include "crypto/digest.h"
-
-#include <stdio.h>
-
-#define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"" name "\",\"arguments\":{}}}"
-#define TEXT(text) "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"n\":1.50}}"
-#define ERROR(message, data) "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-3,\"message\":\"" message "\",\"data\":" data "}}"
-#define PROGRESS(text) \
-    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":1,\"message\":\"" text "\"}}"
-#define SAMPLING(text) \
-    "{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"sampling/createMessage\",\"params\":{\"systemPrompt\":\"" text "\"}}"
-#define CUT "[left out: cards]"
-#define WITHHELD "This call was made, and what came back is withheld; do not retry it. Ask the owner."
-
-static const char *const rules =
-    "policy: answers\n"
-    "rules:\n"
-    "  - {id: all, effect: permit, match: {methods: ['*']}}\n"
-    "  - {id: tools, effect: permit, match: {tools: ['*']}}\n"
-    "answers:\n"
-    "  - {id: cards, effect: redact, match: {upstreams: [shop]}, when: [{value: '$..*', matches: 'PAN7|77007'}]}\n"
-    "  - {id: inside, effect: withhold, say: Ask the owner., when: [{value: '$..*', matches: secret}]}\n"
-    "  - {id: noted, effect: flag, match: {tools: [search]}, when: [{value: '$..*', matches: seen}]}\n"
-    "  - {id: vault, effect: withhold, match: {tools: [vault]}}\n";
-
-static void publish(const char *text)
-{
-    struct policy_file file = {SPAN_LIT("answers.yaml"), span_text(text)};
-    struct policy *policy;
-    struct faults faults;
-
-    faults_init(&faults);
-    if (policy_compile(&file, 1, 8, &policy, &faults, NULL) != CODE_OK)
-        fail_msg("%s:%d: %s", faults.fault[0].file, faults.fault[0].line, faults.fault[0].text);
-    gate_publish_policy(sim->shared, policy);
-}
-
-static void ended(enum audit_outcome outcome, enum reason reason, const char *effect, const char *rule)
-{
-    const struct fake_outcome *last = sim_last_outcome(sim);
-
-    assert_int_equal(last->outcome, outcome);
-    assert_int_equal(last->reason, reason);
-    assert_string_equal(last->answer_effect, effect);
-    assert_string_equal(last->answer_rule, rule);
-}
-
-static void stream_begins(unsigned index)
-{
-    sim_upstream_says(sim, index, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
-    (void)sim_agent_hears(sim);
-}
-
-static void event(unsigned index, const char *json)
-{
-    sim_upstream_says(sim, index, "data: ");
-    sim_upstream_says(sim, index, json);
-    sim_upstream_says(sim, index, "\n\n");
-}
-
-/* Takes: head: status line and lines, each with CRLF. */
-static void says(const char *head, const char *body)
-{
-    char text[2048];
-
-    (void)snprintf(text, sizeof text, "HTTP/1.1 %sContent-Length: %zu\r\n\r\n%s", head, strlen(body), body);
-    sim_upstream_says(sim, 0, text);
-}
-
-#define JSON_HEAD "Content-Type: application/json\r\n"
-
-static void answers(const char *body)
-{
-    sim_upstream_answers(sim, 0, "application/json", body);
-}
 
 /* ---- whole replies ---- */
 
@@ -266,31 +192,6 @@ static void asked(void)
     sim_upstream_leaves(sim, 0);
     (void)sim_agent_hears(sim);
     assert_int_equal(sim_last_outcome(sim)->server_denied, 1);
-}
-
-static char session[1024];
-
-static void open_session(const char *revision)
-{
-    char text[512];
-    const char *at;
-    size_t len;
-
-    (void)snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\","
-                   "\"capabilities\":{},\"clientInfo\":{\"name\":\"a\",\"version\":\"1\"}}}", revision);
-    sim_agent_posts(sim, text, "");
-    (void)sim_upstream_hears(sim, 0);
-    (void)snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: inner\r\nConnection: close"
-                   "\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"%s\",\"capabilities\":{},"
-                   "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}\n\n", revision);
-    sim_upstream_says(sim, 0, text);
-    at = strstr(sim_agent_hears(sim), "Mcp-Session-Id: inner.");
-    assert_non_null(at);
-    len = strcspn(at, "\r");
-    memcpy(session, at, len);
-    memcpy(session + len, "\r\n", 3);
-    sim_upstream_leaves(sim, 0);
-    (void)sim_agent_hears(sim);
 }
 
 /* Whatever it answers, every rule that could concern it does: also that of one tool. */
@@ -500,90 +401,10 @@ static void test_policy(void **state)
     in_every_weather(no_room);
 }
 
-/* ---- large ones ---- */
-
-#define LETTERS 90000
-static char large[LETTERS + 200], heard[2 * LETTERS];
-
-static void make_large(const char *end)
-{
-    int len = snprintf(large, sizeof large, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
-
-    memset(large + len, 'x', LETTERS);
-    (void)snprintf(large + len + LETTERS, sizeof large - (size_t)len - LETTERS, "%s\"}]}}", end);
-}
-
-static void goes_out(const char *end)
-{
-    publish(rules);
-    assert_int_equal(judge__open(&sim->lane.judge, sim->lane.gate, NULL), CODE_OK);
-    sim->capacity_bytes = sizeof heard;
-    sim_connect(sim);
-    make_large(end);
-    sim_agent_posts(sim, CALL("search"), "");
-    answers(large);
-    for (unsigned i = 0; i < 200000 && !judge__is_out(sim_pair(sim)); i++)
-        sim_run(sim);
-    assert_true(judge__is_out(sim_pair(sim)));
-}
-
-static void comes_back(void)
-{
-    judge__round(&sim->lane.judge);
-    lane__woken(&sim->lane);
-    sim_run(sim);
-}
-
-static void agent_has(const char *end)
-{
-    size_t len = 0;
-
-    for (unsigned i = 0; i < 20000 && (len < strlen(end) || strstr(heard, end) == NULL); i++)
-        len += (size_t)snprintf(heard + len, sizeof heard - len, "%s", sim_agent_hears(sim));
-    assert_non_null(strstr(heard, end));
-}
-
-static void large_redacted(void)
-{
-    goes_out(" PAN7");
-    comes_back();
-    agent_has("xx " CUT "\"}]}}");
-    assert_null(sim->lane.judge.pair);
-    ended(OUTCOME_RESULT, REASON_COMPLETED, "redact", "cards");
-}
-
-static void large_withheld(void)
-{
-    goes_out(" secret");
-    comes_back();
-    has(sim_agent_hears(sim), "\"isError\":true");
-    assert_null(sim->lane.judge.pair);
-}
-
-static void leaves_while_out(void)
-{
-    goes_out(" PAN7");
-    sim_agent_leaves(sim);
-    assert_non_null(sim_pair(sim));
-    comes_back();
-    assert_null(sim_pair(sim));
-    assert_null(sim->lane.judge.pair);
-    sim->capacity_bytes = 1 << 20;
-    sim_connect(sim);
-}
-
-static void test_large(void **state) /* 9.2 */
-{
-    (void)state;
-    in_every_weather(large_redacted);
-    in_every_weather(large_withheld);
-    in_every_weather(leaves_while_out);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_streams), cmocka_unit_test(test_others),
-                                       cmocka_unit_test(test_policy), cmocka_unit_test(test_large)};
+                                       cmocka_unit_test(test_policy)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
