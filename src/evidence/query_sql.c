@@ -41,14 +41,18 @@ static void add_member(struct query_sql *sql, const char *column, struct span te
     (void)buf_add_byte(&sql->text, ')');
 }
 
-/* Among what is told of an answer: a detector that found something, a rule that applied. */
-static void add_said(struct query_sql *sql, const char *column, const char *name, struct span text)
+/* Among what is told of an answer: a detector that found something, a rule that applied. Takes: decided: a column that has one
+ * of them in any case, also where the list was too long for the record; or NULL. */
+static void add_said(struct query_sql *sql, const char *column, const char *name, const char *decided, struct span text)
 {
     if (text.at == NULL)
         return;
-    (void)buf_addf(&sql->text, " AND EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE 1", column);
+    (void)buf_addf(&sql->text, " AND ((%d", decided != NULL);
+    if (decided != NULL)
+        add_text(sql, decided, text);
+    (void)buf_addf(&sql->text, ") OR EXISTS (SELECT 1 FROM json_each(%s) AS j WHERE 1", column);
     add_text(sql, name, text);
-    (void)buf_add_byte(&sql->text, ')');
+    (void)buf_add_text(&sql->text, "))");
 }
 
 /* ---- free text ---- */
@@ -97,9 +101,9 @@ static enum code add_filters(struct query_sql *sql, const struct query *query, b
         add_text(sql, texts[i].column, texts[i].text);
     add_member(sql, "d.groups", query->group);
     add_member(sql, "d.scopes", query->scope);
-    add_said(sql, QUERY_OUTCOME(later, "answer_found"), "j.key", query->detector);
+    add_said(sql, QUERY_OUTCOME(later, "answer_found"), "j.key", NULL, query->detector);
     add_said(sql, QUERY_OUTCOME(later, "answer_rules"), "json_extract(CASE j.type WHEN 'object' THEN j.value END, '$.id')",
-             query->answer_rule);
+             QUERY_OUTCOME(later, "answer_rule"), query->answer_rule);
     if (query->session.at != NULL)
         add(sql, " AND d.session = ", db_of_blob(query->session), "");
     add_int(sql, later ? " AND coalesce(o.status, k.status, d.status) = " : " AND coalesce(o.status, d.status) = ",

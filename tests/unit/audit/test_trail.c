@@ -362,6 +362,7 @@ static void test_an_outcome_behind_a_rotation(void **state)
     query = (struct query){.outcome = SPAN_LIT("result"), .answer = SPAN_LIT("redact")};
     assert_string_equal(ask(true, &query), "12 ");
     assert_string_equal(ask(true, &(struct query){.detector = SPAN_LIT("email")}), "");
+    assert_string_equal(ask(true, &(struct query){.answer_rule = SPAN_LIT("cards")}), "12 "); /* it decided */
 }
 
 /* 6.3: a call that lasted over two rotations. */
