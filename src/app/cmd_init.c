@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "policy/schema.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -103,6 +104,19 @@ static void write_summary(struct buf *out, struct span words)
     buf_add_byte(out, '\n');
 }
 
+/* Of a schema that `arguments: by_schema` cannot ask. */
+static void write_unbound(struct buf *out, const struct json_node *schema)
+{
+    struct policy_schema *bound = NULL;
+    struct why why = {""};
+
+    if (schema != NULL && policy_schema_compile(schema->raw, &bound, &why) != CODE_OK) {
+        buf_add_text(out, "  # its schema cannot bind:\n");
+        write_summary(out, span_text(why.text));
+    }
+    policy_schema_unref(&bound);
+}
+
 static bool is_plain_name(struct span name)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -138,6 +152,7 @@ static enum code write_tool(void *context, const struct json_node *tool)
     init->read_only += is_read_only;
     if (about != NULL)
         write_summary(&init->policy_text, about->text);
+    write_unbound(&init->policy_text, json_member(tool, SPAN_LIT("inputSchema")));
     tool_part = is_taken(name->text) ? "tool." : "";
     return buf_addf(&init->policy_text, "  %s- {id: %s.%s%.*s, effect: permit, match: {upstreams: ['%s'], tools: ['%.*s']}}\n",
                     is_read_only ? "" : "# ", init->name, tool_part, SPAN_ARG(name->text), init->name, SPAN_ARG(name->text));
@@ -147,7 +162,8 @@ static enum code write_policy_head(struct init *init)
 {
     return buf_addf(&init->policy_text,
         "# Written by `callgate init`: it permits what the server calls read-only. Take the `# ` away before what else agents\n"
-        "# may call, take out what they must not, add conditions on arguments, then:\n"
+        "# may call, take out what they must not, add conditions on arguments, or `arguments: by_schema` where you have read\n"
+        "# and accepted what the server says that its tools are (callgate tools accept). Then:\n"
         "# callgate policy check %s && callgate policy load %s\n"
         "policy: '%s'\n"
         "description: The tools of %s.\n"

@@ -7,6 +7,7 @@
 #include "app/policy_trail.h"
 #include "app/print.h"
 #include "app/progress.h"
+#include "app/store_definitions.h"
 #include "app/when.h"
 
 #include "base/mem.h"
@@ -28,6 +29,7 @@ struct learning {
     struct recorded_range range;
     struct progress progress;
     struct learn *learn;
+    struct definition_set *definitions;
     struct buf draft;
     struct learn_sum sum;
     struct learn_proof proof;
@@ -77,12 +79,15 @@ static int complain_draft(enum code code, const struct faults *faults, const str
 static int learn(struct learning *l, const struct policy_trail *trail)
 {
     static struct faults faults;
-    struct replay_conf conf = {.files = trail->files, .file_count = trail->count, .threads = thread_cores()};
+    struct replay_conf conf = {.files = trail->files, .file_count = trail->count, .threads = thread_cores(),
+                               .definitions = l->definitions};
     struct why why = {""};
     enum code code = learn_new(&l->learn);
 
     faults_init(&faults);
     progress_begin(&l->progress, "learning", 0);
+    if (code == CODE_OK)
+        learn_bind(l->learn, l->definitions);
     if (code == CODE_OK)
         code = learn_read(l->learn, trail->files, trail->count, &l->range, tell_progress, l, &why);
     progress_end(&l->progress);
@@ -147,6 +152,20 @@ static int print_draft(const struct learning *l)
     return tell(l);
 }
 
+/* The definitions of tools that are accepted; NULL where none is, or the store cannot be asked. */
+static struct definition_set *accepted(const char *config)
+{
+    const struct store_place place = {.config = config};
+    struct definition_set *set = NULL;
+    struct why why = {""};
+    struct db *db = NULL;
+
+    if (store_find(&place, DB_READ, &db, &why) != CODE_OK || store_definitions_load(db, &set, &why) != CODE_OK)
+        set = NULL;
+    db_close(&db);
+    return set;
+}
+
 int cmd_policy__learn(int argc, char **argv)
 {
     struct learning l = {.fewest = 1, .name = "learned"};
@@ -167,7 +186,8 @@ int cmd_policy__learn(int argc, char **argv)
     const struct usage usage = {
         "callgate policy learn [--since TIME] [OPTIONS] > FILE",
         "Drafts a policy that permits what the recorded, permitted calls show, and nothing else: tools, arguments, types,\n"
-        "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Before it prints\n"
+        "ranges, few values, prefixes, folders, lengths, by upstream, tenant and principal, with tests. Where the store has\n"
+        "an accepted definition of the tool that all calls fit, that binds, too (`arguments: by_schema`). Before it prints\n"
         "the draft it replays it over these calls. It is a draft: read it, then `callgate policy check` and `load`.\n"
         "Exit status 1: no call is recorded there, or a file of the trail is missing.",
         options, 0, 0};
@@ -182,11 +202,14 @@ int cmd_policy__learn(int argc, char **argv)
     status = read_options(&l);
     if (status == OPTIONS_GO)
         status = policy_trail_find(&trail, l.audit, l.config, l.from);
+    if (status == OPTIONS_GO && l.audit == NULL)
+        l.definitions = accepted(l.config);
     if (status == OPTIONS_GO)
         status = learn(&l, &trail);
     if (status == OPTIONS_GO)
         status = cmd_audit__worse(print_draft(&l), trail.missing);
     learn_free(&l.learn);
+    definition_set_unref(&l.definitions);
     buf_fini(&l.draft);
     policy_trail_fini(&trail);
     return status;

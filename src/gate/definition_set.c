@@ -106,3 +106,10 @@ const struct definition *definition_set_accepted(const struct definition_set *se
 
     return found != NULL && found->is_accepted ? found : NULL;
 }
+
+const struct policy_schema *definition_set_schema(const struct definition_set *set, struct span upstream, struct span tool)
+{
+    const struct definition *found = definition_set_find(set, upstream, tool, NULL);
+
+    return found != NULL && found->is_accepted ? found->schema : NULL;
+}

@@ -40,5 +40,8 @@ const struct definition *definition_set_find(const struct definition_set *set, s
 /* The same of those that are accepted alone. Takes: a digest. */
 const struct definition *definition_set_accepted(const struct definition_set *set, struct span upstream, struct span tool,
                                                  const unsigned char digest[DIGEST_BYTES]);
+/* What binds calls of the tool where nobody knows which definition they meant: the schema of the one that was told last, where
+ * it is accepted; or NULL. */
+const struct policy_schema *definition_set_schema(const struct definition_set *set, struct span upstream, struct span tool);
 
 #endif

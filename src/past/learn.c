@@ -27,6 +27,11 @@ enum code learn_new(struct learn **learn)
     return CODE_NOMEM;
 }
 
+void learn_bind(struct learn *learn, const struct definition_set *definitions)
+{
+    learn->definitions = definitions;
+}
+
 void learn_free(struct learn **learn)
 {
     struct learn *gone = *learn;
@@ -252,6 +257,9 @@ enum code learn_add(struct learn *learn, const struct recorded *recorded)
         return CODE_OK;
     }
     kind->calls++;
+    if (kind->about == LEARN_TOOL && kind->calls == 1)
+        kind->schema = definition_set_schema(learn->definitions, kind->upstream, kind->target);
+    kind->unfit += kind->schema != NULL && policy_schema_holds(kind->schema, question->root) != TRUTH_TRUE;
     note_time(question->time_us, &kind->first_us, &kind->last_us);
     code = add_name(learn, &kind->tenants, question->tenant);
     if (code == CODE_OK)

@@ -22,6 +22,10 @@ struct learn;
 enum code learn_new(struct learn **learn) MUST_USE;
 void learn_free(struct learn **learn);
 
+/* Before the first call: definitions that are accepted, whose schemas bind drafted permits of their tools where all calls fit
+ * them; they live as long. */
+void learn_bind(struct learn *learn, const struct definition_set *definitions);
+
 /* Takes: a recorded call; what was not permitted by a policy is passed over. */
 enum code learn_add(struct learn *learn, const struct recorded *recorded) MUST_USE;
 

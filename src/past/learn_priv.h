@@ -96,12 +96,15 @@ struct learn_kind {
     bool too_many_shapes;
     struct learn_sample samples[LEARN_SAMPLES_MAX];
     uint32_t sample_count;
+    const struct policy_schema *schema; /* of a tool, as it is accepted; or NULL */
+    uint64_t unfit;       /* calls that do not fit it, or perhaps not */
     bool drafted;         /* after learn_write */
     struct span id;       /* of its rule */
 };
 
 struct learn {
     struct arena arena;
+    const struct definition_set *definitions; /* or NULL */
     struct learn_kind **kinds; /* by upstream, about, method, target, path */
     uint32_t kind_count;
     uint64_t further_calls;    /* of kinds beyond the bound */

@@ -193,6 +193,20 @@ static void write_protocol(struct writing *writing, uint32_t at)
     writing->sum.rules++;
 }
 
+static bool is_bound(const struct learn_kind *kind)
+{
+    return kind->schema != NULL && kind->unfit == 0;
+}
+
+static void write_bound(struct draft *draft, const struct learn_kind *kind)
+{
+    if (is_bound(kind))
+        draft__line(draft, "arguments: by_schema\n");
+    else if (kind->schema != NULL)
+        draft__line(draft, "# not bound by the accepted definition: as far as the record tells, %" PRIu64
+                    " calls do not fit it\n", kind->unfit);
+}
+
 static void write_only_args(struct draft *draft, const struct learn_kind *kind)
 {
     const struct shape *member = kind->root->members;
@@ -275,6 +289,7 @@ static void write_rule(struct writing *writing, struct learn_kind *kind)
     write_match(draft, kind);
     write_when(draft, kind);
     write_only_args(draft, kind);
+    write_bound(draft, kind);
     draft__line(draft, "reason: Learned from %" PRIu64 " recorded calls.\n\n", kind->calls);
     draft->indent--;
     kind->drafted = true;
@@ -425,6 +440,8 @@ static void write_test(struct draft *draft, const struct learn_kind *kind, const
         buf_addf(draft->out, kind->about == LEARN_PARAMS ? ", params: " : ", arguments: ");
         write_arguments(draft, sample, more);
     }
+    if (is_bound(kind))
+        buf_addf(draft->out, ", schema: %.*s", SPAN_ARG(policy_schema_text(kind->schema)));
     buf_addf(draft->out, "}\n");
     if (more != NULL)
         buf_addf(draft->out, "    expect: {verdict: deny, rule: null}\n");

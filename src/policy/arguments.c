@@ -52,13 +52,14 @@ static enum truth only_args_truth(struct rule_walk *walk, const struct rule *rul
 
 enum truth policy__schema_fits(struct rule_walk *walk, const struct policy_schema *schema, const struct json_node *value)
 {
-    return policy__truth_here(walk, policy_schema_condition(schema), value);
+    static const struct json_node none = {.type = JSON_OBJECT, .raw = {"{}", 2}}; /* what servers take no arguments for */
+
+    return policy__truth_here(walk, policy_schema_condition(schema), value != NULL ? value : &none);
 }
 
 /* Of several definitions that may be meant, any may fit; of none, nothing does. */
 static enum truth schema_truth(struct rule_walk *walk, const struct rule *rule)
 {
-    static const struct json_node none = {.type = JSON_OBJECT, .raw = {"{}", 2}}; /* what servers take no arguments for */
     const struct policy_state *state = &walk->question->state;
     const struct policy_schema *schema = NULL;
     enum truth truth = TRUTH_FALSE;
@@ -69,7 +70,7 @@ static enum truth schema_truth(struct rule_walk *walk, const struct rule *rule)
         schema = state->past->schema_of(state->context, walk->question, at);
         if (schema == NULL)
             break;
-        truth = truth_or(truth, policy__schema_fits(walk, schema, walk->question->root != NULL ? walk->question->root : &none));
+        truth = truth_or(truth, policy__schema_fits(walk, schema, walk->question->root));
     }
     if (at > 0)
         return truth;

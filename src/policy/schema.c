@@ -557,6 +557,11 @@ const struct condition *policy_schema_condition(const struct policy_schema *sche
     return &schema->condition;
 }
 
+struct span policy_schema_text(const struct policy_schema *schema)
+{
+    return buf_peek(&schema->text);
+}
+
 enum truth policy_schema_holds(const struct policy_schema *schema, const struct json_node *arguments)
 {
     struct question question = {.root = arguments};

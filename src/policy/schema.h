@@ -27,10 +27,12 @@ enum code policy_schema_compile(struct span json, struct policy_schema **schema,
 struct policy_schema *policy_schema_ref(struct policy_schema *schema);
 void policy_schema_unref(struct policy_schema **schema);
 
-/* What it came to; it lives as long as the schema. */
+/* What it came to, and its text in canonical JSON; they live as long as the schema. */
 const struct condition *policy_schema_condition(const struct policy_schema *schema);
+struct span policy_schema_text(const struct policy_schema *schema);
 
-/* Whether the arguments fit, in a judgement of their own that work alone bounds; undecided is no yes. */
+/* Whether the arguments fit, in a judgement of their own that work alone bounds; undecided is no yes.
+ * Takes: arguments: NULL: there are none. */
 enum truth policy_schema_holds(const struct policy_schema *schema, const struct json_node *arguments);
 
 #endif
