@@ -277,6 +277,7 @@ fuzz-replay: all $(REPLAY_BIN)
 
 oracle: all $(ORACLE_BIN)
 	@tests/oracle/run $(B)/tests/oracle/judge --agreements $(ORACLE_AGREEMENTS) --seed $(ORACLE_SEED)
+	@tests/oracle/answers $(B)/tests/oracle/judge --agreements $(shell expr $(ORACLE_AGREEMENTS) / 5) --seed $(ORACLE_SEED)
 	@tests/oracle/properties $(B)/tests/oracle/judge --seed $(ORACLE_SEED)
 
 differential: all $(ORACLE_BIN)

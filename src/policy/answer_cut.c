@@ -220,9 +220,11 @@ static void look_alike(const struct likewise *likewise, const struct json_node *
     const struct path_inside *inside = node->type == JSON_STRING && within == NULL ? inside_of(likewise->walk, node) : NULL;
     struct cuts *cuts = likewise->walk->cuts;
 
+    bool is_word = !is_data && (span_is(node->key, "type") || span_is(node->key, "role")); /* of the protocol */
+
     if (inside != NULL)
         look_alike(likewise, inside->root, inside, true);
-    else if (node->type == JSON_STRING)
+    else if (node->type == JSON_STRING && !is_word)
         cut_alike(likewise, node, within);
     cuts->not_in_text |= (node->type == JSON_NUMBER && is_like(likewise, node->raw)) ||
                          (is_data && node->key.len > 0 && is_like(likewise, node->key));

@@ -7,6 +7,8 @@
  * `tests:`, in order, whose `call:` is judged and whose `expect:` is not looked at:
  *     verdict TAB reason TAB rule TAB undecided TAB monitored verdict TAB monitored rule TAB wait TAB redacted values TAB
  *     id,effect,mode TAB ... TAB redacted values of the answer, which is what the call was made with
+ * or, of a test with an `answer:`,
+ *     effect TAB rule TAB what is left, as JSON
  * with `-` for what is empty, or by `refused TAB file:line:column TAB text` where it does not compile; then by a blank line.
  *
  * Besides, each call is judged twice and explained, and with parts of it lost: `torn`, `explained otherwise` or `guessed wrongly
@@ -389,9 +391,37 @@ static void judge_remembering(const struct judging *judging, const struct policy
     }
 }
 
+/* What comes back; twice, which must be the same. */
+static void judge_returned(const struct judging *judging, const struct policy_case *kase, struct policy_scratch *scratch,
+                           struct answer *answer)
+{
+    struct answer_verdict verdict;
+    char text[2][ANSWER_MAX];
+    struct buf left;
+
+    for (int i = 0; i < 2; i++) {
+        size_t at;
+
+        policy_judge_case_answer(judging->policy, kase, scratch, NULL, &verdict);
+        buf_init(&left, TEXT_MAX);
+        at = add(text[i], 0, span_text(answer_effect_text(verdict.effect)));
+        at = add(text[i], at, verdict.rule);
+        if (policy_answer_write(&verdict, kase->answer.root->raw, &left) != CODE_OK)
+            fail("out of memory");
+        (void)add(text[i], at, verdict.effect == ANSWER_WITHHOLD ? SPAN_NONE : buf_peek(&left));
+        buf_fini(&left);
+    }
+    answer->costly = verdict.why == ANSWER_TOO_COSTLY;
+    snprintf(answer->text, sizeof answer->text, "%s", strcmp(text[0], text[1]) == 0 ? text[0] : "torn");
+}
+
 static void judge_one(const struct judging *judging, const struct policy_case *kase, struct policy_scratch *scratch,
                       struct verdict *verdict, struct answer *answer)
 {
+    if (kase->has_answer) {
+        judge_returned(judging, kase, scratch, answer);
+        return;
+    }
     if (judging->state != NULL) {
         judge_remembering(judging, kase, scratch, verdict, answer);
     } else if (judging->timed) {

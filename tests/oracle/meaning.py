@@ -198,7 +198,18 @@ class Several(tuple):
     """The selectors of one step, one after the other."""
 
 
+class Text(str):
+    """A string of an answer. `holds`: the array or object that it holds as JSON; else None."""
+    holds = None
+
+
+def held(value):
+    """9.2: for the steps of a path a text that holds JSON is what it holds."""
+    return value.holds if isinstance(value, Text) and value.holds is not None else value
+
+
 def children(value):
+    value = held(value)
     return list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
 
 
@@ -209,6 +220,7 @@ def descendants(value):
 def select_one(selector, value):
     if isinstance(selector, Several):
         return [found for one in selector for found in select_one(one, value)]
+    value = held(value)
     if selector is WILD:
         return children(value)
     if isinstance(selector, str):
@@ -234,7 +246,7 @@ def names_of(step, value):
     """keys: the names of the members that a last step selects. Elements of arrays have none."""
     selector = step[1] if descends(step) else step
     names = []
-    for at in descendants(value) if descends(step) else [value]:
+    for at in map(held, descendants(value) if descends(step) else [value]):
         for one in selector if isinstance(selector, Several) else [selector]:
             if isinstance(at, dict):
                 names += list(at) if one is WILD else [one] if isinstance(one, str) and one in at else []
@@ -264,7 +276,7 @@ def select(steps, value, lacks, keys, skips):
 
 def subject_of(leaf, call):
     by_arguments = call["method"] in ("tools/call", "prompts/get")
-    root = call.get({"arg": "root", "meta": "meta", "claim": "claims", "param": "param" if by_arguments else "root"}[leaf["on"]], ABSENT)
+    root = call.get({"arg": "root", "meta": "meta", "claim": "claims", "value": "value", "param": "param" if by_arguments else "root"}[leaf["on"]], ABSENT)
     steps, keys = leaf["steps"], leaf["options"].get("keys") is True
     if keys and not (steps and selects_all(steps[-1])):
         steps = steps + [WILD]  # asked are the names of the members of what is selected
