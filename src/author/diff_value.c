@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values to try for one condition: what its operators name, and what lies around that. */
 #include "author/diff_priv.h"
+#include "base/utf8.h"
+#include "crypto/digest.h"
 #include "policy/variable.h"
 
 #include <stdlib.h>
@@ -143,6 +145,54 @@ static const struct samples into_values = {
     .addresses = add_addresses,
 };
 
+/* A string cut in two: values one behind the other, for `joined`. */
+static void add_halves(struct diff_values *v, struct span text)
+{
+    struct span first = utf8_cut(text, text.len / 2);
+    struct buf json;
+
+    buf_init(&json, DIFF_VALUE_MAX_BYTES);
+    buf_add_byte(&json, '[');
+    json_write_string(&json, first);
+    buf_add_byte(&json, ',');
+    json_write_string(&json, span_part(text, first.len, SIZE_MAX));
+    buf_add_byte(&json, ']');
+    add_buf(v, &json);
+}
+
+/* As decoders find them: what a rule that names them sees, and another does not. */
+static void add_encoded(struct diff_values *v, struct span text)
+{
+    struct buf base64, hex;
+
+    buf_init(&base64, DIFF_VALUE_MAX_BYTES);
+    buf_init(&hex, DIFF_VALUE_MAX_BYTES);
+    base64_encode(text, &base64);
+    for (size_t i = 0; i < text.len; i++)
+        buf_addf(&hex, "%02x", (unsigned char)text.at[i]);
+    if (buf_code(&base64) == CODE_OK && buf_code(&hex) == CODE_OK) {
+        diff__add_text(&v->samples, "", buf_peek(&base64), "");
+        diff__add_text(&v->samples, "?d=", buf_peek(&base64), "");
+        diff__add_text(&v->samples, "", buf_peek(&hex), "");
+    }
+    buf_fini(&base64);
+    buf_fini(&hex);
+}
+
+static void add_disguised(struct diff_values *v, const struct condition *leaf)
+{
+    for (size_t i = 0, count = v->count; i < count && v->code == CODE_OK; i++) {
+        struct buf canonical;
+        const struct json_node *sample = diff__read_json(v->json[i], &canonical, v->arena, &v->code);
+
+        if (sample != NULL && sample->type == JSON_STRING && sample->text.len > 1 && leaf->joined)
+            add_halves(v, sample->text);
+        if (sample != NULL && sample->type == JSON_STRING && sample->text.len > 1 && leaf->decoders != 0)
+            add_encoded(v, sample->text);
+        buf_fini(&canonical);
+    }
+}
+
 void diff__collect(struct diff_values *v, struct arena *arena, const struct question *base, const struct condition *leaf)
 {
     *v = (struct diff_values){.samples = into_values, .arena = arena};
@@ -152,4 +202,7 @@ void diff__collect(struct diff_values *v, struct arena *arena, const struct ques
         if (leaf->ops[i].operator->sample != NULL)
             leaf->ops[i].operator->sample(&leaf->ops[i], &v->samples);
     }
+    v->varies = NULL;
+    if (leaf->joined || leaf->decoders != 0)
+        add_disguised(v, leaf);
 }

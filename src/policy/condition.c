@@ -255,7 +255,7 @@ static void ask_joined(struct rule_walk *walk, struct leaf_walk *leaf, const str
     joining.walk.path.context = &joining;
     path_run(&joining.walk.path, root);
     leaf->path.spent |= joining.walk.path.spent;
-    if (joining.count < JOINED_MAX && !joining.no_memory)
+    if (joining.count > 1 && joining.count < JOINED_MAX && !joining.no_memory)
         put_in_order(&joining);
     if (leaf->path.spent || (joining.count < 2 && !joining.blind))
         return;

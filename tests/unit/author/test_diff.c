@@ -7,6 +7,7 @@
 #define RULE(effect, more) HEAD "  - {id: r, effect: " effect ", " more "}\n"
 #define PERMIT(more) RULE("permit", "match: {tools: [t]}, " more)
 #define FORBID(more) "policy: p\nrules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n  - {id: r, effect: forbid, " more "}\n"
+#define LEAK(more) FORBID("match: {tools: [t]}, when: [{arg: '$..*', contains: abcdefgh" more "}]")
 #define HOLD(more) "policy: p\nrules:\n  - {id: all, effect: permit, match: {tools: ['*']}}\n" \
     "  - {id: r, effect: require_approval, " more "}\n"
 
@@ -57,6 +58,10 @@ static const struct row rows[] = {
      DIFF_EITHER, "under '/srv/{principal}'", true},
     {PERMIT("when: [{arg: n, equals: '{tenant}'}]"), PERMIT("when: [{arg: n, in: ['{tenant}', '{principal}-1']}]"),
      DIFF_EITHER, "{principal}-1", true},
+    /* 9.1: what only a reading has, or two values together */
+    {LEAK(""), LEAK(", decode: [base64_inside]"), DIFF_EITHER, "decode", true},
+    {LEAK(", decode: [hex]"), LEAK(""), DIFF_EITHER, "decode", true},
+    {LEAK(""), LEAK(", joined: true"), DIFF_EITHER, "joined", true},
     /* 7.4: a rule that ends later, earlier, or at all, and other dates */
     {PERMIT("until: 2026-12-31T18:00:00Z"), PERMIT("until: {zone: UTC, at: 2026-12-31}"), DIFF_PERMITS, "`until` is now ", true},
     {PERMIT("until: 2026-12-31T18:00:00Z"), PERMIT("until: 2026-12-31T17:00:00Z"), DIFF_DENIES, "it was ", true},
