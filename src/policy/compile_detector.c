@@ -219,13 +219,35 @@ void policy__compile_detectors(struct compiler *c)
 
 /* ---- lists of them ---- */
 
+static void ask_set(const void *set, struct span subject, struct regex_budget *budget)
+{
+    struct buf all;
+
+    buf_init(&all, (size_t)1 << 20);
+    if (detector_find(set, subject, budget, &all) == TRUTH_UNDECIDED)
+        (void)regex_budget_spend(budget, UINT32_MAX); /* a match that comes to its limit on so short a subject costs too much */
+    buf_fini(&all);
+}
+
+/* As the detector is asked: only beside its literals. */
+static void pump(struct compiler *c, const struct yaml_node *name, struct known_detector *known)
+{
+    if (!known->is_pumped)
+        known->is_affordable = regex_is_affordable_to(ask_set, known->set, known->detector.regex, &known->example);
+    known->is_pumped = true;
+    if (!known->is_affordable)
+        FAULT(c, name, "the cost of the detector `%.*s` explodes on %s; write its pattern without nested or neighbouring "
+              "repetition, or accept it with `slow_regex: allow` on the rule", SPAN_ARG(name->text), known->example);
+}
+
 static const struct detector *detector_of(struct compiler *c, const struct yaml_node *name)
 {
     const struct yaml_node *node = policy__named_text(c, name, &c->detectors);
 
-    for (const struct known_detector *known = c->policy->detectors; known != NULL && node != NULL; known = known->next)
+    for (struct known_detector *known = c->policy->detectors; known != NULL && node != NULL; known = known->next)
         if (known->node == node) {
-            (void)policy__pattern(c, name, yaml_member(node, "pattern")->text, false);
+            if (c->pumps && !c->slow_allowed)
+                pump(c, name, known);
             return &known->detector;
         }
     return NULL;

@@ -114,30 +114,41 @@ static size_t build(char *subject, size_t bytes, struct span prefix, struct span
     return put(subject, at, bytes, suffix);
 }
 
-static uint64_t work_on(const struct regex *regex, bool whole, struct span subject)
+/* The match limit guards single calls; here the growth of work itself is asked for. */
+static const struct regex__limits limits = {.match_limit = UINT32_MAX, .max_work = STOP_WORK};
+
+static void ask_whole(const void *regex, struct span subject, struct regex_budget *budget)
 {
-    /* The match limit guards single calls; here the growth of work itself is asked for. */
-    static const struct regex__limits limits = {.match_limit = UINT32_MAX, .max_work = STOP_WORK};
+    (void)regex__match(regex, subject, true, &limits, budget);
+}
+
+static void ask_anywhere(const void *regex, struct span subject, struct regex_budget *budget)
+{
+    (void)regex__match(regex, subject, false, &limits, budget);
+}
+
+static uint64_t work_on(regex_ask_fn ask, const void *context, struct span subject)
+{
     struct regex_budget budget;
 
     regex_budget_init(&budget);
-    budget.max_work = UINT64_MAX;
-    (void)regex__match(regex, subject, whole, &limits, &budget);
+    budget.max_work = STOP_WORK * 2;
+    ask(context, subject, &budget);
     return budget.work;
 }
 
-static bool explodes(const struct regex *regex, bool whole, char *subject, struct span prefix, struct span piece,
+static bool explodes(regex_ask_fn ask, const void *context, char *subject, struct span prefix, struct span piece,
                      struct span suffix)
 {
     size_t len = build(subject, SHORT_BYTES, prefix, piece, suffix);
-    uint64_t little = work_on(regex, whole, span_of(subject, len)), much;
+    uint64_t little = work_on(ask, context, span_of(subject, len)), much;
 
     if (little < CHEAP_WORK)
         return false;
     if (little >= STOP_WORK)
         return true;
     len = build(subject, LONG_BYTES, prefix, piece, suffix);
-    much = work_on(regex, whole, span_of(subject, len));
+    much = work_on(ask, context, span_of(subject, len));
     return much >= STOP_WORK || (much > DEAR_WORK && much / GROWTH > little);
 }
 
@@ -156,6 +167,11 @@ static const char *describe(struct span piece)
 }
 
 bool regex_is_affordable(const struct regex *regex, bool whole, const char **example)
+{
+    return regex_is_affordable_to(whole ? ask_whole : ask_anywhere, regex, regex, example);
+}
+
+bool regex_is_affordable_to(regex_ask_fn ask, const void *context, const struct regex *regex, const char **example)
 {
     struct span pattern = regex->pattern;
     struct pieces pieces;
@@ -180,7 +196,7 @@ bool regex_is_affordable(const struct regex *regex, bool whole, const char **exa
         for (size_t s = 0; good && s < 3; s++)
             for (size_t e = 0; good && e < 2; e++)
                 if ((s == 0 || starts[s].len > 0) && (e == 0 || ends[e].len > 0))
-                    good = !explodes(regex, whole, subject, starts[s], pieces.piece[i], ends[e]);
+                    good = !explodes(ask, context, subject, starts[s], pieces.piece[i], ends[e]);
         if (!good)
             *example = describe(pieces.piece[i]);
     }

@@ -97,6 +97,10 @@ enum regex_result regex_match_group(const struct regex *regex, struct span subje
  * faster than the subject; *example says on what, and is static. Takes some milliseconds. */
 bool regex_is_affordable(const struct regex *regex, bool whole, const char **example);
 
+/* The same of whoever uses the pattern in a way of his own: `ask` does so with the subject, under the budget. */
+typedef void (*regex_ask_fn)(const void *context, struct span subject, struct regex_budget *budget);
+bool regex_is_affordable_to(regex_ask_fn ask, const void *context, const struct regex *regex, const char **example);
+
 /* The library behind this room and its version, for people. Threads: main. */
 const char *regex_library(void);
 

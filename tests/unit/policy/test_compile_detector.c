@@ -45,7 +45,7 @@ static void test_faults(void **state)
         {FILE_OF("  a: {pattern: 'abc', finds: [abd]}\n"), "", "the detector `a` finds nothing in this example of `finds`"},
         {FILE_OF("  a: {pattern: 'xabc', literals: [abc], finds: [xabc]}\n"), "", "finds nothing in this example of `finds`"},
         {FILE_OF("  a: {pattern: 'abc', finds: [abc], passes: [xabc]}\n"), "", "finds something in this example of `passes`"},
-        {USER("[key]"), SHARED("key_(1+1+)+2"), "the regex's cost explodes"},
+        {USER("[key]"), SHARED("key_(1+1+)+2"), "the cost of the detector `key` explodes on 8 KiB of"},
         {FILE_OF("  a: {pattern: abc, finds: [abc], tests: []}\n"), "", "a detector knows no `tests`"},
         {USER("[key]"), "", "this file has no detector `key`, and none that says `shared: true` is there to have it"},
         {USER("[payment_card]"), "", "policies/detectors/payment.yaml has it: load that file, too"},
@@ -194,8 +194,8 @@ static void test_near_misses(void **state)
     for (const struct known_detector *one = policy->detectors; one != NULL; one = one->next)
         list[count++] = &one->detector;
     assert_int_equal(detector_set_make(list, count, &arena, &set), CODE_OK);
-    for (uint32_t i = 0; i < 2 * count; i++) {
-        struct span near = list[i / 2]->example;
+    for (uint32_t i = 0; i < count; i++) {
+        struct span near = list[i]->example;
         int64_t work_us, time_us;
         struct regex_budget budget;
 
@@ -206,14 +206,14 @@ static void test_near_misses(void **state)
             text[at] = at >= len / near.len * near.len ? ' ' : near.at[at % near.len];
         regex_budget_init(&budget);
         work_us = clock_thread_cpu_us();
-        (void)detector_find(list[i / 2] != NULL ? set : NULL, span_of(text, len), &budget, NULL);
+        (void)detector_find(set, span_of(text, len), &budget, NULL);
         work_us = clock_thread_cpu_us() - work_us;
         regex_budget_init_timed(&budget);
         time_us = clock_thread_cpu_us();
         (void)detector_find(set, span_of(text, len), &budget, NULL);
         time_us = clock_thread_cpu_us() - time_us;
         if (getenv("SHOW") != NULL)
-            print_message("%.*s: %lld us by work, %lld by time\n", SPAN_ARG(list[i / 2]->name), (long long)work_us, (long long)time_us);
+            print_message("%.*s: %lld us by work, %lld by time\n", SPAN_ARG(list[i]->name), (long long)work_us, (long long)time_us);
         assert_true(work_us < 2000000 && time_us < 100000);
     }
     for (size_t i = 0; i < found.gl_pathc; i++)
