@@ -121,8 +121,9 @@ static struct span weigh_error(struct pair *pair, struct span body, struct span 
 {
     struct exchange *exchange = &pair->exchange;
     const struct mcp_reply reply = {.kind = MCP_RESPONSE, .body = body, .result = subject};
-    struct gate_came came = answered__came(exchange, &reply, exchange->call->message.kind == MCP_REQUEST);
-    const struct gate_decision *judged = answered__under(exchange->call, true);
+    bool is_own = exchange->call->message.kind == MCP_REQUEST && exchange->batch == NULL; /* else of several, or of none */
+    struct gate_came came = answered__came(exchange, &reply, is_own);
+    const struct gate_decision *judged = answered__under(exchange->call, is_own);
     struct gate_weighed weighed;
     bool is_text = exchange->body_kind == BODY_TEXT;
 
@@ -140,7 +141,7 @@ static struct span weigh_error(struct pair *pair, struct span body, struct span 
         weighed.effect = ANSWER_WITHHOLD;
     if (weighed.effect == ANSWER_REDACT && is_text)
         weighed.effect = ANSWER_WITHHOLD;
-    if (answered__note(pair, &weighed, body, true) != REASON_UNSET || weighed.effect == ANSWER_WITHHOLD)
+    if (answered__note(pair, &weighed, body, is_own) != REASON_UNSET || weighed.effect == ANSWER_WITHHOLD)
         return *media = SPAN_NONE;
     return weighed.effect == ANSWER_REDACT ? buf_peek(&exchange->body) : body;
 }

@@ -262,6 +262,10 @@ static void batches(void)
     has(sim->got, "data: {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"isError\":true");
     sim_upstream_leaves(sim, 1);
     (void)sim_agent_hears(sim);
+    sim_agent_posts(sim, "[" CALL("search") "]", session);
+    sim_upstream_says(sim, 2, "HTTP/1.1 500 X\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nsecret");
+    has_not(sim_agent_hears(sim), "secret");
+    ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "withhold", "inside");
 }
 
 #define META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
