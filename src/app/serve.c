@@ -520,6 +520,7 @@ void serve_close(struct serve *serve)
     if (serve->shared != NULL && serve->ring != NULL) {
         gate_tick(serve->shared, serve->ring, clock_monotonic_us(), clock_wall_us(), true);
         serve__close_approvals(serve);
+        serve__keep_definitions(serve); /* what the last lists told */
         serve__tell_audit(serve);
         audit_gauges(serve->audit, &gauges);
     }
