@@ -173,6 +173,7 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
         one->undecided = SPAN_NONE;
         policy__find_cuts(walk, rule, &one->cuts);
         if (rule->answer == ANSWER_REDACT) {
+            policy__sort_cuts(&one->cuts);
             policy__cut_likewise(walk, &one->cuts);
             policy__sort_cuts(&one->cuts);
             tell_found(walk, one);

@@ -87,7 +87,8 @@ static bool find_in(struct rule_walk *walk, const struct condition *leaf, const 
                     const struct path_inside *within, struct span text)
 {
     struct finding_in in = {.walk = walk,
-                            .cut = {.within = within, .string = string, .everywhere = is_everywhere(&leaf->path)}};
+                            .cut = {.within = within, .string = string, .leaf = leaf,
+                                    .everywhere = is_everywhere(&leaf->path)}};
 
     for (uint32_t i = 0; i < leaf->op_count; i++)
         if (leaf->ops[i].operator->find != NULL &&
@@ -162,100 +163,7 @@ void policy__cut(struct rule_walk *walk, const struct condition *leaf, const str
         policy__cut_nowhere(walk, leaf, value->type == JSON_STRING ? value->text : value->raw, truth);
 }
 
-/* ---- the same elsewhere: `content` and `structuredContent` say the same ---- */
-
-struct likewise {
-    struct rule_walk *walk;
-    const struct cut *like; /* copies, by what they cut */
-    uint32_t count;
-};
-
-static struct span cut_text(const struct cut *cut)
-{
-    return span_part(cut->string->text, cut->at, cut->len);
-}
-
-static int by_text(const void *a, const void *b)
-{
-    const struct cut *left = a, *right = b;
-    int order = span_compare(cut_text(left), cut_text(right));
-
-    if (order != 0 || left->whole != right->whole)
-        return order != 0 ? order : left->whole - right->whole;
-    return span_compare(left->name, right->name);
-}
-
-/* Part of a text is looked for in others; of a text that goes as a whole only its equals go. */
-static void cut_alike(const struct likewise *likewise, const struct json_node *string, const struct path_inside *within)
-{
-    for (uint32_t i = 0; i < likewise->count && policy__charge(likewise->walk, string->text.len / 16 + 1); i++) {
-        const struct cut *like = &likewise->like[i];
-        struct span text = cut_text(like), left = string->text;
-        const char *at;
-
-        if (like->whole && !span_equals(text, left))
-            continue;
-        while (text.len > 0 && left.len >= text.len && (at = memmem(left.at, left.len, text.at, text.len)) != NULL) {
-            size_t offset = (size_t)(at - string->text.at);
-
-            add_cut(likewise->walk, &(struct cut){.within = within, .string = string, .at = offset, .len = text.len,
-                                                  .name = like->name, .everywhere = true});
-            left = span_part(string->text, offset + text.len, SIZE_MAX);
-        }
-    }
-}
-
-static bool is_like(const struct likewise *likewise, struct span text)
-{
-    for (uint32_t i = 0; i < likewise->count && policy__charge(likewise->walk, 1); i++)
-        if (span_equals(cut_text(&likewise->like[i]), text))
-            return true;
-    return false;
-}
-
-/* Takes: is_data: the names are a tool's own and not the protocol's. */
-static void look_alike(const struct likewise *likewise, const struct json_node *node, const struct path_inside *within,
-                       bool is_data)
-{
-    const struct path_inside *inside = node->type == JSON_STRING && within == NULL ? inside_of(likewise->walk, node) : NULL;
-    struct cuts *cuts = likewise->walk->cuts;
-
-    bool is_word = !is_data && (span_is(node->key, "type") || span_is(node->key, "role")); /* of the protocol */
-
-    if (inside != NULL)
-        look_alike(likewise, inside->root, inside, true);
-    else if (node->type == JSON_STRING && !is_word)
-        cut_alike(likewise, node, within);
-    cuts->not_in_text |= (node->type == JSON_NUMBER && is_like(likewise, node->raw)) ||
-                         (is_data && node->key.len > 0 && is_like(likewise, node->key));
-    for (const struct json_node *child = node->child; child != NULL && policy__charge(likewise->walk, 1); child = child->next)
-        look_alike(likewise, child, within, is_data || span_is(node->key, "structuredContent"));
-}
-
-void policy__cut_likewise(struct rule_walk *walk, struct cuts *cuts)
-{
-    struct likewise likewise = {.walk = walk};
-    struct cut *like = arena_alloc(cuts->arena, (cuts->count + 1) * sizeof *like);
-    uint32_t count = 0;
-
-    walk->no_memory |= like == NULL;
-    if (like == NULL)
-        return;
-    for (uint32_t i = 0; i < cuts->count; i++)
-        if (cuts->cut[i].string != NULL && !cuts->cut[i].everywhere)
-            like[count++] = cuts->cut[i];
-    qsort(like, count, sizeof *like, by_text);
-    for (uint32_t i = 0; i < count; i++)
-        if (likewise.count == 0 || !span_equals(cut_text(&like[likewise.count - 1]), cut_text(&like[i])))
-            like[likewise.count++] = like[i];
-    likewise.like = like;
-    walk->cuts = cuts;
-    if (likewise.count > 0)
-        look_alike(&likewise, walk->answer->root, NULL, false);
-    walk->cuts = NULL;
-}
-
-/* ---- what is left ---- */
+/* ---- in order ---- */
 
 static const struct json_node *outer_of(const struct path_inside *within, const struct json_node *string)
 {
@@ -297,6 +205,143 @@ void policy__sort_cuts(struct cuts *cuts)
             cuts->cut[kept++] = cuts->cut[i];
     cuts->count = kept;
 }
+
+/* The first cut of the string, or where it would stand. */
+static uint32_t lower_bound(const struct cut *cuts, uint32_t count, const struct json_node *string,
+                            const struct path_inside *within)
+{
+    const struct cut first = {.within = within, .string = string, .len = SIZE_MAX};
+    uint32_t low = 0, high = count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (by_place(&cuts[middle], &first) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- the same elsewhere: `content` and `structuredContent` say the same ---- */
+
+struct likewise {
+    struct rule_walk *walk;
+    const struct cut *like; /* copies, by what they cut */
+    uint32_t count;
+    uint32_t found;         /* the cuts that were there before, sorted */
+};
+
+static struct span cut_text(const struct cut *cut)
+{
+    return span_part(cut->string->text, cut->at, cut->len);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct cut *left = a, *right = b;
+    int order = span_compare(cut_text(left), cut_text(right));
+
+    if (order != 0 || left->whole != right->whole)
+        return order != 0 ? order : left->whole - right->whole;
+    return span_compare(left->name, right->name);
+}
+
+#define LEAVES_MAX 8
+
+/* The leaves that have looked through the string themselves and found something. Returns: how many. */
+static uint32_t leaves_of(const struct likewise *likewise, const struct json_node *string, const struct path_inside *within,
+                          const struct condition *leaves[LEAVES_MAX])
+{
+    const struct cuts *cuts = likewise->walk->cuts;
+    uint32_t count = 0, at = lower_bound(cuts->cut, likewise->found, string, within);
+
+    for (; at < likewise->found && cuts->cut[at].string == string && count < LEAVES_MAX; at++)
+        if (cuts->cut[at].leaf != NULL && (count == 0 || leaves[count - 1] != cuts->cut[at].leaf))
+            leaves[count++] = cuts->cut[at].leaf;
+    return count;
+}
+
+/* Part of a text is looked for in others; of a text that goes as a whole only its equals go. */
+static void cut_alike(const struct likewise *likewise, const struct json_node *string, const struct path_inside *within)
+{
+    const struct condition *leaves[LEAVES_MAX];
+    uint32_t leaf_count = leaves_of(likewise, string, within, leaves);
+
+    for (uint32_t i = 0; i < likewise->count && policy__charge(likewise->walk, 1); i++) {
+        const struct cut *like = &likewise->like[i];
+        struct span text = cut_text(like), left = string->text;
+        const char *at;
+
+        bool is_done = like->whole && !span_equals(text, left);
+
+        for (uint32_t j = 0; j < leaf_count && !like->whole; j++)
+            is_done |= leaves[j] == like->leaf;
+        if (is_done || !policy__charge(likewise->walk, left.len / 16))
+            continue;
+        while (text.len > 0 && left.len >= text.len && (at = memmem(left.at, left.len, text.at, text.len)) != NULL) {
+            size_t offset = (size_t)(at - string->text.at);
+
+            add_cut(likewise->walk, &(struct cut){.within = within, .string = string, .at = offset, .len = text.len,
+                                                  .name = like->name, .everywhere = true});
+            left = span_part(string->text, offset + text.len, SIZE_MAX);
+        }
+    }
+}
+
+static bool is_like(const struct likewise *likewise, struct span text)
+{
+    for (uint32_t i = 0; i < likewise->count && policy__charge(likewise->walk, 1); i++)
+        if (span_equals(cut_text(&likewise->like[i]), text))
+            return true;
+    return false;
+}
+
+/* Takes: is_data: the names are a tool's own and not the protocol's. */
+static void look_alike(const struct likewise *likewise, const struct json_node *node, const struct path_inside *within,
+                       bool is_data)
+{
+    const struct path_inside *inside = node->type == JSON_STRING && within == NULL ? inside_of(likewise->walk, node) : NULL;
+    struct cuts *cuts = likewise->walk->cuts;
+
+    bool is_word = !is_data && (span_is(node->key, "type") || span_is(node->key, "role")); /* of the protocol */
+
+    if (inside != NULL)
+        look_alike(likewise, inside->root, inside, true);
+    else if (node->type == JSON_STRING && !is_word)
+        cut_alike(likewise, node, within);
+    cuts->not_in_text |= (node->type == JSON_NUMBER && is_like(likewise, node->raw)) ||
+                         (is_data && node->key.len > 0 && is_like(likewise, node->key));
+    for (const struct json_node *child = node->child; child != NULL && policy__charge(likewise->walk, 1); child = child->next)
+        look_alike(likewise, child, within, is_data || span_is(node->key, "structuredContent"));
+}
+
+void policy__cut_likewise(struct rule_walk *walk, struct cuts *cuts)
+{
+    struct likewise likewise = {.walk = walk, .found = cuts->count};
+    struct cut *like = arena_alloc(cuts->arena, (cuts->count + 1) * sizeof *like);
+    uint32_t count = 0;
+
+    walk->no_memory |= like == NULL;
+    if (like == NULL)
+        return;
+    for (uint32_t i = 0; i < cuts->count; i++)
+        if (cuts->cut[i].string != NULL && !cuts->cut[i].everywhere)
+            like[count++] = cuts->cut[i];
+    qsort(like, count, sizeof *like, by_text);
+    for (uint32_t i = 0; i < count; i++)
+        if (likewise.count == 0 || like[likewise.count - 1].leaf != like[i].leaf ||
+            !span_equals(cut_text(&like[likewise.count - 1]), cut_text(&like[i])))
+            like[likewise.count++] = like[i];
+    likewise.like = like;
+    walk->cuts = cuts;
+    if (likewise.count > 0)
+        look_alike(&likewise, walk->answer->root, NULL, false);
+    walk->cuts = NULL;
+}
+
+/* ---- what is left ---- */
 
 /* Cuts that follow each other. */
 struct cut_range {
@@ -395,19 +440,10 @@ static bool finds_more(struct rule_walk *walk, const struct condition *leaf, str
 /* What the string says without what was cut. */
 static struct span checked_text(struct rule_walk *walk, const struct cuts *cuts, const struct cut_check *check)
 {
-    const struct cut first = {.within = check->within, .string = check->string, .len = SIZE_MAX};
-    uint32_t low = 0, high = cuts->count;
+    uint32_t low = lower_bound(cuts->cut, cuts->count, check->string, check->within);
     struct span text;
     struct buf out;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (by_place(&cuts->cut[middle], &first) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (check->within == NULL)
         return rest_of(walk, cuts->arena, range_of(&cuts->cut[low], cuts->cut + cuts->count, true), false);
     if (low == cuts->count || cuts->cut[low].string != check->string)

@@ -18,6 +18,7 @@ struct cut {
     const struct json_node *string;   /* NULL: it is no string, but a number, a name or in a decoded reading */
     size_t at, len;
     struct span name; /* of the detector, else the rule's id */
+    const struct condition *leaf; /* which found it in the string; NULL: it is there like elsewhere, or as a whole */
     bool everywhere;  /* what found it has looked at all strings */
     bool whole;       /* it was not found in the string, but is it */
 };
@@ -51,7 +52,7 @@ void policy__cut_nowhere(struct rule_walk *walk, const struct condition *leaf, s
 void policy__cut_undecided(struct cuts *cuts);
 bool policy__still_holds(struct rule_walk *walk, const struct condition *leaf, struct span text);
 
-/* Also cuts what was found where the same stands elsewhere in the answer. */
+/* Also cuts what was found where the same stands elsewhere in the answer. Takes: cuts: sorted; they no longer are. */
 void policy__cut_likewise(struct rule_walk *walk, struct cuts *cuts);
 
 /* Sorts by place and leaves one of several that are the same. */
