@@ -247,10 +247,12 @@ static size_t next_digits(struct span text, size_t at)
 {
     while (at < text.len) {
         size_t begin = text.len - at < 2 * PIECE_MIN ? text.len : at + 2 * PIECE_MIN;
-        bool enough = begin - at == 2 * PIECE_MIN;
 
-        while (enough && begin > at && is_of_numbers[(unsigned char)text.at[begin - 1]])
-            begin--;
+        if (!is_digit(text, at))
+            begin = at + 1;
+        else if (begin - at == 2 * PIECE_MIN)
+            while (begin > at && is_of_numbers[(unsigned char)text.at[begin - 1]])
+                begin--;
         if (begin == at)
             return at;
         for (; at < begin; at++)

@@ -44,7 +44,8 @@ static void test_costly_without_regexes(void **state)
     static const char *const conditions[] = {"{arg: v, contains: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab}",
                                              "{arg: v, min_length: 5000000}",
                                              "{arg: v, glob: '*aaaab'}", "{arg: '$.n..*..*', equals: x}",
-                                             "{arg: v, equals: x, decode: [percent, base64, unicode, html, json]}"};
+                                             "{arg: v, equals: x, decode: [percent, base64, unicode, html, json]}",
+                                             "{arg: v, equals: x, decode: [hex, homoglyph]}"};
     size_t len = 4 << 20, at;
     char *json = malloc(len + 300000), *text = malloc(65536);
     struct court court;
