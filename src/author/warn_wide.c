@@ -93,7 +93,7 @@ static bool swallows(const struct rule *wide, const struct rule *narrow)
 {
     return wide != narrow && !wide->monitor && wide->when == NULL && wide->limit == NULL && wide->until_us == 0 &&
            takes_all_args(wide, narrow) &&
-           (narrow->when != NULL || narrow->limit != NULL || narrow->by_schema || !takes_all_args(narrow, wide)) &&
+           (narrow->when != NULL || narrow->limit != NULL || !takes_all_args(narrow, wide)) &&
            covers(&wide->match, &narrow->match);
 }
 

@@ -96,6 +96,9 @@ static const struct row rows[] = {
     {RULE("permit", "match: {tools: [t], tenants: [acme]}"), RULE("permit", "match: {tools: [t]}"),
      DIFF_PERMITS, "match.tenants is left out; it was [acme]", true},
     {PERMIT("only_args: [a]"), PERMIT("only_args: [a, b]"), DIFF_PERMITS, "only_args also takes b", true},
+    {RULE("permit", "match: {tools: [t]}"), PERMIT("arguments: by_schema"), DIFF_DENIES, "`arguments` is now by_schema", true}, /* 9.3 */
+    {PERMIT("arguments: by_schema"), RULE("permit", "match: {tools: [t]}"), DIFF_PERMITS, "`arguments` is left out; it was by_schema",
+     true},
     {PERMIT("only_args: [a]"), RULE("permit", "match: {tools: [t]}"), DIFF_PERMITS, "only_args is left out; it was [a]", true},
     /* 8.4: who asks */
     {RULE("permit", "match: {tools: [t], groups: [a]}"), RULE("permit", "match: {tools: [t], groups: [a, 'b*']}"), DIFF_PERMITS,

@@ -387,6 +387,7 @@ static void test_wide(void **state)
         {PERMIT("match: {tools: [t]}, limit: {calls: 5, per: minute}"), WIDE("match: {tools: [t]}")},
         {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}")},
         {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}, only_args: [a, b]")},
+        {PERMIT("match: {tools: [t]}, arguments: by_schema"), WIDE("match: {tools: [t]}")}, /* 9.3 */
         {PERMIT("match: {tools: [t], tenants: [x], upstreams: [up]}, only_args: [a], when: [{arg: a, max: 5}]"),
          WIDE("match: {tools: [t], upstreams: ['u*']}, only_args: [b, a]")},
     };
@@ -397,6 +398,8 @@ static void test_wide(void **state)
         {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t]}, limit: {calls: 1, per: day}")},
         {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: [t]}, only_args: [a]")},
         {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}, only_args: [b]")},
+        {PERMIT("match: {tools: [t]}, arguments: by_schema"), WIDE("match: {tools: ['*']}, arguments: by_schema")},
+        {WHEN("{arg: a, max: 5}"), WIDE("match: {tools: ['*']}, arguments: by_schema")},
         {PERMIT("match: {tools: [t]}, only_args: [a]"), WIDE("match: {tools: [t]}, only_args: [a]")},
         {PERMIT("match: {tools: [{regex: t+}]}, only_args: [a]"), WIDE("match: {tools: [t, tt]}")},
         {PERMIT("match: {tools: [t]}"), WIDE("match: {tools: [t, u]}")}, /* says no bound */
