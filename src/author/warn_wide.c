@@ -131,11 +131,22 @@ static bool names_anything(const struct match *match)
     return false;
 }
 
+static bool names_upstreams(const struct match *match)
+{
+    const struct names *labels = &match->by[DIM_LABEL];
+    bool all = labels->given;
+
+    for (uint32_t i = 0; i < labels->count; i++)
+        for (uint32_t j = 0; j < labels->name[i].label->count; j++)
+            all = all && labels->name[i].label->any[j].by[DIM_UPSTREAM].given;
+    return match->by[DIM_UPSTREAM].given || all;
+}
+
 static void warn_everywhere(const struct rule *permit, size_t route_count, struct faults *warnings)
 {
     const struct match *match = &permit->match;
 
-    if (match->by[DIM_UPSTREAM].given || is_protocol_only(&match->by[DIM_METHOD]) || !names_anything(match))
+    if (names_upstreams(match) || is_protocol_only(&match->by[DIM_METHOD]) || !names_anything(match))
         return;
     faults_add(warnings, permit->source->path_text, permit->line, permit->column,
                "the permit `%.*s` names no upstreams, so that it holds on all %zu routes; name those that are meant, or "
