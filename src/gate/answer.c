@@ -74,6 +74,19 @@ static enum code write_message(const struct answer_verdict *verdict, const struc
     return buf_add_span(out, span_part(came->body, begin + came->subject.len, SIZE_MAX));
 }
 
+/* Whoever asks for a rule for answers finds it from before anything of the answer goes on. */
+static void note(struct gate *gate, const struct gate_message *message, const struct policy *policy,
+                 const struct answer_verdict *verdict)
+{
+    struct verdict_rule rules[VERDICT_RULES_MAX];
+    struct policy_met met = {.rules = rules, .count = verdict->rule_count};
+
+    for (uint32_t i = 0; i < verdict->rule_count && i < ANSWER_RULES_MAX; i++)
+        rules[i] = (struct verdict_rule){.id = verdict->rules[i].id};
+    if (met.count > 0)
+        gate__note(gate, message, policy, &met, true);
+}
+
 void gate_weigh(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision,
                 const struct gate_came *came, struct arena *arena, struct buf *out, struct gate_weighed *weighed)
 {
@@ -95,6 +108,7 @@ void gate_weigh(struct gate *gate, const struct gate_message *message, const str
         code = json_read(came->subject, &json_reply_rules, &document, &nodes, &answer.root, &fault);
     if (code == CODE_OK) {
         policy_judge_answer(policy, &question, &answer, true, gate->scratch, &verdict);
+        note(gate, message, policy, &verdict);
         code = keep(&verdict, arena, weighed) ? CODE_OK : CODE_NOMEM;
     }
     if (code == CODE_OK && verdict.effect == ANSWER_REDACT)

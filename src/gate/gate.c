@@ -449,22 +449,25 @@ static bool watches(const struct policy *policy)
     return policy != NULL && policy_watches(policy);
 }
 
-/* Before a byte of the call goes up, so before anybody can know what it says. A version that came meanwhile may watch other
- * tools than the one that judged. */
-static void note(struct gate *gate, const struct gate_message *message, const struct gate_decision *decision)
+/* A version that came meanwhile may watch other tools than the one that judged. */
+void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
+                const struct policy_met *met, bool is_answer)
 {
     bool is_behind = !is_current(gate);
     /* Not followed: that takes memory, and may fail. */
     struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
 
-    if (watches(decision->policy) || watches(latest)) {
+    if (watches(judged) || watches(latest)) {
         struct question question = gate__question_of(message);
         struct gate_moment moment = gate__moment_of(gate, message);
-        struct policy_met met = gate_met(&decision->verdict);
 
-        gate_state_note(&moment, decision->policy, &question, &met);
-        if (latest != decision->policy)
-            gate_state_note(&moment, latest, &question, &met);
+        if (is_answer) { /* the call itself was noted when it went up */
+            question.tool = question.resource = question.prompt = SPAN_NONE;
+            moment.now_us = clock_monotonic_us() + gate->shared->clock_us;
+        }
+        gate_state_note(&moment, judged, &question, met);
+        if (latest != judged)
+            gate_state_note(&moment, latest, &question, met);
     }
     if (is_behind)
         policy_unref(&latest);
@@ -486,8 +489,12 @@ enum code gate_record(struct gate *gate, const struct gate_message *message, str
 
 void gate_settle(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, uint64_t seq)
 {
-    if (seq != 0 && decision->verdict.kind == VERDICT_PERMIT)
-        note(gate, message, decision);
+    /* Before a byte of the call goes up, so before anybody can know what it says. */
+    if (seq != 0 && decision->verdict.kind == VERDICT_PERMIT) {
+        struct policy_met met = gate_met(&decision->verdict);
+
+        gate__note(gate, message, decision->policy, &met, false);
+    }
     if (seq != 0)
         gate_token_spend(&decision->token);
     else

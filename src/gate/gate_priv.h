@@ -138,6 +138,10 @@ void gate__follow(struct gate *gate);
 /* The past as it is when the message is judged. */
 struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_message *message);
 
+/* The call goes on, or its answer met rules: for conditions that ask what was before. Takes: judged: the policy that judged. */
+void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
+                const struct policy_met *met, bool is_answer);
+
 /* What the verdict says is to be redacted lies in the scratch; where that has been used since, it is found again. */
 void gate__renew(struct gate *gate, const struct gate_message *message, struct gate_decision *decision);
 

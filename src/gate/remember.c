@@ -16,6 +16,12 @@ enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPST
     "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
     "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND verdict = 'permit' "
 #define ALL "ORDER BY seq"
+/* Which rules answers met. The decision may stand in the file before. */
+#define ANSWERS \
+    "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
+    "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq BETWEEN ?1 AND ?2 " \
+    "AND o.time_us >= ?3 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL) ORDER BY o.seq"
+#define HAS_ANSWERS "SELECT 1 FROM pragma_table_info('outcome') WHERE name = 'answer_rules'"
 #define SUMS "AND instr(rules, '\"spent\":') > 0 ORDER BY seq"
 
 struct counting {
@@ -23,7 +29,7 @@ struct counting {
     const struct policy *policy;
     struct remembered *remembered;
     int64_t now_us;
-    bool only_watches, only_sums;
+    bool only_watches, only_sums, of_answers;
     bool has_sums;
     struct arena arena; /* one row's rules */
     struct buf canonical;
@@ -38,19 +44,16 @@ static void see(void *context, const struct policy_watch *watch, bool is_sure)
 
 /* ---- what the row says of its rules ---- */
 
-/* What sums counted, by their paths; NULL: nothing. */
-static const struct json_node *read_rules(struct counting *counting, struct span text, struct span deciding,
+const struct json_node *gate_recorded_met(struct span text, struct arena *arena, struct buf *canonical,
                                           struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
 {
     const struct json_node *root = NULL, *spent = NULL;
     struct json_fault fault;
 
-    *met = (struct policy_met){.rules = named, .deciding = deciding};
-    arena_reset(&counting->arena);
-    buf_clear(&counting->canonical);
-    /* Without memory, or damaged: whatever is asked may have been. */
-    if (text.at != NULL && (counting->has_sums || policy_watches(counting->policy)) &&
-        json_read(text, &json_file_rules, &counting->canonical, &counting->arena, &root, &fault) != CODE_OK)
+    met->rules = named;
+    arena_reset(arena);
+    buf_clear(canonical);
+    if (json_read(text, &json_file_rules, canonical, arena, &root, &fault) != CODE_OK)
         met->count = VERDICT_RULES_MAX + 1;
     for (const struct json_node *rule = root != NULL ? root->child : NULL; rule != NULL; rule = rule->next) {
         const struct json_node *id = json_member(rule, SPAN_LIT("id"));
@@ -64,6 +67,15 @@ static const struct json_node *read_rules(struct counting *counting, struct span
         spent = spent != NULL ? spent : json_member(rule, SPAN_LIT("spent"));
     }
     return spent;
+}
+
+static const struct json_node *read_rules(struct counting *counting, struct span text, struct span deciding,
+                                          struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met)
+{
+    *met = (struct policy_met){.rules = named, .deciding = deciding};
+    if (!counting->of_answers && (text.at == NULL || !(counting->has_sums || policy_watches(counting->policy))))
+        return NULL;
+    return gate_recorded_met(text, &counting->arena, &counting->canonical, named, met);
 }
 
 /* A sum that the row does not have was not asked for then, and counts from now on. Returns: whether there is any to count. */
@@ -106,7 +118,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     struct verdict_spent spent = {.limit = NULL};
     struct policy_met met;
     const struct json_node *recorded = read_rules(counting, db_text(row, C_RULES), rule, named, &met);
-    bool counts = !counting->only_watches &&
+    bool counts = !counting->only_watches && !counting->of_answers &&
                   spent_of(policy_limit_of(counting->policy, rule), recorded, counting->only_sums, &spent, limits);
     bool is_watched = false;
 
@@ -117,6 +129,10 @@ static void count_row(struct counting *counting, struct db_stmt *row)
     gate_aim(&question, db_text(row, C_TOOL));
     /* A clock that was set back since makes no calls of the future. */
     counting->moment.now_us = question.time_us < counting->now_us ? question.time_us : counting->now_us;
+    if (question.tenant.at == NULL) { /* of an answer whose call nobody knows here */
+        gate_state_doubt(&counting->moment, policy_memory_us(counting->policy));
+        return;
+    }
     if (!counting->only_sums)
         policy_each_watch(counting->policy, &question, &met, see, &is_watched);
     if (counts)
@@ -129,7 +145,7 @@ static void count_row(struct counting *counting, struct db_stmt *row)
 static enum code count_rows(struct counting *counting, struct db *db, int64_t first, int64_t last, int64_t since_us)
 {
     struct db_stmt *row;
-    enum code code = db_select(db, counting->only_sums ? SELECT SUMS : SELECT ALL,
+    enum code code = db_select(db, counting->of_answers ? ANSWERS : counting->only_sums ? SELECT SUMS : SELECT ALL,
                                DB_VALUES(db_of_int(first), db_of_int(last), db_of_int(since_us)), &row);
 
     while (code == CODE_OK && (code = db_step(row)) == CODE_OK)
@@ -145,6 +161,22 @@ static enum code count_between(struct counting *counting, struct db *db, int64_t
     return first <= last ? count_rows(counting, db, first, last, since_us) : CODE_OK;
 }
 
+/* Files of before have none. */
+static enum code count_answers(struct counting *counting, struct db *db, int64_t first, int64_t last, int64_t since_us)
+{
+    struct db_stmt *row;
+    enum code code = db_select(db, HAS_ANSWERS, NULL, 0, &row);
+
+    if (code == CODE_OK)
+        code = db_step(row);
+    db_finalize(&row);
+    counting->of_answers = true;
+    if (code == CODE_OK)
+        code = count_rows(counting, db, first, last, since_us);
+    counting->of_answers = false;
+    return code == CODE_NOT_FOUND ? CODE_OK : code;
+}
+
 /* The rows of one file from `first` to `last`, as far as they lie in the windows; of those before them the sums, since no
  * restart may give a budget back. */
 static enum code count_file(struct counting *counting, const char *path, int64_t first, int64_t last, struct why *why)
@@ -158,6 +190,8 @@ static enum code count_file(struct counting *counting, const char *path, int64_t
         return code;
     code = recorded_range_bounds(db, &range, &from, &to);
     counting->remembered->is_cut |= from < first && first > 1 && to >= from;
+    if (code == CODE_OK && policy_watches_answers(counting->policy))
+        code = count_answers(counting, db, first, last, range.since_us);
     last = to < last ? to : last;
     if (code == CODE_OK && counting->has_sums)
         code = count_between(counting, db, from, last < first ? last : first - 1, true, range.since_us);

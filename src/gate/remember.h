@@ -20,6 +20,11 @@ struct remembered {
     bool is_cut;      /* the windows hold more rows than are looked at, or than there is room for */
 };
 
+/* The rules that a row names, of its call or of its answer; where that cannot be read, whichever is asked may be one.
+ * Returns: what sums counted, by their paths; NULL: nothing. Both live as long as arena and canonical are left alone. */
+const struct json_node *gate_recorded_met(struct span text, struct arena *arena, struct buf *canonical,
+                                          struct verdict_rule named[VERDICT_RULES_MAX], struct policy_met *met);
+
 /* Takes: path: of an audit.db, sealed files beside it included; now_us: UTC; before_seq: only rows with smaller numbers,
  * INT64_MAX for all; rows_max: of the last ones; of those before them the sums count, however many there are. */
 enum code gate_state_remember(struct gate_state *state, const struct policy *policy, const char *path, int64_t now_us,

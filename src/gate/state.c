@@ -349,6 +349,11 @@ static void note_watch(void *context, const struct policy_watch *watch, bool is_
     }
 }
 
+void gate_state_doubt(const struct gate_moment *moment, int64_t keep_us)
+{
+    tally_doubt_all(moment->state->tally, moment->now_us, keep_us);
+}
+
 struct policy_met gate_met(const struct verdict *verdict)
 {
     return (struct policy_met){verdict->rules, verdict->rule_count, verdict->rule};

@@ -70,6 +70,8 @@ void gate_state_count(const struct gate_moment *moment, const struct question *q
 /* The call was permitted, and goes on: whoever watches its tool, or a rule that it met, will find it. */
 void gate_state_note(const struct gate_moment *moment, const struct policy *policy, const struct question *question,
                      const struct policy_met *met);
+/* Something happened of which nobody knows whose it was: for so long, who asks what was before is told that nobody knows. */
+void gate_state_doubt(const struct gate_moment *moment, int64_t keep_us);
 struct policy_met gate_met(const struct verdict *verdict);
 
 struct plan_uses *gate_state_plans(struct gate_state *state);

@@ -439,10 +439,10 @@ enum code tally_take(struct tally *tally, struct tally_take *takes, uint32_t cou
 
 /* ---- notes ---- */
 
-static void doubt(struct shard *shard, const struct tally_key *key, int64_t now_us, int64_t keep_us)
+static void doubt(struct shard *shard, uint32_t owner, int64_t now_us, int64_t keep_us)
 {
-    if (shard->lost_until_us[key->owner] <= now_us + keep_us)
-        shard->lost_until_us[key->owner] = now_us + keep_us + 1;
+    if (shard->lost_until_us[owner] <= now_us + keep_us)
+        shard->lost_until_us[owner] = now_us + keep_us + 1;
 }
 
 void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us)
@@ -457,7 +457,7 @@ void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us
         if (entry->expires_us <= entry->latest_us + keep_us)
             entry->expires_us = entry->latest_us + keep_us + 1;
     } else {
-        doubt(shard, key, now_us, keep_us);
+        doubt(shard, key->owner, now_us, keep_us);
     }
     unlock_shard(shard);
 }
@@ -466,8 +466,18 @@ void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_u
 {
     struct shard *shard = lock_shard(tally, key);
 
-    doubt(shard, key, now_us, keep_us);
+    doubt(shard, key->owner, now_us, keep_us);
     unlock_shard(shard);
+}
+
+void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us)
+{
+    for (size_t i = 0; i < SHARDS; i++) {
+        BUG_ON(pthread_mutex_lock(&tally->shards[i].lock) != 0);
+        for (uint32_t owner = 0; owner < TALLY_OWNERS; owner++)
+            doubt(&tally->shards[i], owner, now_us, keep_us);
+        unlock_shard(&tally->shards[i]);
+    }
 }
 
 enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us)

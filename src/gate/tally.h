@@ -61,6 +61,8 @@ void tally_note(struct tally *tally, const struct tally_key *key, int64_t now_us
 /* It may have happened now: for so long, who asks for the key is told that nobody knows. */
 void tally_doubt(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t keep_us);
 
+void tally_doubt_all(struct tally *tally, int64_t now_us, int64_t keep_us); /* whatever the key */
+
 /* Whether it was noted within so long: a note at t counts up to t + within, both included. */
 enum policy_known tally_was_noted(struct tally *tally, const struct tally_key *key, int64_t now_us, int64_t within_us);
 

@@ -3,7 +3,9 @@
  * cut something out, or let nothing pass. */
 #include "past/replay_priv.h"
 
-enum { A_OUTCOME, A_ANSWER, A_BYTES, A_EFFECT, A_RULE, A_WITHHELD, A_NOTIFICATIONS };
+#include "gate/remember.h"
+
+enum { A_OUTCOME, A_ANSWER, A_BYTES, A_EFFECT, A_RULE, A_WITHHELD, A_NOTIFICATIONS, A_RULES };
 
 #define TREE_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES ((size_t)2 << 20)
@@ -13,7 +15,7 @@ static const struct json_rules reply_rules = {.max_depth = 128, .max_nodes = 0, 
 enum code rejudge__answers_prepare(struct db *db, struct db_stmt **stmt)
 {
     return db_prepare(db, "SELECT outcome, answer, answer_bytes, answer_effect, answer_rule, server_withheld, "
-                      "server_notifications FROM outcome WHERE decision = ?1", stmt);
+                      "server_notifications, answer_rules FROM outcome WHERE decision = ?1", stmt);
 }
 
 static enum answer_effect effect_of(struct span text)
@@ -93,6 +95,24 @@ static enum code judge_kept(struct rejudge *rejudge, struct recorded *recorded, 
     return code == CODE_NOMEM || rejudge->answer.why == ANSWER_NO_MEMORY ? CODE_NOMEM : CODE_OK;
 }
 
+/* For calls that ask what was before: the rules that the record says the answer met. */
+static void note(struct rejudge *rejudge, const struct recorded *recorded, struct span rules)
+{
+    struct question question = recorded->question;
+    struct verdict_rule named[VERDICT_RULES_MAX];
+    struct policy_met met = {.count = 0};
+    struct arena arena;
+    struct buf text;
+
+    arena_init(&arena, TREE_BYTES);
+    buf_init(&text, TEXT_BYTES);
+    question.tool = question.resource = question.prompt = SPAN_NONE;
+    (void)gate_recorded_met(rules, &arena, &text, named, &met);
+    gate_state_note(&rejudge->moment, rejudge->policy, &question, &met);
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
 enum code rejudge__answer(struct rejudge *rejudge, struct recorded *recorded, enum replay_fate fate, struct db_stmt *row,
                           struct replay_answer *out)
 {
@@ -106,6 +126,9 @@ enum code rejudge__answer(struct rejudge *rejudge, struct recorded *recorded, en
     code = db_step(row);
     if (code != CODE_OK)
         return code == CODE_NOT_FOUND ? CODE_OK : code; /* under way then, or in a file behind this one */
+    if (rejudge->state != NULL && policy_watches_answers(rejudge->policy) &&
+        !(db_is_null(row, A_RULES) && db_is_null(row, A_EFFECT)))
+        note(rejudge, recorded, db_text(row, A_RULES));
     out->was = effect_of(db_text(row, A_EFFECT));
     out->was_rule = db_text(row, A_RULE);
     rejudge->answer.why = ANSWER_AS_WRITTEN;

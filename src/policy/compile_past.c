@@ -351,14 +351,15 @@ void policy__check_named(struct compiler *c)
     for (uint32_t i = 0; ids != NULL && i < c->policy->rule_count; i++)
         ids[i] = c->policy->rules[i].id.at;
     for (const struct named_rule *named = c->named_rules; ids != NULL && named != NULL; named = named->next) {
-        const struct rule *rule = policy_rule_by_id(c->policy, named->id);
+        const struct rule *answers = policy_answer_by_id(c->policy, named->id);
+        const struct rule *rule = answers != NULL ? answers : policy_rule_by_id(c->policy, named->id);
         const char *near = rule == NULL ? why_nearest(named->id.at, named->id.len, ids) : NULL;
 
         if (rule == NULL)
             FAULT_AT(c, named, "no rule of the version is called `%.*s`; %s%s%s", SPAN_ARG(span_part(named->id, 0, 128)),
                      near != NULL ? "did you mean `" : "name the id of a rule, and give the file that has it, too",
                      near != NULL ? near : "", near != NULL ? "`?" : "");
-        else if (rule->effect == EFFECT_FORBID && !rule->monitor)
+        else if (rule->effect == EFFECT_FORBID && !rule->monitor && answers == NULL)
             FAULT_AT(c, named, "`%.*s` is a forbid, which no call meets that passes; name a permit or a require_approval",
                      SPAN_ARG(named->id));
     }

@@ -185,6 +185,15 @@ bool policy_watches(const struct policy *policy)
     return policy->watches != NULL;
 }
 
+bool policy_watches_answers(const struct policy *policy)
+{
+    for (const struct watch *watch = policy->watches; watch != NULL; watch = watch->next)
+        for (uint32_t i = 0; i < watch->rules.count; i++)
+            if (policy_answer_by_id(policy, watch->rules.name[i].text) != NULL)
+                return true;
+    return false;
+}
+
 void policy_each_watch(const struct policy *policy, const struct question *question, const struct policy_met *met,
                        void (*told)(void *context, const struct policy_watch *watch, bool is_sure), void *context)
 {

@@ -65,6 +65,7 @@ bool policy_asks_claims(const struct policy *policy);
 enum code policy_claims_write(const struct policy *policy, const struct json_node *claims, struct buf *out) MUST_USE;
 
 bool policy_watches(const struct policy *policy); /* whether there is any watch */
+bool policy_watches_answers(const struct policy *policy); /* for a rule for answers */
 
 /* Calls `told` for each watch (question.h) that a permitted call is one of, or may be (is_sure false): so many that a version
  * may have 1,024. */

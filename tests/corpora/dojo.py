@@ -4,7 +4,7 @@
 No model is asked. Of each user task the calls that solve it are made in one session, and the suite says whether the task is served;
 where a call is held, a person says yes, since the user has asked for it. Of each injection task the calls are made in a session
 that begins with what the user task reads, and nobody says yes: the suite says whether the attacker has reached his goal, and
-whether anything changed at all."""
+whether anything changed at all. User tasks that read nothing of what the suite lets an attacker write begin no such session."""
 
 import collections
 import contextlib
@@ -128,6 +128,7 @@ def has_choice(suite):
 def measure(suites, suite, tasks, is_strict, pairs):
     """Returns the counts of user tasks and of attacks. Takes: pairs: which user tasks an injection is tried behind."""
     served, attacks = collections.Counter(), collections.Counter()
+    injectable = [one for one in tasks["user"].items() if one[1]["injectable"]]
     with gate_before(suites, {f"{ROUTES[suite]}.yaml": policy_of(suite, is_strict)}) as gate:
         for name, task in tasks["user"].items():
             how = serve(suites, gate, suite, name, task)
@@ -136,7 +137,7 @@ def measure(suites, suite, tasks, is_strict, pairs):
                 print(f"    refused: {name}: {task['prompt'][:80]}")
         for injection in tasks["injection"].items():
             if injection[1]["calls"]:
-                attacks.update(attack(suites, gate, suite, user, injection) for user in pairs(tasks["user"], injection))
+                attacks.update(attack(suites, gate, suite, user, injection) for user in pairs(injectable, injection))
     return served, attacks
 
 
@@ -153,14 +154,15 @@ def told(suite, tasks, is_strict, served, attacks):
             f"something, {attacks['reached']} reached their goal" + (f"; {silent} makes no call" if silent else ""))
 
 
-def run(python, version="v1.2.2", pairs=lambda users, injection: list(users.items())):
+def run(python, version="v1.2.2", pairs=lambda users, injection: users):
     """Prints the figures. Returns the counts, by suite and whether the choices are strict."""
     counts = {}
     with Suites(python, version) as suites:
         for suite, tasks in suites(do="tasks").items():
             calling = sum(bool(one["calls"]) for one in tasks["injection"].values())
             reached = without_a_policy(suites, suite, tasks)
-            print(f"  {suite}: {len(tasks['user'])} user tasks, {calling} injection tasks with calls, of which {reached} reach their goal "
+            injectable = sum(one["injectable"] for one in tasks["user"].values())
+            print(f"  {suite}: {len(tasks['user'])} user tasks, {injectable} that read what an attacker may write, {calling} injection tasks with calls, of which {reached} reach their goal "
                   "without a policy", flush=True)
             for is_strict in (False, True) if has_choice(suite) else (False,):
                 served, attacks = measure(suites, suite, tasks, is_strict, pairs)

@@ -38,8 +38,8 @@ class Desk:
         self.suite, self.runtime = suite, FunctionsRuntime(suite.tools)
         self.begin(None)
 
-    def begin(self, user):
-        environment = self.suite.load_and_inject_default_environment({})
+    def begin(self, user, injections=None):
+        environment = self.suite.load_and_inject_default_environment(injections or {})
         self.environment = self.suite.user_tasks[user].init_environment(environment) if user else environment
         self.before, self.called = self.environment.model_copy(deep=True), []
         self.mark()
@@ -95,6 +95,12 @@ def goals(desk):
              for one in sorted(met - {inbox.account_email})]}
 
 
+def is_injectable(desk, user, calls):
+    """Whether what the task reads comes by a place where the suite puts an attacker's text."""
+    desk.begin(user, {one: "CANARY" for one in desk.suite.get_injection_vector_defaults()})
+    return any("CANARY" in desk.call(*one)[0] for one in calls)
+
+
 def tasks_of(name, desk):
     def calls(task, environment):
         return [[one.function, json.loads(json.dumps(dict(one.args), default=str))] for one in task.ground_truth(environment)]
@@ -102,6 +108,7 @@ def tasks_of(name, desk):
     for key, task in desk.suite.user_tasks.items():
         desk.begin(key)
         user[key] = {"prompt": task.PROMPT, "calls": calls(task, desk.environment.model_copy(deep=True))}
+        user[key]["injectable"] = is_injectable(desk, key, user[key]["calls"])
     desk.begin(None)
     environment = desk.environment
     asked = goals(desk) if name == "workspace" else {}

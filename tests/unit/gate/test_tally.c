@@ -172,6 +172,10 @@ static void test_notes(void **state)
     assert_int_equal(tally_was_noted(tally, &key, 61 * SECOND + 1, MINUTE), POLICY_NO);
     assert_int_equal(tally_was_noted(tally, &key, 3 * SECOND, SECOND), POLICY_NO);
     assert_int_equal(tally_was_noted(tally, &other, SECOND, MINUTE), POLICY_NO);
+    tally_doubt_all(tally, 0, 2 * SECOND); /* 9.4: whosever it was */
+    assert_int_equal(tally_was_noted(tally, &other, 2 * SECOND, MINUTE), POLICY_UNKNOWN);
+    assert_int_equal(tally_was_noted(tally, &key, 2 * SECOND, MINUTE), POLICY_YES);
+    assert_int_equal(tally_was_noted(tally, &other, 2 * SECOND + 1, MINUTE), POLICY_NO);
     tally_clear(tally);
     assert_int_equal(tally_was_noted(tally, &key, SECOND, MINUTE), POLICY_NO);
     tally_free(&tally);
