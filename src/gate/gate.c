@@ -444,11 +444,6 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
     record->monitor = gate__monitor_text(&gate->text, verdict);
 }
 
-static bool watches(const struct policy *policy)
-{
-    return policy != NULL && policy_watches(policy);
-}
-
 /* A version that came meanwhile may watch other tools than the one that judged. */
 void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
                 const struct policy_met *met, bool is_answer)
@@ -457,7 +452,7 @@ void gate__note(struct gate *gate, const struct gate_message *message, const str
     /* Not followed: that takes memory, and may fail. */
     struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
 
-    if (watches(judged) || watches(latest)) {
+    if ((judged != NULL && policy_watches(judged)) || (latest != NULL && policy_watches(latest))) {
         struct question question = gate__question_of(message);
         struct gate_moment moment = gate__moment_of(gate, message);
 
