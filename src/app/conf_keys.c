@@ -184,7 +184,7 @@ static const struct conf_key deceptive[] = {
     {.name = NULL}};
 
 const struct conf_key conf__route_audit[] = {
-    KEY("answers", SIZE, BY_HAND, 1, 256 * KIB, "(nothing)", "So much of each result is kept."), {.name = NULL}};
+    KEY("answers", SIZE, BY_HAND, 1, 256 * KIB, "(nothing)", "So much of each result is kept, as it went on."), {.name = NULL}};
 
 const struct conf_key conf__nobody[] = {
     KEY("principal", TEXT, BY_HAND, 0, 0, NULL, "Who everybody is."),
