@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SHOWN_MAX 65536
+#define LIKES_MAX 1000 /* definitions, in a list, whose names are compared each with each */
 #define MARKS_MAX 40 /* of one definition that are told one by one */
 
 /* ---- rows ---- */
@@ -211,7 +212,8 @@ static void mark_likes(struct marks *marks, const struct store_definition *defin
 
 static void mark_all(struct marks *marks, const struct store_definition *definition, const struct json_node *root)
 {
-    mark_likes(marks, definition);
+    if (!marks->is_quiet || marks->meant->count <= LIKES_MAX)
+        mark_likes(marks, definition);
     if (definition_marks(root, marks->meant->detectors.set, add_mark, marks) != CODE_OK || marks->count <= MARKS_MAX ||
         marks->is_quiet || marks->doc != NULL)
         return;

@@ -5,7 +5,7 @@
 #include "base/num.h"
 
 #define DAY_US (INT64_C(86400) * 1000000)
-#define AT_ONCE 256 /* notes: some milliseconds of the main thread */
+#define AT_ONCE 64 /* notes: with a tool that has 8,192 definitions each takes some milliseconds of the main thread */
 
 /* `share` and `bytes` stand in an index by which room is counted, so that long texts are not read for it. What somebody spoke
  * of cannot be deleted: its words refer to it. */
@@ -184,6 +184,17 @@ enum code store_definitions_mark(struct db *db, int64_t *mark, struct why *why)
     return code == CODE_OK ? code : store_why(why, code, db, "reading the store");
 }
 
+/* As the view, but for many at once: a tool may have thousands of definitions, each of which the view compares with all. */
+#define STATE                                                                                                        \
+    "WITH s AS (SELECT d.id, l.seen_us, w.id AS word, coalesce(w.accepted, 0) AS accepted, w.given_us, w.given_by, "  \
+    "w.login, w.why, row_number() OVER (PARTITION BY d.upstream, d.tool ORDER BY l.seen_us DESC, d.id DESC) = 1 "     \
+    "AS latest, max(iif(w.accepted, w.given_us, 0)) OVER (PARTITION BY d.upstream, d.tool) AS accepted_us, "          \
+    "count(w.id) OVER (PARTITION BY d.upstream, d.tool) AS words FROM definition d JOIN definition_seen l "           \
+    "ON l.definition = d.id LEFT JOIN definition_word w ON w.id = (SELECT max(id) FROM definition_word "              \
+    "WHERE definition = d.id)) "
+/* Nobody spoke of it, and it is the one that is told now, or was told since somebody accepted another. */
+#define WAITING "word IS NULL AND (latest OR seen_us > accepted_us)"
+
 /* What cannot bind is told to who accepts it; a permit that asks for it does not apply. */
 static struct policy_schema *schema_of(struct span body)
 {
@@ -216,11 +227,8 @@ enum code store_definitions_load(struct db *db, struct definition_set **set, str
     if (code == CODE_OK && count > 0)
         code = definition_set_new((size_t)count, set);
     if (code == CODE_OK && count > 0)
-        code = db_prepare(db, "SELECT d.upstream, d.tool, d.digest, d.accepted, d.latest, d.body FROM (SELECT DISTINCT "
-                              "upstream, tool FROM definition WHERE id IN (SELECT definition FROM definition_word)) t CROSS "
-                              "JOIN definition_state d ON d.upstream = t.upstream AND d.tool = t.tool WHERE d.accepted OR "
-                              "d.latest",
-                          &stmt);
+        code = db_prepare(db, STATE "SELECT upstream, tool, digest, accepted, latest, body FROM s JOIN definition USING (id) "
+                                    "WHERE words > 0 AND (accepted OR latest)", &stmt);
     while (stmt != NULL && db_next(&stmt, &code)) {
         struct definition definition = {.upstream = db_text(stmt, 0), .tool = db_text(stmt, 1),
                                         .is_accepted = db_int(stmt, 3) != 0, .is_latest = db_int(stmt, 4) != 0};
@@ -251,21 +259,15 @@ enum code store_definition_say(struct db *db, const struct store_definition_word
 
 /* ---- what people ask ---- */
 
-/* Nobody spoke of it, and it is the one that is told now, or was told since somebody accepted another. */
-#define WAITING                                                                                                       \
-    "word IS NULL AND (latest OR seen_us > coalesce((SELECT max(w.given_us) FROM definition_word w JOIN definition o " \
-    "ON o.id = w.definition WHERE o.upstream = s.upstream AND o.tool = s.tool AND w.accepted), 0))"
-
 enum code store_definitions_each(struct db *db, const struct store_definitions_asked *asked, store_definition_fn each,
                                  void *context, struct why *why)
 {
     struct db_stmt *stmt = NULL;
-    enum code code = db_select(db, "SELECT id, upstream, tool, digest, body, before, told_us, seen_us, latest, word IS NOT "
-                                   "NULL, accepted, given_by, login, why, given_us, " WAITING " AS waits FROM "
-                                   "definition_state s "
-                                   "WHERE (?1 IS NULL OR upstream = ?1) AND (?2 IS NULL OR tool = ?2) AND (?3 IS NULL OR "
-                                   "substr(digest, 1, length(?3)) = ?3) AND (NOT ?4 OR waits) "
-                                   "ORDER BY upstream, tool, seen_us DESC, id DESC",
+    enum code code = db_select(db, STATE "SELECT id, upstream, tool, digest, body, before, told_us, seen_us, latest, word IS "
+                                         "NOT NULL, accepted, given_by, login, why, given_us, " WAITING " AS waits FROM s JOIN "
+                                         "definition USING (id) WHERE (?1 IS NULL OR upstream = ?1) AND (?2 IS NULL OR tool = "
+                                         "?2) AND (?3 IS NULL OR substr(digest, 1, length(?3)) = ?3) AND (NOT ?4 OR waits) "
+                                         "ORDER BY upstream, tool, seen_us DESC, id DESC",
                                DB_VALUES(db_of_text(asked->upstream), db_of_text(asked->tool), db_of_text(asked->digest),
                                          db_of_int(asked->waiting)), &stmt);
 
@@ -286,7 +288,7 @@ enum code store_definitions_each(struct db *db, const struct store_definitions_a
 
 enum code store_definitions_count(struct db *db, int64_t *waiting, struct why *why)
 {
-    enum code code = db_number(db, "SELECT count(*) FROM definition_state s WHERE " WAITING, waiting);
+    enum code code = db_number(db, STATE "SELECT count(*) FROM s WHERE " WAITING, waiting);
 
     return code == CODE_OK ? code : store_why(why, code, db, "reading definitions");
 }
