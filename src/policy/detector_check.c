@@ -269,9 +269,11 @@ static size_t fi_hetu(struct span text, size_t at, size_t len)
 {
     char packed[10];
 
+    if (len != 11)
+        return 0;
     memcpy(packed, text.at + at, 6);
     memcpy(packed + 6, text.at + at + 7, 4);
-    return len == 11 && named_rest(span_of(packed, 10), 9, "0123456789ABCDEFHJKLMNPRSTUVWXY") != 0 ? len : 0;
+    return named_rest(span_of(packed, 10), 9, "0123456789ABCDEFHJKLMNPRSTUVWXY") != 0 ? len : 0;
 }
 
 static size_t fr_nir(struct span text, size_t at, size_t len)
@@ -322,6 +324,8 @@ static size_t in_aadhaar(struct span text, size_t at, size_t len)
     for (unsigned i = 0; i < w.count; i++) {
         unsigned d = (unsigned)(w.symbol[w.count - 1 - i] - '0');
 
+        if (d > 9)
+            return 0;
         for (unsigned turn = 0; turn < i % 8; turn++)
             d = (unsigned)(shuffled[d] - '0');
         c = c < 5 ? (d < 5 ? (c + d) % 5 : 5 + (c + d) % 5) : d < 5 ? 5 + (c + 5 - d) % 5 : (c + 5 - d) % 5;
@@ -335,11 +339,12 @@ static size_t in_aadhaar(struct span text, size_t at, size_t len)
 static size_t crc32(struct span text, size_t at, size_t len)
 {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    const unsigned char *body = (const unsigned char *)text.at + at + len - 36;
+    const unsigned char *body;
     uint32_t crc = UINT32_MAX;
 
     if (len < 36)
         return 0;
+    body = (const unsigned char *)text.at + at + len - 36;
     for (unsigned i = 0; i < 30; i++) {
         crc ^= body[i];
         for (unsigned bit = 0; bit < 8; bit++)

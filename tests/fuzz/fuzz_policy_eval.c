@@ -27,6 +27,7 @@ static const char *const conditions[] = {
     "{arg: '$..*', glob: '{principal}*', ends_with: 'a{tenant}'}", "{arg: '$..*', under: ['/{principal}', '/{{tenant}}/b']}",
     "{arg: a, in: [x, '{tenant}', 1]}",
     "{arg: '$..*', free_of: hidden, decode: [percent, html]}",
+    "{arg: '$..*', detect: [card, name, seen], decode: [base64]}", "{arg: '$..*', keys: true, detect: seen}",
     "{arg: '$..*', contains: drop, joined: true, decode: [hex, base64_inside, homoglyph]}",
     "{arg: '$..*', keys: true, joined: true, equals: ab, decode: [base64, hex]}", "{arg: '$.a[*]', joined: true, max_length: 3}",
     "{claim: '$.a.b[*].a', equals: 1}", "{claim: '$..*', contains: a, decode: [base64, json]}",
@@ -44,7 +45,11 @@ static void make_policy(size_t at)
     char text[4096];
     struct policy_file file = {.path = SPAN_LIT("fuzz.yaml")};
     int size = snprintf(text, sizeof text,
-                        "policy: p\nrules:\n"
+                        "policy: p\ndetectors:\n"
+                        "  card: {pattern: '\\d{4}(?: ?\\d){9,18}', literals: ['\\b\\d\\d\\d\\d'], check: payment_card, finds: [x]}\n"
+                        "  name: {pattern: '[a-z]{1,9}@[a-z]+', literals: ['@\\l'], before: 9, check: mixed, finds: [x]}\n"
+                        "  seen: {pattern: '[\\x{200b}-\\x{200f}]+', literals: ['\\xe2\\x80'], check: hidden, finds: [x]}\n"
+                        "rules:\n"
                         "  - {id: permit, effect: permit, match: {tools: [permit]}, when: [%s]}\n"
                         "  - {id: permit-not-not, effect: permit, match: {tools: [permit-not-not]}, when: [{not: {not: %s}}]}\n"
                         "  - {id: permit-not, effect: permit, match: {tools: [permit-not]}, when: [{not: %s}]}\n"

@@ -31,9 +31,9 @@ PATTERNS = ["x", "x+", "[a-z]+", "xy?", "(?i)drop", "(?i)s", "(?i)k", ".*", "a.b
 GLOBS = ["*", "x*", "*y", "?", "??", "a*b", "\\*", "a\\*b", "x", "", "*x*y*", "1*", "?*"]
 TYPES = ["integer", "null", "boolean", "number", "string", "array", "object"]
 OPERATORS = ["equals", "in", "matches", "not_matches", "glob", "starts_with", "ends_with", "contains", "is", "min", "max",
-             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format", "free_of",
+             "min_length", "max_length", "min_items", "max_items", "exists", "under", "url", "cidr", "format", "free_of", "detect",
              "multiple_of", "unique"]
-SPECIAL = ["under", "url", "cidr", "format", "free_of"]  # their values must be drawn on purpose: chance makes none
+SPECIAL = ["under", "url", "cidr", "format", "free_of", "detect"]  # their values must be drawn on purpose: chance makes none
 PATHS = ["/srv", "/srv/", "/srv/a", "/srv/../etc", "/srv/./a", "//srv//a", "/srvx", "srv/a", "/srv/%2e%2e/x", "/srv/%252e%252e/x",
          "/a/../srv/b", "/..//srv", "/srv/a%", "/srv\\a", "/srv/%00", "/srv/\u0085", "%2Fsrv%2fa", "/%ff", "/srv/%C3%A4",
          "/srv/a/../../srv/b", "/", ".", "/etc/passwd", "/srv/a/b/..", "/srv/a/b/../..", "/srv/.../a", "/\u00e4/x", "/srv/%5ca",
@@ -81,6 +81,12 @@ HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
 MOMENTS = [1700000000, 1711846800, 1711843200, 1729990800, 1729994400, 1730613600, 1710054000, 1709164800, 100000, 4102444800, 951782400,
            1325242800, 2524607999, 1699999999, 32503679999]
 # Hidden or not by themselves or by what stands beside them.
+DETECTED = ["4111 1111 1111 1111", "4111 1111 1111 1112", "x4111 1111 1111 1111", "pay 4000 0566 5566 5556.", "4111 1111 1111 11111", "KEY-12ab", "key-12ab", "a key-12abc",
+            "skey-0000,key-00", "a@home", "@home", "\u00e4@home", "1@home b@homes"]
+# As values.DETECTORS says them in Python.
+DETECTORS = ("detectors: {visa: {pattern: '4[0-9]{3} [0-9]{4} [0-9]{4} [0-9]{4}(?![0-9])', literals: ['\\b4\\d\\d\\d '], check: luhn, finds: [4111 1111 1111 1111]}, "
+             "key: {pattern: 'key-[0-9a-f]{4}(?![0-9a-f])', finds: [key-12ab]}, "
+             "at_home: {pattern: '[A-Za-z]@home', literals: ['@home'], before: 1, finds: [a@home]}}")
 UNSEEN = ["a\u200bb", "a\u202eb", "\u2066x\u2069", "\u00ad", "x\U000e0041", "a\u0001b", "\u007f", "\u0085", "\t\r\n", "a\u2028b", "\ufeffx",
           "\u0628\u200c\u0628", "\u0915\u094d\u200d\u0937", "a\u200db", "\U0001f468\u200d\U0001f469", "\U0001f468\u200c\U0001f469",
           "\u200d\u0628", "\u0628\u200d", "\u0628\u200d\u200d\u0628", "\u2764\ufe0f", "\ufe0f", "a\ufe0f\ufe0f", "\u0600\u0661", "\u115f",
@@ -158,7 +164,7 @@ class Generator:
             text = (self.random.choice(BROKEN) if self.maybe(0.25) else f"a&{self.random.choice(ENTITIES)}" if self.maybe(0.1) else
                     disguise(self.random, self.random.choice(HIDDEN + self.named)))
         else:
-            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN, "said": SAID}[wanted])
+            text = self.random.choice({"under": PATHS, "cidr": ADDRESSES, "format": FORMED, "free_of": UNSEEN, "said": SAID, "detect": DETECTED}[wanted])
         return disguise(self.random, text) if "decode" in self.wanted and self.maybe(0.2) else text
 
     def scalar(self):
@@ -230,6 +236,8 @@ class Generator:
             return self.url_terms()
         if name == "format":
             return choice(["uuid", "email", "date", "date-time", "ipv4", "ipv6"])
+        if name == "detect":
+            return self.random.sample(["visa", "key", "at_home"], self.random.randrange(1, 3))
         if name == "free_of":
             return "hidden"
         if name in ("min", "max"):
@@ -760,7 +768,7 @@ def policy_text(rules, calls, name="oracle"):
     lines[:0] = [f"policy: {name}", *mode,
                  "patterns: " + text_of({word: pattern for pattern, word in named["patterns"].items()}),
                  "lists: " + text_of({word: Written(values) for values, word in named["lists"].items()}),
-                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()})]
+                 "labels: " + text_of({word: Written(values) for values, word in named["labels"].items()}), DETECTORS]
     lines += ["redact: " + text_of([{word: list(map(path_of, value)) if word in ("args", "params", "answer") else value
                                      for word, value in one.items() if word != "effect"} for one in redactions])]
     lines += ["tests:" if calls else "tests: []"]

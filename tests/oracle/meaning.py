@@ -13,7 +13,7 @@ from values import FALSE, TRUE, UNDECIDED, truth
 SAFE = 2**53 - 1
 PROTOCOL = ["initialize", "server/discover", "ping", "tools/list", "stream/open", "session/end"]
 STRING_OPERATORS = ["matches", "glob", "starts_with", "ends_with", "contains", "min_length", "max_length", "under", "url", "cidr",
-                    "format", "free_of"]
+                    "format", "free_of", "detect"]
 DECODED_OPERATORS = STRING_OPERATORS + ["equals", "in"]  # those that are asked of every reading
 
 
@@ -173,6 +173,8 @@ def operator_truth(name, operand, value, whole, opening):
         return truth(values.has_format(operand, text))
     if name == "free_of":
         return truth(not values.hides(text))
+    if name == "detect":
+        return truth(any(values.DETECTORS[one](text) for one in operand))
     if name == "contains":
         return truth(operand in text) if isinstance(operand, str) else UNDECIDED
     return truth(len(text) >= int(operand.lexeme) if name == "min_length" else len(text) <= int(operand.lexeme))

@@ -386,3 +386,22 @@ def hides(text):
         elif c in VARIATIONS and (before in VARIATIONS or (before < "\x80" and (before not in KEYCAPS or c not in VARIATIONS[14:]))):
             return True
     return False
+
+
+# ---- detect: three detectors of the generator's files, each in words of its own ----
+
+
+def is_luhn(digits):
+    return sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(reversed(digits))) % 10 == 0
+
+
+def has_visa(text):
+    """Four groups of four digits that begin with 4, behind no letter or digit and before no digit, and whose sum is right."""
+    return any(is_luhn(re.sub(" ", "", one)) for one in re.findall(r"(?<![A-Za-z0-9])4[0-9]{3} [0-9]{4} [0-9]{4} [0-9]{4}(?![0-9])", text))
+
+
+DETECTORS = {
+    "visa": has_visa,
+    "key": lambda text: any(text[at:at + 4] == "key-" and re.match("[0-9a-f]{4}(?![0-9a-f])", text[at + 4:]) for at in range(len(text))),
+    "at_home": lambda text: any(text[at:at + 5] == "@home" and text[max(at - 1, 0):at].isalpha() and text[max(at - 1, 0):at].isascii() for at in range(len(text))),
+}

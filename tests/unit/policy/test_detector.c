@@ -187,11 +187,33 @@ static void test_near_misses_are_bounded(void **state)
     end(&kit);
 }
 
+/* An author may put any check behind any pattern. */
+static void test_checks_take_anything(void **state)
+{
+    static const char *const texts[] = {
+        "a", "7", "A1", "XYZ", "-----BEGIN", "\xe2\x80\x8b", "eyJ.", "ZZZZZZZZZZZZZZZZ", "12345678901", "1234567890Z", "GB", "GB82",
+        " - ", "0",
+        "999999999999999999999999999999999999999999999", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
+    };
+
+    (void)state;
+    for (size_t check = 0; detector_check_names[check] != NULL; check++)
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            size_t len = strlen(texts[i]);
+            char *alone = malloc(len); /* so that a byte more is noticed */
+
+            assert_non_null(alone);
+            memcpy(alone, texts[i], len);
+            assert_true(detector_checks[check](span_of(alone, len), 0, len) <= len);
+            free(alone);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_found), cmocka_unit_test(test_literals), cmocka_unit_test(test_across_pieces),
-        cmocka_unit_test(test_union),         cmocka_unit_test(test_near_misses_are_bounded),
+        cmocka_unit_test(test_checks_take_anything), cmocka_unit_test(test_union),         cmocka_unit_test(test_near_misses_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
