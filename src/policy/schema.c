@@ -301,7 +301,7 @@ static void take_ref(struct schemer *s, const struct json_node *schema, const st
     if (node == NULL)
         policy__schema_fail(s, CODE_INVALID, "$ref", "it names no schema of this document by # and a JSON pointer, as in "
                             "#/$defs/item; others are not fetched or looked for");
-    for (const struct json_node *other = schema->child; s->is_draft7 && other != NULL; other = other->next) {
+    for (const struct json_node *other = schema->child; s->dialect <= DRAFT_07 && other != NULL; other = other->next) {
         const struct schema_keyword *keyword = policy__schema_keyword(other->key);
 
         if (other != ref && (keyword == NULL || keyword->take != NULL || span_is(other->key, "type")))
@@ -339,6 +339,8 @@ static unsigned take_type(struct schemer *s, const struct json_node *type, struc
 
     op->types = 0;
     op->value = type;
+    if (word == NULL)
+        policy__schema_fail(s, CODE_INVALID, "type", "the list is empty");
     for (; word != NULL; word = type->type == JSON_ARRAY ? word->next : NULL)
         if (word->type != JSON_STRING || !policy__type_add(op, word->text))
             policy__schema_fail(s, CODE_INVALID, "type", "it is none of null, boolean, number, integer, string, array, "
@@ -358,6 +360,9 @@ static void check_keyword(struct schemer *s, const struct json_node *member)
                             "begins with x-");
     else if (keyword->refused != NULL)
         policy__schema_fail(s, CODE_INVALID, word, keyword->refused);
+    else if (s->dialect < keyword->first || s->dialect > keyword->last)
+        policy__schema_fail(s, CODE_INVALID, word, "the schema's dialect does not have it, and readers differ about what it "
+                            "then says; `$schema` names the dialect, and without it that is 2020-12");
 }
 
 static void take_family(struct schemer *s, const struct json_node *schema, enum schema_family family,
@@ -478,21 +483,21 @@ void policy__schema_at(struct schemer *s, const char *word, struct span name, co
 /* Which dialect it is written in; MCP's own is 2020-12. */
 static void read_dialect(struct schemer *s)
 {
-    static const char *const older[] = {"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-06/schema"};
-    static const char *const newer[] = {"https://json-schema.org/draft/2020-12/schema",
-                                        "https://json-schema.org/draft/2019-09/schema"};
+    static const char *const dialects[] = {
+        [DRAFT_06] = "http://json-schema.org/draft-06/schema",
+        [DRAFT_07] = "http://json-schema.org/draft-07/schema",
+        [DRAFT_2019] = "https://json-schema.org/draft/2019-09/schema",
+        [DRAFT_2020] = "https://json-schema.org/draft/2020-12/schema",
+    };
     const struct json_node *dialect = json_member(s->root, SPAN_LIT("$schema"));
-    struct span uri = dialect != NULL ? dialect->text : SPAN_NONE;
-    bool is_newer;
+    struct span uri = dialect != NULL ? dialect->text : SPAN_LIT("https://json-schema.org/draft/2020-12/schema");
 
-    if (dialect == NULL)
-        return;
     if (uri.len > 0 && uri.at[uri.len - 1] == '#')
         uri.len--;
-    is_newer = span_is(uri, newer[0]) || span_is(uri, newer[1]);
-    s->is_draft7 = span_is(uri, older[0]) || span_is(uri, older[1]);
-    if (!is_newer && !s->is_draft7)
-        policy__schema_fail(s, CODE_INVALID, "$schema", "it is none of 2020-12, 2019-09, draft-07 and draft-06");
+    for (s->dialect = DRAFT_06; s->dialect <= DRAFT_2020; s->dialect++)
+        if (span_is(uri, dialects[s->dialect]))
+            return;
+    policy__schema_fail(s, CODE_INVALID, "$schema", "it is none of 2020-12, 2019-09, draft-07 and draft-06");
 }
 
 static enum code compile_root(struct policy_schema *schema, struct span json, struct why *why)

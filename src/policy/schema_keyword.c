@@ -252,7 +252,10 @@ static void take_items(TAKES)
 {
     const struct json_node *prefix = json_member(schema, SPAN_LIT("prefixItems"));
 
-    if (value->type == JSON_ARRAY)
+    if (value->type == JSON_ARRAY && s->dialect == DRAFT_2020)
+        policy__schema_fail(s, CODE_INVALID, keyword->word, "a list of schemas is `prefixItems` in 2020-12; write that, or say "
+                            "by `$schema` which dialect it is");
+    else if (value->type == JSON_ARRAY)
         take_tuple(s, keyword, schema, value, body);
     else
         (void)take_below(s, keyword->word, SPAN_NONE, value, to_elements(s, prefix != NULL ? prefix->count : 0), body);
@@ -450,52 +453,55 @@ static void take_dependent(TAKES)
 
 /* ---- all of them ---- */
 
-#define NOTE(word) {word, OF_ANY, NULL, NULL, NULL}
+#define NOTE(word) {word, OF_ANY, NULL, NULL, NULL, ALWAYS}
+#define ALWAYS DRAFT_06, DRAFT_2020
 
 static const struct schema_keyword keywords[] = {
     NOTE("type"), NOTE("$ref"), /* schema.c */
-    {"enum", OF_ANY, take_enum, "in", NULL},
-    {"const", OF_ANY, take_const, "equals", NULL},
-    {"allOf", OF_ANY, take_group, NULL, NULL},
-    {"anyOf", OF_ANY, take_group, NULL, NULL},
-    {"oneOf", OF_ANY, take_group, NULL, NULL},
-    {"not", OF_ANY, take_not, NULL, NULL},
-    {"if", OF_ANY, take_if, NULL, NULL}, NOTE("then"), NOTE("else"),
-    {"minimum", OF_NUMBER, take_number, "min", NULL},
-    {"maximum", OF_NUMBER, take_number, "max", NULL},
-    {"exclusiveMinimum", OF_NUMBER, take_exclusive, "max", NULL},
-    {"exclusiveMaximum", OF_NUMBER, take_exclusive, "min", NULL},
-    {"multipleOf", OF_NUMBER, take_number, "multiple_of", NULL},
-    {"minLength", OF_STRING, take_count, "min_length", NULL},
-    {"maxLength", OF_STRING, take_count, "max_length", NULL},
-    {"pattern", OF_STRING, take_pattern, "matches", NULL},
-    {"minItems", OF_ARRAY, take_count, "min_items", NULL},
-    {"maxItems", OF_ARRAY, take_count, "max_items", NULL},
-    {"uniqueItems", OF_ARRAY, take_unique, "unique", NULL},
-    {"prefixItems", OF_ARRAY, take_tuple, NULL, NULL},
-    {"items", OF_ARRAY, take_items, NULL, NULL},
-    {"additionalItems", OF_ARRAY, take_more_items, NULL, NULL},
-    {"contains", OF_ARRAY, take_contains, NULL, NULL},
-    {"minContains", OF_ARRAY, check_contains, NULL, NULL},
-    {"maxContains", OF_ARRAY, check_contains, NULL, NULL},
-    {"minProperties", OF_OBJECT, take_count, "min_items", NULL},
-    {"maxProperties", OF_OBJECT, take_count, "max_items", NULL},
-    {"required", OF_OBJECT, take_required, NULL, NULL},
-    {"properties", OF_OBJECT, take_properties, NULL, NULL},
-    {"patternProperties", OF_OBJECT, take_patterns, NULL, NULL},
-    {"additionalProperties", OF_OBJECT, take_additional, NULL, NULL},
-    {"propertyNames", OF_OBJECT, take_names, NULL, NULL},
-    {"dependentRequired", OF_OBJECT, take_dependent, NULL, NULL},
-    {"dependentSchemas", OF_OBJECT, take_dependent, NULL, NULL},
-    {"dependencies", OF_OBJECT, take_dependent, NULL, NULL},
+    {"enum", OF_ANY, take_enum, "in", NULL, ALWAYS},
+    {"const", OF_ANY, take_const, "equals", NULL, ALWAYS},
+    {"allOf", OF_ANY, take_group, NULL, NULL, ALWAYS},
+    {"anyOf", OF_ANY, take_group, NULL, NULL, ALWAYS},
+    {"oneOf", OF_ANY, take_group, NULL, NULL, ALWAYS},
+    {"not", OF_ANY, take_not, NULL, NULL, ALWAYS},
+    {"if", OF_ANY, take_if, NULL, NULL, DRAFT_07, DRAFT_2020}, NOTE("then"), NOTE("else"),
+    {"minimum", OF_NUMBER, take_number, "min", NULL, ALWAYS},
+    {"maximum", OF_NUMBER, take_number, "max", NULL, ALWAYS},
+    {"exclusiveMinimum", OF_NUMBER, take_exclusive, "max", NULL, ALWAYS},
+    {"exclusiveMaximum", OF_NUMBER, take_exclusive, "min", NULL, ALWAYS},
+    {"multipleOf", OF_NUMBER, take_number, "multiple_of", NULL, ALWAYS},
+    {"minLength", OF_STRING, take_count, "min_length", NULL, ALWAYS},
+    {"maxLength", OF_STRING, take_count, "max_length", NULL, ALWAYS},
+    {"pattern", OF_STRING, take_pattern, "matches", NULL, ALWAYS},
+    {"minItems", OF_ARRAY, take_count, "min_items", NULL, ALWAYS},
+    {"maxItems", OF_ARRAY, take_count, "max_items", NULL, ALWAYS},
+    {"uniqueItems", OF_ARRAY, take_unique, "unique", NULL, ALWAYS},
+    {"prefixItems", OF_ARRAY, take_tuple, NULL, NULL, DRAFT_2020, DRAFT_2020},
+    {"items", OF_ARRAY, take_items, NULL, NULL, ALWAYS},
+    {"additionalItems", OF_ARRAY, take_more_items, NULL, NULL, DRAFT_06, DRAFT_2019},
+    {"contains", OF_ARRAY, take_contains, NULL, NULL, ALWAYS},
+    {"minContains", OF_ARRAY, check_contains, NULL, NULL, DRAFT_2019, DRAFT_2020},
+    {"maxContains", OF_ARRAY, check_contains, NULL, NULL, ALWAYS},
+    {"minProperties", OF_OBJECT, take_count, "min_items", NULL, ALWAYS},
+    {"maxProperties", OF_OBJECT, take_count, "max_items", NULL, ALWAYS},
+    {"required", OF_OBJECT, take_required, NULL, NULL, ALWAYS},
+    {"properties", OF_OBJECT, take_properties, NULL, NULL, ALWAYS},
+    {"patternProperties", OF_OBJECT, take_patterns, NULL, NULL, ALWAYS},
+    {"additionalProperties", OF_OBJECT, take_additional, NULL, NULL, ALWAYS},
+    {"propertyNames", OF_OBJECT, take_names, NULL, NULL, ALWAYS},
+    {"dependentRequired", OF_OBJECT, take_dependent, NULL, NULL, DRAFT_2019, DRAFT_2020},
+    {"dependentSchemas", OF_OBJECT, take_dependent, NULL, NULL, DRAFT_2019, DRAFT_2020},
+    {"dependencies", OF_OBJECT, take_dependent, NULL, NULL, DRAFT_06, DRAFT_07},
     NOTE("$schema"), NOTE("$id"), NOTE("$anchor"), NOTE("$dynamicAnchor"), NOTE("$comment"), NOTE("$defs"), NOTE("definitions"),
     NOTE("title"), NOTE("description"), NOTE("default"), NOTE("examples"), NOTE("example"), NOTE("deprecated"),
     NOTE("readOnly"), NOTE("writeOnly"), NOTE("format"), NOTE("contentEncoding"), NOTE("contentMediaType"),
     NOTE("contentSchema"),
-    {"unevaluatedProperties", OF_ANY, NULL, NULL, "what other keywords have seen is not kept; write additionalProperties"},
-    {"unevaluatedItems", OF_ANY, NULL, NULL, "what other keywords have seen is not kept; write items beside prefixItems"},
-    {"$dynamicRef", OF_ANY, NULL, NULL, "what it names depends on the way there; write $ref"},
-    {"$recursiveRef", OF_ANY, NULL, NULL, "what it names depends on the way there; write $ref"},
+    {"unevaluatedProperties", OF_ANY, NULL, NULL, "what other keywords have seen is not kept; write additionalProperties",
+        ALWAYS},
+    {"unevaluatedItems", OF_ANY, NULL, NULL, "what other keywords have seen is not kept; write items beside prefixItems",
+        ALWAYS},
+    {"$dynamicRef", OF_ANY, NULL, NULL, "what it names depends on the way there; write $ref", ALWAYS},
+    {"$recursiveRef", OF_ANY, NULL, NULL, "what it names depends on the way there; write $ref", ALWAYS},
 };
 
 const struct schema_keyword *policy__schema_keyword(struct span word)

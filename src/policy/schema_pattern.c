@@ -14,6 +14,8 @@
 #define OTHERS "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}" \
     "\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
 
+#define GROUPS_MAX 200 /* in each other; PCRE2 takes 250 */
+
 struct translating {
     struct span pattern;
     size_t at;
@@ -22,6 +24,10 @@ struct translating {
     bool in_class;
     bool repeatable; /* an item stands before that a quantifier may follow */
     bool ranges;     /* in a class: a `-` stands before that begins the end of a range */
+    bool is_loose;   /* something that ECMA-262 takes without `u` alone */
+    bool is_unicode; /* something that means what is written here with `u` alone */
+    unsigned depth;
+    bool looks[GROUPS_MAX]; /* the groups around: which look ahead or behind, and are not repeated */
 };
 
 static enum code refuse(const struct translating *t, const char *what)
@@ -58,6 +64,7 @@ static int32_t read_unicode(struct translating *t)
     if (peek(t, 0) == '{') {
         size_t digits = 0;
 
+        t->is_unicode = true;
         t->at++;
         while (digits < 6 && peek(t, digits) >= 0 && isxdigit(peek(t, digits)))
             digits++;
@@ -86,24 +93,26 @@ static enum code add_set(struct translating *t, const char *alone, const char *i
         return refuse(t, "a range's end that is a set of characters");
     buf_add_text(t->out, t->in_class ? in_class : alone);
     if (t->in_class && peek(t, 0) == '-' && peek(t, 1) != ']') {
+        t->is_loose = true;
         buf_add_text(t->out, "\\-");
         t->at++;
     }
     return CODE_OK;
 }
 
-/* General categories in short; scripts and long names are written in too many ways. */
+/* General categories in short; scripts and long names are written in too many ways. PCRE2 takes them in any case. */
 static enum code add_property(struct translating *t, char letter)
 {
     char text[8];
     size_t len = 0;
 
-    while (len < 2 && peek(t, 1 + len) >= 0 && isalpha(peek(t, 1 + len)))
+    while (len < 2 && peek(t, 1 + len) >= 0 && (len == 0 ? isupper(peek(t, 1)) : islower(peek(t, 2))))
         len++;
     if (peek(t, 0) != '{' || len == 0 || peek(t, 1 + len) != '}')
         return refuse(t, "a property that is no short name of a general category, as in \\p{L} or \\p{Nd}");
     snprintf(text, sizeof text, "\\%c{%.*s}", letter, (int)len, t->pattern.at + t->at + 1);
     t->at += len + 2;
+    t->is_unicode = true;
     return add_set(t, text, text);
 }
 
@@ -146,6 +155,7 @@ static enum code add_escape(struct translating *t)
         return refuse(t, "a backslash with nothing to escape");
     t->at += 2;
     t->repeatable = true;
+    t->is_loose |= !isalnum(c) && strchr("^$\\.*+?()[]{}|/", c) == NULL && !(c == '-' && t->in_class);
     return isalnum(c) ? add_letter(t, (char)c) : buf_add_text(t->out, same);
 }
 
@@ -191,15 +201,21 @@ static enum code begin_group(struct translating *t)
     struct span rest = span_part(t->pattern, t->at, SIZE_MAX);
 
     t->repeatable = false;
+    if (t->depth == GROUPS_MAX)
+        return refuse(t, "the beginning of a group inside 200 others");
+    t->looks[t->depth++] = peek(t, 1) == '?' && peek(t, 2) != ':' &&
+                            (peek(t, 2) != '<' || peek(t, 3) == '=' || peek(t, 3) == '!');
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
         if (span_starts_with(rest, span_text(looks[i]))) {
             t->at += strlen(looks[i]);
             return buf_add_text(t->out, looks[i]);
         }
-    if (span_starts_with(rest, SPAN_LIT("(?<"))) {
-        size_t end = span_find(rest, '>');
+    if (span_starts_with(rest, SPAN_LIT("(?<")) && peek(t, 3) >= 0 && !isdigit(peek(t, 3))) {
+        size_t end = 3;
 
-        t->at += end < rest.len ? end : 0;
+        while (peek(t, end) == '_' || peek(t, end) == '$' || (peek(t, end) >= 0 && isalnum(peek(t, end))))
+            end++;
+        t->at += end > 3 && peek(t, end) == '>' ? end : 0;
     }
     if (peek(t, 1) == '?')
         return refuse(t, "the beginning of a group that ECMA-262 does not have");
@@ -260,6 +276,9 @@ static enum code add_one(struct translating *t)
     }
     t->at++;
     t->repeatable = c != '^' && c != '$' && c != '|';
+    if (c == ')' && t->depth > 0) /* PCRE2 refuses one that closes none */
+        t->repeatable = !t->looks[--t->depth];
+    t->is_loose |= c == '{' || c == '}' || c == ']';
     if (c == '.')
         return buf_add_text(t->out, "[^\\n\\r\\x{2028}\\x{2029}]");
     if (c == '{' || c == '}' || c == ']')
@@ -276,5 +295,7 @@ enum code policy__ecma_pattern(struct span pattern, struct buf *out, struct why 
         code = add_one(&t);
     if (code == CODE_OK && t.in_class)
         code = refuse(&t, "the end of a class that is still open");
+    if (code == CODE_OK && t.is_loose && t.is_unicode)
+        code = refuse(&t, "the end of what ECMA-262 takes without the flag `u` alone, where \\p and \\u{} mean something else");
     return code != CODE_OK ? code : buf_code(out);
 }

@@ -28,6 +28,8 @@ struct policy_schema {
     struct condition condition;
 };
 
+enum schema_dialect { DRAFT_06, DRAFT_07, DRAFT_2019, DRAFT_2020 };
+
 /* A schema that some $ref names. */
 struct schema_referred {
     struct schema_referred *next;
@@ -46,8 +48,8 @@ struct schemer {
     enum code code;        /* the first failure */
     unsigned depth, level; /* level: steps down into the value */
     uint32_t count;
-    bool negated;   /* under an odd number of `not` */
-    bool is_draft7; /* which ignores what stands beside a $ref */
+    bool negated; /* under an odd number of `not` */
+    enum schema_dialect dialect;
 };
 
 /* What a schema comes to: one leaf of operators, and what else must hold. */
@@ -66,6 +68,7 @@ struct schema_keyword {
                  const struct json_node *value, struct schema_body *body);
     const char *asks;    /* the operator that it becomes */
     const char *refused; /* why it is not taken; NULL: it is */
+    enum schema_dialect first, last; /* that have it: others ignore it, and so it would say under `not` what they do not */
 };
 
 /* schema_keyword.c. Returns: NULL: no schema has it. */
