@@ -25,6 +25,8 @@ static bool is_meant(const struct saying *saying, const struct store_definition 
 {
     if (!saying->accepts)
         return row->is_accepted;
+    if (span_is(row->text, DEFINITION_UNKEPT))
+        return false;
     return names_all(row, name) ? row->is_waiting : !row->is_accepted;
 }
 
@@ -71,6 +73,11 @@ static int add_named(struct saying *saying, struct db *db, const char *name)
     return status;
 }
 
+static enum code keep_acceptable(void *context, const struct store_definition *row)
+{
+    return span_is(row->text, DEFINITION_UNKEPT) ? CODE_OK : cmd_tools__keep(context, row);
+}
+
 static int find_all(struct saying *saying, struct db *db, char **names, int count)
 {
     const struct store_definitions_asked waiting = {
@@ -80,7 +87,7 @@ static int find_all(struct saying *saying, struct db *db, char **names, int coun
     enum code code = CODE_OK;
 
     if (saying->all)
-        code = store_definitions_each(db, &waiting, cmd_tools__keep, &saying->meant, &why);
+        code = store_definitions_each(db, &waiting, keep_acceptable, &saying->meant, &why);
     for (int i = 0; i < count && status == OPTIONS_GO; i++)
         status = add_named(saying, db, names[i]);
     return code == CODE_OK ? status : complain_why(code, &why);

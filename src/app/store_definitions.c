@@ -14,7 +14,7 @@ const char store_definitions_schema[] =
     "  id       INTEGER PRIMARY KEY AUTOINCREMENT,"
     "  upstream TEXT NOT NULL,"
     "  tool     TEXT NOT NULL,"
-    "  digest   TEXT NOT NULL CHECK (length(digest) = 64)," /* SHA-256 of body, hexadecimal */
+    "  digest   TEXT NOT NULL CHECK (length(digest) = 64)," /* SHA-256 of body, hexadecimal; 0: DEFINITION_UNKEPT */
     "  share    TEXT NOT NULL,"
     "  bytes    INTEGER NOT NULL,"
     "  before   TEXT," /* what the upstream had told of the tool before; NULL: nothing */
@@ -70,55 +70,87 @@ static enum code ask_number(struct db *db, const char *sql, const struct db_valu
     return code == CODE_NOT_FOUND ? CODE_OK : code;
 }
 
-/* Makes room among those that nobody spoke of. */
+#define UNKEPT_DIGEST "0000000000000000000000000000000000000000000000000000000000000000"
+#define UNKEPT "'" UNKEPT_DIGEST "'"
+#define IS_SPOKEN(upstream, tool) "EXISTS (SELECT 1 FROM definition o JOIN definition_word w ON w.definition = o.id " \
+                                  "WHERE o.upstream = " upstream " AND o.tool = " tool ")"
+#define MAY_GO "d.share = ?1 AND NOT EXISTS (SELECT 1 FROM definition_word WHERE definition = d.id) AND (digest <> " UNKEPT \
+               " OR NOT " IS_SPOKEN("d.upstream", "d.tool") ")"
+#define GOING "(SELECT * FROM definition d WHERE " MAY_GO " ORDER BY told_us, id LIMIT 64) d "
+
+/* Makes room among those that nobody spoke of. Where people spoke of others of the tool, it stays known when one that is not
+ * kept was told. */
 static enum code make_room(struct db *db, struct span share)
 {
+    static const char *const steps[] = {
+        "INSERT OR IGNORE INTO definition(upstream, tool, digest, share, bytes, told_us, body) "
+        "SELECT upstream, tool, " UNKEPT ", share, 0, told_us, ?2 FROM " GOING "WHERE " IS_SPOKEN("d.upstream", "d.tool"),
+        "INSERT INTO definition_seen SELECT u.id, max(l.seen_us) FROM " GOING "JOIN definition_seen l ON l.definition = d.id "
+        "JOIN definition u ON u.upstream = d.upstream AND u.tool = d.tool AND u.digest = " UNKEPT " WHERE ?2 <> '' AND "
+        "d.digest <> " UNKEPT " GROUP BY u.id ON CONFLICT DO UPDATE SET seen_us = max(seen_us, excluded.seen_us)",
+        "DELETE FROM definition WHERE ?2 <> '' AND id IN (SELECT id FROM " GOING ")",
+    };
     int64_t over = 1;
     enum code code = CODE_OK;
 
     while (code == CODE_OK && over != 0) {
-        code = ask_number(db, "SELECT count(*) >= 8192 OR total(bytes) >= 33554432 FROM definition d WHERE share = ?1 "
-                              "AND NOT EXISTS (SELECT 1 FROM definition_word WHERE definition = d.id)",
+        code = ask_number(db, "SELECT count(*) >= 8192 OR total(bytes) >= 33554432 FROM definition d WHERE " MAY_GO,
                           DB_VALUES(db_of_text(share)), &over);
-        if (code == CODE_OK && over != 0)
-            code = db_change(db, "DELETE FROM definition WHERE id IN (SELECT id FROM definition d WHERE share = ?1 AND NOT "
-                                 "EXISTS (SELECT 1 FROM definition_word WHERE definition = d.id) ORDER BY told_us, id "
-                                 "LIMIT 64)",
-                             DB_VALUES(db_of_text(share)));
+        for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CODE_OK && over != 0; i++)
+            code = db_change(db, steps[i], DB_VALUES(db_of_text(share), db_of_text(SPAN_LIT(DEFINITION_UNKEPT))));
     }
     return code;
+}
+
+static enum code insert(struct db *db, const struct definition_note *note, struct span digest, struct span text,
+                        struct store_definitions_put *put, int64_t *id)
+{
+    int64_t has_before = 0;
+    enum code code = db_change(db, "INSERT INTO definition(upstream, tool, digest, share, bytes, before, told_us, body) VALUES "
+                                   "(?1, ?2, ?3, ?4, ?5, (SELECT digest FROM definition_state WHERE upstream = ?1 AND tool = "
+                                   "?2 AND latest), ?6, ?7)",
+                               DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool), db_of_text(digest),
+                                         db_of_text(note->share), db_of_int((int64_t)text.len), db_of_int(note->told_us),
+                                         db_of_text(text)));
+
+    *id = code == CODE_OK ? db_last_id(db) : 0;
+    if (code == CODE_OK)
+        code = ask_number(db, "SELECT before IS NOT NULL FROM definition WHERE id = ?1", DB_VALUES(db_of_int(*id)),
+                          &has_before);
+    put->fresh += code == CODE_OK;
+    put->changed += has_before != 0;
+    return code;
+}
+
+/* Of a tool that somebody spoke of it is kept at least that something else was told. */
+static enum code put_unkept(struct db *db, const struct definition_note *note, struct store_definitions_put *put, int64_t *id)
+{
+    int64_t is_spoken;
+    enum code code = ask_number(db, "SELECT " IS_SPOKEN("?1", "?2"),
+                                DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool)), &is_spoken);
+
+    if (code != CODE_OK || is_spoken == 0)
+        return code;
+    code = find_id(db, note, SPAN_LIT(UNKEPT_DIGEST), id);
+    return code != CODE_OK || *id != 0
+               ? code : insert(db, note, SPAN_LIT(UNKEPT_DIGEST), SPAN_LIT(DEFINITION_UNKEPT), put, id);
 }
 
 static enum code put_fresh(struct db *db, const struct definition_note *note, struct span digest, int64_t now_us,
                            struct store_definitions_put *put, int64_t *id)
 {
-    int64_t over, has_before;
+    int64_t over;
     enum code code = ask_number(db, "SELECT count(*) >= 4096 OR total(bytes) >= 16777216 FROM definition "
                                     "WHERE share = ?1 AND told_us > ?2",
                                 DB_VALUES(db_of_text(note->share), db_of_int(now_us - DAY_US)), &over);
 
     if (code == CODE_OK && over != 0) {
         put->dropped++;
-        return CODE_OK;
+        return put_unkept(db, note, put, id);
     }
     if (code == CODE_OK)
         code = make_room(db, note->share);
-    if (code == CODE_OK)
-        code = db_change(db, "INSERT INTO definition(upstream, tool, digest, share, bytes, before, told_us, body) VALUES "
-                             "(?1, ?2, ?3, ?4, ?5, (SELECT digest FROM definition_state WHERE upstream = ?1 AND tool = ?2 AND "
-                             "latest), ?6, ?7)",
-                         DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool), db_of_text(digest),
-                                   db_of_text(note->share), db_of_int((int64_t)note->text.len), db_of_int(note->told_us),
-                                   db_of_text(note->text)));
-    *id = code == CODE_OK ? db_last_id(db) : 0;
-    if (code == CODE_OK)
-        code = ask_number(db, "SELECT before IS NOT NULL FROM definition WHERE id = ?1", DB_VALUES(db_of_int(*id)),
-                          &has_before);
-    if (code == CODE_OK) {
-        put->fresh++;
-        put->changed += has_before != 0;
-    }
-    return code;
+    return code == CODE_OK ? insert(db, note, digest, note->text, put, id) : code;
 }
 
 static enum code put_one(struct db *db, const struct definition_note *note, int64_t now_us,
@@ -133,16 +165,15 @@ static enum code put_one(struct db *db, const struct definition_note *note, int6
     code = find_id(db, note, digest, &id);
     if (code == CODE_OK && id != 0)
         code = ask_number(db, "SELECT latest FROM definition_state WHERE id = ?1", DB_VALUES(db_of_int(id)), &was_latest);
-    if (code == CODE_OK && id == 0 && note->text.len > 0)
-        code = put_fresh(db, note, digest, now_us, put, &id);
+    if (code == CODE_OK && id == 0)
+        code = note->text.len > 0 ? put_fresh(db, note, digest, now_us, put, &id) : put_unkept(db, note, put, &id);
     if (code != CODE_OK || id == 0)
         return code;
     code = db_change(db, "INSERT INTO definition_seen VALUES (?1, ?2) "
                          "ON CONFLICT DO UPDATE SET seen_us = max(seen_us, excluded.seen_us)",
                      DB_VALUES(db_of_int(id), db_of_int(note->told_us)));
     if (code == CODE_OK && was_latest == 0)
-        code = ask_number(db, "SELECT EXISTS (SELECT 1 FROM definition d JOIN definition_word w ON w.definition = d.id "
-                              "WHERE upstream = ?1 AND tool = ?2)",
+        code = ask_number(db, "SELECT " IS_SPOKEN("?1", "?2"),
                           DB_VALUES(db_of_text(note->upstream), db_of_text(note->tool)), &is_spoken);
     put->is_other |= is_spoken != 0;
     return code;
@@ -231,7 +262,8 @@ enum code store_definitions_load(struct db *db, struct definition_set **set, str
                                     "WHERE words > 0 AND (accepted OR latest)", &stmt);
     while (stmt != NULL && db_next(&stmt, &code)) {
         struct definition definition = {.upstream = db_text(stmt, 0), .tool = db_text(stmt, 1),
-                                        .is_accepted = db_int(stmt, 3) != 0, .is_latest = db_int(stmt, 4) != 0};
+                                        .is_latest = db_int(stmt, 4) != 0,
+                                        .is_accepted = db_int(stmt, 3) != 0 && !span_is(db_text(stmt, 2), UNKEPT_DIGEST)};
 
         code = num_unhex(db_text(stmt, 2), definition.digest, DIGEST_BYTES);
         if (code == CODE_OK && definition.is_accepted)

@@ -15,12 +15,13 @@
 #define TREE_BYTES ((size_t)32 << 20)
 #define AGAIN_US (INT64_C(3600) * 1000000) /* the store knows within that when a definition was told last, */
 #define OTHER_US (INT64_C(60) * 1000000)   /* and which of several it was */
+#define UNHEARD_US (-2 * AGAIN_US)
 
 /* A telling. Keys are made under a seed that no peer knows. */
 struct slot {
     uint64_t key[2];
     unsigned char digest[DIGEST_BYTES];
-    int64_t number; /* the list in which it was told; or when the store heard of it */
+    int64_t number; /* the list in which it was told; or when the store heard of it, or of one that is not accepted */
     uint64_t used;
 };
 
@@ -225,47 +226,55 @@ enum code definition_canonical(struct span text, struct buf *out, unsigned char 
     return code;
 }
 
-/* By the bytes as they came its digest is known mostly. Returns: false: it has none, and nobody can have accepted it. */
-static bool find_digest(struct definitions *definitions, const struct definition_asker *asker,
-                        const struct definition_told *told, unsigned char digest[DIGEST_BYTES])
-{
-    struct definition_note about = {.share = told->share, .upstream = asker->upstream, .tool = told->tool,
-                                    .told_us = told->now_us};
-    unsigned char raw[DIGEST_BYTES];
-    struct slot known, last;
-    uint64_t key[2], last_key[2];
-    struct buf canonical;
-    bool is_other;
-
-    digest_of(told->text, raw);
-    make_key(KIND_TEXT, asker, span_of(raw, sizeof raw), key);
-    make_key(KIND_ANYBODY, asker, told->tool, last_key);
-    if (recall(definitions, key, &known)) {
-        memcpy(digest, known.digest, DIGEST_BYTES);
-        memcpy(about.digest, known.digest, DIGEST_BYTES);
-        is_other = !recall(definitions, last_key, &last) || memcmp(last.digest, digest, DIGEST_BYTES) != 0;
-        if (told->now_us - known.number > (is_other ? OTHER_US : AGAIN_US) && add_note(definitions, &about))
-            note(definitions, key, digest, told->now_us);
-        return true;
-    }
-    buf_init(&canonical, 2 * DEFINITION_MAX_BYTES);
-    if (definition_canonical(told->text, &canonical, digest) != CODE_OK) {
-        memset(digest, 0, DIGEST_BYTES);
-        buf_fini(&canonical);
-        return false;
-    }
-    memcpy(about.digest, digest, DIGEST_BYTES);
-    about.text = buf_peek(&canonical);
-    if (add_note(definitions, &about))
-        note(definitions, key, digest, told->now_us);
-    buf_fini(&canonical);
-    return true;
-}
-
 static bool is_accepted(const struct definition_set *set, const struct definition_asker *asker, struct span tool,
                         const unsigned char digest[DIGEST_BYTES])
 {
     return definition_set_accepted(set, asker->upstream, tool, digest) != NULL;
+}
+
+/* Finds the digest, mostly by the bytes as they came. Returns: what the store is to keep. */
+static struct span read_text(struct span text, struct buf *canonical, unsigned char digest[DIGEST_BYTES])
+{
+    if (definition_canonical(text, canonical, digest) == CODE_OK)
+        return buf_peek(canonical);
+    memset(digest, 0, DIGEST_BYTES);
+    return SPAN_LIT(DEFINITION_UNKEPT);
+}
+
+/* Notes for the store that the upstream told it last. Who starts anew goes by that, so what is accepted waits until a minute
+ * after the last note of another: what that other's own minute kept from the store would be forgotten behind it. */
+static void tell_store(struct definitions *definitions, const struct definition_set *set, const struct definition_asker *asker,
+                       const struct definition_told *told, unsigned char digest[DIGEST_BYTES])
+{
+    struct definition_note about = {.share = told->share, .upstream = asker->upstream, .tool = told->tool,
+                                    .told_us = told->now_us};
+    struct slot known = {.number = UNHEARD_US}, last = {.number = UNHEARD_US};
+    uint64_t key[2], last_key[2];
+    struct buf canonical;
+    bool is_known, is_other, counts, is_noted;
+
+    buf_init(&canonical, 2 * DEFINITION_MAX_BYTES);
+    digest_of(told->text, digest);
+    make_key(KIND_TEXT, asker, span_of(digest, DIGEST_BYTES), key);
+    make_key(KIND_ANYBODY, asker, told->tool, last_key);
+    is_known = recall(definitions, key, &known);
+    if (!is_known)
+        about.text = read_text(told->text, &canonical, known.digest);
+    memcpy(digest, known.digest, DIGEST_BYTES);
+    memcpy(about.digest, digest, DIGEST_BYTES);
+    is_other = !recall(definitions, last_key, &last) || memcmp(last.digest, digest, DIGEST_BYTES) != 0;
+    counts = is_accepted(set, asker, told->tool, digest);
+    if (counts && told->now_us - last.number <= OTHER_US) {
+        note(definitions, key, digest, UNHEARD_US); /* with a later list */
+    } else if (told->now_us - known.number > (is_other ? OTHER_US : AGAIN_US)) {
+        is_noted = add_note(definitions, &about);
+        if (is_noted)
+            note(definitions, key, digest, told->now_us);
+        if (is_noted && !counts)
+            last.number = told->now_us;
+    }
+    note(definitions, last_key, digest, last.number);
+    buf_fini(&canonical);
 }
 
 /* A list that says two things of one tool, on one page or two, says what nobody has accepted. */
@@ -290,13 +299,10 @@ bool definitions_learn(struct definitions *definitions, const struct definition_
                        const struct definition_told *told)
 {
     unsigned char digest[DIGEST_BYTES];
-    bool is_known = find_digest(definitions, asker, told, digest);
-    uint64_t key[2];
 
+    tell_store(definitions, set, asker, told, digest);
     note_asker(definitions, set, asker, told, digest);
-    make_key(KIND_ANYBODY, asker, told->tool, key);
-    note(definitions, key, digest, 0);
-    return is_known && is_accepted(set, asker, told->tool, digest);
+    return is_accepted(set, asker, told->tool, digest);
 }
 
 bool definitions_meant(struct definitions *definitions, const struct definition_set *set, const struct definition_asker *asker,

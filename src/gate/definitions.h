@@ -18,6 +18,9 @@
 #include "json/json.h"
 
 #define DEFINITION_MAX_BYTES ((size_t)256 << 10) /* a larger one is not kept, so that nobody can accept it */
+/* What stands for all of a tool that are not kept; its digest is 0. */
+#define DEFINITION_UNKEPT \
+    "{\"not kept\":\"a definition over 262144 bytes, or more of them than a route has room for; nobody can accept it\"}"
 
 /* `definitions` of a route. */
 enum definitions_mode { DEFINITIONS_WATCH = 0, DEFINITIONS_HOLD, DEFINITIONS_OFF };

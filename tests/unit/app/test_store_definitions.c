@@ -169,12 +169,65 @@ static void a_flood_is_bounded(void **state)
     assert_int_equal(number("SELECT accepted FROM definition_state WHERE id = 1"), 1);
 }
 
+/* What a start takes for told last. */
+static bool counts_last(void)
+{
+    struct definition_set *set = load();
+    bool counts = find(set, "")->is_accepted;
+
+    assert_true(find(set, OLD)->is_accepted);
+    definition_set_unref(&set);
+    return counts;
+}
+
+/* 9.5: what is too large, finds no room or gave way was told all the same, and nobody can accept it. */
+static void what_is_not_kept_was_told(void **state)
+{
+    static char large[300000];
+    struct store_definition_word word = {.is_accepted = true, .by = SPAN_LIT("ann"), .login = SPAN_LIT("root"),
+                                         .why = SPAN_LIT("by hand")};
+    struct why why = {0};
+
+    (void)state;
+    snprintf(large, sizeof large, "{\"name\":\"pay\",\"x\":\"%0*d\"}", 270000, 1);
+    (void)tell("pay", OLD, NOW);
+    say("pay", OLD, true);
+    assert_true(tell("pay", large, NOW + 1).changed == 1 && !counts_last());
+    assert_int_equal(tell("pay", large, NOW + 2).fresh, 0);
+    word.definition = number("SELECT max(id) FROM definition");
+    assert_int_equal(store_definition_say(db, &word, &why), CODE_OK);
+    assert_false(counts_last());
+    (void)tell("pay", OLD, NOW + 3);
+    assert_true(counts_last());
+}
+
+static void what_gives_way_was_told(void **state)
+{
+    (void)state;
+    (void)tell("pay", OLD, NOW);
+    say("pay", OLD, true);
+    (void)tell("pay", NEW, NOW + 1);
+    assert_int_equal(db_exec(db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8191) "
+                                 "INSERT INTO definition SELECT NULL, 'shop', 'm' || i, printf('%064d', i), 'shop', 10, NULL, "
+                                 "1700000000000002, '{}' FROM n"), CODE_OK);
+    assert_int_equal(tell("other", "{\"name\":\"other\"}", NOW + 2 * DAY).fresh, 1);
+    assert_int_equal(number("SELECT count(*) FROM definition WHERE tool = 'pay' AND body = '" NEW "'"), 0);
+    assert_false(counts_last());
+    assert_int_equal(tell("pay", "{\"name\":\"pay\",\"x\":1}", NOW + DAY / 2).dropped, 1); /* no room on that day */
+    (void)tell("pay", OLD, NOW + DAY);
+    assert_true(counts_last());
+    assert_int_equal(tell("pay", NEW, NOW + DAY / 2).dropped, 1);
+    assert_true(counts_last()); /* it was before */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_is_kept_once, open_it, close_it),
         cmocka_unit_test_setup_teardown(words_decide_and_stay, open_it, close_it),
         cmocka_unit_test_setup_teardown(a_flood_is_bounded, open_it, close_it),
+        cmocka_unit_test_setup_teardown(what_is_not_kept_was_told, open_it, close_it),
+        cmocka_unit_test_setup_teardown(what_gives_way_was_told, open_it, close_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

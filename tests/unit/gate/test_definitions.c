@@ -17,11 +17,13 @@
 
 static struct definitions *told;
 static struct definition_set *set;
+static int64_t now_us;
 
 static int enter(void **state)
 {
     (void)state;
     set = NULL;
+    now_us = SECOND;
     return definitions_new(&told) == CODE_OK ? 0 : -1;
 }
 
@@ -42,7 +44,7 @@ static bool tell(const char *session, const char *tool, const char *text, bool b
 {
     struct definition_asker who = asker(session);
     struct definition_told what = {.share = SPAN_LIT("shop"), .tool = span_text(tool), .text = span_text(text), .begins = begins,
-                                   .now_us = SECOND};
+                                   .now_us = now_us};
 
     return definitions_learn(told, set, &who, &what);
 }
@@ -186,7 +188,7 @@ static size_t notes(size_t *texts)
         *texts += note.text.len > 0;
         assert_true(span_is(note.upstream, "shop") && span_is(note.share, "shop"));
         digest_of(note.text, digest);
-        if (note.text.len > 0)
+        if (note.text.len > 0 && !span_is(note.text, DEFINITION_UNKEPT))
             assert_memory_equal(digest, note.digest, DIGEST_BYTES);
     }
     assert_int_equal(rest.len, 0);
@@ -209,6 +211,46 @@ static void main_hears_of_each_once(void **state)
     assert_int_equal(notes(&texts), 0);
 }
 
+/* What the last note was about: "old", "new", or "none". */
+static const char *noted(void)
+{
+    unsigned char old[DIGEST_BYTES];
+    struct definition_note note;
+    const char *is = "none";
+    struct span rest;
+    struct buf out;
+
+    digest_as(OLD, old);
+    buf_init(&out, SIZE_MAX / 2);
+    definitions_take(told, &out);
+    rest = buf_peek(&out);
+    while (definitions_next(&rest, &note))
+        is = memcmp(note.digest, old, DIGEST_BYTES) == 0 ? "old" : "new";
+    buf_fini(&out);
+    return is;
+}
+
+/* 9.5: whichever way a server turns within a minute, the store never takes for told last what is accepted where something else
+ * was: a start goes by the store. */
+static void turns_within_a_minute_are_not_forgotten(void **state)
+{
+    static const struct {
+        int after_s;
+        const char *text, *noted;
+    } turns[] = {
+        {0, OLD, "old"}, {1, NEW, "new"}, {11, OLD, "none"}, {21, NEW, "none"}, {50, OLD, "none"}, {63, OLD, "old"},
+        {64, NEW, "new"}, {65, OLD, "none"}, {66, NEW, "none"}, {4000, NEW, "new"}, {4061, OLD, "old"}, {4062, NEW, "new"},
+    };
+
+    (void)state;
+    accept("pay", (const char *const[]){OLD, NULL});
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        now_us = (100 + turns[i].after_s) * SECOND;
+        (void)tell("s1", "pay", turns[i].text, true);
+        assert_string_equal(noted(), turns[i].noted);
+    }
+}
+
 /* 9.3: a server that tells other definitions all the time finds no more than that room; one too large is nobody's to accept. */
 static void a_flood_is_bounded(void **state)
 {
@@ -219,8 +261,10 @@ static void a_flood_is_bounded(void **state)
     assert_non_null(large);
     snprintf(large, len, "{\"name\":\"pay\",\"x\":\"%0*d\"}", 270000, 1);
     assert_false(tell("s1", "pay", large, true));
-    free(large);
+    assert_int_equal(notes(&texts), 1); /* that there is one */
+    assert_false(tell("s1", "pay", large, true));
     assert_int_equal(notes(&texts), 0);
+    free(large);
     for (int i = 0; i < 4000; i++) {
         snprintf(small, sizeof small, "{\"name\":\"pay\",\"x\":\"%0*d\"}", 4000, i);
         (void)tell("s1", "pay", small, true);
@@ -240,6 +284,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_that_says_two_things_says_the_worse, enter, leave),
         cmocka_unit_test_setup_teardown(askers_are_told_apart, enter, leave),
         cmocka_unit_test_setup_teardown(main_hears_of_each_once, enter, leave),
+        cmocka_unit_test_setup_teardown(turns_within_a_minute_are_not_forgotten, enter, leave),
         cmocka_unit_test_setup_teardown(a_flood_is_bounded, enter, leave),
     };
 
