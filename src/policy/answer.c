@@ -124,6 +124,11 @@ static void free_texts(struct judging_answer *judging)
 
 /* ---- rules ---- */
 
+static bool cannot_judge(const struct judging_answer *judging)
+{
+    return judging->no_memory || judging->spent;
+}
+
 static struct span match_label(struct judging_answer *judging, const struct answering *one)
 {
     struct span where = SPAN_LIT(": match."), word = span_text(policy_dimension_text[one->dimension]);
@@ -187,16 +192,28 @@ static void judge_rule(struct judging_answer *judging, struct rule_walk *walk, s
         one->effect = ANSWER_WITHHOLD;
 }
 
-/* Rules that may stop an answer come first and have a budget of their own, which the others cannot spend. */
+static bool is_binding(const struct rule *rule)
+{
+    return rule->answer != ANSWER_FLAG && !rule->monitor;
+}
+
+/* Texts are read for those that ask for values. */
 static void judge_rules(struct judging_answer *judging, struct rule_walk *walk, bool binding)
 {
-    for (uint32_t i = 0; i < judging->count; i++) {
-        struct answering *one = &judging->rules[i];
+    const struct json_node *root = judging->answer->root;
+    bool reads = false;
 
-        if ((one->rule->answer != ANSWER_FLAG && !one->rule->monitor) == binding)
-            judge_rule(judging, walk, one);
-    }
+    for (uint32_t i = 0; i < judging->count; i++)
+        reads |= is_binding(judging->rules[i].rule) == binding && judging->rules[i].rule->reads_value;
+    if (reads && root != NULL && judging->inside_count == 0)
+        read_texts(judging, root);
+    walk->inside = judging->inside;
+    walk->inside_count = judging->inside_count;
+    for (uint32_t i = 0; i < judging->count && !(binding && cannot_judge(judging)); i++)
+        if (is_binding(judging->rules[i].rule) == binding)
+            judge_rule(judging, walk, &judging->rules[i]);
     judging->no_memory |= walk->no_memory;
+    judging->spent |= walk->spent || walk->budget->spent;
 }
 
 /* ---- the verdict ---- */
@@ -312,46 +329,68 @@ static bool find_rules(struct judging_answer *judging, const struct policy *poli
     return judging->count > 0;
 }
 
-static void judge(struct judging_answer *judging, bool timed, struct trace *trace, struct answer_verdict *verdict)
+static void begin(struct judging_answer *judging, bool timed, struct rule_walk *walk, struct regex_budget *budget)
 {
     const struct json_node *root = judging->answer->root;
-    size_t bytes = root != NULL ? root->raw.len : 0;
-    struct regex_budget budgets[2];
-    struct rule_walk walk = {.question = &judging->question, .answer = judging->answer, .trace = trace,
-                             .arena = &judging->scratch->readings};
-    bool reads = false;
+
+    if (timed)
+        regex_budget_init_timed(budget);
+    else
+        regex_budget_init(budget);
+    regex_budget_widen(budget, WORK_PER_BYTE * (uint64_t)(root != NULL ? root->raw.len : 0));
+    walk->budget = budget;
+    walk->visits_left = walk->visits_told = VISITS_MAX;
+}
+
+/* What goes on, where nothing is withheld. */
+static void make_edits(struct judging_answer *judging, struct rule_walk *walk, struct answer_verdict *verdict)
+{
+    enum answer_effect strongest = ANSWER_NONE;
     struct cuts all;
 
     for (uint32_t i = 0; i < judging->count; i++)
-        reads |= judging->rules[i].rule->reads_value;
-    if (reads && root != NULL)
-        read_texts(judging, root);
-    walk.inside = judging->inside;
-    walk.inside_count = judging->inside_count;
-    for (int i = 0; i < 2 && !judging->no_memory && !judging->spent; i++) {
-        if (timed)
-            regex_budget_init_timed(&budgets[i]);
-        else
-            regex_budget_init(&budgets[i]);
-        regex_budget_widen(&budgets[i], WORK_PER_BYTE * (uint64_t)bytes);
-        walk.budget = &budgets[i];
-        walk.visits_left = walk.visits_told = VISITS_MAX;
-        judge_rules(judging, &walk, i == 0);
-        verdict->work += budgets[i].work;
-        judging->spent |= i == 0 && (walk.spent || budgets[i].spent);
-    }
-    if (judging->no_memory || judging->spent)
+        if (is_binding(judging->rules[i].rule) && judging->rules[i].effect > strongest)
+            strongest = judging->rules[i].effect;
+    if (strongest != ANSWER_REDACT)
         return;
-    combine(judging, verdict);
+    join_cuts(judging, true, &all);
+    policy__cut_edits(walk, &all, verdict);
+    judging->no_memory |= walk->no_memory;
+}
+
+/* Where there is no memory to join them, what several rules found counts for each. */
+static void note_all(struct judging_answer *judging, struct answer_verdict *verdict)
+{
+    struct cuts all;
+
     join_cuts(judging, false, &all);
     for (uint32_t i = 0; i < all.count; i++)
         note_found(verdict, all.cut[i].name);
-    if (verdict->effect != ANSWER_REDACT || judging->no_memory)
-        return;
-    join_cuts(judging, true, &all);
-    walk.budget = &budgets[0];
-    policy__cut_edits(&walk, &all, verdict);
-    judging->no_memory |= walk.no_memory;
+    for (uint32_t i = 0; i < judging->count && all.cut == NULL; i++)
+        for (uint32_t j = 0; j < judging->rules[i].cuts.count && !judging->rules[i].rule->monitor; j++)
+            note_found(verdict, judging->rules[i].cuts.cut[j].name);
+}
+
+/* Rules that may stop an answer come first, with a budget of their own and all the memory: for the rest that is left to the
+ * others nothing is withheld, only less is found. */
+static void judge(struct judging_answer *judging, bool timed, struct trace *trace, struct answer_verdict *verdict)
+{
+    struct regex_budget budgets[2];
+    struct rule_walk walk = {.question = &judging->question, .answer = judging->answer, .trace = trace,
+                             .arena = &judging->scratch->readings};
+
+    for (int i = 0; i < 2; i++) {
+        begin(judging, timed, &walk, &budgets[i]);
+        judge_rules(judging, &walk, i == 0);
+        verdict->work += budgets[i].work;
+        if (i == 0 && !cannot_judge(judging))
+            make_edits(judging, &walk, verdict);
+        if (i == 0 && cannot_judge(judging))
+            return;
+    }
+    combine(judging, verdict);
+    note_all(judging, verdict);
+    judging->no_memory = judging->spent = false;
 }
 
 void policy__judge_answer(const struct policy *policy, const struct question *question, const struct policy_answer *answer,
@@ -374,7 +413,7 @@ void policy__judge_answer(const struct policy *policy, const struct question *qu
     }
     if (find_rules(&judging, policy))
         judge(&judging, timed, trace, verdict);
-    if (judging.no_memory || judging.spent)
+    if (cannot_judge(&judging))
         withhold(verdict, judging.no_memory ? ANSWER_NO_MEMORY : ANSWER_TOO_COSTLY);
     free_texts(&judging);
 }

@@ -9,14 +9,17 @@
 
 static void *grow(struct arena *arena, void *old, uint32_t count, uint32_t *size, size_t bytes)
 {
+    uint32_t more = *size > 0 ? *size * 2 : 16;
     void *made;
 
     if (count < *size)
         return old;
-    *size = *size > 0 ? *size * 2 : 16;
-    made = arena_alloc(arena, *size * bytes);
-    if (made != NULL && count > 0)
+    made = arena_alloc(arena, more * bytes);
+    if (made == NULL) /* there is no more room than before: the next one is refused, too */
+        return NULL;
+    if (count > 0)
         memcpy(made, old, count * bytes);
+    *size = more;
     return made;
 }
 
@@ -457,7 +460,7 @@ static struct span checked_text(struct rule_walk *walk, const struct cuts *cuts,
 
 bool policy__can_cut(struct rule_walk *walk, struct cuts *cuts)
 {
-    bool can = !cuts->undecided && !cuts->not_in_text && cuts->count > 0;
+    bool can = !cuts->undecided && !cuts->not_in_text && cuts->count > 0 && !walk->no_memory;
 
     walk->cuts = cuts;
     for (uint32_t i = 0; i < cuts->check_count && can; i++)

@@ -197,7 +197,11 @@ static bool walk_from(struct path_walk *walk, uint32_t segment, const struct jso
 
 void path_run(struct path_walk *walk, const struct json_node *root)
 {
+    bool is_one = root != NULL && root->type != JSON_ARRAY && root->type != JSON_OBJECT; /* as an answer may be */
+
     walk->stop = walk->spent = walk->element_lacks = walk->met_hidden = false;
+    if (is_one && walk->path->count == 1 && walk->path->ends_everywhere && count_visit(walk))
+        (void)walk->visit(walk, root);
     if (root != NULL)
         (void)walk_from(walk, 0, root);
 }

@@ -130,10 +130,8 @@ static struct span weigh_error(struct pair *pair, struct span body, struct span 
     if (span_is_empty(body) || !gate_weighs(pair->lane->gate, &exchange->call->asked, judged, &came))
         return body;
     buf_clear(&exchange->body);
-    if (is_text) { /* as a value of something, as `$..*` finds it */
-        buf_add_byte(&exchange->event, '[');
+    if (is_text) {
         json_write_string(&exchange->event, body);
-        buf_add_byte(&exchange->event, ']');
         came.body = came.subject = buf_peek(&exchange->event);
     }
     gate_weigh(pair->lane->gate, &exchange->call->asked, judged, &came, &exchange->event_arena, &exchange->body, &weighed);

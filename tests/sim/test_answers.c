@@ -118,6 +118,14 @@ static void http_errors(void)
     says("503 X\r\nContent-Type: text/plain\r\n", "it is PAN7 .");
     has(sim_agent_hears(sim), "Content-Length: 0\r\n");
     ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "withhold", "cards");
+    sim_agent_posts(sim, CALL("search"), "");
+    says("500 X\r\n" JSON_HEAD, "\"it is PAN7\""); /* one value, and no document */
+    has(sim_agent_hears(sim), "\r\n\r\n\"it is " CUT "\"");
+    ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "redact", "cards");
+    sim_agent_posts(sim, CALL("search"), "");
+    says("500 X\r\n" JSON_HEAD, "77007");
+    has(sim_agent_hears(sim), "Content-Length: 0\r\n");
+    ended(OUTCOME_HTTP_ERROR, REASON_COMPLETED, "withhold", "cards");
 }
 
 static void test_whole(void **state)
@@ -346,6 +354,8 @@ static void plain_dialects(void)
     plain(&dialect_octopus, "/mcp/tool/search/call", "{}", "[\"secret\"]", "HTTP/1.1 403 ");
     has(sim->got, "{\"error\":\"policy_denied\",\"message\":\"" WITHHELD);
     ended(OUTCOME_REFUSED, REASON_ANSWER_WITHHELD, "withhold", "inside");
+    plain(&dialect_octopus, "/mcp/tool/search/call", "{}", "\"a PAN7\"", "\r\n\r\n\"a " CUT "\"");
+    plain(&dialect_octopus, "/mcp/tool/search/call", "{}", "77007", "HTTP/1.1 403 ");
     plain(&dialect_okso, "/mcp", "{\"action\":\"call_tool\",\"tool\":\"search\"}",
           "{\"type\":\"result\",\"tool\":\"search\",\"result\":{\"a\":\"PAN7\"}}",
           "\"result\":{\"a\":\"" CUT "\"}");

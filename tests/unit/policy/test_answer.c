@@ -20,7 +20,7 @@ static const char *answered(struct court *court, struct question question, struc
     answer.root = court_tree(court, json != NULL ? span_text(json) : SPAN_NONE);
     policy_judge_answer(court->policy, &question, &answer, false, court->scratch, &seen);
     len = snprintf(text, sizeof text, "%s%s%.*s", answer_effect_text(seen.effect), seen.rule.at ? " " : "", SPAN_ARG(seen.rule));
-    buf_init(&left, 1 << 20);
+    buf_init(&left, 8 << 20);
     if (seen.effect == ANSWER_REDACT) {
         assert_int_equal(policy_answer_write(&seen, buf_peek(&court->text), &left), CODE_OK);
         snprintf(text + len, sizeof text - (size_t)len, " %.*s", SPAN_ARG(buf_peek(&left)));
@@ -273,6 +273,77 @@ static void test_too_costly(void **state)
         expect(hostile[i], json, effects[i]);
 }
 
+/* What one letter in a text brings about: more places than there is memory for. */
+static void test_too_many(void **state)
+{
+#define TEXTS 1100
+#define LETTERS 1000
+    static const char *const whats[] = {
+        RULES("  - {id: r, effect: redact, when: [{value: '$..*', contains: a}]}\n"),
+        RULES("  - {id: r, effect: redact, when: [{value: '$.t[*]', contains: a}]}\n"),
+        RULES("  - {id: r, effect: withhold, when: [{value: '$..*', contains: a}]}\n"),
+        RULES("  - {id: f, effect: flag, when: [{value: '$..*', contains: a}]}\n"),
+        RULES("  - {id: m, effect: redact, mode: monitor, when: [{value: '$..*', contains: a}]}\n"),
+        RULES("  - {id: m, effect: withhold, mode: monitor, when: [{value: '$..*', contains: a}]}\n"
+              "  - {id: f, effect: flag, when: [{value: '$..*', contains: a}]}\n"
+              "  - {id: r, effect: redact, when: [{value: '$..*', contains: b}]}\n"),
+    };
+    static const char *const wanted[] = {
+        "withhold: there was no memory to look through it", "withhold: there was no memory to look through it",
+        "withhold: there was no memory to look through it", "flag f", "none", "redact r {\"s\":\"[left out: r]\",\"t\":[\"aaaaaaaa",
+    };
+    static char json[TEXTS * (LETTERS + 3) + 32] = "{\"s\":\"b\",\"t\":[";
+    size_t len = strlen(json);
+
+    (void)state;
+    for (int i = 0; i < TEXTS; i++, len += LETTERS + 3) {
+        json[len] = json[len + LETTERS + 1] = '"';
+        memset(json + len + 1, 'a', LETTERS);
+        json[len + LETTERS + 2] = i + 1 < TEXTS ? ',' : ']';
+    }
+    json[len] = '}';
+    for (size_t i = 0; i < sizeof whats / sizeof *whats; i++) {
+        struct court court;
+        const char *got;
+
+        court_open(&court, whats[i]);
+        got = result(&court, json);
+        if (strncmp(got, wanted[i], strlen(wanted[i])) != 0)
+            fail_msg("%s: %.100s", whats[i], got);
+        if (i > 4) /* of what there is no memory for the rest is counted still */
+            assert_true(seen.found_count == 2 && seen.found[1].count == 1);
+        court_close(&court);
+    }
+}
+
+/* What is too deep to be read may hold anything, for those who look at values. */
+static void test_too_deep(void **state)
+{
+    char open[201], json[256];
+
+    (void)state;
+    memset(open, '[', 200);
+    open[200] = '\0';
+    snprintf(json, sizeof json, "{\"a\":\"%s\"}", open);
+    expect(RULES("  - {id: f, effect: flag, when: [{value: '$..*', contains: x}]}\n"), json, "none");
+    expect(RULES("  - {id: f, effect: withhold, mode: monitor, when: [{value: '$..*', contains: x}]}\n"
+                 "  - {id: s, effect: withhold, when: [{size: result, max: 1 KiB}]}\n"), json, "none");
+    expect(R("{value: '$..*', contains: x}"), json, "withhold: looking through it took too long");
+}
+
+/* An answer that is one text, as plain tools have: `$..*` is all of it, too. */
+static void test_one_value(void **state)
+{
+    (void)state;
+    expect(R("{value: '$..*', contains: x}"), "\"axb\"", "redact r \"a[left out: r]b\"");
+    expect(R("{value: $, contains: x}"), "\"axb\"", "redact r \"a[left out: r]b\"");
+    expect(R("{value: '$..*', contains: x}"), "\"{\\\"x\\\": \\\"ax\\\"}\"", NOT_IN_TEXT);
+    expect(R("{value: '$..*', contains: x}"), "\"[\\\"ax\\\", 1]\"", "redact r \"[\\\"a[left out: r]\\\",1]\"");
+    expect(R("{value: '$..*', contains: '12'}"), "3124", NOT_IN_TEXT);
+    expect(R("{value: '$..*', keys: true, contains: x}"), "\"x\"", "none");
+    expect(R("{value: '$..*', contains: x}"), "\"y\"", "none");
+}
+
 static size_t failures;
 
 static void report(void *context, const struct policy_test_result *result_of)
@@ -348,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_cuts),           cmocka_unit_test(test_json_in_text), cmocka_unit_test(test_not_in_text),
         cmocka_unit_test(test_in_step),        cmocka_unit_test(test_effects),      cmocka_unit_test(test_match),
         cmocka_unit_test(test_asks_the_call),  cmocka_unit_test(test_size_and_media), cmocka_unit_test(test_too_costly),
+        cmocka_unit_test(test_too_many),       cmocka_unit_test(test_too_deep), cmocka_unit_test(test_one_value),
         cmocka_unit_test(test_tests),          cmocka_unit_test(test_faults),
     };
 
