@@ -94,7 +94,7 @@ const char *cmd_tools__state(const struct tools_meant *meant, const struct store
     return cmd_tools__accepted(meant, definition) != NULL ? "changed" : "new";
 }
 
-/* TOOL@DIGEST where the digest is hexadecimal and no tool has the whole as its name. */
+/* TOOL@DIGEST where the digest is hexadecimal. A tool may have the whole as its name: then both are found. */
 static struct span digest_in(struct span name, struct span *tool)
 {
     size_t at = name.len;
@@ -116,11 +116,9 @@ int cmd_tools__find(struct db *db, const char *upstream, const char *name, struc
     struct why why = {0};
     enum code code = store_definitions_each(db, &asked, cmd_tools__keep, meant, &why);
 
-    if (code == CODE_OK && meant->count == before) {
-        asked.digest = digest_in(span_text(name), &asked.tool);
-        if (asked.digest.at != NULL)
-            code = store_definitions_each(db, &asked, cmd_tools__keep, meant, &why);
-    }
+    asked.digest = digest_in(span_text(name), &asked.tool);
+    if (code == CODE_OK && asked.digest.at != NULL)
+        code = store_definitions_each(db, &asked, cmd_tools__keep, meant, &why);
     if (code != CODE_OK)
         return complain_why(code, &why);
     if (meant->count == before)
@@ -138,7 +136,7 @@ struct read_definition {
     const struct json_node *root;
 };
 
-static enum code read_definition(struct read_definition *read, struct span text)
+static enum code read_definition(struct read_definition *read, struct span text, bool as_lines)
 {
     struct json_fault fault;
     enum code code;
@@ -147,7 +145,7 @@ static enum code read_definition(struct read_definition *read, struct span text)
     buf_init(&read->text, 2 * DEFINITION_MAX_BYTES);
     buf_init(&read->lines, (size_t)64 << 20);
     code = json_read(text, &json_reply_rules, &read->text, &read->arena, &read->root, &fault);
-    return code == CODE_OK ? definition_lines(read->root, &read->lines) : code;
+    return code == CODE_OK && as_lines ? definition_lines(read->root, &read->lines) : code;
 }
 
 static void read_end(struct read_definition *read)
@@ -259,7 +257,7 @@ static int print_json(const struct tools_meant *meant, const struct store_defini
     struct read_definition read;
     struct doc *doc = doc_object();
     struct marks marks = {.meant = meant};
-    enum code code = read_definition(&read, definition->text);
+    enum code code = read_definition(&read, definition->text, false);
 
     doc_text(doc, "upstream", definition->upstream);
     doc_text(doc, "tool", definition->tool);
@@ -289,7 +287,7 @@ static int print_one(const struct tools_meant *meant, const struct store_definit
 {
     struct read_definition read;
     struct marks marks = {.meant = meant};
-    enum code code = read_definition(&read, definition->text);
+    enum code code = read_definition(&read, definition->text, true);
 
     print_head(meant, definition);
     if (code == CODE_OK) {
@@ -313,8 +311,8 @@ static int print_diff(const struct tools_meant *meant, const struct store_defini
     if (accepted == NULL)
         return print_one(meant, definition);
     buf_init(&out, (size_t)128 << 20);
-    code = read_definition(&old, accepted->text);
-    if (read_definition(&now, definition->text) != CODE_OK || code != CODE_OK)
+    code = read_definition(&old, accepted->text, true);
+    if (read_definition(&now, definition->text, true) != CODE_OK || code != CODE_OK)
         code = CODE_INVALID;
     print_head(meant, definition);
     printf("  against:   %.*s\n", SPAN_ARG(accepted->digest));
@@ -365,7 +363,7 @@ static int list_one(const struct looking *looking, const struct store_definition
 
     if (looking->as_json)
         return print_json(&looking->known, definition, false);
-    if (read_definition(&read, definition->text) == CODE_OK)
+    if (read_definition(&read, definition->text, false) == CODE_OK)
         mark_all(&marks, definition, read.root);
     read_end(&read);
     clock_text(definition->seen_us, seen);

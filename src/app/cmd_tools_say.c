@@ -56,7 +56,8 @@ static int add_named(struct saying *saying, struct db *db, const char *name)
         is_done |= row->is_latest && row->is_accepted;
         if (!is_meant(saying, row, name))
             continue;
-        is_one &= first == NULL || (!saying->accepts && span_equals(first->upstream, row->upstream));
+        is_one &= first == NULL || (!saying->accepts && span_equals(first->upstream, row->upstream) &&
+                                    span_equals(first->tool, row->tool));
         first = first == NULL ? row : first;
     }
     if (status == OPTIONS_GO && !is_one)

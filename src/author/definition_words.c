@@ -39,21 +39,59 @@ static void add_step(struct buf *path, const struct json_node *holder, const str
 
 /* ---- every value, in the order of canonical JSON ---- */
 
-typedef void (*value_fn)(void *context, struct span path, const struct json_node *value);
+/* Below a path that is longer than a line its number stands for it: else one long name above many values is told so often
+ * that the whole can be shown to nobody. */
+#define PATH_SHOWN 200
+
+struct visit {
+    struct buf path;
+    size_t from;  /* of path: what is shown */
+    size_t longs; /* paths that have a number */
+    void (*each)(void *context, struct span path, const struct json_node *value);
+    /* Of each member and element. Takes: number: that stands for the path from here on; or 0. */
+    void (*step)(void *context, struct span path, const struct json_node *child, size_t number);
+    void *context;
+};
+
+static struct span shown(const struct visit *visit)
+{
+    return span_part(buf_peek(&visit->path), visit->from, SIZE_MAX);
+}
 
 /* Recursion goes no deeper than the reader lets a document be (128). */
-static void each_value(const struct json_node *node, struct buf *path, value_fn each, void *context)
+static void each_value(const struct json_node *node, struct visit *visit)
 {
-    size_t len = buf_len(path);
+    size_t len = buf_len(&visit->path), from = visit->from;
     uint32_t index = 0;
 
     if (node->child == NULL)
-        each(context, buf_peek(path), node);
+        visit->each(visit->context, shown(visit), node);
     for (const struct json_node *child = node->child; child != NULL; child = child->next) {
-        add_step(path, node, child, index++);
-        each_value(child, path, each, context);
-        buf_truncate(path, len);
+        bool is_long;
+
+        add_step(&visit->path, node, child, index++);
+        is_long = buf_len(&visit->path) - from > PATH_SHOWN;
+        visit->longs += is_long;
+        visit->step(visit->context, shown(visit), child, is_long ? visit->longs : 0);
+        if (is_long) {
+            visit->from = buf_len(&visit->path);
+            buf_addf(&visit->path, "#%zu", visit->longs);
+        }
+        each_value(child, visit);
+        visit->from = from;
+        buf_truncate(&visit->path, len);
     }
+}
+
+static enum code visit_all(struct visit *visit, const struct json_node *root)
+{
+    enum code code;
+
+    buf_init(&visit->path, (size_t)4 << 20);
+    each_value(root, visit);
+    code = buf_code(&visit->path);
+    buf_fini(&visit->path);
+    return code;
 }
 
 static void write_value(void *context, struct span path, const struct json_node *value)
@@ -72,16 +110,22 @@ static void write_value(void *context, struct span path, const struct json_node 
         json_write_string(out, line);
         buf_add_byte(out, '\n');
     }
+    if (value->text.at[value->text.len - 1] == '\n')
+        buf_addf(out, "%.*s: | \"\"\n", SPAN_ARG(path));
+}
+
+static void write_step(void *context, struct span path, const struct json_node *child, size_t number)
+{
+    (void)child;
+    if (number > 0)
+        buf_addf(context, "%.*s: is #%zu below\n", SPAN_ARG(path), number);
 }
 
 enum code definition_lines(const struct json_node *definition, struct buf *out)
 {
-    struct buf path;
+    struct visit visit = {.each = write_value, .step = write_step, .context = out};
 
-    buf_init(&path, (size_t)1 << 20);
-    each_value(definition, &path, write_value, out);
-    buf_fail(out, buf_code(&path));
-    buf_fini(&path);
+    buf_fail(out, visit_all(&visit, definition));
     return buf_code(out);
 }
 
@@ -254,19 +298,24 @@ static bool has_step(struct span path, const char *step)
 
 #define SENTENCE 40
 
-/* Whole sentences where a person who is asked is shown none: models read all of it. */
-static bool is_odd_place(struct span path, struct span text)
+static bool is_sentence(struct span text)
 {
-    static const char *const places[] = {"_meta", "enum", "const", "default", "examples", "annotations", "title", "icons",
-                                         "pattern", "$comment"};
     size_t blanks = 0;
 
     for (size_t i = 0; i < text.len; i++)
         blanks += text.at[i] == ' ';
+    return text.len >= SENTENCE && blanks >= 4;
+}
+
+/* Where a person who is asked is shown no sentences: models read all of it. Below a number nobody knows. */
+static bool is_odd_place(struct span path)
+{
+    static const char *const places[] = {"_meta", "enum", "const", "default", "examples", "annotations", "title", "icons",
+                                         "pattern", "$comment"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (text.len >= SENTENCE && blanks >= 4 && has_step(path, places[i]))
+        if (has_step(path, places[i]))
             return true;
-    return false;
+    return path.len > 0 && path.at[0] == '#';
 }
 
 /* What cannot be looked through to its end is marked as if it had been found. */
@@ -291,34 +340,42 @@ static void mark_text(struct marking *marking, struct span path, struct span tex
         marking->each(marking->context, DEFINITION_INSTRUCTION, path);
 }
 
-/* The path holds the names of all members above the value. */
 static void mark_value(void *context, struct span path, const struct json_node *value)
 {
     struct marking *marking = context;
 
-    if (value->type == JSON_STRING && !unicode_is_deceptive(path))
-        mark_text(marking, path, value->text);
-    if (unicode_is_deceptive(path))
-        mark_text(marking, path, path);
-    if (value->type == JSON_STRING && is_odd_place(path, value->text))
+    if (value->type != JSON_STRING)
+        return;
+    mark_text(marking, path, value->text);
+    if (is_sentence(value->text) && is_odd_place(path))
         marking->each(marking->context, DEFINITION_PLACE, path);
     if (span_is(path, "name") && lookalike_mixes_scripts(value->text))
         marking->each(marking->context, DEFINITION_SCRIPTS, path);
+}
+
+/* Models read names of members, too. */
+static void mark_step(void *context, struct span path, const struct json_node *child, size_t number)
+{
+    struct marking *marking = context;
+
+    (void)number;
+    if (child->key.len == 0 || is_plain(child->key))
+        return;
+    mark_text(marking, path, child->key);
+    if (is_sentence(child->key))
+        marking->each(marking->context, DEFINITION_PLACE, path);
 }
 
 enum code definition_marks(const struct json_node *definition, const struct detector_set *detectors, definition_mark_fn each,
                            void *context)
 {
     struct marking marking = {.detectors = detectors, .each = each, .context = context};
-    struct buf path;
+    struct visit visit = {.each = mark_value, .step = mark_step, .context = &marking};
     enum code code;
 
-    buf_init(&path, (size_t)1 << 20);
     buf_init(&marking.found, (size_t)1 << 20);
     regex_budget_init(&marking.budget);
-    each_value(definition, &path, mark_value, &marking);
-    code = buf_code(&path);
-    buf_fini(&path);
+    code = visit_all(&visit, definition);
     buf_fini(&marking.found);
     return code;
 }

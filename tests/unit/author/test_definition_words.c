@@ -23,7 +23,7 @@ static void read_it(struct read *read, const char *text)
 {
     struct json_fault fault;
 
-    arena_init(&read->arena, 1 << 20);
+    arena_init(&read->arena, 32 << 20);
     buf_init(&read->text, 1 << 20);
     buf_init(&read->lines, 1 << 20);
     assert_int_equal(json_read(span_text(text), &json_reply_rules, &read->text, &read->arena, &read->root, &fault), CODE_OK);
@@ -106,6 +106,41 @@ static void what_is_easily_overlooked_is_marked(void **state)
                  "2 _meta.x[0];2 annotations.title;2 inputSchema.enum[0];2 inputSchema.properties.a.default;");
 }
 
+/* 9.5: models read names of members as they read values. */
+static void names_of_members_are_marked(void **state)
+{
+    (void)state;
+    expect_marks("{\"inputSchema\":{\"properties\":{\"" SENTENCE "\":{\"a\":1,\"b\":2}}}}",
+                 "2 inputSchema.properties[\"" SENTENCE "\"];");
+}
+
+/* 9.5: a long name above many values, and a text of many lines below it, are shown all the same, each value in its line; what
+ * hides below is marked. */
+static void long_names_are_told_once(void **state)
+{
+    struct read read;
+    struct buf text, out;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    buf_init(&out, 1 << 20);
+    buf_addf(&text, "{\"_meta\":{\"%0100000d\":[", 0);
+    for (int i = 0; i < 50000; i++)
+        buf_addf(&text, "1,");
+    buf_addf(&text, "\"a\\nb\\n\",\"" SENTENCE "\"]}}");
+    assert_int_equal(buf_add_byte(&text, '\0'), CODE_OK);
+    read_it(&read, buf_peek(&text).at);
+    assert_true(buf_len(&read.lines) < 1000000);
+    assert_memory_equal(buf_peek(&read.lines).at + 6 + 100000, ": is #1 below\n#1[0]: 1\n", 23);
+    buf_add_byte(&read.lines, '\0');
+    assert_non_null(strstr(buf_peek(&read.lines).at, "\n#1[50000]: | \"a\"\n#1[50000]: | \"b\"\n#1[50000]: | \"\"\n"));
+    assert_int_equal(definition_marks(read.root, NULL, add_mark, &out), CODE_OK);
+    assert_true(span_is(buf_peek(&out), "2 #1[50001];"));
+    end(&read);
+    buf_fini(&text);
+    buf_fini(&out);
+}
+
 /* More lines than are compared one by one are all gone and all new. */
 static void long_ones_are_bounded(void **state)
 {
@@ -131,6 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_told_in_words_and_by_line),
         cmocka_unit_test(what_is_easily_overlooked_is_marked),
+        cmocka_unit_test(names_of_members_are_marked),
+        cmocka_unit_test(long_names_are_told_once),
         cmocka_unit_test(long_ones_are_bounded),
     };
 
