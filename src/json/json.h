@@ -126,8 +126,8 @@ enum code json_write_string(struct buf *out, struct span text);
 
 /* Appends what a text says that is JSON for some reader: a string's own characters; of any other value its text without
  * blanks, every string in it decoded between its quotes. As loose as a strict grammar can be: equal keys, NUL and numbers of
- * any size pass.
- * Takes: valid UTF-8. Returns: CODE_OK; CODE_INVALID: not RFC 8259, or half a surrogate pair; CODE_LIMIT: over 1,024 levels;
+ * any size pass, half a surrogate pair is U+FFFD.
+ * Takes: valid UTF-8. Returns: CODE_OK; CODE_INVALID: not RFC 8259; CODE_LIMIT: over 1,024 levels;
  * CODE_NOMEM. */
 enum code json_say(struct span text, struct buf *out) MUST_USE;
 

@@ -49,22 +49,25 @@ static bool read_hex4(struct sayer *s, uint32_t *value)
     return true;
 }
 
-/* Behind `\u`. */
+/* Behind `\u`. Half a pair is U+FFFD, so that it does not hide the rest from who judges it. */
 static bool say_point(struct sayer *s)
 {
     uint32_t point, low;
+    const char *behind;
 
-    if (!read_hex4(s, &point) || (point >= 0xdc00 && point <= 0xdfff))
+    if (!read_hex4(s, &point))
         return false;
-    if (point >= 0xd800 && point <= 0xdbff) {
-        if (s->end - s->at < 2 || s->at[0] != '\\' || s->at[1] != 'u')
-            return false;
+    behind = s->at;
+    if (point >= 0xd800 && point <= 0xdbff && s->end - s->at >= 6 && s->at[0] == '\\' && s->at[1] == 'u') {
         s->at += 2;
-        if (!read_hex4(s, &low) || low < 0xdc00 || low > 0xdfff)
+        if (!read_hex4(s, &low))
             return false;
-        point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
+        if (low >= 0xdc00 && low <= 0xdfff)
+            point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
+        else
+            s->at = behind; /* read by itself */
     }
-    s->out += utf8_put(s->out, point);
+    s->out += utf8_put(s->out, point >= 0xd800 && point <= 0xdfff ? 0xfffd : point);
     return true;
 }
 

@@ -58,7 +58,7 @@ static bool is_ascii(struct span text)
 static enum code decode(enum decoder decoder, struct span text, struct buf *out)
 {
     switch (decoder) {
-    case DECODER_PERCENT: return by_escapes(text, '%', 0, policy__read_percent, out);
+    case DECODER_PERCENT: return by_escapes(text, '%', 0, policy__say_percent, out);
     case DECODER_HTML: return by_escapes(text, '&', policy__html_growth(text.len), policy__read_html, out);
     case DECODER_BASE64: return base64_decode_loose(text, out);
     case DECODER_JSON: return json_say(text, out);

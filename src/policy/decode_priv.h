@@ -16,7 +16,8 @@ enum truth policy__decoded(struct rule_walk *walk, const struct condition *leaf,
                            const struct span *parts, size_t count);
 
 /* decode_text.c. Takes: out: room for text.len bytes, and policy__html_growth() more. Returns: how many were written. */
-size_t policy__read_percent(struct span text, char *out);
+size_t policy__read_percent(struct span text, char *out); /* any bytes */
+size_t policy__say_percent(struct span text, char *out);  /* UTF-8 */
 size_t policy__read_html(struct span text, char *out);
 size_t policy__html_growth(size_t len);
 

@@ -9,17 +9,49 @@
 
 #include <stdlib.h>
 
+/* Returns: the byte that the escape at `at` stands for; -1: none stands there. */
+static int escaped(struct span text, size_t at)
+{
+    int high = text.len - at > 2 && text.at[at] == '%' ? num_hex_digit(text.at[at + 1]) : -1;
+    int low = high >= 0 ? num_hex_digit(text.at[at + 2]) : -1;
+
+    return low >= 0 ? high << 4 | low : -1;
+}
+
 size_t policy__read_percent(struct span text, char *out)
 {
     size_t len = 0;
 
     for (size_t i = 0; i < text.len; i++) {
-        int high = text.at[i] == '%' && i + 2 < text.len ? num_hex_digit(text.at[i + 1]) : -1;
-        int low = high >= 0 ? num_hex_digit(text.at[i + 2]) : -1;
+        int byte = escaped(text, i);
 
-        if (low >= 0)
+        if (byte >= 0)
             i += 2;
-        out[len++] = (char)(low >= 0 ? high << 4 | low : text.at[i]);
+        out[len++] = byte >= 0 ? (char)byte : text.at[i];
+    }
+    return len;
+}
+
+/* Bytes of escapes that are no UTF-8 become U+FFFD, as readers have it, so that one such escape does not hide what stands beside it. That
+ * takes three bytes, as the escape did. What stands there unescaped is whole characters. */
+size_t policy__say_percent(struct span text, char *out)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < text.len;) {
+        unsigned char bytes[4];
+        size_t read = 0, taken;
+
+        for (int byte; read < sizeof bytes && i + 3 * read < text.len && (byte = escaped(text, i + 3 * read)) >= 0; read++)
+            bytes[read] = (unsigned char)byte;
+        taken = utf8_length(bytes, bytes + read);
+        if (read == 0)
+            out[len++] = text.at[i++];
+        else if (taken == 0)
+            len += utf8_put(out + len, 0xfffd);
+        memcpy(out + len, bytes, taken);
+        len += taken;
+        i += read == 0 ? 0 : taken == 0 ? 3 : 3 * taken;
     }
     return len;
 }
@@ -68,7 +100,7 @@ static size_t read_name(struct span rest, const char **text)
     return *text != NULL ? len + 1 : 0;
 }
 
-/* Behind `&#`. Returns: bytes up to and with the semicolon, or 0. */
+/* Behind `&#`. Returns: bytes up to and with the semicolon, which browsers do not ask for, or 0. */
 static size_t read_number(struct span rest, uint32_t *point)
 {
     bool hex = rest.len > 0 && (rest.at[0] | 32) == 'x';
@@ -84,9 +116,9 @@ static size_t read_number(struct span rest, uint32_t *point)
         if (*point > 0x10ffff)
             return 0;
     }
-    if (at == begin || at == rest.len || rest.at[at] != ';' || *point == 0 || (*point >= 0xd800 && *point <= 0xdfff))
+    if (at == begin || *point == 0 || (*point >= 0xd800 && *point <= 0xdfff))
         return 0;
-    return at + 1;
+    return at + (at < rest.len && rest.at[at] == ';');
 }
 
 /* `&nGt;` is five bytes and becomes six; nothing grows by more. */

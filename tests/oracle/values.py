@@ -3,6 +3,7 @@
 readings, file paths, URLs, address ranges, formats. TRUE, FALSE and UNDECIDED are those of meaning.py."""
 
 import base64
+import codecs
 import datetime
 import html.entities
 import ipaddress
@@ -23,13 +24,16 @@ def truth(is_true):
 # ---- decode ----
 
 
+def escaped_bytes(text):
+    return re.sub(rb"%([0-9A-Fa-f]{2})", lambda m: bytes([int(m[1], 16)]), text.encode())
+
+
 def percent(text):
-    """Replaces well-formed escapes and leaves the rest."""
-    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda m: bytes([int(m[1], 16)]), text.encode())
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    """Replaces well-formed escapes and leaves the rest; each byte that is no UTF-8 is U+FFFD."""
+    return escaped_bytes(text).decode("utf-8", "each_replaced")
+
+
+codecs.register_error("each_replaced", lambda e: ("\ufffd" * (e.end - e.start), e.end))
 
 
 def from_base64(text):
@@ -53,14 +57,14 @@ def unicode(text):
 
 
 def from_html(text):
-    """Well-formed escapes: with their semicolon, of characters that are scalar values."""
+    """Well-formed escapes of characters that are scalar values; names with their semicolon."""
     def one(match):
-        name = match[1]
+        name = match[1] or match[2]
         if name[0] != "#":
             return html.entities.html5.get(name + ";", match[0])
         code = int(name[2:], 16) if name[1] in "xX" else int(name[1:])
         return chr(code) if 0 < code < 0x110000 and not 0xd800 <= code < 0xe000 else match[0]
-    return re.sub(r"&(#[0-9]+|#[xX][0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);", one, text, flags=re.ASCII)
+    return re.sub(r"&(?:(#[0-9]+|#[xX][0-9A-Fa-f]+);?|([A-Za-z][A-Za-z0-9]*);)", one, text, flags=re.ASCII)
 
 
 def refuse(word):
@@ -78,7 +82,7 @@ def from_json(text):
         said = json.loads(parts[0])
     else:
         said = "".join('"' + json.loads(part) + '"' if part[0] == '"' else part for part in parts)
-    return said if not any("\ud800" <= c <= "\udfff" for c in said) else None
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in said)
 
 
 BLANKS = "[ \t\r\n]*"
@@ -211,8 +215,8 @@ def steps_of(path):
 
 
 def under(directories, text):
-    text = percent(text)  # once
-    if text is None or not text.startswith("/") or "%" in text or "\\" in text or any(unicodedata.category(c) == "Cc" for c in text):
+    text = escaped_bytes(text).decode("utf-8", "surrogateescape")  # once
+    if any("\udc80" <= c <= "\udcff" for c in text) or not text.startswith("/") or "%" in text or "\\" in text or any(unicodedata.category(c) == "Cc" for c in text):
         return UNDECIDED
     steps = steps_of(text)
     return truth(any(steps[:len(steps_of(one))] == steps_of(one) for one in directories))
