@@ -160,11 +160,17 @@ struct search {
     size_t tried[DETECTORS_MAX]; /* of each detector: where no other match of it begins before */
 };
 
+/* In JSON inside a text a value stands behind the letter of `\n`. */
+static bool is_in_word(const unsigned char *text, size_t at)
+{
+    return at > 0 && is_of('w', text[at - 1]) && !(at > 1 && text[at - 2] == '\\' && strchr("nrt", text[at - 1]) != NULL);
+}
+
 static bool stands_at(const struct search *search, const struct detector_literal *literal, size_t at)
 {
     const unsigned char *text = (const unsigned char *)search->text.at + at;
 
-    if (literal->len > search->text.len - at || (literal->begins_word && at > 0 && is_of('w', text[-1])))
+    if (literal->len > search->text.len - at || (literal->begins_word && is_in_word((const unsigned char *)search->text.at, at)))
         return false;
     for (size_t i = 0; i < literal->len; i++)
         if (!may_be(literal, i, text[i]))

@@ -95,6 +95,7 @@ static void test_what_is_found(void **state)
         {"a@b.de", "mail:a@b.de"}, {"@b.de", ""}, {"abcdefghi@b.de", ""}, {"\xc3\xa4" "ab@b.de", "mail:ab@b.de"},
         {"a@b.de a@b.de", "mail:a@b.de mail:a@b.de"},
         {"1234 1235 12345 x1234 _1234", "even:1234 even:1234"},
+        {"x\\n1234 x\\t5678,n1234 \\x1234 \\", "even:1234 even:5678"}, /* in JSON inside a text */
         {"\xe5\x8d\xa1" "1234", "even:1234"}, /* what is no letter of ASCII is no part of a word */
         {"1234 a@b.de key_ABCDEFGH", "even:1234 mail:a@b.de key:key_ABCDEFGH"},
         {"key@b.de key_key@b.de1234", "mail:key@b.de mail:key@b.de"},
