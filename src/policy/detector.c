@@ -170,7 +170,7 @@ static bool stands_at(const struct search *search, const struct detector_literal
 {
     const unsigned char *text = (const unsigned char *)search->text.at + at;
 
-    if (literal->len > search->text.len - at || (literal->begins_word && is_in_word((const unsigned char *)search->text.at, at)))
+    if (literal->len > search->text.len - at || (literal->begins_word && is_in_word(text - at, at)))
         return false;
     for (size_t i = 0; i < literal->len; i++)
         if (!may_be(literal, i, text[i]))
