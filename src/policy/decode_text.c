@@ -12,7 +12,7 @@
 /* Returns: the byte that the escape at `at` stands for; -1: none stands there. */
 static int escaped(struct span text, size_t at)
 {
-    int high = text.len - at > 2 && text.at[at] == '%' ? num_hex_digit(text.at[at + 1]) : -1;
+    int high = at + 2 < text.len && text.at[at] == '%' ? num_hex_digit(text.at[at + 1]) : -1;
     int low = high >= 0 ? num_hex_digit(text.at[at + 2]) : -1;
 
     return low >= 0 ? high << 4 | low : -1;
@@ -32,8 +32,8 @@ size_t policy__read_percent(struct span text, char *out)
     return len;
 }
 
-/* Bytes of escapes that are no UTF-8 become U+FFFD, as readers have it, so that one such escape does not hide what stands beside it. That
- * takes three bytes, as the escape did. What stands there unescaped is whole characters. */
+/* Bytes of escapes that are no UTF-8 become U+FFFD, as readers have it, so that one such escape does not hide what stands
+ * beside it. That takes three bytes, as the escape did. What stands there unescaped is whole characters. */
 size_t policy__say_percent(struct span text, char *out)
 {
     size_t len = 0;
@@ -42,8 +42,10 @@ size_t policy__say_percent(struct span text, char *out)
         unsigned char bytes[4];
         size_t read = 0, taken;
 
-        for (int byte; read < sizeof bytes && i + 3 * read < text.len && (byte = escaped(text, i + 3 * read)) >= 0; read++)
+        for (int byte = 0; read < sizeof bytes && byte >= 0; read += byte >= 0) {
+            byte = escaped(text, i + 3 * read);
             bytes[read] = (unsigned char)byte;
+        }
         taken = utf8_length(bytes, bytes + read);
         if (read == 0)
             out[len++] = text.at[i++];
