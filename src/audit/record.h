@@ -101,7 +101,7 @@ struct audit_result { /* an outcome row */
     bool has_said_room;
     struct span answer_rule, answer_effect; /* the deciding rule's id; "redact", "withhold" or "flag" */
     struct span answer_found;   /* JSON object of detectors, each with how often it found something */
-    struct span answer_rules;   /* JSON array of all rules that applied: [{"id","effect"}] */
+    struct span answer_rules;   /* JSON array of all rules that applied: [{"id","effect"}], or "too long" */
     struct span answer_undecided; /* as a decision's */
     bool has_digest_before;     /* what came is not what was delivered */
     unsigned char response_digest_before[32]; /* SHA-256 of the body that came; the writer salts it */

@@ -53,8 +53,8 @@ const struct json_node *gate_recorded_met(struct span text, struct arena *arena,
     met->rules = named;
     arena_reset(arena);
     buf_clear(canonical);
-    if (json_read(text, &json_file_rules, canonical, arena, &root, &fault) != CODE_OK)
-        met->count = VERDICT_RULES_MAX + 1;
+    if (json_read(text, &json_file_rules, canonical, arena, &root, &fault) != CODE_OK || root->type != JSON_ARRAY)
+        met->count = VERDICT_RULES_MAX + 1; /* "too long": nobody knows which */
     for (const struct json_node *rule = root != NULL ? root->child : NULL; rule != NULL; rule = rule->next) {
         const struct json_node *id = json_member(rule, SPAN_LIT("id"));
 

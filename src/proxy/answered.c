@@ -56,6 +56,7 @@ static bool add_rule(struct arena *arena, struct answered *all, const struct ans
 
     while (i < all->rule_count && !span_equals(all->rules[i].id, rule->id))
         i++;
+    all->has_more_rules |= i == ANSWERED_MAX;
     if (i == ANSWERED_MAX)
         return true;
     if (i == all->rule_count) {
@@ -132,6 +133,8 @@ static struct span rules_text(const struct answered *answered, struct buf *out)
 {
     size_t before = buf_len(out);
 
+    if (answered->has_more_rules) /* whoever asks later which rules were met is not told that only some were */
+        return SPAN_LIT("\"too long\"");
     for (uint32_t i = 0; i < answered->rule_count; i++) {
         const struct answer_rule *rule = &answered->rules[i];
 

@@ -42,14 +42,14 @@ enum reply_head { REPLY_HEAD_DUE = 0, REPLY_HEAD_HELD, REPLY_HEAD_WRITTEN };
 
 /* What rules for answers did to what came back: the strongest effect, its rule, all that was found, and the digest of the
  * messages that were changed or withheld, as they came, one behind another. */
-#define ANSWERED_MAX 16 /* of each list; what more there was is not named */
+#define ANSWERED_MAX 16 /* of each list; what more was found is not named, and of more rules none is */
 struct answered {
     enum answer_effect effect;
     struct span rule, undecided; /* texts are in the exchange's arena */
     uint32_t found_count, rule_count;
     struct answer_found found[ANSWERED_MAX];
     struct answer_rule rules[ANSWERED_MAX];
-    bool is_changed;
+    bool is_changed, has_more_rules;
     struct digest before;
 };
 

@@ -408,9 +408,32 @@ static void no_room(void)
     assert_int_equal(sim_last_outcome(sim)->outcome, OUTCOME_REFUSED);
 }
 
+/* Of more rules than the outcome has room for none is named, for whoever asks later which of them were met. */
+static void many(void)
+{
+    char text[4096];
+    int len = snprintf(text, sizeof text, "%s", nothing);
+
+    len += snprintf(text + len, sizeof text - (size_t)len, "answers:\n");
+    for (int i = 0; i < 40; i++)
+        len += snprintf(text + len, sizeof text - (size_t)len,
+                        "  - {id: f%d, effect: flag, when: [{value: '$..*', contains: PAN%d}]}\n", i, i % 10);
+    publish(text);
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(TEXT("PAN0 PAN1 PAN2 PAN3"));
+    (void)sim_agent_hears(sim);
+    has(sim_last_outcome(sim)->answer_rules, "[{\"id\":\"f0\","); /* 16 of them */
+    sim_agent_posts(sim, CALL("search"), "");
+    answers(TEXT("PAN0 PAN1 PAN2 PAN3 PAN4"));
+    (void)sim_agent_hears(sim);
+    assert_string_equal(sim_last_outcome(sim)->answer_rules, "\"too long\"");
+    assert_string_equal(sim_last_outcome(sim)->answer_rule, "f0");
+}
+
 static void test_policy(void **state)
 {
     (void)state;
+    in_every_weather(many);
     in_every_weather(policy_changes);
     in_every_weather(no_room);
 }

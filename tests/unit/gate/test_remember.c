@@ -391,6 +391,29 @@ static void test_a_rule_that_was_met_is_known_again(void **state)
     call(house, "plain", "s2", 0, REASON_FORBIDDEN);
 }
 
+/* 9.4: where the row names no rules, any of them may have been met. */
+static void test_too_many_to_be_named(void **state)
+{
+    static const struct { const char *rules; uint32_t count; } cases[] = {
+        {"[]", 0}, {"[{\"id\":\"a\",\"effect\":\"flag\"}]", 1}, {"\"too long\"", VERDICT_RULES_MAX + 1}, {"", VERDICT_RULES_MAX + 1},
+    };
+    struct verdict_rule named[VERDICT_RULES_MAX];
+    struct arena arena;
+    struct buf document;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    buf_init(&document, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct policy_met met = {.count = 0};
+
+        (void)gate_recorded_met(span_text(cases[i].rules), &arena, &document, named, &met);
+        assert_int_equal(met.count, cases[i].count);
+    }
+    buf_fini(&document);
+    arena_fini(&arena);
+}
+
 /* 8.7. Takes: used_us: what the clock said then. */
 static void put_step(struct house *house, const struct plan *plan, int64_t used_us)
 {
@@ -445,6 +468,7 @@ static void test_steps_whatever_the_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_too_many_to_be_named),
         cmocka_unit_test_setup_teardown(test_a_restart_gives_no_tokens_away, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_a_session_is_known_again, open_house, close_house),
         cmocka_unit_test_setup_teardown(test_a_new_watch_knows_the_calls_before, open_house, close_house),
