@@ -224,6 +224,53 @@ static void resumed(void)
     assert_int_equal(sim_last_outcome(sim)->server_withheld, 1);
 }
 
+/* A rule is told with the strongest of what came of it. */
+static void stronger(void)
+{
+    publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    stream_begins(0);
+    event(0, PROGRESS("PAN7"));
+    event(0, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":77007}}");
+    event(0, TEXT("PAN7"));
+    (void)sim_agent_hears(sim);
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+    ended(OUTCOME_RESULT, REASON_COMPLETED, "withhold", "cards");
+    assert_string_equal(sim_last_outcome(sim)->answer_rules, "[{\"id\":\"cards\",\"effect\":\"withhold\"}]");
+}
+
+/* Nor does what a server says of a task in the stream of another call, what it streams to who listens, and its refusal of a
+ * notification. */
+static void of_nobody_knows_what(void)
+{
+    static const char heads[] = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n";
+
+    publish(rules);
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}", "");
+    says("500 X\r\nContent-Type: text/plain\r\n", "of the vault");
+    has_not(sim_agent_hears(sim), "of the vault");
+    sim_agent_posts(sim, CALL("search"), "");
+    stream_begins(0);
+    event(0, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks/status\",\"params\":{\"taskId\":\"t\",\"status\":\"working\","
+             "\"statusMessage\":\"of the vault\"}}");
+    event(0, TEXT("done"));
+    has_not(sim_agent_hears(sim), "of the vault");
+    sim_upstream_leaves(sim, 0);
+    (void)sim_agent_hears(sim);
+    assert_int_equal(sim_last_outcome(sim)->server_withheld, 1);
+    sim_agent_posts(sim, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":"
+                         "{\"toolsListChanged\":true},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                         "\"io.modelcontextprotocol/clientCapabilities\":{}}}}", heads);
+    stream_begins(1);
+    event(1, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{\"_meta\":"
+             "{\"io.modelcontextprotocol/subscriptionId\":3,\"a\":\"of the vault\"}}}");
+    has_not(sim_agent_hears(sim), "of the vault");
+    sim_upstream_leaves(sim, 1);
+    (void)sim_agent_hears(sim);
+    assert_int_equal(sim_last_outcome(sim)->server_withheld, 1);
+}
+
 /* What came behind a task says nothing of its tool. */
 static void tasks(void)
 {
@@ -243,6 +290,8 @@ static void test_streams(void **state)
     in_every_weather(split);
     in_every_weather(asked);
     in_every_weather(resumed);
+    in_every_weather(stronger);
+    in_every_weather(of_nobody_knows_what);
     in_every_weather(tasks);
 }
 
@@ -400,6 +449,12 @@ static void policy_changes(void)
 static void no_room(void)
 {
     publish(rules);
+    sim_agent_posts(sim, CALL("search"), "");
+    sim->ring->is_full = true;
+    says("500 X\r\n" JSON_HEAD, ERROR("PAN7", "1"));
+    has(sim_agent_hears(sim), "Content-Length: 0\r\n");
+    has_not(sim->got, CUT);
+    sim->ring->is_full = false;
     sim_agent_posts(sim, CALL("search"), "");
     sim->ring->is_full = true;
     answers(TEXT("PAN7"));
