@@ -167,7 +167,7 @@ static int say(struct saying *saying, char **names, int count)
 static int run(bool accepts, const char *synopsis, const char *about, int argc, char **argv)
 {
     struct saying saying = {.accepts = accepts};
-    const struct option all = {.name = "all", .help = "all that wait", .flag = &saying.all};
+    const struct option all = {.name = "all", .help = "all that wait by now, read or not", .flag = &saying.all};
     const struct option options[] = {
         {.name = "why", .takes = "TEXT", .help = "for those who read the audit; must be said", .value = &saying.why},
         {.name = "by", .takes = "NAME", .help = "who says so; else the login, which is recorded anyway", .value = &saying.by},
