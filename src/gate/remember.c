@@ -16,11 +16,13 @@ enum { C_TIME, C_TENANT, C_PRINCIPAL, C_CLIENT, C_SESSION, C_CORRELATION, C_UPST
     "SELECT time_us, tenant, principal, client, session, correlation, upstream, method, tool, rule, rules FROM decision " \
     "WHERE seq BETWEEN ?1 AND ?2 AND time_us >= ?3 AND verdict = 'permit' "
 #define ALL "ORDER BY seq"
-/* Which rules answers met. The decision may stand in the file before. */
+/* Which rules answers met; of one whose row a gate that was killed did not write nobody knows. The decision may stand in the
+ * file before. */
 #define ANSWERS \
     "SELECT o.time_us, d.tenant, d.principal, d.client, d.session, d.correlation, d.upstream, d.method, NULL, NULL, " \
     "o.answer_rules FROM outcome o LEFT JOIN decision d ON d.seq = o.decision WHERE o.seq BETWEEN ?1 AND ?2 " \
-    "AND o.time_us >= ?3 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL) ORDER BY o.seq"
+    "AND o.time_us >= ?3 AND (o.answer_rules IS NOT NULL OR o.answer_effect IS NOT NULL OR o.outcome = 'unknown') " \
+    "ORDER BY o.seq"
 #define HAS_ANSWERS "SELECT 1 FROM pragma_table_info('outcome') WHERE name = 'answer_rules'"
 #define SUMS "AND instr(rules, '\"spent\":') > 0 ORDER BY seq"
 

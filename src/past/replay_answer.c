@@ -127,7 +127,7 @@ enum code rejudge__answer(struct rejudge *rejudge, struct recorded *recorded, en
     if (code != CODE_OK)
         return code == CODE_NOT_FOUND ? CODE_OK : code; /* under way then, or in a file behind this one */
     if (rejudge->state != NULL && policy_watches_answers(rejudge->policy) &&
-        !(db_is_null(row, A_RULES) && db_is_null(row, A_EFFECT)))
+        !(db_is_null(row, A_RULES) && db_is_null(row, A_EFFECT) && !span_is(db_text(row, A_OUTCOME), "unknown")))
         note(rejudge, recorded, db_text(row, A_RULES));
     out->was = effect_of(db_text(row, A_EFFECT));
     out->was_rule = db_text(row, A_RULE);
