@@ -204,6 +204,7 @@ static enum code take_policy(struct serve *serve, struct why *why)
     }
     if (code != CODE_OK)
         return code;
+    gate_announce_policy(serve->shared, policy);
     recall(serve, policy);
     gate_publish_policy(serve->shared, policy);
     serve->policy_active = version;

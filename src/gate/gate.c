@@ -44,6 +44,7 @@ void gate_shared_free(struct gate_shared **shared)
     definition_set_unref(&gone->accepted);
     definitions_free(&gone->definitions);
     fold_free(&gone->fold);
+    policy_unref(&gone->coming);
     gate_state_free(&gone->state);
     approvals_free(&gone->approvals);
     gate__questions_fini(gone);
@@ -73,6 +74,7 @@ void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take)
     atomic_fetch_add_explicit(&shared->generation, 1, memory_order_release);
     unlock(shared);
     policy_unref(&old);
+    gate_announce_policy(shared, NULL);
 }
 
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take)
@@ -174,7 +176,7 @@ void gate_free(struct gate **gate)
     mem_free(gone);
 }
 
-static bool is_current(const struct gate *gate)
+bool gate__is_current(const struct gate *gate)
 {
     return atomic_load_explicit(&gate->shared->generation, memory_order_acquire) == gate->generation;
 }
@@ -198,7 +200,7 @@ void gate__follow(struct gate *gate)
     struct policy *policy;
     uint64_t generation;
 
-    if (is_current(gate))
+    if (gate__is_current(gate))
         return;
     keys = gate->keys;
     accepted = gate->accepted;
@@ -442,30 +444,6 @@ static void fill_record(struct gate *gate, const struct gate_message *message, s
     record->claims = gate__claims_text(&gate->text, decision->policy, message->claims);
     record->rules = gate__rules_text(&gate->text, verdict, &decision->approvals);
     record->monitor = gate__monitor_text(&gate->text, verdict);
-}
-
-/* A version that came meanwhile may watch other tools than the one that judged. */
-void gate__note(struct gate *gate, const struct gate_message *message, const struct policy *judged,
-                const struct policy_met *met, bool is_answer)
-{
-    bool is_behind = !is_current(gate);
-    /* Not followed: that takes memory, and may fail. */
-    struct policy *latest = is_behind ? gate_policy(gate->shared) : gate->policy;
-
-    if ((judged != NULL && policy_watches(judged)) || (latest != NULL && policy_watches(latest))) {
-        struct question question = gate__question_of(message);
-        struct gate_moment moment = gate__moment_of(gate, message);
-
-        if (is_answer) { /* the call itself was noted when it went up */
-            question.tool = question.resource = question.prompt = SPAN_NONE;
-            moment.now_us = clock_monotonic_us() + gate->shared->clock_us;
-        }
-        gate_state_note(&moment, judged, &question, met);
-        if (latest != judged)
-            gate_state_note(&moment, latest, &question, met);
-    }
-    if (is_behind)
-        policy_unref(&latest);
 }
 
 enum code gate_record(struct gate *gate, const struct gate_message *message, struct gate_decision *decision, int status)

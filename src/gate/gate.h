@@ -31,6 +31,10 @@ struct gate_shared_conf {
 enum code gate_shared_new(const struct gate_shared_conf *conf, struct gate_shared **shared) MUST_USE;
 void gate_shared_free(struct gate_shared **shared);
 
+/* What is permitted from now on is noted for this version, too, until one is published: so whoever then reads the record
+ * (gate_remember_watches) misses nothing. Takes: coming: stays the caller's; NULL: none. */
+void gate_announce_policy(struct gate_shared *shared, struct policy *coming);
+
 /* Makes a snapshot the current one; takes the caller's reference. Workers follow at their next call. */
 void gate_publish_policy(struct gate_shared *shared, struct policy *policy_take);
 void gate_publish_keys(struct gate_shared *shared, struct identity_keys *keys_take);

@@ -35,6 +35,8 @@ struct gate_shared {
     atomic_uint_fast64_t generation;
     pthread_mutex_t lock;
     struct policy *policy;
+    struct policy *coming; /* what calls and answers are noted for, too; NULL: none */
+    atomic_bool has_coming;
     struct identity_keys *keys;
     struct definition_set *accepted; /* NULL: nothing is */
     struct definitions *definitions;
@@ -134,6 +136,7 @@ struct question gate__question_of(const struct gate_message *message);
 
 /* Takes the current snapshots; without a change this is one load. */
 void gate__follow(struct gate *gate);
+bool gate__is_current(const struct gate *gate); /* nothing was published since it followed */
 
 /* The past as it is when the message is judged. */
 struct gate_moment gate__moment_of(const struct gate *gate, const struct gate_message *message);
