@@ -278,6 +278,9 @@ static enum code judge(struct explaining *e)
     e->verdict = mem_zalloc(sizeof *e->verdict);
     if (code != CODE_OK || e->verdict == NULL)
         return CODE_NOMEM;
+    if (e->call.holder != NULL)
+        policy_call_accept(e->call.holder,
+                           definition_set_schema(e->definitions, e->call.question.upstream, e->call.question.tool));
     if (e->call.is_recorded && e->policy != NULL)
         code = recall_make(&e->recall, e->policy, e->definitions, e->call.trail, &e->call.recorded, &e->call.question, &why);
     if (code != CODE_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/case.h"
+#include "policy/schema.h"
 #include "policy/snapshot.h"
 #include "policy/walk.h"
 
@@ -123,6 +124,14 @@ enum code policy_case_question(const struct policy *policy, struct span name, st
         return CODE_NOT_FOUND;
     *question = policy__case_question(found);
     return CODE_OK;
+}
+
+void policy_call_accept(struct policy *holder, const struct policy_schema *schema)
+{
+    struct policy_case *kase = &holder->cases[0];
+
+    if (kase->schema == NULL && schema != NULL)
+        kase->schema = policy_schema_ref((struct policy_schema *)(uintptr_t)schema);
 }
 
 /* The gate's own judgement, bounded by work alone, so that a test says the same everywhere. */

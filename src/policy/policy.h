@@ -128,6 +128,9 @@ enum code policy_case_question(const struct policy *policy, struct span name, st
  * its only test; CODE_INVALID with faults; CODE_NOMEM. */
 enum code policy_call_read(const struct policy_file *file, struct policy **holder, struct faults *faults) MUST_USE;
 
+/* Where that call says no schema: what people accepted of its tool. Takes: schema: NULL: nothing; else kept by a reference. */
+void policy_call_accept(struct policy *holder, const struct policy_schema *schema);
+
 /* Runs the `tests:` of all files. `report` is called for each, in order. */
 struct policy_test_result {
     struct span file;
