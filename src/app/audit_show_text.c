@@ -205,8 +205,10 @@ static void say_verdict(struct story *story)
     say_value(story, ", by rule ", "answer_rule", "");
     say_value(story, ", found ", "answer_found", "");
     say_value(story, ", undecided ", "answer_undecided", "");
-    say_line(story, "withheld", "server_withheld");
-    say_value(story, " notifications of the server; it sent ", "server_notifications", " others");
+    if (show__value(&story->show->call, "server_withheld").at != NULL) {
+        say_line(story, "withheld", "server_withheld");
+        say_value(story, " notifications of the server; it sent ", "server_notifications", " others");
+    }
     say_line(story, "applying", "answer_rules");
     say_answer(story);
 }

@@ -184,7 +184,7 @@ static void print_backs(const struct diff *diff)
         print_back("", back->before, back->before_rule);
         print_back(" -> ", back->after, back->after_rule);
         if (back->test.at != NULL)
-            print_safely(stdout, "\n          as in the test `%.*s`", SPAN_ARG(back->test));
+            print_safely(stdout, ", as in the test `%.*s`", SPAN_ARG(back->test));
         putchar('\n');
     }
 }

@@ -208,9 +208,12 @@ static enum code look_at_refused(struct report *report, struct db *audit)
     while (db_next(&stmt, &code)) {
         struct span name = db_text(stmt, 1);
 
-        find(report, "answers", true, "warning: among the last %d records, %" PRId64 " of %.*s were refused (%.*s): %s%s",
-             RECENT_ROWS, db_int(stmt, 2), SPAN_ARG(db_text(stmt, 0)), SPAN_ARG(name), reason_text(reason_named(name)),
-             may_be_mended(name) ? " `lenient` on the route would mend it." : "");
+        bool is_ours = span_is(name, reason_name(REASON_ANSWER_WITHHELD)); /* the policy says so: nothing to warn of */
+
+        find(report, "answers", true, "%samong the last %d records, %" PRId64 " of %.*s were refused (%.*s): %s%s",
+             is_ours ? "" : "warning: ", RECENT_ROWS, db_int(stmt, 2), SPAN_ARG(db_text(stmt, 0)), SPAN_ARG(name),
+             reason_text(reason_named(name)), is_ours ? " `callgate audit query --answer withhold` lists them."
+                                              : may_be_mended(name) ? " `lenient` on the route would mend it." : "");
     }
     return code;
 }

@@ -25,7 +25,7 @@
     X(BATCH_DENIED, "batch_denied", POLICY, 403, 4030, POLICY, "Another message of the same batch was not permitted.")         \
     X(BATCH_ORDER, "batch_order", POLICY, 403, 4030, POLICY, "A rule asks what was called before; send the calls one by one.") \
     X(DEFINITION_CHANGED, "definition_changed", POLICY, 403, 4030, POLICY,                                                      \
-      "What the tool is was not accepted as the server describes it now (`callgate tools accept`).")                          \
+      "Nobody accepted the tool as it was last listed; list the tools again, or ask a person (`callgate tools accept`).")      \
     X(PLAN_REQUIRED, "plan_required", POLICY, 403, 4030, POLICY, "The call needs a signed plan, and came without one.")         \
     X(PLAN_STEP, "plan_step", POLICY, 403, 4030, POLICY, "The call is no step of its plan.")                                   \
     X(PLAN_USED, "plan_used", POLICY, 403, 4030, POLICY, "The step of the plan was used as often as it may be.")               \

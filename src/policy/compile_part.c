@@ -233,7 +233,7 @@ const struct yaml_node *policy__definition(const struct compiler *c, const struc
     return found;
 }
 
-#define NAMES_TRIED 64
+#define NAMES_TRIED 256
 
 static size_t add_names(const struct yaml_node *map, const char **names, size_t count)
 {
