@@ -209,7 +209,6 @@ static enum code look_at_refused(struct report *report, struct db *audit)
         struct span name = db_text(stmt, 1);
 
         bool is_ours = span_is(name, reason_name(REASON_ANSWER_WITHHELD)); /* the policy says so: nothing to warn of */
-
         find(report, "answers", true, "%samong the last %d records, %" PRId64 " of %.*s were refused (%.*s): %s%s",
              is_ours ? "" : "warning: ", RECENT_ROWS, db_int(stmt, 2), SPAN_ARG(db_text(stmt, 0)), SPAN_ARG(name),
              reason_text(reason_named(name)), is_ours ? " `callgate audit query --answer withhold` lists them."

@@ -326,8 +326,8 @@ static void compile_expect(struct compiler *c, const struct yaml_node *expect, s
     int word;
 
     if (expect != NULL && expect->type == YAML_STRING) {
-        FAULT(c, expect, "`expect` of a call is a map such as {verdict: permit}; what becomes of an answer is asked where the test has "
-              "an `answer:` beside its `call:`");
+        FAULT(c, expect, "`expect` of a call is a map such as {verdict: permit}; what becomes of an answer is asked where "
+              "the test has an `answer:` beside its `call:`");
         return;
     }
     if (!policy__is_map_of(c, expect, known, "`expect`"))
