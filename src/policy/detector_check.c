@@ -376,7 +376,7 @@ static size_t jwt(struct span text, size_t at, size_t len)
     return names ? len : 0;
 }
 
-#define PEM_LINE 40 /* bytes of base64 without anything between */
+#define PEM_LINE 32 /* bytes of base64 without anything between */
 
 /* A body of base64 between two lines of armour; or headers before it. What is only talked about has none. */
 static size_t pem(struct span text, size_t at, size_t len)
