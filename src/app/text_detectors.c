@@ -14,7 +14,7 @@ enum code text_detectors_open(struct text_detectors *detectors)
 {
     const struct policy_file file = {
         SPAN_LIT("text.yaml"), span_of(text_detectors_begin, (size_t)(text_detectors_end - text_detectors_begin))};
-    const struct detector *list[2];
+    const struct detector **list; /* the set's */
     struct faults faults;
     enum code code;
 
@@ -24,6 +24,9 @@ enum code text_detectors_open(struct text_detectors *detectors)
     code = policy_compile(&file, 1, 0, &detectors->policy, &faults, NULL);
     if (code != CODE_OK)
         return code;
+    list = arena_alloc(&detectors->arena, 2 * sizeof *list);
+    if (list == NULL)
+        return CODE_NOMEM;
     list[0] = policy_detector(detectors->policy, SPAN_LIT("hidden_text"));
     list[1] = policy_detector(detectors->policy, SPAN_LIT("instruction_like"));
     BUG_ON(list[0] == NULL || list[1] == NULL);
