@@ -110,18 +110,9 @@ static bool find_inside(struct rule_walk *walk, const struct condition *leaf, co
     return any;
 }
 
-static int place_against(const void *string, const void *inside)
-{
-    const char *at = ((const struct json_node *)string)->raw.at, *other = ((const struct path_inside *)inside)->string->raw.at;
-
-    return at < other ? -1 : at > other;
-}
-
 static const struct path_inside *inside_of(const struct rule_walk *walk, const struct json_node *string)
 {
-    if (walk->inside_count == 0)
-        return NULL;
-    return bsearch(string, walk->inside, walk->inside_count, sizeof *walk->inside, place_against);
+    return path_inside_of(walk->inside, walk->inside_count, string);
 }
 
 /* Where a rule tells what to find, its other conditions only say when. */

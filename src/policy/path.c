@@ -139,12 +139,15 @@ static int place_against(const void *string, const void *inside)
     return at < other ? -1 : at > other;
 }
 
+const struct path_inside *path_inside_of(const struct path_inside *inside, uint32_t count, const struct json_node *string)
+{
+    return count > 0 ? bsearch(string, inside, count, sizeof *inside, place_against) : NULL;
+}
+
 /* One text in another is only a text. */
 static const struct path_inside *inside_of(const struct path_walk *walk, const struct json_node *string)
 {
-    if (walk->inside_count == 0 || walk->within != NULL)
-        return NULL;
-    return bsearch(string, walk->inside, walk->inside_count, sizeof *walk->inside, place_against);
+    return walk->within == NULL ? path_inside_of(walk->inside, walk->inside_count, string) : NULL;
 }
 
 /* The selectors on the node and on everything below it. Depth is that of the tree, which its reader bounds. */

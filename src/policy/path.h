@@ -72,6 +72,9 @@ struct path_inside {
     struct span document;         /* in which the tree's raw spans lie */
 };
 
+/* That of a string; NULL: it holds no JSON. Takes: inside: by where the strings stand. */
+const struct path_inside *path_inside_of(const struct path_inside *inside, uint32_t count, const struct json_node *string);
+
 /* One walk. The caller sets path, visit, context and visits_left. */
 struct path_walk {
     const struct path *path;
