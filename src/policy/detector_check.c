@@ -361,12 +361,15 @@ static size_t crc32(struct span text, size_t at, size_t len)
 static size_t jwt(struct span text, size_t at, size_t len)
 {
     struct span head = span_part(text, at, len);
-    bool names = false;
+    bool names;
     struct buf json;
+    enum code code;
 
     head.len = span_find(head, '.');
     buf_init(&json, len);
-    if (base64url_decode(head, &json) == CODE_OK) {
+    code = base64url_decode(head, &json);
+    names = code == CODE_NOMEM; /* nobody has looked */
+    if (code == CODE_OK) {
         struct span read = buf_peek(&json);
 
         names = read.len > 2 && read.at[0] == '{' && read.at[read.len - 1] == '}' && unicode_is_utf8(read) &&
