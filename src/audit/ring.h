@@ -19,12 +19,13 @@ struct audit_ring;
  * Returns: CODE_OK with *ticket, the worker's running number from 1. */
 enum code audit_put_decision(struct audit_ring *ring, const struct audit_decision *decision, uint64_t *ticket) MUST_USE;
 
-/* Puts the outcome of a permit, exactly once for each that was put with expects_outcome and became durable; cannot fail.
- * By ticket it may come before the fate is known (an agent that went away: OUTCOME_NOT_SENT). For a ticket that FAILED
- * none is due, and one that was put is passed over. */
 /* Room for what rules for answers did to a call's: asked for before the answer goes on, given back by audit_put_result with
  * `has_said_room`. Returns: false where there is none; the answer does not go on then. */
 bool audit_reserve_said(struct audit_ring *ring);
+
+/* Puts the outcome of a permit, exactly once for each that was put with expects_outcome and became durable; cannot fail.
+ * By ticket it may come before the fate is known (an agent that went away: OUTCOME_NOT_SENT). For a ticket that FAILED
+ * none is due, and one that was put is passed over. */
 void audit_put_result(struct audit_ring *ring, const struct audit_result *result);
 
 /* CODE_BUSY is possible; events never wait for anybody. While the audit is down they wait in the ring. */

@@ -122,7 +122,7 @@ struct ring_view {
     struct ring_decision decision; /* RING_DECISION */
     struct audit_result result;    /* RING_RESULT */
     int64_t event_time_us;         /* RING_EVENT */
-    struct span text[TEXT_COUNT];  /* RING_DECISION: enum ring_text; RING_EVENT: enum event_text */
+    struct span text[TEXT_COUNT];  /* enum ring_text, result_text or event_text, by its kind */
 };
 
 /* Where a record may lie that goes over the end. One for the writer. */
